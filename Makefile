@@ -1,0 +1,201 @@
+# gnomon: build, test and try. `make help` lists the goals.
+#
+# Everything is built under BUILD (default build/), so several trees can be kept side by side:
+#   make BUILD=/tmp/asan SAN=1 check-unit
+
+BUILD    ?= build
+# One spelling per directory, or the dependencies written under one would not count under another.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
+V        ?= 0
+SAN      ?= 0
+CC       ?= gcc
+CLANG    ?= clang
+BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
+FORMAT   ?= clang-format
+JAVA_HOME ?= $(firstword $(wildcard /usr/lib/jvm/java-17-openjdk-$(DEBARCH) /usr/lib/jvm/java-21-openjdk-$(DEBARCH) /usr/lib/jvm/default-java))
+DEBARCH  := $(shell dpkg --print-architecture 2>/dev/null || echo amd64)
+MACHINE  := $(shell uname -m)
+BPFARCH  := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(MACHINE)))
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1)
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n' "$(1)" "$(2)"
+endif
+
+WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow=local \
+            -Wvla -Wformat=2 -Wstrict-prototypes -Wno-missing-field-initializers
+CPPFLAGS := -D_GNU_SOURCE -DGNOMON_VERSION='"$(VERSION)"' -I. -Iuser -I$(BUILD)/gen
+CFLAGS   ?= -O2 -g
+CFLAGS   += -std=gnu11 -fno-strict-aliasing -fstack-protector-strong
+# Debian 13's libelf.a (0.192) calls functions that it does not contain: only the shared one links.
+LIBELF   := $(if $(shell grep -ls eu_search_tree_init /usr/lib/*/libelf.a),-lelf,-l:libelf.a)
+LDLIBS   := -l:libbpf.a $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a -lpthread
+ifeq ($(SAN),1)
+CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LDFLAGS  += -fsanitize=address,undefined
+endif
+
+# ---- what there is ---------------------------------------------------------------------------
+USER_SRC  := $(sort $(wildcard user/base/*.c user/target/*.c user/sym/*.c user/jvm/*.c \
+               user/model/*.c user/jfr/*.c user/out/*.c user/run/*.c user/cli/*.c))
+LIB_SRC   := $(filter-out user/cli/main.c,$(USER_SRC))
+LIB_ASM   := $(sort $(wildcard user/*/*.S))
+LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_ASM:%.S=$(BUILD)/obj/%.o)
+BPF_SRC   := $(sort $(wildcard kern/*.bpf.c))
+BPF_OBJ   := $(BPF_SRC:kern/%.bpf.c=$(BUILD)/kern/%.bpf.o)
+SKEL      := $(BUILD)/gen/gnomon.skel.h
+AGENT_SO  := $(BUILD)/agent/libgnomon-agent.so
+UNIT_SRC  := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
+BPFT_SRC  := $(sort $(wildcard tests/bpf/test_*.c))
+BPFT_BIN  := $(BPFT_SRC:tests/bpf/%.c=$(BUILD)/tests/bpf/%)
+FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
+C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
+
+.PHONY: all help tests check check-unit check-bpf check-jvm check-format bench accuracy fuzz format \
+        clean demo deps
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(BUILD)/gnomon ## build gnomon
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+# ---- BPF: one object, one skeleton --------------------------------------------------------------
+BPFFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter \
+            -Wno-missing-declarations -D__TARGET_ARCH_$(BPFARCH) -Ikern -Ivmlinux -I.
+
+$(BUILD)/kern/%.bpf.o: kern/%.bpf.c
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@
+
+$(BUILD)/kern/gnomon.o: $(BPF_OBJ)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(SKEL): $(BUILD)/kern/gnomon.o
+	$(call say,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name gnomon > $@
+
+# ---- the agent: one freestanding library, embedded into the binary -------------------------------
+-include user/agent/agent.mk
+
+# ---- user space ---------------------------------------------------------------------------------
+# Only run/ and the BPF tests see the skeleton.
+# (A pattern rule without a recipe would say nothing: the objects have to be named.)
+$(filter $(BUILD)/obj/user/run/%,$(LIB_OBJ)) $(BPFT_BIN:%=%.o): | $(SKEL)
+
+$(BUILD)/obj/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/%.o: %.S
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# the reader alone, for others to link; user/jfr/read.h says how
+JFR_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard user/jfr/read*.c) \
+             user/base/buffer.c user/base/error.c user/base/idmap.c)
+$(BUILD)/libgnomon-jfr.a: $(JFR_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+# what assets.S takes in is not seen by -MMD
+$(BUILD)/obj/user/out/assets.o: $(wildcard user/out/*.html user/out/*.css user/out/*.js)
+
+$(BUILD)/libgnomon.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+	@# An archive takes the first of two functions of one name without a word.
+	@twice=$$(nm -g --defined-only $@ 2>/dev/null | awk 'NF == 3 { print $$3 }' | sort | uniq -d); \
+	  [ -z "$$twice" ] || { rm -f $@; echo "$@: defined twice:" $$twice >&2; exit 1; }
+
+$(BUILD)/gnomon: $(BUILD)/obj/user/cli/main.o $(BUILD)/libgnomon.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# ---- tests --------------------------------------------------------------------------------------
+$(BUILD)/tests/%.o: tests/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(WARN) -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libgnomon.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS) -lm
+
+$(BUILD)/tests/bpf/%: $(BUILD)/tests/bpf/%.o $(BUILD)/libgnomon.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS) -lm
+
+tests: $(UNIT_BIN) $(BPFT_BIN)
+
+check: ## install what is missing (root), build, run every test
+	@BUILD=$(BUILD) tools/check.sh
+
+check-jvm: $(BUILD)/gnomon ## end-to-end tests on every JDK found (root)
+	@BUILD=$(BUILD) tests/jvm/run.sh
+
+check-unit: $(UNIT_BIN) ## unit tests (no root)
+	@set -e; for t in $(UNIT_BIN); do $$t; done
+
+check-bpf: $(BPFT_BIN) ## BPF tests in this kernel (root)
+	@set -e; for t in $(BPFT_BIN); do $$t; done
+
+# ---- fuzzing: libFuzzer, clang ------------------------------------------------------------------
+FUZZ_SECONDS ?= 20
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c
+	$(call say,FUZZ,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=undefined -MMD -MP -o $@ $< \
+	    $$(sed -n 's,^// FUZZ-LINK: ,,p' $<) $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a
+
+fuzz: $(FUZZ_BIN) ## every fuzzer for FUZZ_SECONDS each (default 20)
+	@set -e; for f in $(FUZZ_BIN); do n=$$(basename $$f); c=$(BUILD)/corpus/$$n; mkdir -p $$c; \
+	  s=tests/data/corpus/$$n; [ -d $$s ] || s=; echo "== $$n"; \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
+	    -verbosity=0 -artifact_prefix=$(BUILD)/ $$c $$s; done
+
+# ---- housekeeping -------------------------------------------------------------------------------
+format: ## clang-format everything in place
+	$(Q)$(FORMAT) -i $(C_FILES)
+
+check-format: ## fail where clang-format would change something
+	$(Q)$(FORMAT) --dry-run --Werror $(C_FILES)
+
+deps: ## install what building and testing need (root, Debian)
+	$(Q)tools/deps.sh
+
+# ---- what it costs and how true it is ------------------------------------------------------------
+$(BUILD)/tools/%: tools/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) -o $@ $<
+
+bench: $(BUILD)/gnomon $(BUILD)/tools/bench/meter ## what profilers cost, side by side; BENCH=full (root)
+	@BUILD=$(BUILD) tools/bench/bench.sh
+
+accuracy: $(BUILD)/gnomon $(BUILD)/tools/bench/meter ## every ground-truth program, expected and measured (root)
+	@BUILD=$(BUILD) tools/accuracy/suite.sh
+
+demo: ## record a busy Java server for 10 s and show where its time goes (root)
+	@BUILD=$(BUILD) tools/demo.sh
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

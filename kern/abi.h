@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The records and shared structs between the BPF programs and the collector. Fixed width, native
+ * byte order, 8-byte aligned; both sides include this file (BPF after vmlinux.h, user space after
+ * <linux/types.h>). Times are CLOCK_MONOTONIC nanoseconds.
+ */
+#ifndef GNOMON_ABI_H
+#define GNOMON_ABI_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define GN_MAX_FRAMES 1024 /* user + kernel frames of one stack */
+
+/* ---- frames ---- */
+
+/*
+ * A physical frame, leaf first. `pc` holds the address in bits 0-47 (kernel addresses are sign
+ * extended again by gn_frame_addr()), the kind in 48-55 and flags in 56-63.
+ *
+ *   kind            addr                     data
+ *   KERNEL, USER    pc (for non-leaf frames the return address, flag GN_FF_RETADDR)   0
+ *   INTERP          Method*                  bci (low 16 bits)
+ *   NMETHOD         pc                       compile_id << 32 | (pc - blob) clipped to 32 bits
+ *   STUB            pc                       0   (any other CodeBlob: stubs, adapters, vtable ...)
+ */
+enum gn_frame_kind {
+	GN_FRAME_KERNEL = 1,
+	GN_FRAME_USER = 2,
+	GN_FRAME_INTERP = 3,
+	GN_FRAME_NMETHOD = 4,
+	GN_FRAME_STUB = 5,
+};
+
+#define GN_FF_RETADDR 0x01 /* a return address: look up addr - 1 */
+#define GN_FF_GUESSED 0x02 /* found by a heuristic, not by a rule */
+#define GN_FF_FP      0x04 /* reached by a frame pointer where no rule was known */
+
+struct gn_frame {
+	__u64 pc;
+	__u64 data;
+};
+
+#define GN_FRAME(addr, kind, flags)                                                                \
+	(((__u64)(addr)&0xffffffffffffULL) | (__u64)(kind) << 48 | (__u64)(flags) << 56)
+
+static inline __u64 gn_frame_addr(const struct gn_frame *f)
+{
+	/* canonical form: bit 47 is the sign */
+	return (__u64)((__s64)(f->pc << 16) >> 16);
+}
+
+static inline __u32 gn_frame_kind(const struct gn_frame *f)
+{
+	return (f->pc >> 48) & 0xff;
+}
+
+static inline __u32 gn_frame_flags(const struct gn_frame *f)
+{
+	return f->pc >> 56;
+}
+
+/* Why the walk of the user part ended. */
+enum gn_walk_end {
+	GN_END_NONE = 0,     /* no user part (kernel thread, or not walked) */
+	GN_END_COMPLETE = 1, /* the thread's start was reached */
+	GN_END_DEPTH = 2,    /* depth cap */
+	GN_END_BADADDR = 3,  /* memory could not be read */
+	GN_END_NORULE = 4,   /* no rule for a pc, or an implausible frame */
+	GN_END_CONT = 5,     /* truncated on purpose: continuation boundary of a virtual thread */
+	GN_END_FP = 6,	     /* frame-pointer walk by the kernel: end not known to be the start */
+	GN_END_MAX
+};
+
+/* ---- records ---- */
+
+enum gn_rec_type {
+	GN_REC_SAMPLE = 1,
+	GN_REC_STACK = 2,
+	GN_REC_FORK = 3, /* a thread of a target was created */
+	GN_REC_EXIT = 4, /* a thread of a target ends */
+	GN_REC_EXEC = 5, /* a target became another program */
+	GN_REC_COMM = 6, /* a thread of a target has a new name */
+};
+
+/* Every record begins so. Pids are those of the initial PID namespace. */
+struct gn_rec {
+	__u16 type; /* enum gn_rec_type */
+	__u16 cpu;
+	__u32 size; /* bytes of the whole record */
+	__u32 tgid;
+	__u32 tid;
+	__u64 time;
+};
+
+/* The kernel's view of why a thread had no CPU; user space refines it by the frames on top. */
+enum gn_state {
+	GN_ST_RUNNING = 0, /* CPU sample */
+	GN_ST_SLEEP = 1,   /* interruptible wait */
+	GN_ST_DISK = 2,	   /* uninterruptible wait: mostly IO */
+	GN_ST_QUEUED = 3,  /* runnable without a CPU: preempted or yielded */
+	GN_ST_STOPPED = 4, /* SIGSTOP, ptrace, frozen */
+	GN_ST_UNSEEN = 5,  /* off CPU since before it was seen */
+	GN_ST_MAX
+};
+
+enum gn_clock {
+	GN_CLOCK_THREAD = 1, /* the thread's own CPU clock */
+	GN_CLOCK_CPU = 2,    /* a CPU's clock */
+	GN_CLOCK_WALL = 3,   /* wall ticks */
+};
+
+/*
+ * A CPU's clock must not run in step with the scheduler's tick, of which every usual interval is a
+ * multiple. So its period is this many thousandths of the interval, and so many of a thousand
+ * firings are kept, at random: the rate is right, and all phases are met.
+ */
+#define GN_CPU_CLOCK_KEEP 983ULL
+
+struct gn_sample {
+	struct gn_rec h; /* time: CPU: now; wall: that of the first tick */
+	__u64 stack;	 /* id, 0 = none could be taken */
+	__u32 n;	 /* samples this record stands for: 1, or the wall ticks crossed */
+	__u8 clock;	 /* enum gn_clock */
+	__u8 state;	 /* enum gn_state */
+	__u16 pad;
+	__u64 span; /* wall: length of the off-CPU interval so far, ns */
+};
+
+struct gn_stack { /* followed by the frames */
+	struct gn_rec h;
+	__u64 id;
+	__u16 nkernel; /* the first nkernel frames */
+	__u16 nuser;   /* the rest */
+	__u8 end;      /* enum gn_walk_end of the user part */
+	__u8 pad[3];
+};
+
+static inline const struct gn_frame *gn_stack_frames(const struct gn_stack *s)
+{
+	return (const struct gn_frame *)(s + 1);
+}
+
+struct gn_task_rec { /* FORK, EXIT, EXEC, COMM */
+	struct gn_rec h;
+	__u64 cpu_ns; /* EXIT: the thread's sum_exec_runtime */
+	char comm[16];
+};
+
+/* ---- losses and counters ---- */
+
+/* Why a sample has no place, or no stack, in the recording. Counted by thread. */
+enum gn_loss {
+	GN_LOSS_RING = 0, /* CPU sample, ring buffer full */
+	GN_LOSS_WALL = 1, /* wall ticks whose record did not fit the ring buffer */
+	GN_LOSS_STACK =
+		2, /* stack list did not fit: samples keep their id, frames may be missing */
+	GN_LOSS_MISSED = 3, /* wall sample without a stack: not captured in time */
+	GN_LOSS_STATE = 4,  /* no task storage for a thread */
+	GN_LOSS_MAX
+};
+
+struct gn_loss_key {
+	__u32 tid;
+	__u32 reason;
+};
+
+enum gn_counter {
+	GN_CNT_SWITCHES = 0, /* switch-outs of target threads seen (kept in cpu_times) */
+	GN_CNT_CAPTURES,     /* off-CPU stacks taken */
+	GN_CNT_CPU,	     /* CPU samples sent */
+	GN_CNT_REMOTE,	     /* of those that were taken from outside */
+	GN_CNT_WASTED,	     /* taken at a switch-out, and no tick was crossed */
+	GN_CNT_WALL,	     /* wall records sent */
+	GN_CNT_TICKS,	     /* wall ticks those stand for */
+	GN_CNT_STACKS,	     /* stack lists sent */
+	GN_CNT_YOUNG,	     /* firings of own clocks of young threads (see oncpu.bpf.c) */
+	GN_CNT_TWICE,	     /* firings of a second clock on one thread, dropped */
+	GN_CNT_LOSSMAP,	     /* losses that found no room in the loss map */
+	GN_CNT_LOST_BYTES,   /* of records that did not fit the CPU's ring */
+	GN_CNT_SCANNED,	     /* threads looked at by scans */
+	GN_CNT_VERIFIED, /* sleepers whose CPU time was compared with that at their switch-out */
+	GN_CNT_RAN,	 /* of those: it was another, so a switch was not seen */
+	GN_CNT_MAX
+};
+
+/* ---- targets ---- */
+
+struct gn_proc {
+	__u32 flags;
+	__u32 pad;
+};
+
+/* gn_thread.flags */
+#define GN_TF_TWICE 0x1 /* born while clocks were being opened: may have two */
+
+/* OFF: it was seen to go off the CPU; that interval is open, or to be reported at the next one. */
+/* SCAN: the last scan found it off the CPU. */
+enum gn_phase { GN_PH_UNKNOWN = 0, GN_PH_OFF = 1, GN_PH_ENDED = 2, GN_PH_SCAN = 3 };
+
+/* Per thread, in task storage. */
+struct gn_thread {
+	__u64 out_ns;	   /* start of the off-CPU interval */
+	__u64 tick_ns;	   /* the first tick after out_ns */
+	__u64 run_delay;   /* task->sched_info.run_delay then: all its time in run queues */
+	__u64 cpu_ns;	   /* task->se.sum_exec_runtime then */
+	__u64 switches;	   /* at the last scan: nvcsw + nivcsw */
+	__u64 next_tick;   /* index of the first tick not accounted for yet */
+	__u64 stack;	   /* stack id taken at the switch-out, 0 none */
+	__u64 remote;	   /* stack id read from outside, of the interval remote_seq */
+	__u64 look_ahead;  /* ns: a stack is taken at a switch-out this close before a tick */
+	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
+	__u64 wasted_tick; /* tick before which `wasted` stacks were taken in vain */
+	__u64 clock_ns;	   /* when its own clock last gave a sample */
+	__u64 mature;	   /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
+	__u32 clock_epoch; /* for which `mature` was drawn */
+	__u32 seq;	   /* number of switch-outs */
+	__u32 remote_seq;
+	__u32 wasted;
+	__u32 phase; /* enum gn_phase */
+	__u32 flags;
+	__u32 state; /* enum gn_state */
+	__u32 round; /* of accounting (wall_account) that it was last part of */
+	__u32 pad;
+};
+
+/* Per CPU: time as its run queue has it. */
+struct gn_cpu_time {
+	__u64 next;	/* the next tick, in the run queue's clock */
+	__u64 index;	/* its number */
+	__u64 offset;	/* CLOCK_MONOTONIC minus the run queue's clock */
+	__u64 switches; /* switch-outs of target threads */
+};
+
+/* Argument of the program remote_tick. */
+struct gn_remote_tick {
+	__u64 tick;   /* that has just passed */
+	__u32 popped; /* out: pending threads looked at */
+	__u32 taken;  /* out: stacks taken */
+};
+
+#define GN_YOUNG 2 /* intervals of CPU time for which a thread is young at least */
+
+#define GN_LOOK_AHEAD_MIN 15000 /* ns */
+
+/* ---- wall ticks ---- */
+
+/* A well mixed 32-bit hash of the tick's number (the finalizer of MurmurHash3, public domain). */
+static inline __u32 gn_tick_hash(__u64 k)
+{
+	__u32 h = (__u32)k ^ (__u32)(k >> 32) * 0x9e3779b1u;
+
+	h ^= h >> 16;
+	h *= 0x85ebca6bu;
+	h ^= h >> 13;
+	h *= 0xc2b2ae35u;
+	h ^= h >> 16;
+	return h;
+}
+
+/*
+ * Tick k of a session lies at a pseudo-random point inside [k*T, (k+1)*T) after the session's
+ * start: stratified, so that one tick falls into each interval, and not periodic, so that periodic
+ * work is not aliased. T < 2^32 ns.
+ */
+static inline __u64 gn_tick_time(__u64 k, __u64 interval)
+{
+	return k * interval + (((__u64)gn_tick_hash(k) * interval) >> 32);
+}
+
+/* The number of ticks at or before `t` (ns since the session's start). */
+static inline __u64 gn_ticks_until(__u64 t, __u64 interval)
+{
+	__u64 k = t / interval;
+
+	return k + (gn_tick_time(k, interval) <= t);
+}
+
+#endif

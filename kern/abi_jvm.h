@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the HotSpot step (kern/hotspot.h) has to know about one JVM: written by user space
+ * (user/jvm/codecache.h) into a map by tgid, read by the walk. It changes seldom: code heaps are
+ * given as reserved, not as committed, so that their growth changes nothing.
+ */
+#ifndef GNOMON_ABI_JVM_H
+#define GNOMON_ABI_JVM_H
+
+#include "abi.h"
+
+#define GN_JVM_HEAPS 8 /* a power of two */
+
+struct gn_code_heap {
+	__u64 low, high; /* reserved range */
+	__u64 segmap;	 /* its byte i tells of the segment at low + (i << log2_segment) */
+	__u32 log2_segment;
+	__u32 pad;
+};
+
+#define GN_JVM_KIND	0x01 /* CodeBlob::_kind exists (25); else blobs are told by size and name */
+#define GN_JVM_ABSOLUTE 0x02 /* code and handlers are pointers in the header, else offsets */
+#define GN_JVM_SHORTS	0x04 /* frame_complete is an int16 (25) */
+#define GN_JVM_DEOPT	0x08 /* deopt, orig_pc are set */
+#define GN_JVM_DEOPT_MH 0x10 /* deopt_mh is set */
+#define GN_JVM_ANCHOR	0x20 /* anchor is set */
+#define GN_JVM_INTERP	0x40 /* method_const, cm_size, interp_* are set */
+
+struct gn_jvm {
+	__u32 flags;
+	__u32 nheaps;
+	__u64 low, high; /* all heaps lie in here */
+	struct gn_code_heap heap[GN_JVM_HEAPS];
+	__u64 interp_low, interp_high;
+	__u64 enter_special;		 /* blob of Continuation.enterSpecial, 0 unknown */
+	__u64 cont_low, cont_high;	 /* stubs that a virtual thread's last frame returns to */
+	__u64 name_vtable, name_adapter; /* CodeBlob::_name of these kinds, without GN_JVM_KIND */
+	__u64 name_mh;
+
+	/* Offsets in bytes, from the HeapBlock that precedes the blob. */
+	__u16 blob;	       /* of the CodeBlob: sizeof(HeapBlock) */
+	__u16 used;	       /* u8 */
+	__u16 name;	       /* u64 */
+	__u16 kind;	       /* u8, GN_JVM_KIND */
+	__u16 size;	       /* s32 */
+	__u16 header;	       /* s32: equals nmethod_header in nmethods, without GN_JVM_KIND */
+	__u16 frame;	       /* s32, words */
+	__u16 complete;	       /* s32 or s16, from the code's start */
+	__u16 code;	       /* u64 or s32 from the blob */
+	__u16 id;	       /* s32: compile id */
+	__u16 level;	       /* s8: compilation level, 0 a native wrapper */
+	__u16 orig_pc;	       /* s32: where a deoptimised frame keeps its pc, from its sp */
+	__u16 deopt, deopt_mh; /* u64 or s32 from the blob */
+
+	__u16 nmethod_header; /* sizeof(nmethod) */
+	__u8 kind_nmethod, kind_vtable, kind_adapter, kind_mh;
+
+	__u16 method_const; /* Method::_constMethod */
+	__u16 cm_size;	    /* sizeof(ConstMethod): the bytecodes follow */
+
+	__u16 anchor; /* last Java sp, pc, fp in JavaThread::_anchor, three words */
+};
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which threads are ours. */
+#ifndef GNOMON_FILTER_BPF_H
+#define GNOMON_FILTER_BPF_H
+
+#include "maps.bpf.h"
+
+/* The target's entry, or NULL. */
+static __always_inline struct gn_proc *proc_find(__u32 tgid)
+{
+	return bpf_map_lookup_elem(&procs, &tgid);
+}
+
+/* A thread's storage, made at first use. Not with the run queue's lock held: it allocates. */
+static __always_inline struct gn_thread *thread_storage(struct task_struct *task)
+{
+	struct gn_thread *t;
+
+	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (t && t->clock_epoch != gn_clock_epoch) { /* see kern/oncpu.bpf.c */
+		t->clock_epoch = gn_clock_epoch;
+		t->mature = task->se.sum_exec_runtime + GN_YOUNG * gn_cpu_ns +
+			    ((__u64)bpf_get_prandom_u32() * gn_cpu_ns >> 32) + 1;
+	}
+	return t;
+}
+
+static __always_inline bool thread_wanted(__u32 tid)
+{
+	return !gn_thread_filter || bpf_map_lookup_elem(&wanted, &tid);
+}
+
+#endif

@@ -1,0 +1,811 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The step for code in a HotSpot code heap, x86_64, JDK 9 and later. Include it before
+ * unwind_walk.h. Layouts come from the JVM itself (abi_jvm.h); what is fixed here is what the JDK
+ * fixes in code: cpu/x86/frame_x86.hpp (interpreter frames), memory/heap.cpp (segment map),
+ * code/codeBlob.hpp, and the instructions its compilers emit around a frame
+ * (cpu/x86/macroAssembler_x86.cpp verified_entry, c1_MacroAssembler_x86.cpp, x86_64.ad).
+ *
+ * The caller may set s->hs[HS_THREAD] to the thread's JavaThread* before the walk, 0 when unknown:
+ * then the JVM's own note of the last Java frame is used, too.
+ */
+#ifndef GNOMON_HOTSPOT_H
+#define GNOMON_HOTSPOT_H
+
+#include "abi_jvm.h"
+#include "unwind.h"
+
+#define UW_HOTSPOT 1 /* unwind_walk.h calls hs_step() */
+
+/*
+ * In BPF a function of its own, verified once for all callers. Its arguments are numbers, or
+ * pointers to structs, which it has to compare with NULL.
+ */
+#ifdef __bpf__
+#include "hotspot_maps.bpf.h"
+#define hs_global __attribute__((noinline, weak))
+#else
+#define hs_global uw_fn
+uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
+{
+	return m->jvm;
+}
+#endif
+
+/* uw_state.hs[] */
+#define HS_THREAD 0 /* JavaThread*, 0 unknown */
+#define HS_SEEN	  1 /* a Java frame has been passed */
+
+#define HS_HOPS		32  /* over the segment map; real code needs 13 (17), 7 (21), 5 (25) */
+#define HS_WINDOW	256 /* bytes of it read at once: any first hop stays inside */
+#define HS_HEADER	400 /* bytes of HeapBlock and blob header read at once */
+#define HS_HEADER_SMALL 128 /* enough for a blob that is no nmethod, at the heap's end */
+#define HS_BEFORE	32  /* code bytes looked at before and behind a leaf's pc */
+#define HS_BEHIND	16
+#define HS_SLOTS	6	    /* words searched for a return address */
+#define HS_FRAME_MAX	(256 << 10) /* bytes of a compiled frame */
+#define HS_INTERP_MAX	(16 << 10)  /* bytes from sp to fp of an interpreted frame */
+#define HS_LOCALS_MAX	(512 << 10) /* bytes of its locals */
+#define HS_STUB_MAX	4096	    /* bytes from sp to fp in a stub */
+#define HS_CPU_STATE	2688	    /* bytes of push_CPU_state's FPU part; the registers follow */
+#define HS_CPU_R13	(HS_CPU_STATE + 16)
+
+/* Slots of an interpreter frame, bytes from fp. */
+#define HS_SENDER_SP -8
+#define HS_LAST_SP   -16 /* where its stack ends while it calls another method, else 0 */
+#define HS_METHOD    -24
+#define HS_BCP	     -64
+
+enum hs_kind { HS_NMETHOD, HS_VTABLE, HS_ADAPTER, HS_STUB };
+
+struct hs_blob {
+	__u64 start, code, end;
+	__s32 frame;	/* bytes, the return address included; 0: none known */
+	__s32 complete; /* from code: the frame is set up */
+	__u32 id;
+	__u8 kind;
+	__u8 native;  /* a native method's wrapper */
+	__u8 unsized; /* a stub that says that it has no size */
+};
+
+/* ---- blobs ------------------------------------------------------------------------------------
+ */
+
+/* Fields of the header in s->scratch. Masks rather than checks: the verifier sees the bound. */
+uw_fn __u64 hs_u64(const struct uw_state *s, __u32 off)
+{
+	return *(const __u64 *)((const __u8 *)s->scratch + (off & (UW_SCRATCH - 8)));
+}
+
+uw_fn __s32 hs_s32(const struct uw_state *s, __u32 off)
+{
+	return *(const __s32 *)((const __u8 *)s->scratch + (off & (UW_SCRATCH - 4)));
+}
+
+uw_fn __s16 hs_s16(const struct uw_state *s, __u32 off)
+{
+	return *(const __s16 *)((const __u8 *)s->scratch + (off & (UW_SCRATCH - 2)));
+}
+
+uw_fn __u8 hs_u8(const struct uw_state *s, __u32 off)
+{
+	return *((const __u8 *)s->scratch + (off & (UW_SCRATCH - 1)));
+}
+
+uw_fn int hs_is_code(const struct gn_jvm *j, __u64 addr)
+{
+	return addr >= j->low && addr < j->high;
+}
+
+/*
+ * The heap that pc is in, NULL none. Without branches: the verifier would follow all that comes
+ * after once for each heap. (Addresses are below 2^47, so differences have a sign bit.)
+ */
+uw_fn const struct gn_code_heap *hs_heap(const struct gn_jvm *j, __u64 pc)
+{
+	const struct gn_code_heap *h;
+	__u64 at = 0;
+
+#pragma GCC unroll 8
+	for (__u32 i = 0; i < GN_JVM_HEAPS; i++) {
+		__u64 in = (j->heap[i].low - pc - 1) >> 63 & (pc - j->heap[i].high) >> 63;
+
+		uw_barrier(in);
+		at |= in * i;
+	}
+	h = &j->heap[at & (GN_JVM_HEAPS - 1)];
+	return pc >= h->low && pc < h->high ? h : 0;
+}
+
+struct hs_hop {
+	struct uw_state *s;
+	uw_mem m;
+	__u64 segmap, seg;
+	__u32 found;
+};
+
+/*
+ * Towards the first segment of a block: a byte of the segment map is 0 there, else how far to go
+ * back (at most 254), 0xff where nothing is. 1 when done.
+ */
+uw_fn long hs_hop(struct hs_hop *h)
+{
+	__u64 base = h->seg < HS_WINDOW ? 0 : h->seg - (HS_WINDOW - 1);
+	__u32 at = (__u32)(h->seg - base), tag;
+
+	if (uw_copy(h->s, h->m, h->segmap + base, h->s->scratch, HS_WINDOW))
+		return 1;
+	tag = hs_u8(h->s, at & (HS_WINDOW - 1));
+	if (tag == 0xff || tag > at)
+		return 1;
+	h->seg -= tag;
+	/* the next byte is here already: in nearly all cases it is the 0 */
+	h->found = !hs_u8(h->s, (at - tag) & (HS_WINDOW - 1));
+	return h->found;
+}
+
+#ifdef __bpf__
+static long hs_hop_step(__u32 i, void *ctx)
+{
+	return hs_hop(ctx);
+}
+
+uw_fn void hs_hops(struct hs_hop *h)
+{
+	bpf_loop(HS_HOPS, hs_hop_step, h, 0);
+}
+#else
+uw_fn void hs_hops(struct hs_hop *h)
+{
+	for (int i = 0; i < HS_HOPS; i++)
+		if (hs_hop(h))
+			return;
+}
+#endif
+
+/* The HeapBlock that pc is in. */
+uw_fn int hs_block(struct uw_state *s, uw_mem m, const struct gn_code_heap *h, __u64 pc,
+		   __u64 *block)
+{
+	__u32 shift = h->log2_segment & 31;
+	struct hs_hop hop = {
+		.s = s, .m = m, .segmap = h->segmap, .seg = (pc - h->low) >> shift, .found = 0};
+
+	hs_hops(&hop);
+	*block = h->low + (hop.seg << shift);
+	return hop.found ? 0 : -1;
+}
+
+uw_fn __u32 hs_kind(const struct uw_state *s, const struct gn_jvm *j)
+{
+	__u64 name;
+
+	if (j->flags & GN_JVM_KIND) {
+		__u8 kind = hs_u8(s, j->kind);
+
+		if (kind == j->kind_nmethod)
+			return HS_NMETHOD;
+		if (kind == j->kind_vtable)
+			return HS_VTABLE;
+		return kind == j->kind_adapter || kind == j->kind_mh ? HS_ADAPTER : HS_STUB;
+	}
+	if (hs_s32(s, j->header) == j->nmethod_header)
+		return HS_NMETHOD;
+	name = hs_u64(s, j->name);
+	if (name == j->name_vtable)
+		return HS_VTABLE;
+	return name == j->name_adapter || name == j->name_mh ? HS_ADAPTER : HS_STUB;
+}
+
+/* Leaves the blob's header in s->scratch. */
+uw_fn int hs_find(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_blob *b)
+{
+	const struct gn_code_heap *h = hs_heap(j, s->pc);
+	__u64 block;
+	__u32 kind;
+
+	if (!h || hs_block(s, m, h, s->pc, &block))
+		return -1;
+	if (uw_copy(s, m, block, s->scratch, HS_HEADER) &&
+	    uw_copy(s, m, block, s->scratch, HS_HEADER_SMALL))
+		return -1;
+	if (!hs_u8(s, j->used))
+		return -1;
+	b->start = block + j->blob;
+	b->end = b->start + (__u32)hs_s32(s, j->size);
+	kind = hs_kind(s, j);
+	uw_barrier(kind); /* one number to the verifier, not four cases of all that follows */
+	b->kind = kind;
+	b->frame = hs_s32(s, j->frame) * 8;
+	b->complete = j->flags & GN_JVM_SHORTS ? hs_s16(s, j->complete) : hs_s32(s, j->complete);
+	b->code = j->flags & GN_JVM_ABSOLUTE ? hs_u64(s, j->code) : b->start + hs_s32(s, j->code);
+	b->id = (__u32)hs_s32(s, j->id);
+	b->native = b->kind == HS_NMETHOD && !hs_u8(s, j->level);
+	/* CodeBlob's no_frame_size is -1, in words */
+	b->unsized = b->frame == -8 && b->kind == HS_STUB;
+	if (b->unsized)
+		b->frame = 0;
+	if (s->pc < b->start || s->pc >= b->end || b->frame < 0 || b->frame > HS_FRAME_MAX)
+		return -1;
+	return 0;
+}
+
+/* ---- going to the caller ----------------------------------------------------------------------
+ */
+
+/* How a frame says where its caller is: each step fills one in, hs_return() follows it. */
+struct hs_way {
+	__u64 slot;  /* of the return address; the caller's sp is above it */
+	__u64 other; /* the return address if there is none at slot, 0 */
+	__u8 saved;  /* the caller's fp lies below slot; else it is unchanged */
+	__u8 above;  /* bytes between slot's word and the caller's sp */
+	__u8 java;   /* only code of the heaps calls this */
+	__u8 lost;   /* no rule: search, in a leaf */
+};
+
+/* Take the first word of code among the leaf's topmost ones for the return address. */
+uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
+{
+	__u64 at = HS_SLOTS, ra;
+
+	if (!s->leaf)
+		return uw_end(s, GN_END_NORULE);
+	if (uw_copy(s, m, s->sp, s->scratch, HS_SLOTS * 8))
+		return uw_end(s, GN_END_BADADDR);
+#pragma GCC unroll 8
+	for (__u64 i = HS_SLOTS; i-- > 0;) {
+		/* all ones when the word is code; without branches */
+		__u64 in = -((j->low - s->scratch[i] - 1) >> 63 & (s->scratch[i] - j->high) >> 63);
+
+		uw_barrier(in);
+		at = (at & ~in) | (i & in);
+	}
+	if (at >= HS_SLOTS)
+		return uw_end(s, GN_END_NORULE);
+	ra = s->scratch[at & 7];
+	return uw_caller(s, ra, s->sp + at * 8 + 8, s->fp, GN_FF_RETADDR | GN_FF_GUESSED);
+}
+
+uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_way *w)
+{
+	__u64 ra, fp = s->fp, slot = w->slot, other = w->other, above = w->above;
+	__u32 saved = w->saved, java = w->java, lost = w->lost;
+
+	/* for the verifier: numbers, not the cases that led here */
+	uw_barrier(slot);
+	uw_barrier(other);
+	uw_barrier(above);
+	uw_barrier(saved);
+	uw_barrier(java);
+	uw_barrier(lost);
+	if (lost)
+		return hs_guess(s, m, j);
+	if (uw_word(s, m, slot, &ra) || (saved && uw_word(s, m, slot - 8, &fp)))
+		return uw_end(s, GN_END_BADADDR);
+	/* the stub of nmethods' entry barriers pushes -1 before fp, for a new sp if it needs one */
+	if (ra == ~0ULL) {
+		slot += 8;
+		if (uw_word(s, m, slot, &ra))
+			return uw_end(s, GN_END_BADADDR);
+	}
+	if (java && !hs_is_code(j, ra)) {
+		if (!hs_is_code(j, other))
+			return hs_guess(s, m, j);
+		ra = other;
+	}
+	return uw_caller(s, ra, slot + 8 + above, fp, GN_FF_RETADDR);
+}
+
+/* ---- compiled code, where the pc may be anywhere ----------------------------------------------
+ */
+
+enum hs_state {
+	HS_FULL,   /* the frame is set up, the caller's fp saved under the return address */
+	HS_NOFP,   /* the same, but fp not saved yet */
+	HS_PUSHED, /* fp is on top of the stack, then the return address */
+	HS_BARE,   /* the return address is on top of the stack */
+	HS_POPPED, /* it has been popped, and still is below the top */
+};
+
+/* Code bytes around pc, c[HS_BEFORE] the one at pc; in s->scratch. */
+struct hs_code {
+	__u8 c[HS_BEFORE + HS_BEHIND];
+};
+
+#define HS_AT(c, i) ((c)[HS_BEFORE + (i)])
+#define HS_3(c, i, x, y, z)                                                                        \
+	(HS_AT(c, i) == (x) && HS_AT(c, (i) + 1) == (y) && HS_AT(c, (i) + 2) == (z))
+
+/* `lea r10,[rip+x]; mov [r15+x],r10; jmp`: the slow path of a return's safepoint poll. */
+uw_fn int hs_poll_stub(const __u8 *c)
+{
+	if (HS_3(c, 0, 0x4c, 0x8d, 0x15) && HS_3(c, 7, 0x4d, 0x89, 0x97))
+		return 1;
+	if (HS_3(c, 0, 0x4d, 0x89, 0x97) && HS_3(c, -7, 0x4c, 0x8d, 0x15))
+		return 1;
+	return HS_AT(c, 0) == 0xe9 && HS_3(c, -7, 0x4d, 0x89, 0x97) &&
+	       HS_3(c, -14, 0x4c, 0x8d, 0x15);
+}
+
+/* Returning: `pop rbp; [cmp rsp,[r15+x]; ja slow;] ret`; native wrappers: `leave; ... ret`. */
+hs_global int hs_epilogue(const struct hs_code *code, int native)
+{
+	const __u8 *c;
+	__u8 op;
+
+	if (!code)
+		return HS_FULL;
+	c = code->c;
+	op = HS_AT(c, 0);
+
+	if (op == 0x5d)
+		return HS_PUSHED;
+	if (op == 0xc3)
+		return HS_BARE;
+	if (HS_3(c, 0, 0x49, 0x3b, 0x67) || HS_3(c, 0, 0x49, 0x3b, 0xa7))
+		return HS_BARE;
+	if (op == 0x0f && HS_AT(c, 1) == 0x87 &&
+	    (HS_3(c, -4, 0x49, 0x3b, 0x67) || HS_3(c, -7, 0x49, 0x3b, 0xa7)))
+		return HS_BARE;
+	if (hs_poll_stub(c))
+		return HS_BARE;
+	/* `add rsp,imm; pop rbp; jmp`: to the stub that looks for the caller's exception handler */
+	if (op == 0xe9 && HS_AT(c, -1) == 0x5d &&
+	    (HS_3(c, -5, 0x48, 0x83, 0xc4) || HS_3(c, -8, 0x48, 0x81, 0xc4)))
+		return HS_BARE;
+	/* `pop rbp; pop rdx; jmp reg`: C2's stub for exceptions without a handler */
+	if (op == 0x5a && HS_AT(c, -1) == 0x5d)
+		return HS_BARE;
+	if ((op == 0xff || op == 0x41) && HS_AT(c, -1) == 0x5a && HS_AT(c, -2) == 0x5d)
+		return HS_POPPED;
+	/* `leave`, then a check for a pending exception, before the ret */
+	if (native && (HS_AT(c, -1) == 0xc9 || (op == 0x0f && HS_AT(c, -9) == 0xc9) ||
+		       (op == 0x0f && HS_AT(c, -6) == 0xc9)))
+		return HS_BARE;
+	return HS_FULL;
+}
+
+/* 1 when the `len` bytes at c[i] are those of `insn` (little endian, len < 8); no branch. */
+uw_fn __u64 hs_same(const __u8 *c, __u32 i, __u64 insn, __u32 len)
+{
+	__u64 w, same;
+
+	__builtin_memcpy(&w, c + i, sizeof(w));
+	same = (((w ^ insn) & ((1ULL << 8 * len) - 1)) - 1) >> 63;
+	uw_barrier(same);
+	return same;
+}
+
+/* Where in c a `sub rsp,imm` that lies before pc ends; 0 if there is none. */
+uw_fn __u32 hs_sub_end(const __u8 *c, __s32 imm)
+{
+	__u64 small = 0xec8348 | (__u64)(imm & 0xff) << 24;
+	__u64 large = 0xec8148 | (__u64)(__u32)imm << 24;
+	__u64 end = 0, fits = imm < 128;
+
+	uw_barrier(fits);
+#pragma GCC unroll 32
+	for (__u32 i = 0; i <= HS_BEFORE - 4; i++) {
+		end |= (i + 4) * (hs_same(c, i, small, 4) & fits);
+		if (i <= HS_BEFORE - 7)
+			end |= (i + 7) * hs_same(c, i, large, 7);
+	}
+	return (__u32)end;
+}
+
+/*
+ * Entering: [bang the stack;] `push rbp; [mov rbp,rsp;] sub rsp,frame-16`, or `sub rsp,frame-8;
+ * mov [rsp+x],rbp`; then perhaps the entry barrier. The `sub` is known by its operand.
+ */
+hs_global int hs_prologue(const struct hs_code *code, __s32 frame, __u32 off)
+{
+	const __u8 *c;
+	__u32 end;
+
+	if (!code)
+		return HS_FULL;
+	c = code->c;
+	if (hs_sub_end(c, frame - 16))
+		return HS_FULL;
+	end = hs_sub_end(c, frame - 8);
+	if (end)
+		return end == HS_BEFORE ? HS_NOFP : HS_FULL;
+	if (off >= 1 && HS_AT(c, -1) == 0x55)
+		return HS_PUSHED;
+	if (off >= 4 && HS_AT(c, -4) == 0x55 &&
+	    (HS_3(c, -3, 0x48, 0x8b, 0xec) || HS_3(c, -3, 0x48, 0x89, 0xe5)))
+		return HS_PUSHED;
+	return HS_BARE;
+}
+
+/* Code bytes into s->scratch (over the header). */
+uw_fn int hs_code_bytes(struct uw_state *s, uw_mem m)
+{
+	return uw_copy(s, m, s->pc - HS_BEFORE, s->scratch, HS_BEFORE + HS_BEHIND);
+}
+
+uw_fn int hs_where(struct uw_state *s, uw_mem m, const struct hs_blob *b)
+{
+	const struct hs_code *c = (const struct hs_code *)s->scratch;
+	__u64 off = s->pc - b->code;
+
+	if (!s->leaf)
+		return HS_FULL;
+	if (hs_code_bytes(s, m))
+		return HS_FULL;
+	if (s->pc < b->code)
+		return HS_BARE;
+	if (b->complete > 0 && off < (__u32)b->complete)
+		return hs_prologue(c, b->frame, (__u32)off);
+	return hs_epilogue(c, b->native);
+}
+
+uw_fn void hs_framed(struct uw_state *s, uw_mem m, const struct hs_blob *b, struct hs_way *w)
+{
+	int state = hs_where(s, m, b);
+
+	w->slot = s->sp;
+	if (state == HS_FULL || state == HS_NOFP)
+		w->slot += (__u32)b->frame - 8;
+	else if (state == HS_PUSHED)
+		w->slot += 8;
+	else if (state == HS_POPPED)
+		w->slot -= 8;
+	w->saved = state == HS_FULL || state == HS_PUSHED;
+}
+
+/*
+ * A frame that is to be deoptimised has its return address replaced by the deopt handler's; the
+ * real one is kept in the frame (JDK code/nmethod.hpp, orig_pc_addr()). Needs the header.
+ */
+uw_fn void hs_deopt(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b)
+{
+	__u64 plain = 0, mh = 0, pc;
+	int abs = j->flags & GN_JVM_ABSOLUTE;
+
+	if (j->flags & GN_JVM_DEOPT)
+		plain = abs ? hs_u64(s, j->deopt) : b->start + hs_s32(s, j->deopt);
+	if (j->flags & GN_JVM_DEOPT_MH)
+		mh = abs ? hs_u64(s, j->deopt_mh) : b->start + hs_s32(s, j->deopt_mh);
+	if (!(j->flags & GN_JVM_DEOPT) || (s->pc != plain && s->pc != mh))
+		return;
+	if (uw_word(s, m, s->sp + (__u32)hs_s32(s, j->orig_pc), &pc) || pc < b->code ||
+	    pc >= b->end)
+		return;
+	s->pc = pc;
+}
+
+/* ---- interpreter ------------------------------------------------------------------------------
+ */
+
+struct hs_interp {
+	__u64 ra, fp, sp, method, bci;
+};
+
+/*
+ * The frame at fp has called another method, which is not on the stack yet or any more: is that
+ * its own callee? While a method is entered r13 is the caller's last_sp, while it is left rbx, and
+ * then at most padding is above. If it is not, fp is an older frame's, and compiled code, which
+ * left fp as it was, lies in between. The JVM is called with last_sp 0, but for the search for an
+ * exception handler after a frame was removed; at most 24 bytes are pushed for that.
+ */
+uw_fn int hs_interp_older(const struct uw_state *s, __u64 last)
+{
+	const struct gn_frame *prev = &s->frames[(s->n - 1) & (GN_MAX_FRAMES - 1)];
+
+	if (!last)
+		return 0;
+	/* since JDK 22 in words from fp */
+	if ((__s64)last < 0)
+		last = s->fp + (last << 3);
+	if (s->leaf)
+		return s->reg[UW_R13] != last && s->reg[UW_RBX] != last && last - s->sp > 16;
+	return s->n && gn_frame_kind(prev) == GN_FRAME_USER && last - s->sp > 24;
+}
+
+/*
+ * A frame of which less than all slots are pushed, by TemplateInterpreterGenerator's
+ * generate_fixed_frame(): Method* is in rbx, and the caller's sp in r13.
+ */
+uw_fn int hs_interp_new(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_interp *f)
+{
+	__u64 method = s->reg[UW_RBX], code;
+
+	if (uw_word(s, m, s->fp, &f->fp) || uw_word(s, m, s->fp + 8, &f->ra))
+		return -1;
+	if (!hs_is_code(j, f->ra) || method & 7 || method >= UW_ADDR_MAX ||
+	    uw_copy(s, m, method + j->method_const, &code, sizeof(code)) || !code || code & 7)
+		return -1;
+	f->sp = s->reg[UW_R13];
+	if (s->sp <= s->fp + HS_SENDER_SP && uw_word(s, m, s->fp + HS_SENDER_SP, &f->sp))
+		return -1;
+	f->method = method;
+	f->bci = 0;
+	return 0;
+}
+
+/*
+ * Reads the interpreter frame at s->fp; 0 when it is one. A native method's frame has no bytecode
+ * pointer; while the interpreter runs bytecodes it is in r13, and the slot is old.
+ */
+uw_fn int hs_interp_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_interp *f)
+{
+	__u64 fp = s->fp, bcp, method, code, bci, last;
+
+	if (fp & 7 || fp - s->sp > HS_INTERP_MAX)
+		return -1;
+	if (s->leaf && s->sp > fp + HS_BCP) {
+		if (hs_interp_new(s, m, j, f))
+			return -1;
+		goto sender;
+	}
+	if (uw_word(s, m, fp + HS_LAST_SP, &last) || hs_interp_older(s, last))
+		return -1;
+	if (uw_word(s, m, fp + HS_BCP, &bcp) || uw_word(s, m, fp + HS_METHOD, &method) ||
+	    uw_word(s, m, fp + HS_SENDER_SP, &f->sp) || uw_word(s, m, fp, &f->fp) ||
+	    uw_word(s, m, fp + 8, &f->ra))
+		return -1;
+	if (!method || method & 7 || method >= UW_ADDR_MAX || !hs_is_code(j, f->ra))
+		return -1;
+	if (uw_copy(s, m, method + j->method_const, &code, sizeof(code)) || !code || code & 7)
+		return -1;
+	code += j->cm_size;
+	bci = bcp - code;
+	if (s->leaf && s->reg[UW_R13] - code < 0x10000)
+		bci = s->reg[UW_R13] - code;
+	if (bci >= 0x10000) {
+		if (bcp)
+			return -1;
+		bci = 0;
+	}
+	f->method = method;
+	f->bci = bci;
+sender:
+	/* where the caller's frame ended before this one was given room for its locals */
+	if (f->sp & 7 || f->sp < fp + 16 || f->sp - fp > HS_LOCALS_MAX)
+		f->sp = fp + 16;
+	return 0;
+}
+
+/* ---- stubs ------------------------------------------------------------------------------------
+ */
+
+/*
+ * Between two Java frames, the return address not yet or no longer below a frame: vtable and itable
+ * stubs do not touch the stack; the adapters between calling conventions take the return address
+ * to rax while they move arguments. An adapter that has the caller's call site corrected saves all
+ * registers for that, and sp in r13 (patch_callers_callsite() in sharedRuntime_x86_64.cpp).
+ */
+uw_fn void hs_between(struct uw_state *s, uw_mem m, struct hs_way *w)
+{
+	__u64 sp;
+
+	w->slot = s->sp;
+	w->java = 1;
+	if (s->leaf)
+		w->other = s->reg[UW_RAX];
+	else if (!uw_word(s, m, s->sp + HS_CPU_R13, &sp) && sp - s->sp < HS_STUB_MAX)
+		w->slot = sp;
+}
+
+/* Stubs without a known frame: nearly all keep a frame pointer; the call stub is one. */
+uw_fn void hs_frameless(struct uw_state *s, uw_mem m, struct hs_way *w)
+{
+	const __u8 *c = (const __u8 *)s->scratch;
+
+	w->slot = s->sp;
+	if (s->leaf && !hs_code_bytes(s, m)) {
+		if (HS_AT(c, 0) == 0xc3 || HS_3(c, 0, 0x55, 0x48, 0x8b))
+			return;
+		/* `leave; pop rcx`; and the entry barrier's stub, where -1 is above fp */
+		if (HS_3(c, -1, 0xc9, 0x59, 0xff) || HS_3(c, -1, 0xc9, 0x48, 0x83) ||
+		    HS_3(c, 0, 0x6a, 0xff, 0x55))
+			return;
+		/* `leave; pop rcx; jmp rcx`: what was popped is still there */
+		if (HS_3(c, -1, 0x59, 0xff, 0xe1)) {
+			w->slot -= 8;
+			return;
+		}
+		if (HS_AT(c, 0) == 0x5d || (HS_AT(c, -1) == 0x55 && HS_3(c, 0, 0x48, 0x8b, 0xec))) {
+			w->slot += 8;
+			w->saved = 1;
+			return;
+		}
+	}
+	w->slot = s->fp + 8;
+	w->saved = 1;
+	w->lost = s->fp & 7 || s->fp - s->sp > HS_STUB_MAX;
+}
+
+/*
+ * C1's stub for exceptions without a handler has no frame: it is jumped to with the return address
+ * on top, at 8 past a multiple of 16; for a call into the JVM it aligns the stack, and in the end
+ * it pops that address and jumps (`pop rdx; jmp rbx`).
+ */
+uw_fn void hs_bare(struct uw_state *s, uw_mem m, struct hs_way *w)
+{
+	const __u8 *c = (const __u8 *)s->scratch;
+
+	w->slot = s->sp + (~s->sp & 8);
+	w->java = 1;
+	if (s->leaf && !hs_code_bytes(s, m) && HS_3(c, -1, 0x5a, 0xff, 0xe3))
+		w->slot = s->sp - 8;
+}
+
+/*
+ * C2's ExceptionBlob is jumped to, too, and pushes the pc of the exception, in rdx, as its return
+ * address; at the end it pops it and jumps to the handler.
+ */
+uw_fn void hs_exception_blob(struct uw_state *s, uw_mem m, const struct hs_blob *b,
+			     struct hs_way *w)
+{
+	const struct hs_code *code = (const struct hs_code *)s->scratch;
+	__u32 off = (__u32)(s->pc - b->code);
+	__u64 insn = 0x5a00c48348 | (__u64)((b->frame - 8) & 0xff) << 24, popped = 0;
+	int state = HS_FULL;
+
+	w->java = 1;
+	w->lost = !off;
+	if (hs_code_bytes(s, m))
+		return;
+	if (off < HS_BEFORE)
+		state = hs_prologue(code, b->frame, off);
+#pragma GCC unroll 32
+	for (__u32 i = 0; i <= HS_BEFORE - 5; i++) /* add rsp,frame-8; pop rdx */
+		popped |= hs_same(code->c, i, insn, 5);
+	uw_barrier(popped);
+	w->slot = s->sp;
+	if (popped)
+		w->slot -= 8;
+	else if ((state == HS_FULL || state == HS_NOFP) && HS_AT(code->c, 0) != 0x5a)
+		w->slot += (__u32)b->frame - 8;
+	w->saved = state == HS_FULL && w->slot > s->sp;
+}
+
+/* How a stub begins tells what it does with the stack, whatever its size is said to be. */
+enum hs_begin { HS_BEGIN_OTHER, HS_BEGIN_ENTER, HS_BEGIN_EXCEPTION };
+
+uw_fn int hs_stub_begin(struct uw_state *s, uw_mem m, const struct hs_blob *b)
+{
+	__u64 first;
+
+	if (uw_copy(s, m, b->code, &first, sizeof(first)))
+		return HS_BEGIN_OTHER;
+	if ((__u32)first == 0xec8b4855 || (__u32)first == 0xe5894855)
+		return HS_BEGIN_ENTER;
+	return (__u8)first == 0x52 ? HS_BEGIN_EXCEPTION : HS_BEGIN_OTHER;
+}
+
+uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct hs_blob *b, struct hs_way *w)
+{
+	int begin = HS_BEGIN_OTHER;
+
+	if (b->unsized || (s->leaf && b->frame))
+		begin = hs_stub_begin(s, m, b);
+	uw_barrier(begin);
+	if (begin == HS_BEGIN_ENTER || (!b->frame && !b->unsized))
+		hs_frameless(s, m, w);
+	else if (b->unsized)
+		hs_bare(s, m, w);
+	else if (begin == HS_BEGIN_EXCEPTION)
+		hs_exception_blob(s, m, b, w);
+	else
+		hs_framed(s, m, b, w);
+}
+
+/* ---- the JVM's own note -----------------------------------------------------------------------
+ */
+
+/*
+ * JavaFrameAnchor: sp, pc, fp of the last Java frame while a thread is in native code or in the JVM
+ * (runtime/javaFrameAnchor.hpp); sp is 0 while it runs Java code. 0 when the walk goes on there.
+ */
+uw_fn int hs_anchor(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
+{
+	__u64 a[3];
+
+	if (!(j->flags & GN_JVM_ANCHOR) || !s->hs[HS_THREAD] || s->hs[HS_SEEN])
+		return -1;
+	if (uw_copy(s, m, s->hs[HS_THREAD] + j->anchor, a, sizeof(a)))
+		return -1;
+	if (!a[0] || a[0] & 7 || a[0] - s->sp >= UW_MAX_FRAME)
+		return -1;
+	if (!a[1] && uw_word(s, m, a[0] - 8, &a[1]))
+		return -1;
+	if (!hs_is_code(j, a[1]))
+		return -1;
+	s->pc = a[1];
+	s->sp = a[0];
+	if (a[2])
+		s->fp = a[2];
+	s->leaf = 0;
+	s->flags = GN_FF_RETADDR;
+	return 0;
+}
+
+/*
+ * Called when the native part of a walk failed: 0 when it goes on at the last Java frame, the
+ * native frames in between missing.
+ */
+uw_fn int hs_recover(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
+{
+	if (s->end != GN_END_NORULE && s->end != GN_END_BADADDR)
+		return -1;
+	if (hs_anchor(s, m, j))
+		return -1;
+	s->end = GN_END_NONE;
+	return 0;
+}
+
+/* ---- the step ---------------------------------------------------------------------------------
+ */
+
+/* A frame of a blob: note it, and find the way to its caller. */
+uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_way *w)
+{
+	__u32 kind = GN_FRAME_STUB, flags = 0;
+	struct hs_blob b = {};
+	__u64 data = 0;
+
+	if (hs_find(s, m, j, &b)) {
+		w->lost = 1;
+		b.frame = -1;
+		flags = GN_FF_GUESSED;
+	} else if (b.kind == HS_NMETHOD) {
+		if (!s->leaf)
+			hs_deopt(s, m, j, &b);
+		kind = GN_FRAME_NMETHOD;
+		data = (__u64)b.id << 32 | (__u32)(s->pc - b.start);
+		w->java = 1;
+	}
+	if (uw_push(s, s->pc, kind, flags, data))
+		return 1;
+	if (b.start && j->enter_special == b.start)
+		return uw_end(s, GN_END_CONT);
+	if (b.kind == HS_VTABLE || b.kind == HS_ADAPTER)
+		hs_between(s, m, w);
+	else if (b.kind == HS_STUB)
+		hs_stub(s, m, &b, w);
+	else if (b.frame > 0)
+		hs_framed(s, m, &b, w);
+	else
+		/* method handle intrinsics have no frame: they are jumped through */
+		w->slot = s->sp;
+	return 0;
+}
+
+uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
+{
+	struct hs_way w = {};
+
+	if (!s->hs[HS_SEEN]) {
+		if (!s->leaf)
+			hs_anchor(s, m, j);
+		s->hs[HS_SEEN] = 1;
+	}
+	if (!s->leaf && s->pc >= j->cont_low && s->pc < j->cont_high)
+		return uw_end(s, GN_END_CONT);
+	if (j->flags & GN_JVM_INTERP && s->pc >= j->interp_low && s->pc < j->interp_high) {
+		struct hs_interp f;
+
+		if (!hs_interp_frame(s, m, j, &f)) {
+			if (uw_push(s, f.method, GN_FRAME_INTERP, 0, f.bci))
+				return 1;
+			return uw_caller(s, f.ra, f.sp, f.fp, GN_FF_RETADDR);
+		}
+		/* entering or leaving a method: the frame is not there yet, or gone */
+		if (uw_push(s, s->pc, GN_FRAME_STUB, 0, 0))
+			return 1;
+		w.lost = s->leaf;
+		/* a frame removed for an exception: the return address, and the exception below it,
+		 * are pushed while the compiled caller's handler is looked for */
+		w.slot = s->sp;
+		w.above = 8;
+		w.java = 1;
+	} else if (hs_blob_frame(s, m, j, &w)) {
+		return 1;
+	}
+	return hs_return(s, m, j, &w);
+}
+
+#endif

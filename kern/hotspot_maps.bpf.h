@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the HotSpot step knows of each JVM, written by user space (user/jvm/codecache.h). */
+#ifndef GNOMON_HOTSPOT_MAPS_BPF_H
+#define GNOMON_HOTSPOT_MAPS_BPF_H
+
+#include "abi_jvm.h"
+#include "unwind.h"
+
+/* tgid (of the initial pid namespace) -> its JVM. Weak: see unwind_maps.bpf.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct gn_jvm);
+} gn_jvms __weak SEC(".maps");
+
+uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
+{
+	return bpf_map_lookup_elem(&gn_jvms, &tgid);
+}
+
+#endif

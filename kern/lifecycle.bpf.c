@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Threads of the targets: found at the start, born, renamed, become another program, ended. */
+#include "filter.bpf.h"
+
+static __always_inline void task_send(struct task_struct *task, __u16 type, const char *comm)
+{
+	struct gn_task_rec r = {
+		.h.type = type,
+		.h.tgid = task->tgid,
+		.h.tid = task->pid,
+		.h.time = bpf_ktime_get_ns(),
+		.cpu_ns = task->se.sum_exec_runtime,
+	};
+
+	bpf_probe_read_kernel_str(r.comm, sizeof(r.comm), comm);
+	if (record_send(&r.h, sizeof(r)))
+		loss_add(r.h.tid, GN_LOSS_RING, 0);
+}
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
+{
+	struct gn_thread *t;
+
+	if (!(clone_flags & CLONE_THREAD) || !proc_find(task->tgid))
+		return 0;
+	t = thread_storage(task);
+	if (!t)
+		loss_add(task->pid, GN_LOSS_STATE, 1);
+	else if (gn_opening)
+		t->flags |= GN_TF_TWICE;
+	task_send(task, GN_REC_FORK, task->comm);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(task_ends, struct task_struct *task)
+{
+	if (proc_find(task->tgid))
+		task_send(task, GN_REC_EXIT, task->comm);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(task_execs, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	if (proc_find(task->tgid))
+		task_send(task, GN_REC_EXEC, task->comm);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(task_renamed, struct task_struct *task, const char *comm)
+{
+	if (proc_find(task->tgid))
+		task_send(task, GN_REC_COMM, comm);
+	return 0;
+}
+
+/*
+ * Threads there before us. The first scan, before switches are seen, gives them storage; the
+ * second, after, lets those off the CPU count as off since now, in a state not seen. A thread that
+ * switches meanwhile has left GN_PH_UNKNOWN and is left alone.
+ */
+SEC("iter/task")
+int task_scan(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct gn_thread *t;
+	__u64 now;
+
+	if (!task || !proc_find(task->tgid))
+		return 0;
+	t = thread_storage(task);
+	if (!t) {
+		loss_add(task->pid, GN_LOSS_STATE, 1);
+		return 0;
+	}
+	if (!gn_wall_ns || !gn_marking || t->phase != GN_PH_UNKNOWN || task->on_cpu ||
+	    !task->__state)
+		return 0;
+	now = bpf_ktime_get_ns();
+	t->out_ns = now;
+	t->state = GN_ST_UNSEEN;
+	t->run_delay = task->sched_info.run_delay;
+	t->cpu_ns = task->se.sum_exec_runtime;
+	t->next_tick = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
+	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
+	__sync_val_compare_and_swap(&t->phase, GN_PH_UNKNOWN, GN_PH_OFF);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

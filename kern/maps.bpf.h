@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Shared maps and configuration. Every .bpf.c includes this file; `bpftool gen object` merges the
+ * definitions by name.
+ */
+#ifndef GNOMON_MAPS_BPF_H
+#define GNOMON_MAPS_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#include "abi.h"
+
+#define GN_MAX_PROCS 1024
+#define GN_MAX_CPUS  1024
+
+/* ---- configuration: set before load, so that the verifier removes what is off ---- */
+
+extern const volatile __u64 gn_cpu_ns;	      /* CPU interval, 0 = no CPU samples */
+extern const volatile __u64 gn_wall_ns;	      /* wall interval, 0 = no wall samples */
+extern const volatile __u64 gn_start_ns;      /* CLOCK_MONOTONIC of tick 0's stratum */
+extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sampled */
+
+/* Raised by user space when a stack id may mean other code than before: lists are sent again. */
+extern __u32 gn_epoch;
+
+/* Not 0 while user space opens the threads' clocks one by one. */
+extern __u32 gn_opening;
+
+/* Raised whenever threads are given clocks of their own: all are young again (oncpu.bpf.c). */
+extern __u32 gn_clock_epoch;
+
+/* Not 0 once switches are seen: what task_scan finds off the CPU is off since then. */
+extern __u32 gn_marking;
+
+/* Which accounting this is; threads that this run of wall_account left for the next of its runs. */
+extern __u32 gn_round;
+extern __u32 gn_unaccounted;
+
+/* Not 0 while threads are scanned at each tick instead of their switches seen (scan.bpf.c). */
+extern __u32 gn_scanning;
+extern __u64 gn_scan_tick; /* the last tick scanned, or being scanned */
+
+/* ---- maps ---- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GN_MAX_PROCS);
+	__type(key, __u32); /* tgid */
+	__type(value, struct gn_proc);
+} procs SEC(".maps") __weak;
+
+/* With a thread filter: the threads it lets through. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32); /* tid */
+	__type(value, __u8);
+} wanted SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct gn_thread);
+} threads SEC(".maps") __weak;
+
+struct gn_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+};
+
+/* One ring buffer per CPU: no contention, and user space can replace one by a larger one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, GN_MAX_CPUS);
+	__type(key, __u32);
+	__array(values, struct gn_ring);
+} rings SEC(".maps") __weak;
+
+/* Stack ids whose frames were sent, and in which epoch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u32);
+} sent SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct gn_loss_key);
+	__type(value, __u64);
+} losses SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, GN_CNT_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps") __weak;
+
+/*
+ * Threads that went off the CPU long before a tick: whoever is still off when it has passed is read
+ * from outside (remote.bpf.c). One queue per parity of the tick, so that the one being emptied is
+ * not being filled.
+ */
+struct gn_pending {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 65536);
+	__type(value, __u32); /* tid */
+};
+struct gn_pending pending_even SEC(".maps") __weak;
+struct gn_pending pending_odd SEC(".maps") __weak;
+
+/* ---- small things on them ---- */
+
+static __always_inline void count_add(__u32 counter, __u64 n)
+{
+	__u64 *c = bpf_map_lookup_elem(&counters, &counter);
+
+	if (c)
+		*c += n;
+}
+
+static __noinline void loss_add(__u32 tid, __u32 reason, __u64 n)
+{
+	struct gn_loss_key key = {.tid = tid, .reason = reason};
+	__u64 zero = 0, *c;
+
+	c = bpf_map_lookup_elem(&losses, &key);
+	if (!c) {
+		bpf_map_update_elem(&losses, &key, &zero, BPF_NOEXIST);
+		c = bpf_map_lookup_elem(&losses, &key);
+	}
+	if (c)
+		__sync_fetch_and_add(c, n);
+	else
+		count_add(GN_CNT_LOSSMAP, n);
+}
+
+#define GN_RING_HEADER 8 /* BPF_RINGBUF_HDR_SZ */
+
+/* For who can wait until the collector has drained it: half is left to those who cannot. */
+static __always_inline bool ring_is_nearly_full(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	return ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 2 >
+			       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+}
+
+/*
+ * Send a record on this CPU's ring. The collector drains on a timer; it is woken only when a
+ * quarter is full, so that a quiet target costs no wake-ups.
+ */
+static __always_inline int record_send(struct gn_rec *rec, __u32 size)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 flags = BPF_RB_NO_WAKEUP;
+	void *ring;
+
+	ring = bpf_map_lookup_elem(&rings, &cpu);
+	if (!ring)
+		return -1;
+	rec->cpu = cpu;
+	rec->size = size;
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) * 4 >
+	    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE))
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (!bpf_ringbuf_output(ring, rec, size, flags))
+		return 0;
+	count_add(GN_CNT_LOST_BYTES, size + GN_RING_HEADER);
+	return -1;
+}
+
+#endif

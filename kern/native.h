@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The step for ELF code: the row of its unwind table, or else a frame pointer.
+ */
+#ifndef GNOMON_NATIVE_H
+#define GNOMON_NATIVE_H
+
+#include "unwind.h"
+
+#ifdef __bpf__
+#include "unwind_maps.bpf.h"
+#else
+uw_fn const struct uw_proc *uw_get_proc(uw_mem m, __u32 tgid)
+{
+	return m->proc && m->proc->tgid == tgid ? m->proc : 0;
+}
+
+typedef __u32 uw_file;
+
+uw_fn uw_file uw_get_file(uw_mem m, __u32 file)
+{
+	return UW_FILE_SLOT(file);
+}
+
+uw_fn const struct uw_page *uw_get_page(uw_mem m, uw_file file, __u32 page)
+{
+	return m->page(m->ctx, file, page);
+}
+
+uw_fn const struct uw_rule *uw_get_rule(uw_mem m, __u32 rule)
+{
+	return m->rule(m->ctx, rule);
+}
+#endif
+
+/* The address by which tables are searched: a return address may lie behind its function's end. */
+uw_fn __u64 uw_lookup_pc(const struct uw_state *s)
+{
+	return s->flags & GN_FF_RETADDR ? s->pc - 1 : s->pc;
+}
+
+/*
+ * Position of the last key <= key (0 when there is none). Without branches: the verifier would
+ * follow both sides of each, at every level of every page. And by addition, on a value hidden from
+ * clang, which would make it an `or`: that loses its bounds in older verifiers (seen in 6.1).
+ */
+uw_fn __u32 uw_page_search(const struct uw_page *p, __u32 key)
+{
+	__u64 pos = 0;
+
+#pragma GCC unroll 9
+	for (__u64 step = UW_PAGE_ROWS / 2; step; step >>= 1) {
+		__u64 le = ((__u64)p->key[pos + step] - key - 1) >> 63;
+
+		uw_barrier(le);
+		pos += step & -le;
+		uw_barrier(pos);
+	}
+	return pos;
+}
+
+/* The rule number for a pc of a file; UW_RULE_NONE when there is none. */
+uw_fn __u32 uw_rule_find(uw_mem m, __u32 number, __u32 off)
+{
+	uw_file file = uw_get_file(m, number);
+	__u32 no = 0;
+
+#pragma GCC unroll 3
+	for (int level = 0; level <= UW_MAX_HEIGHT; level++) {
+		const struct uw_page *p = uw_get_page(m, file, no);
+
+		if (!p)
+			return UW_RULE_NONE;
+		no = p->val[uw_page_search(p, off)];
+		if (!p->height)
+			return no;
+	}
+	return UW_RULE_NONE;
+}
+
+/* The same through the cache: a thread comes by the same places again and again. */
+uw_fn __u32 uw_rule_cached(struct uw_state *s, uw_mem m, __u32 number, __u64 off)
+{
+	__u64 key = (__u64)number << 32 | off, slot = uw_mix(key, 0) >> 32;
+	struct uw_cached *c;
+
+	uw_barrier(slot); /* mask last, where the verifier sees it */
+	c = &s->cache[slot & (UW_CACHE - 1)];
+	if (off >= 0xffffffffULL)
+		return UW_RULE_NONE;
+	if (c->key != key) {
+		c->rule = uw_rule_find(m, number, off);
+		c->key = key;
+	}
+	return c->rule;
+}
+
+/* The value of a register a rule names. 0, or negative when it is not known in this frame. */
+uw_fn int native_reg(struct uw_state *s, uw_mem m, __u32 reg, __u64 *val)
+{
+	if (reg == UW_REG_SP)
+		*val = s->sp;
+	else if (reg == UW_REG_FP)
+		*val = s->fp;
+	else if (s->leaf && reg < UW_NREG)
+		*val = s->reg[reg];
+	else if (reg == UW_REG_KEPT && s->kept_at == UW_KEPT_IN_REG)
+		*val = s->reg[UW_REG_KEPT];
+	else if (reg == UW_REG_KEPT && s->kept_at)
+		return uw_read(m, val, sizeof(*val), s->kept_at);
+	else
+		return -2; /* ENOENT */
+	return 0;
+}
+
+/* By frame pointer: *fp is the caller's fp, above it the return address. */
+uw_fn int native_fp_step(struct uw_state *s, uw_mem m)
+{
+	__u64 fp = 0, ra = 0;
+
+	/* psABI: zero marks the outermost frame; in a leaf it may be any value */
+	if (!s->fp && !s->leaf && !(s->flags & (GN_FF_FP | GN_FF_GUESSED)))
+		return uw_end(s, GN_END_COMPLETE);
+	if (s->fp < s->sp || s->fp - s->sp > UW_MAX_FRAME || s->fp & (UW_STACK_ALIGN - 1))
+		return uw_end(s, GN_END_NORULE);
+	if (uw_word(s, m, s->fp, &fp) || uw_word(s, m, s->fp + 8, &ra))
+		return uw_end(s, GN_END_BADADDR);
+	return uw_caller(s, ra, s->fp + 16, fp, GN_FF_RETADDR | GN_FF_FP);
+}
+
+/* The frame the kernel built to call a signal handler: what was interrupted has all its registers.
+ */
+uw_fn int native_signal_step(struct uw_state *s, uw_mem m)
+{
+	if (s->signals >= UW_MAX_SIGNALS)
+		return uw_end(s, GN_END_NORULE);
+	s->signals++;
+	if (uw_read(m, s->scratch, UW_SIGFRAME_WORDS * 8, s->sp + UW_SIGFRAME_OFF))
+		return uw_end(s, GN_END_BADADDR);
+	UW_SIGFRAME_REGS(s, s->scratch);
+	if (s->pc >= UW_ADDR_MAX || s->sp >= UW_ADDR_MAX)
+		return uw_end(s, GN_END_NORULE);
+	s->leaf = 1;
+	s->flags = 0;
+	return 0;
+}
+
+/* Code without a row: a C library without tables still has recognizable signal trampolines. */
+uw_fn int native_guess_step(struct uw_state *s, uw_mem m)
+{
+	__u64 code = 0;
+
+	if (!s->leaf && !uw_copy(s, m, s->pc, &code, sizeof(code)) && code == UW_SIGRETURN_CODE)
+		return native_signal_step(s, m);
+	return native_fp_step(s, m);
+}
+
+uw_fn int native_cfa(struct uw_state *s, uw_mem m, const struct uw_rule *r, __u64 *cfa)
+{
+	__u64 base = 0;
+
+	if (r->cfa == UW_CFA_PLT) {
+		*cfa = s->sp + 8 + ((s->pc & 15) >= (__u32)r->cfa_off ? 8 : 0);
+		return 0;
+	}
+	if (native_reg(s, m, r->cfa_reg, &base))
+		return uw_end(s, GN_END_NORULE);
+	*cfa = base + (__s64)r->cfa_off;
+	if (r->cfa != UW_CFA_DEREF)
+		return 0;
+	if (uw_word(s, m, *cfa, cfa))
+		return uw_end(s, GN_END_BADADDR);
+	*cfa += (__s64)r->cfa_add;
+	return 0;
+}
+
+/* Where the caller's UW_REG_KEPT is, given this frame's CFA. */
+uw_fn __u64 native_kept(const struct uw_state *s, const struct uw_rule *r, __u64 cfa)
+{
+	if (r->kept_off == UW_KEPT_LOST)
+		return UW_KEPT_UNKNOWN;
+	if (r->kept_off)
+		return cfa + (__s64)r->kept_off;
+	return s->leaf ? UW_KEPT_IN_REG : s->kept_at;
+}
+
+/* Apply a rule that has a CFA. */
+uw_fn int native_apply(struct uw_state *s, uw_mem m, const struct uw_rule *r)
+{
+	__u64 cfa = 0, ra = 0, fp = s->fp, kept;
+	int err = 0;
+
+	if (native_cfa(s, m, r, &cfa))
+		return 1;
+	/* the lower slot first: the window moves up */
+	if (r->fp == UW_CFA)
+		err = uw_word(s, m, cfa + (__s64)r->fp_off, &fp);
+	else if (r->fp == UW_AT)
+		err = uw_word(s, m, s->fp + (__s64)r->fp_off, &fp);
+	else if (r->fp == UW_LOST)
+		fp = 0;
+	if (err)
+		return uw_end(s, GN_END_BADADDR);
+	if (r->ra == UW_CFA) {
+		if (uw_word(s, m, cfa + (__s64)r->ra_off, &ra))
+			return uw_end(s, GN_END_BADADDR);
+	} else if (native_reg(s, m, r->ra == UW_INREG ? (__u32)r->ra_off : UW_REG_RA, &ra)) {
+		return uw_end(s, GN_END_NORULE);
+	}
+	kept = native_kept(s, r, cfa);
+	err = uw_caller(s, ra, cfa, fp, GN_FF_RETADDR);
+	s->kept_at = kept;
+	return err;
+}
+
+/* s->map holds pc and is a file. */
+uw_fn int native_step(struct uw_state *s, uw_mem m)
+{
+	const struct uw_rule *r;
+
+	if (uw_push(s, s->pc, GN_FRAME_USER, 0, 0))
+		return 1;
+	r = uw_get_rule(m, uw_rule_cached(s, m, s->map.arg, uw_lookup_pc(s) - s->map.bias));
+	if (!r || r->cfa == UW_CFA_NONE)
+		return native_guess_step(s, m);
+	if (r->cfa == UW_CFA_STOP)
+		return uw_end(s, GN_END_COMPLETE);
+	if (r->cfa == UW_CFA_SIGNAL)
+		return native_signal_step(s, m);
+	return native_apply(s, m, r);
+}
+
+/* Code of which nothing is known. */
+uw_fn int native_unknown_step(struct uw_state *s, uw_mem m)
+{
+	if (uw_push(s, s->pc, GN_FRAME_USER, 0, 0))
+		return 1;
+	return native_guess_step(s, m);
+}
+
+#endif

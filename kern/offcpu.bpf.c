@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Wall samples: what threads without a CPU wait for. An off-CPU interval lasts from a switch-out
+ * to the next switch-in; if it crosses n > 0 wall ticks, one record with n is sent after it. A
+ * thread that stays off the CPU costs nothing meanwhile; wall_account (an iterator, run by the
+ * collector rarely and at the end) reports the ticks of intervals that are still open.
+ *
+ * sched_switch is a hot path and most intervals cross no tick, so a stack is taken only of threads
+ * that leave the CPU shortly before one (look-ahead); the others are read from outside just after
+ * it, if they are still off (remote.bpf.c).
+ *
+ * Each tick is reported once. An interval that first waits and then queues for a CPU is two
+ * records, split at the wake-up.
+ *
+ * Only switch-outs are looked at. A switch-in needs nothing: when it was is known at the next
+ * switch-out.
+ */
+#include "stack.bpf.h"
+#include "wall.bpf.h"
+
+/* ---- time ---- */
+
+/*
+ * What a switch needs to know of its CPU. The run queue's clock is read at every switch already
+ * (rq->clock, kernel/sched/core.c:__schedule), and sched_info counts in it, so reading it costs a
+ * load where bpf_ktime_get_ns() costs more than all the rest of the program. It differs from
+ * CLOCK_MONOTONIC by an offset that hardly moves; each CPU measures it anew at each tick.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gn_cpu_time);
+} cpu_times SEC(".maps");
+
+/*
+ * By the task's own way to its run queue (CONFIG_FAIR_GROUP_SCHED; the per-CPU variable `runqueues`
+ * can be named only with CONFIG_KALLSYMS_ALL). User space does not attach wall_switch without it.
+ */
+static __always_inline __u64 run_queue_clock(const struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->se.cfs_rq->rq))
+		return 0;
+	return task->se.cfs_rq->rq->clock;
+}
+
+/*
+ * One offset for all CPUs, since a thread leaves one and comes back on another and may be away for
+ * less than any measurement's error. (User space sees to it that the clocks are in step.) A
+ * measurement errs upwards by the time since the run queue's clock was read, in which the next task
+ * was chosen: a smaller one is believed at once, a larger one as far as clocks drift.
+ */
+static __u64 clock_offset, clock_measured;
+
+#define DRIFT_SHIFT 14	    /* 61 ppm */
+#define STEP_MIN    1000000 /* ns: no noise; the first time, or a clock was set */
+
+static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
+{
+	__u64 offset = bpf_ktime_get_ns() - clock, known = clock_offset;
+	__s64 more = offset - known, drift = (__s64)(clock - clock_measured) >> DRIFT_SHIFT;
+
+	if (drift < 0)
+		drift = 0;
+	if (more > drift && more < STEP_MIN)
+		offset = known + drift;
+	clock_offset = offset;
+	clock_measured = clock;
+	c->offset = offset;
+	c->index = gn_ticks_until(clock + offset - gn_start_ns, gn_wall_ns);
+	c->next = gn_start_ns + gn_tick_time(c->index, gn_wall_ns) - offset;
+}
+
+static __always_inline struct gn_cpu_time *cpu_time(__u64 clock)
+{
+	__u32 zero = 0;
+	struct gn_cpu_time *c = bpf_map_lookup_elem(&cpu_times, &zero);
+
+	if (c && clock >= c->next)
+		cpu_time_refresh(c, clock);
+	return c;
+}
+
+/* ---- records ---- */
+
+/*
+ * The interval until `end`, of which the last `queued` ns passed in a run queue: waiting until it
+ * was woken, then queued for a CPU.
+ */
+static __always_inline void wall_report(struct task_struct *task, struct gn_thread *t, __u64 end,
+					__u64 queued)
+{
+	__u64 out = t->out_ns, until = gn_ticks_until(end - gn_start_ns, gn_wall_ns);
+	__u64 wake = end - queued;
+
+	if (t->state != GN_ST_QUEUED && queued && wake > out && wake <= end) {
+		wall_send(task, t, gn_ticks_until(wake - gn_start_ns, gn_wall_ns), t->state, out,
+			  wake);
+		wall_send(task, t, until, GN_ST_QUEUED, wake, end);
+		return;
+	}
+	wall_send(task, t, until, t->state, out, end);
+}
+
+/* ---- look-ahead ---- */
+
+/*
+ * How close before a tick a switch-out is worth a stack, learned per thread. One that switches
+ * seldom keeps two whole intervals (any gap to the next tick), so its stack is always taken in its
+ * own context, where that is cheapest; one that comes and goes thousands of times between two ticks
+ * ends up with almost none taken.
+ */
+static __always_inline void look_ahead_wasted(struct gn_thread *t)
+{
+	count_add(GN_CNT_WASTED, 1);
+	if (t->wasted_tick != t->next_tick) {
+		t->wasted_tick = t->next_tick;
+		t->wasted = 0;
+	}
+	if (++t->wasted <= 2)
+		return;
+	t->wasted = 0;
+	t->look_ahead /= 2;
+	if (t->look_ahead < GN_LOOK_AHEAD_MIN)
+		t->look_ahead = GN_LOOK_AHEAD_MIN;
+}
+
+static __always_inline void look_ahead_missed(struct gn_thread *t)
+{
+	if (t->look_ahead < gn_wall_ns)
+		t->look_ahead *= 2;
+}
+
+/* Have it read from outside when the tick has passed; once per tick, however often it switches. */
+static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
+{
+	__u64 tick = t->next_tick;
+
+	if (t->queued_tick == tick + 1)
+		return;
+	t->queued_tick = tick + 1;
+	if (tick & 1)
+		bpf_map_push_elem(&pending_odd, &tid, BPF_ANY);
+	else
+		bpf_map_push_elem(&pending_even, &tid, BPF_ANY);
+}
+
+/* ---- switches ---- */
+
+/*
+ * The interval before the time on the CPU that ends now. It is dealt with this late because here
+ * the thread's storage is at hand anyway, and the kernel has kept what is needed: when it got the
+ * CPU (last_arrival) and how long it has waited in run queues in all (run_delay).
+ */
+static __always_inline void interval_end(struct task_struct *task, struct gn_thread *t,
+					 __u64 offset)
+{
+	__u64 in = task->sched_info.last_arrival + offset;
+
+	if (in < t->tick_ns) {
+		if (t->stack)
+			look_ahead_wasted(t);
+		return;
+	}
+	if (!wall_stack(t))
+		look_ahead_missed(t);
+	wall_report(task, t, in, task->sched_info.run_delay - t->run_delay);
+}
+
+/* Not inlined: the many switches without a stack need not save its registers. */
+static __noinline __u64 switch_stack(void *ctx, __u64 who, __u64 now)
+{
+	count_add(GN_CNT_CAPTURES, 1);
+	return stack_take(ctx, SLOT_SWITCH, who, now);
+}
+
+static __always_inline void interval_begin(void *ctx, struct task_struct *task, struct gn_thread *t,
+					   const struct gn_cpu_time *c, __u64 clock)
+{
+	t->seq++;
+	t->out_ns = clock + c->offset;
+	t->run_delay = task->sched_info.run_delay;
+	t->cpu_ns = task->se.sum_exec_runtime;
+	if (t->next_tick < c->index) /* never back: no tick counts twice */
+		t->next_tick = c->index;
+	t->tick_ns = c->next + c->offset;
+	t->stack = 0;
+	if (!t->look_ahead)
+		t->look_ahead = 2 * gn_wall_ns;
+	if (c->next - clock > t->look_ahead) {
+		pending_add(t, task->pid);
+		return;
+	}
+	t->stack = switch_stack(ctx, (__u64)task->tgid << 32 | task->pid, t->out_ns);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct gn_cpu_time *c;
+	struct gn_thread *t;
+	__u64 clock;
+
+	if (!gn_wall_ns || !prev->pid)
+		return 0;
+	/* Only threads of targets have storage: this look-up is the filter. */
+	t = bpf_task_storage_get(&threads, prev, 0, 0);
+	if (!t || !thread_wanted(prev->pid))
+		return 0;
+	clock = run_queue_clock(prev);
+	c = cpu_time(clock);
+	if (!c)
+		return 0;
+	c->switches++;
+	if (t->phase == GN_PH_OFF)
+		interval_end(prev, t, c->offset);
+	else if (t->phase == GN_PH_SCAN)
+		scan_report(prev, t);
+	if (prev_state & TASK_DEAD) {
+		t->phase = GN_PH_ENDED; /* its life is over, not waiting */
+		return 0;
+	}
+	t->state = state_of(preempt, prev_state);
+	interval_begin(ctx, prev, t, c, clock);
+	t->phase = GN_PH_OFF;
+	return 0;
+}
+
+/* ---- intervals still open ---- */
+
+/* How long a thread off the CPU has been in run queues since it left it. */
+static __always_inline __u64 queued_so_far(struct task_struct *task, const struct gn_thread *t,
+					   const struct gn_cpu_time *c, __u64 now)
+{
+	__u64 queued = task->sched_info.run_delay - t->run_delay;
+	__u64 since = task->sched_info.last_queued;
+
+	/* no offset yet: none of ours has left that CPU so far */
+	if (since && c->next && now - c->offset > since)
+		queued += now - c->offset - since;
+	return queued;
+}
+
+/* Who is asleep since its switch-out has used no CPU time since: else a switch was not seen. */
+static __always_inline void sleeper_verify(struct task_struct *task, const struct gn_thread *t)
+{
+	__u32 seq = t->seq;
+	bool ran = task->se.sum_exec_runtime != t->cpu_ns;
+
+	if (task->on_cpu || t->seq != seq)
+		return;
+	count_add(GN_CNT_VERIFIED, 1);
+	if (ran)
+		count_add(GN_CNT_RAN, 1);
+}
+
+static __always_inline void account_off(struct task_struct *task, struct gn_thread *t)
+{
+	struct gn_cpu_time *c;
+	__u32 zero = 0;
+	__u64 now;
+
+	c = bpf_map_lookup_percpu_elem(&cpu_times, &zero, task->thread_info.cpu);
+	if (!c)
+		return;
+	if (task->on_cpu) {
+		if (!c->next)
+			return;
+		/* its next switch-out, which finds nothing left to report, learns from it */
+		wall_report(task, t, task->sched_info.last_arrival + c->offset,
+			    task->sched_info.run_delay - t->run_delay);
+		return;
+	}
+	sleeper_verify(task, t);
+	now = bpf_ktime_get_ns();
+	wall_report(task, t, now, queued_so_far(task, t, c, now));
+}
+
+/* With switches seen again, a thread that scans found asleep goes on as one that went to sleep. */
+static __always_inline void account_scan(struct task_struct *task, struct gn_thread *t)
+{
+	scan_report(task, t);
+	if (gn_scanning)
+		return;
+	t->run_delay = task->sched_info.run_delay;
+	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
+	__sync_val_compare_and_swap(&t->phase, GN_PH_SCAN,
+				    task->on_cpu ? GN_PH_UNKNOWN : GN_PH_OFF);
+}
+
+/* Report the ticks of intervals that are open, or whose end no switch has shown yet. */
+SEC("iter/task")
+int wall_account(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct gn_thread *t;
+
+	if (!task || !gn_wall_ns || !proc_find(task->tgid))
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (!t || !thread_wanted(task->pid))
+		return 0;
+	if (t->round == gn_round)
+		return 0;
+	if (ring_is_nearly_full()) {
+		gn_unaccounted++;
+		return 0;
+	}
+	t->round = gn_round;
+	if (t->phase == GN_PH_SCAN)
+		account_scan(task, t);
+	else if (t->phase == GN_PH_OFF && !gn_scanning)
+		account_off(task, t);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

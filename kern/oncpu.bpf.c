@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * CPU samples.
+ *
+ * Two kinds of clock. A thread's own clock counts its CPU time and fires every interval T: dense,
+ * no variance. But it first fires after a whole interval, so a thread that lives for less than one
+ * gives nothing, and every thread gives half a sample too little on average. So there is a clock
+ * per CPU as well, which samples whoever runs and is unbiased for any thread, however short.
+ *
+ * A thread is *young* for its first X ns of CPU time, X drawn from [2T, 3T) (GN_YOUNG), and
+ * *mature* then. The CPU's clock counts in young threads, the own clock in mature ones: at each
+ * instant just one of them. Since X is drawn evenly over a whole interval, what the own clock gives
+ * from X on is (c - X)/T on average, wherever its phase lies. (It lies anywhere: between threads
+ * with inherited clocks the kernel exchanges the clocks at a switch rather than stop one and start
+ * the other, kernel/events/core.c, perf_event_context_sched_out().)
+ */
+#include "stack.bpf.h"
+#include "hotspot_maps.bpf.h"
+
+const volatile __u32 gn_thread_filter = 0;
+const volatile __u64 gn_cpu_ns = 0;
+const volatile __u64 gn_wall_ns = 0;
+const volatile __u64 gn_start_ns = 0;
+__u32 gn_epoch = 1;
+__u32 gn_opening = 0;
+__u32 gn_marking = 0;
+__u32 gn_round = 0;
+__u32 gn_unaccounted = 0;
+
+__u32 gn_clock_epoch = 1;
+
+/* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */
+__u32 gn_cpu_clocks_only = 0;
+
+static __always_inline int cpu_sample(void *ctx, __u64 id, __u8 clock)
+{
+	struct gn_sample s = {
+		.h.type = GN_REC_SAMPLE,
+		.h.tgid = id >> 32,
+		.h.tid = (__u32)id,
+		.h.time = bpf_ktime_get_ns(),
+		.n = 1,
+		.clock = clock,
+		.state = GN_ST_RUNNING,
+	};
+
+	s.stack = stack_take(ctx, SLOT_CLOCK, id, s.h.time);
+	if (record_send(&s.h, sizeof(s)))
+		loss_add((__u32)id, GN_LOSS_RING, 1);
+	else
+		count_add(GN_CNT_CPU, 1);
+	return 0;
+}
+
+static __always_inline struct gn_thread *thread_current(__u64 id)
+{
+	struct gn_thread *t;
+
+	if (!proc_find(id >> 32))
+		return NULL;
+	t = thread_storage(bpf_get_current_task_btf());
+	if (!t) {
+		loss_add((__u32)id, GN_LOSS_STATE, 1);
+		return NULL;
+	}
+	return thread_wanted((__u32)id) ? t : NULL;
+}
+
+/* Of the current thread. The kernel's count may lag by a tick: for both clocks alike. */
+static __always_inline bool thread_is_mature(const struct gn_thread *t)
+{
+	return bpf_get_current_task_btf()->se.sum_exec_runtime >= t->mature;
+}
+
+/*
+ * A thread born while user space went through the threads one by one may have an inherited clock
+ * and one opened for it. Of two clocks the second fires less than an interval after the first.
+ */
+static __always_inline bool clock_twice(struct gn_thread *t)
+{
+	__u64 now, last = t->clock_ns;
+
+	if (!(t->flags & GN_TF_TWICE))
+		return false;
+	now = bpf_ktime_get_ns();
+	if (now - last < gn_cpu_ns / 2) {
+		count_add(GN_CNT_TWICE, 1);
+		return true;
+	}
+	t->clock_ns = now;
+	return false;
+}
+
+SEC("perf_event")
+int thread_clock(struct bpf_perf_event_data *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct gn_thread *t = thread_current(id);
+
+	if (!t || clock_twice(t))
+		return 0;
+	if (gn_cpu_clocks_only || !thread_is_mature(t)) {
+		count_add(GN_CNT_YOUNG, 1);
+		return 0;
+	}
+	return cpu_sample(ctx, id, GN_CLOCK_THREAD);
+}
+
+SEC("perf_event")
+int cpu_clock(struct bpf_perf_event_data *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct gn_thread *t = thread_current(id);
+
+	if (!t || (!gn_cpu_clocks_only && thread_is_mature(t)))
+		return 0;
+	if (bpf_get_prandom_u32() >= (GN_CPU_CLOCK_KEEP << 32) / 1000)
+		return 0;
+	return cpu_sample(ctx, id, GN_CLOCK_CPU);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stacks of threads that are not running here: a sleepable program reads the sleeping thread's
+ * memory as it would its own. For threads that were asleep before the recording began (and, by
+ * tick, for those whose switch-out was not worth a stack).
+ *
+ * Whether the thread stayed where it was while it was read is told by its count of switches, and
+ * by its not having a CPU.
+ */
+#include "remote.bpf.h"
+
+/*
+ * The id is noted with the number of the interval it was read in: should the thread have moved on,
+ * nobody takes it for the stack of another.
+ */
+static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
+{
+	__u32 seq = t->seq;
+	__u64 id = remote_stack(task);
+
+	if (!id)
+		return 0;
+	t->remote = id;
+	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
+	return 1;
+}
+
+static __always_inline bool remote_due(const struct task_struct *task, const struct gn_thread *t)
+{
+	return t->phase == GN_PH_OFF && !task->on_cpu && !t->stack &&
+	       (t->remote_seq != t->seq || !t->remote);
+}
+
+/*
+ * All threads off the CPU without a stack: those asleep since before the recording, and, where the
+ * kernel cannot find tasks by pid in such programs, every tick's.
+ */
+SEC("iter.s/task")
+int remote_scan(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct gn_thread *t;
+
+	if (!task || !gn_wall_ns || !proc_find(task->tgid) || !thread_wanted(task->pid))
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (t && remote_due(task, t))
+		remote_take(task, t);
+	return 0;
+}
+
+extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
+extern void bpf_task_release(struct task_struct *p) __ksym __weak;
+
+static long pending_step(__u32 i, struct gn_remote_tick *arg)
+{
+	struct task_struct *task;
+	struct gn_thread *t;
+	__u32 tid = 0;
+	long err;
+
+	err = arg->tick & 1 ? bpf_map_pop_elem(&pending_odd, &tid)
+			    : bpf_map_pop_elem(&pending_even, &tid);
+	if (err)
+		return 1;
+	arg->popped++;
+	task = bpf_task_from_pid(tid);
+	if (!task)
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (t && t->next_tick <= arg->tick && remote_due(task, t))
+		arg->taken += remote_take(task, t);
+	bpf_task_release(task);
+	return 0;
+}
+
+#define PENDING_MAX 65536
+
+/* A tick has just passed: read those of its pending threads that are still off the CPU. */
+SEC("syscall")
+int remote_tick(struct gn_remote_tick *ctx)
+{
+	struct gn_remote_tick arg = {.tick = ctx->tick};
+
+	bpf_loop(PENDING_MAX, pending_step, &arg, 0);
+	ctx->popped = arg.popped;
+	ctx->taken = arg.taken;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

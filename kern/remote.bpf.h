@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reading the stack of a thread that is off the CPU, for sleepable programs. */
+#ifndef GNOMON_REMOTE_BPF_H
+#define GNOMON_REMOTE_BPF_H
+
+#define UW_REMOTE
+#include "filter.bpf.h"
+#include "hotspot.h"
+#include "unwind_walk.h"
+#include "stack_id.bpf.h"
+
+/* One walk at a time: the collector runs these programs from one thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_scratch);
+} remote_scratch SEC(".maps") __weak;
+
+static __always_inline void remote_regs(struct uw_state *u, struct task_struct *task)
+{
+	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	UW_REGS_FROM_PT(u, r);
+	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
+}
+
+/*
+ * The stack id of a task off the CPU; 0 if it could not be read, or got the CPU meanwhile.
+ */
+static __always_inline __u64 remote_stack(struct task_struct *task)
+{
+	__u64 who = (__u64)task->tgid << 32 | (__u32)task->pid, id;
+	__u64 switches = task->nvcsw + task->nivcsw;
+	__u32 zero = 0, tgid = task->tgid;
+	struct stack_scratch *s = bpf_map_lookup_elem(&remote_scratch, &zero);
+	long len;
+
+	if (!s)
+		return 0;
+	uw_begin(&s->uw, tgid, GN_MAX_FRAMES);
+	len = bpf_get_task_stack(task, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0);
+	raw_add(s, len, GN_FRAME_KERNEL);
+	s->uw.rec.nkernel = s->uw.n;
+	s->uw.end = GN_END_NONE;
+	remote_regs(&s->uw, task);
+	uw_walk(&s->uw, task);
+	if (!s->uw.n || task->on_cpu || task->nvcsw + task->nivcsw != switches)
+		return 0;
+	id = stack_finish(s, who, bpf_ktime_get_ns());
+	count_add(GN_CNT_CAPTURES, 1);
+	count_add(GN_CNT_REMOTE, 1);
+	return id;
+}
+
+#endif

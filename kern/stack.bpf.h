@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Taking the stack of the current thread: kernel frames, then user frames, into per-CPU memory.
+ *
+ * The user part is walked by kern/unwind_walk.h where user space has made tables for the process;
+ * else by frame pointers, by the kernel (GN_END_FP).
+ */
+#ifndef GNOMON_STACK_BPF_H
+#define GNOMON_STACK_BPF_H
+
+#include "filter.bpf.h"
+#include "hotspot.h"
+#include "unwind_walk.h"
+#include "stack_id.bpf.h"
+
+/* A perf interrupt may hit an iterator or a tracepoint program: memory per kind of entry. */
+enum stack_slot { SLOT_CLOCK = 0, SLOT_SWITCH = 1, SLOT_MAX };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SLOT_MAX);
+	__type(key, __u32);
+	__type(value, struct stack_scratch);
+} scratch SEC(".maps") __weak;
+
+static __always_inline void user_walk_fp(void *ctx, struct stack_scratch *s)
+{
+	long len = bpf_get_stack(ctx, s->raw, GN_RAW_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
+
+	raw_add(s, len, GN_FRAME_USER);
+	s->uw.end = len > 0 ? GN_END_FP : GN_END_BADADDR;
+}
+
+/* The registers with which the current thread entered the kernel. */
+static __always_inline void user_regs(struct uw_state *u)
+{
+	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+	UW_REGS_FROM_PT(u, r);
+	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
+}
+
+static __always_inline void user_walk(void *ctx, struct stack_scratch *s, __u32 tgid)
+{
+	if (!bpf_map_lookup_elem(&uw_procs, &tgid)) {
+		user_walk_fp(ctx, s);
+		return;
+	}
+	s->uw.end = GN_END_NONE;
+	user_regs(&s->uw);
+	uw_walk(&s->uw, NULL);
+}
+
+/*
+ * The current thread's stack id; 0 if nothing could be read. `ctx` is that of the program, which
+ * decides where the kernel's own walk starts; `who` is tgid << 32 | tid.
+ */
+static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, __u64 who, __u64 now)
+{
+	__u32 key = slot, tgid = who >> 32;
+	struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
+	long len;
+
+	if (!s)
+		return 0;
+	uw_begin(&s->uw, tgid, GN_MAX_FRAMES);
+	len = bpf_get_stack(ctx, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0);
+	raw_add(s, len, GN_FRAME_KERNEL);
+	s->uw.rec.nkernel = s->uw.n;
+	user_walk(ctx, s, tgid);
+	return s->uw.n ? stack_finish(s, who, now) : 0;
+}
+
+#endif

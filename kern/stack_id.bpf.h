@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What becomes of a walked stack, whoever took it: a 64-bit id over its frames, and the list itself
+ * sent once per id and epoch. Include it after kern/unwind_walk.h.
+ */
+#ifndef GNOMON_STACK_ID_BPF_H
+#define GNOMON_STACK_ID_BPF_H
+
+#include "filter.bpf.h"
+
+#define GN_RAW_FRAMES 127 /* kernel.perf_event_max_stack */
+
+struct stack_scratch {
+	__u64 raw[GN_RAW_FRAMES + 1];
+	__u32 nraw;
+	__u32 kind;
+	struct uw_state uw;
+};
+
+/* ---- the frames ---- */
+
+static long raw_step(__u32 i, struct stack_scratch **sp)
+{
+	struct stack_scratch *s = *sp;
+
+	if (i >= s->nraw || i >= GN_RAW_FRAMES)
+		return 1;
+	/* Only the first frame of a part may be exact; what follows are return addresses. */
+	s->uw.flags = i ? GN_FF_RETADDR : 0;
+	return uw_push(&s->uw, s->raw[i], s->kind, 0, 0);
+}
+
+static __always_inline void raw_add(struct stack_scratch *s, long bytes, __u32 kind)
+{
+	if (bytes <= 0)
+		return;
+	s->nraw = bytes / sizeof(__u64);
+	s->kind = kind;
+	bpf_loop(GN_RAW_FRAMES, raw_step, &s, 0);
+}
+
+/* Send the list unless this epoch's reader has it. */
+static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64 now)
+{
+	__u64 id = s->uw.rec.id;
+	__u32 *seen = bpf_map_lookup_elem(&sent, &id);
+	__u32 epoch = gn_epoch, n = s->uw.n;
+
+	if (seen && *seen == epoch)
+		return;
+	s->uw.rec.h.type = GN_REC_STACK;
+	s->uw.rec.h.tgid = who >> 32;
+	s->uw.rec.h.tid = (__u32)who;
+	s->uw.rec.h.time = now;
+	if (n > GN_MAX_FRAMES)
+		return;
+	if (record_send(&s->uw.rec.h, sizeof(s->uw.rec) + n * sizeof(struct gn_frame))) {
+		loss_add((__u32)who, GN_LOSS_STACK, 1);
+		return;
+	}
+	bpf_map_update_elem(&sent, &id, &epoch, BPF_ANY);
+	count_add(GN_CNT_STACKS, 1);
+}
+
+/* Give the frames in `s` their id and send them. `who` is tgid << 32 | tid. */
+static __always_inline __u64 stack_finish(struct stack_scratch *s, __u64 who, __u64 now)
+{
+	s->uw.rec.nuser = s->uw.n - s->uw.rec.nkernel;
+	s->uw.rec.end = s->uw.end;
+	s->uw.rec.id = s->uw.hash ? s->uw.hash : 1; /* seeded with the process */
+	stack_send(s, who, now);
+	return s->uw.rec.id;
+}
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The unwinder's state, its reading seam and its loop: plain C, compiled three ways.
+ *
+ *   BPF, own context   (default under __bpf__)  memory by bpf_probe_read_user
+ *   BPF, remote        (UW_REMOTE defined)      by bpf_copy_from_user_task; sleepable programs only
+ *   user space         (no __bpf__)             by struct uw_env's functions: tests, fuzzers, tools
+ *
+ * A translation unit uses one of them. BPF units include vmlinux.h and bpf_helpers.h first and get
+ * their tables from kern/unwind_maps.bpf.h; user space gets them from struct uw_env.
+ *
+ * Use:
+ *	uw_begin(s, tgid, max_frames);		empties the state; s is in map memory or on the heap
+ *	UW_REGS_FROM_PT(s, regs);		or set pc, sp, fp, reg[], leaf by hand
+ *	s->flags = GN_FF_RETADDR;		only when the thread is inside a system call
+ *	uw_walk(s, m);				frames[0..n), end
+ *
+ * uw_step() looks up what is mapped at pc and calls the step for that kind of code. A step
+ *(native_step, hs_step)
+ *	- records the frame it stands on with uw_push(),
+ *	- finds the caller's pc, sp, fp and hands them to uw_caller(), which checks them,
+ *	- or ends the walk with uw_end().
+ * It returns what those returned: 0 to go on, 1 when the walk has ended (s->end says why).
+ *
+ * Termination: every step raises sp (strictly; a signal frame may change stacks and is counted),
+ * and the loop runs at most max_frames times.
+ */
+#ifndef GNOMON_UNWIND_H
+#define GNOMON_UNWIND_H
+
+#include "abi.h"
+
+#if defined(__TARGET_ARCH_arm64) || defined(UW_ARM64) || (!defined(__bpf__) && defined(__aarch64__))
+#include "unwind_arm64.h"
+#else
+#include "unwind_x86.h"
+#endif
+
+#define UW_WINDOW      4096	    /* bytes of stack held; a power of two */
+#define UW_SCRATCH     512	    /* bytes */
+#define UW_MAX_FRAME   (8ULL << 20) /* a larger frame is taken for a mistake, bytes */
+#define UW_MAX_SIGNALS 8	    /* signal frames in one stack */
+#define UW_MAX_MAPS    1024	    /* executable mappings known per process */
+#define UW_ADDR_MAX    (1ULL << 47) /* user addresses are below */
+
+/* ---- tables, written by user space (user/sym/utable.h) ---- */
+
+enum uw_map_kind {
+	UW_MAP_NONE = 0,
+	UW_MAP_FILE = 1,    /* ELF code with an unwind table: arg = file number */
+	UW_MAP_HOTSPOT = 2, /* a HotSpot code heap: arg = what kern/hotspot.h says */
+	UW_MAP_FP = 3,	    /* code without a table: by frame pointer */
+};
+
+#define UW_NO_START (1ULL << 62)
+
+struct uw_mapping {
+	__u64 end;  /* first address after it; it starts at uw_proc.start[i] */
+	__u64 bias; /* pc - bias is the key of the file's table (below 4 GiB) */
+	__u32 arg;
+	__u32 kind; /* enum uw_map_kind */
+};
+
+/*
+ * What one process has mapped, sorted. Published as a whole: an inner map is filled and then put
+ * into the outer one, so a reader has either the old or the new table, and the kernel frees the old
+ * one after its readers.
+ */
+struct uw_proc {
+	__u32 tgid;
+	__u32 n;
+	__u64 start[UW_MAX_MAPS]; /* unused: UW_NO_START */
+	struct uw_mapping map[UW_MAX_MAPS];
+};
+
+/*
+ * A node of a file's table: a tree of pages, page 0 its root. `key` is sorted, unused slots are ~0,
+ * the first key of the root's leftmost path is 0; what applies to a pc is the last key <= pc. In
+ * inner pages `val` is a page number of the file, in leaves a rule number.
+ */
+#define UW_PAGE_ROWS 512
+struct uw_page {
+	__u32 key[UW_PAGE_ROWS];
+	__u16 val[UW_PAGE_ROWS];
+	__u32 height; /* 0 leaf */
+	__u32 pad;
+};
+#define UW_MAX_HEIGHT 2 /* root height: 512^3 rows */
+
+/* A rule: how to find the caller. Numbers of registers are DWARF's (enum uw_reg). */
+enum uw_cfa_kind {
+	UW_CFA_NONE = 0,   /* no rule */
+	UW_CFA_STOP = 1,   /* return address undefined: the thread's start */
+	UW_CFA_REG = 2,	   /* reg + off */
+	UW_CFA_DEREF = 3,  /* *(reg + off) + add */
+	UW_CFA_PLT = 4,	   /* sp + 8 + ((pc & 15) >= off ? 8 : 0): the psABI's lazy PLT stubs */
+	UW_CFA_SIGNAL = 5, /* the kernel's rt_sigframe: all registers come from it */
+};
+
+enum uw_where {
+	UW_SAME = 0,  /* unchanged (for the return address: still in the link register) */
+	UW_CFA = 1,   /* saved at CFA + off */
+	UW_INREG = 2, /* in register off (return address in the leaf: vfork) */
+	UW_AT = 3,    /* saved at frame pointer + off */
+	UW_LOST = 4,  /* cannot be told (frame pointer only) */
+};
+
+struct uw_rule {
+	__u8 cfa;     /* enum uw_cfa_kind */
+	__u8 cfa_reg; /* enum uw_reg */
+	__u8 ra;      /* enum uw_where */
+	__u8 fp;      /* enum uw_where */
+	__s32 cfa_off;
+	__s32 cfa_add;
+	__s32 ra_off;
+	__s32 fp_off;
+	__s32 kept_off; /* UW_REG_KEPT is saved at CFA + this; 0: unchanged, UW_KEPT_LOST */
+};
+
+#define UW_KEPT_LOST 1
+
+/*
+ * File numbers are not used twice: the low bits say where the table is, the others are a
+ * generation. 0 is none.
+ */
+#define UW_MAX_FILES	   4096
+#define UW_FILE_SLOT(file) ((file) & (UW_MAX_FILES - 1))
+
+#define UW_RULE_NONE 0 /* rule numbers with a fixed meaning */
+#define UW_RULE_STOP 1
+#define UW_MAX_RULES 16384
+
+enum { UW_KEPT_UNKNOWN = 0, UW_KEPT_IN_REG = 1 }; /* uw_state.kept_at, else an address */
+
+/* ---- state ---- */
+
+#define UW_CACHE 256 /* a power of two */
+
+struct uw_cached {
+	__u64 key; /* file << 32 | offset; 0 free */
+	__u64 rule;
+};
+
+struct uw_state {
+	/* the frame the next step looks at */
+	__u64 pc, sp, fp;
+	/*
+	 * All registers, by enum uw_reg; only while `leaf`. HotSpot's leaf needs r13 (bcp) and r15
+	 * (JavaThread *): reg[UW_R13], reg[UW_R15].
+	 */
+	__u64 reg[UW_NREG + 1];
+	/*
+	 * Where this frame's UW_REG_KEPT is, a callee-saved register that a few rules are based on
+	 * (_dl_runtime_resolve): only noted, and read when such a rule comes.
+	 */
+	__u64 kept_at;
+	__u8 leaf;    /* reg[] is valid: the interrupted frame, or one below a signal frame */
+	__u8 flags;   /* GN_FF_* of the frame at pc; GN_FF_RETADDR: look tables up at pc - 1 */
+	__u8 signals; /* signal frames passed */
+	__u8 end;     /* enum gn_walk_end, 0 while walking */
+	__u32 tgid;
+	__u32 n;   /* frames recorded; start above 0 to keep what is before (kernel frames) */
+	__u32 max; /* cap of n, <= GN_MAX_FRAMES */
+
+	__u64 map_start; /* the mapping found last */
+	struct uw_mapping map;
+
+	__u64 win_base; /* stack window: win[0..win_len) holds memory at win_base; 8-aligned */
+	__u64 win_len;
+	__u8 win[UW_WINDOW] __attribute__((aligned(8)));
+
+	/*
+	 * Rules found lately, by file number and offset; kept from walk to walk (numbers of files
+	 * and rules do not get another meaning), so the state is zeroed when it is made.
+	 */
+	struct uw_cached cache[UW_CACHE];
+
+	__u64 hs[8]; /* kern/hotspot.h's, zeroed by uw_begin, kept over the walk */
+	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
+
+	__u64 hash; /* over the frames recorded; start it with what tells processes apart */
+	struct gn_stack rec; /* the caller's: frames follow it as in the record */
+	struct gn_frame frames[GN_MAX_FRAMES];
+};
+
+/* ---- memory ---- */
+
+/*
+ * uw_mem: whose memory is read. It goes through every function beside the state, since a BPF
+ * program may not keep a task pointer in a map. uw_read(): len bytes at addr, all or nothing; 0 or
+ * negative. In BPF dst is on the stack or in map memory.
+ */
+#if !defined(__bpf__)
+
+struct uw_env {
+	void *ctx;
+	int (*read)(void *ctx, __u64 addr, void *dst, __u32 len); /* 0 or negative */
+	const struct uw_proc *proc;
+	const struct uw_page *(*page)(void *ctx, __u32 file, __u32 page); /* NULL: no such */
+	const struct uw_rule *(*rule)(void *ctx, __u32 rule);
+	const struct gn_jvm *jvm; /* kern/hotspot.h; NULL: none */
+};
+typedef const struct uw_env *uw_mem;
+
+#define uw_fn	      static inline __attribute__((unused))
+#define uw_barrier(x) ((void)0)
+
+uw_fn int uw_read(uw_mem m, void *dst, __u32 len, __u64 addr)
+{
+	return m->read(m->ctx, addr, dst, len);
+}
+
+#else
+
+#define uw_fn	      static __attribute__((always_inline, unused))
+/* Keeps clang from turning arithmetic on x into branches, which the verifier explores one by one.
+ */
+#define uw_barrier(x) asm volatile("" : "+r"(x))
+
+#ifdef UW_REMOTE
+typedef struct task_struct *uw_mem;
+#define uw_read(m, dst, len, addr) bpf_copy_from_user_task(dst, len, (const void *)(addr), m, 0)
+#else
+typedef const void *uw_mem; /* NULL */
+#define uw_read(m, dst, len, addr) bpf_probe_read_user(dst, len, (const void *)(addr))
+#endif
+
+#endif
+
+/* Other memory of the target than its stack: a macro, so that BPF sees a constant len. */
+#define uw_copy(s, m, addr, dst, len) uw_read(m, dst, len, addr)
+
+/* Bring the window to addr, from where a walk goes up. 0 or negative. */
+uw_fn int uw_refill(struct uw_state *s, uw_mem m, __u64 addr)
+{
+	/* slots of one frame are not read in order: keep what is just below, down to sp */
+	__u64 base = addr - s->sp < UW_WINDOW / 2 ? s->sp & ~7ULL : addr - 64;
+
+	s->win_base = base;
+	s->win_len = 0;
+	if (uw_read(m, s->win, UW_WINDOW, base)) {
+		/* runs past the end of the mapping, perhaps: what is on addr's page is all or
+		 * nothing */
+		base = addr & ~(__u64)(UW_WINDOW - 1);
+		if (uw_read(m, s->win, UW_WINDOW, base))
+			return -14; /* EFAULT */
+		s->win_base = base;
+	}
+	s->win_len = UW_WINDOW;
+	return 0;
+}
+
+/* A word of the stack, 8-aligned. 0, or negative when it cannot be read. */
+uw_fn int uw_word(struct uw_state *s, uw_mem m, __u64 addr, __u64 *val)
+{
+	__u64 off;
+
+	if (addr & 7 || addr >= UW_ADDR_MAX)
+		return -14;
+	off = addr - s->win_base;
+	if (off >= s->win_len) {
+		if (uw_refill(s, m, addr))
+			return -14;
+		off = addr - s->win_base;
+	}
+	*val = *(__u64 *)(s->win + (off & (UW_WINDOW - 8)));
+	return 0;
+}
+
+/* ---- the walk ---- */
+
+uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
+{
+	s->leaf = 0;
+	s->kept_at = UW_KEPT_UNKNOWN;
+	s->flags = 0;
+	s->signals = 0;
+	s->end = GN_END_NONE;
+	s->tgid = tgid;
+	s->n = 0;
+	s->hash = tgid;
+	s->max = max < GN_MAX_FRAMES ? max : GN_MAX_FRAMES;
+	s->map_start = 0;
+	s->map.end = 0;
+	s->map.kind = UW_MAP_NONE;
+	s->win_base = 0;
+	s->win_len = 0;
+	for (int i = 0; i < 8; i++)
+		s->hs[i] = 0;
+}
+
+uw_fn int uw_end(struct uw_state *s, enum gn_walk_end why)
+{
+	s->end = why;
+	return 1;
+}
+
+uw_fn __u64 uw_mix(__u64 h, __u64 v)
+{
+	h = (h ^ v) * 0x9ddfea08eb382d69ULL;
+	return h ^ h >> 29;
+}
+
+/*
+ * Record the frame stood on: `addr` is pc or a Method*, by kind (abi.h); the state's flags and
+ * `flags` are both noted.
+ */
+uw_fn int uw_push(struct uw_state *s, __u64 addr, __u32 kind, __u32 flags, __u64 data)
+{
+	__u64 pc = GN_FRAME(addr, kind, s->flags | flags);
+	__u32 n = s->n;
+
+	if (n >= s->max)
+		return uw_end(s, GN_END_DEPTH);
+	s->hash = uw_mix(uw_mix(s->hash, pc), data);
+	s->frames[n & (GN_MAX_FRAMES - 1)].pc = pc;
+	s->frames[n & (GN_MAX_FRAMES - 1)].data = data;
+	s->n = n + 1;
+	return 0;
+}
+
+/*
+ * Go to the caller. `flags`: GN_FF_RETADDR for every ordinary caller, and GN_FF_GUESSED or
+ * GN_FF_FP when a heuristic or a frame pointer led there. Ends the walk when pc is 0 (the thread's
+ * start), or when pc, sp or the size of the frame left is implausible. fp is not checked here: it
+ * may be any value in code that uses it as a general register.
+ */
+uw_fn int uw_caller(struct uw_state *s, __u64 pc, __u64 sp, __u64 fp, __u32 flags)
+{
+	pc = UW_CODE_ADDR(pc);
+	if (!pc)
+		return uw_end(s, GN_END_COMPLETE);
+	if (pc >= UW_ADDR_MAX || sp & (UW_STACK_ALIGN - 1))
+		return uw_end(s, GN_END_NORULE);
+#if UW_STACK_ALIGN == 16
+	/* a leaf that has no frame: the return address is in the link register */
+	if (sp - s->sp > UW_MAX_FRAME || (sp == s->sp && !s->leaf))
+		return uw_end(s, GN_END_NORULE);
+#else
+	if (sp - s->sp - 1 >= UW_MAX_FRAME)
+		return uw_end(s, GN_END_NORULE);
+#endif
+	s->pc = pc;
+	s->sp = sp;
+	s->fp = fp;
+	s->kept_at = UW_KEPT_UNKNOWN;
+	s->leaf = 0;
+	s->flags = flags;
+	return 0;
+}
+
+#endif

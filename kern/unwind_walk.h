@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The loop over the steps. HotSpot code is walked when kern/hotspot.h was included before (it
+ * defines UW_HOTSPOT); else its frames go by frame pointer.
+ */
+#ifndef GNOMON_UNWIND_WALK_H
+#define GNOMON_UNWIND_WALK_H
+
+#include "native.h"
+
+/* Find what is mapped at pc: s->map; kind UW_MAP_NONE when nothing known is. */
+uw_fn void uw_map_find(struct uw_state *s, const struct uw_proc *p)
+{
+	__u64 pc = uw_lookup_pc(s), pos = 0;
+
+	if (pc - s->map_start < s->map.end - s->map_start)
+		return;
+		/* without branches, as uw_page_search(); UW_NO_START - pc does not wrap */
+#pragma GCC unroll 10
+	for (__u64 step = UW_MAX_MAPS / 2; step; step >>= 1) {
+		__u64 le = (p->start[pos + step] - pc - 1) >> 63;
+
+		uw_barrier(le);
+		pos += step & -le;
+		uw_barrier(pos);
+	}
+	if (p->start[pos] > pc || p->map[pos].end <= pc) {
+		s->map_start = 0;
+		s->map.end = 0;
+		s->map.kind = UW_MAP_NONE;
+		return;
+	}
+	s->map_start = p->start[pos];
+	s->map = p->map[pos];
+}
+
+struct uw_loop {
+	struct uw_state *s;
+	uw_mem m;
+	const struct uw_proc *p;
+	const struct gn_jvm *j; /* NULL: no JVM */
+};
+
+/* One frame. 0, or 1 when the walk has ended. */
+uw_fn int uw_step(struct uw_state *s, uw_mem m, const struct uw_loop *l)
+{
+	int ended;
+
+	uw_map_find(s, l->p);
+#ifdef UW_HOTSPOT
+	if (s->map.kind == UW_MAP_HOTSPOT && l->j)
+		return hs_step(s, m, l->j);
+#endif
+	ended = s->map.kind == UW_MAP_FILE ? native_step(s, m) : native_unknown_step(s, m);
+#ifdef UW_HOTSPOT
+	if (ended && l->j && !hs_recover(s, m, l->j))
+		return 0;
+#endif
+	return ended;
+}
+
+/* max + 1 rounds: the last one finds that there is no room. */
+#ifdef __bpf__
+static long uw_loop_step(__u32 i, void *ctx)
+{
+	struct uw_loop *l = ctx;
+
+	return uw_step(l->s, l->m, l);
+}
+
+uw_fn void uw_run(struct uw_loop *l)
+{
+	bpf_loop(GN_MAX_FRAMES + 1, uw_loop_step, l, 0);
+}
+#else
+uw_fn void uw_run(struct uw_loop *l)
+{
+	for (int i = 0; i <= GN_MAX_FRAMES; i++)
+		if (uw_step(l->s, l->m, l))
+			return;
+}
+#endif
+
+/*
+ * Walk from the state's registers to the end; s->end is set. A process without a table has
+ * GN_END_NORULE and no frame.
+ */
+uw_fn void uw_walk(struct uw_state *s, uw_mem m)
+{
+	struct uw_loop l = {.s = s, .m = m, .p = uw_get_proc(m, s->tgid)};
+
+	if (!l.p) {
+		uw_end(s, GN_END_NORULE);
+		return;
+	}
+#ifdef UW_HOTSPOT
+	l.j = uw_get_jvm(m, s->tgid);
+#endif
+	uw_run(&l);
+	if (s->end == GN_END_NONE)
+		uw_end(s, GN_END_DEPTH);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What wall samples are made of, whichever engine sees the threads: sched_switch (offcpu.bpf.c) or
+ * a scan at each tick (scan.bpf.c).
+ */
+#ifndef GNOMON_WALL_BPF_H
+#define GNOMON_WALL_BPF_H
+
+#include "filter.bpf.h"
+
+static __always_inline __u32 state_of(bool preempt, unsigned int prev_state)
+{
+	if (preempt || prev_state == TASK_RUNNING)
+		return GN_ST_QUEUED;
+	if (prev_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT))
+		return GN_ST_STOPPED;
+	if (prev_state & TASK_INTERRUPTIBLE)
+		return GN_ST_SLEEP;
+	return GN_ST_DISK;
+}
+
+/* The stack of the interval t is in, whoever took it. */
+static __always_inline __u64 wall_stack(const struct gn_thread *t)
+{
+	if (t->stack)
+		return t->stack;
+	return t->remote_seq == t->seq ? t->remote : 0;
+}
+
+/*
+ * The part of t's interval that began at `begin` and was spent in `state`, up to tick `until`.
+ * Whoever moves next_tick forward owns the ticks in between.
+ */
+static __always_inline void wall_send(struct task_struct *task, struct gn_thread *t, __u64 until,
+				      __u32 state, __u64 begin, __u64 end)
+{
+	__u64 from = t->next_tick;
+	struct gn_sample s = {
+		.h.type = GN_REC_SAMPLE,
+		.h.tgid = task->tgid,
+		.h.tid = task->pid,
+		.stack = wall_stack(t),
+		.clock = GN_CLOCK_WALL,
+		.state = state,
+		.span = end - begin,
+	};
+
+	if (until <= from)
+		return;
+	if (__sync_val_compare_and_swap(&t->next_tick, from, until) != from)
+		return;
+	s.n = until - from;
+	s.h.time = gn_start_ns + gn_tick_time(from, gn_wall_ns);
+	if (!s.stack)
+		loss_add(s.h.tid, GN_LOSS_MISSED, s.n);
+	if (record_send(&s.h, sizeof(s))) {
+		loss_add(s.h.tid, GN_LOSS_WALL, s.n);
+		return;
+	}
+	count_add(GN_CNT_WALL, 1);
+	count_add(GN_CNT_TICKS, s.n);
+}
+
+/* The ticks at which scans found t where it is, up to the last scan's. */
+static __always_inline void scan_report(struct task_struct *task, struct gn_thread *t)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	wall_send(task, t, gn_scan_tick + 1, t->state, t->out_ns, now);
+}
+
+#endif

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The BPF programs in the running kernel: counts of CPU samples against CPU time, wall ticks
+ * against life time, who is sampled and who is not. Targets are children of the test, whose truth
+ * comes from the kernel's own CPU clocks.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/capture.h"
+#include "run/clocks.h"
+#include "run/ticks.h"
+
+#define MS 1000000ull
+
+static uint64_t now_of(clockid_t clk)
+{
+	struct timespec ts;
+
+	clock_gettime(clk, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void burn_cpu(uint64_t ns)
+{
+	uint64_t end = now_of(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (now_of(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	nanosleep(&ts, NULL);
+}
+
+/* What a child tells about itself. */
+struct truth {
+	volatile uint64_t cpu_ns;
+	volatile uint64_t life_ns;
+	volatile uint64_t wait_ns; /* in run queues */
+	volatile pid_t other;	   /* a process that must not be sampled */
+};
+
+struct tally {
+	uint64_t cpu, wall_ticks, wall_records, stacks, forks, exits, foreign, execs;
+	uint64_t stackless;
+	uint64_t state_ticks[GN_ST_MAX];
+	uint64_t counters[GN_CNT_MAX];
+	pid_t tgid;
+};
+
+static void tally_record(void *ctx, const struct gn_rec *rec)
+{
+	const struct gn_sample *s = (const struct gn_sample *)rec;
+	struct tally *t = ctx;
+
+	if ((pid_t)rec->tgid != t->tgid)
+		t->foreign++;
+	switch (rec->type) {
+	case GN_REC_SAMPLE:
+		if (s->clock == GN_CLOCK_WALL) {
+			t->wall_ticks += s->n;
+			t->state_ticks[s->state] += s->n;
+			t->wall_records++;
+		} else {
+			t->cpu += s->n;
+		}
+		t->stackless += !s->stack;
+		break;
+	case GN_REC_STACK:
+		t->stacks++;
+		break;
+	case GN_REC_FORK:
+		t->forks++;
+		break;
+	case GN_REC_EXIT:
+		t->exits++;
+		break;
+	case GN_REC_EXEC:
+		t->execs++;
+		break;
+	}
+}
+
+struct lossy {
+	uint64_t by_reason[GN_LOSS_MAX];
+};
+
+static void count_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t n)
+{
+	((struct lossy *)ctx)->by_reason[reason] += n;
+}
+
+typedef void (*workload)(struct truth *t);
+
+/* Run `work` in a child under a capture; the child waits until everything is attached. */
+static void record(workload work, struct capture_config *cfg, struct truth *out,
+		   struct tally *tally, struct lossy *lost)
+{
+	struct truth *truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct capture *c = NULL;
+	struct clocks *clk = NULL;
+	struct ticks *ticks = NULL;
+	struct error e = {0};
+	int go[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	if (!pid) {
+		uint64_t t0;
+		char b;
+
+		close(go[1]);
+		if (read(go[0], &b, 1) != 1)
+			_exit(9);
+		t0 = now_of(CLOCK_MONOTONIC);
+		work(truth);
+		truth->life_ns = now_of(CLOCK_MONOTONIC) - t0;
+		truth->cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
+		_exit(0);
+	}
+	cfg->start_ns = now_of(CLOCK_MONOTONIC);
+	*tally = (struct tally){.tgid = pid};
+	if (capture_open(&c, cfg, &e))
+		fail_msg("%s", e.msg);
+	assert_int_equal(capture_add(c, pid, &e), 0);
+	assert_int_equal(capture_attach(c, &e), 0);
+	assert_int_equal(
+		clocks_open(&clk, cfg->cpu_ns,
+			    cfg->cpu_clocks ? -1 : capture_clock_fd(c, CAPTURE_THREAD_CLOCK),
+			    capture_clock_fd(c, CAPTURE_CPU_CLOCK), &e),
+		0);
+	capture_opening(c, true);
+	assert_int_equal(clocks_add(clk, pid, &e), 0);
+	capture_opening(c, false);
+	if (cfg->wall_ns) {
+		struct ticks_config tc = {
+			.start_ns = cfg->start_ns,
+			.wall_ns = cfg->wall_ns,
+			.engine = cfg->wall_scan ? WALL_ENGINE_SCAN : WALL_ENGINE_SWITCH,
+		};
+
+		assert_int_equal(ticks_start(&ticks, c, &tc, &e), 0);
+	}
+	assert_int_equal(write(go[1], "x", 1), 1);
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		sleep_ns(20 * MS);
+		assert_true(capture_drain(c, tally_record, tally) >= 0);
+	}
+	ticks_stop(ticks, NULL);
+	capture_account(c, false);
+	clocks_close(clk);
+	capture_stop(c);
+	assert_true(capture_drain(c, tally_record, tally) >= 0);
+	memset(lost, 0, sizeof(*lost));
+	capture_losses(c, count_loss, lost);
+	capture_counters(c, tally->counters);
+	capture_close(c);
+	close(go[0]);
+	close(go[1]);
+	assert_int_equal(status, 0);
+	*out = *truth;
+	munmap(truth, sizeof(*truth));
+}
+
+/* SLACK widens what holds on a quiet machine, as in tests/jvm/lib.sh. */
+static void assert_near(double got, double want, double tolerance, const char *what)
+{
+	const char *slack = getenv("SLACK");
+
+	if (slack && atof(slack) > 1)
+		tolerance *= atof(slack);
+	if (got < want - tolerance || got > want + tolerance)
+		fail_msg("%s: %.1f, expected %.1f +- %.1f", what, got, want, tolerance);
+}
+
+static _Atomic uint64_t queued_sum;
+
+/* Time in run queues of the calling thread, by the kernel's account. */
+static uint64_t queued_self(void)
+{
+	unsigned long long run = 0, wait = 0;
+	FILE *f = fopen("/proc/thread-self/schedstat", "re");
+
+	if (f && fscanf(f, "%llu %llu", &run, &wait) != 2)
+		wait = 0;
+	if (f)
+		fclose(f);
+	return wait;
+}
+
+static uint64_t queued_ns(void)
+{
+	return queued_sum + queued_self();
+}
+
+static void *burn_thread(void *arg)
+{
+	burn_cpu(*(uint64_t *)arg);
+	queued_sum += queued_self();
+	return NULL;
+}
+
+static void threads_run(int n, uint64_t cpu_ns)
+{
+	pthread_t th[8];
+
+	for (int i = 0; i < n; i++)
+		pthread_create(&th[i], NULL, burn_thread, &cpu_ns);
+	for (int i = 0; i < n; i++)
+		pthread_join(th[i], NULL);
+}
+
+static void work_busy(struct truth *t)
+{
+	threads_run(3, 700 * MS);
+}
+
+static void cpu_count(uint64_t interval, bool cpu_clocks)
+{
+	struct capture_config cfg = {.cpu_ns = interval, .cpu_clocks = cpu_clocks};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+	double want;
+
+	record(work_busy, &cfg, &t, &n, &l);
+	want = (double)t.cpu_ns / (double)interval;
+	/*
+	 * Own clocks: 2%, and half a sample of lattice per thread. CPUs' clocks draw at random
+	 * where others compete for the CPU: 4 sigma of a Poisson count bounds that.
+	 */
+	assert_near((double)n.cpu, want, cpu_clocks ? 4 * sqrt(want) : want * 0.02 + 3,
+		    "CPU samples");
+	assert_int_equal(n.foreign, 0);
+	assert_int_equal(n.wall_records, 0);
+	assert_int_equal(n.forks, 3);
+	assert_int_equal(n.exits, 4);
+	assert_int_equal(n.stackless, 0);
+	assert_true(n.stacks > 0 && n.stacks <= n.cpu);
+	for (int i = 0; i < GN_LOSS_MAX; i++)
+		assert_int_equal(l.by_reason[i], 0);
+}
+
+static void test_cpu_1ms(void **state)
+{
+	cpu_count(1 * MS, false);
+}
+
+static void test_cpu_10ms(void **state)
+{
+	cpu_count(10 * MS, false);
+}
+
+static void test_cpu_clocks_only(void **state)
+{
+	cpu_count(1 * MS, true);
+}
+
+/* Each lives for one and a half intervals: own clocks alone would give two thirds. */
+static void work_short(struct truth *t)
+{
+	for (int i = 0; i < 600; i++)
+		threads_run(1, 3 * MS);
+}
+
+static void test_short_lived(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = 2 * MS};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+	double want;
+
+	record(work_short, &cfg, &t, &n, &l);
+	want = (double)t.cpu_ns / (2 * MS);
+	/* young to their end: drawn by the CPUs' clocks, 4 sigma of a Poisson count bound that */
+	assert_near((double)n.cpu, want, 4 * sqrt(want), "CPU samples of short-lived threads");
+	assert_int_equal(n.forks, 600);
+}
+
+/* Shorter than an interval: only the CPUs' clocks see them. */
+static void work_tiny(struct truth *t)
+{
+	for (int i = 0; i < 1500; i++)
+		threads_run(1, MS);
+}
+
+static void test_tiny(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = 2 * MS};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+	double want;
+
+	record(work_tiny, &cfg, &t, &n, &l);
+	want = (double)t.cpu_ns / (2 * MS);
+	/* binomial: sigma <= sqrt(750 / 2), take 4 */
+	assert_near((double)n.cpu, want, 80, "CPU samples of tiny threads");
+}
+
+static void work_sleep(struct truth *t)
+{
+	for (int i = 0; i < 30; i++) {
+		sleep_ns(5 * MS);
+		burn_cpu(5 * MS);
+		sleep_ns(40 * MS);
+	}
+}
+
+static void test_wall_sum(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = MS, .wall_ns = 2 * MS};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+	double life;
+
+	record(work_sleep, &cfg, &t, &n, &l);
+	life = (double)n.cpu * MS + (double)n.wall_ticks * 2 * MS;
+	assert_near(100 * life / (double)t.life_ns, 100, 3, "CPU + wall over life in percent");
+	/* two a round and a few; a busy machine adds the times it has to queue */
+	assert_true(n.wall_records <= 90 + n.state_ticks[GN_ST_QUEUED]);
+	assert_int_equal(l.by_reason[GN_LOSS_MISSED], 0);
+	assert_int_equal(n.stackless, 0);
+}
+
+/* A forked child and what it becomes by exec are no threads of the target. */
+static void work_fork(struct truth *t)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done",
+		      (char *)NULL);
+		_exit(1);
+	}
+	t->other = pid;
+	waitpid(pid, NULL, 0);
+}
+
+static void test_children_are_not_ours(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = MS, .wall_ns = MS};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+
+	record(work_fork, &cfg, &t, &n, &l);
+	assert_true(t.life_ns > 50 * MS);
+	assert_int_equal(n.foreign, 0);
+	assert_int_equal(n.forks, 0);
+	assert_near((double)n.cpu, 0, 20, "CPU samples of a waiting parent");
+	assert_near((double)n.wall_ticks * MS / (double)t.life_ns, 1.0, 0.05,
+		    "wall of a waiting parent");
+}
+
+static void *sleeper(void *arg)
+{
+	sleep_ns(10000 * MS);
+	return NULL;
+}
+
+/* Threads that never come back within the recording are accounted for at its end. */
+static void work_long_sleep(struct truth *t)
+{
+	pthread_t th;
+
+	pthread_create(&th, NULL, sleeper, NULL);
+	sleep_ns(300 * MS);
+}
+
+static void test_long_sleep(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = MS, .wall_ns = MS};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+
+	record(work_long_sleep, &cfg, &t, &n, &l);
+	/* the sleeper is killed by exit_group after as long as the main thread slept */
+	assert_near((double)n.wall_ticks * MS / (double)t.life_ns, 2.0, 0.06,
+		    "wall of two sleepers");
+}
+
+/* Six busy threads on one CPU: each runs a sixth of the time and is queued for the rest. */
+static void work_starved(struct truth *t)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	threads_run(6, 150 * MS);
+	t->wait_ns = queued_ns();
+}
+
+static void test_starved(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = MS, .wall_ns = 2 * MS};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+	double want, got;
+
+	record(work_starved, &cfg, &t, &n, &l);
+	want = (double)t.wait_ns;
+	got = (double)n.state_ticks[GN_ST_QUEUED] * 2 * MS;
+	assert_near(100 * got / want, 100, 5, "queued time in percent of the kernel's");
+}
+
+static int pipes[2][2];
+
+static void *pong_thread(void *arg)
+{
+	char b;
+
+	while (read(pipes[0][0], &b, 1) == 1 && write(pipes[1][1], &b, 1) == 1)
+		;
+	return NULL;
+}
+
+/* Two threads that wake each other, for a second: hundreds of thousands of switches. */
+static void work_pingpong(struct truth *t)
+{
+	uint64_t end = now_of(CLOCK_MONOTONIC) + 2000 * MS;
+	pthread_t th;
+	char b = 0;
+
+	if (pipe(pipes[0]) || pipe(pipes[1]))
+		_exit(8);
+	pthread_create(&th, NULL, pong_thread, NULL);
+	while (now_of(CLOCK_MONOTONIC) < end)
+		if (write(pipes[0][1], &b, 1) != 1 || read(pipes[1][0], &b, 1) != 1)
+			_exit(7);
+	close(pipes[0][1]);
+	pthread_join(th, NULL);
+}
+
+static void pingpong(bool scan)
+{
+	struct capture_config cfg = {
+		.cpu_ns = MS / 4,
+		.wall_ns = 5 * MS,
+		.cpu_clocks = true,
+		.wall_scan = scan,
+	};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+	double want, life;
+
+	record(work_pingpong, &cfg, &t, &n, &l);
+	want = (double)t.cpu_ns / (MS / 4);
+	/*
+	 * Half of this workload's CPU time passes with interrupts off, in the switch itself; a
+	 * clock that is due then fires in whoever runs next, one of ours or not. What is tested
+	 * here is the wall side; the count of CPU samples is bounded roughly.
+	 */
+	assert_true((double)n.cpu > want / 3);
+	assert_true((double)n.cpu < want * 3);
+	life = (double)t.cpu_ns + (double)n.wall_ticks * 5 * MS;
+	/* two threads; half of 400 ticks of each by chance */
+	assert_near(100 * life / (double)t.life_ns, 200, 12, "CPU + wall over life in percent");
+	assert_true(n.counters[GN_CNT_SWITCHES] > 20000);
+	assert_true(n.counters[GN_CNT_CAPTURES] * 20 <= n.counters[GN_CNT_SWITCHES]);
+	/* some are gone between the tick and the visit: more where the tick thread has to wait */
+	assert_true(l.by_reason[GN_LOSS_MISSED] * 4 <= n.wall_ticks);
+}
+
+static void test_pingpong(void **state)
+{
+	pingpong(false);
+}
+
+static void test_scan_pingpong(void **state)
+{
+	pingpong(true);
+}
+
+/* By scans a run queue's time is known to a tick only: 4 sigma of the ticks there are. */
+static void test_scan_starved(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = MS, .wall_ns = MS, .wall_scan = true};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+	double want, got;
+
+	record(work_starved, &cfg, &t, &n, &l);
+	want = (double)t.wait_ns / MS;
+	got = (double)n.state_ticks[GN_ST_QUEUED];
+	assert_near(100 * got / want, 100, 400 / sqrt(want), "queued ticks in percent");
+}
+
+static void test_scan_sum(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = MS, .wall_ns = 2 * MS, .wall_scan = true};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+	double life;
+
+	record(work_sleep, &cfg, &t, &n, &l);
+	life = (double)n.cpu * MS + (double)n.wall_ticks * 2 * MS;
+	assert_near(100 * life / (double)t.life_ns, 100, 4, "CPU + wall over life in percent");
+}
+
+static void test_ticks(void **state)
+{
+	uint64_t t = 0, total = 0;
+
+	/* strictly one per stratum, and the count agrees with the times */
+	for (uint64_t k = 1; k <= 10000; k++) {
+		uint64_t at = gn_tick_time(k, 20 * MS);
+
+		assert_true(at >= k * 20 * MS && at < (k + 1) * 20 * MS);
+		assert_int_equal(gn_ticks_until(at, 20 * MS), k + 1);
+		assert_int_equal(gn_ticks_until(at - 1, 20 * MS), k);
+		assert_true(at > t);
+		total += at - k * 20 * MS;
+		t = at;
+	}
+	assert_near((double)total / 10000 / (10 * MS), 1.0, 0.02, "mean place in the stratum");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ticks),	     cmocka_unit_test(test_cpu_1ms),
+		cmocka_unit_test(test_cpu_10ms),     cmocka_unit_test(test_cpu_clocks_only),
+		cmocka_unit_test(test_short_lived),  cmocka_unit_test(test_tiny),
+		cmocka_unit_test(test_wall_sum),     cmocka_unit_test(test_children_are_not_ours),
+		cmocka_unit_test(test_long_sleep),   cmocka_unit_test(test_starved),
+		cmocka_unit_test(test_scan_starved), cmocka_unit_test(test_scan_sum),
+		cmocka_unit_test(test_pingpong),     cmocka_unit_test(test_scan_pingpong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wall samples by switches and by scans, and the change between them while recording: every tick of
+ * a thread that sleeps is counted just once, whichever engine was on. The same for CPU clocks.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/capture.h"
+#include "run/clocks.h"
+
+#define MS	1000000ull
+#define WALL_NS (5 * MS)
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+#define TICKS 4096
+
+struct seen {
+	pid_t sleeper, worker;
+	uint8_t sleeper_ticks[TICKS], worker_ticks[TICKS];
+	uint64_t start_ns, stackless, beyond;
+	uint64_t states[GN_ST_MAX];
+};
+
+static void mark(struct seen *s, uint8_t *ticks, const struct gn_sample *rec)
+{
+	uint64_t first = gn_ticks_until(rec->h.time - s->start_ns, WALL_NS) - 1;
+
+	for (uint64_t i = first; i < first + rec->n; i++) {
+		if (i >= TICKS)
+			s->beyond++;
+		else
+			ticks[i]++;
+	}
+}
+
+static void on_record(void *ctx, const struct gn_rec *rec)
+{
+	const struct gn_sample *sample = (const void *)rec;
+	struct seen *s = ctx;
+
+	if (rec->type != GN_REC_SAMPLE)
+		return;
+	if ((pid_t)rec->tid == s->sleeper)
+		mark(s, s->sleeper_ticks, sample);
+	if ((pid_t)rec->tid == s->worker)
+		mark(s, s->worker_ticks, sample);
+	s->stackless += !sample->stack;
+	s->states[sample->state] += sample->n;
+}
+
+static void *sleeper_run(void *arg)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	if (write(*(int *)arg, &tid, sizeof(tid)) == sizeof(tid))
+		for (;;)
+			pause();
+	return NULL;
+}
+
+/* A thread that sleeps for ever, and the main thread, which sleeps 7 ms of about 8. */
+static void child(int fd)
+{
+	pthread_t th;
+
+	pthread_create(&th, NULL, sleeper_run, &fd);
+	for (;;) {
+		struct timespec ts = {0, 7 * MS};
+		uint64_t end = now_ns() + MS;
+
+		while (now_ns() < end)
+			;
+		nanosleep(&ts, NULL);
+	}
+}
+
+/* Visit n ticks. Returns the last one, plus 1. */
+static uint64_t visit(struct capture *c, struct seen *s, uint64_t tick, uint64_t n)
+{
+	uint64_t end = tick + n;
+
+	for (; tick < end; tick++) {
+		struct gn_remote_tick arg = {.tick = tick};
+
+		sleep_until(s->start_ns + gn_tick_time(tick, WALL_NS));
+		assert_int_equal(capture_tick(c, &arg), 0);
+		assert_true(capture_drain(c, on_record, s) >= 0);
+	}
+	return end;
+}
+
+static pid_t child_start(struct seen *s)
+{
+	int fd[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (!pid)
+		child(fd[1]);
+	s->worker = pid;
+	assert_int_equal(read(fd[0], &s->sleeper, sizeof(pid_t)), sizeof(pid_t));
+	close(fd[0]);
+	close(fd[1]);
+	return pid;
+}
+
+/* `changes`: how often the engine changes, after each 40 ticks. */
+static void run(bool scan, int changes)
+{
+	struct seen *s = calloc(1, sizeof(*s));
+	struct capture_config cfg = {.wall_ns = WALL_NS, .wall_scan = scan};
+	uint64_t first, end, counters[GN_CNT_MAX];
+	struct capture *c = NULL;
+	struct error e = {0};
+	pid_t pid;
+
+	pid = child_start(s);
+	cfg.start_ns = s->start_ns = now_ns();
+	if (capture_open(&c, &cfg, &e))
+		fail_msg("%s", e.msg);
+	assert_true(capture_can_switch(c));
+	assert_int_equal(capture_add(c, pid, &e), 0);
+	assert_int_equal(capture_attach(c, &e), 0);
+	assert_int_equal(capture_threads(c), 2);
+	first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
+	end = visit(c, s, first, 40);
+	for (int i = 0; i < changes; i++) {
+		scan = !scan;
+		assert_int_equal(capture_wall_scan(c, scan, end - 1), 0);
+		end = visit(c, s, end, 40);
+	}
+	capture_account(c, false);
+	capture_stop(c);
+	assert_true(capture_drain(c, on_record, s) >= 0);
+	capture_counters(c, counters);
+	capture_close(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+
+	assert_int_equal(s->beyond, 0);
+	for (uint64_t i = first + 1; i < end - 1; i++)
+		if (s->sleeper_ticks[i] != 1)
+			fail_msg("tick %d of %d..%d counted %d times for the sleeper", (int)i,
+				 (int)first, (int)end, s->sleeper_ticks[i]);
+	for (uint64_t i = 0; i < TICKS; i++)
+		assert_true(s->worker_ticks[i] <= 1);
+	/* of each 8 ms it is off the CPU for 7, on a busy machine for more */
+	for (uint64_t i = first; i < end; i++)
+		counters[GN_CNT_WALL] += s->worker_ticks[i] ? 1000000 : 0;
+	assert_true(counters[GN_CNT_WALL] / 1000000 * 100 >= (end - first) * 80);
+	assert_true(s->stackless * 50 <= end - first);
+	assert_int_equal(counters[GN_CNT_RAN], 0);
+	if (!scan)
+		assert_true(counters[GN_CNT_VERIFIED] >= 1);
+	if (scan || changes)
+		assert_true(counters[GN_CNT_SCANNED] >= 2 * 40);
+	else
+		assert_int_equal(counters[GN_CNT_SCANNED], 0);
+	assert_true(s->states[GN_ST_SLEEP] + s->states[GN_ST_UNSEEN] > end - first);
+	free(s);
+}
+
+static void test_switch(void **state)
+{
+	run(false, 0);
+}
+
+static void test_scan(void **state)
+{
+	run(true, 0);
+}
+
+static void test_changes(void **state)
+{
+	run(false, 5);
+}
+
+static void test_changes_back(void **state)
+{
+	run(true, 4);
+}
+
+/* ---- CPU clocks ---- */
+
+#define CPU_NS (MS / 2)
+
+static void *burn_run(void *arg)
+{
+	struct timespec ts;
+
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	while (ts.tv_sec < 1);
+	return NULL;
+}
+
+static void burner(int fd)
+{
+	pthread_t th[3];
+	char go;
+
+	if (read(fd, &go, 1) != 1)
+		_exit(9);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&th[i], NULL, burn_run, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(th[i], NULL);
+	_exit(0);
+}
+
+struct cpu_tally {
+	uint64_t by_thread, by_cpu;
+};
+
+static void on_cpu_record(void *ctx, const struct gn_rec *rec)
+{
+	const struct gn_sample *sample = (const void *)rec;
+	struct cpu_tally *t = ctx;
+
+	if (rec->type != GN_REC_SAMPLE)
+		return;
+	t->by_thread += sample->clock == GN_CLOCK_THREAD;
+	t->by_cpu += sample->clock == GN_CLOCK_CPU;
+}
+
+/* Between threads' clocks and CPUs' clocks and back, every 150 ms. */
+static void test_cpu_changes(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = CPU_NS};
+	struct cpu_tally t = {0};
+	struct capture *c = NULL;
+	struct clocks *clk = NULL;
+	struct error e = {0};
+	bool alone = false;
+	struct rusage ru;
+	double want;
+	int fd[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (!pid)
+		burner(fd[0]);
+	if (capture_open(&c, &cfg, &e))
+		fail_msg("%s", e.msg);
+	assert_int_equal(capture_add(c, pid, &e), 0);
+	assert_int_equal(capture_attach(c, &e), 0);
+	assert_int_equal(clocks_open(&clk, cfg.cpu_ns, capture_clock_fd(c, CAPTURE_THREAD_CLOCK),
+				     capture_clock_fd(c, CAPTURE_CPU_CLOCK), &e),
+			 0);
+	assert_int_equal(clocks_add(clk, pid, &e), 0);
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	while (wait4(pid, &status, WNOHANG, &ru) == 0) {
+		sleep_until(now_ns() + 150 * MS);
+		alone = !alone;
+		if (alone) {
+			capture_cpu_clocks(c, true);
+			clocks_drop(clk);
+		} else {
+			capture_opening(c, true);
+			if (!clocks_add(clk, pid, &e))
+				capture_cpu_clocks(c, false);
+			capture_opening(c, false);
+		}
+		assert_true(capture_drain(c, on_cpu_record, &t) >= 0);
+	}
+	clocks_close(clk);
+	capture_stop(c);
+	assert_true(capture_drain(c, on_cpu_record, &t) >= 0);
+	capture_close(c);
+	close(fd[0]);
+	close(fd[1]);
+	assert_int_equal(status, 0);
+	want = ((double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1e9 +
+		(double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1e3) /
+	       CPU_NS;
+	/* most are drawn by the CPUs' clocks: 4 sigma of a Poisson count, 250 of 6,000 */
+	if (fabs((double)(t.by_thread + t.by_cpu) - want) > 4 * sqrt(want))
+		fail_msg("%d + %d samples, expected %.0f", (int)t.by_thread, (int)t.by_cpu, want);
+	assert_true(t.by_thread > want / 10);
+	assert_true(t.by_cpu > want / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_switch),	    cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_changes),	    cmocka_unit_test(test_changes_back),
+		cmocka_unit_test(test_cpu_changes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

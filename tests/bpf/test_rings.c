@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ring buffers in the running kernel: a collector that is held up makes them grow, and every record
+ * taken is either read or counted as lost, whatever happens meanwhile.
+ */
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/capture.h"
+#include "run/clocks.h"
+
+#define MS 1000000ull
+
+static void sleep_ms(uint64_t ms)
+{
+	struct timespec ts = {(time_t)(ms / 1000), (long)(ms % 1000 * MS)};
+
+	nanosleep(&ts, NULL);
+}
+
+struct tally {
+	uint64_t cpu;
+	uint64_t last[64]; /* time of the last record of each CPU */
+	uint64_t disorder;
+};
+
+static void tally_record(void *ctx, const struct gn_rec *rec)
+{
+	struct tally *t = ctx;
+	uint64_t *last = &t->last[rec->cpu % 64];
+
+	if (rec->type != GN_REC_SAMPLE)
+		return;
+	t->cpu++;
+	/* a clock may fire while another record is being written: that one's time is earlier */
+	t->disorder += rec->time + MS < *last;
+	*last = rec->time;
+}
+
+static void add_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t n)
+{
+	if (reason == GN_LOSS_RING)
+		*(uint64_t *)ctx += n;
+}
+
+static pid_t burner(void)
+{
+	pid_t pid = fork();
+	cpu_set_t one;
+
+	if (pid)
+		return pid;
+	/* one ring takes it all */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	for (;;)
+		getppid();
+}
+
+static void record_open(struct capture **c, struct clocks **clk, pid_t pid, size_t bytes)
+{
+	struct capture_config cfg = {.cpu_ns = MS / 10, .ring_bytes = bytes};
+	struct error e = {0};
+
+	if (capture_open(c, &cfg, &e))
+		fail_msg("%s", e.msg);
+	assert_int_equal(capture_add(*c, pid, &e), 0);
+	assert_int_equal(capture_attach(*c, &e), 0);
+	assert_int_equal(clocks_open(clk, cfg.cpu_ns, capture_clock_fd(*c, CAPTURE_THREAD_CLOCK),
+				     capture_clock_fd(*c, CAPTURE_CPU_CLOCK), &e),
+			 0);
+	assert_int_equal(clocks_add(*clk, pid, &e), 0);
+}
+
+static void test_growth(void **state)
+{
+	uint64_t counters[GN_CNT_MAX], lost = 0, lost_late;
+	struct tally t = {0};
+	struct capture *c;
+	struct clocks *clk;
+	pid_t pid = burner();
+	size_t at_first, grown;
+
+	record_open(&c, &clk, pid, 16 << 10);
+	at_first = capture_ring_bytes(c);
+	for (int i = 0; i < 4; i++) {
+		sleep_ms(700); /* held up: 7,000 samples, of which 16 kB hold 290 */
+		assert_true(capture_drain(c, tally_record, &t) >= 0);
+	}
+	grown = capture_ring_bytes(c);
+	assert_true(grown >= 4 * at_first);
+	capture_losses(c, add_loss, &lost);
+	assert_true(lost > 0);
+	/* large enough now, on whichever CPU it runs: nothing more is lost while drained as usual
+	 */
+	for (int i = 0; i < 14; i++) {
+		sleep_ms(100);
+		assert_true(capture_drain(c, tally_record, &t) >= 0);
+	}
+	lost_late = 0;
+	capture_losses(c, add_loss, &lost_late);
+	clocks_close(clk);
+	capture_stop(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	/* replaced rings are gone after a while, the ones in use are as large as before */
+	assert_true(capture_ring_bytes(c) < grown + at_first * 64);
+	capture_losses(c, add_loss, &lost_late);
+	capture_counters(c, counters);
+	assert_int_equal(t.cpu, counters[GN_CNT_CPU]);
+	assert_true(lost_late * 100 <= t.cpu);
+	assert_int_equal(t.disorder, 0);
+	capture_close(c);
+}
+
+static void test_cap(void **state)
+{
+	struct tally t = {0};
+	struct capture_config cfg = {
+		.cpu_ns = MS / 10,
+		.cpu_clocks = true,
+		.ring_bytes = 8192,
+		.ring_max = 16384,
+	};
+	struct error e = {0};
+	struct capture *c;
+	struct clocks *clk;
+	pid_t pid = burner();
+	size_t at_first;
+
+	assert_int_equal(capture_open(&c, &cfg, &e), 0);
+	assert_int_equal(capture_add(c, pid, &e), 0);
+	assert_int_equal(capture_attach(c, &e), 0);
+	assert_int_equal(
+		clocks_open(&clk, cfg.cpu_ns, -1, capture_clock_fd(c, CAPTURE_CPU_CLOCK), &e), 0);
+	at_first = capture_ring_bytes(c);
+	for (int i = 0; i < 5; i++) {
+		sleep_ms(400);
+		assert_true(capture_drain(c, tally_record, &t) >= 0);
+	}
+	sleep_ms(1100); /* the replaced ones go */
+	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	assert_true(capture_ring_bytes(c) > at_first);
+	assert_true(capture_ring_bytes(c) <= 2 * at_first);
+	clocks_close(clk);
+	capture_close(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_cap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

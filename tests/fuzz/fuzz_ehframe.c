@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as call frame information: rows must be sorted, name rules that exist, be no more than
+ * the bytes can say, and make pages in which every lookup agrees with the rows.
+ */
+// FUZZ-LINK: user/sym/ehframe.c user/sym/utable.c user/sym/utable_rules.c
+#include "tests/uwmem.h"
+
+static void check_pages(const struct ehframe_table *t)
+{
+	struct uwmem *m = uwmem_new(1);
+	uint32_t id = 0;
+
+	if (utable_file_add(m->u, "k", 1, t, &id))
+		abort();
+	for (size_t i = 0; i < t->n; i++) {
+		uint32_t keys[] = {t->rows[i].key, t->rows[i].key + 1};
+
+		for (int k = 0; k < 2; k++) {
+			uint32_t r = uw_rule_find(&m->env, id, keys[k]);
+
+			if (memcmp(&m->rules[r], ehframe_rule(t, keys[k]), sizeof(m->rules[r])))
+				abort();
+		}
+	}
+	uwmem_free(m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ehframe_section sec = {data + 1, size - 1, 0x9000, size && *data & 1};
+	struct ehframe_table t;
+
+	if (!size || ehframe_compile(&sec, 0x1000, &t))
+		return 0;
+	if (!t.n || t.rows[0].key || t.n > 2 * size + 2)
+		abort();
+	for (size_t i = 0; i < t.n; i++)
+		if ((i && t.rows[i].key <= t.rows[i - 1].key) || t.rows[i].rule >= t.rules.n)
+			abort();
+	if (!(*data & 6)) /* the pages are slow to make */
+		check_pages(&t);
+	ehframe_free(&t);
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// FUZZ-LINK: user/target/javacmd.c user/target/jvmproc.c user/target/procfs.c user/target/cgroup.c
+// FUZZ-LINK: user/target/container.c user/base/buffer.c
+/* What a Java process chooses: command line, argument files, release file, names in its maps. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/javacmd.h"
+#include "target/jvmproc.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct file {
+	const char *text;
+	size_t len;
+};
+
+/* Every argument file is the input itself: the worst of nestings. */
+static int file_read_cb(const char *path, char **text, size_t *len, void *arg)
+{
+	struct file *f = arg;
+
+	*text = malloc(f->len + 1);
+	if (!*text)
+		return -1;
+	memcpy(*text, f->text, f->len);
+	*len = f->len;
+	return 0;
+}
+
+static void parse_command(const char *s, size_t n)
+{
+	struct file f = {s, n};
+	struct java_cmd c = {0};
+	struct proc_args a;
+
+	if (proc_args_parse(s, n, &a))
+		return;
+	for (int launcher = 0; launcher < 2; launcher++) {
+		java_cmd_parse(&a, launcher, file_read_cb, &f, &c);
+		if ((c.kind == JAVA_MAIN_NONE && c.main[0]) || strpbrk(c.main, "\n\033"))
+			abort();
+	}
+	if (a.n)
+		java_options_parse(a.v[0], &c.flags);
+	proc_args_free(&a);
+}
+
+static void parse_words(const char *s, size_t n)
+{
+	struct proc_args a;
+	size_t sum = 0;
+
+	if (java_argfile_split(s, n, &a))
+		return;
+	for (size_t i = 0; i < a.n; i++)
+		sum += strlen(a.v[i]);
+	if (sum > n)
+		abort();
+	proc_args_free(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *s = (const char *)data + 1;
+	struct jvm_release r;
+	struct jvm_image img;
+
+	if (!size)
+		return 0;
+	switch (data[0] % 4) {
+	case 0:
+		parse_command(s, size - 1);
+		break;
+	case 1:
+		parse_words(s, size - 1);
+		break;
+	case 2:
+		if (jvm_image_find(s, size - 1, &img) && img.start >= img.end)
+			abort();
+		break;
+	default:
+		if (jvm_release_parse(s, size - 1, &r) && !r.version[0])
+			abort();
+		jvm_release_scan(s, size - 1, &r);
+	}
+	return 0;
+}

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by agent_*.sh behind lib.sh: the probe (agent_probe.c).
+
+PROBE=$BUILD/tests/jvm/agent_probe
+
+probe_build() {
+    # always: it holds the agent itself
+    make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${PROBE#"$ROOT"/}" ||
+        fail "the probe cannot be built"
+}
+
+# probe ARGS...: must succeed; its output is in $T/probe.out.
+probe() {
+    timeout 60 "$PROBE" "$@" >"$T/probe.out" 2>"$T/probe.err" ||
+        fail "agent_probe $*: rc $?: $(cat "$T/probe.err")"
+    assert_empty "the probe's stderr" "$T/probe.err"
+}
+
+# probe_fails RC PATTERN ARGS...: must fail so, within 15 s, with a message that matches.
+probe_fails() {
+    local rc want=$1 pattern=$2
+
+    shift 2
+    timeout 15 "$PROBE" "$@" >"$T/probe.out" 2>"$T/probe.err"
+    rc=$?
+    assert_eq "exit code of agent_probe $*" "$want" $rc "$(cat "$T/probe.err")"
+    assert_match "the message" "$pattern" "$T/probe.err"
+}
+
+# nothing_left [TMP]: no file of ours in the target's /tmp.
+nothing_left() {
+    local f
+
+    for f in "${1:-/tmp}"/.gnomon-agent-* "${1:-/tmp}"/.attach_pid*; do
+        [ -e "$f" ] && fail "'$f' is left behind"
+    done
+    return 0
+}

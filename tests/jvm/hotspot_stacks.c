@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: hotspot_stacks PID
+ *
+ * The Java frames of every thread of a JVM at rest, walked by kern/hotspot.h in user space and
+ * named from the JVM's memory; the JVM is not stopped. Registers come from /proc/PID/task/TID/
+ * syscall, which has sp and pc of a thread inside a system call. Prints, for hotspot_stacks.sh to
+ * compare with what the JVM itself says:
+ *
+ *	thread TID END NAME
+ *	class.method:line type
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jvm/codecache.h"
+#include "jvm/method.h"
+#include "jvm/threads.h"
+#include "jvm/vmstructs.h"
+
+#include "kern/hotspot.h"
+#include "kern/unwind_walk.h"
+
+static struct {
+	struct vm *vm;
+	struct mem *mem;
+	struct gn_jvm jvm;
+	struct uw_proc proc;
+	struct uw_env env;
+	struct uw_state state;
+	pid_t pid;
+	unsigned int reads;
+} t;
+
+static int env_read(void *ctx, __u64 addr, void *dst, __u32 len)
+{
+	t.reads++;
+	return mem_read_now(t.mem, addr, dst, len);
+}
+
+static const struct uw_page *env_page(void *ctx, __u32 file, __u32 page)
+{
+	return NULL;
+}
+
+static const struct uw_rule *env_rule(void *ctx, __u32 rule)
+{
+	return NULL;
+}
+
+static int heap_order(const void *a, const void *b)
+{
+	const struct gn_code_heap *x = a, *y = b;
+
+	return x->low < y->low ? -1 : x->low > y->low;
+}
+
+static void make_tables(void)
+{
+	struct gn_code_heap heap[GN_JVM_HEAPS];
+
+	memcpy(heap, t.jvm.heap, sizeof(heap));
+	qsort(heap, t.jvm.nheaps, sizeof(heap[0]), heap_order);
+	for (__u32 i = 0; i < UW_MAX_MAPS; i++)
+		t.proc.start[i] = UW_NO_START;
+	t.proc.tgid = (__u32)t.pid;
+	t.proc.n = t.jvm.nheaps;
+	for (__u32 i = 0; i < t.jvm.nheaps; i++) {
+		t.proc.start[i] = heap[i].low;
+		t.proc.map[i].end = heap[i].high;
+		t.proc.map[i].kind = UW_MAP_HOTSPOT;
+	}
+	t.env = (struct uw_env){.read = env_read,
+				.proc = &t.proc,
+				.jvm = &t.jvm,
+				.page = env_page,
+				.rule = env_rule};
+}
+
+/* sp and pc of a thread in a system call: the last two numbers of /proc/PID/task/TID/syscall. */
+static int thread_registers(pid_t tid, unsigned long *sp, unsigned long *pc)
+{
+	char path[64], line[512], *last, *before;
+	FILE *f;
+	int rc = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)t.pid, (int)tid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	if (fgets(line, sizeof(line), f) && (last = strrchr(line, ' '))) {
+		*pc = strtoul(last + 1, NULL, 16);
+		*last = 0;
+		before = strrchr(line, ' ');
+		*sp = before ? strtoul(before + 1, NULL, 16) : 0;
+		rc = *sp && *pc ? 0 : -1;
+	}
+	fclose(f);
+	return rc;
+}
+
+static const char *type_name(uint8_t type)
+{
+	static const char *const names[] = {[FRAME_INTERPRETED] = "interpreted",
+					    [FRAME_JIT] = "jit",
+					    [FRAME_INLINED] = "inlined",
+					    [FRAME_C1] = "c1"};
+
+	return type < sizeof(names) / sizeof(names[0]) && names[type] ? names[type] : "other";
+}
+
+static void print_frame(const struct gn_frame *f)
+{
+	struct frame_name name[VM_INLINE_MAX];
+	int n = vm_name(t.vm, f, name, VM_INLINE_MAX);
+
+	for (int i = 0; i < n; i++) {
+		bool java = gn_frame_kind(f) != GN_FRAME_STUB;
+
+		if (java)
+			printf("%s.%s:%d %s\n", name[i].klass, name[i].method, name[i].line,
+			       type_name(name[i].type));
+		else
+			printf("# %s%s\n", name[i].method,
+			       gn_frame_flags(f) & GN_FF_GUESSED ? " guessed" : "");
+	}
+}
+
+static int print_thread(void *arg, const struct java_thread *jt)
+{
+	static const char *const ends[GN_END_MAX] = {"none",   "complete", "depth", "badaddr",
+						     "norule", "cont",	   "fp"};
+	struct uw_state *s = &t.state;
+	unsigned long sp, pc;
+
+	if (thread_registers(jt->tid, &sp, &pc))
+		return 0;
+	uw_begin(s, (__u32)t.pid, GN_MAX_FRAMES);
+	s->pc = pc;
+	s->sp = sp;
+	s->fp = 1; /* unknown, and not the end of a chain of frame pointers */
+	s->flags = GN_FF_RETADDR;
+	s->hs[HS_THREAD] = jt->thread;
+	uw_walk(s, &t.env);
+	printf("thread %d %s %s\n", (int)jt->tid, ends[s->end], jt->name);
+	for (__u32 i = 0; i < s->n; i++)
+		if (gn_frame_kind(&s->frames[i]) >= GN_FRAME_INTERP)
+			print_frame(&s->frames[i]);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct error e = {0};
+	int rc;
+
+	t.pid = argc == 2 ? atoi(argv[1]) : 0;
+	if (t.pid <= 0 || vm_open(t.pid, &t.vm, &e)) {
+		fprintf(stderr, "hotspot_stacks: %s\n", t.pid > 0 ? e.msg : "usage: PID");
+		return 1;
+	}
+	t.mem = mem_open(t.pid);
+	if (!t.mem || codecache_fill(t.vm, &t.jvm)) {
+		fprintf(stderr, "hotspot_stacks: no code cache\n");
+		return 1;
+	}
+	codecache_refresh(t.vm, &t.jvm);
+	make_tables();
+	rc = vm_threads(t.vm, print_thread, NULL);
+	mem_close(t.mem);
+	vm_close(t.vm);
+	return rc ? 1 : 0;
+}

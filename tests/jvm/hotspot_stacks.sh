@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Java frames of threads at rest, from the JVM's memory, equal what the JVM itself says (jcmd
+# Thread.print): class, method, line and inlined frames, on every JDK and several kinds of code.
+. "$(dirname "$0")/lib.sh"
+need_root
+TOOL=$BUILD/tests/jvm/hotspot_stacks
+mkdir -p "${TOOL%/*}"
+${CC:-gcc} -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -O1 -g -std=gnu11 ${SAN_FLAGS:-} -o "$TOOL" \
+    "$ROOT"/tests/jvm/hotspot_stacks.c "$ROOT"/user/jvm/{codecache,mem,method,stream,symbol,threads,vmstructs}.c \
+    "$ROOT"/user/base/error.c || fail "the walker does not compile"
+
+# Thread.print as "thread TID" and "class.method:line".
+told() {
+    awk 'function hex(s,   v, i) {
+             for (i = 3; i <= length(s); i++)
+                 v = v * 16 + index("0123456789abcdef", substr(s, i, 1)) - 1
+             return v
+         }
+         /^"/ {
+             tid = ""
+             if (match($0, /nid=(0x)?[0-9a-f]+/)) {
+                 tid = substr($0, RSTART + 4, RLENGTH - 4)
+                 if (tid ~ /^0x/) tid = hex(tid)
+             }
+             print "thread", tid
+         }
+         /^\tat / {
+             s = $0
+             sub(/^\tat /, "", s)
+             open = index(s, "(")
+             name = substr(s, 1, open - 1)
+             line = -1
+             if (match(s, /:[0-9]+\)/)) line = substr(s, RSTART + 1, RLENGTH - 2)
+             print name ":" line
+         }' "$1"
+}
+
+# The walker's output in the same form. Threads without Java frames are in neither.
+walked() { awk '/^#/ { next } /^thread/ { print $1, $2; next } { print $1 }' "$1"; }
+
+# One line per thread that has frames, sorted, so that they compare.
+joined() {
+    awk 'function out() { if (n) print id, frames }
+         /^thread/ { out(); id = $2; frames = ""; n = 0; next }
+         { frames = frames " " $1; n++ }
+         END { out() }' | sort
+}
+
+compare() {
+    local jcmd=$JDK/bin/jcmd frames types
+
+    JVM_OPTS=$* JVM_READY=90 jvm_start Rest
+    "$TOOL" "$JVM_PID" >"$T/walk.txt" || fail "the walker failed"
+    "$jcmd" "$JVM_PID" Thread.print >"$T/print.txt" || fail "jcmd failed"
+    told "$T/print.txt" | joined >"$T/told.txt"
+    # the thread that answers jcmd is not at rest
+    walked "$T/walk.txt" | joined >"$T/walked.txt"
+    diff "$T/told.txt" "$T/walked.txt" >"$T/diff.txt" ||
+        fail "frames differ (< the JVM, > gnomon): $(cut -c -3000 "$T/diff.txt")"
+    frames=$(grep -vc '^thread\|^#' "$T/walk.txt")
+    types=$(awk '!/^thread|^#/ { n[$2]++ } END { for (k in n) printf " %s %d", k, n[k] }' \
+        "$T/walk.txt")
+    assert_ge "frames" 400 "$frames"
+    grep -q 'guessed' "$T/walk.txt" && fail "guessed frames at rest"
+    note "$(grep -c ^thread "$T/walk.txt") threads, $frames frames equal:$types"
+    jvm_unharmed
+    jvm_end
+}
+
+need_cmd awk
+for_each_jdk compare -Xshare:auto
+for_each_jdk compare -XX:TieredStopAtLevel=1
+for_each_jdk compare -XX:-TieredCompilation
+for_each_jdk compare -Dwarm=50 -Xint
+for_each_jdk compare -XX:+PreserveFramePointer
+for_each_jdk compare -XX:+UseZGC -Xmx256m
+for_each_jdk compare -XX:ReservedCodeCacheSize=32m -XX:-UseCompressedOops -Xmx128m

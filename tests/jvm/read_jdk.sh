@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Recordings of the JDK's own recorder, with everything of profile.jfc on: gnomon counts every kind
+# of event as `jfr summary` does, has the stacks of `jfr print`, and keeps all events of a file cut
+# anywhere in its last bytes. Needs no root.
+. "$(dirname "$0")/lib.sh"
+need_gnomon render
+
+# "NAME COUNT BYTES" per line; the two kinds that make up the file are the tools' own business.
+jfr_counts() {
+    "$JDK/bin/jfr" summary "$1" |
+        awk '$1 ~ /\./ && $2 > 0 && $1 !~ /^jdk.(Metadata|Check[Pp]oint)$/ { print $1, $2, $3 }' | sort
+}
+
+our_counts() {
+    "$GNOMON" summary --events "$1" |
+        awk '/ Count .*Event/ { on = 1; next } on { print $3, $1, $2 }' | sort
+}
+
+# "outer;...;leaf COUNT" per line.
+jfr_stacks() {
+    "$JDK/bin/jfr" print --stack-depth 2048 --events jdk.ExecutionSample "$1" | awk '
+        /stackTrace = \[/ { in_stack = 1; s = ""; next }
+        in_stack && /^ *\]/ { in_stack = 0; n[s]++; next }
+        in_stack && !/^ *\.\.\.$/ { sub(/^ */, ""); sub(/\(.*/, ""); s = $0 (s == "" ? "" : ";" s) }
+        END { for (s in n) print s, n[s] }' | LC_ALL=C sort
+}
+
+# profile.jfc samples every 10 ms.
+our_stacks() {
+    "$GNOMON" render "$1" -f collapsed -d cpu |
+        awk '{ t = $NF; sub(/ [0-9]*$/, ""); n[$0] += t } END { for (s in n) printf "%s %d\n", s, n[s] / 1e7 }' |
+        LC_ALL=C sort
+}
+
+compare() {
+    local f=$T/jdk.jfr n cut
+
+    rm -f "$f"
+    JVM_OPTS="-Xmx128m -XX:StartFlightRecording=filename=$f,settings=profile" jvm_start Split 2 1500
+    jvm_go
+    jvm_done 60
+    jvm_end 30
+    jfr_counts "$f" >"$T/theirs"
+    our_counts "$f" >"$T/ours"
+    [ "$(wc -l <"$T/theirs")" -gt 30 ] || fail "the recording has few kinds of events"
+    diff "$T/theirs" "$T/ours" >"$T/diff" || fail "counts differ: $(head -n 5 "$T/diff")"
+    jfr_stacks "$f" >"$T/theirs"
+    our_stacks "$f" >"$T/ours"
+    [ -s "$T/theirs" ] || fail "the recording has no execution samples"
+    diff "$T/theirs" "$T/ours" >"$T/diff" || fail "stacks differ: $(head -n 5 "$T/diff")"
+    n=$("$GNOMON" summary "$f" | sed -n 's/.*chunks*, \([0-9,]*\) events.*/\1/p')
+    for cut in 1 2 10 67 68 69 500 4096; do
+        head -c -$cut "$f" >"$T/cut.jfr"
+        "$GNOMON" summary "$T/cut.jfr" 2>/dev/null | grep -q " $n events" ||
+            fail "events are lost when $cut bytes are cut off"
+    done
+    note "$n events, $(awk '{ n += $NF } END { print n }' "$T/ours") execution samples"
+}
+
+for_each_jdk compare

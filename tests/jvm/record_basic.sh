@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A short recording on every JDK: contents, settings, names, and what is said where.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+basic() {
+    local jfr=$T/basic-$(jdk_version "$JDK").jfr cpu busy
+
+    jvm_start Idle 5 1
+    "$GNOMON" record -p "$JVM_PID" -d 4s -o "$jfr" </dev/null >"$T/out" 2>"$T/err"
+    assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    jvm_unharmed
+    assert_empty "stdout" "$T/out"
+    grep -q $'\r' "$T/err" && fail "a progress line although stderr is no terminal"
+    assert_match "the summary" 'sample' "$T/err"
+    assert_match "the summary" "$jfr" "$T/err"
+
+    jfr_readable "$jfr"
+    assert_eq "jdk.ActiveRecording" 1 "$(query "$jfr" types | awk '$2 == "jdk.ActiveRecording" { print $1 }')"
+    assert_match "the list of events" ' jdk.OSInformation$' <(query "$jfr" types)
+    assert_match "the list of events" ' jdk.CPUInformation$' <(query "$jfr" types)
+    assert_match "the list of events" ' jdk.JVMInformation$' <(query "$jfr" types)
+    assert_eq "period of CPU samples" "10 ms" "$(query "$jfr" setting $CPU_EVENT period)"
+    assert_eq "period of wall samples" "20 ms" "$(query "$jfr" setting $WALL_EVENT period)"
+    assert_eq "state of CPU samples" STATE_DEFAULT "$(query "$jfr" $CPU_EVENT state | cut -d' ' -f2-)"
+
+    # The names of java.lang.Thread, longer than the kernel's 15 characters.
+    query "$jfr" $CPU_EVENT thread >"$T/threads"
+    assert_match "the sampled threads" ' busy-thread-number-1$' "$T/threads"
+    query "$jfr" $WALL_EVENT thread >"$T/threads"
+    assert_match "the waiting threads" ' idle-thread-number-3$' "$T/threads"
+
+    cpu=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1)
+    busy=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)')
+    assert_ge "CPU samples of the busy thread" 40 "$cpu"
+    # Queueing is sampled, so that a busy machine adds chance to it.
+    assert_near "ms of the busy thread" 4000 "$(thread_ms "$jfr" busy-thread-number-1)" 400
+    assert_ge "percent of them in its method" 95 "$(calc "100 * $busy / $cpu")"
+    # Asleep all the time: one wall sample per interval.
+    assert_near "wall samples of an idle thread" 200 \
+        "$(weight "$jfr" $WALL_EVENT thread=idle-thread-number-3)" 6
+    jvm_end
+}
+
+for_each_jdk basic

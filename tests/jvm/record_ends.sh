@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# How a recording ends: Ctrl-C, SIGTERM, the target's exit, its execve, kill -9 of gnomon. Each time
+# the file is readable, the target unharmed and nothing of ours left in it.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+need_cmd gcc
+
+# What there is of us in the target: files it holds, threads, and files where we could put any.
+traces() {
+    local d
+
+    ls -l "/proc/$JVM_PID/fd" 2>/dev/null | sed -n 's/.* -> //p' | grep '\.gnomon\|memfd:gnomon'
+    grep -il gnomon "/proc/$JVM_PID"/task/*/comm 2>/dev/null
+    for d in tmp var/tmp dev/shm run; do
+        ls -A "/proc/$JVM_PID/root/$d" |
+            grep "gnomon-agent-$JVM_PID\|^\.attach_pid$JVM_PID\$\|^perf-$JVM_PID\.map\$"
+    done
+    return 0
+}
+
+# The one documented remainder: the agent's memory file, where the agent was used.
+traces_but_documented() { traces | grep -v '^/memfd:gnomon'; }
+
+nothing_left() {
+    traces_but_documented >"$T/traces"
+    assert_empty "what is left in the target" "$T/traces"
+}
+
+# busy_for MS FILE: at least so much of the busy thread was recorded.
+busy_for() {
+    jfr_readable "$2"
+    assert_ge "ms of the busy thread" "$1" "$(thread_ms "$2" '(exec-)?busy-thread-number-1')"
+    assert_ge "CPU samples" 10 "$(weight "$2" $CPU_EVENT 'thread=(exec-)?busy-thread-number-1')"
+}
+
+by_signal() {
+    local jfr=$T/$1-$(jdk_version "$JDK").jfr
+
+    jvm_start Idle 5 1
+    gnomon_start "$jfr" -p "$JVM_PID"
+    sleep 2
+    kill "-$1" "$GN_PID"
+    gnomon_end 10
+    assert_eq "exit code after SIG$1" 0 "$GN_RC" "$(cat "$GN_ERR")"
+    jvm_unharmed
+    nothing_left
+    busy_for 2800 "$jfr"
+    assert_empty stdout "$GN_OUT"
+    jvm_end
+}
+
+killed() {
+    local jfr=$T/killed-$(jdk_version "$JDK").jfr
+
+    jvm_start Idle 5 1
+    gnomon_start "$jfr" -p "$JVM_PID"
+    sleep 3
+    kill -KILL "$GN_PID"
+    gnomon_end 5
+    sleep 1
+    jvm_unharmed
+    nothing_left
+    # A flush per second: at most that is lost.
+    busy_for 2500 "$jfr"
+    # and the next one finds nothing in its way
+    "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/next.jfr" </dev/null >"$T/out" 2>"$T/err"
+    assert_eq "exit code of the next recording" 0 $? "$(cat "$T/err")"
+    busy_for 900 "$T/next.jfr"
+    rm "$T/next.jfr"
+    jvm_end
+}
+
+target_exits() {
+    local jfr=$T/$1-$(jdk_version "$JDK").jfr
+
+    jvm_start Idle 5 1
+    gnomon_start "$jfr" -p "$JVM_PID" -d 60s
+    sleep 1
+    "$@"
+    pid_gone "$JVM_PID" 10 || fail "the target does not end"
+    gnomon_end 10
+    assert_eq "exit code after the target's end" 0 "$GN_RC" "$(cat "$GN_ERR")"
+    busy_for 1800 "$jfr"
+}
+
+quietly() { jvm_end; }
+by_kill() { kill -KILL "$JVM_PID"; }
+
+target_execs() {
+    local jfr=$T/execs-$(jdk_version "$JDK").jfr
+
+    gcc -shared -fPIC -o "$T/libexecself.so" "$LIB_DIR/execself.c" || fail "gcc failed"
+    jvm_start ExecSelf exec "$T/libexecself.so"
+    gnomon_start "$jfr" -p "$JVM_PID" -d 60s
+    sleep 1
+    jvm_go
+    until_true 5 grep -q '^sleep$' "/proc/$JVM_PID/comm" || fail "it did not exec"
+    # The process is the same, so the recording goes on, with what was before.
+    sleep 1
+    gnomon_stop
+    busy_for 1800 "$jfr"
+    kill "$JVM_PID"
+}
+
+for_each_jdk by_signal INT
+for_each_jdk by_signal TERM
+for_each_jdk killed
+for_each_jdk target_exits quietly
+JDK=$(jdk_newest)
+target_exits by_kill
+target_execs

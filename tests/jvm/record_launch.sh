@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# gnomon record -- java ...: from the first instruction on, and the program gets its arguments,
+# its input and its output.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+launch() {
+    local jfr=$T/launch-$(jdk_version "$JDK").jfr
+
+    classes
+    # Without a line "end" it ends with its standard input, having burnt its CPU.
+    echo go | "$GNOMON" record -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Split 2 1500 \
+        >"$T/out" 2>"$T/err"
+    assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    assert_match "the program's output" '^DONE$' "$T/out"
+    jfr_readable "$jfr"
+    # two threads, 2 s each with the warm-up, plus the JVM's start
+    assert_ge "CPU samples of the workers" 350 "$(weight "$jfr" $CPU_EVENT 'thread=split-worker-.*')"
+    assert_ge "percent of them with Java frames" 90 "$(calc "100 * $(weight "$jfr" $CPU_EVENT \
+        'thread=split-worker-.*' 'frame=(Split|Harness)\..*') / $(weight "$jfr" $CPU_EVENT \
+        'thread=split-worker-.*')")"
+    assert_ge "CPU samples before main" 1 "$(weight "$jfr" $CPU_EVENT 'thread=(java|main)')"
+}
+
+for_each_jdk launch
+
+"$GNOMON" record -o "$T/none.jfr" -- "$T/no-such-program" >"$T/out" 2>"$T/err" </dev/null
+assert_eq "exit code for a program that is not there" 3 $? "$(cat "$T/err")"
+assert_match "the message" "^gnomon: .*no-such-program'" "$T/err"
+[ ! -e "$T/none.jfr" ] || fail "a recording of nothing was left"

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# More threads than files may be open: samples come by per-CPU clocks, as many as they should be,
+# and the recording says so.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+need_cmd setpriv
+need_cmd prlimit
+JDK=$(jdk_oldest)
+jfr=$T/limits.jfr
+
+# With CAP_SYS_RESOURCE it would raise the limit.
+cat >"$T/limited" <<EOF
+#!/bin/sh
+exec prlimit --nofile=200:200 setpriv --bounding-set=-sys_resource "$GNOMON" "\$@"
+EOF
+chmod 755 "$T/limited"
+
+jvm_start Idle 300 1
+before=$(process_cpu_ns "$JVM_PID")
+GNOMON=$T/limited GN_SETTLE=4 gnomon_start "$jfr" -p "$JVM_PID"
+gnomon_stop
+used=$(calc "($(process_cpu_ns "$JVM_PID") - $before) / 10000000")
+jvm_unharmed
+jfr_readable "$jfr"
+assert_match "the warning" 'per-CPU clocks' "$GN_ERR"
+query "$jfr" show jdk.ActiveSetting >"$T/settings"
+assert_match "the recording's settings" 'per-CPU clocks' "$T/settings"
+assert_ge "ms of the busy thread" 3900 "$(thread_ms "$jfr" busy-thread-number-1)"
+# It ran before and after too: no more than that.
+assert_ge "CPU time of the target / 10 ms" "$(weight "$jfr" $CPU_EVENT)" "$used"
+assert_ge "idle threads seen" 300 "$(query "$jfr" $WALL_EVENT thread 'thread=idle-.*' | wc -l)"
+jvm_end

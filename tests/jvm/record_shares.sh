@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# CPU shares of three methods, from CPU samples, within 2 percentage points.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+share() { calc "100 * $(weight "$1" $CPU_EVENT 'thread=split-worker-.*' "frame=$2") / $3"; }
+
+# shares CASE OPTIONS...: JVM options.
+shares() {
+    local jfr=$T/$1-$(jdk_version "$JDK").jfr n m
+
+    shift
+    JVM_OPTS="$*" jvm_start Split 3 11000
+    gnomon_start "$jfr" -p "$JVM_PID"
+    jvm_go
+    jvm_done 150
+    gnomon_stop
+    jvm_unharmed
+    jfr_readable "$jfr"
+    n=$(weight "$jfr" $CPU_EVENT 'thread=split-worker-.*')
+    assert_ge "samples" 3000 "$n"
+    for m in price parse digest; do
+        # by the method itself or the loop below it, whichever frames there are
+        softly assert_near "Split.$m" "$(truth Split.$m 2)" "$(share "$jfr" "Split\\.$m.*" "$n")" 2
+    done
+    jvm_end
+}
+
+for_each_jdk shares plain
+JDK=$(jdk_oldest)
+shares frame-pointers -XX:+PreserveFramePointer -XX:CompileCommand=quiet \
+    '-XX:CompileCommand=dontinline,Split::*'
+softly_end

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Wall shares of sleeping, parked, waiting, blocked and reading threads, from wall samples x
+# their count, within 2 percentage points; the wall time of each thread; the states.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+SECONDS_OF_IT=20
+WORKERS='thread=waits-worker-.*'
+
+waits() {
+    local jfr=$T/waits-$(jdk_version "$JDK").jfr total pair m states i wall cpu
+
+    jvm_start Waits 4
+    "$GNOMON" record -p "$JVM_PID" -d ${SECONDS_OF_IT}s -o "$jfr" </dev/null >"$T/out" 2>"$T/err"
+    assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    jvm_unharmed
+    jvm_end
+    jfr_readable "$jfr"
+    total=$(weight "$jfr" $WALL_EVENT $WORKERS)
+    assert_ge "samples" 3000 "$total"
+    query "$jfr" $WALL_EVENT state $WORKERS >"$T/states"
+    for pair in asleep:SLEEPING parked:PARKED waiting:IN_OBJECT_WAIT \
+        blocked:BLOCKED_ON_MONITOR_ENTER reading:IO; do
+        m=${pair%%:*}
+        softly assert_near "Waits.$m by frames" "$(truth "Waits.$m" 2)" "$(calc \
+            "100 * $(weight "$jfr" $WALL_EVENT $WORKERS "frame=Waits\\.$m") / $total")" 2
+        # PARKED_TIMED and IN_OBJECT_WAIT_TIMED are the same waits with a time limit
+        states=$(weight "$jfr" $WALL_EVENT $WORKERS "state=STATE_${pair#*:}(_TIMED)?")
+        softly assert_near "Waits.$m by state" "$(truth "Waits.$m" 2)" "$(calc "100 * $states / $total")" 2
+    done
+    for i in 1 2 3 4; do
+        wall=$(weight "$jfr" $WALL_EVENT "thread=waits-worker-number-$i")
+        cpu=$(weight "$jfr" $CPU_EVENT "thread=waits-worker-number-$i")
+        softly assert_percent "seconds of worker $i" $SECONDS_OF_IT "$(calc "$wall * 0.02 + $cpu * 0.01")" 2
+    done
+}
+
+for_each_jdk waits
+softly_end

@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Threads at rest, as recorded: the Java frames of every wall sample equal those of `jcmd
+# Thread.print` of the same time, lines and inlined frames included.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+rest() {
+    local jfr=$T/rest.jfr
+
+    JVM_OPTS="$*" JVM_READY=90 jvm_start Rest
+    "$GNOMON" record -p "$JVM_PID" -d 2s --wall 20ms -f -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
+        fail "gnomon: $(cat "$T/err")"
+    "$JDK/bin/jcmd" "$JVM_PID" Thread.print >"$T/print.txt" || fail "jcmd failed"
+    jvm_unharmed
+    jvm_end
+    "$(jdk_newest)/bin/java" -Xshare:auto -cp "$CLASSES" RestCheck "$T/print.txt" "$jfr" \
+        >"$T/check.out" 2>&1 || fail "stacks differ (the JVM's, gnomon's): $(head -c 3000 "$T/check.out")"
+    note "$(tail -n 1 "$T/check.out")"
+}
+
+for_each_jdk rest -Xshare:auto
+for_each_jdk rest -XX:TieredStopAtLevel=1
+for_each_jdk rest -Dwarm=50 -Xint
+for_each_jdk rest -XX:+UseZGC -Xmx256m

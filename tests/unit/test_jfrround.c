@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the writer writes, the reader and the profile find again, times and all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "jfr/write.h"
+#include "out/profile.h"
+#include "out/summary.h"
+#include "out/text.h"
+
+#define MS    1000000ULL
+#define START 5000000000ULL /* monotonic */
+#define EPOCH 1700000000000000000ULL
+
+static char dir[] = "/tmp/gnomon-round.XXXXXX";
+static char path[64];
+
+static void settings_write(struct jfrw *w, uint64_t event, const char *period)
+{
+	jfrw_active_setting(
+		w, START,
+		&(struct jfr_active_setting){.id = event, .name = "period", .value = period});
+}
+
+static void samples_write(struct jfrw *w)
+{
+	static const struct frame_name frames[] = {
+		{.klass = "libc.so.6",
+		 .method = "read",
+		 .sig = "",
+		 .line = -1,
+		 .bci = -1,
+		 .type = FRAME_NATIVE},
+		{.klass = "shop.Cart$Item",
+		 .method = "l\xc3\xa4uft",
+		 .sig = "(II)I",
+		 .line = 7,
+		 .bci = 3,
+		 .type = FRAME_C1},
+		{.klass = "shop.Main",
+		 .method = "main",
+		 .sig = "([Ljava/lang/String;)V",
+		 .line = 12,
+		 .bci = 0,
+		 .type = FRAME_INTERPRETED},
+	};
+	uint32_t t = jfrw_thread(
+		w, &(struct jfrw_thread){
+			   .os_name = "java", .os_tid = 4711, .java_name = "main", .java_tid = 1});
+	uint32_t deep = jfrw_stack(w, frames, 3, false), java = jfrw_stack(w, frames + 1, 2, true);
+
+	for (int i = 0; i < 10; i++)
+		jfrw_cpu_sample(w, START + (uint64_t)i * 10 * MS, t, java);
+	jfrw_wall_sample(w, START + 100 * MS, t, deep, JFR_STATE_IO, 4, 80 * MS);
+	jfrw_wall_sample(w, START + 200 * MS, t, java, JFR_STATE_QUEUED, 30, 600 * MS);
+	jfrw_wall_sample(w, START + 900 * MS, t, 0, JFR_STATE_PARKED, 1, 20 * MS);
+}
+
+static void recording_write(enum jfrw_cpu_event cpu_event)
+{
+	struct jfrw_config cfg = {.path = path,
+				  .overwrite = true,
+				  .start_epoch_ns = EPOCH,
+				  .start_mono_ns = START,
+				  .cpu_period_ns = 10 * MS,
+				  .cpu_event = cpu_event};
+	struct error e = {0};
+	struct jfrw *w;
+
+	assert_int_equal(jfrw_open(&w, &cfg, &e), 0);
+	if (cpu_event == JFRW_EXECUTION)
+		settings_write(w, JFR_EXECUTION_SAMPLE, "10 ms");
+	settings_write(w, JFR_WALL_CLOCK_SAMPLE, "20 ms");
+	samples_write(w);
+	jfrw_samples_lost(w, START + 950 * MS,
+			  &(struct jfr_samples_lost){
+				  .kind = "cpu", .reason = "ring buffer full", .count = 3});
+	jfrw_stack_quality(w, START + 950 * MS,
+			   &(struct jfr_stack_quality){
+				   .kind = "cpu", .samples = 10, .complete = 9, .truncated = 1});
+	assert_int_equal(jfrw_close(w, &e), 0);
+}
+
+static struct profile *recording_read(void)
+{
+	struct profile *p = NULL;
+	struct jfr_report r;
+
+	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, path, 0, &r, NULL), 0);
+	assert_int_equal(r.problems, 0);
+	assert_int_equal(r.events_unknown, 0);
+	profile_finish(p);
+	return p;
+}
+
+static void both(enum jfrw_cpu_event cpu_event)
+{
+	struct profile *p;
+
+	recording_write(cpu_event);
+	p = recording_read();
+	assert_int_equal(p->total_ns[0][DIM_CPU], 100 * MS);
+	assert_int_equal(p->total_ns[0][DIM_OFF], 700 * MS);
+	assert_int_equal(p->total_ns[0][DIM_WALL], 800 * MS);
+	assert_true(p->start_ns == (int64_t)EPOCH);
+	assert_int_equal(p->nthreads, 1);
+	assert_int_equal(p->threads[0].os_id, 4711);
+	assert_string_equal(names_get(&p->names, p->threads[0].name), "main");
+	assert_int_equal(p->facts.truncated_samples, 40);
+	assert_int_equal(p->facts.no_stack_samples, 1);
+	assert_int_equal(p->facts.quality.complete, 9);
+	assert_int_equal(p->facts.nlosses, 1);
+	assert_string_equal(p->facts.losses[0].what, "cpu: ring buffer full");
+	assert_int_equal(p->facts.losses[0].count, 3);
+	profile_free(p);
+}
+
+static void test_execution(void **state)
+{
+	both(JFRW_EXECUTION);
+}
+
+static void test_cputime(void **state)
+{
+	both(JFRW_CPUTIME);
+}
+
+static void test_frames(void **state)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	struct profile *p;
+
+	recording_write(JFRW_EXECUTION);
+	p = recording_read();
+	assert_int_equal(text_collapsed(p, DIM_WALL, false, f, NULL), 0);
+	fclose(f);
+	assert_string_equal(text, "shop.Main.main;shop.Cart$Item.l\xc3\xa4uft 700000000\n"
+				  "shop.Main.main;shop.Cart$Item.l\xc3\xa4uft;libc.so.6.read "
+				  "80000000\n[no stack] 20000000\n");
+	free(text);
+	for (uint32_t i = 0; i < p->nframes; i++) {
+		const char *name = profile_frame_name(p, i);
+
+		if (!strcmp(name, "shop.Main.main"))
+			assert_int_equal(p->frames[i].type, FRAME_INTERPRETED);
+		if (!strcmp(name, "libc.so.6.read"))
+			assert_int_equal(p->frames[i].type, FRAME_NATIVE);
+		if (strstr(name, "Cart$Item"))
+			assert_int_equal(p->frames[i].type, FRAME_C1);
+	}
+	profile_free(p);
+}
+
+/* 100 ms of CPU, 600 ms queued for one: six sevenths lost. */
+static void test_starvation(void **state)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	struct profile *p;
+
+	recording_write(JFRW_EXECUTION);
+	p = recording_read();
+	summary_starvation(p, f);
+	fclose(f);
+	assert_non_null(strstr(text, "waited 600 ms for a CPU and had one for 100 ms"));
+	assert_non_null(strstr(text, "86% was lost"));
+	free(text);
+	profile_free(p);
+}
+
+static int setup(void **state)
+{
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/a.jfr", dir);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unlink(path);
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_execution),
+		cmocka_unit_test(test_cputime),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_starvation),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "cli/table.h"
+
+static void characters(void **state)
+{
+	static const struct {
+		const char *s;
+		size_t len;
+		uint32_t code;
+	} t[] = {
+		{"a", 1, 'a'},
+		{"\xc3\xa9", 2, 0xe9},
+		{"\xe2\x82\xac", 3, 0x20ac},
+		{"\xf0\x9f\x98\x80", 4, 0x1f600},
+		{"\xc0\x80", 0, 0},
+		{"\xe0\x80\x80", 0, 0},
+		{"\xed\xa0\x80", 0, 0},
+		{"\xf4\x90\x80\x80", 0, 0},
+		{"\xe2\x82", 0, 0},
+		{"\x80", 0, 0},
+		{"\xff", 0, 0},
+	};
+	uint32_t c;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		assert_int_equal(utf8_char(t[i].s, &c), t[i].len);
+		if (t[i].len)
+			assert_int_equal(c, t[i].code);
+	}
+}
+
+static void printable(void **state)
+{
+	char b[16];
+
+	utf8_printable("a\x1b[2J\xc2\x9b\xff\xc3\xa9\n", b, sizeof(b));
+	assert_string_equal(b, "a?[2J??\xc3\xa9?");
+	utf8_printable("ab\xc3\xa9", b, 4); /* the last character does not fit */
+	assert_string_equal(b, "ab");
+	assert_int_equal(utf8_count("ab\xc3\xa9"), 3);
+}
+
+static void stream_open(FILE **f, char **text, size_t *len)
+{
+	*f = open_memstream(text, len);
+	assert_non_null(*f);
+}
+
+static void documents(void **state)
+{
+	char *text;
+	size_t len;
+	struct json j;
+	FILE *f;
+
+	stream_open(&f, &text, &len);
+	json_begin(&j, f);
+	json_open(&j, NULL, '{');
+	json_string(&j, "a\"", "x\\\n\xff\xc3\xa9");
+	json_open(&j, "l", '[');
+	json_number(&j, NULL, 18446744073709551615ULL);
+	json_bool(&j, NULL, true);
+	json_close(&j, ']');
+	json_open(&j, "e", '[');
+	json_close(&j, ']');
+	json_string(&j, "n", "");
+	json_close(&j, '}');
+	json_end(&j);
+	fclose(f);
+	assert_string_equal(text, "{\n  \"a\\\"\": \"x\\\\\\u000a\\ufffd\xc3\xa9\",\n"
+				  "  \"l\": [\n    18446744073709551615,\n    true\n  ],\n"
+				  "  \"e\": [],\n  \"n\": null\n}\n");
+	free(text);
+}
+
+static void tables(void **state)
+{
+	static const struct table_column columns[] = {
+		{"N", .right = true},
+		{"NAME", .least = 4, .keep_tail = true},
+		{"X", .least = 2},
+	};
+	struct table *t = table_new(columns, 3);
+	char *text;
+	size_t len;
+	FILE *f;
+
+	assert_int_equal(table_row(t, (const char *const[]){"1", "org.Main", "yes"}), 0);
+	assert_int_equal(table_row(t, (const char *const[]){"23", "M\xc3\xa9", "no: why"}), 0);
+	stream_open(&f, &text, &len);
+	table_print(t, f, 0);
+	table_print(t, f, 15);
+	fclose(f);
+	assert_string_equal(text, " N  NAME      X\n"
+				  " 1  org.Main  yes\n"
+				  "23  M\xc3\xa9        no: why\n"
+				  " N  NAME  X\n"
+				  " 1  ~ain  yes\n"
+				  "23  M\xc3\xa9    no: ~\n");
+	free(text);
+	table_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(characters),
+		cmocka_unit_test(printable),
+		cmocka_unit_test(documents),
+		cmocka_unit_test(tables),
+	};
+
+	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The expected times follow from the recording described at jb_sample_chunk(). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "jfrbuild.h"
+#include "out/format.h"
+#include "out/html.h"
+#include "out/pprof.h"
+#include "out/profile.h"
+#include "out/text.h"
+
+#define MS 1000000ULL
+
+static char path[] = "/tmp/gnomon-test.XXXXXX";
+
+static int setup(void **state)
+{
+	struct jb j = {0};
+	int fd = mkstemp(path);
+
+	jb_sample_chunk(&j);
+	if (fd < 0 || write(fd, j.f.data, j.f.len) != (ssize_t)j.f.len)
+		return -1;
+	close(fd);
+	jb_free(&j);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	return unlink(path);
+}
+
+static struct profile *load(const struct profile_options *o)
+{
+	struct profile *p = NULL;
+
+	assert_int_equal(profile_new(&p, o, NULL), 0);
+	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
+	profile_finish(p);
+	return p;
+}
+
+static void expect_totals(const struct profile_options *o, uint64_t cpu, uint64_t wall,
+			  uint64_t off)
+{
+	struct profile *p = load(o);
+
+	assert_int_equal(p->total_ns[0][DIM_CPU], cpu);
+	assert_int_equal(p->total_ns[0][DIM_WALL], wall);
+	assert_int_equal(p->total_ns[0][DIM_OFF], off);
+	profile_free(p);
+}
+
+static void test_totals(void **state)
+{
+	struct profile *p;
+
+	expect_totals(NULL, 40 * MS, 140 * MS, 100 * MS);
+	p = load(NULL);
+	assert_int_equal(p->samples[JFR_SOURCE_EXECUTION], 4);
+	assert_int_equal(p->samples[JFR_SOURCE_WALL], 5);
+	assert_int_equal(p->period_ns[JFR_SOURCE_WALL], 20 * MS);
+	assert_false(p->period_assumed[JFR_SOURCE_EXECUTION]);
+	assert_int_equal(p->nthreads, 2);
+	assert_int_equal(p->facts.truncated_samples, 1);
+	profile_free(p);
+}
+
+static void test_filters(void **state)
+{
+	const char *worker = "worker-?", *work = "a.B.work", *park = "park", *parked = "PARKED";
+
+	expect_totals(&(struct profile_options){.threads = {&worker, 1}}, 10 * MS, 110 * MS,
+		      100 * MS);
+	expect_totals(&(struct profile_options){.states = {&parked, 1}}, 0, 100 * MS, 100 * MS);
+	expect_totals(&(struct profile_options){.include = {&park, 1}}, 0, 100 * MS, 100 * MS);
+	expect_totals(&(struct profile_options){.exclude = {&work, 1}}, 0, 100 * MS, 100 * MS);
+	expect_totals(&(struct profile_options){.focus = {&work, 1}}, 40 * MS, 40 * MS, 0);
+	expect_totals(&(struct profile_options){.hide = {&work, 1}}, 40 * MS, 140 * MS, 100 * MS);
+}
+
+/* CPU samples at 0, 10, 20, 30 ms; ticks of the batch at 40, 60, 80, 100, 120 ms. */
+static void test_time_range(void **state)
+{
+	expect_totals(&(struct profile_options){.from_ns = 10 * MS, .to_ns = 30 * MS}, 20 * MS,
+		      20 * MS, 0);
+	expect_totals(&(struct profile_options){.from_ns = 50 * MS, .to_ns = 100 * MS}, 0, 40 * MS,
+		      40 * MS);
+	expect_totals(&(struct profile_options){.from_ns = 100 * MS, .to_ns = 101 * MS}, 0, 20 * MS,
+		      20 * MS);
+	expect_totals(&(struct profile_options){.from_ns = 5000 * MS}, 0, 0, 0);
+}
+
+static char *printed(int (*print)(const struct profile *, FILE *), const struct profile_options *o)
+{
+	struct profile *p = load(o);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(print(p, f), 0);
+	fclose(f);
+	profile_free(p);
+	return text;
+}
+
+static int collapsed_cpu(const struct profile *p, FILE *f)
+{
+	return text_collapsed(p, DIM_CPU, false, f, NULL);
+}
+
+static int collapsed_threads(const struct profile *p, FILE *f)
+{
+	return text_collapsed(p, DIM_WALL, true, f, NULL);
+}
+
+static int tree_cpu(const struct profile *p, FILE *f)
+{
+	return text_tree(p, DIM_CPU, 0, f, NULL);
+}
+
+static int csv(const struct profile *p, FILE *f)
+{
+	return text_csv(p, f, NULL);
+}
+
+static void expect_text(int (*print)(const struct profile *, FILE *),
+			const struct profile_options *o, const char *want)
+{
+	char *got = printed(print, o);
+
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void test_collapsed(void **state)
+{
+	const char *work = "a.B.work";
+
+	expect_text(collapsed_cpu, NULL,
+		    "a.B.run;a.B.work 30000000\na.B.run;a.B.work;a.B.work 10000000\n");
+	expect_text(collapsed_threads, NULL,
+		    "[main];a.B.run;a.B.work 30000000\n"
+		    "[worker-7];a.B.run;a.B.work;a.B.work 10000000\n"
+		    "[worker-7];a.B.run;a.B.park 100000000\n");
+	expect_text(collapsed_cpu, &(struct profile_options){.hide = {&work, 1}},
+		    "a.B.run 40000000\n");
+	expect_text(collapsed_cpu, &(struct profile_options){.lines = true},
+		    "a.B.run:10;a.B.work:20 30000000\n"
+		    "a.B.run:10;a.B.work:22;a.B.work:21 10000000\n");
+}
+
+static void test_tree(void **state)
+{
+	expect_text(tree_cpu, NULL,
+		    " total     time      self\n"
+		    "100.0%     40 ms         0  all\n"
+		    "100.0%     40 ms         0   a.B.run [interpreted]\n"
+		    "100.0%     40 ms     30 ms    a.B.work\n"
+		    " 25.0%     10 ms     10 ms     a.B.work\n");
+}
+
+/* A method that calls itself has its total once. */
+static void test_csv(void **state)
+{
+	expect_text(csv, NULL,
+		    "method,cpu_self_ns,cpu_total_ns,wall_self_ns,wall_total_ns,off_self_ns,"
+		    "off_total_ns\n"
+		    "\"a.B.work\",40000000,40000000,40000000,40000000,0,0\n"
+		    "\"a.B.run\",0,40000000,0,140000000,0,100000000\n"
+		    "\"a.B.park\",0,0,100000000,100000000,100000000,100000000\n");
+}
+
+static void test_two_sides(void **state)
+{
+	struct profile *p = NULL;
+
+	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, path, 1, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, path, 1, NULL, NULL), 0);
+	profile_finish(p);
+	assert_int_equal(p->total_ns[0][DIM_WALL], 140 * MS);
+	assert_int_equal(p->total_ns[1][DIM_WALL], 280 * MS);
+	assert_int_equal(p->nnodes, 5); /* root, run, work, work below work, park */
+	profile_free(p);
+}
+
+/* The page must be whole whatever the title, and nothing in it may end the script early. */
+static void test_html(void **state)
+{
+	struct html_options h = {.title = "</script><b>\"x\\", .first = DIM_CPU};
+	struct profile *p = load(&(struct profile_options){.keep_times = true});
+	struct buffer b = BUFFER_INIT;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(html_write(p, &h, f, NULL), 0);
+	fclose(f);
+	assert_non_null(strstr(text, "\"title\":\"\\u003c/script>\\u003cb>\\u0022x\\u005c\""));
+	assert_null(strstr(text, "@@"));
+	assert_non_null(strstr(text, "\"totals_us\":[40000,140000,100000]"));
+	assert_string_equal(text + len - strlen("</html>\n"), "</html>\n");
+	free(text);
+	assert_int_equal(html_data(p, &h, &b), 0);
+	assert_int_equal(b.data[0], 4); /* frames: all, run, work, park */
+	buffer_free(&b);
+	profile_free(p);
+}
+
+static void test_format(void **state)
+{
+	assert_string_equal(format_ns(0).s, "0");
+	assert_string_equal(format_ns(999).s, "999 ns");
+	assert_string_equal(format_ns(20 * MS).s, "20 ms");
+	assert_string_equal(format_ns(1500 * MS).s, "1.50 s");
+	assert_string_equal(format_ns(7384000 * MS).s, "2 h 03 m");
+	assert_string_equal(format_count(0).s, "0");
+	assert_string_equal(format_count(1234567).s, "1,234,567");
+	assert_string_equal(format_bytes(1536).s, "1.5 KiB");
+	assert_string_equal(format_share(1, 8).s, " 12.5%");
+	assert_string_equal(format_share(1, 0).s, "  0.0%");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_totals),	   cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_time_range), cmocka_unit_test(test_collapsed),
+		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_two_sides),  cmocka_unit_test(test_html),
+		cmocka_unit_test(test_format),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables as the kernel side sees them: look-ups in pages of every height against the rows they
+ * were made from, the life of files, and which mapping an address is found in.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "uwmem.h"
+
+#define S (1000000000ULL) /* ns */
+
+/* Rows at 0, 3, 6 ... with rules that follow from the row's number. */
+static void rows_make(struct ehframe_table *t, size_t n)
+{
+	memset(t, 0, sizeof(*t));
+	assert_int_equal(rule_set_init(&t->rules), 0);
+	t->rows = calloc(n, sizeof(*t->rows));
+	t->n = n;
+	for (int i = 0; i < 5; i++) {
+		struct uw_rule r = {.cfa = UW_CFA_REG, .cfa_reg = UW_REG_SP, .cfa_off = 8 * i};
+
+		assert_int_equal(rule_set_add(&t->rules, &r), 2 + i);
+	}
+	for (size_t i = 0; i < n; i++)
+		t->rows[i] = (struct ehframe_row){3 * i, 2 + i % 5};
+}
+
+static int off_at(struct uwmem *m, uint32_t file, uint32_t key)
+{
+	return m->rules[uw_rule_find(&m->env, file, key)].cfa_off;
+}
+
+static void check_pages(size_t n, uint32_t height)
+{
+	struct uwmem *m = uwmem_new(1);
+	struct ehframe_table t;
+	uint32_t file;
+
+	rows_make(&t, n);
+	assert_int_equal(utable_file_add(m->u, "key", 3, &t, &file), 0);
+	assert_int_equal(m->pages[UW_FILE_SLOT(file)][0].height, height);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(off_at(m, file, 3 * i), 8 * (i % 5));
+		assert_int_equal(off_at(m, file, 3 * i + 2), 8 * (i % 5));
+	}
+	assert_int_equal(off_at(m, file, 0xfffffffe), 8 * ((n - 1) % 5));
+	ehframe_free(&t);
+	uwmem_free(m);
+}
+
+static void test_pages(void **state)
+{
+	check_pages(1, 0);
+	check_pages(UW_PAGE_ROWS, 0);
+	check_pages(UW_PAGE_ROWS + 1, 1);
+	check_pages(UW_PAGE_ROWS * UW_PAGE_ROWS, 1);
+	check_pages(UW_PAGE_ROWS * UW_PAGE_ROWS + 1, 2);
+}
+
+static void test_life_of_a_file(void **state)
+{
+	struct utable_mapping v = {.start = 0x1000, .end = 0x2000, .kind = UW_MAP_FILE};
+	struct uwmem *m = uwmem_new(1);
+	struct ehframe_table t;
+	uint32_t a, b;
+
+	rows_make(&t, 3);
+	assert_int_equal(utable_file_add(m->u, "a", 1, &t, &a), 0);
+	assert_int_equal(utable_file_add(m->u, "a", 1, &t, &b), -EINVAL);
+	assert_int_equal(utable_file_add(m->u, "", 0, &t, &b), -EINVAL);
+	assert_int_equal(utable_file_find(m->u, "a", 1), a);
+	assert_int_equal(utable_file_find(m->u, "aa", 2), UTABLE_NO_FILE);
+	v.arg = a;
+	assert_int_equal(utable_proc_set(m->u, 7, &v, 1, S), 0);
+	assert_int_equal(utable_proc_set(m->u, 8, &v, 1, S), 0);
+	assert_int_equal(utable_stats(m->u).procs, 2);
+	assert_int_equal(utable_proc_drop(m->u, 7, 2 * S), 0);
+	assert_int_equal(utable_proc_drop(m->u, 7, 2 * S), -ENOENT);
+	assert_int_equal(utable_reap(m->u, 100 * S), 0);
+	assert_int_equal(utable_file_find(m->u, "a", 1), a); /* 8 has it */
+	assert_int_equal(utable_proc_set(m->u, 8, &v, 0, 100 * S), 0);
+	assert_int_equal(utable_reap(m->u, 101 * S), 0);
+	assert_non_null(m->pages[UW_FILE_SLOT(a)]); /* within the grace */
+	assert_int_equal(utable_reap(m->u, 102 * S), 0);
+	assert_null(m->pages[UW_FILE_SLOT(a)]);
+	assert_int_equal(utable_file_find(m->u, "a", 1), UTABLE_NO_FILE);
+	assert_int_equal(utable_stats(m->u).pages, 0);
+
+	/* the same file again is another number, and the old one is good for nothing */
+	assert_int_equal(utable_file_add(m->u, "a", 1, &t, &b), 0);
+	assert_int_not_equal(a, b);
+	assert_int_equal(utable_proc_set(m->u, 8, &v, 1, 103 * S), 0);
+	assert_int_equal(m->proc.n, 0);
+	assert_int_equal(utable_stats(m->u).maps_refused, 1);
+	ehframe_free(&t);
+	uwmem_free(m);
+}
+
+static void expect_map(struct uw_state *s, const struct uw_proc *p, uint64_t pc, uint32_t arg)
+{
+	s->pc = pc;
+	uw_map_find(s, p);
+	assert_int_equal(s->map.kind, arg ? UW_MAP_HOTSPOT : UW_MAP_NONE);
+	if (arg)
+		assert_int_equal(s->map.arg, arg);
+}
+
+static void test_mappings(void **state)
+{
+	struct utable_mapping v[] = {
+		{.start = 0x5000, .end = 0x6000, .kind = UW_MAP_HOTSPOT, .arg = 2},
+		{.start = 0x1000, .end = 0x3000, .kind = UW_MAP_HOTSPOT, .arg = 1},
+		{.start = 0x2000, .end = 0x4000, .kind = UW_MAP_HOTSPOT, .arg = 9}, /* overlaps */
+		{.start = 0x6000, .end = 0x7000, .kind = UW_MAP_HOTSPOT, .arg = 3},
+		{.start = 0x8000, .end = 0x8000, .kind = UW_MAP_HOTSPOT, .arg = 9}, /* empty */
+		{.start = 0x9000, .end = 1ULL << 48, .kind = UW_MAP_HOTSPOT, .arg = 9},
+	};
+	struct uw_state *s = calloc(1, sizeof(*s));
+	struct uwmem *m = uwmem_new(1);
+
+	assert_int_equal(utable_proc_set(m->u, 1, v, 6, S), 0);
+	assert_int_equal(m->proc.n, 3);
+	assert_int_equal(utable_stats(m->u).maps_refused, 3);
+	uw_begin(s, 1, GN_MAX_FRAMES);
+	expect_map(s, &m->proc, 0, 0);
+	expect_map(s, &m->proc, 0xfff, 0);
+	expect_map(s, &m->proc, 0x1000, 1);
+	expect_map(s, &m->proc, 0x2fff, 1);
+	expect_map(s, &m->proc, 0x3000, 0);
+	expect_map(s, &m->proc, 0x5fff, 2);
+	expect_map(s, &m->proc, 0x6000, 3);
+	expect_map(s, &m->proc, 0x7000, 0);
+	expect_map(s, &m->proc, UW_ADDR_MAX - 1, 0);
+	s->flags = GN_FF_RETADDR; /* behind a call that ends its mapping */
+	expect_map(s, &m->proc, 0x6000, 2);
+	expect_map(s, &m->proc, 0x7000, 3);
+	free(s);
+	uwmem_free(m);
+}
+
+static void test_too_many_mappings(void **state)
+{
+	struct utable_mapping *v = calloc(UW_MAX_MAPS + 10, sizeof(*v));
+	struct uw_state *s = calloc(1, sizeof(*s));
+	struct uwmem *m = uwmem_new(1);
+
+	for (uint32_t i = 0; i < UW_MAX_MAPS + 10; i++)
+		v[i] = (struct utable_mapping){.start = 0x1000ULL * (i + 1),
+					       .end = 0x1000ULL * (i + 2),
+					       .kind = UW_MAP_HOTSPOT,
+					       .arg = i + 1};
+	assert_int_equal(utable_proc_set(m->u, 1, v, UW_MAX_MAPS + 10, S), 0);
+	assert_int_equal(m->proc.n, UW_MAX_MAPS);
+	assert_int_equal(utable_stats(m->u).maps_refused, 10);
+	uw_begin(s, 1, GN_MAX_FRAMES);
+	for (uint32_t i = 0; i < UW_MAX_MAPS; i++)
+		expect_map(s, &m->proc, 0x1000ULL * (i + 1) + 5, i + 1);
+	expect_map(s, &m->proc, 0x1000ULL * (UW_MAX_MAPS + 1), 0);
+	free(s);
+	free(v);
+	uwmem_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_life_of_a_file),
+		cmocka_unit_test(test_mappings),
+		cmocka_unit_test(test_too_many_mappings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: tools/accuracy/calltree.sh [NAME...]
+#
+# Records a generated Java program whose call tree is known, on every JDK and in several ways of
+# running code, and holds every stack against the tree (calltree/TreeCheck.java). A table says how
+# many stacks are complete, guessed, truncated, without frames, and wrong. Fails if any is wrong, or
+# if too few are complete. NAME: only these configurations (default xint c1 fp zgc).
+#
+# TREE_SECONDS: how long each is recorded (default 60); TREE_METHODS (default 4000), TREE_SEED;
+# JAVA_HOMES: the JDKs (else all under /usr/lib/jvm); SLACK widens the bounds (tests/jvm/lib.sh);
+# TREE_WRONG: wrong stacks allowed in one table line (default 0).
+. "$(dirname "$0")/../../tests/jvm/lib.sh"
+need_root
+need_gnomon record
+need_cmd "${CC:-gcc}"
+
+: "${TREE_SECONDS:=60}" "${TREE_METHODS:=4000}" "${TREE_SEED:=1}"
+CPU_COMPLETE=99 WALL_COMPLETE=99.5 GUESSED=0.5
+here=$ROOT/tools/accuracy/calltree
+tree=$BUILD/calltree-$TREE_SEED-$TREE_METHODS
+wanted=" ${*:-default xint c1 fp zgc} "
+bad=0
+
+# The program depends on its generator alone: made once per build directory.
+tree_make() {
+    local home
+
+    home=$(jdk_oldest)
+    [ -f "$home/include/jni.h" ] || skip "no jni.h in '$home'"
+    (
+        flock 9
+        [ -f "$tree/done" ] && [ -z "$(find "$here" -newer "$tree/done" -type f)" ] && exit 0
+        JAVA_HOME=$home "$here/build.sh" "$tree" "$TREE_SEED" "$TREE_METHODS" && touch "$tree/done"
+    ) 9>"$tree.lock" || fail "the program with the known tree cannot be made"
+}
+
+# tree_run JAVA... : started and warmed up; JVM_PID.
+tree_run() {
+    JVM_N=$((JVM_N + 1))
+    JVM_OUT=$T/jvm$JVM_N.out
+    JVM_ERR=$T/jvm$JVM_N.err
+    mkfifo "$T/in$JVM_N"
+    exec {JVM_FD}<>"$T/in$JVM_N"
+    "$@" -cp "$tree/classes" tree.Rt "$tree" <"$T/in$JVM_N" >"$JVM_OUT" 2>"$JVM_ERR" \
+        {JVM_FD}>&- &
+    JVM_PID=$!
+    CHILDREN+=("$JVM_PID")
+    until_true 30 file_has "$JVM_OUT" '^READY' || fail "the program does not start: $(cat "$JVM_ERR")"
+    sleep "${TREE_WARM:-4}"
+}
+
+tree_end() {
+    jvm_unharmed
+    exec {JVM_FD}>&-
+    kill "$JVM_PID"
+    pid_gone "$JVM_PID" 10 || fail "the JVM does not end"
+}
+
+# One line per clock, and what was seen of each kind of call; returns 1 when it misses the targets.
+tree_judge() {
+    local label=$1 out=$T/check.out
+
+    "$(jdk_newest)/bin/java" -Xshare:auto -cp "$tree/check" TreeCheck "$tree/tree.txt" \
+        "$T/tree.jfr" >"$out" 2>&1
+    [ $? -le 1 ] || fail "the checker: $(tail -n 5 "$out")"
+    grep -q '^cpu events' "$out" || fail "no CPU samples: $(tail -n 5 "$out")"
+    sed -n '/^---/,$p' "$out" | grep -E '^(---|     )' | cut -c -160 | head -n "${TREE_EXAMPLES:-60}"
+    [ -z "${V:-}" ] || grep '^seen' "$out"
+    awk -v label="$label" -v cpu=$CPU_COMPLETE -v wall=$WALL_COMPLETE -v guessed=$GUESSED -v slack="${SLACK:-1}" -v most="${TREE_WRONG:-0}" '
+        # "not captured" is no failed walk: the sample came without a stack, as the recording says
+        function share(x, of) { return of ? 100 * x / of : 0 }
+        $1 == "cpu" || $1 == "wall" {
+            for (i = 2; i < NF; i += 2) n[$i] = $(i + 1)
+            walked = n["events"] - n["failed"]
+            c = share(n["complete"], walked); g = share(n["guessed"], walked)
+            printf "  %-22s %-4s %7d stacks, %7d in the tree: %7.3f%% complete %6.3f%% guessed" \
+                " %6.3f%% truncated, %d wrong; %d samples (%.2f%%) without a stack\n",
+                label, $1, walked, n["java"], c, g, share(n["truncated"], walked), n["wrong"],
+                n["failed"], share(n["failed"], n["events"])
+            least = 100 - slack * (100 - ($1 == "cpu" ? cpu : wall))
+            if (c < least || g >= guessed * slack || n["wrong"] > most || n["java"] < 200)
+                bad = 1
+        }
+        $1 == "seen" { kinds++ }
+        END {
+            if (kinds < 12) { print "  not every kind of call was seen"; bad = 1 }
+            exit bad
+        }' "$out"
+}
+
+tree_case() {
+    local label=$1
+
+    shift
+    tree_run "$@"
+    "$GNOMON" record -p "$JVM_PID" -d "${TREE_SECONDS}s" --cpu 1ms --wall 1ms -f -o "$T/tree.jfr" \
+        </dev/null >"$T/out" 2>"$T/err" || fail "gnomon: $(cat "$T/err")"
+    tree_end
+    tree_judge "$label" || { bad=1; note "$label: misses its targets"; }
+    [ "${KEEP:-0}" != 1 ] || mv "$T/tree.jfr" "$T/${label// /-}.jfr"
+}
+
+options() {
+    case $1 in
+    default) echo ;;
+    xint) echo -Xint ;;
+    c1) echo -XX:TieredStopAtLevel=1 ;;
+    fp) echo -XX:+PreserveFramePointer ;;
+    zgc) echo -XX:+UseZGC ;;
+    *) fail "no configuration '$1'" ;;
+    esac
+}
+
+tree_jdk() {
+    local version name native=
+
+    version=$("$@" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')
+    [ "$version" -lt 22 ] || native=--enable-native-access=ALL-UNNAMED
+    for name in $wanted; do
+        # shellcheck disable=SC2046,SC2086
+        tree_case "$version $name" "$@" -Xmx512m $native $(options "$name")
+    done
+}
+
+tree_make
+while read -r home; do
+    tree_jdk "$home/bin/java"
+done < <(jdks)
+[ $bad = 0 ] || fail "see above"

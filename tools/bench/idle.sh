@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: tools/bench/idle.sh [IDLE_THREADS [SECONDS]]       (10000 60; as root)
+#
+# What threads that do nothing cost: IDLE_THREADS of them and 2 busy ones, recorded with
+# --cpu 10ms --wall 10ms. In the steady state, after the first IDLE_SETTLE seconds (10): the
+# collector's CPU, BPF time, switches of the idle threads; then the recording's bytes per idle
+# thread, by a second recording without any. BPF is timed in a window of its own (a quarter).
+. "$(dirname "$0")/lib.sh"
+need_gnomon record
+N=${1:-10000}
+D=${2:-60}
+JDK=${JDK:-$(jdk_newest)}
+
+# record NAME THREADS: the target, gnomon, and its steady state in T/NAME.meter and .bpf.
+record() {
+    local jfr=$T/$1.jfr began attach
+
+    JVM_READY=120 JVM_OPTS="-Xss256k -Xmx1g" jvm_start Idle "$2" 2
+    # What they do by themselves, from before the attach to its end.
+    "$METER" -p "$JVM_PID" -t 'idle-thread*' -o "$T/$1.attach" -- sleep 3 &
+    attach=$!
+    sleep 1
+    began=$EPOCHREALTIME
+    # shellcheck disable=SC2046
+    GN_SETTLE=0 gnomon_start "$jfr" -p "$JVM_PID" $(gnomon_options gnomon) ${GNOMON_OPTS:-}
+    note "$2 idle threads: recording began after $(calc "$EPOCHREALTIME - $began") s"
+    wait "$attach"
+    sleep "${IDLE_SETTLE:-10}"
+    "$METER" -p "$JVM_PID" -c "$GN_PID" -t 'idle-thread*' -o "$T/$1.meter" -- sleep "$D"
+    "$METER" -b -p "$JVM_PID" -c "$GN_PID" -o "$T/$1.bpf" -- sleep $((D / 4 + 1))
+    gnomon_stop
+    jvm_unharmed
+    jvm_end 120
+    sed 's/^/  | /' "$GN_ERR"
+}
+
+machine | sed 's/^/  /'
+record with "$N"
+m=$T/with.meter
+verdict "collector CPU, $N idle threads" \
+    "$(per_core "$(figure "$m" profiler_cpu_ns)" "$(figure "$m" wall_ns)")" "% core" '<' 0.5
+b=$T/with.bpf
+programs "$b"
+verdict "BPF time" "$(per_core "$(figure "$b" bpf_ns)" "$(figure "$b" wall_ns)")" "% core" '<' 0.2
+switches=$(awk '/^matched_(in)?voluntary/ { n += $2 } END { print n + 0 }' "$m")
+verdict "context switches of $(figure "$m" matched_threads) idle threads" "$switches" "in ${D} s" \
+    '<=' 0
+awk '/^matched_(in)?voluntary/ { n += $2 }
+    END { print "        while gnomon started: " n + 0 " switches of idle threads" }' "$T/with.attach"
+bytes=$(stat -c %s "$T/with.jfr")
+if [ "$bytes" -ge 1000000 ]; then
+    record without 0
+    bytes=$((bytes - $(stat -c %s "$T/without.jfr")))
+    note "the same without idle threads: $(stat -c %s "$T/without.jfr") bytes"
+fi
+verdict "recording, the idle threads' part" "$bytes" bytes '<' 1000000
+tally "$T/with.jfr" "$m" >"$T/tally"
+note "CPU samples: $(figure "$T/tally" cpu) of $(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")"
+want=$(calc "$N * $(figure "$m" wall_ns) / $WALL_MS / 1e6")
+got=$(awk '$1 == "thread" && $3 != "cpu" && $5 ~ /^idle-thread/ { n += $4 } END { print n + 0 }' \
+    "$T/tally")
+verdict "wall samples of idle threads, off by" "$(awk -v w="$want" -v g="$got" \
+    'BEGIN { d = 100 * (g - w) / w; print d < 0 ? -d : d }')" % '<=' 2
+verdict "duplicate wall records" "$(figure "$T/tally" twice)" "" '<=' 0
+note "memory: $(awk '/^profiler_rss_peak|^bpf_map/ { printf "%s %.1f MB  ", $1, $2 / 1e6 }' "$m")"
+verdicts_end

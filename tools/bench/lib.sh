@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the scripts of tools/bench and tools/accuracy (bash), over tests/jvm/lib.sh: the
+# programs they need, profilers to start and stop, and figures. See README.md beside this file.
+# shellcheck disable=SC2034
+BENCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$BENCH_DIR/../../tests/jvm/lib.sh"
+
+OUT=$BUILD/bench
+METER=$BUILD/tools/bench/meter
+CPU_MS=${CPU_MS:-10}
+WALL_MS=${WALL_MS:-10}
+mkdir -p "$OUT"
+
+need_root
+[ -x "$METER" ] || make -s -C "$ROOT" BUILD="$BUILD" "$METER" || fail "'$METER' does not build"
+
+# java_sources DIR NAME: compiled once into BUILD/NAME, which is added to the class path.
+java_sources() {
+    local home
+
+    home=$(jdk_oldest)
+    [ -n "$home" ] || skip "no JDK under /usr/lib/jvm, and JAVA_HOME is not set"
+    mkdir -p "$BUILD/$2"
+    (
+        flock 9
+        [ -z "$(find "$1" -name '*.java' -newer "$BUILD/$2/.done" 2>&1)" ] && exit 0
+        "$home/bin/javac" --release 17 -Xlint:all -Werror -cp "$CLASSES" -d "$BUILD/$2" \
+            "$1"/*.java && touch "$BUILD/$2/.done"
+    ) 9>"$BUILD/$2/.lock" || fail "the programs of '$1' do not compile"
+    CLASSES=$CLASSES:$BUILD/$2
+}
+
+classes
+# From here on CLASSES is a class path, with nothing left to compile for jvm_start and query.
+classes() { :; }
+java_sources "$BENCH_DIR/java" bench/java
+
+# ---- figures -------------------------------------------------------------------------------
+
+# figure FILE KEY: what follows the key in lines "key value" (meter's, Tally's); nothing if absent.
+figure() { awk -v k="$2" '$1 == k { print $2; exit }' "$1"; }
+
+# per_core NS WALL_NS: percent of one core.
+per_core() { awk -v a="$1" -v w="$2" 'BEGIN { printf "%.3f", w ? 100 * a / w : 0 }'; }
+
+# median: of the numbers on standard input, one a line.
+median() {
+    sort -g | awk '{ v[NR] = $1 } END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+}
+
+# programs METER_FILE: a line for each BPF program that ran.
+programs() {
+    awk '$1 == "wall_ns" { w = $2 }
+        $1 == "bpf_prog" { printf "  | BPF %-16s %9d runs, %8.1f ns each, %7.3f%% of a core\n",
+            $2, $4, $3 / $4, 100 * $3 / w }' "$1"
+}
+
+VERDICTS=0
+# verdict WHAT VALUE UNIT OP BOUND: the figure and whether `VALUE OP BOUND` holds (OP: < or <=).
+# The script's exit code is that of verdicts_end.
+verdict() {
+    local word=pass
+
+    if ! awk -v v="$2" -v b="$5" -v o="$4" 'BEGIN { exit !(o == "<" ? v < b : v <= b) }'; then
+        word=FAIL
+        VERDICTS=1
+    fi
+    printf '%-4s  %-58s %12s %-8s bound %s %s\n' $word "$1" "$2" "$3" "$4" "$5"
+    [ -z "${RESULTS:-}" ] || echo "$(basename "$0" .sh),$1,$2,$3,$4,$5,$word" >>"$RESULTS"
+}
+verdicts_end() { exit $VERDICTS; }
+
+# ---- profilers -----------------------------------------------------------------------------
+
+# The variants that can run here, against JDK (a home). What it is that is compared: see README.md.
+variants() {
+    local major
+
+    major=$(jdk_version "$1")
+    echo none gnomon gnomon-cpu jfr
+    [ "$major" -ge 25 ] && echo jfr-cputime
+    [ -f "${ASYNC_PROFILER:-}" ] && echo async async-wall
+    command -v perf >/dev/null && perf record -o /dev/null -e cpu-clock -- true >/dev/null 2>&1 &&
+        echo perf
+    command -v bpftrace >/dev/null && bpftrace -e 'BEGIN { exit(); }' >/dev/null 2>&1 &&
+        echo bpftrace
+    return 0
+}
+
+# gnomon_options VARIANT: `record`'s. GNOMON_OPTS is added to each.
+gnomon_options() {
+    case $1 in
+    gnomon) echo "--cpu ${CPU_MS}ms --wall ${WALL_MS}ms" ;;
+    gnomon-cpu) echo "--cpu ${CPU_MS}ms --no-wall" ;;
+    gnomon-wall) echo "--no-cpu --wall ${WALL_MS}ms" ;;
+    gnomon-thread) echo "--cpu ${CPU_MS}ms --wall ${WALL_MS}ms --cpu-engine thread" ;;
+    gnomon-percpu) echo "--cpu ${CPU_MS}ms --wall ${WALL_MS}ms --cpu-engine cpu" ;;
+    gnomon-scan) echo "--cpu ${CPU_MS}ms --wall ${WALL_MS}ms --wall-engine scan" ;;
+    *) fail "unknown variant '$1'" ;;
+    esac
+}
+
+# A JFR configuration with one event on, so that nothing else is compared.
+jfr_settings() {
+    local event='jdk.ExecutionSample' setting=period
+
+    [ "$1" = jfr-cputime ] && event=jdk.CPUTimeSample setting=throttle
+    cat >"$T/$1.jfc" <<-END
+	<?xml version="1.0" encoding="UTF-8"?>
+	<configuration version="2.0">
+	  <event name="$event">
+	    <setting name="enabled">true</setting>
+	    <setting name="$setting">$CPU_MS ms</setting>
+	  </event>
+	</configuration>
+	END
+    echo "$T/$1.jfc"
+}
+
+async_options() {
+    local more=
+
+    [ "$1" = async-wall ] && more=",wall=${WALL_MS}ms"
+    echo "start,event=cpu,interval=${CPU_MS}ms$more,jfr,file=$2"
+}
+
+bpftrace_program() {
+    echo "profile:ms:$CPU_MS /pid == $1/ { @[ustack] = count(); }"
+}
+
+external_start() {
+    "$@" </dev/null >"$T/profiler.out" 2>"$T/profiler.err" &
+    PROFILER_PID=$!
+    CHILDREN+=("$PROFILER_PID")
+}
+
+# profiler_start VARIANT PID FILE: attached, and sampling after BENCH_SETTLE seconds (1.5). Sets
+# PROFILER_PID, empty where the profiler lives within the target.
+profiler_start() {
+    local jcmd=$JDK/bin/jcmd
+
+    PROFILER_PID=
+    rm -f "$3"
+    case $1 in
+    none) ;;
+    gnomon*)
+        # shellcheck disable=SC2046,SC2086
+        GN_SETTLE=0 gnomon_start "$3" -p "$2" $(gnomon_options "$1") ${GNOMON_OPTS:-}
+        PROFILER_PID=$GN_PID
+        ;;
+    jfr | jfr-cputime)
+        "$jcmd" "$2" JFR.start name=bench "settings=$(jfr_settings "$1")" >"$T/jcmd.out" 2>&1 ||
+            fail "JFR.start: $(cat "$T/jcmd.out")"
+        ;;
+    async | async-wall)
+        "$jcmd" "$2" JVMTI.agent_load "$ASYNC_PROFILER" "$(async_options "$1" "$3")" \
+            >"$T/jcmd.out" 2>&1 || fail "agent_load: $(cat "$T/jcmd.out")"
+        ;;
+    perf) external_start perf record -q -e cpu-clock -c $((CPU_MS * 1000000)) -g -p "$2" -o "$3" ;;
+    bpftrace) external_start bpftrace -o "$3" -e "$(bpftrace_program "$2")" ;;
+    *) fail "unknown variant '$1'" ;;
+    esac
+    sleep "${BENCH_SETTLE:-1.5}"
+    [ -z "$PROFILER_PID" ] || ! pid_ended "$PROFILER_PID" ||
+        fail "$1 ended at once: $(tail -n 3 "$T/profiler.err" "${GN_ERR:-/dev/null}" 2>&1)"
+}
+
+# profiler_stop VARIANT PID FILE: its file is complete afterwards.
+profiler_stop() {
+    local jcmd=$JDK/bin/jcmd
+
+    case $1 in
+    none) ;;
+    gnomon*) gnomon_stop ;;
+    jfr | jfr-cputime) "$jcmd" "$2" JFR.stop name=bench "filename=$3" >"$T/jcmd.out" 2>&1 ||
+        fail "JFR.stop: $(cat "$T/jcmd.out")" ;;
+    async | async-wall) "$jcmd" "$2" JVMTI.agent_load "$ASYNC_PROFILER" "stop,file=$3" \
+        >"$T/jcmd.out" 2>&1 || fail "agent_load: $(cat "$T/jcmd.out")" ;;
+    *)
+        kill -INT "$PROFILER_PID"
+        pid_gone "$PROFILER_PID" 60 || fail "$1 does not end"
+        wait "$PROFILER_PID"
+        ;;
+    esac
+    PROFILER_PID=
+    return 0
+}
+
+# tally FILE METER_FILE [CLASS]: java/Tally over meter's window.
+tally() {
+    timeout 300 "$(jdk_newest)/bin/java" -Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+        -cp "$CLASSES" Tally "$1" "$(figure "$2" from_epoch_ns)" "$(figure "$2" to_epoch_ns)" \
+        $((WALL_MS * 1000000)) ${3:+"$3"} 2>"$T/tally.err" ||
+        fail "the JDK cannot read '$1': $(head -n 5 "$T/tally.err")"
+}
+
+# What a report has to say of the machine.
+machine() {
+    echo "kernel: $(uname -sr), $(nproc) CPUs, $(awk '/MemTotal/ { print int($2 / 1048576) }' \
+        /proc/meminfo) GB"
+    echo "processor: $(awk -F': *' '/model name/ { print $2; exit }' /proc/cpuinfo)"
+    echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+    echo "$("$GNOMON" --version 2>/dev/null | head -n 1), tree" \
+        "$(git -C "$ROOT" describe --always --dirty 2>/dev/null || echo unknown)"
+}
+
+# machine_quiet: a warning where others' load makes the figures worthless.
+machine_quiet() {
+    awk -v n="$(nproc)" '$1 > 0.3 * n { exit 1 }' /proc/loadavg ||
+        echo "warning: load $(cut -d' ' -f1 /proc/loadavg) before the start: figures are noisy" >&2
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs a command and says what a target, a profiler and its BPF programs used meanwhile:
+ *
+ *	meter [-p TARGET] [-c PROFILER] [-t GLOB] [-e] [-b] [-o FILE] -- COMMAND...
+ *
+ *	-t GLOB  threads of the target whose comm matches: their context switches, as a sum
+ *	-e       a line for each thread of the target that was there at both ends
+ *	-b       have the kernel time BPF programs; costs each run of each program two clock reads
+ *	-o FILE  the figures go there, not to stdout
+ *
+ * The window is the command's life: figures are differences over it. Facts: CPU time from the
+ * process's CPU clock (exact, the dead threads included); of threads from /proc/PID/task/TID/
+ * schedstat (run time, time in the run queue, ns; Linux with CONFIG_SCHED_INFO) and status; BPF
+ * from the programs and maps whose descriptors the profiler holds. Exit code: the command's.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_THREADS 70000
+#define MAX_PROGS   256
+
+struct thread {
+	int tid;
+	char comm[16];
+	uint64_t exec_ns, delay_ns, runs, voluntary, involuntary;
+};
+
+struct prog {
+	uint32_t id;
+	char name[BPF_OBJ_NAME_LEN];
+	uint64_t ns, runs;
+};
+
+struct snapshot {
+	uint64_t epoch_ns, target_ns, profiler_ns;
+	struct thread *threads;
+	size_t nthreads;
+	struct prog progs[MAX_PROGS];
+	size_t nprogs;
+	uint64_t map_bytes;
+};
+
+static pid_t target, profiler;
+static const char *glob;
+static bool each, bpf_timed;
+static struct snapshot before, after;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "meter: %s: %s\n", what, strerror(errno));
+	exit(125);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	if (clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* 0 when the process is gone. */
+static uint64_t process_ns(pid_t pid)
+{
+	clockid_t clock;
+
+	return pid && !clock_getcpuclockid(pid, &clock) ? clock_ns(clock) : 0;
+}
+
+/* The file's first `size` - 1 bytes as a string, empty if it cannot be read. */
+static const char *slurp(char *buf, size_t size, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return buf;
+}
+
+/* The number after `key` at the beginning of a line. */
+static uint64_t field(const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+
+	return p ? strtoull(p + strlen(key), NULL, 10) : 0;
+}
+
+/* ---- threads ---- */
+
+static bool thread_read(struct thread *t, int tid)
+{
+	char path[64], buf[4096];
+
+	t->tid = tid;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", target, tid);
+	if (sscanf(slurp(buf, sizeof(buf), path), "%lu %lu %lu", &t->exec_ns, &t->delay_ns,
+		   &t->runs) != 3)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", target, tid);
+	slurp(buf, sizeof(buf), path);
+	if (sscanf(buf, "Name:\t%15[^\n]", t->comm) != 1)
+		return false;
+	t->voluntary = field(buf, "\nvoluntary_ctxt_switches:");
+	t->involuntary = field(buf, "\nnonvoluntary_ctxt_switches:");
+	return true;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	return ((const struct thread *)a)->tid - ((const struct thread *)b)->tid;
+}
+
+static void threads_read(struct snapshot *s)
+{
+	char path[32];
+	struct dirent *d;
+	DIR *dir;
+
+	s->threads = calloc(MAX_THREADS, sizeof(*s->threads));
+	snprintf(path, sizeof(path), "/proc/%d/task", target);
+	dir = opendir(path);
+	if (!s->threads || !dir)
+		die(path);
+	while ((d = readdir(dir)) && s->nthreads < MAX_THREADS)
+		if (d->d_name[0] != '.' && thread_read(&s->threads[s->nthreads], atoi(d->d_name)))
+			s->nthreads++;
+	closedir(dir);
+	qsort(s->threads, s->nthreads, sizeof(*s->threads), by_tid);
+}
+
+/* ---- BPF ---- */
+
+static int prog_info(uint32_t id, struct bpf_prog_info *info)
+{
+	union bpf_attr attr = {.prog_id = id};
+	int fd = (int)syscall(SYS_bpf, BPF_PROG_GET_FD_BY_ID, &attr, sizeof(attr)), rc;
+
+	if (fd < 0)
+		return -1;
+	memset(info, 0, sizeof(*info));
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = sizeof(*info);
+	attr.info.info = (uint64_t)(uintptr_t)info;
+	rc = (int)syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+	close(fd);
+	return rc;
+}
+
+static void prog_add(struct snapshot *s, uint32_t id)
+{
+	struct bpf_prog_info info;
+	struct prog *p = &s->progs[s->nprogs];
+
+	for (size_t i = 0; i < s->nprogs; i++)
+		if (s->progs[i].id == id)
+			return;
+	if (s->nprogs == MAX_PROGS || prog_info(id, &info))
+		return;
+	p->id = id;
+	memcpy(p->name, info.name, sizeof(p->name));
+	p->ns = info.run_time_ns;
+	p->runs = info.run_cnt;
+	s->nprogs++;
+}
+
+/* Programs, links to programs and maps among the profiler's descriptors. */
+static void bpf_read(struct snapshot *s)
+{
+	char path[300], buf[4096];
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", profiler);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((d = readdir(dir))) {
+		uint32_t id;
+
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", profiler, d->d_name);
+		slurp(buf, sizeof(buf), path);
+		if (strstr(buf, "\nmap_id:"))
+			s->map_bytes += field(buf, "\nmemlock:");
+		id = (uint32_t)field(buf, "\nprog_id:");
+		if (id)
+			prog_add(s, id);
+	}
+	closedir(dir);
+}
+
+/* The descriptor keeps the statistics on until we end. */
+static void bpf_time(void)
+{
+	union bpf_attr attr = {.enable_stats.type = BPF_STATS_RUN_TIME};
+
+	if (syscall(SYS_bpf, BPF_ENABLE_STATS, &attr, sizeof(attr)) < 0)
+		die("cannot have BPF programs timed");
+}
+
+/* ---- the window ---- */
+
+/* The slow reads lie outside of the window at both ends. */
+static void snapshot_before(struct snapshot *s)
+{
+	if (target && (each || glob))
+		threads_read(s);
+	if (profiler)
+		bpf_read(s);
+	s->target_ns = process_ns(target);
+	s->profiler_ns = process_ns(profiler);
+	s->epoch_ns = clock_ns(CLOCK_REALTIME);
+}
+
+static void snapshot_after(struct snapshot *s)
+{
+	s->epoch_ns = clock_ns(CLOCK_REALTIME);
+	s->target_ns = process_ns(target);
+	s->profiler_ns = process_ns(profiler);
+	if (profiler)
+		bpf_read(s);
+	if (target && (each || glob))
+		threads_read(s);
+}
+
+static int command_run(char **argv)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		execvp(argv[0], argv);
+		die(argv[0]);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* ---- output ---- */
+
+static void print_memory(FILE *f, const char *who, pid_t pid)
+{
+	char path[32], buf[4096];
+
+	if (!pid)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	slurp(buf, sizeof(buf), path);
+	fprintf(f, "%s_rss_bytes %lu\n", who, field(buf, "\nVmRSS:") * 1024);
+	fprintf(f, "%s_rss_peak_bytes %lu\n", who, field(buf, "\nVmHWM:") * 1024);
+	fprintf(f, "%s_threads %lu\n", who, field(buf, "\nThreads:"));
+}
+
+static void print_threads(FILE *f)
+{
+	uint64_t n = 0, voluntary = 0, involuntary = 0, touched = 0;
+
+	for (size_t i = 0; i < after.nthreads; i++) {
+		const struct thread *b = &after.threads[i];
+		const struct thread *a =
+			bsearch(b, before.threads, before.nthreads, sizeof(*b), by_tid);
+
+		if (!a)
+			continue;
+		if (each)
+			fprintf(f, "thread %d %lu %lu %lu %lu %s\n", b->tid,
+				b->exec_ns - a->exec_ns, b->delay_ns - a->delay_ns,
+				b->voluntary - a->voluntary, b->involuntary - a->involuntary,
+				b->comm);
+		if (!glob || fnmatch(glob, b->comm, 0))
+			continue;
+		n++;
+		voluntary += b->voluntary - a->voluntary;
+		involuntary += b->involuntary - a->involuntary;
+		touched += b->runs != a->runs;
+	}
+	if (glob)
+		fprintf(f,
+			"matched_threads %lu\nmatched_voluntary %lu\nmatched_involuntary %lu\n"
+			"matched_ran %lu\n",
+			n, voluntary, involuntary, touched);
+}
+
+static void print_bpf(FILE *f)
+{
+	uint64_t ns = 0, runs = 0;
+
+	for (size_t i = 0; i < after.nprogs; i++) {
+		struct prog p = after.progs[i];
+
+		for (size_t k = 0; k < before.nprogs; k++)
+			if (before.progs[k].id == p.id) {
+				p.ns -= before.progs[k].ns;
+				p.runs -= before.progs[k].runs;
+			}
+		ns += p.ns;
+		runs += p.runs;
+		if (p.runs)
+			fprintf(f, "bpf_prog %s %lu %lu\n", p.name, p.ns, p.runs);
+	}
+	fprintf(f, "bpf_map_bytes %lu\n", after.map_bytes);
+	if (bpf_timed)
+		fprintf(f, "bpf_ns %lu\nbpf_runs %lu\n", ns, runs);
+}
+
+static void print(FILE *f)
+{
+	fprintf(f, "from_epoch_ns %lu\nto_epoch_ns %lu\nwall_ns %lu\n", before.epoch_ns,
+		after.epoch_ns, after.epoch_ns - before.epoch_ns);
+	/* 0 at the end: gone */
+	if (target && after.target_ns)
+		fprintf(f, "target_cpu_ns %lu\n", after.target_ns - before.target_ns);
+	if (profiler && after.profiler_ns)
+		fprintf(f, "profiler_cpu_ns %lu\n", after.profiler_ns - before.profiler_ns);
+	print_memory(f, "target", target);
+	print_memory(f, "profiler", profiler);
+	print_threads(f);
+	if (profiler)
+		print_bpf(f);
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = stdout;
+	int c, rc;
+
+	while ((c = getopt(argc, argv, "+p:c:t:o:eb")) != -1) {
+		switch (c) {
+		case 'p':
+			target = atoi(optarg);
+			break;
+		case 'c':
+			profiler = atoi(optarg);
+			break;
+		case 't':
+			glob = optarg;
+			break;
+		case 'o':
+			f = fopen(optarg, "w");
+			if (!f)
+				die(optarg);
+			break;
+		case 'e':
+			each = true;
+			break;
+		case 'b':
+			bpf_timed = true;
+			break;
+		default:
+			return 2;
+		}
+	}
+	if (optind == argc) {
+		fprintf(stderr,
+			"usage: meter [-p PID] [-c PID] [-t GLOB] [-eb] [-o FILE] -- COMMAND\n");
+		return 2;
+	}
+	if (bpf_timed)
+		bpf_time();
+	snapshot_before(&before);
+	rc = command_run(&argv[optind]);
+	snapshot_after(&after);
+	print(f);
+	if (fclose(f))
+		die("cannot write");
+	return rc;
+}

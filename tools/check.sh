@@ -1,0 +1,249 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: tools/check.sh [--only SUITE[,SUITE...]] [NAME-PATTERN...]
+#
+# Builds and tests. Suites: unit, bpf, jvm (these by default), format, san, fuzz. One line per test
+# program or script, the output of those that fail, and a closing line "N passed, N failed,
+# N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
+# Environment: BUILD (default build), GNOMON, JAVA_HOMES, FUZZ_SECONDS, V=1 (show all output).
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+suites=unit,bpf,jvm
+if [ "${1:-}" = --only ]; then
+    suites=${2:?--only needs suites}
+    shift 2
+fi
+patterns=("$@")
+
+BUILD=${BUILD:-build}
+case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
+export BUILD GNOMON=${GNOMON:-$BUILD/gnomon}
+JOBS=$(nproc)
+# The unwind tables are compared with readelf's for one large library.
+GNOMON_ORACLE=$(compgen -G '/usr/lib/jvm/*/lib/server/libjvm.so' || compgen -G '/lib/*/libc.so.6')
+export GNOMON_ORACLE=${GNOMON_ORACLE%%$'\n'*}
+passed=0 failed=0 skipped=0
+
+mkdir -p "$BUILD"
+out=$(mktemp)
+finish() {
+    rm -f "$out"
+    # `sudo make check` must not leave a tree that its owner cannot build in.
+    [ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:${SUDO_GID:-0}" "$BUILD"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+indent() { sed 's/^/      | /'; }
+
+# line RESULT SUITE NAME REMARK
+line() { printf '%-4s  %-6s %-28s %s\n' "$@"; }
+
+report_ok() {
+    passed=$((passed + 1))
+    line ok "$1" "$2" "$3"
+    [ "${V:-0}" != 1 ] || indent <"$out"
+}
+
+report_fail() {
+    failed=$((failed + 1))
+    line FAIL "$1" "$2" "$3"
+    tail -n 200 "$out" | indent
+}
+
+report_skip() {
+    if [ "${CI:-}" = true ]; then
+        report_fail "$1" "$2" "skipped, which CI does not take: $3"
+    else
+        skipped=$((skipped + 1))
+        line skip "$1" "$2" "$3"
+    fi
+}
+
+wanted() {
+    local p
+
+    [ ${#patterns[@]} -eq 0 ] && return 0
+    for p in "${patterns[@]}"; do
+        # shellcheck disable=SC2053
+        [[ $1 == $p ]] && return 0
+    done
+    return 1
+}
+
+# timed SECONDS COMMAND...: its output in $out; sets rc and took.
+timed() {
+    local limit=$1 start=$EPOCHREALTIME
+
+    shift
+    timeout -k 15 "$limit" "$@" </dev/null >"$out" 2>&1
+    rc=$?
+    took=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')
+    [ $rc != 124 ] || echo "stopped after $limit s" >>"$out"
+}
+
+# A cmocka program: it may skip single tests and still exit 0.
+run_cmocka() {
+    local suite=$1 name=$2 n why
+
+    timed 120 "$3"
+    n=$(sed -n 's/.*PASSED  \] \([0-9]*\) test.*/\1/p' "$out" | awk '{ n += $1 } END { print n + 0 }')
+    if [ $rc = 77 ]; then
+        report_skip "$suite" "$name" "$(tail -n 1 "$out")"
+    elif [ $rc != 0 ]; then
+        report_fail "$suite" "$name" "$took, exit code $rc"
+    elif grep -q 'SKIPPED \]' "$out"; then
+        why=$(sed -n 's/.*SKIPPED  *\] \([a-z_]*[a-z]\)$/\1/p' "$out" | sort -u | tr '\n' ' ')
+        report_skip "$suite" "$name" "$n passed, these not: $why"
+    else
+        report_ok "$suite" "$name" "$(printf '%3d tests  %s' "$n" "$took")"
+    fi
+}
+
+run_script() {
+    local name
+
+    name=$(basename "$2" .sh)
+    timed "${JVM_TEST_SECONDS:-480}" "$2"
+    case $rc in
+    0) report_ok "$1" "$name" "$took" ;;
+    77) report_skip "$1" "$name" "$(sed -n 's/^skip: //p' "$out" | tail -n 1)" ;;
+    *) report_fail "$1" "$name" "$took, exit code $rc" ;;
+    esac
+}
+
+# step SUITE NAME SECONDS COMMAND...: passes when the command does.
+step() {
+    local suite=$1 name=$2 limit=$3
+
+    shift 3
+    timed "$limit" "$@"
+    if [ $rc = 0 ]; then report_ok "$suite" "$name" "$took"; else
+        report_fail "$suite" "$name" "$took, exit code $rc"
+        return 1
+    fi
+}
+
+# build WHAT DIRECTORY GOALS...: says something only when it fails.
+build() {
+    local what=$1 dir=$2
+
+    shift 2
+    timed 1200 make -j"$JOBS" BUILD="$dir" "$@"
+    [ $rc = 0 ] && return
+    sed -i '/^  [A-Z]\+  /d' "$out"
+    report_fail build "$what" "$took"
+    return 1
+}
+
+cmocka_all() {
+    local suite=$1 build=$2 src name
+
+    for src in tests/"$suite"/test_*.c; do
+        name=$(basename "$src" .c)
+        [ -e "$src" ] && wanted "$name" || continue
+        if [ ! -x "$build/tests/$suite/$name" ]; then
+            : # said when building
+        elif [ "$suite" = bpf ] && [ "$(id -u)" != 0 ]; then
+            report_skip "$suite" "$name" 'needs root: sudo make check'
+        else
+            run_cmocka "${3:-$suite}" "$name" "$build/tests/$suite/$name"
+        fi
+    done
+}
+
+suite_unit() { cmocka_all unit "$BUILD"; }
+suite_bpf() { cmocka_all bpf "$BUILD"; }
+
+suite_jvm() {
+    local script
+
+    for script in tests/jvm/[a-z]*_*.sh; do
+        [ -x "$script" ] && wanted "$(basename "$script" .sh)" || continue
+        run_script jvm "$script"
+    done
+}
+
+# Formatting is judged with one version only; others disagree with it in small ways.
+suite_format() {
+    local version
+
+    version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
+    if [ "$version" = 14 ]; then
+        step format clang-format 60 make -s check-format
+    else
+        echo "note: clang-format 14 decides on the format, not '${version:-none}': not checked"
+    fi
+    step format shell-syntax 20 bash -c 'for f in tools/*.sh tests/jvm/*.sh .ci/run; do
+        bash -n "$f" || exit 1; done'
+}
+
+# The unit tests and one real recording, with address and undefined-behaviour sanitizers.
+suite_san() {
+    local san=$BUILD/san reports=$BUILD/san/reports log
+
+    mkdir -p "$reports"
+    rm -f "$reports"/*
+    build gnomon-san "$san" SAN=1 all || return
+    build tests-san "$san" SAN=1 -k tests
+    export ASAN_OPTIONS="log_path=$reports/asan" UBSAN_OPTIONS="print_stacktrace=1"
+    cmocka_all unit "$san" san
+    for log in tests/jvm/record_basic.sh; do
+        [ -x "$log" ] && GNOMON=$san/gnomon run_script san "$log"
+    done
+    unset ASAN_OPTIONS UBSAN_OPTIONS
+    cat "$reports"/* >"$out" 2>/dev/null
+    took=
+    rc=1
+    if [ -s "$out" ]; then report_fail san reports "the sanitizers have something to say"; else
+        report_ok san reports "none"
+    fi
+}
+
+suite_fuzz() {
+    local src name
+
+    for src in tests/fuzz/fuzz_*.c; do
+        name=$(basename "$src" .c)
+        [ -e "$src" ] && wanted "$name" || continue
+        step fuzz "$name" 300 make -s fuzz BUILD="$BUILD" \
+            FUZZ_BIN="\$(BUILD)/tests/fuzz/$name" FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+    done
+}
+
+closing() {
+    if [ "${CI:-}" = true ]; then
+        echo "$passed passed, $failed failed"
+    else
+        echo "$passed passed, $failed failed, $skipped skipped"
+    fi
+    [ $failed = 0 ]
+}
+
+prepare() {
+    if [ "$(id -u)" = 0 ]; then
+        tools/deps.sh || return
+    else
+        tools/deps.sh --check build || return
+        tools/deps.sh --check test # the tests that lack something say so
+    fi
+    build gnomon "$BUILD" all || return
+    # A test that does not build fails, and keeps no other from running.
+    build tests "$BUILD" -k tests || true
+}
+
+prepare || {
+    [ $failed != 0 ] || failed=1
+    closing
+    exit 1
+}
+for suite in ${suites//,/ }; do
+    if ! declare -F "suite_$suite" >/dev/null; then
+        echo "check: no suite '$suite': unit, bpf, jvm, format, san, fuzz" >&2
+        exit 2
+    fi
+    "suite_$suite"
+done
+closing

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: tools/deps.sh [--check] [build] [test]
+#
+# What building and testing need, on Debian 12 and 13. Root: installs what is missing and touches
+# nothing (nor the network) when all is there. Anyone else, or with --check: says what is missing
+# and how to get it. Both sets by default. Exit code 0: all there; 4: something is missing.
+set -u
+
+check=0
+sets=
+for arg; do
+    case $arg in
+    --check) check=1 ;;
+    build | test) sets+=" $arg" ;;
+    *) sed -n '3,7s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+done
+: "${sets:=build test}"
+
+# Each line: the package, and what shows that it is there: a command or a file (globs allowed).
+# A file and not dpkg is asked, since a tool that came another way serves as well.
+needs_build='
+    make            make
+    gcc             gcc
+    libc6-dev       /usr/include/stdio.h
+    clang           clang
+    bpftool         bpftool
+    libbpf-dev      /usr/include/bpf/libbpf.h
+    libelf-dev      /usr/include/libelf.h
+    zlib1g-dev      /usr/include/zlib.h
+    liblzma-dev     /usr/include/lzma.h
+    libiberty-dev   /usr/include/libiberty/demangle.h
+    uthash-dev      /usr/include/uthash.h
+'
+needs_test='
+    libcmocka-dev   /usr/include/cmocka.h
+    libclang-rt-dev /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
+    clang-format    clang-format
+    binutils        readelf
+    procps          ps
+    xz-utils        xz
+    runc            runc
+    bubblewrap      bwrap
+    mmdebstrap      mmdebstrap
+    git             git
+    JDK             /usr/lib/jvm/*/bin/javac
+'
+
+there() {
+    case $1 in
+    /*) compgen -G "$1" >/dev/null ;;
+    *) command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] ;;
+    esac
+}
+
+# Debian 12 has JDK 17, Debian 13 has 21 and 25.
+jdk_package() {
+    local version=
+
+    [ -r /etc/os-release ] && version=$(. /etc/os-release && echo "${VERSION_ID:-}")
+    [ "$version" = 12 ] && echo openjdk-17-jdk-headless || echo openjdk-21-jdk-headless
+}
+
+missing() {
+    local set package sign
+
+    for set in $sets; do
+        local -n table=needs_$set
+        while read -r package sign; do
+            [ -z "$package" ] || there "$sign" || echo "$package"
+        done <<<"$table"
+    done | sed "s/^JDK\$/$(jdk_package)/"
+}
+
+# Debian's way to keep packages from starting daemons; ours only where there is none.
+no_daemons() {
+    local policy=/usr/sbin/policy-rc.d
+
+    [ -e $policy ] && return
+    trap "rm -f $policy" EXIT
+    printf '#!/bin/sh\nexit 101\n' >$policy
+    chmod 755 $policy
+}
+
+mapfile -t list < <(missing)
+[ ${#list[@]} -eq 0 ] && exit 0
+
+command="apt-get install -y --no-install-recommends ${list[*]}"
+if ! command -v apt-get >/dev/null; then
+    echo "deps: missing: ${list[*]} (Debian's names; this is no Debian, install their like)" >&2
+    exit 4
+elif [ $check = 1 ] || [ "$(id -u)" != 0 ]; then
+    echo "deps: missing: ${list[*]}" >&2
+    echo "  as root: $command" >&2
+    exit 4
+fi
+
+echo "deps: installing ${list[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+no_daemons
+log=$(mktemp)
+# The lists are fetched only where what there is does not do: old lists name packages that are gone.
+if ! $command </dev/null >"$log" 2>&1 &&
+    ! { apt-get update && $command; } </dev/null >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "deps: cannot install; by hand: $command" >&2
+    rm -f "$log"
+    exit 4
+fi
+rm -f "$log"
+mapfile -t list < <(missing)
+[ ${#list[@]} -eq 0 ] && exit 0
+echo "deps: installed, but still not found: ${list[*]}" >&2
+exit 4

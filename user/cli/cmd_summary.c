@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+
+#include "cli/cmds.h"
+#include "cli/filter.h"
+#include "out/summary.h"
+
+static struct {
+	bool events;
+	uint64_t top;
+	struct filter filter;
+} o = {.top = 20};
+
+static const struct opt opts[] = {
+	{OPT_FLAG,
+	 'e',
+	 "events",
+	 NULL,
+	 "also list every kind of event with its number",
+	 &o.events,
+	 {0},
+	 0,
+	 0},
+	{OPT_COUNT, 'n', "top", "N", "thread groups shown (20)", &o.top, {0}, 1, 100000},
+	FILTER_OPTS(o.filter),
+	{OPT_END, 0, NULL, NULL, NULL, NULL, {0}, 0, 0},
+};
+
+static int summary(const char *path, struct error *e)
+{
+	struct profile_options po = {0};
+	struct profile *p = NULL;
+	struct jfr_report r;
+	int rc = filter_apply(&o.filter, &po, e);
+
+	if (!rc)
+		rc = profile_new(&p, &po, e);
+	if (!rc)
+		rc = profile_load(p, path, 0, &r, e);
+	if (!rc) {
+		profile_finish(p);
+		report_warn(path, &r);
+		summary_head(p, &r, path, stdout);
+		summary_quality(p, &r, stdout);
+		rc = summary_groups(p, (unsigned int)o.top, stdout, e);
+	}
+	if (!rc)
+		summary_starvation(p, stdout);
+	if (!rc && o.events)
+		rc = summary_events(p, stdout, e);
+	profile_free(p);
+	return rc;
+}
+
+static int run(int argc, char **argv, struct error *e)
+{
+	if (argc != 1) {
+		error_set(e, -EINVAL, EXIT_USAGE,
+			  argc ? "one recording at a time" : "no recording given");
+		error_hint(e, "usage: gnomon summary FILE.jfr");
+		return EXIT_USAGE;
+	}
+	return summary(argv[0], e) ? (int)e->exit : EXIT_OK;
+}
+
+const struct command cmd_summary = {
+	.name = "summary",
+	.summary = "what a recording holds, its quality, and time by thread group",
+	.usage = "summary FILE.jfr [options]",
+	.examples = "  gnomon summary app.jfr\n"
+		    "  gnomon summary app.jfr --events\n"
+		    "  gnomon summary app.jfr --from 30s --to 1m -t 'http-*'\n",
+	.notes = "Where threads waited for a CPU, or the container's limit held them back, that is "
+		 "said in\nwords. Reads recordings of any producer.\n\n" FILTER_NOTES,
+	.opts = opts,
+	.run = run,
+};

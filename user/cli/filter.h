@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options that choose what of a recording is looked at: the same for every command. */
+#ifndef GNOMON_CLI_FILTER_H
+#define GNOMON_CLI_FILTER_H
+
+#include "cli/opt.h"
+#include "out/profile.h"
+
+struct filter {
+	uint64_t from_ns, to_ns;
+	struct opt_list threads, states, include, exclude, focus, hide;
+};
+
+/* For an option table; f is a struct filter that lives as long as the table. */
+#define FILTER_OPTS(f)                                                                               \
+	{                                                                                            \
+		OPT_DURATION,                                                                        \
+		0,                                                                                   \
+		"from",                                                                              \
+		"TIME",                                                                              \
+		"leave out what is before, from the recording's start",                              \
+		&(f).from_ns,                                                                        \
+		{0},                                                                                 \
+		0,                                                                                   \
+		0},                                                                                  \
+		{OPT_DURATION, 0, "to", "TIME", "leave out what is after", &(f).to_ns, {0}, 0, 0},   \
+		{OPT_LIST,     't', "thread", "GLOB", "only threads of such a name",                 \
+		 &(f).threads, {0}, 0,	      0},                                                    \
+		{OPT_LIST,    's', "state", "GLOB", "only such states: RUNNING, PARKED, QUEUED ...", \
+		 &(f).states, {0}, 0,	    0},                                                      \
+		{OPT_LIST,     'i', "include", "GLOB", "only stacks with such a method",             \
+		 &(f).include, {0}, 0,	       0},                                                   \
+		{OPT_LIST,     'x', "exclude", "GLOB", "without such stacks: as if it cost nothing", \
+		 &(f).exclude, {0}, 0,	       0},                                                   \
+		{OPT_LIST,   0,	  "focus", "GLOB", "begin stacks at their outermost such method",    \
+		 &(f).focus, {0}, 0,	   0},                                                       \
+	{                                                                                            \
+		OPT_LIST, 0, "hide", "GLOB", "drop such methods, charge their callers", &(f).hide,   \
+			{0}, 0, 0                                                                    \
+	}
+
+#define FILTER_NOTES                                                                               \
+	"GLOB is a shell pattern with * and ?; without these it is enough that the name "          \
+	"contains\n"                                                                               \
+	"it. Options that take one may be repeated: any of them has to match.\n"
+
+/* Fill the options of a profile. EXIT_USAGE when the time range is empty. */
+int filter_apply(const struct filter *f, struct profile_options *o, struct error *e);
+
+/* Say on stderr what of a recording could not be read. */
+void report_warn(const char *path, const struct jfr_report *r);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/opt.h"
+
+static void usage(FILE *to)
+{
+	fprintf(to, "usage: gnomon COMMAND [options]\n\n"
+		    "A kernel-assisted profiler for JVMs: CPU and wall clock in one recording.\n\n"
+		    "Commands:\n");
+	for (const struct command *const *c = commands; *c; c++)
+		fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
+	fprintf(to, "\n`gnomon COMMAND --help` tells more; -v and -vv before the command say what "
+		    "happens.\n");
+}
+
+static const struct command *command_find(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+static bool help_wanted(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
+/* Data that could not be written to stdout must not look like success. */
+static int stdout_finish(int rc)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return rc;
+	if (errno != EPIPE)
+		fprintf(stderr, "gnomon: cannot write to stdout: %s\n", strerror(errno));
+	return rc ? rc : EXIT_OUTPUT;
+}
+
+static int command_run(const struct command *c, int argc, char **argv)
+{
+	struct error e = {0};
+	int rc;
+
+	if (help_wanted(argc, argv)) {
+		opt_help(c);
+		return stdout_finish(EXIT_OK);
+	}
+	rc = opt_parse(c, argc, argv, &e);
+	if (rc >= 0)
+		rc = c->run(argc - rc, argv + rc, &e);
+	else
+		rc = (int)e.exit;
+	if (rc != EXIT_OK && e.msg[0])
+		error_print(&e);
+	return stdout_finish(rc);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+	int i = 1;
+
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "-v"))
+			log_level++;
+		else if (!strcmp(argv[i], "-vv"))
+			log_level += 2;
+		else if (!strcmp(argv[i], "--version")) {
+			printf("gnomon %s\n", GNOMON_VERSION);
+			return stdout_finish(EXIT_OK);
+		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			usage(stdout);
+			return stdout_finish(EXIT_OK);
+		} else {
+			fprintf(stderr, "gnomon: unknown option '%s'\n  see: gnomon help\n",
+				argv[i]);
+			return EXIT_USAGE;
+		}
+	}
+	if (i >= argc) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[i], "help")) {
+		c = i + 1 < argc ? command_find(argv[i + 1]) : NULL;
+		if (c)
+			opt_help(c);
+		else
+			usage(stdout);
+		return stdout_finish(EXIT_OK);
+	}
+	c = command_find(argv[i]);
+	if (!c) {
+		fprintf(stderr, "gnomon: unknown command '%s'\n  see: gnomon help\n", argv[i]);
+		return EXIT_USAGE;
+	}
+	return command_run(c, argc - i, argv + i);
+}

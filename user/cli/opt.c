@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/opt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+struct unit {
+	const char *name;
+	uint64_t mul;
+};
+
+static const struct unit time_units[] = {
+	{"ns", 1},	    {"us", 1000},	  {"ms", 1000000}, {"s", 1000000000},
+	{"m", 60000000000}, {"h", 3600000000000}, {NULL, 0},
+};
+
+static const struct unit size_units[] = {
+	{"", 1},	 {"b", 1},	    {"k", 1024},	{"kb", 1024},	   {"m", 1 << 20},
+	{"mb", 1 << 20}, {"g", 1ULL << 30}, {"gb", 1ULL << 30}, {"t", 1ULL << 40}, {NULL, 0},
+};
+
+static int number_parse(const char *s, uint64_t *v, const char **end)
+{
+	char *e;
+
+	if (!isdigit((unsigned char)*s))
+		return -EINVAL;
+	errno = 0;
+	*v = strtoull(s, &e, 10);
+	if (errno)
+		return -EINVAL;
+	*end = e;
+	return 0;
+}
+
+static int unit_parse(const char *s, const struct unit *units, uint64_t *out)
+{
+	const char *end;
+	uint64_t v;
+
+	if (number_parse(s, &v, &end))
+		return -EINVAL;
+	for (; units->name; units++)
+		if (!strcasecmp(end, units->name))
+			return __builtin_mul_overflow(v, units->mul, out) ? -EINVAL : 0;
+	return -EINVAL;
+}
+
+int duration_parse(const char *s, uint64_t *ns)
+{
+	return unit_parse(s, time_units, ns);
+}
+
+int size_parse(const char *s, uint64_t *bytes)
+{
+	return unit_parse(s, size_units, bytes);
+}
+
+static const struct opt *opt_long(const struct opt *o, const char *name, size_t len)
+{
+	for (; o && o->type; o++)
+		if (o->name && strlen(o->name) == len && !strncmp(o->name, name, len))
+			return o;
+	return NULL;
+}
+
+static const struct opt *opt_short(const struct opt *o, char c)
+{
+	for (; o && o->type; o++)
+		if (o->letter == c)
+			return o;
+	return NULL;
+}
+
+static int opt_bad(const struct opt *o, const char *val, const char *want, struct error *e)
+{
+	return error_set(e, -EINVAL, EXIT_USAGE, "bad value '%s' for --%s: %s", val, o->name, want);
+}
+
+static void number_text(const struct opt *o, uint64_t v, char *buf, size_t len)
+{
+	static const struct unit shown[] = {
+		{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
+		{"ms", 1000000},      {"us", 1000},	  {"ns", 1},
+	};
+
+	snprintf(buf, len, "%llu", (unsigned long long)v);
+	if (o->type != OPT_DURATION || !v)
+		return;
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		if (v % shown[i].mul == 0) {
+			snprintf(buf, len, "%llu%s", (unsigned long long)(v / shown[i].mul),
+				 shown[i].name);
+			return;
+		}
+}
+
+static int opt_number(const struct opt *o, const char *val, uint64_t *v, struct error *e)
+{
+	const char *end;
+	char lo[32], hi[32];
+
+	if (o->type == OPT_DURATION) {
+		if (duration_parse(val, v))
+			return opt_bad(o, val, "expected a time with its unit, such as 10ms or 2s",
+				       e);
+	} else if (o->type == OPT_SIZE) {
+		if (size_parse(val, v))
+			return opt_bad(o, val, "expected a size such as 64k, 12m or 1g", e);
+	} else if (number_parse(val, v, &end) || *end) {
+		return opt_bad(o, val, "expected a whole number", e);
+	}
+	if ((o->min || o->max) && (*v < o->min || *v > o->max)) {
+		number_text(o, o->min, lo, sizeof(lo));
+		number_text(o, o->max, hi, sizeof(hi));
+		return error_set(e, -ERANGE, EXIT_USAGE,
+				 "value '%s' for --%s is out of range: %s to %s", val, o->name, lo,
+				 hi);
+	}
+	return 0;
+}
+
+static int list_add(struct opt_list *l, const char *val, struct error *e)
+{
+	const char **v = realloc(l->v, (l->n + 1) * sizeof(*v));
+
+	if (!v)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	l->v = v;
+	l->v[l->n++] = val;
+	return 0;
+}
+
+static int enum_set(const struct opt *o, const char *val, struct error *e)
+{
+	char want[200] = "expected one of";
+
+	for (int i = 0; o->choices[i]; i++) {
+		if (!strcmp(o->choices[i], val)) {
+			*(int *)o->value = i;
+			return 0;
+		}
+		snprintf(want + strlen(want), sizeof(want) - strlen(want), "%s %s", i ? "," : "",
+			 o->choices[i]);
+	}
+	return opt_bad(o, val, want, e);
+}
+
+static int opt_set(const struct opt *o, const char *val, struct error *e)
+{
+	uint64_t v;
+	int rc;
+
+	switch (o->type) {
+	case OPT_FLAG:
+		*(bool *)o->value = true;
+		return 0;
+	case OPT_STRING:
+		*(const char **)o->value = val;
+		return 0;
+	case OPT_LIST:
+		return list_add(o->value, val, e);
+	case OPT_ENUM:
+		return enum_set(o, val, e);
+	case OPT_PID:
+		rc = opt_number(o, val, &v, e);
+		if (rc)
+			return rc;
+		if (!v || v > INT32_MAX)
+			return opt_bad(o, val, "expected a process id", e);
+		*(pid_t *)o->value = (pid_t)v;
+		return 0;
+	default:
+		rc = opt_number(o, val, &v, e);
+		if (!rc)
+			*(uint64_t *)o->value = v;
+		return rc;
+	}
+}
+
+static int parse_long(const struct command *c, char **argv, int *i, int argc, struct error *e)
+{
+	const char *name = argv[*i] + 2, *val = strchr(name, '=');
+	size_t len = val ? (size_t)(val - name) : strlen(name);
+	const struct opt *o = opt_long(c->opts, name, len);
+
+	if (!o) {
+		error_set(e, -EINVAL, EXIT_USAGE, "unknown option '--%.*s'", (int)len, name);
+		return error_hint(e, "see: gnomon %s --help", c->name);
+	}
+	if (val)
+		val++;
+	if (o->type == OPT_FLAG) {
+		if (val)
+			return opt_bad(o, val, "it takes no value", e);
+	} else if (!val) {
+		if (*i + 1 >= argc)
+			return error_set(e, -EINVAL, EXIT_USAGE, "--%s needs a value: %s", o->name,
+					 o->arg);
+		val = argv[++*i];
+	}
+	return opt_set(o, val, e);
+}
+
+static int parse_short(const struct command *c, char **argv, int *i, int argc, struct error *e)
+{
+	for (const char *p = argv[*i] + 1; *p; p++) {
+		const struct opt *o = opt_short(c->opts, *p);
+		const char *val = NULL;
+		int rc;
+
+		if (!o) {
+			error_set(e, -EINVAL, EXIT_USAGE, "unknown option '-%c'", *p);
+			return error_hint(e, "see: gnomon %s --help", c->name);
+		}
+		if (o->type != OPT_FLAG) {
+			val = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+			if (!val)
+				return error_set(e, -EINVAL, EXIT_USAGE, "-%c needs a value: %s",
+						 *p, o->arg);
+		}
+		rc = opt_set(o, val, e);
+		if (rc || o->type != OPT_FLAG)
+			return rc;
+	}
+	return 0;
+}
+
+/* What is not an option moves to the end, in order; returns the index where it begins. */
+int opt_parse(const struct command *c, int argc, char **argv, struct error *e)
+{
+	char **rest = calloc((size_t)argc + 1, sizeof(*rest));
+	int n = 0, i, rc = 0;
+
+	if (!rest)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	for (i = 1; i < argc && !rc; i++) {
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (argv[i][0] != '-' || !argv[i][1]) {
+			if (c->stop_at_arg)
+				break;
+			rest[n++] = argv[i];
+		} else if (argv[i][1] == '-') {
+			rc = parse_long(c, argv, &i, argc, e);
+		} else {
+			rc = parse_short(c, argv, &i, argc, e);
+		}
+	}
+	while (i < argc)
+		rest[n++] = argv[i++];
+	memcpy(argv + argc - n, rest, (size_t)n * sizeof(*rest));
+	free(rest);
+	return rc ? rc : argc - n;
+}
+
+void opt_help(const struct command *c)
+{
+	printf("usage: gnomon %s\n\n%c%s.\n", c->usage, toupper((unsigned char)c->summary[0]),
+	       c->summary + 1);
+	if (c->opts && c->opts->type)
+		printf("\nOptions:\n");
+	for (const struct opt *o = c->opts; o && o->type; o++) {
+		char left[64], pre[8] = "    ";
+
+		if (o->letter)
+			snprintf(pre, sizeof(pre), "-%c, ", o->letter);
+		snprintf(left, sizeof(left), "%s--%s%s%s", pre, o->name, o->arg ? " " : "",
+			 o->arg ? o->arg : "");
+		printf("  %-26s %s%s\n", left,
+		       strlen(left) > 26 ? "\n                             " : "", o->help);
+	}
+	if (c->notes)
+		printf("\n%s", c->notes);
+	if (c->examples)
+		printf("\nExamples:\n%s", c->examples);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Option tables: one per command, from which parsing, --help, shell completion and the man page
+ * all come. A command is one file user/cli/cmd_NAME.c with one `const struct command cmd_NAME`.
+ */
+#ifndef GNOMON_CLI_OPT_H
+#define GNOMON_CLI_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum opt_type {
+	OPT_END = 0,
+	OPT_FLAG,     /* bool */
+	OPT_STRING,   /* const char * */
+	OPT_DURATION, /* uint64_t nanoseconds; "10ms", "2s", "1m"; the unit is required */
+	OPT_COUNT,    /* uint64_t, plain decimal */
+	OPT_SIZE,     /* uint64_t bytes; "64k", "12m", "1g", or plain bytes */
+	OPT_PID,      /* pid_t, positive */
+	OPT_LIST,     /* struct opt_list, may be given several times */
+	OPT_ENUM,     /* int, index into `choices` */
+};
+
+struct opt_list {
+	const char **v;
+	size_t n;
+};
+
+struct opt {
+	enum opt_type type;
+	char letter;		/* 'p' for -p, 0 if none */
+	const char *name;	/* "pid" for --pid */
+	const char *arg;	/* what --help calls the value: "PID"; NULL for flags */
+	const char *help;	/* one line, lower case, no full stop */
+	void *value;		/* where it goes; the default is what is there before parsing */
+	const char *choices[8]; /* OPT_ENUM, NULL ended */
+	uint64_t min, max;	/* numbers: inclusive bounds; both 0 = none */
+};
+
+struct command {
+	const char *name;
+	const char *summary;  /* one line for `gnomon help` */
+	const char *usage;    /* "record -p PID [options]" without "gnomon " */
+	const char *examples; /* several lines, indented two spaces */
+	const char *notes;    /* paragraphs for --help and the man page, may be NULL */
+	const struct opt *opts;
+	/*
+	 * Runs with what is left after the options. Returns an exit code; where that is not
+	 * EXIT_OK, e->msg says why (main() prints it) unless it is empty.
+	 */
+	int (*run)(int argc, char **argv, struct error *e);
+	bool stop_at_arg; /* the first non-option ends the options ("record -- java ...") */
+};
+
+/*
+ * Parse argv[1..] against the table. Returns the index of the first argument that is left
+ * (arguments are permuted, "--" ends the options), or a negative errno with e filled in
+ * (EXIT_USAGE). --help is handled by the caller before.
+ */
+int opt_parse(const struct command *cmd, int argc, char **argv, struct error *e);
+
+void opt_help(const struct command *cmd);
+
+/* "10ms" -> ns. -EINVAL on a missing unit, overflow, negative or trailing characters. */
+int duration_parse(const char *s, uint64_t *ns);
+int size_parse(const char *s, uint64_t *bytes);
+
+extern const struct command *const commands[]; /* NULL ended, user/cli/commands.c */
+
+#endif

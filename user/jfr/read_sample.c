@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jfr/read_sample.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELDS_MAX 16
+
+/* Where the fields of one kind of event lie in this chunk; cls NULL when there is none. */
+struct binding {
+	const struct jfr_class *cls;
+	int thread, stack, state, samples, span, period, failed;
+};
+
+struct jfr_sampler {
+	struct jfr_reader *r;
+	bool batches;
+	uint64_t chunk;
+	struct binding bind[JFR_SOURCES];
+	const struct jfr_class *setting;
+	int set_id, set_name, set_value;
+	uint64_t period[JFR_SOURCES];
+	struct jfr_event ev; /* being handed out tick by tick */
+	struct jfr_sample left;
+};
+
+static const char *const event_names[JFR_SOURCES] = {
+	[JFR_SOURCE_EXECUTION] = "jdk.ExecutionSample",
+	[JFR_SOURCE_NATIVE] = "jdk.NativeMethodSample",
+	[JFR_SOURCE_CPU_TIME] = "jdk.CPUTimeSample",
+	[JFR_SOURCE_WALL] = "profiler.WallClockSample",
+};
+
+struct jfr_sampler *jfr_sampler_new(struct jfr_reader *r, bool batches)
+{
+	struct jfr_sampler *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->r = r;
+		s->batches = batches;
+	}
+	return s;
+}
+
+void jfr_sampler_free(struct jfr_sampler *s)
+{
+	free(s);
+}
+
+static int field_at(const struct jfr_class *c, const char *a, const char *b)
+{
+	int i = jfr_class_field(c, a);
+
+	if (i < 0 && b)
+		i = jfr_class_field(c, b);
+	return i < FIELDS_MAX ? i : -1;
+}
+
+static void chunk_bind(struct jfr_sampler *s)
+{
+	for (int i = 0; i < JFR_SOURCES; i++) {
+		const struct jfr_class *c = jfr_class_find(s->r, event_names[i]);
+
+		s->bind[i] = (struct binding){
+			.cls = c,
+			.thread = field_at(c, "sampledThread", "eventThread"),
+			.stack = field_at(c, "stackTrace", NULL),
+			.state = field_at(c, "state", NULL),
+			.samples = field_at(c, "samples", NULL),
+			.span = field_at(c, "timeSpan", NULL),
+			.period = field_at(c, "samplingPeriod", NULL),
+			.failed = field_at(c, "failed", NULL),
+		};
+	}
+	s->setting = jfr_class_find(s->r, "jdk.ActiveSetting");
+	s->set_id = field_at(s->setting, "id", NULL);
+	s->set_name = field_at(s->setting, "name", NULL);
+	s->set_value = field_at(s->setting, "value", NULL);
+}
+
+/* "20 ms", "10ms" or plain nanoseconds; 0 for anything else, such as "everyChunk". */
+static uint64_t period_parse(const char *t)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{"", 1},	   {"ns", 1},	       {"us", 1000},	     {"ms", 1000000},
+		{"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
+	};
+	unsigned long long v;
+	uint64_t ns;
+	char *end;
+
+	if (*t < '0' || *t > '9')
+		return 0;
+	v = strtoull(t, &end, 10);
+	end += strspn(end, " ");
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(end, units[i].name) && !__builtin_mul_overflow(v, units[i].ns, &ns))
+			return ns;
+	return 0;
+}
+
+/* async-profiler hangs its own settings on one type: the name alone says what is meant. */
+static void setting_apply(struct jfr_sampler *s, int64_t id, const char *name, const char *value)
+{
+	uint64_t ns = period_parse(value);
+
+	if (!ns)
+		return;
+	if (!strcmp(name, "interval"))
+		s->period[JFR_SOURCE_EXECUTION] = ns;
+	else if (!strcmp(name, "wall"))
+		s->period[JFR_SOURCE_WALL] = ns;
+	if (strcmp(name, "period"))
+		return;
+	for (int i = 0; i < JFR_SOURCES; i++)
+		if (s->bind[i].cls && s->bind[i].cls->id == id)
+			s->period[i] = ns;
+}
+
+static void setting_read(struct jfr_sampler *s, const struct jfr_event *ev)
+{
+	struct jfr_value v[FIELDS_MAX];
+	struct buffer b = BUFFER_INIT;
+	int n = jfr_event_fields(s->r, ev, v, FIELDS_MAX);
+	size_t value;
+
+	if (s->set_id < 0 || s->set_id >= n || s->set_name < 0 || s->set_name >= n ||
+	    s->set_value < 0 || s->set_value >= n)
+		return;
+	if (!jfr_value_string(s->r, &v[s->set_name], &b))
+		goto out;
+	buffer_byte(&b, 0);
+	value = b.len;
+	if (!jfr_value_string(s->r, &v[s->set_value], &b))
+		goto out;
+	buffer_byte(&b, 0);
+	if (!b.failed)
+		setting_apply(s, v[s->set_id].i, (char *)b.data, (char *)b.data + value);
+out:
+	buffer_free(&b);
+}
+
+static bool sample_read(struct jfr_sampler *s, const struct binding *b, const struct jfr_event *ev,
+			struct jfr_sample *out)
+{
+	static const struct jfr_value none;
+	struct jfr_value v[FIELDS_MAX];
+	int n = jfr_event_fields(s->r, ev, v, FIELDS_MAX);
+
+#define AT(i) ((i) >= 0 && (i) < n ? &v[i] : &none)
+	if (n < 1)
+		return false;
+	out->time_ns = jfr_ticks_time(s->r, v[0].i);
+	out->thread = *AT(b->thread);
+	out->stack = *AT(b->stack);
+	out->state = *AT(b->state);
+	out->failed = AT(b->failed)->i != 0;
+	out->ticks = 1;
+	if (b->samples >= 0)
+		out->ticks = AT(b->samples)->i > 0 ? (uint64_t)AT(b->samples)->i : 0;
+	if (b->span >= 0 && out->ticks > 1)
+		out->step_ns = jfr_ticks_span(s->r, AT(b->span)->i) / (int64_t)out->ticks;
+	if (b->period >= 0 && AT(b->period)->i > 0)
+		out->period_ns = (uint64_t)jfr_ticks_span(s->r, AT(b->period)->i);
+#undef AT
+	return true;
+}
+
+static bool tick_next(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sample *out)
+{
+	if (!s->left.ticks)
+		return false;
+	*ev = s->ev;
+	*out = s->left;
+	out->ticks = 1;
+	s->left.ticks--;
+	if (__builtin_add_overflow(s->left.time_ns, s->left.step_ns, &s->left.time_ns))
+		s->left.ticks = 0;
+	return true;
+}
+
+int jfr_sampler_next(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sample *out)
+{
+	int rc;
+
+	if (tick_next(s, ev, out))
+		return 1;
+	rc = jfr_reader_next(s->r, ev);
+	if (rc <= 0)
+		return rc;
+	if (ev->chunk != s->chunk) {
+		s->chunk = ev->chunk;
+		chunk_bind(s);
+	}
+	*out = (struct jfr_sample){0};
+	if (ev->cls == s->setting)
+		setting_read(s, ev);
+	for (int i = 0; i < JFR_SOURCES; i++) {
+		if (s->bind[i].cls != ev->cls)
+			continue;
+		out->source = (enum jfr_source)i;
+		if (!sample_read(s, &s->bind[i], ev, out))
+			out->ticks = 0;
+	}
+	if (out->ticks > 1 && !s->batches) {
+		s->ev = *ev;
+		s->left = *out;
+		tick_next(s, ev, out);
+	}
+	return 1;
+}
+
+uint64_t jfr_sampler_period(const struct jfr_sampler *s, enum jfr_source source)
+{
+	return s->period[source];
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Execution and wall clock samples of any producer in one form, on top of read.h.
+ *
+ *	source       event                                              counts
+ *	EXECUTION    jdk.ExecutionSample                                CPU, one a sample
+ *	NATIVE       jdk.NativeMethodSample                             time in native code
+ *	CPU_TIME     jdk.CPUTimeSample (JDK 25)                         CPU, period in the event
+ *	WALL         profiler.WallClockSample (async-profiler, gnomon)  `samples` ticks in one event
+ */
+#ifndef GNOMON_JFR_READ_SAMPLE_H
+#define GNOMON_JFR_READ_SAMPLE_H
+
+#include "jfr/read.h"
+
+enum jfr_source {
+	JFR_SOURCE_EXECUTION = 0,
+	JFR_SOURCE_NATIVE,
+	JFR_SOURCE_CPU_TIME,
+	JFR_SOURCE_WALL,
+	JFR_SOURCES,
+};
+
+struct jfr_sample {
+	uint64_t ticks; /* intervals this stands for; 0: the event is no sample */
+	enum jfr_source source;
+	int64_t time_ns;    /* since 1970, of the first tick */
+	int64_t step_ns;    /* between ticks of a batch, 0 if unknown or single */
+	uint64_t period_ns; /* an interval, when the event itself says so; else 0 */
+	bool failed;	    /* the stack could not be walked */
+	struct jfr_value thread, stack, state;
+};
+
+struct jfr_sampler;
+
+/*
+ * With `batches`, a sample of n ticks comes once with ticks = n; without, n times with ticks = 1
+ * and time_ns moving on.
+ */
+struct jfr_sampler *jfr_sampler_new(struct jfr_reader *r, bool batches);
+void jfr_sampler_free(struct jfr_sampler *s);
+
+/* As jfr_reader_next(); *out describes ev when it is a sample. */
+int jfr_sampler_next(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sample *out);
+
+/*
+ * The interval of a source as the recording's settings gave it so far (ActiveSetting "period" of
+ * its event type; async-profiler's "interval" and "wall"), 0 when not said. A setting may stand
+ * behind the samples of its chunk: ask at the chunk's end.
+ */
+uint64_t jfr_sampler_period(const struct jfr_sampler *s, enum jfr_source source);
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jfr/write_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "jfr/write_enc.h"
+#include "jfr/write_meta.h"
+
+#define MIB		  (1ull << 20)
+#define CHUNK_DEFAULT	  (64 * MIB)
+#define CONSTANTS_DEFAULT (256 * MIB)
+#define SEGMENT_FLUSH	  (1 * MIB)  /* hand over early: readers like small checkpoints */
+#define SEGMENT_MAX	  (64 * MIB) /* beyond it, while the disk is busy, events are dropped */
+#define TICKS_PER_SECOND  1000000000ull
+
+static bool failed(const struct jfrw *w)
+{
+	return w->no_memory || outfile_error(w->file, NULL);
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+/*
+ * The header is written with generation 0, "finished", after every flush: nothing else about it
+ * is unfinished, and readers take such a file as it is even when it was never closed.
+ */
+static void header_fill(const struct jfrw *w, uint8_t out[JFR_HEADER_SIZE])
+{
+	uint64_t since = w->chunk_mono - w->cfg.start_mono_ns;
+	uint64_t fields[] = {
+		w->chunk_len + w->segment.len,
+		w->checkpoint_at,
+		JFR_HEADER_SIZE, /* the metadata */
+		w->cfg.start_epoch_ns + since,
+		w->last_mono - w->chunk_mono,
+		since,
+		TICKS_PER_SECOND,
+	};
+	static const uint8_t magic[8] = {'F', 'L', 'R', 0, 0, 2, 0, 1};
+
+	memset(out, 0, JFR_HEADER_SIZE);
+	memcpy(out, magic, sizeof(magic));
+	for (unsigned int i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		for (unsigned int k = 0; k < 8; k++)
+			out[8 + 8 * i + k] = (uint8_t)(fields[i] >> (56 - 8 * k));
+	out[JFR_HEADER_SIZE - 1] = 1; /* compressed integers */
+}
+
+static void chunk_begin(struct jfrw *w, uint64_t mono_ns)
+{
+	static const uint8_t room[JFR_HEADER_SIZE];
+
+	w->chunk++;
+	w->chunk_at += w->chunk_len;
+	w->chunk_len = 0;
+	w->chunk_mono = w->last_mono = mono_ns;
+	w->checkpoint_at = 0;
+	w->fixed_written = false;
+	buffer_add(&w->segment, room, sizeof(room));
+	buffer_add(&w->segment, w->metadata.data, w->metadata.len);
+	w->no_memory |= w->segment.failed;
+}
+
+void jfrw_begin(struct jfrw *w, uint64_t mono_ns)
+{
+	if (w->chunk == 1 && mono_ns > w->chunk_mono)
+		w->chunk_mono = w->last_mono = mono_ns;
+}
+
+/* Constants are dropped between chunks only: within one, ids must keep resolving. */
+static void constants_trim(struct jfrw *w)
+{
+	if (constants_memory(w) <= w->cfg.constants_max)
+		return;
+	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++)
+		if (w->pools[t])
+			pool_drop(w->pools[t]);
+	w->epoch++;
+}
+
+static bool chunk_is_full(const struct jfrw *w, uint64_t mono_ns)
+{
+	return w->chunk_len >= w->cfg.chunk_max_bytes ||
+	       (w->cfg.chunk_max_ns && mono_ns - w->chunk_mono >= w->cfg.chunk_max_ns) ||
+	       constants_memory(w) > w->cfg.constants_max;
+}
+
+/* Append the checkpoint and give everything to the file's thread, which must not be busy. */
+static void hand_over(struct jfrw *w)
+{
+	uint8_t header[JFR_HEADER_SIZE];
+	uint64_t len;
+
+	checkpoint_write(w);
+	w->no_memory |= w->segment.failed;
+	if (w->no_memory)
+		return;
+	len = w->segment.len;
+	header_fill(w, header);
+	if (w->chunk_len) {
+		outfile_submit(w->file, &w->segment, header, w->chunk_at);
+	} else {
+		memcpy(w->segment.data, header, sizeof(header));
+		outfile_submit(w->file, &w->segment, NULL, 0);
+	}
+	w->chunk_len += len;
+	w->stats.bytes += len;
+	w->segment_events = 0;
+}
+
+static void report_loss(struct jfrw *w, uint64_t mono_ns)
+{
+	struct jfr_data_loss loss = {.amount = w->loss_pending, .total = w->stats.dropped_bytes};
+
+	if (!w->loss_pending || failed(w))
+		return;
+	w->loss_pending = 0;
+	jfrw_data_loss(w, mono_ns, &loss);
+}
+
+static void flush(struct jfrw *w, uint64_t mono_ns)
+{
+	if (!w->segment_events || w->no_memory || outfile_busy(w->file))
+		return;
+	if (mono_ns > w->last_mono)
+		w->last_mono = mono_ns;
+	hand_over(w);
+	if (chunk_is_full(w, w->last_mono)) {
+		constants_trim(w);
+		/* JMC takes one of two chunks that start at the same time */
+		chunk_begin(w, w->last_mono + 1);
+	}
+	report_loss(w, mono_ns);
+}
+
+int jfrw_flush(struct jfrw *w, uint64_t mono_ns, struct error *e)
+{
+	flush(w, mono_ns);
+	return jfrw_error(w, e);
+}
+
+int jfrw_error(struct jfrw *w, struct error *e)
+{
+	int rc = w->no_memory ? -ENOMEM : 0;
+
+	if (rc)
+		error_set(e, rc, EXIT_INTERNAL, "out of memory while writing '%s'", w->cfg.path);
+	else
+		rc = outfile_error(w->file, e);
+	return rc;
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static int32_t gmt_offset_ms(uint64_t epoch_ns)
+{
+	time_t t = (time_t)(epoch_ns / TICKS_PER_SECOND);
+	struct tm tm;
+
+	return localtime_r(&t, &tm) ? (int32_t)(tm.tm_gmtoff * 1000) : 0;
+}
+
+static void writer_free(struct jfrw *w)
+{
+	for (unsigned int t = 0; t < JFR_POOL_END; t++)
+		pool_free(w->pools[t]);
+	buffer_free(&w->metadata);
+	buffer_free(&w->segment);
+	buffer_free(&w->scratch);
+	buffer_free(&w->scratch2);
+	free((char *)w->cfg.path);
+	free(w);
+}
+
+static void config_default(struct jfrw_config *c)
+{
+	if (!c->chunk_max_bytes)
+		c->chunk_max_bytes = CHUNK_DEFAULT;
+	if (c->chunk_max_bytes > JFRW_CHUNK_LIMIT)
+		c->chunk_max_bytes = JFRW_CHUNK_LIMIT;
+	if (!c->constants_max)
+		c->constants_max = CONSTANTS_DEFAULT;
+}
+
+static struct jfrw *writer_new(const struct jfrw_config *cfg)
+{
+	struct jfrw *w = calloc(1, sizeof(*w));
+	uint64_t seed = cfg->start_epoch_ns;
+	bool ok = w != NULL;
+
+	if (!w)
+		return NULL;
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+		seed ^= (uintptr_t)w;
+	w->cfg = *cfg;
+	config_default(&w->cfg);
+	w->cfg.path = strdup(cfg->path);
+	w->salt = (uint32_t)seed;
+	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++) {
+		if (t == JFR_FRAME_TYPE || t == JFR_THREAD_STATE)
+			continue;
+		w->pools[t] = pool_new(seed);
+		ok &= w->pools[t] != NULL;
+	}
+	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_epoch_ns));
+	chunk_begin(w, cfg->start_mono_ns);
+	if (!ok || !w->cfg.path || w->metadata.failed || w->no_memory) {
+		writer_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+int jfrw_open(struct jfrw **out, const struct jfrw_config *cfg, struct error *e)
+{
+	struct jfrw *w = writer_new(cfg);
+	int rc;
+
+	if (!w)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	rc = outfile_open(&w->file, cfg->path, cfg->overwrite, e);
+	if (rc) {
+		writer_free(w);
+		return rc;
+	}
+	hand_over(w);
+	outfile_wait(w->file);
+	rc = jfrw_error(w, e);
+	if (rc) {
+		jfrw_discard(w);
+		return rc;
+	}
+	*out = w;
+	return 0;
+}
+
+int jfrw_close(struct jfrw *w, struct error *e)
+{
+	struct error err = {0};
+	int rc, closed;
+
+	if (!w)
+		return 0;
+	outfile_wait(w->file);
+	flush(w, w->last_mono);
+	outfile_wait(w->file);
+	flush(w, w->last_mono); /* a jdk.DataLoss of the one before */
+	outfile_wait(w->file);
+	rc = jfrw_error(w, &err);
+	closed = outfile_close(w->file, true, rc ? NULL : &err);
+	rc = rc ? rc : closed;
+	if (rc && e)
+		*e = err;
+	writer_free(w);
+	return rc;
+}
+
+void jfrw_discard(struct jfrw *w)
+{
+	if (!w)
+		return;
+	outfile_close(w->file, false, NULL);
+	writer_free(w);
+}
+
+uint32_t jfrw_epoch(const struct jfrw *w)
+{
+	return w->epoch;
+}
+
+void jfrw_stats(const struct jfrw *w, struct jfrw_stats *out)
+{
+	*out = w->stats;
+	out->chunks = w->chunk - !w->chunk_len;
+	out->epoch = w->epoch;
+	out->threads = pool_count(w->pools[JFR_THREAD]);
+	out->stacks = pool_count(w->pools[JFR_STACK_TRACE]);
+	out->methods = pool_count(w->pools[JFR_METHOD]);
+	out->classes = pool_count(w->pools[JFR_CLASS]);
+	out->symbols = pool_count(w->pools[JFR_SYMBOL]);
+	out->constants_bytes = constants_memory(w);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static uint64_t load(const void *p, unsigned int size)
+{
+	return size == sizeof(uint32_t) ? *(const uint32_t *)p : *(const uint64_t *)p;
+}
+
+static void put_field(struct jfrw *w, struct buffer *b, const struct jfr_field *f, const void *at)
+{
+	float number;
+	uint64_t v;
+
+	switch (f->type) {
+	case JFR_BOOLEAN:
+		buffer_byte(b, *(const bool *)at);
+		break;
+	case JFR_FLOAT:
+		memcpy(&number, at, sizeof(number));
+		put_float(b, number);
+		break;
+	case JFR_STRING:
+		put_string(b, *(const char *const *)at);
+		break;
+	default:
+		v = load(at, f->size);
+		if (jfr_type_is_pool(f->type) && !constant_touch(w, f->type, (uint32_t)v)) {
+			w->stats.stale_ids++;
+			v = 0;
+		}
+		put_leb(b, v);
+	}
+}
+
+static void event_drop(struct jfrw *w, size_t bytes)
+{
+	w->stats.dropped_events++;
+	w->stats.dropped_bytes += bytes;
+	w->loss_pending += bytes;
+}
+
+void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void *fields)
+{
+	const struct jfr_type_info *info = jfr_type_info(type);
+	struct buffer *b = &w->scratch;
+
+	if (mono_ns < w->cfg.start_mono_ns)
+		mono_ns = w->cfg.start_mono_ns;
+	buffer_clear(b);
+	put_leb(b, type);
+	put_leb(b, mono_ns - w->cfg.start_mono_ns);
+	for (unsigned int i = 0; i < info->n_fields; i++)
+		put_field(w, b, &info->fields[i], (const uint8_t *)fields + info->fields[i].offset);
+	if (!b->failed && !failed(w) && w->segment.len + w->pending <= SEGMENT_MAX)
+		put_sized(&w->segment, b->data, b->len, NULL, 0);
+	else
+		b->failed = true;
+	if (b->failed || w->segment.failed) {
+		w->segment.failed = false; /* whole events only: the rest is as it was */
+		event_drop(w, b->len + 1);
+		return;
+	}
+	w->segment_events++;
+	w->stats.events++;
+	if (mono_ns > w->last_mono)
+		w->last_mono = mono_ns;
+	if (w->segment.len + w->pending > SEGMENT_FLUSH)
+		flush(w, mono_ns);
+}
+
+void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack)
+{
+	if (w->cfg.cpu_event == JFRW_EXECUTION)
+		jfrw_execution_sample(w, mono_ns,
+				      &(struct jfr_execution_sample){.thread = thread,
+								     .stack = stack,
+								     .state = JFR_STATE_DEFAULT});
+	else
+		jfrw_cpu_time_sample(
+			w, mono_ns,
+			&(struct jfr_cpu_time_sample){.stack = stack,
+						      .thread = thread,
+						      .failed = !stack,
+						      .period_ns = w->cfg.cpu_period_ns});
+}
+
+void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack,
+		      enum jfr_state state, uint32_t samples, uint64_t span_ns)
+{
+	struct jfr_wall_clock_sample e = {.thread = thread,
+					  .stack = stack,
+					  .state = state,
+					  .samples = samples,
+					  .span_ns = span_ns};
+
+	jfrw_event(w, JFR_WALL_CLOCK_SAMPLE, mono_ns, &e);
+}
+
+void jfrw_cpu_lost(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t count)
+{
+	struct jfr_cpu_time_samples_lost e = {.count = count, .thread = thread};
+
+	jfrw_event(w, JFR_CPU_TIME_SAMPLES_LOST, mono_ns, &e);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a JFR 2.1 recording that the JDK's tools, JMC and async-profiler's converters read.
+ *
+ * One thread calls all of this; a call only appends to memory. A thread of the writer's own does
+ * the file I/O. Call jfrw_flush() about once a second: what it hands over survives kill -9.
+ *
+ * On disk: chunks of at most chunk_max_bytes, each complete in itself. A flush appends events and
+ * a checkpoint with the constants they are the first in the chunk to refer to, then rewrites the
+ * chunk's header in place, so between two system calls the file is readable by every tool, without
+ * repair. Killed between those two, it has bytes behind its last chunk, which jfr_repair() takes
+ * in or cuts off.
+ *
+ * Ids (threads, stacks) are stable: the same value has the same id in every chunk, an id never
+ * changes its meaning, and a chunk holds exactly the constants it refers to. They stay valid until
+ * jfrw_epoch() changes, which happens at a chunk's end when the constants known exceed
+ * constants_max; caches of ids must then be emptied. An id of an earlier epoch is written as none.
+ *
+ * Times are CLOCK_MONOTONIC nanoseconds. Ticks of the file are nanoseconds since start_mono_ns;
+ * what lies before that is written as the start.
+ */
+#ifndef GNOMON_JFR_WRITE_H
+#define GNOMON_JFR_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/frame.h"
+#include "jfr/types.h"
+
+/* Readers: JMC takes chunks below 2^31 bytes. */
+#define JFRW_CHUNK_LIMIT (1ull << 30)
+
+struct jfrw;
+
+/* Which event CPU samples become. Never both in one file: converters add them up. */
+enum jfrw_cpu_event { JFRW_EXECUTION, JFRW_CPUTIME };
+
+struct jfrw_config {
+	const char *path;
+	bool overwrite;
+	uint64_t start_epoch_ns; /* CLOCK_REALTIME at start_mono_ns */
+	uint64_t start_mono_ns;
+	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
+	uint64_t chunk_max_ns;	  /* 0: no limit */
+	uint64_t constants_max;	  /* bytes of constants kept in memory; 0: 256 MiB */
+	uint64_t cpu_period_ns;	  /* for JFRW_CPUTIME */
+	enum jfrw_cpu_event cpu_event;
+};
+
+struct jfrw_stats {
+	uint64_t events;
+	uint64_t bytes;		 /* handed to the file */
+	uint64_t dropped_events; /* the disk did not keep up, or the file failed */
+	uint64_t dropped_bytes;
+	uint64_t stale_ids; /* references to ids of an earlier epoch */
+	uint32_t chunks;
+	uint32_t epoch;
+	size_t threads, stacks, methods, classes, symbols; /* known now */
+	size_t constants_bytes;				   /* their memory */
+};
+
+struct jfrw_thread {
+	const char *os_name;
+	uint64_t os_tid;
+	const char *java_name; /* NULL: not a Java thread */
+	uint64_t java_tid;
+	const char *group; /* NULL: not known */
+	bool is_virtual;
+};
+
+/*
+ * Create the file and write an empty first chunk. Errors are EXIT_OUTPUT: the file exists (without
+ * `overwrite`; only a regular file is ever replaced, and by a new one), a symbolic link, a missing
+ * directory, no permission, a full disk.
+ */
+int jfrw_open(struct jfrw **out, const struct jfrw_config *cfg, struct error *e);
+
+/*
+ * The recording's start is now, not the opening of the file: for the first chunk, before its first
+ * event.
+ */
+void jfrw_begin(struct jfrw *w, uint64_t mono_ns);
+
+/*
+ * Write all that is left and close. Returns the first error of the file, also where jfrw_flush()
+ * reported it before. w may be NULL.
+ */
+int jfrw_close(struct jfrw *w, struct error *e);
+
+/* Close and remove the file. */
+void jfrw_discard(struct jfrw *w);
+
+/*
+ * Hand over what there is, and start another chunk where a limit is reached. Does not wait: where
+ * the last hand-over is still being written, it leaves all to the next call. Returns 0 or the
+ * file's first error, which sticks: later events are counted as dropped, and what had been written
+ * before stays readable.
+ */
+int jfrw_flush(struct jfrw *w, uint64_t mono_ns, struct error *e);
+int jfrw_error(struct jfrw *w, struct error *e);
+
+/*
+ * The id of a thread with exactly these names. 0 for none: memory or ids ran out, or the constants
+ * exceed twice constants_max since the disk does not let chunks end.
+ */
+uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t);
+
+/*
+ * Frames leaf first; equal stacks have the same id. Names may hold any bytes. Java class names are
+ * given dotted and written with slashes, as the JVM does; a missing name becomes "[unknown]".
+ */
+uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated);
+
+uint32_t jfrw_epoch(const struct jfrw *w);
+void jfrw_stats(const struct jfrw *w, struct jfrw_stats *out);
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Any event: `fields` points to its struct in jfr/types.h. The functions below are type-safe. */
+void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void *fields);
+
+/* As cfg.cpu_event says; state is JFR_STATE_DEFAULT. Stack 0: failed. */
+void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack);
+
+/* One off-CPU interval of span_ns that crossed `samples` ticks, the first at mono_ns. */
+void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack,
+		      enum jfr_state state, uint32_t samples, uint64_t span_ns);
+
+/* jdk.CPUTimeSamplesLost */
+void jfrw_cpu_lost(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t count);
+
+#define JFRW_EVENT(name, type)                                                                     \
+	static inline void jfrw_##name(struct jfrw *w, uint64_t mono_ns,                           \
+				       const struct jfr_##name *e)                                 \
+	{                                                                                          \
+		jfrw_event(w, type, mono_ns, e);                                                   \
+	}
+
+JFRW_EVENT(execution_sample, JFR_EXECUTION_SAMPLE)
+JFRW_EVENT(cpu_time_sample, JFR_CPU_TIME_SAMPLE)
+JFRW_EVENT(data_loss, JFR_DATA_LOSS)
+JFRW_EVENT(thread_start, JFR_THREAD_START)
+JFRW_EVENT(thread_end, JFR_THREAD_END)
+JFRW_EVENT(cpu_load, JFR_CPU_LOAD)
+JFRW_EVENT(thread_cpu_load, JFR_THREAD_CPU_LOAD)
+JFRW_EVENT(active_recording, JFR_ACTIVE_RECORDING)
+JFRW_EVENT(active_setting, JFR_ACTIVE_SETTING)
+JFRW_EVENT(os_information, JFR_OS_INFORMATION)
+JFRW_EVENT(cpu_information, JFR_CPU_INFORMATION)
+JFRW_EVENT(jvm_information, JFR_JVM_INFORMATION)
+JFRW_EVENT(initial_system_property, JFR_INITIAL_SYSTEM_PROPERTY)
+JFRW_EVENT(native_library, JFR_NATIVE_LIBRARY)
+JFRW_EVENT(container_configuration, JFR_CONTAINER_CONFIGURATION)
+JFRW_EVENT(container_cpu_usage, JFR_CONTAINER_CPU_USAGE)
+JFRW_EVENT(container_cpu_throttling, JFR_CONTAINER_CPU_THROTTLING)
+JFRW_EVENT(samples_lost, JFR_SAMPLES_LOST)
+JFRW_EVENT(stack_quality, JFR_STACK_QUALITY)
+JFRW_EVENT(overhead, JFR_OVERHEAD)
+
+#undef JFRW_EVENT
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The output file and the thread that writes it, one job at a time. A job appends bytes and then,
+ * optionally, overwrites a chunk header. The first error sticks; the file is then cut back to
+ * where the failed job began, so that it stays readable.
+ */
+#ifndef GNOMON_JFR_WRITE_FILE_H
+#define GNOMON_JFR_WRITE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+#define JFR_HEADER_SIZE 68
+
+struct outfile;
+
+/* Create `path`; errors are EXIT_OUTPUT with a remedy. The last component is never followed. */
+int outfile_open(struct outfile **out, const char *path, bool overwrite, struct error *e);
+
+/* True while a job is being written. */
+bool outfile_busy(const struct outfile *f);
+void outfile_wait(struct outfile *f);
+
+/*
+ * Take the bytes of *data (which gets an empty buffer in exchange) and append them; then write
+ * `header` at header_at unless it is NULL. Only while not busy.
+ */
+void outfile_submit(struct outfile *f, struct buffer *data, const uint8_t *header,
+		    uint64_t header_at);
+
+/* 0 or the negative errno that sticks, with *e filled in. */
+int outfile_error(const struct outfile *f, struct error *e);
+
+/* Waits for the last job. `keep` false removes the file. */
+int outfile_close(struct outfile *f, bool keep, struct error *e);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer's state, for the files write*.c only. */
+#ifndef GNOMON_JFR_WRITE_IMPL_H
+#define GNOMON_JFR_WRITE_IMPL_H
+
+#include "base/buffer.h"
+#include "jfr/write.h"
+#include "jfr/write_file.h"
+#include "jfr/write_pool.h"
+
+struct jfrw {
+	struct jfrw_config cfg;
+	struct outfile *file;
+	struct buffer metadata; /* the event, the same in all chunks */
+	uint32_t salt;
+
+	/* constants; NULL for those with fixed ids */
+	struct pool *pools[JFR_POOL_END];
+	uint32_t epoch;
+	bool fixed_written; /* the constants with fixed ids, in this chunk */
+	size_t pending;	    /* bytes of constants the next checkpoint will hold */
+
+	/* the chunk */
+	uint32_t chunk;		 /* counts from 1 */
+	uint64_t chunk_at;	 /* in the file */
+	uint64_t chunk_len;	 /* handed over; 0: the header is still in `segment` */
+	uint64_t chunk_mono;	 /* its start */
+	uint64_t last_mono;	 /* the latest time in it */
+	uint64_t checkpoint_at;	 /* the last one, in the chunk; 0 none */
+	struct buffer segment;	 /* what the next flush appends */
+	uint64_t segment_events; /* in it */
+
+	struct buffer scratch;	/* one event or stack */
+	struct buffer scratch2; /* one constant */
+	bool no_memory;		/* sticky: a chunk or checkpoint is incomplete */
+	uint64_t loss_pending;	/* bytes dropped since the last jdk.DataLoss */
+	struct jfrw_stats stats;
+};
+
+/* Note that the chunk needs this constant and what it refers to. False: not a known id. */
+bool constant_touch(struct jfrw *w, unsigned int type, uint32_t id);
+
+/* Append a checkpoint with what was touched since the last. False: there was nothing. */
+bool checkpoint_write(struct jfrw *w);
+
+/* Bytes of memory of all constants. */
+size_t constants_memory(const struct jfrw *w);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads and stacks to constants: names cleaned, given the JVM's form, and interned. */
+#include "jfr/write_impl.h"
+
+#include <string.h>
+
+#include "jfr/write_enc.h"
+
+#define STACK_MAX_FRAMES 8192
+
+/* Tools parse descriptors without checking: one that has no ")" ends `jfr print`. */
+#define NO_DESCRIPTOR "()L;"
+#define NO_NAME	      "[unknown]"
+
+static uint32_t intern(struct jfrw *w, enum jfr_type t, const struct buffer *value)
+{
+	return value->failed ? 0 : pool_intern(w->pools[t], value->data, value->len);
+}
+
+static bool constants_full(const struct jfrw *w)
+{
+	return constants_memory(w) / 2 > w->cfg.constants_max;
+}
+
+static uint32_t symbol(struct jfrw *w, const char *s, size_t len)
+{
+	struct buffer *b = &w->scratch2;
+
+	buffer_clear(b);
+	put_symbol(b, s, len);
+	return intern(w, JFR_SYMBOL, b);
+}
+
+static uint32_t name_symbol(struct jfrw *w, const char *s)
+{
+	size_t len = s ? strnlen(s, FRAME_NAME_MAX) : 0;
+
+	return len ? symbol(w, s, len) : symbol(w, NO_NAME, strlen(NO_NAME));
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static uint32_t thread_group(struct jfrw *w, const char *name)
+{
+	struct buffer *b = &w->scratch2;
+
+	if (!name)
+		return 0;
+	buffer_clear(b);
+	put_leb(b, 0); /* no parent */
+	put_string(b, name);
+	return intern(w, JFR_THREAD_GROUP, b);
+}
+
+uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t)
+{
+	struct buffer *b = &w->scratch2;
+	uint32_t group;
+
+	if (constants_full(w))
+		return 0;
+	group = thread_group(w, t->group);
+	buffer_clear(b);
+	put_string(b, t->os_name);
+	put_leb(b, t->os_tid);
+	put_string(b, t->java_name);
+	put_leb(b, t->java_tid);
+	put_leb(b, group);
+	buffer_byte(b, t->is_virtual);
+	return intern(w, JFR_THREAD, b);
+}
+
+/* ---- methods --------------------------------------------------------------------------------- */
+
+/* One field type of a descriptor (JVMS 4.3.2); returns what follows, NULL if it is none. */
+static const char *field_type(const char *s)
+{
+	while (*s == '[')
+		s++;
+	if (*s == 'L') {
+		s = strchr(s, ';');
+		return s ? s + 1 : NULL;
+	}
+	return *s && strchr("BCDFIJSZ", *s) ? s + 1 : NULL;
+}
+
+static bool descriptor_valid(const char *s)
+{
+	if (!s || strnlen(s, FRAME_NAME_MAX) == FRAME_NAME_MAX || *s++ != '(')
+		return false;
+	while (*s != ')') {
+		s = field_type(s);
+		if (!s)
+			return false;
+	}
+	s++;
+	if (*s == 'V')
+		return !s[1];
+	s = field_type(s);
+	return s && !*s;
+}
+
+static bool is_java(unsigned int type)
+{
+	return type <= FRAME_INLINED || type == FRAME_C1;
+}
+
+/*
+ * The JVM's own form: dots become slashes, and the slash before a hidden class's address a plus
+ * ("Foo$$Lambda/0x1" is "Foo$$Lambda+0x1" in the symbol table since JDK 15). Returns the length.
+ */
+static size_t internal_name(char out[FRAME_NAME_MAX], const char *dotted)
+{
+	size_t n;
+
+	for (n = 0; n < FRAME_NAME_MAX && dotted[n]; n++)
+		out[n] = dotted[n] == '.' ? '/' : dotted[n] == '/' ? '+' : dotted[n];
+	return n;
+}
+
+static uint32_t package(struct jfrw *w, const char *name, size_t len)
+{
+	const char *slash = memrchr(name, '/', len);
+	uint32_t sym;
+
+	if (!slash || slash == name)
+		return 0;
+	sym = symbol(w, name, (size_t)(slash - name));
+	buffer_clear(&w->scratch2);
+	put_leb(&w->scratch2, sym);
+	return intern(w, JFR_PACKAGE, &w->scratch2);
+}
+
+static uint32_t java_or_library(struct jfrw *w, const struct frame_name *f)
+{
+	char name[FRAME_NAME_MAX];
+	uint32_t sym, pkg = 0;
+	size_t len;
+
+	if (is_java(f->type) && f->klass && f->klass[0]) {
+		len = internal_name(name, f->klass);
+		pkg = package(w, name, len);
+		sym = symbol(w, name, len);
+	} else {
+		sym = name_symbol(w, f->klass);
+	}
+	buffer_clear(&w->scratch2);
+	put_leb(&w->scratch2, 0); /* class loader: not known */
+	put_leb(&w->scratch2, sym);
+	put_leb(&w->scratch2, pkg);
+	put_leb(&w->scratch2, 0); /* modifiers */
+	buffer_byte(&w->scratch2, 0);
+	return intern(w, JFR_CLASS, &w->scratch2);
+}
+
+static uint32_t method(struct jfrw *w, const struct frame_name *f)
+{
+	const char *sig = is_java(f->type) && descriptor_valid(f->sig) ? f->sig : NO_DESCRIPTOR;
+	uint32_t klass = java_or_library(w, f);
+	uint32_t name = name_symbol(w, f->method);
+	uint32_t descriptor = symbol(w, sig, strlen(sig));
+
+	buffer_clear(&w->scratch2);
+	put_leb(&w->scratch2, klass);
+	put_leb(&w->scratch2, name);
+	put_leb(&w->scratch2, descriptor);
+	put_leb(&w->scratch2, f->modifiers);
+	buffer_byte(&w->scratch2, f->hidden != 0);
+	return intern(w, JFR_METHOD, &w->scratch2);
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+static void frame(struct jfrw *w, struct buffer *b, const struct frame_name *f)
+{
+	unsigned int type = f->type <= FRAME_C1 ? f->type : FRAME_NATIVE;
+
+	put_leb(b, method(w, f));
+	put_int(b, f->line < 0 ? -1 : f->line);
+	/* -1 takes five bytes, and nobody looks for a bytecode index in native code */
+	put_int(b, !is_java(type) ? 0 : f->bci < 0 ? -1 : f->bci);
+	put_leb(b, type);
+}
+
+uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated)
+{
+	struct buffer *b = &w->scratch;
+
+	if (constants_full(w))
+		return 0;
+	if (n > STACK_MAX_FRAMES) {
+		n = STACK_MAX_FRAMES;
+		truncated = true;
+	}
+	buffer_clear(b);
+	buffer_byte(b, truncated);
+	put_leb(b, n);
+	for (size_t i = 0; i < n; i++)
+		frame(w, b, &frames[i]);
+	return intern(w, JFR_STACK_TRACE, b);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent provider of Java names: loads the embedded JVMTI library into a JVM, follows its stream
+ * and answers what lies at an address at a time. One thread uses a struct agent.
+ */
+#ifndef GNOMON_JVM_AGENT_H
+#define GNOMON_JVM_AGENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/frame.h"
+#include "jvm/agentindex.h"
+
+struct agent;
+
+struct agent_config {
+	size_t ring_bytes; /* in the JVM, 0 = 4 MiB */
+	size_t max_bytes;  /* of names and tables here, 0 = 256 MiB */
+	int timeout_ms;	   /* for attaching, 0 = 10 s */
+	bool perfmap;	   /* also write /tmp/perf-PID.map inside the target, and keep it up */
+};
+
+struct agent_stats {
+	struct agentindex_stats index;
+	uint64_t overtaken; /* times the ring was overwritten before it was read */
+	uint64_t attach_ns; /* how long the last attaching took, all told */
+	bool reused;	    /* the library was in the JVM already */
+	bool complete;	    /* everything that existed at the attach has been read */
+};
+
+/*
+ * Load the library (or wake the one that is there) and read all that exists. On JDK 21+ without
+ * -XX:+EnableDynamicAgentLoading the JVM writes a warning to its stderr the first time (JEP 451);
+ * attach_check() tells beforehand.
+ */
+int agent_start(struct agent **out, pid_t pid, const struct agent_config *cfg, struct error *e);
+
+/*
+ * Read what is new; call it at least every few seconds (the lease is 30 s) and more often while
+ * much is compiled. Returns the number of bytes read, -ESRCH when the process has ended, -ESTALE
+ * when the agent has given us up: then agent_resync().
+ */
+int64_t agent_poll(struct agent *a);
+
+/* Have everything that exists sent again: after losses, or -ESTALE. */
+int agent_resync(struct agent *a, struct error *e);
+
+/* As agentindex_lookup(): innermost first; for a return address pass the address minus 1. */
+int agent_lookup(struct agent *a, uint64_t pc, uint64_t time_ns, struct frame_name *out, int max);
+bool agent_range(struct agent *a, uint64_t pc, uint64_t time_ns, uint64_t *start, uint32_t *size);
+
+/* Full Java names, NULL if unknown; valid until the next poll. tid as the host has it. */
+const char *agent_thread_name(struct agent *a, pid_t tid);
+const char *agent_thread_name_at(struct agent *a, uint64_t javathread);
+
+/*
+ * Threads that lived before the attach are known by JavaThread*; their tids are read from the JVM
+ * at [[javathread + osthread] + thread_id] (offsets of Thread::_osthread and OSThread::_thread_id
+ * from VMStructs). agent_start() finds the two offsets by itself, from the threads whose tid it
+ * knows; this is for a caller who knows better. Returns how many threads got a tid.
+ */
+int agent_bind_threads(struct agent *a, uint32_t osthread, uint32_t thread_id);
+
+struct agentindex *agent_index(struct agent *a);
+void agent_stats(const struct agent *a, struct agent_stats *s);
+
+/* Silence the agent (unless another gnomon listens) and free everything. NULL is fine. */
+void agent_stop(struct agent *a);
+
+/* Write /tmp/perf-PID.map of what is compiled now, inside the target; nothing stays switched on. */
+int agent_write_perfmap(pid_t pid, int timeout_ms, struct error *e);
+
+#endif

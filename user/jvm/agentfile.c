@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/agentfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "jvm/agentblob.h"
+#include "jvm/creds.h"
+
+#define MOUNTS_MAX (4u << 20)
+#define TRIES_MAX  200 /* mount points looked at */
+
+/* Which agent this is: FNV-1a of its bytes. Two gnomons of different builds do not mix. */
+static uint32_t blob_hash(void)
+{
+	uint32_t h = 2166136261u;
+	const uint8_t *p;
+
+	for (p = agent_blob; p < agent_blob_end; p++)
+		h = (h ^ *p) * 16777619u;
+	return h;
+}
+
+static int blob_write(int fd)
+{
+	const uint8_t *p = agent_blob;
+
+	while (p < agent_blob_end) {
+		ssize_t n = write(fd, p, (size_t)(agent_blob_end - p));
+
+		if (n < 0)
+			return -errno;
+		p += n;
+	}
+	return 0;
+}
+
+/* What a killed gnomon left: ours by name and owner, so it may go. */
+static void leftover_remove(int dir, const char *name, uid_t uid)
+{
+	struct stat st;
+
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	    st.st_uid == uid)
+		unlinkat(dir, name, 0);
+}
+
+static int file_write(int dir, const char *name, const struct jproc *p)
+{
+	struct creds old;
+	int fd, rc;
+
+	rc = creds_assume(&old, p->uid, p->gid);
+	if (rc)
+		return rc;
+	leftover_remove(dir, name, p->uid);
+	fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0500);
+	rc = fd < 0 ? -errno : blob_write(fd);
+	if (fd >= 0) {
+		close(fd);
+		if (rc)
+			unlinkat(dir, name, 0);
+	}
+	creds_restore(&old);
+	return rc;
+}
+
+static int try_dir(struct agentfile *f, const struct jproc *p, const char *dir)
+{
+	struct statvfs vfs;
+	int fd, rc;
+
+	if (strlen(dir) + strlen(f->name) + 2 > sizeof(f->path) || strchr(dir, ','))
+		return -ENAMETOOLONG;
+	fd = jproc_openat(p, dir, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	if (fstatvfs(fd, &vfs))
+		rc = -errno;
+	else if (vfs.f_flag & ST_NOEXEC)
+		rc = -EACCES;
+	else if (vfs.f_flag & ST_RDONLY)
+		rc = -EROFS;
+	else
+		rc = file_write(fd, f->name, p);
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	f->dir = fd;
+	snprintf(f->path, sizeof(f->path), "%s/%s", strcmp(dir, "/") ? dir : "", f->name);
+	return 0;
+}
+
+/* mountinfo writes space, tab, newline and backslash as \ooo. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	while (*s) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
+			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+			s += 4;
+		} else {
+			*to++ = *s++;
+		}
+	}
+	*to = '\0';
+}
+
+/* "36 35 98:0 /root /point rw,noatime ..." (proc(5)): the fifth field. */
+static bool mount_point(char *line, char **point)
+{
+	char *save = NULL, *opts;
+	int i;
+
+	*point = strtok_r(line, " ", &save);
+	for (i = 0; *point && i < 4; i++)
+		*point = strtok_r(NULL, " ", &save);
+	opts = *point ? strtok_r(NULL, " ", &save) : NULL;
+	if (!opts || strncmp(opts, "rw", 2) || strstr(opts, "noexec"))
+		return false;
+	unescape(*point);
+	return strncmp(*point, "/proc", 5) && strncmp(*point, "/sys", 4);
+}
+
+static int try_mounts(struct agentfile *f, const struct jproc *p)
+{
+	struct buffer b = BUFFER_INIT;
+	char *line, *save = NULL, *point;
+	int rc = jproc_read(p, "mountinfo", &b, MOUNTS_MAX), tries = 0;
+
+	if (!rc) {
+		b.data[b.len] = '\0';
+		rc = -ENOENT;
+		for (line = strtok_r((char *)b.data, "\n", &save); line && tries < TRIES_MAX;
+		     line = strtok_r(NULL, "\n", &save)) {
+			if (!mount_point(line, &point))
+				continue;
+			tries++;
+			rc = try_dir(f, p, point);
+			if (!rc)
+				break;
+		}
+	}
+	buffer_free(&b);
+	return rc;
+}
+
+int agentfile_place(struct agentfile *f, const struct jproc *p, struct error *e)
+{
+	static const char *const usual[] = {"/tmp", "/var/tmp", "/dev/shm", "/run"};
+	int rc = -ENOENT, first = 0;
+	size_t i;
+
+	f->dir = -1;
+	snprintf(f->name, sizeof(f->name), ".gnomon-agent-%d-%08x.so", p->inner, blob_hash());
+	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		rc = try_dir(f, p, usual[i]);
+		if (!rc)
+			return 0;
+		if (!i)
+			first = rc;
+	}
+	if (!try_mounts(f, p))
+		return 0;
+	error_set(e, first, first == -EPERM ? EXIT_PERMISSION : EXIT_TARGET,
+		  "no directory of process %d can hold the agent library ('/tmp': %s)", p->pid,
+		  strerror(-first));
+	return error_hint(e, "give it a writable tmpfs without noexec, or use --jvm vmstructs");
+}
+
+void agentfile_remove(struct agentfile *f, const struct jproc *p)
+{
+	struct creds old;
+
+	if (f->dir < 0)
+		return;
+	if (!creds_assume(&old, p->uid, p->gid)) {
+		unlinkat(f->dir, f->name, 0);
+		creds_restore(&old);
+	}
+	close(f->dir);
+	f->dir = -1;
+}

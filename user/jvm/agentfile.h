@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts the agent library where the target can load it: a directory of its own mount namespace that
+ * is writable for its user and not mounted noexec (its /tmp, else what else it has). The name is
+ * the same at every attach, so a dynamic linker that has it loaded finds it by name.
+ */
+#ifndef GNOMON_JVM_AGENTFILE_H
+#define GNOMON_JVM_AGENTFILE_H
+
+#include "base/error.h"
+#include "jvm/jproc.h"
+
+struct agentfile {
+	int dir; /* -1: nothing to remove */
+	char name[64];
+	char path[512]; /* inside the target */
+};
+
+int agentfile_place(struct agentfile *f, const struct jproc *p, struct error *e);
+void agentfile_remove(struct agentfile *f, const struct jproc *p);
+
+#endif

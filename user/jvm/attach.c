@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jvm/attachflags.h"
+#include "jvm/creds.h"
+#include "jvm/jproc.h"
+
+#define ARGS_MAX     (2u << 20)
+#define PERFDATA_MAX (1u << 20)
+#define TMP_ENTRIES  20000
+#define ARG_LEN_MAX  1024 /* AttachOperation::arg_length_max */
+#define SIGQUIT_BIT  (1ULL << (SIGQUIT - 1))
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int left_ms(int64_t deadline)
+{
+	int64_t left = deadline - now_ms();
+
+	return left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
+}
+
+/* ---- may it be attached? --------------------------------------------------------------------- */
+
+static enum attach_state status_set(struct attach_status *st, enum attach_state s,
+				    const char *reason, const char *hint)
+{
+	st->state = s;
+	snprintf(st->reason, sizeof(st->reason), "%.159s", reason);
+	snprintf(st->hint, sizeof(st->hint), "%.159s", hint);
+	return s;
+}
+
+static void flags_read(struct jproc *p, struct attach_flags *f)
+{
+	struct buffer cmd = BUFFER_INIT, env = BUFFER_INIT;
+
+	jproc_read(p, "cmdline", &cmd, ARGS_MAX);
+	jproc_read(p, "environ", &env, ARGS_MAX);
+	attachflags_parse(f, cmd.data ? (char *)cmd.data : "", cmd.len,
+			  env.data ? (char *)env.data : "", env.len);
+	buffer_free(&cmd);
+	buffer_free(&env);
+}
+
+/* A regular file of the target's, opened so that neither a FIFO nor a device can hold us up. */
+static int perfdata_file(int dir, const char *sub, const struct jproc *p, struct buffer *b)
+{
+	char name[300];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/%d", sub, p->inner);
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != p->uid ||
+	    st.st_size > PERFDATA_MAX || !buffer_reserve(b, (size_t)st.st_size + 1)) {
+		close(fd);
+		return -EINVAL;
+	}
+	n = pread(fd, b->data, (size_t)st.st_size, 0);
+	b->len = n > 0 ? (size_t)n : 0;
+	close(fd);
+	return n > 0 ? 0 : -EINVAL;
+}
+
+/* The directory is named after the user inside; whose it is only the owner tells. */
+static bool perfdata_dir_ok(int tmp, const char *name, const struct jproc *p)
+{
+	struct stat st;
+
+	return !strncmp(name, "hsperfdata_", 11) && !fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISDIR(st.st_mode) && st.st_uid == p->uid;
+}
+
+/* 1 can be attached, 0 cannot, -1 not known: flags from files are only visible this way. */
+static int perfdata_capable(const struct jproc *p)
+{
+	int fd = jproc_openat(p, "tmp", O_RDONLY | O_DIRECTORY), capable = -1, i;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	for (i = 0; capable < 0 && i < TMP_ENTRIES && (de = readdir(d)); i++) {
+		struct buffer b = BUFFER_INIT;
+
+		if (perfdata_dir_ok(fd, de->d_name, p) && !perfdata_file(fd, de->d_name, p, &b))
+			capable = attachflags_perfdata(b.data, b.len);
+		buffer_free(&b);
+	}
+	closedir(d);
+	return capable;
+}
+
+static void socket_name(const struct jproc *p, char *name, size_t n)
+{
+	snprintf(name, n, ".java_pid%d", p->inner);
+}
+
+static bool socket_exists(const struct jproc *p)
+{
+	char name[64], path[80];
+	struct stat st;
+	bool is = false;
+	int fd;
+
+	socket_name(p, name, sizeof(name));
+	snprintf(path, sizeof(path), "tmp/%s", name);
+	fd = jproc_openat(p, path, O_PATH | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	is = !fstat(fd, &st) && S_ISSOCK(st.st_mode);
+	close(fd);
+	return is;
+}
+
+static enum attach_state check_listener(struct jproc *p, struct attach_status *st)
+{
+	if (st->listening)
+		return ATTACH_OK;
+	if (perfdata_capable(p) == 0)
+		return status_set(st, ATTACH_DISABLED, "attaching is disabled in this JVM",
+				  "start it without -XX:+DisableAttachMechanism, or use --jvm "
+				  "vmstructs");
+	if (!(p->caught & SIGQUIT_BIT))
+		return status_set(st, ATTACH_STARTING,
+				  "it has no handler for SIGQUIT: the JVM is still starting",
+				  "try again in a moment, or use --jvm vmstructs");
+	return ATTACH_OK;
+}
+
+static enum attach_state check_tmp(struct jproc *p, struct attach_status *st)
+{
+	int fd = st->listening ? -1 : jproc_openat(p, "tmp", O_PATH | O_DIRECTORY);
+
+	if (fd >= 0)
+		close(fd);
+	else if (!st->listening)
+		return status_set(st, ATTACH_NO_TMP, "it has no '/tmp' directory",
+				  "mount a tmpfs on its /tmp, or use --jvm vmstructs");
+	return ATTACH_OK;
+}
+
+enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st)
+{
+	struct attach_flags f;
+
+	*st = (struct attach_status){0};
+	if (jproc_refresh(p))
+		return status_set(st, ATTACH_GONE, "the process has ended", "");
+	if (!jproc_is_jvm(p))
+		return status_set(st, ATTACH_NOT_JVM, "it has not loaded libjvm.so",
+				  "gnomon jvms lists the JVMs of this host");
+	flags_read(p, &f);
+	st->agents = f.agents;
+	if (f.disabled)
+		return status_set(st, ATTACH_DISABLED, "-XX:+DisableAttachMechanism is set",
+				  "start it without that flag, or use --jvm vmstructs");
+	if (p->state == 'T' || p->state == 't')
+		return status_set(st, ATTACH_STOPPED, "it is stopped (by SIGSTOP or a debugger)",
+				  "let it go on (kill -CONT), or use --jvm vmstructs");
+	if (jproc_frozen(p))
+		return status_set(st, ATTACH_FROZEN, "its cgroup is frozen",
+				  "thaw it, or use --jvm vmstructs");
+	st->listening = socket_exists(p);
+	if (check_tmp(p, st))
+		return st->state;
+	return check_listener(p, st);
+}
+
+static enum attach_state state_of(const struct error *e)
+{
+	return e->exit == EXIT_PERMISSION ? ATTACH_PERMISSION : ATTACH_GONE;
+}
+
+enum attach_state attach_check(pid_t pid, struct attach_status *st)
+{
+	struct error e = {0};
+	struct jproc p;
+
+	*st = (struct attach_status){0};
+	if (jproc_open(&p, pid, &e))
+		return status_set(st, state_of(&e), e.msg, e.hint);
+	attach_check_jproc(&p, st);
+	jproc_close(&p);
+	return st->state;
+}
+
+static int refused(const struct jproc *p, const struct attach_status *st, struct error *e)
+{
+	error_set(e, -EOPNOTSUPP, EXIT_TARGET, "cannot attach to process %d: %s", p->pid,
+		  st->reason);
+	return error_hint(e, "%s", st->hint);
+}
+
+/* ---- the socket ------------------------------------------------------------------------------ */
+
+static int tmp_open(const struct jproc *p, struct error *e)
+{
+	int fd = jproc_openat(p, "tmp", O_PATH | O_DIRECTORY);
+
+	if (fd >= 0)
+		return fd;
+	error_set(e, fd, EXIT_TARGET, "cannot open '/tmp' of process %d: %s", p->pid,
+		  strerror(-fd));
+	return error_hint(e, "the JVM needs a writable /tmp for attaching; or use --jvm vmstructs");
+}
+
+/* The address names our descriptor of the socket: what was checked is what we connect to. */
+static int socket_connect(const struct jproc *p, int at)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct creds old;
+	int fd, rc;
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", at);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	rc = creds_assume(&old, p->uid, p->gid);
+	if (!rc) {
+		rc = connect(fd, (struct sockaddr *)&a, sizeof(a)) ? -errno : 0;
+		creds_restore(&old);
+	}
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+static int foreign(const struct jproc *p, struct error *e, const char *what)
+{
+	error_set(e, -EXDEV, EXIT_TARGET, "cannot attach to process %d: '/tmp/.java_pid%d' %s",
+		  p->pid, p->inner, what);
+	return error_hint(e, "JVMs that share /tmp but not PID namespaces mix up their sockets: "
+			     "give each its own /tmp, or use --jvm vmstructs");
+}
+
+static int peer_check(const struct jproc *p, int fd, struct error *e)
+{
+	struct ucred c = {0};
+	socklen_t n = sizeof(c);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n))
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot tell who answers for process %d",
+				 p->pid);
+	if (c.pid != p->pid)
+		return foreign(p, e, "is another process's");
+	return 0;
+}
+
+/*
+ * A connection to the target's listener. -ENOENT and -ECONNREFUSED (no error set): none there, or
+ * what a killed JVM left behind.
+ */
+static int listener_connect(const struct jproc *p, int tmp, int64_t deadline, struct error *e)
+{
+	char name[64];
+	struct stat st;
+	int at, fd, rc;
+
+	socket_name(p, name, sizeof(name));
+	at = openat(tmp, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0)
+		return -errno;
+	if (fstat(at, &st) || !S_ISSOCK(st.st_mode) || (st.st_uid != p->uid && st.st_uid)) {
+		close(at);
+		return foreign(p, e, "is no socket of the JVM's user");
+	}
+	while ((fd = socket_connect(p, at)) == -EAGAIN && left_ms(deadline))
+		usleep(2000); /* its queue of connections is full */
+	close(at);
+	if (fd < 0)
+		return fd;
+	rc = peer_check(p, fd, e);
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+/* ---- waking the listener --------------------------------------------------------------------- */
+
+static int trigger_create(const struct jproc *p, int tmp, const char *name)
+{
+	struct creds old;
+	struct stat st;
+	int fd, rc;
+
+	rc = creds_assume(&old, p->uid, p->gid);
+	if (rc)
+		return rc;
+	fd = openat(tmp, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	rc = fd < 0 ? -errno : 0;
+	creds_restore(&old);
+	if (fd >= 0)
+		close(fd);
+	/* left by a tool that was killed: as good as ours */
+	if (rc == -EEXIST && !fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	    st.st_uid == p->uid)
+		return 0;
+	return rc;
+}
+
+/* Removed as the target's user, who may not be able to remove what is somebody else's. */
+static void trigger_remove(const struct jproc *p, int tmp, const char *name)
+{
+	struct creds old;
+
+	if (creds_assume(&old, p->uid, p->gid))
+		return;
+	unlinkat(tmp, name, 0);
+	creds_restore(&old);
+}
+
+static int timed_out(const struct jproc *p, const char *what, struct error *e)
+{
+	error_set(e, -ETIMEDOUT, EXIT_TARGET, "process %d %s in time", p->pid, what);
+	return error_hint(e, "it may be paused, swapped out or out of CPU quota; try again, or use "
+			     "--jvm vmstructs");
+}
+
+static int gone(const struct jproc *p, struct error *e)
+{
+	return error_set(e, -ESRCH, EXIT_TARGET, "process %d ended while attaching", p->pid);
+}
+
+static int listener_wait(struct jproc *p, int tmp, int64_t deadline, struct error *e)
+{
+	int pause = 1, fd;
+
+	while (left_ms(deadline)) {
+		fd = listener_connect(p, tmp, deadline, e);
+		if (fd != -ENOENT && fd != -ECONNREFUSED)
+			return fd;
+		if (jproc_refresh(p))
+			return gone(p, e);
+		usleep((useconds_t)pause * 1000);
+		pause = pause < 20 ? pause * 2 : 20;
+	}
+	return timed_out(p, "did not open its attach socket", e);
+}
+
+/* The last look before the signal: what was true at attach_check() may not be any more. */
+static int signal_check(struct jproc *p, struct error *e)
+{
+	if (jproc_refresh(p))
+		return gone(p, e);
+	if (!(p->caught & SIGQUIT_BIT) || p->state == 'T' || p->state == 't') {
+		error_set(e, -EAGAIN, EXIT_TARGET, "process %d cannot take SIGQUIT now", p->pid);
+		return error_hint(e, "try again when it runs, or use --jvm vmstructs");
+	}
+	return 0;
+}
+
+static int listener_start(struct jproc *p, int tmp, int64_t deadline, struct error *e)
+{
+	char name[64];
+	int rc, fd;
+
+	rc = signal_check(p, e);
+	if (rc)
+		return rc;
+	snprintf(name, sizeof(name), ".attach_pid%d", p->inner);
+	rc = trigger_create(p, tmp, name);
+	if (rc) {
+		error_set(e, rc, rc == -EPERM ? EXIT_PERMISSION : EXIT_TARGET,
+			  "cannot create '/tmp/%s' in process %d: %s", name, p->pid, strerror(-rc));
+		return error_hint(e, "the JVM needs a writable /tmp for attaching; or use --jvm "
+				     "vmstructs");
+	}
+	rc = jproc_signal(p, SIGQUIT);
+	fd = rc ? gone(p, e) : listener_wait(p, tmp, deadline, e);
+	trigger_remove(p, tmp, name);
+	return fd;
+}
+
+static int attach_connect(struct jproc *p, int64_t deadline, struct error *e)
+{
+	int tmp = tmp_open(p, e), fd;
+
+	if (tmp < 0)
+		return tmp;
+	if (e)
+		e->msg[0] = '\0';
+	fd = listener_connect(p, tmp, deadline, e);
+	if (fd == -ENOENT || fd == -ECONNREFUSED)
+		fd = listener_start(p, tmp, deadline, e);
+	close(tmp);
+	if (fd < 0 && e && !e->msg[0])
+		error_set(e, fd, EXIT_TARGET, "cannot connect to process %d: %s", p->pid,
+			  strerror(-fd));
+	return fd;
+}
+
+/* ---- request and reply ----------------------------------------------------------------------- */
+
+/* Version 1: every string ends in a NUL; always three arguments. JDK 24+ takes it as well. */
+static int request_build(struct buffer *b, const char *cmd, const char *const args[3])
+{
+	int i;
+
+	buffer_add(b, "1", 2);
+	buffer_add(b, cmd, strlen(cmd) + 1);
+	for (i = 0; i < 3; i++) {
+		const char *a = args && args[i] ? args[i] : "";
+
+		if (strlen(a) >= ARG_LEN_MAX)
+			return -E2BIG;
+		buffer_add(b, a, strlen(a) + 1);
+	}
+	return b->failed ? -ENOMEM : 0;
+}
+
+static int wait_for(int fd, short events, int64_t deadline)
+{
+	struct pollfd pf = {.fd = fd, .events = events};
+	int left = left_ms(deadline), n;
+
+	n = left ? poll(&pf, 1, left) : 0;
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	return n ? 0 : -ETIMEDOUT;
+}
+
+static int request_send(int fd, const struct buffer *b, int64_t deadline)
+{
+	size_t done = 0;
+
+	while (done < b->len) {
+		ssize_t n = send(fd, b->data + done, b->len - done, MSG_NOSIGNAL);
+		int rc;
+
+		if (n >= 0) {
+			done += (size_t)n;
+			continue;
+		}
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+		rc = wait_for(fd, POLLOUT, deadline);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int reply_read(int fd, struct buffer *b, int64_t deadline)
+{
+	for (;;) {
+		char *to = buffer_reserve(b, 4097);
+		ssize_t n;
+		int rc;
+
+		if (!to || b->len > ATTACH_REPLY_MAX)
+			return -EFBIG;
+		n = recv(fd, to, 4096, 0);
+		if (n == 0)
+			return 0;
+		if (n > 0) {
+			b->len += (size_t)n;
+			continue;
+		}
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+		rc = wait_for(fd, POLLIN, deadline);
+		if (rc)
+			return rc;
+	}
+}
+
+/* A message of the JVM's on one line of ours: it is foreign text. */
+static void text_clean(char *to, size_t n, const char *from)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < n && from[i] && from[i] != '\n'; i++)
+		to[i] = (unsigned char)from[i] < ' ' || from[i] == 127 ? '?' : from[i];
+	to[i] = '\0';
+}
+
+/* "STATUS\nOUTPUT": 0 is success. */
+static int reply_split(const struct jproc *p, const struct buffer *raw, struct buffer *reply,
+		       struct error *e)
+{
+	const char *text = (const char *)raw->data;
+	const char *out = text ? strchr(text, '\n') : NULL;
+	char line[200];
+
+	if (!out)
+		return error_set(e, -EPROTO, EXIT_TARGET,
+				 "process %d broke off the attach conversation", p->pid);
+	out++;
+	if (strtol(text, NULL, 10)) {
+		text_clean(line, sizeof(line), out);
+		return error_set(e, -EREMOTEIO, EXIT_TARGET, "the JVM of process %d refused: %s",
+				 p->pid, line);
+	}
+	if (reply)
+		buffer_add(reply, out, raw->len - (size_t)(out - text));
+	return 0;
+}
+
+static int converse(struct jproc *p, int fd, const struct buffer *request, struct buffer *reply,
+		    int64_t deadline, struct error *e)
+{
+	struct buffer raw = BUFFER_INIT;
+	int rc = request_send(fd, request, deadline);
+
+	if (!rc)
+		rc = reply_read(fd, &raw, deadline);
+	if (rc == -ETIMEDOUT)
+		timed_out(p, "did not answer", e);
+	else if (rc)
+		error_set(e, rc, EXIT_TARGET, "lost the attach connection to process %d: %s",
+			  p->pid, strerror(-rc));
+	else {
+		raw.data[raw.len] = '\0';
+		rc = reply_split(p, &raw, reply, e);
+	}
+	buffer_free(&raw);
+	return rc;
+}
+
+int attach_command_jproc(struct jproc *p, const char *cmd, const char *const args[3],
+			 struct buffer *reply, int timeout_ms, struct error *e)
+{
+	int64_t deadline = now_ms() + timeout_ms;
+	struct buffer request = BUFFER_INIT;
+	struct attach_status st;
+	int fd, rc;
+
+	if (attach_check_jproc(p, &st) != ATTACH_OK)
+		return refused(p, &st, e);
+	rc = request_build(&request, cmd, args);
+	if (rc) {
+		error_set(e, rc, EXIT_INTERNAL, "attach command '%s' is too long", cmd);
+	} else {
+		fd = attach_connect(p, deadline, e);
+		rc = fd < 0 ? fd : converse(p, fd, &request, reply, deadline, e);
+		if (fd >= 0)
+			close(fd);
+	}
+	buffer_free(&request);
+	return rc;
+}
+
+int attach_command(pid_t pid, const char *cmd, const char *const args[3], struct buffer *reply,
+		   int timeout_ms, struct error *e)
+{
+	struct jproc p;
+	int rc = jproc_open(&p, pid, e);
+
+	if (rc)
+		return rc;
+	rc = attach_command_jproc(&p, cmd, args, reply, timeout_ms, e);
+	jproc_close(&p);
+	return rc;
+}
+
+/* The output of "load": "return code: 0" since JDK 9, "0" before; else a sentence. */
+static int load_result(const struct jproc *p, const struct buffer *reply, struct error *e)
+{
+	const char *text = (const char *)reply->data;
+	char line[200];
+
+	if (!text || !*text || !strncmp(text, "return code: 0", 14) || !strcmp(text, "0") ||
+	    !strcmp(text, "0\n"))
+		return 0;
+	text_clean(line, sizeof(line), text);
+	error_set(e, -EREMOTEIO, EXIT_TARGET, "the JVM of process %d did not load the agent: %s",
+		  p->pid, line);
+	return error_hint(e, "use --jvm vmstructs");
+}
+
+int attach_load(struct jproc *p, const char *path, const char *options, int timeout_ms,
+		struct error *e)
+{
+	const char *const args[3] = {path, "true", options};
+	struct buffer reply = BUFFER_INIT;
+	int rc = attach_command_jproc(p, "load", args, &reply, timeout_ms, e);
+
+	if (!rc) {
+		buffer_byte(&reply, 0);
+		rc = load_result(p, &reply, e);
+	}
+	buffer_free(&reply);
+	return rc;
+}

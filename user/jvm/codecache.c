@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/codecache.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jvm/vm.h"
+
+#define HOPS_MAX     64	    /* over the segment map, for one pc */
+#define BLOCKS_MAX   100000 /* looked at for one scan of a heap */
+#define SEGMENT_FREE 0xff   /* segment map: no block here */
+#define HEADER_BYTES 400    /* what the BPF step reads of a block; kern/hotspot.h */
+#define LOG2_SEG_MIN 4
+#define LOG2_SEG_MAX 16
+
+/* ---- heaps ------------------------------------------------------------------------------------
+ */
+
+static int read_heap(struct vm *vm, uint64_t heap, struct gn_code_heap *out)
+{
+	const struct vm_layout *at = &vm->at;
+	uint64_t low, high, segmap;
+	int32_t log2;
+
+	if (!heap || mem_u64(vm->mem, heap + at->ch_memory + at->vs_low, &low) ||
+	    mem_u64(vm->mem, heap + at->ch_memory + at->vs_end, &high) ||
+	    mem_u64(vm->mem, heap + at->ch_segmap + at->vs_low, &segmap) ||
+	    mem_i32(vm->mem, heap + at->ch_log2, &log2))
+		return -EFAULT;
+	if (log2 < LOG2_SEG_MIN || log2 > LOG2_SEG_MAX || low >= high || high >= 1ULL << 47 ||
+	    !segmap)
+		return -EFAULT;
+	*out = (struct gn_code_heap){
+		.low = low, .high = high, .segmap = segmap, .log2_segment = (uint32_t)log2};
+	return 0;
+}
+
+static int read_heaps(struct vm *vm, struct gn_jvm *j)
+{
+	const struct vm_layout *at = &vm->at;
+	uint64_t array, data, heap;
+	int32_t n;
+
+	if (at->cc_heaps == VM_NONE) {
+		if (mem_u64(vm->mem, at->cc_heap, &heap) || read_heap(vm, heap, &j->heap[0]))
+			return -EFAULT;
+		j->nheaps = 1;
+		return 0;
+	}
+	if (at->ga_len == VM_NONE || at->ga_data == VM_NONE)
+		return -ENOTSUP;
+	if (mem_u64(vm->mem, at->cc_heaps, &array) || !array ||
+	    mem_i32(vm->mem, array + at->ga_len, &n) ||
+	    mem_u64(vm->mem, array + at->ga_data, &data))
+		return -EFAULT;
+	for (int i = 0; i < n && i < GN_JVM_HEAPS; i++) {
+		if (mem_u64(vm->mem, data + (uint64_t)i * 8, &heap) ||
+		    read_heap(vm, heap, &j->heap[j->nheaps]))
+			continue;
+		j->nheaps++;
+	}
+	return j->nheaps ? 0 : -EFAULT;
+}
+
+static void find_bounds(struct gn_jvm *j)
+{
+	j->low = UINT64_MAX;
+	j->high = 0;
+	for (unsigned int i = 0; i < j->nheaps; i++) {
+		if (j->heap[i].low < j->low)
+			j->low = j->heap[i].low;
+		if (j->heap[i].high > j->high)
+			j->high = j->heap[i].high;
+	}
+}
+
+int codecache_heap(const struct gn_jvm *jvm, uint64_t addr)
+{
+	for (unsigned int i = 0; i < jvm->nheaps && i < GN_JVM_HEAPS; i++)
+		if (addr >= jvm->heap[i].low && addr < jvm->heap[i].high)
+			return (int)i;
+	return -1;
+}
+
+/* ---- fields -----------------------------------------------------------------------------------
+ */
+
+/* An offset from the HeapBlock, or 0 when the field is missing or out of the header read. */
+static uint16_t from_block(const struct vm *vm, uint64_t off)
+{
+	uint64_t v = vm->at.hb_size + off;
+
+	return off == VM_NONE || v > HEADER_BYTES - 8 ? 0 : (uint16_t)v;
+}
+
+static uint16_t small(uint64_t off)
+{
+	return off < UINT16_MAX ? (uint16_t)off : 0;
+}
+
+static void fill_blob(const struct vm *vm, struct gn_jvm *j)
+{
+	const struct vm_layout *at = &vm->at;
+
+	j->blob = small(at->hb_size);
+	j->used = small(at->hb_used);
+	j->name = from_block(vm, at->cb_name);
+	j->size = from_block(vm, at->cb_size);
+	j->header = from_block(vm, at->cb_header_size);
+	j->frame = from_block(vm, at->cb_frame_size);
+	j->complete = from_block(vm, at->cb_frame_complete);
+	j->id = from_block(vm, at->nm_id);
+	j->level = from_block(vm, at->nm_level);
+	j->nmethod_header = small(at->nm_sizeof);
+	if (at->cb_frame_complete_bytes == 2)
+		j->flags |= GN_JVM_SHORTS;
+	if (at->cb_code_begin != VM_NONE)
+		j->flags |= GN_JVM_ABSOLUTE;
+	j->code = from_block(vm,
+			     at->cb_code_begin != VM_NONE ? at->cb_code_begin : at->cb_code_offset);
+	if (at->cb_kind == VM_NONE)
+		return;
+	j->flags |= GN_JVM_KIND;
+	j->kind = from_block(vm, at->cb_kind);
+	j->kind_nmethod = (uint8_t)at->kind_nmethod;
+	j->kind_vtable = (uint8_t)at->kind_vtable;
+	j->kind_adapter = (uint8_t)at->kind_adapter;
+	j->kind_mh = (uint8_t)at->kind_mh;
+}
+
+static void fill_deopt(const struct vm *vm, struct gn_jvm *j)
+{
+	const struct vm_layout *at = &vm->at;
+	bool abs = j->flags & GN_JVM_ABSOLUTE;
+
+	if (!vm_has(vm, VM_DEOPT))
+		return;
+	j->orig_pc = from_block(vm, at->nm_orig_pc);
+	j->deopt = from_block(vm, abs ? at->nm_deopt : at->nm_deopt_off);
+	j->deopt_mh = from_block(vm, abs ? at->nm_deopt_mh : at->nm_deopt_mh_off);
+	if (j->orig_pc && j->deopt)
+		j->flags |= GN_JVM_DEOPT;
+	if (j->orig_pc && j->deopt_mh)
+		j->flags |= GN_JVM_DEOPT_MH;
+}
+
+static void fill_interp(struct vm *vm, struct gn_jvm *j)
+{
+	const struct vm_layout *at = &vm->at;
+	uint64_t queue, low;
+	int32_t limit;
+
+	if (!vm_has(vm, VM_INTERP) || at->method_const == VM_NONE || at->cm_size == VM_NONE ||
+	    mem_u64(vm->mem, at->interp_code, &queue) || !queue ||
+	    mem_u64(vm->mem, queue + at->sq_buffer, &low) ||
+	    mem_i32(vm->mem, queue + at->sq_limit, &limit) || limit <= 0)
+		return;
+	j->interp_low = low;
+	j->interp_high = low + (uint64_t)limit;
+	j->method_const = small(at->method_const);
+	j->cm_size = small(at->cm_size);
+	j->flags |= GN_JVM_INTERP;
+}
+
+/* The walk reads the three words at once, so they have to follow each other, as they always did. */
+static void fill_anchor(const struct vm *vm, struct gn_jvm *j)
+{
+	const struct vm_layout *at = &vm->at;
+
+	if (!vm_has(vm, VM_ANCHOR) || at->jt_anchor > UINT16_MAX / 2 || at->anchor_sp > 4096 ||
+	    at->anchor_pc != at->anchor_sp + 8 || at->anchor_fp != at->anchor_sp + 16)
+		return;
+	j->anchor = (uint16_t)(at->jt_anchor + at->anchor_sp);
+	j->flags |= GN_JVM_ANCHOR;
+}
+
+/* ---- blobs ------------------------------------------------------------------------------------
+ */
+
+int codecache_find(struct vm *vm, uint64_t pc, uint64_t *blob)
+{
+	const struct gn_code_heap *h;
+	uint64_t seg, block;
+	uint8_t tag, used;
+	int i;
+
+	if (!vm->code &&
+	    (!(vm->code = malloc(sizeof(*vm->code))) || codecache_fill(vm, vm->code))) {
+		free(vm->code);
+		vm->code = NULL;
+		return -ENOENT;
+	}
+	i = codecache_heap(vm->code, pc);
+	if (i < 0)
+		return -ENOENT;
+	h = &vm->code->heap[i];
+	seg = (pc - h->low) >> h->log2_segment;
+	for (int hop = 0; hop < HOPS_MAX; hop++) {
+		if (mem_u8(vm->mem, h->segmap + seg, &tag) || tag == SEGMENT_FREE || tag > seg)
+			return -ENOENT;
+		if (tag) {
+			seg -= tag;
+			continue;
+		}
+		block = h->low + (seg << h->log2_segment);
+		if (mem_u8(vm->mem, block + vm->at.hb_used, &used) || !used)
+			return -ENOENT;
+		*blob = block + vm->at.hb_size;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+void codecache_free(struct vm *vm)
+{
+	free(vm->code);
+	vm->code = NULL;
+}
+
+int codecache_blob_name(struct vm *vm, uint64_t pc, char *buf, size_t cap)
+{
+	uint64_t blob, name;
+
+	if (codecache_find(vm, pc, &blob) || mem_u64(vm->mem, blob + vm->at.cb_name, &name) ||
+	    mem_str(vm->mem, name, buf, cap) <= 0)
+		return -ENOENT;
+	for (char *p = buf; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	return 0;
+}
+
+/* ---- blobs told by their names ----------------------------------------------------------------
+ */
+
+struct named_blob {
+	uint64_t blob, name;
+	int32_t size;
+};
+
+/* Without CodeBlob::_kind: the names are literals, so blobs of a kind share the pointer. */
+static void note_blob(struct vm *vm, struct gn_jvm *j, const struct named_blob *b)
+{
+	char name[64];
+
+	if (b->name == j->name_vtable || b->name == j->name_adapter || b->name == j->name_mh ||
+	    mem_str(vm->mem, b->name, name, sizeof(name)) <= 0)
+		return;
+	if (!strcmp(name, "vtable chunks"))
+		j->name_vtable = b->name;
+	else if (!strcmp(name, "I2C/C2I adapters"))
+		j->name_adapter = b->name;
+	else if (!strcmp(name, "MethodHandles adapters"))
+		j->name_mh = b->name;
+	else if (!strncmp(name, "StubRoutines (", 14) && strstr(name, "ontinuation stubs")) {
+		j->cont_low = b->blob;
+		j->cont_high = b->blob + (uint64_t)b->size;
+	}
+}
+
+/* Segments of the block at `addr`, 0 when it cannot be one. */
+static uint64_t block_length(struct vm *vm, uint64_t addr)
+{
+	uint64_t len = 0;
+
+	if (mem_read(vm->mem, addr + vm->at.hb_length, &len, vm->at.hb_length_bytes == 4 ? 4 : 8))
+		return 0;
+	return len < 1U << 24 ? len : 0;
+}
+
+/*
+ * Look at every blob of the heap that holds no compiled methods: it is small, and what is looked
+ * for is made when the JVM starts. It is the one the interpreter is in.
+ */
+static void note_blobs(struct vm *vm, struct gn_jvm *j)
+{
+	int i = codecache_heap(j, j->interp_low);
+	const struct gn_code_heap *h;
+	uint64_t addr, len;
+	uint8_t used;
+
+	if (i < 0)
+		return;
+	h = &j->heap[i];
+	addr = h->low;
+	for (unsigned int n = 0; n < BLOCKS_MAX && addr < h->high; n++) {
+		struct named_blob b = {.blob = addr + vm->at.hb_size};
+
+		len = block_length(vm, addr);
+		if (!len)
+			return;
+		if (!mem_u8(vm->mem, addr + vm->at.hb_used, &used) && used &&
+		    !mem_u64(vm->mem, b.blob + vm->at.cb_name, &b.name) &&
+		    !mem_i32(vm->mem, b.blob + vm->at.cb_size, &b.size) && b.size > 0)
+			note_blob(vm, j, &b);
+		addr += len << h->log2_segment;
+		if (j->name_vtable && j->name_adapter && j->name_mh &&
+		    (j->cont_low || vm->release < 20))
+			return;
+	}
+}
+
+/* JDK 25 says where enterSpecial's call returns to, once it exists; before, method.c notices it. */
+static uint64_t find_enter_special(struct vm *vm)
+{
+	uint64_t pc, blob;
+
+	if (vm->enter_special || vm->at.cont_return_pc == VM_NONE)
+		return vm->enter_special;
+	if (mem_read_now(vm->mem, vm->at.cont_return_pc, &pc, sizeof(pc)) || !pc ||
+	    codecache_find(vm, pc, &blob))
+		return 0;
+	vm->enter_special = blob;
+	return blob;
+}
+
+int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
+{
+	uint64_t blob = find_enter_special(vm);
+
+	if (blob == jvm->enter_special)
+		return 0;
+	jvm->enter_special = blob;
+	return 1;
+}
+
+int codecache_fill(struct vm *vm, struct gn_jvm *out)
+{
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (!vm_has(vm, VM_CODE))
+		return -ENOTSUP;
+	rc = read_heaps(vm, out);
+	if (rc)
+		return rc;
+	find_bounds(out);
+	fill_blob(vm, out);
+	fill_deopt(vm, out);
+	fill_interp(vm, out);
+	fill_anchor(vm, out);
+	note_blobs(vm, out);
+	return 0;
+}

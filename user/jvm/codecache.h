@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HotSpot's code cache: where its heaps lie, which blob an address is in, and what the BPF step
+ * has to know of all that (kern/abi_jvm.h). JDK memory/heap.cpp, code/codeBlob.hpp.
+ */
+#ifndef GNOMON_JVM_CODECACHE_H
+#define GNOMON_JVM_CODECACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kern/abi_jvm.h"
+
+struct vm;
+
+/*
+ * Everything for the walk. 0; -ENOTSUP when this JVM does not say where its code heaps are
+ * (vm_missing() tells); -EFAULT when they cannot be read. Features it lacks are flags not set.
+ */
+int codecache_fill(struct vm *vm, struct gn_jvm *out);
+
+/*
+ * Take over what became known since (the end of virtual threads' stacks): 1 when *jvm changed and
+ * is to be published again, else 0. Cheap: a few words read.
+ */
+int codecache_refresh(struct vm *vm, struct gn_jvm *jvm);
+
+/* The heap that addr is in, for uw_mapping.arg; -1 none. */
+int codecache_heap(const struct gn_jvm *jvm, uint64_t addr);
+
+/* The CodeBlob that pc is in: 0, -ENOENT. */
+int codecache_find(struct vm *vm, uint64_t pc, uint64_t *blob);
+
+/* The name HotSpot gave the blob that pc is in ("StubRoutines (1)"): 0, -ENOENT. */
+int codecache_blob_name(struct vm *vm, uint64_t pc, char *buf, size_t cap);
+
+#endif

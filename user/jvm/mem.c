@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE_BYTES 4096U
+#define PAGES	   256U /* direct mapped */
+#define NO_PAGE	   UINT64_MAX
+
+struct mem {
+	mem_read_fn read;
+	void *ctx;
+	int fd;		/* of /proc/PID/mem, or -1 */
+	uint64_t since; /* when the oldest page was read, ms; 0 when there is none */
+	uint64_t addr[PAGES];
+	uint8_t *page[PAGES];
+};
+
+static int read_fd(void *ctx, uint64_t addr, void *dst, size_t len)
+{
+	struct mem *m = ctx;
+	size_t done = 0;
+
+	if (addr > INT64_MAX - len)
+		return -EFAULT;
+	while (done < len) {
+		ssize_t n = pread(m->fd, (char *)dst + done, len - done, (off_t)(addr + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -EFAULT;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+struct mem *mem_new(mem_read_fn fn, void *ctx)
+{
+	struct mem *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->read = fn;
+	m->ctx = ctx;
+	m->fd = -1;
+	mem_flush(m);
+	return m;
+}
+
+struct mem *mem_open(pid_t pid)
+{
+	struct mem *m;
+	char path[64];
+
+	m = mem_new(read_fd, NULL);
+	if (!m)
+		return NULL;
+	m->ctx = m;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	m->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (m->fd < 0) {
+		int rc = errno;
+
+		mem_close(m);
+		errno = rc;
+		return NULL;
+	}
+	return m;
+}
+
+void mem_close(struct mem *m)
+{
+	if (!m)
+		return;
+	if (m->fd >= 0)
+		close(m->fd);
+	for (unsigned int i = 0; i < PAGES; i++)
+		free(m->page[i]);
+	free(m);
+}
+
+void mem_flush(struct mem *m)
+{
+	for (unsigned int i = 0; i < PAGES; i++)
+		m->addr[i] = NO_PAGE;
+	m->since = 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+void mem_expire(struct mem *m, unsigned int ms)
+{
+	uint64_t now = now_ms();
+
+	if (m->since && now - m->since > ms)
+		mem_flush(m);
+	if (!m->since)
+		m->since = now;
+}
+
+/* The page at `addr` (aligned), or NULL when it cannot be read. */
+static const uint8_t *page_get(struct mem *m, uint64_t addr)
+{
+	unsigned int i = (addr / PAGE_BYTES) % PAGES;
+
+	if (m->addr[i] == addr)
+		return m->page[i];
+	if (!m->page[i])
+		m->page[i] = malloc(PAGE_BYTES);
+	if (!m->page[i])
+		return NULL;
+	m->addr[i] = NO_PAGE;
+	if (m->read(m->ctx, addr, m->page[i], PAGE_BYTES))
+		return NULL;
+	m->addr[i] = addr;
+	return m->page[i];
+}
+
+int mem_read(struct mem *m, uint64_t addr, void *dst, size_t len)
+{
+	uint8_t *out = dst;
+
+	if (len > MEM_READ_MAX)
+		return -E2BIG;
+	if (len > 8 * PAGE_BYTES)
+		return mem_read_now(m, addr, dst, len);
+	while (len) {
+		size_t off = addr % PAGE_BYTES;
+		size_t n = PAGE_BYTES - off < len ? PAGE_BYTES - off : len;
+		const uint8_t *page = page_get(m, addr - off);
+
+		if (!page)
+			return -EFAULT;
+		memcpy(out, page + off, n);
+		out += n;
+		addr += n;
+		len -= n;
+	}
+	return 0;
+}
+
+int mem_read_now(struct mem *m, uint64_t addr, void *dst, size_t len)
+{
+	if (len > MEM_READ_MAX)
+		return -E2BIG;
+	return m->read(m->ctx, addr, dst, len) ? -EFAULT : 0;
+}
+
+int mem_u8(struct mem *m, uint64_t addr, uint8_t *v)
+{
+	return mem_read(m, addr, v, sizeof(*v));
+}
+
+int mem_u16(struct mem *m, uint64_t addr, uint16_t *v)
+{
+	return mem_read(m, addr, v, sizeof(*v));
+}
+
+int mem_u32(struct mem *m, uint64_t addr, uint32_t *v)
+{
+	return mem_read(m, addr, v, sizeof(*v));
+}
+
+int mem_i32(struct mem *m, uint64_t addr, int32_t *v)
+{
+	return mem_read(m, addr, v, sizeof(*v));
+}
+
+int mem_u64(struct mem *m, uint64_t addr, uint64_t *v)
+{
+	return mem_read(m, addr, v, sizeof(*v));
+}
+
+int mem_str(struct mem *m, uint64_t addr, char *buf, size_t cap)
+{
+	size_t len = 0;
+
+	while (len < cap) {
+		size_t off = addr % PAGE_BYTES;
+		size_t n = PAGE_BYTES - off < cap - len ? PAGE_BYTES - off : cap - len;
+		const uint8_t *page = page_get(m, addr - off), *end;
+
+		if (!page)
+			return -EFAULT;
+		end = memchr(page + off, 0, n);
+		if (end)
+			n = (size_t)(end - (page + off)) + 1;
+		memcpy(buf + len, page + off, n);
+		len += n;
+		if (end)
+			return (int)(len - 1);
+		addr += n;
+	}
+	return -ENAMETOOLONG;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading another process's memory: all or nothing, bounded, through a small page cache. What is
+ * read may be old by as much as the last mem_flush(), and may be anything at all: the process is
+ * not trusted and does not stand still. Not thread safe.
+ */
+#ifndef GNOMON_JVM_MEM_H
+#define GNOMON_JVM_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define MEM_READ_MAX (16U << 20) /* longest single read, bytes */
+
+struct mem;
+
+/* Reads len bytes at addr: 0, or a negative errno when not all of them can be had. */
+typedef int (*mem_read_fn)(void *ctx, uint64_t addr, void *dst, size_t len);
+
+/*
+ * The memory of `pid` as it is now. It goes through /proc/PID/mem, which stays tied to this
+ * program image: after exec or exit reads fail, whoever has the pid then. NULL with errno.
+ */
+struct mem *mem_open(pid_t pid);
+
+/* Memory that `fn` supplies: tests and fuzzers. NULL when out of memory. */
+struct mem *mem_new(mem_read_fn fn, void *ctx);
+
+void mem_close(struct mem *m);
+
+/* Forget the pages held, so that the next reads see the present. */
+void mem_flush(struct mem *m);
+
+/* Forget them if they were first read more than `ms` milliseconds ago. */
+void mem_expire(struct mem *m, unsigned int ms);
+
+/* 0 or -EFAULT, -E2BIG (len above MEM_READ_MAX). */
+int mem_read(struct mem *m, uint64_t addr, void *dst, size_t len);
+
+/* The same, past the cache: for checks that memory has not changed meanwhile. */
+int mem_read_now(struct mem *m, uint64_t addr, void *dst, size_t len);
+
+int mem_u8(struct mem *m, uint64_t addr, uint8_t *v);
+int mem_u16(struct mem *m, uint64_t addr, uint16_t *v);
+int mem_u32(struct mem *m, uint64_t addr, uint32_t *v);
+int mem_i32(struct mem *m, uint64_t addr, int32_t *v);
+int mem_u64(struct mem *m, uint64_t addr, uint64_t *v);
+
+/* A C string with its terminator into buf: its length, -EFAULT, or -ENAMETOOLONG. */
+int mem_str(struct mem *m, uint64_t addr, char *buf, size_t cap);
+
+#endif

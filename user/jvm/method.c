@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/method.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "jvm/codecache.h"
+#include "jvm/stream.h"
+#include "jvm/symbol.h"
+#include "jvm/vm.h"
+
+#define KEPT_MAX     (64U << 20) /* bytes of everything kept */
+#define SNAPSHOT_MAX (4U << 20)	 /* bytes of names one nmethod may bring */
+#define PART_MAX     (8U << 20)	 /* bytes of one part of an nmethod: scopes, pcs */
+#define META_MAX     65536	 /* metadata entries of an nmethod */
+#define LINES_MAX    (256U << 10)
+#define HEADER_MAX   1024 /* bytes of a ConstMethod or nmethod header */
+#define STALE_MS     20	  /* memory read longer ago than this is read again */
+
+/* Which method an address holds: all of it changes when another one takes the place. */
+struct identity {
+	uint64_t const_method, constants, holder, klass_symbol, name_symbol, sig_symbol;
+	uint32_t code_size, flags;
+};
+
+struct method {
+	uint64_t addr;
+	struct identity id;
+	char *klass, *name, *sig; /* one allocation, owned by klass */
+	uint8_t *lines;
+	size_t lines_len;
+	uint16_t modifiers;
+	uint8_t hidden;
+	struct method *next_kept;
+	UT_hash_handle hh;
+};
+
+struct pc_scope {
+	int32_t pc; /* from the start of the code */
+	uint32_t scope;
+};
+
+struct snapshot_key {
+	uint64_t blob;
+	uint32_t compile_id;
+	uint32_t pad;
+};
+
+struct snapshot {
+	struct snapshot_key key;
+	uint32_t code_off; /* of the code, from blob */
+	int level;
+	struct method *root; /* NULL when it could not be named */
+	struct pc_scope *pcs;
+	size_t npcs;
+	uint8_t *scopes;
+	size_t scopes_len;
+	struct method **meta; /* by method index - 1 */
+	size_t nmeta;
+	UT_hash_handle hh;
+};
+
+struct names {
+	struct method *by_addr; /* the newest at each address */
+	struct method *kept;	/* all of them */
+	struct snapshot *snapshots;
+	uint64_t bytes;
+	unsigned int methods, drops;
+	char text[FRAME_NAME_MAX]; /* of the last frame named in brackets */
+};
+
+static struct names *names_of(struct vm *vm)
+{
+	if (!vm->names)
+		vm->names = calloc(1, sizeof(*vm->names));
+	return vm->names;
+}
+
+static void snapshot_free(struct snapshot *s)
+{
+	free(s->pcs);
+	free(s->scopes);
+	free(s->meta);
+	free(s);
+}
+
+static void names_drop(struct names *n)
+{
+	struct snapshot *s, *ts;
+	struct method *m, *next;
+
+	HASH_ITER(hh, n->snapshots, s, ts) {
+		HASH_DEL(n->snapshots, s);
+		snapshot_free(s);
+	}
+	HASH_CLEAR(hh, n->by_addr);
+	for (m = n->kept; m; m = next) {
+		next = m->next_kept;
+		free(m->klass);
+		free(m->lines);
+		free(m);
+	}
+	n->kept = NULL;
+	n->bytes = 0;
+	n->methods = 0;
+}
+
+void vm_names_free(struct vm *vm)
+{
+	if (vm->names)
+		names_drop(vm->names);
+	free(vm->names);
+	vm->names = NULL;
+}
+
+/* What every entry point does first: no string returned before is used any more. */
+static struct names *names_begin(struct vm *vm)
+{
+	struct names *n = names_of(vm);
+
+	if (n && n->bytes > KEPT_MAX) {
+		names_drop(n);
+		n->drops++;
+	}
+	mem_expire(vm->mem, STALE_MS);
+	return n;
+}
+
+void vm_kept(const struct vm *vm, struct vm_kept *out)
+{
+	*out = (struct vm_kept){0};
+	if (!vm->names)
+		return;
+	out->bytes = vm->names->bytes;
+	out->methods = vm->names->methods;
+	out->nmethods = HASH_COUNT(vm->names->snapshots);
+	out->drops = vm->names->drops;
+}
+
+/* ---- methods ----------------------------------------------------------------------------------
+ */
+
+/* com/x/Y$$Lambda+0x7f01 (a hidden class) is shown as com.x.Y$$Lambda/0x7f01. */
+static void klass_external(char *name)
+{
+	char *plus = strrchr(name, '+');
+
+	for (char *p = name; *p; p++)
+		if (*p == '/')
+			*p = '.';
+	if (plus && plus[1] == '0' && plus[2] == 'x')
+		*plus = '/';
+}
+
+static int method_identify(struct vm *vm, uint64_t addr, struct identity *id)
+{
+	const struct vm_layout *at = &vm->at;
+	uint16_t name, sig, code = 0, flags = 0;
+
+	memset(id, 0, sizeof(*id));
+	if (!vm_has(vm, VM_NAMES) || !is_metadata(addr) ||
+	    mem_u64(vm->mem, addr + at->method_const, &id->const_method) ||
+	    !is_metadata(id->const_method) ||
+	    mem_u64(vm->mem, id->const_method + at->cm_constants, &id->constants) ||
+	    !is_metadata(id->constants) ||
+	    mem_u16(vm->mem, id->const_method + at->cm_name, &name) ||
+	    mem_u16(vm->mem, id->const_method + at->cm_sig, &sig) ||
+	    mem_u64(vm->mem, id->constants + at->cp_holder, &id->holder) ||
+	    !is_metadata(id->holder) ||
+	    mem_u64(vm->mem, id->holder + at->klass_name, &id->klass_symbol) ||
+	    !is_metadata(id->klass_symbol) ||
+	    pool_symbol(vm, id->constants, name, &id->name_symbol) ||
+	    pool_symbol(vm, id->constants, sig, &id->sig_symbol))
+		return -ENOENT;
+	if (vm_has(vm, VM_LINES)) {
+		mem_u16(vm->mem, id->const_method + at->cm_code_size, &code);
+		mem_u16(vm->mem, id->const_method + at->cm_flags, &flags);
+	}
+	id->code_size = code;
+	id->flags = flags;
+	return 0;
+}
+
+static int method_read_names(struct vm *vm, struct method *m)
+{
+	char klass[FRAME_NAME_MAX], name[FRAME_NAME_MAX], sig[FRAME_NAME_MAX];
+	int k = symbol_read(vm, m->id.klass_symbol, klass, sizeof(klass));
+	int n = symbol_read(vm, m->id.name_symbol, name, sizeof(name));
+	int s = symbol_read(vm, m->id.sig_symbol, sig, sizeof(sig));
+
+	if (k < 0 || n < 0 || s < 0)
+		return -ENOENT;
+	klass_external(klass);
+	m->klass = malloc((size_t)k + (size_t)n + (size_t)s + 3);
+	if (!m->klass)
+		return -ENOMEM;
+	m->name = m->klass + k + 1;
+	m->sig = m->name + n + 1;
+	memcpy(m->klass, klass, (size_t)k + 1);
+	memcpy(m->name, name, (size_t)n + 1);
+	memcpy(m->sig, sig, (size_t)s + 1);
+	vm->names->bytes += (size_t)k + (size_t)n + (size_t)s + 3;
+	return 0;
+}
+
+/*
+ * The compressed line table lies behind the bytecodes (JDK oops/constMethod.hpp); only its own end
+ * mark says how long it is, so it is read in growing pieces.
+ */
+static void method_read_lines(struct vm *vm, struct method *m)
+{
+	uint64_t addr = m->id.const_method + vm->at.cm_size + m->id.code_size;
+
+	if (!(m->id.flags & 1) || !vm_has(vm, VM_LINES))
+		return;
+	for (size_t cap = 256; cap <= LINES_MAX; cap *= 4) {
+		uint8_t *buf = malloc(cap);
+		size_t len, got = cap;
+
+		/* the table may end just before memory that cannot be read */
+		while (buf && got > 16 && mem_read(vm->mem, addr, buf, got))
+			got /= 2;
+		if (!buf || got <= 16) {
+			free(buf);
+			return;
+		}
+		len = line_table_len(buf, got, vm->release);
+		if (len < got || got < cap) {
+			m->lines = buf;
+			m->lines_len = len;
+			vm->names->bytes += cap;
+			return;
+		}
+		free(buf);
+	}
+}
+
+static void method_read_flags(struct vm *vm, struct method *m)
+{
+	const struct vm_layout *at = &vm->at;
+	uint16_t flags = 0, access = 0;
+
+	if (at->method_access != VM_NONE)
+		mem_u16(vm->mem, m->addr + at->method_access, &access);
+	m->modifiers = access & 0x7fff;
+	if (at->method_hidden != VM_NONE && at->method_flags != VM_NONE &&
+	    !mem_u16(vm->mem, m->addr + at->method_flags, &flags))
+		m->hidden = !!(flags & at->method_hidden);
+	else if (vm->release >= 21)
+		/* JDK oops/constMethodFlags.hpp: is_hidden, not among the exported constants */
+		m->hidden = m->id.flags >> 12 & 1;
+}
+
+/* The method at `addr`, as it is now; NULL when there is none. */
+static struct method *method_get(struct vm *vm, uint64_t addr)
+{
+	struct names *n = names_of(vm);
+	struct method *m, *old;
+	struct identity id;
+
+	if (!n || method_identify(vm, addr, &id))
+		return NULL;
+	HASH_FIND(hh, n->by_addr, &addr, sizeof(addr), old);
+	if (old && !memcmp(&old->id, &id, sizeof(id)))
+		return old;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->addr = addr;
+	m->id = id;
+	if (method_read_names(vm, m)) {
+		free(m);
+		return NULL;
+	}
+	method_read_flags(vm, m);
+	method_read_lines(vm, m);
+	if (old)
+		HASH_DEL(n->by_addr, old);
+	HASH_ADD(hh, n->by_addr, addr, sizeof(m->addr), m);
+	m->next_kept = n->kept;
+	n->kept = m;
+	n->methods++;
+	n->bytes += sizeof(*m) + 64;
+	return m;
+}
+
+static void method_frame(struct vm *vm, const struct method *m, int32_t bci, uint8_t type,
+			 struct frame_name *out)
+{
+	*out = (struct frame_name){
+		.klass = m->klass,
+		.method = m->name,
+		.sig = m->sig,
+		.line = -1,
+		.bci = bci,
+		.type = type,
+		.hidden = m->hidden,
+		.modifiers = m->modifiers,
+	};
+	if (m->lines)
+		out->line = line_find(m->lines, m->lines_len, vm->release, bci);
+}
+
+int method_name(struct vm *vm, uint64_t method, int bci, struct frame_name *out)
+{
+	const struct method *m;
+
+	if (!names_begin(vm))
+		return -ENOMEM;
+	m = method_get(vm, method);
+	if (!m)
+		return -ENOENT;
+	method_frame(vm, m, bci, FRAME_INTERPRETED, out);
+	return 0;
+}
+
+/* ---- compiled code ----------------------------------------------------------------------------
+ */
+
+/* Addresses of an nmethod's parts. */
+struct parts {
+	uint64_t method, code;
+	uint64_t pcs, pcs_end, scopes, scopes_end, meta, meta_end;
+	int level;
+	uint32_t compile_id;
+};
+
+struct header {
+	uint8_t bytes[HEADER_MAX];
+	uint64_t len;
+};
+
+static uint64_t field(const struct header *h, uint64_t off, size_t width)
+{
+	uint64_t v = 0;
+
+	if (off < h->len && width <= h->len - off)
+		memcpy(&v, h->bytes + off, width);
+	return v;
+}
+
+static uint64_t field_int(const struct header *h, uint64_t off)
+{
+	return (uint64_t)(int64_t)(int32_t)field(h, off, 4);
+}
+
+static void find_parts_old(const struct vm_layout *at, const struct header *h, uint64_t blob,
+			   struct parts *p)
+{
+	p->scopes = field(h, at->nm_scopes, 8);
+	p->pcs = blob + field_int(h, at->nm_pcs);
+	p->pcs_end = blob + field_int(h, at->nm_deps);
+	p->scopes_end = p->pcs;
+	p->meta = blob + field_int(h, at->nm_metadata);
+	p->meta_end = p->scopes;
+}
+
+/* JDK 25: what never changes was moved out of the code cache (JDK code/nmethod.hpp). */
+static void find_parts_new(const struct vm_layout *at, const struct header *h, struct parts *p)
+{
+	uint64_t fixed = field(h, at->nm_immutable, 8), mutable = field(h, at->cb_mutable, 8);
+
+	p->pcs = fixed + field_int(h, at->nm_pcs);
+	p->pcs_end = fixed + field_int(h, at->nm_scopes_off);
+	p->scopes = p->pcs_end;
+	p->scopes_end = fixed + field_int(h, at->nm_immutable_size);
+	p->meta = mutable + field_int(h, at->cb_reloc_size);
+	p->meta_end = mutable + field_int(h, at->cb_mutable_size);
+}
+
+static bool has_new_parts(const struct vm_layout *at)
+{
+	return at->nm_immutable != VM_NONE && at->nm_scopes_off != VM_NONE &&
+	       at->nm_immutable_size != VM_NONE && at->cb_mutable != VM_NONE &&
+	       at->cb_reloc_size != VM_NONE && at->cb_mutable_size != VM_NONE;
+}
+
+static bool has_old_parts(const struct vm_layout *at)
+{
+	return at->nm_scopes != VM_NONE && at->nm_deps != VM_NONE && at->nm_metadata != VM_NONE;
+}
+
+static int find_parts(struct vm *vm, uint64_t blob, struct parts *p)
+{
+	const struct vm_layout *at = &vm->at;
+	struct header h = {.len = at->nm_sizeof};
+
+	memset(p, 0, sizeof(*p));
+	if (!vm_has(vm, VM_NMETHOD) || !h.len || h.len > sizeof(h.bytes) || blob & 7 ||
+	    mem_read_now(vm->mem, blob, h.bytes, h.len))
+		return -ENOENT;
+	if (at->cb_kind != VM_NONE) {
+		if (field(&h, at->cb_kind, 1) != at->kind_nmethod)
+			return -ENOENT;
+	} else if (field(&h, at->cb_header_size, at->cb_header_bytes) != at->nm_sizeof) {
+		return -ENOENT;
+	}
+	p->method = field(&h, at->nm_method, 8);
+	p->compile_id = (uint32_t)field(&h, at->nm_id, 4);
+	p->level = (int8_t)field(&h, at->nm_level, 1);
+	p->code = at->cb_code_begin != VM_NONE ? field(&h, at->cb_code_begin, 8)
+					       : blob + field_int(&h, at->cb_code_offset);
+	if (!vm_has(vm, VM_SCOPES))
+		return 0;
+	if (has_new_parts(at))
+		find_parts_new(at, &h, p);
+	else if (has_old_parts(at))
+		find_parts_old(at, &h, blob, p);
+	return 0;
+}
+
+/* A copy of [start, end), NULL when it is empty, too long or not readable. */
+static void *part_copy(struct vm *vm, uint64_t start, uint64_t end, size_t *len)
+{
+	void *p;
+
+	*len = 0;
+	if (start >= end || end - start > PART_MAX)
+		return NULL;
+	p = malloc(end - start);
+	if (!p || mem_read_now(vm->mem, start, p, end - start)) {
+		free(p);
+		return NULL;
+	}
+	*len = end - start;
+	return p;
+}
+
+static void snapshot_read_pcs(struct vm *vm, struct snapshot *s, const struct parts *p)
+{
+	uint64_t step = vm->at.pd_size, pc = vm->at.pd_pc, scope = vm->at.pd_scope;
+	uint8_t *raw;
+	size_t len;
+
+	if (step < 8 || step > 64 || pc + 4 > step || scope + 4 > step)
+		return;
+	raw = part_copy(vm, p->pcs, p->pcs_end, &len);
+	s->pcs = raw ? calloc(len / step + 1, sizeof(*s->pcs)) : NULL;
+	for (size_t i = 0; s->pcs && i < len / step; i++) {
+		memcpy(&s->pcs[i].pc, raw + i * step + pc, 4);
+		memcpy(&s->pcs[i].scope, raw + i * step + scope, 4);
+		s->npcs = i + 1;
+	}
+	free(raw);
+}
+
+/* Name the method of every scope that a pc leads to, and of the scopes it was inlined into. */
+static void snapshot_name_scopes(struct vm *vm, struct snapshot *s, const uint64_t *meta)
+{
+	uint8_t *seen = calloc(1, s->scopes_len / 8 + 1);
+	uint64_t limit = vm->names->bytes + SNAPSHOT_MAX;
+	struct scope sc;
+
+	for (size_t i = 0; seen && i < s->npcs; i++) {
+		for (uint32_t off = s->pcs[i].scope; off < s->scopes_len; off = sc.sender) {
+			if (!off || seen[off / 8] >> (off % 8) & 1)
+				break;
+			seen[off / 8] |= (uint8_t)(1 << (off % 8));
+			if (scope_decode(s->scopes, s->scopes_len, vm->release, off, &sc))
+				break;
+			if (sc.method && sc.method <= s->nmeta && !s->meta[sc.method - 1] &&
+			    vm->names->bytes < limit)
+				s->meta[sc.method - 1] = method_get(vm, meta[sc.method - 1]);
+		}
+	}
+	free(seen);
+}
+
+static void snapshot_read(struct vm *vm, struct snapshot *s, const struct parts *p)
+{
+	uint64_t *meta;
+	size_t len;
+
+	s->level = p->level;
+	s->code_off = (uint32_t)(p->code - s->key.blob);
+	s->root = method_get(vm, p->method);
+	snapshot_read_pcs(vm, s, p);
+	s->scopes = part_copy(vm, p->scopes, p->scopes_end, &s->scopes_len);
+	meta = part_copy(vm, p->meta, p->meta_end, &len);
+	s->nmeta = len / 8 < META_MAX ? len / 8 : META_MAX;
+	s->meta = meta ? calloc(s->nmeta + 1, sizeof(*s->meta)) : NULL;
+	if (s->meta && s->scopes)
+		snapshot_name_scopes(vm, s, meta);
+	else
+		s->nmeta = 0;
+	free(meta);
+	vm->names->bytes += sizeof(*s) + s->npcs * sizeof(*s->pcs) + s->scopes_len +
+			    s->nmeta * sizeof(*s->meta) + 64;
+}
+
+/* Where virtual threads end: codecache_fill() wants it, and JDK 21 tells nobody. */
+static void note_enter_special(struct vm *vm, const struct snapshot *s)
+{
+	if (s->root && !s->level && !strcmp(s->root->name, "enterSpecial") &&
+	    !strcmp(s->root->klass, "jdk.internal.vm.Continuation"))
+		vm->enter_special = s->key.blob;
+}
+
+static struct snapshot *snapshot_get(struct vm *vm, uint64_t blob, uint32_t compile_id)
+{
+	struct snapshot_key key = {.blob = blob, .compile_id = compile_id};
+	struct names *n = names_of(vm);
+	struct parts before, after;
+	struct snapshot *s;
+
+	if (!n)
+		return NULL;
+	HASH_FIND(hh, n->snapshots, &key, sizeof(key), s);
+	if (s)
+		return s;
+	if (find_parts(vm, blob, &before) || before.compile_id != compile_id)
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->key = key;
+	snapshot_read(vm, s, &before);
+	/* still the same code: then what was read in between belongs to it */
+	if (find_parts(vm, blob, &after) || memcmp(&before, &after, sizeof(before))) {
+		snapshot_free(s);
+		return NULL;
+	}
+	HASH_ADD(hh, n->snapshots, key, sizeof(s->key), s);
+	note_enter_special(vm, s);
+	return s;
+}
+
+int vm_snapshot_nmethod(struct vm *vm, uint64_t blob, uint32_t compile_id)
+{
+	if (!names_begin(vm))
+		return -ENOMEM;
+	return snapshot_get(vm, blob, compile_id) ? 0 : -ENOENT;
+}
+
+/* The scope of the first PcDesc at or behind pc; 0 none. The table is sorted by pc. */
+static uint32_t snapshot_scope(const struct snapshot *s, int64_t pc)
+{
+	size_t lo = 0, hi = s->npcs;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->pcs[mid].pc < pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->npcs ? s->pcs[lo].scope : 0;
+}
+
+static int snapshot_frames(struct vm *vm, const struct snapshot *s, uint32_t pc_off,
+			   struct frame_name *out, int max)
+{
+	uint8_t type = s->level >= 1 && s->level <= 3 ? FRAME_C1 : FRAME_JIT;
+	uint32_t off = snapshot_scope(s, (int64_t)pc_off - s->code_off);
+	struct scope sc;
+	int n = 0;
+
+	for (int depth = 0; off && depth < VM_INLINE_MAX && n < max; depth++, off = sc.sender) {
+		const struct method *m;
+
+		if (scope_decode(s->scopes, s->scopes_len, vm->release, off, &sc))
+			break;
+		m = sc.method && sc.method <= s->nmeta ? s->meta[sc.method - 1] : NULL;
+		if (m)
+			method_frame(vm, m, sc.bci, sc.sender ? FRAME_INLINED : type, &out[n++]);
+	}
+	if (!n && s->root) {
+		method_frame(vm, s->root, -1, type, &out[n++]);
+		out[0].line = -1;
+	}
+	return n ? n : -ENOENT;
+}
+
+int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_t compile_id,
+		   struct frame_name *out, int max)
+{
+	const struct snapshot *s;
+
+	if (!names_begin(vm))
+		return -ENOMEM;
+	s = snapshot_get(vm, blob, compile_id);
+	return s ? snapshot_frames(vm, s, pc_off, out, max) : -ENOENT;
+}
+
+/* ---- any frame --------------------------------------------------------------------------------
+ */
+
+/* A frame of the JVM itself, or one that cannot be named. */
+static int bracket_frame(struct vm *vm, uint8_t type, const char *text, struct frame_name *out)
+{
+	*out = (struct frame_name){
+		.klass = "[jvm]", .method = text, .sig = "", .line = -1, .bci = -1, .type = type};
+	if (vm->names && text != vm->names->text) {
+		snprintf(vm->names->text, sizeof(vm->names->text), "%s", text);
+		out->method = vm->names->text;
+	}
+	return 1;
+}
+
+static int name_stub(struct vm *vm, uint64_t pc, struct frame_name *out)
+{
+	char name[128];
+
+	if (codecache_blob_name(vm, pc, name, sizeof(name)))
+		snprintf(name, sizeof(name), "[stub]");
+	return bracket_frame(vm, FRAME_NATIVE, name, out);
+}
+
+int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max)
+{
+	uint64_t addr = gn_frame_addr(f);
+	int n;
+
+	if (!names_begin(vm))
+		return bracket_frame(vm, FRAME_NATIVE, "[out of memory]", out);
+	switch (gn_frame_kind(f)) {
+	case GN_FRAME_INTERP:
+		if (!method_name(vm, addr, (int)(f->data & 0xffff), out))
+			return 1;
+		return bracket_frame(vm, FRAME_INTERPRETED, "[unloaded method]", out);
+	case GN_FRAME_NMETHOD:
+		n = nmethod_frames(vm, addr - (uint32_t)f->data, (uint32_t)f->data,
+				   (uint32_t)(f->data >> 32), out, max);
+		return n > 0 ? n : bracket_frame(vm, FRAME_JIT, "[unloaded compiled code]", out);
+	case GN_FRAME_STUB:
+		return name_stub(vm, addr, out);
+	default:
+		return bracket_frame(vm, FRAME_NATIVE, "[unknown]", out);
+	}
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of Java frames from the JVM's memory: Method, ConstMethod, ConstantPool and Symbol for the
+ * names, the compressed line table for lines, PcDesc and ScopeDesc for what was inlined.
+ *
+ * What has been named is kept, so that code freed and classes unloaded later keep their names:
+ * compiled code by (blob, compile id), methods by address and a check that the address still holds
+ * the same method. Memory is bounded: past 64 MB everything kept is dropped at once.
+ *
+ * Strings in results live until the next call of any function here on the same vm. They are
+ * HotSpot's modified UTF-8, with control characters replaced by '?', and cut at FRAME_NAME_MAX.
+ */
+#ifndef GNOMON_JVM_METHOD_H
+#define GNOMON_JVM_METHOD_H
+
+#include <stdint.h>
+
+#include "base/frame.h"
+#include "kern/abi.h"
+
+struct vm;
+
+#define VM_INLINE_MAX 64 /* deepest inlining named */
+
+/*
+ * The logical frames of a physical one, innermost first: their number (1..max), at least one
+ * whatever happened: what cannot be named says so in brackets, with klass "[jvm]". `max` >= 1; with
+ * less than VM_INLINE_MAX the outermost frames are left out.
+ */
+int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max);
+
+/* The method at `method` (a Method*) at bci; type is FRAME_INTERPRETED. -ENOENT: no Method there.
+ */
+int method_name(struct vm *vm, uint64_t method, int bci, struct frame_name *out);
+
+/*
+ * The frames of the compiled code at `blob` for the pc `pc_off` bytes from it, innermost first:
+ * their number; -ENOENT when that nmethod was never seen and is gone. Native wrappers have one
+ * frame. A pc between two call sites takes the next one's scopes, as HotSpot does.
+ */
+int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_t compile_id,
+		   struct frame_name *out, int max);
+
+/*
+ * Keep what names the nmethod at `blob` as long as it has this compile id: to be called soon after
+ * it was first seen on a stack. 0 (also when kept already), -ENOENT when it is gone or reused.
+ */
+int vm_snapshot_nmethod(struct vm *vm, uint64_t blob, uint32_t compile_id);
+
+/* Bytes kept for names, and what is kept: for the recorder's account of itself. */
+struct vm_kept {
+	uint64_t bytes;
+	unsigned int methods, nmethods, drops;
+};
+void vm_kept(const struct vm *vm, struct vm_kept *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Java threads of a JVM: which JavaThread runs on which OS thread, and its java.lang.Thread's
+ * name. JDK runtime/threadSMR.cpp, classfile/javaClasses.cpp.
+ */
+#ifndef GNOMON_JVM_THREADS_H
+#define GNOMON_JVM_THREADS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct vm;
+
+#define THREAD_NAME_MAX 512 /* bytes of a thread name kept, with the terminator */
+
+struct java_thread {
+	uint64_t thread;	    /* JavaThread* (what JVMTI agents see as eetop) */
+	pid_t tid;		    /* in the JVM's own pid namespace; 0 not started */
+	int64_t id;		    /* Thread.getId(), 0 unknown */
+	char name[THREAD_NAME_MAX]; /* UTF-8, "" unknown: then the 15 bytes of comm must do */
+	int8_t daemon;		    /* 0, 1, -1 unknown */
+};
+
+/*
+ * Calls cb for every Java thread now; a non-zero result ends that and is returned. 0, -ENOTSUP
+ * (vm_missing() tells why), -EFAULT when the list changed under the reader: try again.
+ *
+ * Names come from the Java heap. They are checked to belong to a java.lang.Thread, so one that a
+ * moving collector has just left behind is "" rather than wrong.
+ */
+typedef int (*java_thread_fn)(void *arg, const struct java_thread *t);
+int vm_threads(struct vm *vm, java_thread_fn cb, void *arg);
+
+/* One thread by its OS tid (as in the JVM's namespace), or by its JavaThread*. 0, -ENOENT. */
+int vm_thread_by_tid(struct vm *vm, pid_t tid, struct java_thread *out);
+int vm_thread_by_address(struct vm *vm, uint64_t thread, struct java_thread *out);
+
+#endif

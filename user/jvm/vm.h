@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the modules of jvm/ share about an open JVM. Not for others: they have vmstructs.h. */
+#ifndef GNOMON_JVM_VM_H
+#define GNOMON_JVM_VM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvm/mem.h"
+#include "jvm/vmstructs.h"
+
+#define VM_NONE UINT64_MAX /* this JVM has no such field */
+
+/*
+ * Offsets of fields in their structs, addresses of static fields, sizes of types, values of
+ * constants. Named type_field.
+ */
+struct vm_layout {
+	/* metadata */
+	uint64_t method_const, method_access, method_flags, method_hidden;
+	uint64_t cm_constants, cm_name, cm_sig, cm_code_size, cm_flags, cm_size;
+	uint64_t cp_holder, cp_length, cp_size, klass_name, klass_super, klass_layout;
+	uint64_t ik_constants, ik_fields, ik_java_fields, ik_fieldinfo;
+	uint64_t sym_length, sym_length_ref, sym_body;
+	uint64_t array_u1_data, array_u2_data, array_length;
+	/* code */
+	uint64_t cc_heaps, cc_heap, ga_len, ga_data;
+	uint64_t ch_memory, ch_segmap, ch_log2, vs_low, vs_high, vs_end;
+	uint64_t hb_size, hb_length, hb_used, hb_length_bytes;
+	uint64_t cb_name, cb_size, cb_kind, cb_header_size, cb_header_bytes, cb_frame_size;
+	uint64_t cb_frame_complete, cb_frame_complete_bytes, cb_code_begin, cb_code_end;
+	uint64_t cb_code_offset, cb_data_offset, cb_mutable, cb_mutable_size, cb_reloc_size;
+	uint64_t nm_sizeof, nm_method, nm_id, nm_level, nm_orig_pc, nm_deopt, nm_deopt_mh;
+	uint64_t nm_deopt_off, nm_deopt_mh_off, nm_scopes, nm_scopes_off, nm_pcs, nm_deps;
+	uint64_t nm_metadata, nm_immutable, nm_immutable_size;
+	uint64_t pd_pc, pd_scope, pd_size;
+	uint64_t interp_code, sq_buffer, sq_limit, cont_return_pc;
+	uint64_t kind_nmethod, kind_buffer, kind_adapter, kind_vtable, kind_mh;
+	/* threads */
+	uint64_t tl_list, tl_length, tl_threads, jt_osthread, ost_id, jt_object, jt_anchor;
+	uint64_t anchor_sp, anchor_pc, anchor_fp, oh_obj;
+	uint64_t oop_klass, oop_narrow_klass, oops_base, oops_shift, klass_base, klass_shift;
+	uint64_t mark_klass_shift;
+	/* the rest */
+	uint64_t flag_list, flag_count, flag_name, flag_addr, flag_size;
+	uint64_t major, release_string;
+};
+
+struct names; /* method.c */
+struct oops;  /* threads.c */
+
+struct vm {
+	struct mem *mem;
+	uint64_t base; /* of libjvm.so */
+	int release;
+	uint32_t has; /* bits of enum vm_feature */
+	struct vm_layout at;
+	struct names *names;
+	struct oops *oops;
+	struct gn_jvm *code;	/* codecache.c */
+	uint64_t enter_special; /* blob of Continuation.enterSpecial once seen, 0 */
+};
+
+/* Each module frees what it hung on the vm. */
+void vm_names_free(struct vm *vm);
+void oops_free(struct vm *vm);
+void codecache_free(struct vm *vm);
+
+#endif

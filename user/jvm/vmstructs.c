@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/vmstructs.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jvm/vm.h"
+
+#define NAME_MAX_BYTES 160   /* longest type or field name looked at */
+#define TABLE_MAX      20000 /* entries of one of the JVM's tables */
+#define FLAGS_MAX      8192
+#define PHDR_MAX       64
+#define DYN_MAX	       512
+#define CHAIN_MAX      65536 /* symbols tried for one name */
+
+/* ---- what is looked for -----------------------------------------------------------------------
+ */
+
+enum row_kind { ROW_FIELD, ROW_SIZE, ROW_CONST };
+
+/*
+ * One thing to find. Rows that follow each other with `alt` set are other places of the same
+ * fact in other releases: one of them is enough. `feature` VM_FEATURES: nothing fails without it.
+ */
+struct row {
+	enum row_kind kind;
+	const char *type, *field; /* constants have the whole name in type */
+	uint16_t to;		  /* offset in struct vm_layout */
+	uint16_t bytes_to;	  /* where the width of the field goes, 0 nowhere */
+	uint8_t feature;
+	bool alt;
+};
+
+#define TO(member) offsetof(struct vm_layout, member)
+#define FIELD(m, type, field, feature)                                                             \
+	{                                                                                          \
+		ROW_FIELD, type, field, TO(m), 0, feature, false                                   \
+	}
+#define OR_FIELD(m, type, field, feature)                                                          \
+	{                                                                                          \
+		ROW_FIELD, type, field, TO(m), 0, feature, true                                    \
+	}
+#define WIDTH(m, w, type, field, feature)                                                          \
+	{                                                                                          \
+		ROW_FIELD, type, field, TO(m), TO(w), feature, false                               \
+	}
+#define SIZE(m, type, feature)                                                                     \
+	{                                                                                          \
+		ROW_SIZE, type, NULL, TO(m), 0, feature, false                                     \
+	}
+#define CONST(m, name)                                                                             \
+	{                                                                                          \
+		ROW_CONST, name, NULL, TO(m), 0, VM_FEATURES, false                                \
+	}
+
+/* clang-format off */
+static const struct row rows[] = {
+	FIELD(method_const, "Method", "_constMethod", VM_NAMES),
+	FIELD(method_access, "Method", "_access_flags", VM_FEATURES),
+	FIELD(method_flags, "Method", "_flags", VM_FEATURES),
+	FIELD(cm_constants, "ConstMethod", "_constants", VM_NAMES),
+	FIELD(cm_name, "ConstMethod", "_name_index", VM_NAMES),
+	FIELD(cm_sig, "ConstMethod", "_signature_index", VM_NAMES),
+	FIELD(cm_code_size, "ConstMethod", "_code_size", VM_LINES),
+	FIELD(cm_flags, "ConstMethod", "_flags._flags", VM_LINES),
+	OR_FIELD(cm_flags, "ConstMethod", "_flags", VM_LINES),
+	SIZE(cm_size, "ConstMethod", VM_LINES),
+	FIELD(cp_holder, "ConstantPool", "_pool_holder", VM_NAMES),
+	FIELD(cp_length, "ConstantPool", "_length", VM_NAMES),
+	SIZE(cp_size, "ConstantPool", VM_NAMES),
+	FIELD(klass_name, "Klass", "_name", VM_NAMES),
+	FIELD(klass_super, "Klass", "_super", VM_THREAD_NAMES),
+	FIELD(klass_layout, "Klass", "_layout_helper", VM_FEATURES),
+	FIELD(sym_length, "Symbol", "_length", VM_NAMES),
+	OR_FIELD(sym_length_ref, "Symbol", "_length_and_refcount", VM_NAMES),
+	FIELD(sym_body, "Symbol", "_body", VM_NAMES),
+	OR_FIELD(sym_body, "Symbol", "_body[0]", VM_NAMES),
+
+	FIELD(cc_heaps, "CodeCache", "_heaps", VM_CODE),
+	OR_FIELD(cc_heap, "CodeCache", "_heap", VM_CODE),
+	FIELD(ga_len, "GrowableArrayBase", "_len", VM_FEATURES),
+	OR_FIELD(ga_len, "GenericGrowableArray", "_len", VM_FEATURES),
+	FIELD(ga_data, "GrowableArray<int>", "_data", VM_FEATURES),
+	FIELD(ch_memory, "CodeHeap", "_memory", VM_CODE),
+	FIELD(ch_segmap, "CodeHeap", "_segmap", VM_CODE),
+	FIELD(ch_log2, "CodeHeap", "_log2_segment_size", VM_CODE),
+	FIELD(vs_low, "VirtualSpace", "_low", VM_CODE),
+	FIELD(vs_high, "VirtualSpace", "_high", VM_CODE),
+	FIELD(vs_end, "VirtualSpace", "_high_boundary", VM_CODE),
+	SIZE(hb_size, "HeapBlock", VM_CODE),
+	WIDTH(hb_length, hb_length_bytes, "HeapBlock::Header", "_length", VM_CODE),
+	FIELD(hb_used, "HeapBlock::Header", "_used", VM_CODE),
+	FIELD(cb_name, "CodeBlob", "_name", VM_CODE),
+	FIELD(cb_size, "CodeBlob", "_size", VM_CODE),
+	FIELD(cb_kind, "CodeBlob", "_kind", VM_FEATURES),
+	WIDTH(cb_header_size, cb_header_bytes, "CodeBlob", "_header_size", VM_CODE),
+	FIELD(cb_frame_size, "CodeBlob", "_frame_size", VM_CODE),
+	WIDTH(cb_frame_complete, cb_frame_complete_bytes, "CodeBlob", "_frame_complete_offset",
+	      VM_CODE),
+	FIELD(cb_code_begin, "CodeBlob", "_code_begin", VM_CODE),
+	OR_FIELD(cb_code_offset, "CodeBlob", "_code_offset", VM_CODE),
+	FIELD(cb_code_end, "CodeBlob", "_code_end", VM_FEATURES),
+	FIELD(cb_data_offset, "CodeBlob", "_data_offset", VM_FEATURES),
+
+	SIZE(nm_sizeof, "nmethod", VM_NMETHOD),
+	FIELD(nm_method, "CompiledMethod", "_method", VM_NMETHOD),
+	OR_FIELD(nm_method, "nmethod", "_method", VM_NMETHOD),
+	FIELD(nm_id, "nmethod", "_compile_id", VM_NMETHOD),
+	FIELD(nm_level, "nmethod", "_comp_level", VM_NMETHOD),
+	FIELD(nm_orig_pc, "nmethod", "_orig_pc_offset", VM_DEOPT),
+	FIELD(nm_deopt, "CompiledMethod", "_deopt_handler_begin", VM_DEOPT),
+	OR_FIELD(nm_deopt_off, "nmethod", "_deopt_handler_offset", VM_DEOPT),
+	OR_FIELD(nm_deopt_off, "nmethod", "_deopt_handler_entry_offset", VM_DEOPT),
+	FIELD(nm_deopt_mh, "CompiledMethod", "_deopt_mh_handler_begin", VM_FEATURES),
+	FIELD(nm_deopt_mh_off, "nmethod", "_deopt_mh_handler_offset", VM_FEATURES),
+	FIELD(nm_scopes, "CompiledMethod", "_scopes_data_begin", VM_SCOPES),
+	OR_FIELD(nm_scopes_off, "nmethod", "_scopes_data_offset", VM_SCOPES),
+	FIELD(nm_pcs, "nmethod", "_scopes_pcs_offset", VM_SCOPES),
+	FIELD(nm_deps, "nmethod", "_dependencies_offset", VM_SCOPES),
+	OR_FIELD(nm_immutable, "nmethod", "_immutable_data", VM_SCOPES),
+	FIELD(nm_metadata, "nmethod", "_metadata_offset", VM_SCOPES),
+	OR_FIELD(cb_mutable, "CodeBlob", "_mutable_data", VM_SCOPES),
+	FIELD(cb_mutable_size, "CodeBlob", "_mutable_data_size", VM_FEATURES),
+	FIELD(cb_reloc_size, "CodeBlob", "_relocation_size", VM_FEATURES),
+	FIELD(nm_immutable_size, "nmethod", "_immutable_data_size", VM_FEATURES),
+	FIELD(pd_pc, "PcDesc", "_pc_offset", VM_SCOPES),
+	FIELD(pd_scope, "PcDesc", "_scope_decode_offset", VM_SCOPES),
+	SIZE(pd_size, "PcDesc", VM_SCOPES),
+
+	FIELD(interp_code, "AbstractInterpreter", "_code", VM_INTERP),
+	FIELD(sq_buffer, "StubQueue", "_stub_buffer", VM_INTERP),
+	FIELD(sq_limit, "StubQueue", "_buffer_limit", VM_INTERP),
+	FIELD(cont_return_pc, "ContinuationEntry", "_return_pc", VM_FEATURES),
+
+	FIELD(jt_anchor, "JavaThread", "_anchor", VM_ANCHOR),
+	FIELD(anchor_sp, "JavaFrameAnchor", "_last_Java_sp", VM_ANCHOR),
+	FIELD(anchor_pc, "JavaFrameAnchor", "_last_Java_pc", VM_ANCHOR),
+	FIELD(anchor_fp, "JavaFrameAnchor", "_last_Java_fp", VM_FEATURES),
+	FIELD(tl_list, "ThreadsSMRSupport", "_java_thread_list", VM_THREADS),
+	FIELD(tl_length, "ThreadsList", "_length", VM_THREADS),
+	FIELD(tl_threads, "ThreadsList", "_threads", VM_THREADS),
+	FIELD(jt_osthread, "JavaThread", "_osthread", VM_THREADS),
+	OR_FIELD(jt_osthread, "Thread", "_osthread", VM_THREADS),
+	FIELD(ost_id, "OSThread", "_thread_id", VM_THREADS),
+	FIELD(jt_object, "JavaThread", "_threadObj", VM_THREAD_NAMES),
+	FIELD(oh_obj, "OopHandle", "_obj", VM_THREAD_NAMES),
+	FIELD(ik_constants, "InstanceKlass", "_constants", VM_THREAD_NAMES),
+	FIELD(ik_fieldinfo, "InstanceKlass", "_fieldinfo_stream", VM_THREAD_NAMES),
+	OR_FIELD(ik_fields, "InstanceKlass", "_fields", VM_THREAD_NAMES),
+	FIELD(ik_java_fields, "InstanceKlass", "_java_fields_count", VM_FEATURES),
+	FIELD(array_length, "Array<int>", "_length", VM_THREAD_NAMES),
+	FIELD(array_u1_data, "Array<u1>", "_data", VM_THREAD_NAMES),
+	FIELD(array_u2_data, "Array<u2>", "_data", VM_THREAD_NAMES),
+	FIELD(oop_klass, "oopDesc", "_metadata._klass", VM_THREAD_NAMES),
+	FIELD(oop_narrow_klass, "oopDesc", "_metadata._compressed_klass", VM_THREAD_NAMES),
+	FIELD(oops_base, "CompressedOops", "_narrow_oop._base", VM_THREAD_NAMES),
+	OR_FIELD(oops_base, "CompressedOops", "_base", VM_THREAD_NAMES),
+	FIELD(oops_shift, "CompressedOops", "_narrow_oop._shift", VM_THREAD_NAMES),
+	OR_FIELD(oops_shift, "CompressedOops", "_shift", VM_THREAD_NAMES),
+	FIELD(klass_base, "CompressedKlassPointers", "_narrow_klass._base", VM_THREAD_NAMES),
+	OR_FIELD(klass_base, "CompressedKlassPointers", "_base", VM_THREAD_NAMES),
+	FIELD(klass_shift, "CompressedKlassPointers", "_narrow_klass._shift", VM_THREAD_NAMES),
+	OR_FIELD(klass_shift, "CompressedKlassPointers", "_shift", VM_THREAD_NAMES),
+
+	FIELD(flag_list, "JVMFlag", "flags", VM_THREAD_NAMES),
+	FIELD(flag_count, "JVMFlag", "numFlags", VM_THREAD_NAMES),
+	FIELD(flag_name, "JVMFlag", "_name", VM_THREAD_NAMES),
+	FIELD(flag_addr, "JVMFlag", "_addr", VM_THREAD_NAMES),
+	SIZE(flag_size, "JVMFlag", VM_THREAD_NAMES),
+	FIELD(major, "Abstract_VM_Version", "_vm_major_version", VM_FEATURES),
+	FIELD(release_string, "Abstract_VM_Version", "_s_vm_release", VM_FEATURES),
+
+	CONST(method_hidden, "Method::_hidden"),
+	CONST(kind_nmethod, "CodeBlobKind::Nmethod"),
+	CONST(kind_buffer, "CodeBlobKind::Buffer"),
+	CONST(kind_adapter, "CodeBlobKind::Adapter"),
+	CONST(kind_vtable, "CodeBlobKind::Vtable"),
+	CONST(kind_mh, "CodeBlobKind::MHAdapter"),
+	CONST(mark_klass_shift, "markWord::klass_shift"),
+};
+/* clang-format on */
+
+#define NROWS (sizeof(rows) / sizeof(rows[0]))
+
+static const char *const feature_names[VM_FEATURES] = {
+	[VM_NAMES] = "method names",	   [VM_LINES] = "line numbers",
+	[VM_CODE] = "compiled code",	   [VM_NMETHOD] = "compiled methods",
+	[VM_SCOPES] = "inlined frames",	   [VM_INTERP] = "interpreted frames",
+	[VM_DEOPT] = "deoptimised frames", [VM_ANCHOR] = "last Java frame of native code",
+	[VM_THREADS] = "Java threads",	   [VM_THREAD_NAMES] = "Java thread names",
+};
+
+const char *vm_feature_name(enum vm_feature f)
+{
+	return f < VM_FEATURES ? feature_names[f] : "";
+}
+
+static uint64_t *slot(struct vm_layout *at, uint16_t to)
+{
+	return (uint64_t *)((char *)at + to);
+}
+
+static bool row_found(const struct vm *vm, const struct row *r)
+{
+	return *(const uint64_t *)((const char *)&vm->at + r->to) != VM_NONE;
+}
+
+/* ---- libjvm's dynamic symbols, in memory ------------------------------------------------------
+ */
+
+struct dynsyms {
+	struct mem *mem;
+	uint64_t base, symtab, strtab, gnu_hash;
+};
+
+/* glibc relocates the pointers of the dynamic section in place, musl does not. */
+static uint64_t dyn_addr(uint64_t base, uint64_t v)
+{
+	return v < base ? base + v : v;
+}
+
+static int dyn_read(struct dynsyms *d, uint64_t addr, uint64_t size)
+{
+	Elf64_Dyn dyn;
+
+	for (unsigned int i = 0; i < DYN_MAX && i < size / sizeof(dyn); i++) {
+		if (mem_read(d->mem, addr + i * sizeof(dyn), &dyn, sizeof(dyn)))
+			return -ENOEXEC;
+		if (dyn.d_tag == DT_NULL)
+			break;
+		if (dyn.d_tag == DT_SYMTAB)
+			d->symtab = dyn_addr(d->base, dyn.d_un.d_ptr);
+		else if (dyn.d_tag == DT_STRTAB)
+			d->strtab = dyn_addr(d->base, dyn.d_un.d_ptr);
+		else if (dyn.d_tag == DT_GNU_HASH)
+			d->gnu_hash = dyn_addr(d->base, dyn.d_un.d_ptr);
+	}
+	return d->symtab && d->strtab && d->gnu_hash ? 0 : -ENOEXEC;
+}
+
+static int dyn_open(struct dynsyms *d, struct mem *mem, uint64_t base)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	*d = (struct dynsyms){.mem = mem, .base = base};
+	if (mem_read(mem, base, &eh, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(ph))
+		return -ENOEXEC;
+	for (unsigned int i = 0; i < eh.e_phnum && i < PHDR_MAX; i++) {
+		if (mem_read(mem, base + eh.e_phoff + i * sizeof(ph), &ph, sizeof(ph)))
+			return -ENOEXEC;
+		if (ph.p_type == PT_DYNAMIC)
+			return dyn_read(d, base + ph.p_vaddr, ph.p_memsz);
+	}
+	return -ENOEXEC;
+}
+
+static uint32_t gnu_hash(const char *s)
+{
+	uint32_t h = 5381;
+
+	for (; *s; s++)
+		h = h * 33 + (uint8_t)*s;
+	return h;
+}
+
+/* The run-time address of `name`: the bucket's chain of .gnu.hash (no Bloom filter needed). */
+static int dyn_find(const struct dynsyms *d, const char *name, uint64_t *addr)
+{
+	uint32_t head[4], h = gnu_hash(name), i, ch;
+	uint64_t buckets, chain;
+	char found[NAME_MAX_BYTES];
+
+	if (mem_read(d->mem, d->gnu_hash, head, sizeof(head)) || !head[0])
+		return -ENOEXEC;
+	buckets = d->gnu_hash + sizeof(head) + (uint64_t)head[2] * 8;
+	chain = buckets + (uint64_t)head[0] * 4;
+	if (mem_u32(d->mem, buckets + (uint64_t)(h % head[0]) * 4, &i) || i < head[1])
+		return -ENOENT;
+	for (unsigned int n = 0; n < CHAIN_MAX; n++, i++) {
+		Elf64_Sym sym;
+
+		if (mem_u32(d->mem, chain + (uint64_t)(i - head[1]) * 4, &ch))
+			return -ENOENT;
+		if ((ch | 1) == (h | 1) &&
+		    !mem_read(d->mem, d->symtab + (uint64_t)i * sizeof(sym), &sym, sizeof(sym)) &&
+		    mem_str(d->mem, d->strtab + sym.st_name, found, sizeof(found)) > 0 &&
+		    !strcmp(found, name) && sym.st_shndx != SHN_UNDEF) {
+			*addr = d->base + sym.st_value;
+			return 0;
+		}
+		if (ch & 1)
+			break;
+	}
+	return -ENOENT;
+}
+
+/* The 64-bit variable `prefix``name`. */
+static int dyn_value(const struct dynsyms *d, const char *prefix, const char *name, uint64_t *v)
+{
+	char sym[NAME_MAX_BYTES];
+	uint64_t addr;
+
+	snprintf(sym, sizeof(sym), "%s%s", prefix, name);
+	if (dyn_find(d, sym, &addr))
+		return -ENOENT;
+	return mem_u64(d->mem, addr, v);
+}
+
+/* ---- the JVM's tables -------------------------------------------------------------------------
+ */
+
+static unsigned int type_bytes(const char *type)
+{
+	static const struct {
+		const char *name;
+		unsigned int bytes;
+	} known[] = {{"u1", 1},	      {"u2", 2},       {"int16_t", 2},	{"uint16_t", 2},
+		     {"uint32_t", 4}, {"int", 4},      {"int32_t", 4},	{"unsigned int", 4},
+		     {"size_t", 8},   {"uint64_t", 8}, {"intptr_t", 8}, {"short", 2}};
+
+	for (unsigned int i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(known[i].name, type))
+			return known[i].bytes;
+	return 0;
+}
+
+static bool named(struct mem *m, uint64_t addr, char *buf)
+{
+	return addr && mem_str(m, addr, buf, NAME_MAX_BYTES) > 0;
+}
+
+struct struct_entry {
+	uint64_t stride, type, field, type_string, is_static, offset, address;
+};
+
+static void take_field(struct vm *vm, uint64_t e, const struct struct_entry *at, const char *type,
+		       const char *field)
+{
+	char buf[NAME_MAX_BYTES];
+	uint64_t val, str;
+	uint32_t is_static;
+
+	for (unsigned int i = 0; i < NROWS; i++) {
+		const struct row *r = &rows[i];
+
+		if (r->kind != ROW_FIELD || strcmp(r->field, field) || strcmp(r->type, type))
+			continue;
+		if (mem_u32(vm->mem, e + at->is_static, &is_static) ||
+		    mem_u64(vm->mem, e + (is_static ? at->address : at->offset), &val))
+			return;
+		/* an offset is small: whatever is larger would lead reads astray */
+		if (!is_static && val > 1 << 20)
+			return;
+		*slot(&vm->at, r->to) = val;
+		if (r->bytes_to && !mem_u64(vm->mem, e + at->type_string, &str) &&
+		    named(vm->mem, str, buf))
+			*slot(&vm->at, r->bytes_to) = type_bytes(buf);
+		return;
+	}
+}
+
+static int read_structs(struct vm *vm, const struct dynsyms *d)
+{
+	struct struct_entry at;
+	char type[NAME_MAX_BYTES], field[NAME_MAX_BYTES];
+	uint64_t e, t, f;
+
+#define ENTRY "gHotSpotVMStructEntry"
+	if (dyn_value(d, "gHotSpotVMStructs", "", &e) ||
+	    dyn_value(d, ENTRY, "ArrayStride", &at.stride) ||
+	    dyn_value(d, ENTRY, "TypeNameOffset", &at.type) ||
+	    dyn_value(d, ENTRY, "FieldNameOffset", &at.field) ||
+	    dyn_value(d, ENTRY, "TypeStringOffset", &at.type_string) ||
+	    dyn_value(d, ENTRY, "IsStaticOffset", &at.is_static) ||
+	    dyn_value(d, ENTRY, "OffsetOffset", &at.offset) ||
+	    dyn_value(d, ENTRY, "AddressOffset", &at.address))
+		return -ENOEXEC;
+#undef ENTRY
+	if (!e || !at.stride || at.stride > 4096)
+		return -ENOEXEC;
+	for (unsigned int i = 0; i < TABLE_MAX; i++, e += at.stride) {
+		if (mem_u64(vm->mem, e + at.type, &t) || mem_u64(vm->mem, e + at.field, &f))
+			return -ENOEXEC;
+		if (!t || !f)
+			return i ? 0 : -ENOEXEC;
+		if (named(vm->mem, t, type) && named(vm->mem, f, field))
+			take_field(vm, e, &at, type, field);
+	}
+	return 0;
+}
+
+static void take_row(struct vm *vm, enum row_kind kind, const char *name, uint64_t val)
+{
+	for (unsigned int i = 0; i < NROWS; i++)
+		if (rows[i].kind == kind && !strcmp(rows[i].type, name))
+			*slot(&vm->at, rows[i].to) = val;
+}
+
+/* A table of names and numbers: the types' sizes, the constants. */
+static void read_values(struct vm *vm, const struct dynsyms *d, enum row_kind kind,
+			const char *table, const char *entry, const char *name_off,
+			const char *val_off, bool wide)
+{
+	uint64_t e, stride, name_at, val_at, n, val;
+	char name[NAME_MAX_BYTES];
+	int32_t narrow;
+
+	if (dyn_value(d, table, "", &e) || dyn_value(d, entry, "ArrayStride", &stride) ||
+	    dyn_value(d, entry, name_off, &name_at) || dyn_value(d, entry, val_off, &val_at) ||
+	    !e || !stride || stride > 4096)
+		return;
+	for (unsigned int i = 0; i < TABLE_MAX; i++, e += stride) {
+		if (mem_u64(vm->mem, e + name_at, &n) || !n || !named(vm->mem, n, name))
+			return;
+		if (wide) {
+			if (mem_u64(vm->mem, e + val_at, &val))
+				return;
+		} else {
+			if (mem_i32(vm->mem, e + val_at, &narrow))
+				return;
+			val = (uint32_t)narrow;
+		}
+		if (val <= UINT32_MAX)
+			take_row(vm, kind, name, val);
+	}
+}
+
+static void find_release(struct vm *vm)
+{
+	uint64_t addr;
+	int32_t major = 0;
+	char text[32];
+
+	/* JDK 8 gives HotSpot's own version (25.x) here, so the string's "25.yyy-b" tells */
+	if (vm->at.major != VM_NONE)
+		mem_i32(vm->mem, vm->at.major, &major);
+	if (vm->at.cc_heaps == VM_NONE && vm->at.cc_heap != VM_NONE)
+		major = 8;
+	else if (!major && vm->at.release_string != VM_NONE &&
+		 !mem_u64(vm->mem, vm->at.release_string, &addr) && named(vm->mem, addr, text))
+		major = atoi(text);
+	vm->release = major > 0 && major < 1000 ? major : 0;
+}
+
+/*
+ * Facts that the tables leave out. JDK 21 moved Method's "hidden" flag to ConstMethod (bit 12,
+ * oops/constMethodFlags.hpp) and exports neither; CodeBlob::_kind says itself what it is.
+ */
+static void fill_in(struct vm *vm)
+{
+	struct vm_layout *at = &vm->at;
+
+	if (!at->hb_length_bytes || at->hb_length_bytes == VM_NONE)
+		at->hb_length_bytes = at->hb_size == 8 ? 4 : 8;
+	if (!at->cb_header_bytes || at->cb_header_bytes == VM_NONE)
+		at->cb_header_bytes = 4;
+	if (!at->cb_frame_complete_bytes || at->cb_frame_complete_bytes == VM_NONE)
+		at->cb_frame_complete_bytes = 4;
+	if (at->kind_nmethod == VM_NONE)
+		at->cb_kind = VM_NONE;
+}
+
+static void find_features(struct vm *vm)
+{
+	vm->has = (1U << VM_FEATURES) - 1;
+	for (unsigned int i = 0; i < NROWS;) {
+		unsigned int f = rows[i].feature;
+		bool found = row_found(vm, &rows[i]);
+
+		for (i++; i < NROWS && rows[i].alt; i++)
+			found |= row_found(vm, &rows[i]);
+		if (!found && f < VM_FEATURES)
+			vm->has &= ~(1U << f);
+	}
+	if (!vm_has(vm, VM_NAMES))
+		vm->has &= ~(1U << VM_LINES | 1U << VM_SCOPES);
+	if (!vm_has(vm, VM_CODE))
+		vm->has &= ~(1U << VM_NMETHOD);
+	if (!vm_has(vm, VM_NMETHOD))
+		vm->has &= ~(1U << VM_SCOPES | 1U << VM_DEOPT);
+	if (!vm_has(vm, VM_THREADS))
+		vm->has &= ~(1U << VM_THREAD_NAMES);
+}
+
+bool vm_has(const struct vm *vm, enum vm_feature f)
+{
+	return vm->has >> f & 1;
+}
+
+int vm_release(const struct vm *vm)
+{
+	return vm->release;
+}
+
+void vm_missing(const struct vm *vm, vm_missing_fn cb, void *arg)
+{
+	char name[2 * NAME_MAX_BYTES];
+
+	for (unsigned int i = 0; i < NROWS;) {
+		const struct row *first = &rows[i];
+		bool found = row_found(vm, first);
+
+		for (i++; i < NROWS && rows[i].alt; i++)
+			found |= row_found(vm, &rows[i]);
+		if (found || first->feature >= VM_FEATURES)
+			continue;
+		if (first->kind == ROW_FIELD)
+			snprintf(name, sizeof(name), "%s.%s", first->type, first->field);
+		else
+			snprintf(name, sizeof(name), "sizeof(%s)", first->type);
+		cb(arg, name, (enum vm_feature)first->feature);
+	}
+}
+
+int vm_flag(struct vm *vm, const char *name)
+{
+	const struct vm_layout *at = &vm->at;
+	uint64_t list, count, str, addr;
+	char buf[NAME_MAX_BYTES];
+	uint8_t val;
+
+	if (at->flag_list == VM_NONE || at->flag_count == VM_NONE || at->flag_name == VM_NONE ||
+	    at->flag_addr == VM_NONE || at->flag_size == VM_NONE || !at->flag_size ||
+	    mem_u64(vm->mem, at->flag_list, &list) || mem_u64(vm->mem, at->flag_count, &count))
+		return -ENOENT;
+	for (uint64_t i = 0; i < count && i < FLAGS_MAX; i++, list += at->flag_size) {
+		if (mem_u64(vm->mem, list + at->flag_name, &str))
+			return -ENOENT;
+		if (!str || mem_str(vm->mem, str, buf, sizeof(buf)) < 0 || strcmp(buf, name))
+			continue;
+		if (mem_u64(vm->mem, list + at->flag_addr, &addr) || mem_u8(vm->mem, addr, &val))
+			return -ENOENT;
+		return val != 0;
+	}
+	return -ENOENT;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+int vm_open_mem(struct mem *mem, uint64_t base, struct vm **out, struct error *e)
+{
+	struct vm *vm = calloc(1, sizeof(*vm));
+	struct dynsyms d;
+
+	if (!vm) {
+		mem_close(mem);
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
+	vm->mem = mem;
+	vm->base = base;
+	memset(&vm->at, 0xff, sizeof(vm->at));
+	if (dyn_open(&d, mem, base) || read_structs(vm, &d)) {
+		vm_close(vm);
+		error_set(e, -ENOEXEC, EXIT_TARGET, "libjvm.so has no readable VM structures");
+		return e ? error_hint(e, "is it a HotSpot JVM that has finished starting?")
+			 : -ENOEXEC;
+	}
+	read_values(vm, &d, ROW_SIZE, "gHotSpotVMTypes", "gHotSpotVMTypeEntry", "TypeNameOffset",
+		    "SizeOffset", true);
+	read_values(vm, &d, ROW_CONST, "gHotSpotVMIntConstants", "gHotSpotVMIntConstantEntry",
+		    "NameOffset", "ValueOffset", false);
+	read_values(vm, &d, ROW_CONST, "gHotSpotVMLongConstants", "gHotSpotVMLongConstantEntry",
+		    "NameOffset", "ValueOffset", true);
+	find_release(vm);
+	fill_in(vm);
+	find_features(vm);
+	*out = vm;
+	return 0;
+}
+
+/* Where libjvm.so starts in `pid`: its mapping of file offset 0. */
+static int find_libjvm(pid_t pid, uint64_t *base)
+{
+	char path[64], *line = NULL;
+	size_t cap = 0;
+	int rc = -ENOENT;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (getline(&line, &cap, f) > 0) {
+		unsigned long start, off;
+		char *name = strrchr(line, '/');
+
+		if (!name || strncmp(name, "/libjvm.so", 10) ||
+		    (name[10] != '\n' && name[10] != ' '))
+			continue;
+		if (sscanf(line, "%lx-%*x %*s %lx", &start, &off) == 2 && !off) {
+			*base = start;
+			rc = 0;
+			break;
+		}
+	}
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+int vm_open(pid_t pid, struct vm **out, struct error *e)
+{
+	struct mem *mem;
+	uint64_t base = 0;
+	int rc = find_libjvm(pid, &base);
+
+	if (rc == -ENOENT)
+		return error_set(e, rc, EXIT_TARGET, "process %d has no libjvm.so", (int)pid);
+	if (rc)
+		return error_set(e, rc, rc == -EACCES ? EXIT_PERMISSION : EXIT_TARGET,
+				 "cannot read the mappings of process %d: %s", (int)pid,
+				 strerror(-rc));
+	mem = mem_open(pid);
+	if (!mem)
+		return error_set(e, -errno, errno == EACCES ? EXIT_PERMISSION : EXIT_TARGET,
+				 "cannot read the memory of process %d: %s", (int)pid,
+				 strerror(errno));
+	return vm_open_mem(mem, base, out, e);
+}
+
+void vm_close(struct vm *vm)
+{
+	if (!vm)
+		return;
+	vm_names_free(vm);
+	oops_free(vm);
+	codecache_free(vm);
+	mem_close(vm->mem);
+	free(vm);
+}
+
+void vm_refresh(struct vm *vm)
+{
+	mem_flush(vm->mem);
+}

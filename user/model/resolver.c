@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/resolver.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <uthash.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "jvm/agent.h"
+#include "jvm/method.h"
+#include "jvm/threads.h"
+#include "jvm/vmstructs.h"
+#include "sym/cache.h"
+#include "sym/ksyms.h"
+#include "sym/proc.h"
+#include "target/jvmproc.h"
+#include "target/procfs.h"
+
+#define RETRY_NS     200000000ull /* between two looks for a JVM that is starting */
+#define LIST_THREADS 128	  /* with more Java threads than these, they are listed at once */
+#define LIST_NS	     200000000ull /* at most so often */
+#define LIST_SHARE   20		  /* and at most this part of the time */
+#define INLINE_MAX   VM_INLINE_MAX
+
+struct resolver_shared {
+	struct ksyms *kernel; /* NULL: not to be had */
+	struct image_cache *images;
+};
+
+/* A Java thread as last listed; for JVMs with so many that looking for one costs too much. */
+struct listed {
+	pid_t tid; /* as the JVM knows it */
+	int64_t id;
+	char *name;
+	UT_hash_handle hh;
+};
+
+struct resolver {
+	struct resolver_shared *shared;
+	struct listed *listed;
+	unsigned int nlisted;
+	uint64_t listed_ns, listing_ns; /* when, and how long it took */
+	pid_t tgid;
+	enum resolver_mode mode;
+	struct symproc *native;
+	struct vm *vm;	     /* NULL: no JVM yet, or not wanted */
+	struct agent *agent; /* NULL: not attached */
+	bool agent_tried;
+	uint64_t tried_ns; /* last look for a JVM */
+	uint64_t now_ns;
+	struct arena strings; /* of the stack named last */
+	char source[200];
+};
+
+/* ---- shared ---- */
+
+int resolver_shared_open(struct resolver_shared **out, struct error *e)
+{
+	struct resolver_shared *s = calloc(1, sizeof(*s));
+	struct error why = {0};
+
+	if (!s)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	s->images = image_cache_new(0);
+	if (!s->images) {
+		free(s);
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
+	if (ksyms_open(&s->kernel, &why))
+		log_warn("kernel frames without names: %s", why.msg);
+	*out = s;
+	return 0;
+}
+
+void resolver_shared_close(struct resolver_shared *s)
+{
+	if (!s)
+		return;
+	ksyms_free(s->kernel);
+	image_cache_free(s->images);
+	free(s);
+}
+
+/* ---- the JVM ---- */
+
+static void on_missing(void *arg, const char *name, enum vm_feature f)
+{
+	log_info("this JVM has no '%s': no %s", name, vm_feature_name(f));
+}
+
+static bool vm_suffices(const struct vm *vm)
+{
+	return vm_has(vm, VM_NAMES) && vm_has(vm, VM_CODE) && vm_has(vm, VM_NMETHOD) &&
+	       vm_has(vm, VM_SCOPES) && vm_has(vm, VM_INTERP);
+}
+
+static bool agent_wanted(const struct resolver *r)
+{
+	if (r->agent || r->agent_tried)
+		return false;
+	return r->mode == RESOLVE_AGENT ||
+	       (r->mode == RESOLVE_AUTO && (!r->vm || !vm_suffices(r->vm)));
+}
+
+static void source_describe(struct resolver *r, const char *why)
+{
+	if (r->agent && r->vm)
+		snprintf(r->source, sizeof(r->source), "agent, and the JVM's memory");
+	else if (r->agent)
+		snprintf(r->source, sizeof(r->source), "agent");
+	else if (r->vm)
+		snprintf(r->source, sizeof(r->source), "the JVM's memory (vmstructs)%s%s",
+			 why ? "; no agent: " : "", why ? why : "");
+	else
+		snprintf(r->source, sizeof(r->source), "none for Java%s%s", why ? ": " : "",
+			 why ? why : "");
+}
+
+static void agent_load(struct resolver *r)
+{
+	const struct agent_config cfg = {0};
+	struct error why = {0};
+
+	r->agent_tried = true;
+	if (agent_start(&r->agent, r->tgid, &cfg, &why)) {
+		log_warn("no agent in process %d: %s", r->tgid, why.msg);
+		source_describe(r, why.msg);
+		return;
+	}
+	source_describe(r, NULL);
+}
+
+/* A JVM that has just been started is found a little later. */
+static bool jvm_look(struct resolver *r, uint64_t now)
+{
+	struct error why = {0};
+
+	if (r->mode == RESOLVE_NONE || (r->tried_ns && now - r->tried_ns < RETRY_NS))
+		return false;
+	r->tried_ns = now;
+	if (!r->vm) {
+		if (vm_open(r->tgid, &r->vm, &why)) {
+			source_describe(r, why.msg);
+			return false;
+		}
+		vm_missing(r->vm, on_missing, NULL);
+		source_describe(r, NULL);
+	}
+	if (agent_wanted(r))
+		agent_load(r);
+	return true;
+}
+
+/* True when code came or went. A stream that was overwritten before we read it is asked for again.
+ */
+static bool agent_follow(struct resolver *r)
+{
+	int64_t n = agent_poll(r->agent);
+
+	if (n == -ESTALE && agent_resync(r->agent, NULL))
+		log_warn("the agent in process %d does not answer any more", r->tgid);
+	return n > 0;
+}
+
+static void listed_free(struct resolver *r);
+
+static void jvm_forget(struct resolver *r)
+{
+	agent_stop(r->agent);
+	vm_close(r->vm);
+	listed_free(r);
+	r->listed_ns = 0;
+	r->agent = NULL;
+	r->vm = NULL;
+	r->agent_tried = false;
+	r->tried_ns = 0;
+	source_describe(r, NULL);
+}
+
+/* ---- life ---- */
+
+int resolver_open(struct resolver **out, struct resolver_shared *shared, pid_t tgid,
+		  enum resolver_mode mode, struct error *e)
+{
+	struct resolver *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	r->shared = shared;
+	r->tgid = tgid;
+	r->mode = mode;
+	rc = symproc_open(&r->native, tgid, shared->images, e);
+	if (rc) {
+		free(r);
+		return rc;
+	}
+	source_describe(r, mode == RESOLVE_NONE ? "not asked for" : NULL);
+	*out = r;
+	return 0;
+}
+
+void resolver_close(struct resolver *r)
+{
+	if (!r)
+		return;
+	jvm_forget(r);
+	symproc_close(r->native);
+	arena_free(&r->strings);
+	free(r);
+}
+
+bool resolver_poll(struct resolver *r, uint64_t now_ns)
+{
+	bool changed = false;
+
+	r->now_ns = now_ns;
+	if (!r->vm || agent_wanted(r))
+		changed = jvm_look(r, now_ns);
+	if (r->vm)
+		vm_refresh(r->vm);
+	if (r->agent)
+		changed |= agent_follow(r);
+	return changed;
+}
+
+void resolver_exec(struct resolver *r)
+{
+	struct symproc *native = NULL;
+
+	jvm_forget(r);
+	/* Another program: nothing of the old image holds. If it is gone already, the old names
+	 * stay. */
+	if (!symproc_open(&native, r->tgid, r->shared->images, NULL)) {
+		symproc_close(r->native);
+		r->native = native;
+	}
+}
+
+struct vm *resolver_vm(struct resolver *r)
+{
+	return r->vm;
+}
+
+struct symproc *resolver_native(struct resolver *r)
+{
+	return r->native;
+}
+
+/* ---- frames ---- */
+
+/* Where samplers enter the kernel: frames up to and including these are ours, not the target's. */
+static const char *const own_frames[] = {"__traceiter_sched_switch", "__bpf_trace_sched_switch",
+					 "bpf_trace_run4", "bpf_prog_"};
+
+static bool frame_is_ours(const char *name)
+{
+	for (size_t i = 0; i < sizeof(own_frames) / sizeof(own_frames[0]); i++)
+		if (!strncmp(name, own_frames[i], strlen(own_frames[i])))
+			return true;
+	return false;
+}
+
+static void kernel_name(struct resolver *r, uint64_t addr, struct frame_name *out)
+{
+	*out = (struct frame_name){"[kernel]", "[unknown]", "", -1, -1, FRAME_KERNEL, 0, 0};
+	if (r->shared->kernel)
+		ksyms_lookup(r->shared->kernel, addr, out);
+}
+
+static int user_names(struct resolver *r, uint64_t addr, struct frame_name *out, int max)
+{
+	int n = 0;
+
+	if (r->agent)
+		n = agent_lookup(r->agent, addr, r->now_ns, out, max);
+	if (n > 0)
+		return n;
+	symproc_lookup(r->native, addr, out);
+	return 1;
+}
+
+/* The logical frames of one physical frame, innermost first. */
+static int frame_names(struct resolver *r, const struct gn_frame *f, struct frame_name *out,
+		       int max)
+{
+	uint64_t addr = gn_frame_addr(f);
+
+	if (gn_frame_flags(f) & GN_FF_RETADDR)
+		addr--;
+	switch (gn_frame_kind(f)) {
+	case GN_FRAME_KERNEL:
+		kernel_name(r, addr, out);
+		return 1;
+	case GN_FRAME_INTERP:
+	case GN_FRAME_NMETHOD:
+	case GN_FRAME_STUB:
+		if (r->vm)
+			return vm_name(r->vm, f, out, max);
+		return user_names(r, addr, out, max);
+	default:
+		return user_names(r, addr, out, max);
+	}
+}
+
+/* The symbolizers' strings live until their next call only. */
+static void frame_keep(struct resolver *r, struct frame_name *f)
+{
+	f->klass = arena_string(&r->strings, f->klass);
+	f->method = arena_string(&r->strings, f->method);
+	f->sig = arena_string(&r->strings, f->sig);
+}
+
+static size_t kernel_skip(struct resolver *r, const struct gn_frame *frames, size_t n)
+{
+	struct frame_name name;
+	size_t i = 0;
+
+	while (i < n) {
+		kernel_name(r, gn_frame_addr(&frames[i]) - 1, &name);
+		if (!frame_is_ours(name.method))
+			break;
+		i++;
+	}
+	return i;
+}
+
+/* Told apart from certain ones in the recording itself: a frame of its own below a guessed one. */
+static const struct frame_name guessed_mark = {"[gnomon]", "[caller guessed]", "", -1,
+					       -1,	   FRAME_NATIVE,       0,  0};
+
+size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
+		      size_t max, bool *cut)
+{
+	const struct gn_frame *frames = gn_stack_frames(stack);
+	size_t n = (size_t)stack->nkernel + stack->nuser, at = 0;
+	struct frame_name names[INLINE_MAX];
+
+	arena_reset(&r->strings);
+	*cut = false;
+	for (size_t i = kernel_skip(r, frames, stack->nkernel); i < n; i++) {
+		int k = frame_names(r, &frames[i], names, INLINE_MAX);
+
+		if (gn_frame_flags(&frames[i]) & GN_FF_GUESSED && at < max)
+			out[at++] = guessed_mark;
+		for (int j = 0; j < k; j++) {
+			if (at == max) {
+				*cut = true;
+				return at;
+			}
+			frame_keep(r, &names[j]);
+			out[at++] = names[j];
+		}
+	}
+	return at;
+}
+
+/* ---- threads ---- */
+
+/* The tid by which the JVM knows the thread. */
+static pid_t tid_inside(const struct resolver *r, pid_t tid)
+{
+	struct proc_status st;
+
+	if (proc_status_read(r->tgid, tid, &st))
+		return tid;
+	return proc_status_inner(&st);
+}
+
+static void listed_free(struct resolver *r)
+{
+	struct listed *l, *tmp;
+
+	HASH_ITER(hh, r->listed, l, tmp) {
+		HASH_DEL(r->listed, l);
+		free(l->name);
+		free(l);
+	}
+	r->nlisted = 0;
+}
+
+static int on_listed(void *arg, const struct java_thread *jt)
+{
+	struct resolver *r = arg;
+	struct listed *l;
+
+	r->nlisted++;
+	if (!jt->tid || !jt->name[0])
+		return 0;
+	HASH_FIND_INT(r->listed, &jt->tid, l);
+	if (l)
+		return 0;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->tid = jt->tid;
+	l->id = jt->id;
+	l->name = strdup(jt->name);
+	HASH_ADD_INT(r->listed, tid, l);
+	return 0;
+}
+
+static void threads_list(struct resolver *r)
+{
+	uint64_t begin = now_ns();
+
+	if (r->listed_ns &&
+	    (begin - r->listed_ns < LIST_NS || begin - r->listed_ns < r->listing_ns * LIST_SHARE))
+		return;
+	listed_free(r);
+	vm_threads(r->vm, on_listed, r);
+	r->listed_ns = now_ns();
+	r->listing_ns = r->listed_ns - begin;
+}
+
+/* One thread out of few is looked for in the JVM, which is always up to date. */
+static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread *out)
+{
+	struct java_thread jt;
+	struct listed *l;
+
+	if (!r->listed_ns)
+		threads_list(r);
+	if (r->nlisted <= LIST_THREADS) {
+		if (vm_thread_by_tid(r->vm, inner, &jt))
+			return false;
+		out->java_id = jt.id;
+		snprintf(out->name, sizeof(out->name), "%s", jt.name);
+		return out->name[0];
+	}
+	HASH_FIND_INT(r->listed, &inner, l);
+	if (!l) {
+		threads_list(r);
+		HASH_FIND_INT(r->listed, &inner, l);
+	}
+	if (!l || !l->name)
+		return false;
+	out->java_id = l->id;
+	snprintf(out->name, sizeof(out->name), "%s", l->name);
+	return true;
+}
+
+int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out)
+{
+	pid_t inner = tid_inside(r, tid);
+	const char *name;
+
+	*out = (struct resolved_thread){0};
+	if (r->vm && thread_in_vm(r, inner, out))
+		return 0;
+	name = r->agent ? agent_thread_name(r->agent, tid) : NULL;
+	if (!name)
+		return -ENOENT;
+	snprintf(out->name, sizeof(out->name), "%s", name);
+	return 0;
+}
+
+const char *resolver_source(const struct resolver *r)
+{
+	return r->source;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One target process's names: JVM code (agent or VM structures), native libraries, the kernel.
+ * Used from one thread at a time.
+ */
+#ifndef GNOMON_MODEL_RESOLVER_H
+#define GNOMON_MODEL_RESOLVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/frame.h"
+#include "kern/abi.h"
+
+enum resolver_mode { RESOLVE_AUTO, RESOLVE_AGENT, RESOLVE_VMSTRUCTS, RESOLVE_NONE };
+
+/* Symbols shared by all targets: kernel, images of libraries. */
+struct resolver_shared;
+int resolver_shared_open(struct resolver_shared **out, struct error *e);
+void resolver_shared_close(struct resolver_shared *s);
+
+struct resolver;
+
+int resolver_open(struct resolver **out, struct resolver_shared *shared, pid_t tgid,
+		  enum resolver_mode mode, struct error *e);
+void resolver_close(struct resolver *r);
+
+/*
+ * Look for what has changed: a JVM that has come up, code loaded and unloaded, names of threads.
+ * Returns true when addresses may mean other code than before.
+ */
+bool resolver_poll(struct resolver *r, uint64_t now_ns);
+
+/* The process has become another program. */
+void resolver_exec(struct resolver *r);
+
+/*
+ * Name a stack, leaf first; inlined frames become frames of their own. Returns the number of
+ * frames, at most max (then *cut is set). The strings live until the next call.
+ */
+size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
+		      size_t max, bool *cut);
+
+/*
+ * A thread as the JVM knows it: 0, or -ENOENT for threads that are not Java threads (or whose name
+ * cannot be had). tid is of the initial PID namespace.
+ */
+struct resolved_thread {
+	char name[512]; /* the full Java name */
+	int64_t java_id;
+};
+int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out);
+
+/* For the unwinder's tables: the JVM (NULL while there is none) and the mappings. */
+struct vm;
+struct symproc;
+struct vm *resolver_vm(struct resolver *r);
+struct symproc *resolver_native(struct resolver *r);
+
+/* Which source of Java names is in use: "agent", "vmstructs" or "none", and why, in words. */
+const char *resolver_source(const struct resolver *r);
+
+#endif

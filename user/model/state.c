@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/state.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define LOOK_AT 48 /* frames from the leaf */
+
+enum match { EXACT, PREFIX };
+
+/* What a frame says of its thread. `klass` NULL matches any. */
+struct sign {
+	uint8_t kind; /* enum sign_kind */
+	uint8_t match;
+	const char *klass;
+	const char *method;
+	enum thread_state state;
+};
+
+enum sign_kind { KERNEL, NATIVE, JAVA };
+
+/*
+ * The first frame from the leaf that is listed decides. Kernel names: fs/select.c, fs/eventpoll.c,
+ * fs/pipe.c, net/; libjvm: share/runtime/objectMonitor.cpp, os/posix/os_posix.cpp,
+ * share/prims/unsafe.cpp; Java: java.base. Names that changed are all listed.
+ */
+static const struct sign signs[] = {
+	{KERNEL, PREFIX, NULL, "do_epoll_wait", STATE_IO},
+	{KERNEL, PREFIX, NULL, "ep_poll", STATE_IO},
+	{KERNEL, PREFIX, NULL, "do_poll", STATE_IO},
+	{KERNEL, PREFIX, NULL, "do_sys_poll", STATE_IO},
+	{KERNEL, PREFIX, NULL, "do_select", STATE_IO},
+	{KERNEL, PREFIX, NULL, "pipe_read", STATE_IO},
+	{KERNEL, PREFIX, NULL, "pipe_write", STATE_IO},
+	{KERNEL, PREFIX, NULL, "anon_pipe_", STATE_IO},
+	{KERNEL, PREFIX, NULL, "fifo_pipe_", STATE_IO},
+	{KERNEL, PREFIX, NULL, "fifo_open", STATE_IO},
+	{KERNEL, PREFIX, NULL, "sk_wait_data", STATE_IO},
+	{KERNEL, PREFIX, NULL, "sk_stream_wait", STATE_IO},
+	{KERNEL, PREFIX, NULL, "inet_csk_accept", STATE_IO},
+	{KERNEL, PREFIX, NULL, "inet_stream_connect", STATE_IO},
+	{KERNEL, PREFIX, NULL, "__skb_wait_for_more_packets", STATE_IO},
+	{KERNEL, PREFIX, NULL, "unix_stream_", STATE_IO},
+	{KERNEL, PREFIX, NULL, "unix_wait_for_peer", STATE_IO},
+	{KERNEL, PREFIX, NULL, "sock_alloc_send_pskb", STATE_IO},
+	{KERNEL, PREFIX, NULL, "io_schedule", STATE_IO},
+	{KERNEL, PREFIX, NULL, "folio_wait_", STATE_IO},
+	{KERNEL, PREFIX, NULL, "filemap_", STATE_IO},
+	{KERNEL, PREFIX, NULL, "n_tty_read", STATE_IO},
+	{KERNEL, PREFIX, NULL, "io_cqring_wait", STATE_IO},
+	{KERNEL, PREFIX, NULL, "inotify_read", STATE_IO},
+	{KERNEL, PREFIX, NULL, "eventfd_read", STATE_IO},
+	{KERNEL, PREFIX, NULL, "do_wait", STATE_IO}, /* for a child process */
+	{NATIVE, PREFIX, NULL, "ObjectMonitor::enter", STATE_BLOCKED},
+	{NATIVE, PREFIX, NULL, "ObjectMonitor::EnterI", STATE_BLOCKED},
+	{NATIVE, PREFIX, NULL, "ObjectMonitor::ReenterI", STATE_BLOCKED},
+	{NATIVE, PREFIX, NULL, "ObjectMonitor::reenter", STATE_BLOCKED},
+	{NATIVE, PREFIX, NULL, "ObjectSynchronizer::enter", STATE_BLOCKED},
+	{NATIVE, PREFIX, NULL, "SharedRuntime::complete_monitor_locking", STATE_BLOCKED},
+	{NATIVE, PREFIX, NULL, "JavaThread::sleep", STATE_SLEEPING},
+	{NATIVE, PREFIX, NULL, "JVM_Sleep", STATE_SLEEPING},
+	{JAVA, EXACT, "java.lang.Thread", "sleep", STATE_SLEEPING},
+	{JAVA, EXACT, "java.lang.Thread", "sleep0", STATE_SLEEPING},
+	{JAVA, EXACT, "java.lang.Thread", "sleepNanos", STATE_SLEEPING},
+	{JAVA, EXACT, "java.lang.Thread", "sleepNanos0", STATE_SLEEPING},
+	{JAVA, EXACT, "java.lang.Object", "wait", STATE_WAITING_TIMED},
+	{JAVA, EXACT, "java.lang.Object", "wait0", STATE_WAITING_TIMED},
+	{JAVA, PREFIX, "jdk.internal.misc.Unsafe", "park", STATE_PARKED},
+	{JAVA, PREFIX, "sun.misc.Unsafe", "park", STATE_PARKED},
+	{JAVA, PREFIX, "sun.nio.ch.Net", "", STATE_IO},
+	{JAVA, PREFIX, "sun.nio.ch.EPoll", "", STATE_IO},
+	{JAVA, PREFIX, "java.io.FileInputStream", "read", STATE_IO},
+};
+
+static int kind_of(const struct frame_name *f)
+{
+	if (f->type == FRAME_KERNEL)
+		return KERNEL;
+	return f->type == FRAME_NATIVE || f->type == FRAME_CPP ? NATIVE : JAVA;
+}
+
+static bool sign_fits(const struct sign *s, const struct frame_name *f)
+{
+	if (s->kind != kind_of(f) || (s->klass && strcmp(s->klass, f->klass)))
+		return false;
+	if (s->match == EXACT)
+		return !strcmp(s->method, f->method);
+	return !strncmp(s->method, f->method, strlen(s->method));
+}
+
+static bool called_from(const struct frame_name *f, size_t n, const char *klass, const char *prefix)
+{
+	for (size_t i = 0; i < n && i < 8; i++)
+		if (!strcmp(f[i].klass, klass) && !strncmp(f[i].method, prefix, strlen(prefix)))
+			return true;
+	return false;
+}
+
+/* wait() is a frame of its own above wait(long): that tells it from a timed wait. */
+static enum thread_state refine(enum thread_state st, const struct frame_name *f, size_t n)
+{
+	if (st == STATE_PARKED &&
+	    called_from(f, n, "java.util.concurrent.locks.LockSupport", "parkNanos"))
+		return STATE_PARKED_TIMED;
+	if (st == STATE_PARKED &&
+	    called_from(f, n, "java.util.concurrent.locks.LockSupport", "parkUntil"))
+		return STATE_PARKED_TIMED;
+	if (st == STATE_WAITING_TIMED)
+		for (size_t i = 0; i < n && i < 4; i++)
+			if (!strcmp(f[i].method, "wait") && !strcmp(f[i].sig, "()V"))
+				return STATE_WAITING;
+	return st;
+}
+
+static enum thread_state state_of_sleep(const struct frame_name *f, size_t n)
+{
+	for (size_t i = 0; i < n && i < LOOK_AT; i++)
+		for (size_t k = 0; k < sizeof(signs) / sizeof(signs[0]); k++)
+			if (sign_fits(&signs[k], &f[i]))
+				return refine(signs[k].state, f + i, n - i);
+	return STATE_IDLE;
+}
+
+enum thread_state state_of(enum gn_state kernel, const struct frame_name *frames, size_t n)
+{
+	enum thread_state st;
+
+	switch (kernel) {
+	case GN_ST_RUNNING:
+		return STATE_DEFAULT;
+	case GN_ST_QUEUED:
+		return STATE_QUEUED;
+	case GN_ST_STOPPED:
+		return STATE_STOPPED;
+	case GN_ST_DISK:
+		st = state_of_sleep(frames, n);
+		return st == STATE_IDLE ? STATE_IO : st;
+	default:
+		return state_of_sleep(frames, n);
+	}
+}

@@ -1,0 +1,778 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+// The page of `gnomon render`: one tree of calls, weighed anew for every choice of dimension,
+// threads, states and time. Parents always come before their children in a tree's arrays, so
+// totals are one pass backwards, whatever the size.
+(() => {
+const $ = id => document.getElementById(id);
+const head = JSON.parse($('head').textContent);
+const ROW = 19, TL_ROW = 15, TL_NAME = 190, TL_AXIS = 20;
+const DIM_LABEL = {cpu: 'CPU', wall: 'Wall', off: 'Off CPU'};
+const TYPE_LABEL = ['interpreted', 'JIT (C2)', 'inlined', 'native', 'C++', 'kernel', 'C1', 'group'];
+const TYPE_HSL = [[52, 60], [146, 40], [181, 42], [8, 62], [30, 72], [268, 40], [92, 42], [215, 14]];
+const STATE_HUE = {RUNNING: [146, 48], RUNNABLE: [120, 38], QUEUED: [0, 72], SLEEPING: [215, 14],
+  PARKED: [225, 36], WAITING: [203, 40], BLOCKED: [22, 85], IO: [275, 45], IDLE: [215, 8],
+  IN_NATIVE: [46, 65]};
+
+// ---- data ---------------------------------------------------------------------------------------
+
+async function inflate(b64) {
+  const text = atob(b64.trim()), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+function decode(buf) {
+  let at = 0;
+  const utf8 = new TextDecoder();
+  const num = () => {
+    let v = 0, m = 1, b;
+    do { b = buf[at++]; v += (b & 127) * m; m *= 128; } while (b & 128);
+    return v;
+  };
+  const str = () => { const n = num(); at += n; return utf8.decode(buf.subarray(at - n, at)); };
+  const d = {};
+  let n = num();
+  d.names = new Array(n); d.types = new Uint8Array(n);
+  for (let i = 0; i < n; i++) { d.types[i] = buf[at++]; d.names[i] = str(); }
+  n = num();
+  const parent = new Int32Array(n), frame = new Int32Array(n);
+  parent[0] = -1;
+  for (let i = 1; i < n; i++) { parent[i] = i - num(); frame[i] = num(); }
+  d.base = {n, parent, frame};
+  n = num(); d.threads = []; d.groups = [];
+  for (let i = 0; i < n; i++) { d.threads.push(str()); d.groups.push(str()); }
+  n = num(); d.states = [];
+  for (let i = 0; i < n; i++) d.states.push(str());
+  n = num();
+  const c = {n, node: new Int32Array(n), thread: new Int32Array(n), state: new Uint16Array(n),
+    dims: new Uint8Array(n), side: new Uint8Array(n), us: new Float64Array(n), samples: new Float64Array(n)};
+  for (let i = 0, node = 0; i < n; i++) {
+    node += num();
+    c.node[i] = node; c.thread[i] = num(); c.state[i] = num();
+    const flags = buf[at++];
+    c.dims[i] = flags & 7; c.side[i] = flags >> 3;
+    c.us[i] = num(); c.samples[i] = num();
+  }
+  d.cells = c;
+  n = num();
+  const t = {n, start: new Float64Array(n), span: new Float64Array(n), cell: new Int32Array(n), ticks: new Float64Array(n)};
+  for (let i = 0, start = 0; i < n; i++) {
+    start += num();
+    t.start[i] = start; t.span[i] = num(); t.cell[i] = num(); t.ticks[i] = num();
+  }
+  d.times = t;
+  return d;
+}
+
+// ---- trees --------------------------------------------------------------------------------------
+
+// A tree under construction: children are found by a hash of (parent, frame).
+class Builder {
+  constructor() {
+    this.n = 1; this.cap = 1 << 12;
+    this.parent = new Int32Array(this.cap); this.frame = new Int32Array(this.cap);
+    this.parent[0] = -1;
+    this.slots = new Int32Array(this.cap * 2);
+  }
+  hash(p, f) {
+    let h = Math.imul(p, 0x9e3779b1) ^ Math.imul(f, 0x85ebca6b);
+    h ^= h >>> 15; h = Math.imul(h, 0x2c1b3c6d);
+    return (h ^ h >>> 13) >>> 0;
+  }
+  grow() {
+    const old = this.n;
+    this.cap *= 2;
+    for (const k of ['parent', 'frame']) { const a = new Int32Array(this.cap); a.set(this[k]); this[k] = a; }
+    this.slots = new Int32Array(this.cap * 2);
+    const mask = this.slots.length - 1;
+    for (let i = 1; i < old; i++) {
+      let at = this.hash(this.parent[i], this.frame[i]) & mask;
+      while (this.slots[at]) at = at + 1 & mask;
+      this.slots[at] = i;
+    }
+  }
+  child(p, f) {
+    let mask = this.slots.length - 1, at = this.hash(p, f) & mask, i;
+    while ((i = this.slots[at])) {
+      if (this.parent[i] === p && this.frame[i] === f) return i;
+      at = at + 1 & mask;
+    }
+    if (this.n === this.cap) { this.grow(); return this.child(p, f); }
+    i = this.n++;
+    this.parent[i] = p; this.frame[i] = f; this.slots[at] = i;
+    return i;
+  }
+  done(cellNode) {
+    return finish({n: this.n, parent: this.parent.subarray(0, this.n), frame: this.frame.subarray(0, this.n), cellNode});
+  }
+}
+
+// Children of every node, side by side.
+function finish(t) {
+  const first = new Int32Array(t.n + 2), child = new Int32Array(t.n);
+  for (let i = 1; i < t.n; i++) first[t.parent[i] + 2]++;
+  for (let i = 2; i <= t.n; i++) first[i] += first[i - 1];
+  for (let i = 1; i < t.n; i++) child[first[t.parent[i] + 1]++] = i;
+  t.first = first; t.child = child; t.sorted = new Uint8Array(t.n);
+  t.depth = new Uint16Array(t.n);
+  for (let i = 1; i < t.n; i++) t.depth[i] = t.depth[t.parent[i]] + 1;
+  return t;
+}
+
+// Put a root of its own over the stacks of each thread, group or state.
+function splitTree(d, by) {
+  const c = d.cells, b = new Builder(), cellNode = new Int32Array(c.n), ids = new Map();
+  const label = i => by === 'state' ? d.states[c.state[i]] : by === 'group' ? d.groups[c.thread[i]]
+    : d.threads[c.thread[i]];
+  const keys = new Array(c.n), order = [];
+  for (let i = 0; i < c.n; i++) {
+    const l = label(i);
+    if (!ids.has(l)) { ids.set(l, []); order.push(l); }
+    ids.get(l).push(i);
+  }
+  const memo = new Int32Array(d.base.n), path = [];
+  for (const l of order) {
+    const root = b.child(0, addFrame(d, l)), touched = [];
+    for (const i of ids.get(l)) {
+      let n = c.node[i];
+      path.length = 0;
+      while (n && !memo[n]) { path.push(n); n = d.base.parent[n]; }
+      let at = n ? memo[n] : root;
+      while (path.length) {
+        n = path.pop();
+        memo[n] = at = b.child(at, d.base.frame[n]);
+        touched.push(n);
+      }
+      cellNode[i] = at;
+    }
+    for (const n of touched) memo[n] = 0;
+  }
+  return b.done(cellNode);
+}
+
+// Leaf first: who called the methods that time is spent in.
+function reverseTree(d) {
+  const c = d.cells, b = new Builder(), memo = new Int32Array(d.base.n), cellNode = new Int32Array(c.n);
+  for (let i = 0; i < c.n; i++) {
+    let n = c.node[i];
+    if (!memo[n]) {
+      let at = 0;
+      for (let k = n; k; k = d.base.parent[k]) at = b.child(at, d.base.frame[k]);
+      memo[n] = at;
+    }
+    cellNode[i] = memo[n];
+  }
+  return b.done(cellNode);
+}
+
+function addFrame(d, name) {
+  d.extra = d.extra || new Map();
+  if (!d.extra.has(name)) {
+    d.extra.set(name, d.names.length);
+    d.names.push(name);
+    const t = new Uint8Array(d.names.length); t.set(d.types); t[t.length - 1] = 7; d.types = t;
+  }
+  return d.extra.get(name);
+}
+
+// ---- state of the page --------------------------------------------------------------------------
+
+const S = {dim: 1, flip: false, reverse: false, split: '', thread: '', states: new Set(), query: null,
+  zoom: 0, select: -1, hover: -1, range: null};
+let D, T, self, total, other, match, matched, rects = [], rows = [];
+
+const fmtUs = us => {
+  if (us >= 3.6e9) return (us / 3.6e9).toFixed(2) + ' h';
+  if (us >= 1e8) return (us / 1e6).toFixed(0) + ' s';
+  if (us >= 1e6) return (us / 1e6).toFixed(2) + ' s';
+  if (us >= 1e3) return (us / 1e3).toFixed(us < 1e4 ? 1 : 0) + ' ms';
+  return us.toFixed(0) + ' µs';
+};
+const pct = (a, b) => b ? (100 * a / b).toFixed(a / b < .0995 ? 2 : 1) + '%' : '0%';
+
+function cellWeights() {
+  const t = D.times, c = D.cells;
+  if (!S.range) return c.us;
+  const w = new Float64Array(c.n), [from, to] = S.range;
+  for (let i = 0; i < t.n; i++) {
+    const a = t.start[i], b = a + t.span[i];
+    if (b < from || a > to) continue;
+    const share = t.span[i] ? (Math.min(b, to) - Math.max(a, from)) / t.span[i] : 1, k = t.cell[i];
+    w[k] += share * t.ticks[i] * c.us[k] / c.samples[k];
+  }
+  return w;
+}
+
+function reweigh() {
+  const c = D.cells, w = cellWeights(), bit = 1 << S.dim;
+  self = new Float64Array(T.n); total = new Float64Array(T.n);
+  other = head.diff ? new Float64Array(T.n) : null;
+  for (let i = 0; i < c.n; i++) {
+    if (!(c.dims[i] & bit) || S.states.has(c.state[i])) continue;
+    if (S.thread && D.groups[c.thread[i]] !== S.thread && D.threads[c.thread[i]] !== S.thread) continue;
+    const n = T.cellNode[i];
+    if (c.side[i]) { other[n] += w[i]; continue; }
+    self[n] += w[i]; total[n] += w[i];
+  }
+  for (let i = T.n - 1; i > 0; i--) { total[T.parent[i]] += total[i]; if (other) other[T.parent[i]] += other[i]; }
+  if (S.zoom && !weight(S.zoom)) S.zoom = 0;
+  if (S.select >= 0 && !weight(S.select)) S.select = -1;
+  search();
+}
+
+// In a comparison a node is as wide as its shares of both sides, so that what vanished is still
+// seen, and a longer recording does not outweigh the other.
+const weight = n => other ? total[n] / (total[0] || 1) + other[n] / (other[0] || 1) : total[n];
+
+function restructure() {
+  S.zoom = 0; S.select = S.hover = -1;
+  T = S.reverse ? reverseTree(D) : S.split ? splitTree(D, S.split)
+    : D.plain || (D.plain = finish({...D.base, cellNode: D.cells.node}));
+  reweigh();
+}
+
+function search() {
+  match = matched = null;
+  if (S.query) {
+    match = new Uint8Array(D.names.length);
+    for (let i = 0; i < D.names.length; i++) match[i] = S.query.test(D.names[i]) ? 1 : 0;
+    matched = new Uint8Array(T.n);
+    let sum = 0;
+    for (let i = 0; i < T.n; i++) {
+      matched[i] = (i && matched[T.parent[i]]) || (i && match[T.frame[i]]) ? 1 : 0;
+      if (matched[i]) sum += self[i];
+    }
+    $('found').textContent = `${pct(sum, total[0])} · ${fmtUs(sum)}`;
+  } else {
+    $('found').textContent = '';
+  }
+  draw();
+}
+
+const typeOf = n => n ? D.types[T.frame[n]] : 7;
+const nameOf = n => n ? D.names[T.frame[n]] : S.reverse ? 'all methods' : 'all';
+
+function children(n) {
+  const a = T.first[n], b = T.first[n + 1], kids = T.child.subarray(a, b);
+  if (!T.sorted[n]) {
+    T.sorted[n] = 1;
+    if (b - a > 1) kids.set(Array.from(kids).sort((x, y) => {
+      const p = D.names[T.frame[x]], q = D.names[T.frame[y]];
+      return p < q ? -1 : p > q ? 1 : x - y;
+    }));
+  }
+  return kids;
+}
+
+// ---- drawing ------------------------------------------------------------------------------------
+
+const dark = () => document.documentElement.dataset.theme === 'dark';
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colours = new Map();
+
+function typeColour(type, name, dim) {
+  let h = 0;
+  for (let i = 0; i < name.length && i < 48; i++) h = Math.imul(h, 31) + name.charCodeAt(i) | 0;
+  const vary = (h >>> 4) % 5, key = type * 32 + vary * 4 + (dim ? 2 : 0) + (dark() ? 1 : 0);
+  if (!colours.has(key)) {
+    const [hue, sat] = TYPE_HSL[type], l = (dark() ? 33 : 72) + vary * (dark() ? 2.2 : 2.4);
+    colours.set(key, `hsl(${hue + vary * 2 - 4} ${dim ? sat * .3 : sat}% ${dim ? (dark() ? 24 : 88) : l}%)`);
+  }
+  return colours.get(key);
+}
+
+// Red grew, blue shrank, in the share of its own recording.
+function diffColour(n) {
+  const a = total[0] ? total[n] / total[0] : 0, b = other[0] ? other[n] / other[0] : 0;
+  const d = a + b ? (b - a) / Math.max(a, b) : 0, k = Math.min(1, Math.abs(d));
+  return `hsl(${d > 0 ? 8 : 212} ${Math.round(75 * k)}% ${Math.round((dark() ? 38 : 84) - (dark() ? -4 : 22) * k)}%)`;
+}
+
+function stateColour(name) {
+  const k = Object.keys(STATE_HUE).find(s => name.startsWith(s)) ||
+    (name.includes('PARK') ? 'PARKED' : name.includes('WAIT') ? 'WAITING' : name.includes('BLOCK') ? 'BLOCKED' : 'SLEEPING');
+  const [h, s] = STATE_HUE[k];
+  return `hsl(${h} ${s}% ${dark() ? 48 : 58}%)`;
+}
+
+function fit(canvas, w, h) {
+  const r = devicePixelRatio || 1;
+  if (canvas.width !== Math.round(w * r) || canvas.height !== Math.round(h * r)) {
+    canvas.width = Math.round(w * r); canvas.height = Math.round(h * r);
+    canvas.style.width = w + 'px'; canvas.style.height = h + 'px';
+  }
+  const g = canvas.getContext('2d');
+  g.setTransform(r, 0, 0, r, 0, 0);
+  return g;
+}
+
+// Which frames are wide enough to be seen: rects, and per depth their numbers from left to right.
+function layout(width) {
+  rects = []; rows = [];
+  const add = (n, x, w, d, above) => {
+    (rows[d] = rows[d] || []).push(rects.length);
+    rects.push({n, x, w, d, above});
+  };
+  const z = S.zoom, all = weight(z);
+  const up = [];
+  for (let n = z; n > 0; n = T.parent[n]) up.push(T.parent[n]);
+  up.reverse().forEach((n, d) => add(n, 0, width, d, true));
+  if (!all) return;
+  const stack = [[z, 0, T.depth[z]]], scale = width / all;
+  while (stack.length) {
+    const [n, x, d] = stack.pop();
+    add(n, x, weight(n) * scale, d, false);
+    let at = x;
+    const next = [];
+    for (const c of children(n)) {
+      const w = weight(c) * scale;
+      if (w >= .5) next.push([c, at, d + 1]);
+      at += w;
+    }
+    while (next.length) stack.push(next.pop());
+  }
+}
+
+// Widths of single characters, remembered: asking the canvas for every label is slow.
+const charWidths = new Map();
+function fits(g, s, w) {
+  let n = 0;
+  for (const c of s) {
+    let cw = charWidths.get(c);
+    if (cw === undefined) charWidths.set(c, cw = g.measureText(c).width);
+    if ((w -= cw) < 0) return n;
+    n += c.length;
+  }
+  return n;
+}
+
+const isNative = type => type >= 3 && type <= 5;
+
+// Class and method of Java; of native code the symbol, whose library may have dots, as it may.
+function shortName(s, type) {
+  if (type === 7) return s;
+  if (isNative(type)) return s.replace(/^(\[[^\]]*\]|[^.(]*\.so[.\d]*|[^.(:]*)\.(?=.)/, '');
+  return s.replace(/^.*\.([^.]*\.[^.]*)$/, '$1');
+}
+
+// As much of the name as there is room for: all, class and method, method, its beginning.
+function label(g, s, type, w) {
+  w -= 7;
+  if (fits(g, s, w) === s.length) return s;
+  const short = shortName(s, type);
+  if (fits(g, short, w) === short.length) return short;
+  const last = isNative(type) ? short : short.slice(short.lastIndexOf('.') + 1);
+  if (fits(g, last, w) === last.length) return last;
+  const n = fits(g, last, w - fits.dots);
+  return n > 1 ? last.slice(0, n) + '…' : '';
+}
+
+function draw() {
+  if (!T) return;
+  crumbs(); detail(); // first: they may change what height is left
+  const box = $('scroll'), width = box.clientWidth, view = box.clientHeight;
+  layout(width);
+  const depth = rows.length, full = Math.max(depth * ROW + 4, 1);
+  $('space').style.height = full + 'px';
+  const g = fit($('graph'), width, view), top = box.scrollTop;
+  g.clearRect(0, 0, width, view);
+  g.font = '12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+  g.textBaseline = 'middle';
+  fits.dots = g.measureText('…').width;
+  const text = css('--text'), dimText = css('--dim'), bg = css('--bg'), sel = css('--select'), hit = css('--match');
+  for (const r of rects) {
+    const y = yOf(r.d, full, view) - top;
+    r.y = y;
+    if (y + ROW < 0 || y > view) continue;
+    const name = nameOf(r.n), found = match && r.n && match[T.frame[r.n]];
+    const fade = r.above || (match && !found);
+    g.fillStyle = found ? hit : other && r.n ? diffColour(r.n) : typeColour(typeOf(r.n), name, fade);
+    g.fillRect(r.x, y, Math.max(r.w - (r.w > 3 ? 1 : .2), .4), ROW - 1);
+    if (r.w > 24) {
+      g.fillStyle = found ? bg : fade ? dimText : text;
+      g.fillText(label(g, name, typeOf(r.n), r.w), Math.max(r.x, 0) + 4, y + ROW / 2);
+    }
+    if (r.n === S.select || r.n === S.hover) {
+      g.strokeStyle = sel; g.lineWidth = r.n === S.select ? 2 : 1;
+      g.strokeRect(r.x + 1, y + 1, Math.max(r.w - 3, 1), ROW - 3);
+    }
+  }
+  const none = !weight(0);
+  $('empty').hidden = !none;
+  $('empty').textContent = none ? `No ${DIM_LABEL[head.dims[S.dim]]} time here. Another view, thread or state may have some.` : '';
+}
+
+// Icicles hang from the top; flames stand on the lower edge.
+const yOf = (d, full, view) => S.flip ? Math.max(full, view) - (d + 1) * ROW - 2 : d * ROW + 2;
+
+function crumbs() {
+  const el = $('crumbs');
+  el.textContent = '';
+  const path = [];
+  for (let n = S.zoom; n > 0; n = T.parent[n]) path.push(n);
+  const b = (text, n) => { const x = document.createElement('button'); x.textContent = text; x.title = text; x.onclick = () => zoom(n); el.append(x); };
+  b(nameOf(0), 0);
+  if (path.length > 4) el.append(' › …');
+  path.slice(0, 4).reverse().forEach(n => { el.append(' › '); b(shortName(nameOf(n), typeOf(n)), n); });
+}
+
+function stackOf(n) {
+  const s = [];
+  for (; n > 0; n = T.parent[n]) s.push(nameOf(n));
+  return S.reverse ? s.reverse() : s;
+}
+
+const numbers = n => {
+  const z = total[0];
+  if (other) return `A ${fmtUs(total[n])} ${pct(total[n], z)}   B ${fmtUs(other[n])} ${pct(other[n], other[0])}`;
+  return `${fmtUs(total[n])} · ${pct(total[n], z)} of all` +
+    (S.zoom ? ` · ${pct(total[n], total[S.zoom])} of the zoom` : '') +
+    (S.reverse ? '' : ` · self ${fmtUs(self[n])}`);
+};
+
+function detail() {
+  const el = $('detail'), n = S.select >= 0 ? S.select : S.hover >= 0 ? S.hover : S.zoom;
+  el.textContent = '';
+  const b = document.createElement('b'), s = document.createElement('span');
+  b.textContent = nameOf(n);
+  const type = n ? '  [' + TYPE_LABEL[D.types[T.frame[n]]] + ']' : '';
+  s.textContent = `${type}  ${numbers(n)}\n`;
+  el.append(b, s);
+  if (S.select >= 0) {
+    const rest = document.createElement('span');
+    rest.textContent = stackOf(n).slice(1).map(x => '  ' + x).join('\n');
+    el.append(rest);
+  }
+}
+
+// ---- timeline -----------------------------------------------------------------------------------
+
+const TL = {rows: [], from: 0, to: 1, drag: null};
+
+function timelineInit() {
+  const c = D.cells, t = D.times, per = new Map();
+  let end = head.duration_us;
+  for (let i = 0; i < t.n; i++) {
+    const th = c.thread[t.cell[i]];
+    if (!per.has(th)) per.set(th, []);
+    per.get(th).push(i);
+    end = Math.max(end, t.start[i] + t.span[i]);
+  }
+  TL.rows = [...per].map(([th, list]) => {
+    let cpu = 0;
+    for (const i of list) if (c.dims[t.cell[i]] & 1) cpu += t.ticks[i];
+    return {th, list, cpu};
+  }).sort((a, b) => b.cpu - a.cpu || (D.threads[a.th] < D.threads[b.th] ? -1 : 1));
+  TL.end = TL.to = Math.max(end, 1);
+  $('timeline').hidden = false;
+}
+
+function timelineDraw() {
+  if (!TL.rows.length) return;
+  const box = $('tl-scroll'), width = box.clientWidth, full = TL.rows.length * TL_ROW + TL_AXIS;
+  box.style.height = Math.min(full, innerHeight * .34) + 'px';
+  $('tl-space').style.height = full + 'px';
+  const view = box.clientHeight, g = fit($('tl'), width, view), top = box.scrollTop;
+  const w = width - TL_NAME, scale = w / (TL.to - TL.from), c = D.cells, t = D.times;
+  g.clearRect(0, 0, width, view);
+  g.font = '11px system-ui, "DejaVu Sans", sans-serif'; g.textBaseline = 'middle';
+  const text = css('--text'), faint = css('--faint'), bg = css('--bg');
+  const fills = D.states.map(stateColour), best = new Float32Array(w + 1), who = new Int16Array(w + 1);
+  TL.rows.forEach((row, k) => {
+    const y = TL_AXIS + k * TL_ROW - top;
+    if (y + TL_ROW < TL_AXIS || y > view) return;
+    g.fillStyle = faint; g.fillRect(TL_NAME, y + 1, w, TL_ROW - 2);
+    best.fill(0); who.fill(-1);
+    for (const i of row.list) {
+      const cell = t.cell[i], period = c.us[cell] / c.samples[cell];
+      const a = (t.start[i] - TL.from) * scale, b = (t.start[i] + t.span[i] + period - TL.from) * scale;
+      if (b < 0 || a > w || S.states.has(c.state[cell])) continue;
+      const x0 = Math.max(0, a | 0), x1 = Math.min(w, Math.max(b, a + 1) | 0);
+      // what runs or waits for a CPU is rarer and says more: it wins a shared pixel
+      const rank = c.dims[cell] & 1 ? 3 : D.states[c.state[cell]].startsWith('QUEUED') ? 4 : 1;
+      for (let x = x0; x < x1; x++) if (rank > best[x]) { best[x] = rank; who[x] = c.state[cell]; }
+    }
+    for (let x = 0; x < w;) {
+      const s = who[x]; let e = x + 1;
+      while (e < w && who[e] === s) e++;
+      if (s >= 0) { g.fillStyle = fills[s]; g.fillRect(TL_NAME + x, y + 1, e - x, TL_ROW - 2); }
+      x = e;
+    }
+    g.fillStyle = S.thread === D.threads[row.th] ? css('--accent') : text;
+    g.fillText(D.threads[row.th].slice(0, 30), 14, y + TL_ROW / 2);
+  });
+  g.fillStyle = bg; g.fillRect(0, 0, width, TL_AXIS);
+  g.fillStyle = css('--dim');
+  for (let i = 0; i <= 8; i++) {
+    const us = TL.from + (TL.to - TL.from) * i / 8;
+    g.textAlign = i === 8 ? 'right' : 'left';
+    g.fillText(us ? fmtUs(us) : '0', TL_NAME + w * i / 8 + (i === 8 ? -4 : 2), TL_AXIS / 2);
+  }
+  g.textAlign = 'left';
+  const mark = TL.drag || S.range;
+  if (mark) {
+    const a = TL_NAME + (mark[0] - TL.from) * scale, b = TL_NAME + (mark[1] - TL.from) * scale;
+    g.strokeStyle = css('--select'); g.lineWidth = 1.5;
+    g.strokeRect(Math.min(a, b), 1, Math.abs(b - a), view - 2);
+  }
+}
+
+function timelineEvents() {
+  const tl = $('tl'), us = e => {
+    const w = tl.clientWidth - TL_NAME, x = e.clientX - tl.getBoundingClientRect().left - TL_NAME;
+    return TL.from + Math.max(0, Math.min(1, x / w)) * (TL.to - TL.from);
+  };
+  tl.onpointerdown = e => {
+    if (e.offsetX < TL_NAME) {
+      const k = Math.floor((e.offsetY - TL_AXIS + $('tl-scroll').scrollTop) / TL_ROW), row = TL.rows[k];
+      if (row) pickThread(S.thread === D.threads[row.th] ? '' : D.threads[row.th]);
+      return;
+    }
+    tl.setPointerCapture(e.pointerId);
+    TL.drag = [us(e), us(e)];
+  };
+  tl.onpointermove = e => { if (TL.drag) { TL.drag[1] = us(e); timelineDraw(); } };
+  tl.onpointerup = () => {
+    if (!TL.drag) return;
+    const [a, b] = TL.drag.sort((x, y) => x - y);
+    TL.drag = null;
+    S.range = b - a > (TL.to - TL.from) / 400 ? [a, b] : null;
+    reweigh(); timelineDraw();
+  };
+  tl.ondblclick = () => { TL.from = 0; TL.to = TL.end; S.range = null; reweigh(); timelineDraw(); };
+  tl.addEventListener('wheel', e => {
+    if (!e.ctrlKey && !e.shiftKey) return;
+    e.preventDefault();
+    const at = us(e), k = (e.deltaY || e.deltaX) > 0 ? 1.25 : .8;
+    TL.from = Math.max(0, at - (at - TL.from) * k); TL.to = Math.min(TL.end, at + (TL.to - at) * k);
+    timelineDraw();
+  }, {passive: false});
+  $('tl-scroll').addEventListener('scroll', timelineDraw);
+}
+
+// ---- what the user does -------------------------------------------------------------------------
+
+function zoom(n) {
+  S.zoom = n; S.hover = -1;
+  $('scroll').scrollTop = S.flip ? 1e9 : Math.max(0, (T.depth[n] - 4) * ROW);
+  draw();
+  if (S.flip) { $('scroll').scrollTop = 1e9; draw(); }
+}
+
+function hitAt(e) {
+  const x = e.offsetX, y = e.offsetY;
+  for (const row of rows) {
+    const y0 = row && rects[row[0]].y;
+    if (!row || y < y0 || y >= y0 + ROW) continue;
+    let lo = 0, hi = row.length - 1;
+    while (lo < hi) { const m = lo + hi + 1 >> 1; if (rects[row[m]].x <= x) lo = m; else hi = m - 1; }
+    const r = rects[row[lo]];
+    return x < r.x + r.w ? r.n : -1;
+  }
+  return -1;
+}
+
+function tip(e, n) {
+  const el = $('tip');
+  el.hidden = n < 0;
+  if (n < 0) return;
+  el.textContent = '';
+  const b = document.createElement('b'), d = document.createElement('div');
+  b.textContent = nameOf(n); d.textContent = numbers(n);
+  el.append(b, d);
+  const w = el.offsetWidth, h = el.offsetHeight;
+  el.style.left = Math.min(e.clientX + 14, innerWidth - w - 8) + 'px';
+  el.style.top = (e.clientY + h + 26 > innerHeight ? e.clientY - h - 10 : e.clientY + 18) + 'px';
+}
+
+// Along the tree as drawn: up to the caller, down to the widest callee, sideways to siblings.
+function walk(key) {
+  let n = S.select >= 0 ? S.select : S.zoom;
+  const down = (key === 'ArrowDown') !== S.flip;
+  if (key === 'ArrowUp' || key === 'ArrowDown') {
+    if (!down) n = n > 0 ? T.parent[n] : 0;
+    else n = Array.from(children(n)).reduce((a, c) => weight(c) > (a < 0 ? 0 : weight(a)) ? c : a, -1);
+  } else if (n > 0) {
+    const kids = Array.from(children(T.parent[n])).filter(c => weight(c) > 0), i = kids.indexOf(n);
+    n = kids[i + (key === 'ArrowRight' ? 1 : -1)] ?? n;
+  }
+  if (n < 0) return;
+  S.select = n;
+  draw();
+  const r = rects.find(q => q.n === n), box = $('scroll');
+  if (!r) zoom(T.parent[n]);
+  else if (r.y < 0) box.scrollTop += r.y - ROW;
+  else if (r.y + ROW > box.clientHeight) box.scrollTop += r.y + 2 * ROW - box.clientHeight;
+}
+
+function copy(text) {
+  const done = () => { $('found').textContent = 'copied'; setTimeout(search, 900); };
+  if (navigator.clipboard && isSecureContext) { navigator.clipboard.writeText(text).then(done, () => 0); return; }
+  const a = document.createElement('textarea'); // pages opened as files have no clipboard object
+  a.value = text; document.body.append(a); a.select();
+  document.execCommand('copy'); a.remove(); done();
+}
+
+function back() {
+  if (S.query) { $('search').value = ''; S.query = null; search(); }
+  else if (S.select >= 0) { S.select = -1; draw(); }
+  else if (S.zoom) zoom(0);
+}
+
+function setDim(i) {
+  if (!head.totals_us[i] && !head.diff) return;
+  S.dim = i;
+  controls(); reweigh();
+}
+
+function pickThread(name) { S.thread = name; $('thread').value = name; reweigh(); timelineDraw(); }
+
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  draw(); timelineDraw(); controls();
+}
+
+function keydown(e) {
+  if (e.target.id === 'search') {
+    if (e.key === 'Escape') { back(); e.target.blur(); } else if (e.key === 'Enter') $('scroll').focus();
+    return;
+  }
+  if (e.target.tagName === 'SELECT' || e.ctrlKey || e.metaKey || e.altKey || $('keys').open) return;
+  const on = {
+    '/': () => $('search').focus(), Escape: back, i: () => setOrient(!S.flip, S.reverse),
+    r: () => setOrient(S.flip, !S.reverse), d: () => theme(dark() ? 'light' : 'dark'),
+    '?': () => $('keys').showModal(), 1: () => setDim(0), 2: () => setDim(1), 3: () => setDim(2),
+    Enter: () => S.select >= 0 && zoom(S.select),
+    c: () => S.select >= 0 && copy(nameOf(S.select)), C: () => S.select >= 0 && copy(stackOf(S.select).join('\n')),
+    ArrowUp: () => walk(e.key), ArrowDown: () => walk(e.key), ArrowLeft: () => walk(e.key), ArrowRight: () => walk(e.key),
+  }[e.key];
+  if (!on) return;
+  if (e.key === 'Enter' && e.target.tagName === 'BUTTON') return;
+  e.preventDefault();
+  on();
+}
+
+function setOrient(flip, reverse) {
+  const changed = reverse !== S.reverse;
+  S.flip = flip; S.reverse = reverse;
+  controls();
+  if (changed) restructure(); else draw();
+  $('scroll').scrollTop = S.flip ? 1e9 : 0;
+  draw();
+}
+
+// ---- controls -----------------------------------------------------------------------------------
+
+function radio(box, items) {
+  box.textContent = '';
+  for (const it of items) {
+    const b = document.createElement('button');
+    b.textContent = it.text; b.setAttribute('role', 'radio'); b.setAttribute('aria-checked', it.on);
+    if (it.small) { const s = document.createElement('small'); s.textContent = it.small; b.append(s); }
+    b.disabled = !!it.off; b.title = it.title || ''; b.onclick = it.go;
+    box.append(b);
+  }
+}
+
+function chip(text, colour, pressed, go) {
+  const b = document.createElement(go ? 'button' : 'span'), i = document.createElement('i');
+  b.className = 'chip'; i.style.background = colour;
+  b.append(i, text);
+  if (go) { b.setAttribute('aria-pressed', pressed); b.onclick = go; }
+  return b;
+}
+
+function controls() {
+  radio($('dims'), head.dims.map((d, i) => ({text: DIM_LABEL[d], small: fmtUs(head.totals_us[i]), on: S.dim === i,
+    off: !head.totals_us[i] && !head.diff, go: () => setDim(i), title: `key ${i + 1}`})));
+  radio($('orient'), [
+    {text: 'Icicle', on: !S.flip && !S.reverse, go: () => setOrient(false, false)},
+    {text: 'Flame', on: S.flip && !S.reverse, go: () => setOrient(true, false)},
+    {text: 'Callers', on: S.reverse, go: () => setOrient(false, true), title: 'methods first, their callers below'}]);
+  const st = $('states');
+  st.textContent = '';
+  D.states.forEach((s, i) => {
+    st.append(chip(s, stateColour(s), !S.states.has(i), () => {
+      if (!S.states.delete(i)) S.states.add(i);
+      controls(); reweigh(); timelineDraw();
+    }));
+  });
+  const lg = $('legend');
+  lg.textContent = '';
+  if (head.diff) { lg.append(chip('less in B', 'hsl(212 75% 62%)'), chip('more in B', 'hsl(8 75% 62%)')); return; }
+  const seen = new Set();
+  for (let i = 1; i < D.base.n; i++) seen.add(D.types[D.base.frame[i]]);
+  [...seen].sort().forEach(t => lg.append(chip(TYPE_LABEL[t], typeColour(t, '', false))));
+}
+
+function threadsFill() {
+  const sel = $('thread'), add = (text, value, to) => {
+    const o = document.createElement('option'); o.textContent = text; o.value = value; (to || sel).append(o);
+  };
+  add('all', '');
+  const groups = [...new Set(D.groups)].sort(), count = new Map();
+  D.groups.forEach(g => count.set(g, (count.get(g) || 0) + 1));
+  const many = groups.filter(g => count.get(g) > 1);
+  if (many.length) {
+    const og = document.createElement('optgroup'); og.label = 'groups';
+    many.forEach(g => add(`${g} (${count.get(g)})`, g, og)); sel.append(og);
+  }
+  const og = document.createElement('optgroup'); og.label = 'threads';
+  [...new Set(D.threads)].sort().slice(0, 5000).forEach(t => add(t, t, og));
+  sel.append(og);
+}
+
+function events() {
+  const g = $('graph'), box = $('scroll');
+  g.onmousemove = e => { const n = hitAt(e); tip(e, n); if (n !== S.hover) { S.hover = n; draw(); } };
+  g.onmouseleave = () => { $('tip').hidden = true; S.hover = -1; draw(); };
+  g.onclick = e => {
+    const n = hitAt(e);
+    box.focus();
+    if (n < 0) return;
+    S.select = n;
+    $('tip').hidden = true;
+    zoom(n);
+  };
+  box.addEventListener('scroll', () => requestAnimationFrame(draw));
+  addEventListener('resize', timelineDraw);
+  new ResizeObserver(draw).observe(box);
+  addEventListener('keydown', keydown);
+  let wait;
+  $('search').oninput = e => {
+    clearTimeout(wait);
+    wait = setTimeout(() => {
+      const q = e.target.value;
+      try { S.query = q ? new RegExp(q, 'i') : null; }
+      catch { S.query = new RegExp(q.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i'); }
+      search();
+    }, 80);
+  };
+  $('split').onchange = e => { S.split = e.target.value; S.reverse = false; controls(); restructure(); };
+  $('thread').onchange = e => pickThread(e.target.value);
+  $('theme').onclick = () => theme(dark() ? 'light' : 'dark');
+  $('help').onclick = () => $('keys').showModal();
+}
+
+async function main() {
+  document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  document.title = head.title + ' · gnomon';
+  $('title').textContent = head.title;
+  $('meta').textContent = head.note;
+  if (typeof DecompressionStream === 'undefined') {
+    $('empty').hidden = false;
+    $('empty').textContent = 'This browser is too old: Chrome 80, Firefox 113 or Safari 16.4 is needed.';
+    return;
+  }
+  D = decode(await inflate($('data').textContent));
+  $('data').textContent = '';
+  S.dim = head.totals_us[head.first] ? head.first : Math.max(0, head.totals_us.findIndex(x => x > 0));
+  threadsFill(); controls(); events();
+  if (head.timeline) { timelineInit(); timelineEvents(); }
+  timelineDraw(); restructure();
+  document.documentElement.dataset.ready = Math.round(performance.now());
+}
+main().catch(e => { $('empty').hidden = false; $('empty').textContent = 'The data of this page is damaged: ' + e.message; throw e; });
+})();

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file that is there whole or not at all: it is written under another name in the same directory
+ * and takes its own at the end. What existed is kept unless `force`.
+ */
+#ifndef GNOMON_OUT_OUTPUT_H
+#define GNOMON_OUT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+struct output {
+	FILE *f;
+	const char *path; /* NULL: stdout */
+	char *temp;
+	bool force;
+};
+
+/* path NULL or "-" is stdout. */
+int output_open(struct output *o, const char *path, bool force, struct error *e);
+/* Give the file its name, or with `rc` remove it and return rc. Reports what could not be written.
+ */
+int output_close(struct output *o, int rc, struct error *e);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pprof's profile.proto, gzipped. Sample types as Datadog and Go tools name them:
+ * cpu-samples/count, cpu-time/nanoseconds, wall-samples/count, wall-time/nanoseconds; with one
+ * dimension asked for (cpu, wall or off >= 0) samples/count and cpu or wall/nanoseconds alone,
+ * which is what Pyroscope and Parca expect. Labels: "thread", "state"; "thread id" is a number.
+ */
+#ifndef GNOMON_OUT_PPROF_H
+#define GNOMON_OUT_PPROF_H
+
+#include <stdio.h>
+
+#include "out/profile.h"
+
+int pprof_write(const struct profile *p, int dim, FILE *f, struct error *e);
+
+/* The message before compression. For tests. */
+int pprof_encode(const struct profile *p, int dim, struct buffer *out);
+
+#endif

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "out/profile_int.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const dim_names[DIMS + 1] = {"cpu", "wall", "off", NULL};
+
+/* ---- hashes over the arrays ---- */
+
+typedef bool (*same_fn)(const struct profile *p, uint32_t i, const void *key);
+typedef uint64_t (*hash_fn)(const struct profile *p, uint32_t i);
+
+static bool index_grow(struct index32 *x, const struct profile *p, hash_fn hash)
+{
+	size_t cap = x->cap ? x->cap * 2 : 1024;
+	uint32_t *slots = calloc(cap, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < x->cap; i++) {
+		size_t at;
+
+		if (!x->slots[i])
+			continue;
+		at = hash(p, x->slots[i] - 1) & (cap - 1);
+		while (slots[at])
+			at = (at + 1) & (cap - 1);
+		slots[at] = x->slots[i];
+	}
+	free(x->slots);
+	x->slots = slots;
+	x->cap = cap;
+	return true;
+}
+
+/* The slot of the element with that key, or the empty one where it belongs. */
+static uint32_t *index_slot(struct index32 *x, const struct profile *p, uint64_t h, hash_fn hash,
+			    same_fn same, const void *key)
+{
+	size_t at;
+
+	if (x->n * 4 >= x->cap * 3 && !index_grow(x, p, hash))
+		return NULL;
+	at = h & (x->cap - 1);
+	while (x->slots[at] && !same(p, x->slots[at] - 1, key))
+		at = (at + 1) & (x->cap - 1);
+	return &x->slots[at];
+}
+
+bool array_room(void **array, size_t n, size_t *cap, size_t size)
+{
+	size_t want = *cap ? *cap + *cap / 2 : 256;
+	void *v;
+
+	if (n < *cap)
+		return true;
+	v = reallocarray(*array, want, size);
+	if (!v)
+		return false;
+	*array = v;
+	*cap = want;
+	return true;
+}
+
+/* ---- patterns ---- */
+
+bool pattern_match(const struct pattern_list *l, const char *text)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const char *g = l->v[i];
+
+		if (strpbrk(g, "*?") ? !fnmatch(g, text, 0) : strstr(text, g) != NULL)
+			return true;
+	}
+	return false;
+}
+
+static uint8_t frame_match(const struct profile *p, const char *name)
+{
+	const struct profile_options *o = &p->opt;
+	uint8_t m = 0;
+
+	if (pattern_match(&o->include, name))
+		m |= MATCH_INCLUDE;
+	if (pattern_match(&o->exclude, name))
+		m |= MATCH_EXCLUDE;
+	if (pattern_match(&o->focus, name))
+		m |= MATCH_FOCUS;
+	if (pattern_match(&o->hide, name))
+		m |= MATCH_HIDE;
+	return m;
+}
+
+/* ---- frames ---- */
+
+static uint64_t frame_hash(const struct profile *p, uint32_t i)
+{
+	return idmap_mix((uint64_t)p->frames[i].name << 8 | p->frames[i].type);
+}
+
+static bool frame_same(const struct profile *p, uint32_t i, const void *key)
+{
+	const struct prof_frame *k = key;
+
+	return p->frames[i].name == k->name && p->frames[i].type == k->type;
+}
+
+uint32_t profile_frame(struct profile *p, uint32_t name, uint8_t type)
+{
+	struct prof_frame f = {.name = name, .type = type};
+	struct prof_index *x = p->index;
+	uint32_t *slot;
+
+	slot = index_slot(&x->frames, p, idmap_mix((uint64_t)name << 8 | type), frame_hash,
+			  frame_same, &f);
+	if (!slot || !array_room((void **)&p->frames, p->nframes, &x->frames_cap, sizeof(f)))
+		return NODE_NONE;
+	if (*slot)
+		return *slot - 1;
+	f.match = frame_match(p, names_get(&p->names, name));
+	p->frames[p->nframes++] = f;
+	*slot = p->nframes;
+	x->frames.n++;
+	return p->nframes - 1;
+}
+
+/* ---- nodes ---- */
+
+static uint64_t node_hash(const struct profile *p, uint32_t i)
+{
+	return idmap_mix((uint64_t)p->nodes[i].parent << 32 | p->nodes[i].frame);
+}
+
+static bool node_same(const struct profile *p, uint32_t i, const void *key)
+{
+	return !memcmp(&p->nodes[i], key, sizeof(struct prof_node));
+}
+
+uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame)
+{
+	struct prof_node n = {.parent = parent, .frame = frame};
+	struct prof_index *x = p->index;
+	uint32_t *slot;
+
+	slot = index_slot(&x->nodes, p, idmap_mix((uint64_t)parent << 32 | frame), node_hash,
+			  node_same, &n);
+	if (!slot || p->nnodes == NODE_NONE ||
+	    !array_room((void **)&p->nodes, p->nnodes, &x->nodes_cap, sizeof(n)))
+		return NODE_NONE;
+	if (*slot)
+		return *slot - 1;
+	p->nodes[p->nnodes++] = n;
+	*slot = p->nnodes;
+	x->nodes.n++;
+	return p->nnodes - 1;
+}
+
+/* ---- threads ---- */
+
+static uint64_t thread_mix(const struct prof_thread *t)
+{
+	return idmap_mix(idmap_mix((uint64_t)t->os_id ^ (uint64_t)t->name << 32) ^
+			 (uint64_t)t->java_id);
+}
+
+static uint64_t thread_hash(const struct profile *p, uint32_t i)
+{
+	return thread_mix(&p->threads[i]);
+}
+
+static bool thread_same(const struct profile *p, uint32_t i, const void *key)
+{
+	const struct prof_thread *a = &p->threads[i], *b = key;
+
+	return a->name == b->name && a->os_id == b->os_id && a->java_id == b->java_id;
+}
+
+/* "http-nio-8080-exec-12" belongs with all of "http-nio-#-exec-#". */
+static uint32_t group_name(struct profile *p, uint32_t name)
+{
+	const char *s = names_get(&p->names, name);
+	struct buffer *b = &p->index->text;
+	bool digit = false;
+
+	buffer_clear(b);
+	for (; *s; s++) {
+		bool d = *s >= '0' && *s <= '9';
+
+		if (!d)
+			buffer_byte(b, (uint8_t)*s);
+		else if (!digit)
+			buffer_byte(b, '#');
+		digit = d;
+	}
+	return b->failed ? NAME_NONE : names_add(&p->names, b->data, b->len, NULL);
+}
+
+uint32_t profile_thread(struct profile *p, uint32_t name, int64_t os_id, int64_t java_id)
+{
+	struct prof_thread t = {.name = name, .os_id = os_id, .java_id = java_id};
+	struct prof_index *x = p->index;
+	uint32_t *slot = index_slot(&x->threads, p, thread_mix(&t), thread_hash, thread_same, &t);
+
+	if (!slot || !array_room((void **)&p->threads, p->nthreads, &x->threads_cap, sizeof(t)))
+		return NODE_NONE;
+	if (*slot)
+		return *slot - 1;
+	t.group = group_name(p, name);
+	if (t.group == NAME_NONE)
+		return NODE_NONE;
+	p->threads[p->nthreads++] = t;
+	*slot = p->nthreads;
+	x->threads.n++;
+	return p->nthreads - 1;
+}
+
+/* The JVM's states in short; whether a wait has a time limit makes no difference here. */
+static const char *state_short(const char *s)
+{
+	static const char *const known[][2] = {
+		{"BLOCKED_ON_MONITOR_ENTER", "BLOCKED"},
+		{"IN_OBJECT_WAIT", "WAITING"},
+		{"IN_OBJECT_WAIT_TIMED", "WAITING"},
+		{"PARKED_TIMED", "PARKED"},
+	};
+
+	if (!strncmp(s, "STATE_", 6) && s[6])
+		s += 6;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(s, known[i][0]))
+			return known[i][1];
+	return s;
+}
+
+uint32_t profile_state(struct profile *p, const char *s)
+{
+	uint32_t name;
+
+	s = state_short(s);
+	name = names_add(&p->names, s, strlen(s), NULL);
+	for (uint32_t i = 0; i < p->nstates; i++)
+		if (p->states[i].name == name)
+			return i;
+	if (name == NAME_NONE || p->nstates >= UINT16_MAX ||
+	    !array_room((void **)&p->states, p->nstates, &p->index->states_cap, sizeof(*p->states)))
+		return NODE_NONE;
+	p->states[p->nstates].name = name;
+	return p->nstates++;
+}
+
+/* ---- cells ---- */
+
+static uint64_t cell_mix(const struct prof_cell *c)
+{
+	return idmap_mix(((uint64_t)c->node << 32 | c->thread) ^
+			 idmap_mix((uint64_t)c->state << 16 | c->source << 8 | c->side));
+}
+
+static uint64_t cell_hash(const struct profile *p, uint32_t i)
+{
+	return cell_mix(&p->cells[i]);
+}
+
+static bool cell_same(const struct profile *p, uint32_t i, const void *key)
+{
+	const struct prof_cell *a = &p->cells[i], *b = key;
+
+	return a->node == b->node && a->thread == b->thread && a->state == b->state &&
+	       a->source == b->source && a->side == b->side;
+}
+
+uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
+		      enum jfr_source source, int side)
+{
+	struct prof_cell c = {.node = node,
+			      .thread = thread,
+			      .state = (uint16_t)state,
+			      .source = (uint8_t)source,
+			      .side = (uint8_t)side};
+	struct prof_index *x = p->index;
+	uint32_t *slot = index_slot(&x->cells, p, cell_mix(&c), cell_hash, cell_same, &c);
+
+	if (!slot || !array_room((void **)&p->cells, p->ncells, &x->cells_cap, sizeof(c)))
+		return NODE_NONE;
+	if (*slot)
+		return *slot - 1;
+	p->cells[p->ncells++] = c;
+	*slot = p->ncells;
+	x->cells.n++;
+	return p->ncells - 1;
+}
+
+int profile_time(struct profile *p, const struct prof_time *t)
+{
+	if (!array_room((void **)&p->times, p->ntimes, &p->index->times_cap, sizeof(*t)))
+		return -ENOMEM;
+	p->times[p->ntimes++] = *t;
+	return 0;
+}
+
+int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t bytes)
+{
+	uint32_t id = names_add(&p->names, name, strlen(name), NULL), i = 0;
+
+	while (i < p->ncounts && p->counts[i].name != id)
+		i++;
+	if (id == NAME_NONE ||
+	    !array_room((void **)&p->counts, p->ncounts, &p->index->counts_cap, sizeof(*p->counts)))
+		return -ENOMEM;
+	if (i == p->ncounts)
+		p->counts[p->ncounts++] = (struct prof_count){.name = id};
+	p->counts[i].events += events;
+	p->counts[i].bytes += bytes;
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+int profile_new(struct profile **out, const struct profile_options *o, struct error *e)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->index = calloc(1, sizeof(*p->index));
+	if (!p || !p->index)
+		goto fail;
+	if (o)
+		p->opt = *o;
+	p->facts.pid = -1;
+	/* node 0, its own parent, has no frame: frame 0 stands in */
+	if (profile_frame(p, names_add(&p->names, "all", 3, NULL), FRAME_NATIVE) == NODE_NONE ||
+	    !array_room((void **)&p->nodes, 0, &p->index->nodes_cap, sizeof(*p->nodes)))
+		goto fail;
+	p->nodes[p->nnodes++] = (struct prof_node){0};
+	*out = p;
+	return 0;
+fail:
+	profile_free(p);
+	return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	if (p->index) {
+		free(p->index->frames.slots);
+		free(p->index->nodes.slots);
+		free(p->index->threads.slots);
+		free(p->index->cells.slots);
+		buffer_free(&p->index->text);
+		free(p->index);
+	}
+	names_free(&p->names);
+	free(p->frames);
+	free(p->nodes);
+	free(p->threads);
+	free(p->states);
+	free(p->cells);
+	free(p->times);
+	free(p->counts);
+	free(p);
+}
+
+static bool state_runs(const struct profile *p, uint32_t state)
+{
+	const char *s = names_get(&p->names, p->states[state].name);
+
+	return !strcmp(s, "RUNNABLE") || !strcmp(s, "DEFAULT") || !strcmp(s, "RUNNING");
+}
+
+static uint8_t cell_dims(const struct profile *p, const struct prof_cell *c)
+{
+	bool runs = state_runs(p, c->state);
+
+	switch (c->source) {
+	case JFR_SOURCE_EXECUTION:
+		if (p->execution_dropped)
+			return 0;
+		if (!runs) /* a wall clock recording of old: every state in one event */
+			return 1 << DIM_WALL | 1 << DIM_OFF;
+		return p->wall_runs ? 1 << DIM_CPU : 1 << DIM_CPU | 1 << DIM_WALL;
+	case JFR_SOURCE_CPU_TIME:
+		return p->wall_runs ? 1 << DIM_CPU : 1 << DIM_CPU | 1 << DIM_WALL;
+	default:
+		return runs && c->source == JFR_SOURCE_WALL ? 1 << DIM_WALL
+							    : 1 << DIM_WALL | 1 << DIM_OFF;
+	}
+}
+
+void profile_finish(struct profile *p)
+{
+	p->execution_dropped = p->samples[JFR_SOURCE_CPU_TIME] && p->samples[JFR_SOURCE_EXECUTION];
+	for (uint32_t i = 0; i < p->ncells; i++)
+		if (p->cells[i].source == JFR_SOURCE_WALL && state_runs(p, p->cells[i].state))
+			p->wall_runs = true;
+	for (uint32_t i = 0; i < p->ncells; i++) {
+		struct prof_cell *c = &p->cells[i];
+
+		c->dims = cell_dims(p, c);
+		for (int d = 0; d < DIMS; d++)
+			if (c->dims & 1 << d)
+				p->total_ns[c->side][d] += c->ns;
+	}
+}
+
+void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *self, uint64_t *total)
+{
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		if (self)
+			self[i] = 0;
+		if (total)
+			total[i] = 0;
+	}
+	for (uint32_t i = 0; i < p->ncells; i++) {
+		const struct prof_cell *c = &p->cells[i];
+
+		if (c->side != side || !(c->dims & 1 << dim))
+			continue;
+		if (self)
+			self[c->node] += c->ns;
+		if (total)
+			total[c->node] += c->ns;
+	}
+	for (uint32_t i = p->nnodes; total && --i > 0;)
+		total[p->nodes[i].parent] += total[i];
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is rendered: the samples of one or more recordings as a tree of calls, with the time spent
+ * per place, thread and state. Filled by profile_load(), closed by profile_finish(), then read
+ * freely through its fields.
+ *
+ * Time comes from counts: samples x interval, each source with its own interval. A cell counts
+ * towards one or several dimensions:
+ *
+ *	CPU   on a CPU
+ *	OFF   off the CPU: waiting, blocked, sleeping, or queued for a CPU
+ *	WALL  both: the thread was alive. Where a recording has wall samples of running threads
+ *	      too (async-profiler), these alone make up the running part of WALL, so that nothing
+ *	      counts twice.
+ */
+#ifndef GNOMON_OUT_PROFILE_H
+#define GNOMON_OUT_PROFILE_H
+
+#include "base/error.h"
+#include "base/frame.h"
+#include "jfr/read_sample.h"
+#include "out/names.h"
+
+enum dim {
+	DIM_CPU = 0,
+	DIM_WALL,
+	DIM_OFF,
+	DIMS,
+};
+
+extern const char *const dim_names[DIMS + 1]; /* "cpu", "wall", "off", NULL */
+
+#define NODE_ROOT   0u
+#define NODE_NONE   UINT32_MAX
+#define FRAME_TYPES 7
+
+struct prof_frame {
+	uint32_t name;
+	uint8_t type;  /* enum frame_type */
+	uint8_t match; /* which patterns of the filter it matches, internal */
+};
+
+struct prof_node {
+	uint32_t parent; /* always smaller than the node's own number */
+	uint32_t frame;
+};
+
+struct prof_thread {
+	uint32_t name;
+	uint32_t group; /* name with its digits replaced by '#' */
+	int64_t os_id, java_id;
+};
+
+struct prof_cell {
+	uint32_t node; /* of the leaf */
+	uint32_t thread;
+	uint16_t state;
+	uint8_t source; /* enum jfr_source */
+	uint8_t side;	/* 0, or 1 for the other recording of a comparison */
+	uint8_t dims;	/* 1 << enum dim; after profile_finish() */
+	bool known;	/* ns holds all of it: the events named their interval */
+	uint64_t samples;
+	uint64_t pending; /* samples of this chunk whose interval is not yet known */
+	uint64_t ns;
+};
+
+/* One sample or batch in time, for what shows time (`keep_times`). */
+struct prof_time {
+	int64_t start_ns; /* relative to profile.start_ns */
+	uint64_t span_ns;
+	uint32_t cell;
+	uint32_t ticks;
+};
+
+struct prof_state {
+	uint32_t name; /* without "STATE_" */
+};
+
+struct pattern_list {
+	const char *const *v; /* globs; without * and ? it is enough that the text contains it */
+	size_t n;
+};
+
+struct profile_options {
+	uint64_t from_ns, to_ns; /* relative to the recording's start; to 0 = to the end */
+	struct pattern_list threads, states;
+	struct pattern_list include, exclude; /* samples with, without such a frame */
+	struct pattern_list focus;	      /* the stack begins at the outermost such frame */
+	struct pattern_list hide;	      /* such frames go, their time stays */
+	bool lines;			      /* frames of different lines are different frames */
+	bool keep_times;
+};
+
+/* What the recording says about itself and its quality; zero or -1 where it does not. */
+struct profile_facts {
+	char jvm[128], jvm_version[256], java_args[512], os[256], cpu[128];
+	int64_t pid;
+	uint64_t hw_threads;
+	uint64_t cpu_samples_lost; /* jdk.CPUTimeSamplesLost */
+	uint64_t bytes_lost;	   /* jdk.DataLoss */
+	uint64_t failed_stacks;	   /* jdk.CPUTimeSample with failed */
+	uint64_t truncated_samples, no_stack_samples;
+	uint64_t throttled_ns, throttled_slices, slices; /* jdk.ContainerCPUThrottling, latest */
+	struct {					 /* gnomon.StackQuality, added up */
+		uint64_t samples, complete, guessed, truncated, bad_address, no_rule, failed;
+	} quality;
+	struct prof_loss { /* gnomon.SamplesLost by kind and reason, the first few of these */
+		char what[96];
+		uint64_t count;
+	} losses[16];
+	uint32_t nlosses;
+	uint64_t collector_ns, bpf_ns, overhead_period_ns; /* gnomon.Overhead, added up */
+	double jvm_cpu_sum;				   /* jdk.CPULoad: sum and number */
+	uint64_t jvm_cpu_n;
+};
+
+/* How many events of a kind there were. */
+struct prof_count {
+	uint32_t name;
+	uint64_t events, bytes;
+};
+
+struct profile {
+	struct profile_options opt;
+	struct names names;
+	struct prof_frame *frames;
+	struct prof_node *nodes;
+	struct prof_thread *threads;
+	struct prof_state *states;
+	struct prof_cell *cells;
+	struct prof_time *times;
+	uint32_t nframes, nnodes, nthreads, nstates, ncells;
+	size_t ntimes;
+	struct prof_count *counts;
+	uint32_t ncounts;
+	int64_t start_ns, end_ns; /* since 1970 */
+	uint64_t period_ns[JFR_SOURCES];
+	uint64_t samples[JFR_SOURCES]; /* that passed the filter */
+	uint64_t total_ns[2][DIMS];    /* per side */
+	bool period_assumed[JFR_SOURCES];
+	bool execution_dropped; /* jdk.ExecutionSample beside jdk.CPUTimeSample */
+	bool wall_runs;		/* wall samples of running threads are there */
+	struct profile_facts facts;
+	struct prof_index *index; /* internal */
+};
+
+int profile_new(struct profile **p, const struct profile_options *o, struct error *e);
+void profile_free(struct profile *p);
+
+/* Add a recording; the report of its reader goes to *rep when that is given (without counts). */
+int profile_load(struct profile *p, const char *path, int side, struct jfr_report *rep,
+		 struct error *e);
+
+/* Decide what counts where, and the totals. Nothing may be loaded afterwards. */
+void profile_finish(struct profile *p);
+
+static inline const char *profile_frame_name(const struct profile *p, uint32_t frame)
+{
+	return names_get(&p->names, p->frames[frame].name);
+}
+
+/*
+ * Self time of every node in `dim` of `side`, and the total below it (both nnodes long; either
+ * may be NULL).
+ */
+void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *self,
+		   uint64_t *total);
+
+bool pattern_match(const struct pattern_list *l, const char *text);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recording says about the machine, the JVM and its own losses. */
+#include "out/profile_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIELDS_MAX 24
+
+struct fields {
+	struct jfr_reader *r;
+	const struct jfr_class *cls;
+	struct jfr_value v[FIELDS_MAX];
+	int n;
+};
+
+static const struct jfr_value *field(const struct fields *f, const char *name)
+{
+	static const struct jfr_value none;
+	int i = jfr_class_field(f->cls, name);
+
+	return i >= 0 && i < f->n ? &f->v[i] : &none;
+}
+
+static uint64_t number(const struct fields *f, const char *name)
+{
+	int64_t v = field(f, name)->i;
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static void text(const struct fields *f, const char *name, char *to, size_t size)
+{
+	struct buffer b = BUFFER_INIT;
+
+	if (jfr_value_string(f->r, field(f, name), &b) && b.len) {
+		size_t n = b.len < size - 1 ? b.len : size - 1;
+
+		while (n < b.len && n && (b.data[n] & 0xc0) == 0x80) /* not within a character */
+			n--;
+		memcpy(to, b.data, n);
+		to[n] = '\0';
+		for (; n-- > 0;)
+			if ((uint8_t)to[n] < ' ')
+				to[n] = ' ';
+	}
+	buffer_free(&b);
+}
+
+#define TEXT(f, name, to) text(f, name, to, sizeof(to))
+
+static void jvm_read(struct profile_facts *x, const struct fields *f)
+{
+	TEXT(f, "jvmName", x->jvm);
+	TEXT(f, "jvmVersion", x->jvm_version);
+	TEXT(f, "javaArguments", x->java_args);
+	x->pid = field(f, "pid")->i;
+}
+
+static void os_read(struct profile_facts *x, const struct fields *f)
+{
+	TEXT(f, "osVersion", x->os);
+}
+
+static void cpu_read(struct profile_facts *x, const struct fields *f)
+{
+	TEXT(f, "cpu", x->cpu);
+	x->hw_threads = number(f, "hwThreads");
+}
+
+static void cpu_lost_read(struct profile_facts *x, const struct fields *f)
+{
+	x->cpu_samples_lost += number(f, "lostSamples");
+}
+
+static void data_loss_read(struct profile_facts *x, const struct fields *f)
+{
+	x->bytes_lost += number(f, "amount");
+}
+
+static void throttling_read(struct profile_facts *x, const struct fields *f)
+{
+	x->slices = number(f, "cpuElapsedSlices");
+	x->throttled_slices = number(f, "cpuThrottledSlices");
+	x->throttled_ns = number(f, "cpuThrottledTime");
+}
+
+static void load_read(struct profile_facts *x, const struct fields *f)
+{
+	x->jvm_cpu_sum += field(f, "jvmUser")->d + field(f, "jvmSystem")->d;
+	x->jvm_cpu_n++;
+}
+
+static void quality_read(struct profile_facts *x, const struct fields *f)
+{
+	x->quality.samples += number(f, "samples");
+	x->quality.complete += number(f, "complete");
+	x->quality.guessed += number(f, "guessed");
+	x->quality.truncated += number(f, "truncated");
+	x->quality.bad_address += number(f, "badAddress");
+	x->quality.no_rule += number(f, "noRule");
+	x->quality.failed += number(f, "failed");
+}
+
+static void lost_read(struct profile_facts *x, const struct fields *f)
+{
+	const uint32_t max = sizeof(x->losses) / sizeof(x->losses[0]);
+	char kind[32] = "", reason[60] = "", what[96];
+	uint32_t i = 0;
+
+	TEXT(f, "kind", kind);
+	TEXT(f, "reason", reason);
+	snprintf(what, sizeof(what), "%s: %s", kind, reason);
+	while (i < x->nlosses && strcmp(x->losses[i].what, what))
+		i++;
+	if (i == max) /* ours has fewer; the rest of a strange file is added to the last */
+		i--;
+	if (i == x->nlosses) {
+		memcpy(x->losses[i].what, what, sizeof(what));
+		x->nlosses++;
+	}
+	x->losses[i].count += number(f, "lostSamples");
+}
+
+static void overhead_read(struct profile_facts *x, const struct fields *f)
+{
+	x->collector_ns += number(f, "collectorTime");
+	x->bpf_ns += number(f, "bpfTime");
+	x->overhead_period_ns += number(f, "period");
+}
+
+void facts_event(struct profile_facts *x, struct jfr_reader *r, const struct jfr_event *ev)
+{
+	static const struct {
+		const char *name;
+		void (*read)(struct profile_facts *x, const struct fields *f);
+	} readers[] = {
+		{"jdk.JVMInformation", jvm_read},  {"jdk.OSInformation", os_read},
+		{"jdk.CPUInformation", cpu_read},  {"jdk.CPUTimeSamplesLost", cpu_lost_read},
+		{"jdk.DataLoss", data_loss_read},  {"jdk.ContainerCPUThrottling", throttling_read},
+		{"jdk.CPULoad", load_read},	   {"gnomon.StackQuality", quality_read},
+		{"gnomon.SamplesLost", lost_read}, {"gnomon.Overhead", overhead_read},
+	};
+
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+		struct fields f = {.r = r, .cls = ev->cls};
+
+		if (strcmp(ev->cls->name, readers[i].name))
+			continue;
+		f.n = jfr_event_fields(r, ev, f.v, FIELDS_MAX);
+		if (f.n > 0)
+			readers[i].read(x, &f);
+		return;
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building a profile: shared by profile*.c only. */
+#ifndef GNOMON_OUT_PROFILE_INT_H
+#define GNOMON_OUT_PROFILE_INT_H
+
+#include "out/profile.h"
+
+/* Hash of numbers into an array whose elements hold the keys themselves: 4 bytes a slot. */
+struct index32 {
+	uint32_t *slots; /* number + 1 */
+	size_t cap, n;
+};
+
+struct prof_index {
+	struct index32 frames, nodes, threads, cells;
+	size_t frames_cap, nodes_cap, threads_cap, cells_cap, times_cap, states_cap, counts_cap;
+	struct buffer text; /* scratch */
+};
+
+enum match {
+	MATCH_INCLUDE = 1,
+	MATCH_EXCLUDE = 2,
+	MATCH_FOCUS = 4,
+	MATCH_HIDE = 8,
+};
+
+/* Each returns the number of the element, added when new; NODE_NONE when out of memory. */
+uint32_t profile_frame(struct profile *p, uint32_t name, uint8_t type);
+uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
+uint32_t profile_thread(struct profile *p, uint32_t name, int64_t os_id, int64_t java_id);
+uint32_t profile_state(struct profile *p, const char *name);
+uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
+		      enum jfr_source source, int side);
+int profile_time(struct profile *p, const struct prof_time *t);
+int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t bytes);
+
+/* Make room for one more element; false when out of memory. */
+bool array_room(void **array, size_t n, size_t *cap, size_t size);
+
+/* Take note of an event that is no sample. */
+struct facts_reader;
+void facts_event(struct profile_facts *f, struct jfr_reader *r, const struct jfr_event *ev);
+
+#endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the events of a recording to the cells of a profile. Keys are translated once per chunk. */
+#include "out/profile_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODE_FILTERED (UINT64_MAX - 1)
+
+struct load {
+	struct profile *p;
+	struct jfr_reader *r;
+	struct jfr_sampler *s;
+	int side;
+	uint64_t chunk;
+	int64_t start_ns;				      /* of this recording */
+	struct idmap stacks, methods, types, threads, states; /* of this chunk */
+	struct buffer text;
+	uint32_t *path; /* frames of the stack at hand, leaf first */
+	size_t path_cap;
+	uint32_t *touched; /* cells with pending samples */
+	size_t ntouched, touched_cap;
+};
+
+static const uint64_t default_period_ns[JFR_SOURCES] = {
+	[JFR_SOURCE_EXECUTION] =
+		20000000, /* JDK's default.jfc; profile.jfc has 10 ms and says so */
+	[JFR_SOURCE_NATIVE] = 20000000,
+	[JFR_SOURCE_CPU_TIME] = 10000000,
+	[JFR_SOURCE_WALL] = 50000000, /* async-profiler */
+};
+
+static uint8_t type_of_name(const char *s)
+{
+	static const struct {
+		const char *name;
+		enum frame_type type;
+	} types[] = {
+		{"Interpreted", FRAME_INTERPRETED},
+		{"JIT compiled", FRAME_JIT},
+		{"Inlined", FRAME_INLINED},
+		{"Native", FRAME_NATIVE},
+		{"C++", FRAME_CPP},
+		{"Kernel", FRAME_KERNEL},
+		{"C1 compiled", FRAME_C1},
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcasecmp(s, types[i].name))
+			return types[i].type;
+	return FRAME_JIT;
+}
+
+static int frame_type(struct load *l, const struct jfr_value *ref, uint8_t *type)
+{
+	bool fresh;
+	uint64_t *v = idmap_put(&l->types, (uint64_t)ref->i, FRAME_JIT, &fresh);
+
+	if (!v)
+		return -ENOMEM;
+	if (fresh) {
+		buffer_clear(&l->text);
+		jfr_value_string(l->r, ref, &l->text);
+		buffer_byte(&l->text, 0);
+		*v = type_of_name((char *)l->text.data);
+	}
+	*type = (uint8_t)*v;
+	return 0;
+}
+
+/* Lambda classes are numbered anew in every run: "A$$Lambda/0x7f01.12.run" is "A$$Lambda.run". */
+static void lambda_strip(struct buffer *b)
+{
+	static const char mark[] = "$$Lambda";
+	uint8_t *at = memmem(b->data, b->len, mark, sizeof(mark) - 1), *dot;
+	size_t rest;
+
+	if (!at)
+		return;
+	at += sizeof(mark) - 1;
+	dot = memrchr(at, '.', (size_t)(b->data + b->len - at));
+	if (!dot)
+		return;
+	rest = (size_t)(b->data + b->len - dot);
+	memmove(at, dot, rest);
+	b->len = (size_t)(at - b->data) + rest;
+}
+
+/* Names come from the recorded process and go to terminals and pages: no control characters. */
+static void controls_strip(struct buffer *b)
+{
+	for (size_t i = 0; i < b->len; i++) {
+		bool c1 = b->data[i] == 0xc2 && i + 1 < b->len && b->data[i + 1] < 0xa0;
+
+		if (b->data[i] < ' ' || b->data[i] == 0x7f || c1)
+			b->data[i] = '?';
+		if (c1)
+			b->data[++i] = '?';
+	}
+}
+
+static uint64_t method_load(struct load *l, const struct jfr_frame *f, uint8_t type)
+{
+	bool hidden = false;
+	uint32_t name, frame;
+
+	buffer_clear(&l->text);
+	if (!jfr_method_name(l->r, &f->method_ref, &l->text, &hidden))
+		buffer_printf(&l->text, "[unknown method]");
+	if (hidden)
+		return NODE_FILTERED;
+	lambda_strip(&l->text);
+	controls_strip(&l->text);
+	if (l->p->opt.lines && f->line > 0)
+		buffer_printf(&l->text, ":%d", f->line);
+	if (l->text.failed)
+		return NODE_NONE;
+	name = names_add(&l->p->names, l->text.data, l->text.len, NULL);
+	frame = name == NAME_NONE ? NODE_NONE : profile_frame(l->p, name, type);
+	if (frame != NODE_NONE && l->p->frames[frame].match & MATCH_HIDE)
+		return NODE_FILTERED;
+	return frame;
+}
+
+/* The frame's number, NODE_FILTERED to leave it out, or NODE_NONE when out of memory. */
+static uint64_t frame_load(struct load *l, const struct jfr_frame *f)
+{
+	uint64_t key, v, *slot;
+	uint8_t type;
+	bool fresh;
+
+	key = idmap_mix((uint64_t)f->method) + (uint64_t)f->frame_type;
+	if (l->p->opt.lines)
+		key = idmap_mix(key) ^ (uint32_t)f->line;
+	slot = idmap_put(&l->methods, key, 0, &fresh);
+	if (!slot)
+		return NODE_NONE;
+	if (!fresh)
+		return *slot;
+	if (frame_type(l, &f->type_ref, &type))
+		return NODE_NONE;
+	v = method_load(l, f, type);
+	*slot = v;
+	return v;
+}
+
+/* Frames from the outermost to the leaf become nodes; the filter may reject or cut. */
+static uint64_t path_insert(struct load *l, size_t n)
+{
+	struct profile *p = l->p;
+	uint32_t node = NODE_ROOT;
+	size_t from = n;
+	uint8_t seen = 0;
+
+	for (size_t i = n; i-- > 0;) {
+		uint8_t m = p->frames[l->path[i]].match;
+
+		if (m & MATCH_FOCUS && !(seen & MATCH_FOCUS))
+			from = i + 1;
+		seen |= m;
+	}
+	if ((seen & MATCH_EXCLUDE) || (p->opt.include.n && !(seen & MATCH_INCLUDE)) ||
+	    (p->opt.focus.n && !(seen & MATCH_FOCUS)))
+		return NODE_FILTERED;
+	while (from-- > 0 && node != NODE_NONE)
+		node = profile_node(p, node, l->path[from]);
+	return node;
+}
+
+static uint64_t no_stack(struct load *l, bool failed)
+{
+	const char *s = failed ? "[stack not walked]" : "[no stack]";
+	uint32_t name = names_add(&l->p->names, s, strlen(s), NULL);
+	uint32_t f = name == NAME_NONE ? NODE_NONE : profile_frame(l->p, name, FRAME_NATIVE);
+
+	if (f == NODE_NONE || !array_room((void **)&l->path, 0, &l->path_cap, sizeof(*l->path)))
+		return NODE_NONE;
+	l->path[0] = f;
+	return path_insert(l, 1);
+}
+
+#define TRUNCATED (1ULL << 40) /* flag of a remembered stack */
+#define EMPTY	  (1ULL << 41)
+
+static uint64_t stack_load(struct load *l, const struct jfr_sample *s)
+{
+	struct jfr_value frames;
+	struct jfr_frame f;
+	bool truncated = false;
+	uint64_t v;
+	size_t n = 0;
+
+	if (!jfr_stack_get(l->r, &s->stack, &frames, &truncated) || !frames.n) {
+		v = no_stack(l, s->failed);
+		return v >= NODE_NONE ? v : v | EMPTY;
+	}
+	while (jfr_stack_next(l->r, &frames, &f)) {
+		uint64_t id = frame_load(l, &f);
+
+		if (id == NODE_FILTERED)
+			continue;
+		if (id == NODE_NONE ||
+		    !array_room((void **)&l->path, n, &l->path_cap, sizeof(*l->path)))
+			return NODE_NONE;
+		l->path[n++] = (uint32_t)id;
+	}
+	v = path_insert(l, n);
+	return truncated && v < NODE_NONE ? v | TRUNCATED : v;
+}
+
+static uint64_t sample_node(struct load *l, const struct jfr_sample *s)
+{
+	uint64_t v, *slot;
+	bool fresh;
+
+	slot = idmap_put(&l->stacks, (uint64_t)s->stack.i * 2 + s->failed, 0, &fresh);
+	if (!slot)
+		return NODE_NONE;
+	if (fresh) {
+		v = stack_load(l, s);
+		*slot = v;
+	}
+	v = *slot;
+	if (v >= NODE_FILTERED)
+		return v;
+	if (v & TRUNCATED)
+		l->p->facts.truncated_samples += s->ticks;
+	if (v & EMPTY)
+		l->p->facts.no_stack_samples += s->ticks;
+	return v & UINT32_MAX;
+}
+
+static uint64_t thread_load(struct load *l, const struct jfr_sample *s)
+{
+	struct jfr_thread t = {0};
+	struct buffer *b = &l->text;
+	uint32_t name, id;
+
+	buffer_clear(b);
+	if (jfr_thread_get(l->r, &s->thread, &t)) {
+		jfr_value_string(l->r, &t.java_name, b);
+		if (!b->len)
+			jfr_value_string(l->r, &t.os_name, b);
+		if (!b->len)
+			buffer_printf(b, t.is_virtual ? "[virtual thread]" : "[thread %lld]",
+				      (long long)t.os_id);
+	} else {
+		buffer_printf(b, "[unknown thread]");
+	}
+	controls_strip(b);
+	buffer_byte(b, 0);
+	if (b->failed)
+		return NODE_NONE;
+	if (l->p->opt.threads.n && !pattern_match(&l->p->opt.threads, (char *)b->data))
+		return NODE_FILTERED;
+	name = names_add(&l->p->names, b->data, strlen((char *)b->data), NULL);
+	id = name == NAME_NONE ? NODE_NONE : profile_thread(l->p, name, t.os_id, t.java_id);
+	return id;
+}
+
+static uint64_t state_load(struct load *l, const struct jfr_sample *s)
+{
+	struct buffer *b = &l->text;
+	uint32_t id;
+
+	buffer_clear(b);
+	if (s->source == JFR_SOURCE_NATIVE)
+		buffer_printf(b, "IN_NATIVE");
+	else if (!jfr_value_string(l->r, &s->state, b) || !b->len)
+		buffer_printf(b, s->source == JFR_SOURCE_WALL ? "UNKNOWN" : "RUNNING");
+	/* JDK and async-profiler have other words for what their CPU samples all are */
+	if (s->source != JFR_SOURCE_WALL && b->len > 6 && !b->failed &&
+	    (!memcmp(b->data, "STATE_RUNNA", b->len < 11 ? b->len : 11) ||
+	     !memcmp(b->data, "STATE_DEFAU", b->len < 11 ? b->len : 11))) {
+		buffer_clear(b);
+		buffer_printf(b, "RUNNING");
+	}
+	controls_strip(b);
+	buffer_byte(b, 0);
+	if (b->failed)
+		return NODE_NONE;
+	id = profile_state(l->p, (char *)b->data);
+	if (id != NODE_NONE && l->p->opt.states.n &&
+	    !pattern_match(&l->p->opt.states, names_get(&l->p->names, l->p->states[id].name)))
+		return NODE_FILTERED;
+	return id;
+}
+
+static uint64_t remembered(struct load *l, struct idmap *map, uint64_t key,
+			   const struct jfr_sample *s,
+			   uint64_t (*load)(struct load *, const struct jfr_sample *))
+{
+	bool fresh;
+	uint64_t v, *slot = idmap_put(map, key, 0, &fresh);
+
+	if (!slot)
+		return NODE_NONE;
+	if (!fresh)
+		return *slot;
+	v = load(l, s);
+	*slot = v;
+	return v;
+}
+
+/* How many ticks of a batch lie in the range asked for; moves its start to the first of these. */
+static uint64_t ticks_within(const struct profile_options *o, int64_t *at, int64_t step, uint64_t n)
+{
+	__int128 from = o->from_ns, to = o->to_ns ? (__int128)o->to_ns : INT64_MAX, first = 0, last;
+
+	if (step <= 0)
+		return *at >= from && *at < to ? n : 0;
+	if (*at < from)
+		first = (from - *at + step - 1) / step;
+	last = (to - *at + step - 1) / step; /* one past */
+	if (last > (__int128)n)
+		last = n;
+	if (first >= last)
+		return 0;
+	*at += (int64_t)(first * step);
+	return (uint64_t)(last - first);
+}
+
+static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, int64_t at,
+		    uint64_t ticks)
+{
+	struct profile *p = l->p;
+	struct prof_cell *c = &p->cells[cell];
+	uint64_t span = s->step_ns > 0 ? (uint64_t)s->step_ns * (ticks - 1) : 0;
+
+	c->samples += ticks;
+	p->samples[s->source] += ticks;
+	if (s->period_ns) {
+		c->ns += ticks * s->period_ns;
+		p->period_ns[s->source] = s->period_ns;
+	} else {
+		if (!c->pending && !array_room((void **)&l->touched, l->ntouched, &l->touched_cap,
+					       sizeof(*l->touched)))
+			return -ENOMEM;
+		if (!c->pending)
+			l->touched[l->ntouched++] = cell;
+		c->pending += ticks;
+	}
+	if (!p->opt.keep_times)
+		return 0;
+	return profile_time(p, &(struct prof_time){
+				       .start_ns = at,
+				       .span_ns = span,
+				       .cell = cell,
+				       .ticks = ticks > UINT32_MAX ? UINT32_MAX : (uint32_t)ticks,
+			       });
+}
+
+static int sample_add(struct load *l, const struct jfr_sample *s)
+{
+	uint64_t node, thread, state, ticks;
+	int64_t at = s->time_ns - l->start_ns;
+	uint32_t cell;
+
+	ticks = ticks_within(&l->p->opt, &at, s->step_ns, s->ticks);
+	if (!ticks)
+		return 0;
+	thread = remembered(l, &l->threads, (uint64_t)s->thread.i, s, thread_load);
+	state = remembered(l, &l->states, (uint64_t)s->state.i * JFR_SOURCES + s->source, s,
+			   state_load);
+	if (thread == NODE_FILTERED || state == NODE_FILTERED)
+		return 0;
+	node = sample_node(l, s);
+	if (node == NODE_FILTERED)
+		return 0;
+	if (thread == NODE_NONE || state == NODE_NONE || node == NODE_NONE)
+		return -ENOMEM;
+	cell = profile_cell(l->p, (uint32_t)node, (uint32_t)thread, (uint32_t)state, s->source,
+			    l->side);
+	return cell == NODE_NONE ? -ENOMEM : cell_add(l, cell, s, at, ticks);
+}
+
+/* The chunk's settings are complete: give its samples their time. */
+static void chunk_settle(struct load *l)
+{
+	struct profile *p = l->p;
+
+	for (size_t i = 0; i < l->ntouched; i++) {
+		struct prof_cell *c = &p->cells[l->touched[i]];
+		uint64_t ns = jfr_sampler_period(l->s, c->source);
+
+		if (!ns) {
+			ns = default_period_ns[c->source];
+			p->period_assumed[c->source] = true;
+		}
+		c->ns += c->pending * ns;
+		c->pending = 0;
+		p->period_ns[c->source] = ns;
+	}
+	l->ntouched = 0;
+}
+
+static void chunk_begin(struct load *l, uint64_t chunk)
+{
+	chunk_settle(l);
+	if (!l->chunk)
+		l->start_ns = jfr_reader_chunk(l->r)->start_ns;
+	l->chunk = chunk;
+	idmap_clear(&l->stacks);
+	idmap_clear(&l->methods);
+	idmap_clear(&l->types);
+	idmap_clear(&l->threads);
+	idmap_clear(&l->states);
+}
+
+static int events_load(struct load *l)
+{
+	struct jfr_sample s;
+	struct jfr_event ev;
+	int rc;
+
+	while ((rc = jfr_sampler_next(l->s, &ev, &s)) > 0) {
+		if (ev.chunk != l->chunk)
+			chunk_begin(l, ev.chunk);
+		if (s.ticks) {
+			l->p->facts.failed_stacks += s.failed;
+			rc = sample_add(l, &s);
+		} else {
+			facts_event(&l->p->facts, l->r, &ev);
+			rc = 0;
+		}
+		if (rc)
+			break;
+	}
+	if (!rc)
+		chunk_settle(l);
+	return rc;
+}
+
+static int report_take(struct load *l, struct jfr_report *rep)
+{
+	const struct jfr_report *r = jfr_reader_report(l->r);
+	struct profile *p = l->p;
+	int rc = 0;
+
+	if (rep) {
+		*rep = *r;
+		rep->counts = NULL;
+		rep->ncounts = 0;
+	}
+	if (r->chunks && (!p->start_ns || r->start_ns < p->start_ns))
+		p->start_ns = r->start_ns;
+	if (r->chunks && r->end_ns > p->end_ns)
+		p->end_ns = r->end_ns;
+	for (size_t i = 0; i < r->ncounts && !rc; i++)
+		rc = profile_count(p, r->counts[i].name, r->counts[i].events, r->counts[i].bytes);
+	return rc;
+}
+
+static void load_free(struct load *l)
+{
+	idmap_free(&l->stacks);
+	idmap_free(&l->methods);
+	idmap_free(&l->types);
+	idmap_free(&l->threads);
+	idmap_free(&l->states);
+	buffer_free(&l->text);
+	free(l->path);
+	free(l->touched);
+	jfr_sampler_free(l->s);
+	jfr_reader_close(l->r);
+}
+
+int profile_load(struct profile *p, const char *path, int side, struct jfr_report *rep,
+		 struct error *e)
+{
+	struct load l = {.p = p, .side = side};
+	int rc = jfr_reader_open(&l.r, path, NULL, e);
+
+	if (rc)
+		return rc;
+	l.s = jfr_sampler_new(l.r, true);
+	rc = l.s ? events_load(&l) : -ENOMEM;
+	if (!rc)
+		rc = report_take(&l, rep);
+	if (!rc && !jfr_reader_report(l.r)->chunks) {
+		rc = error_set(e, -EBADMSG, EXIT_INPUT, "'%s' has no readable chunk", path);
+		error_hint(e, "it may have been cut while its first chunk was written");
+	} else if (rc == -ENOMEM) {
+		error_set(e, rc, EXIT_INTERNAL, "out of memory reading '%s'", path);
+	} else if (rc) {
+		error_set(e, rc, EXIT_INPUT, "cannot read '%s': %s", path, strerror(-rc));
+	}
+	load_free(&l);
+	return rc;
+}

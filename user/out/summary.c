@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "out/summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "out/format.h"
+
+#define COLUMNS	   6  /* states with a column of their own; the others share one */
+#define NAME_WIDTH 32 /* of a thread group */
+
+static uint64_t recorded_ns(const struct profile *p)
+{
+	return p->end_ns > p->start_ns ? (uint64_t)(p->end_ns - p->start_ns) : 0;
+}
+
+/* ---- head ---- */
+
+static void samples_line(const struct profile *p, FILE *f)
+{
+	static const char *const names[JFR_SOURCES] = {"CPU", "in native code", "CPU", "wall"};
+	const char *sep = "  samples   ";
+
+	for (int i = 0; i < JFR_SOURCES; i++) {
+		if (!p->samples[i])
+			continue;
+		fprintf(f, "%s%s %s every %s%s", sep, format_count(p->samples[i]).s, names[i],
+			format_ns(p->period_ns[i]).s,
+			p->period_assumed[i] ? " (assumed: the recording does not say)" : "");
+		sep = ", ";
+	}
+	fprintf(f, "%s\n", *sep == ',' ? "" : "  samples   none");
+}
+
+void summary_head(const struct profile *p, const struct jfr_report *r, const char *path, FILE *f)
+{
+	const struct profile_facts *x = &p->facts;
+	time_t t = (time_t)(p->start_ns / 1000000000);
+	char when[40] = "?";
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	fprintf(f, "%s\n", path);
+	fprintf(f, "  recorded  %s, %s\n", when, format_ns(recorded_ns(p)).s);
+	fprintf(f, "  file      %s, %llu chunk%s%s, %s events of %u kinds\n",
+		format_bytes(r->file_size).s, (unsigned long long)r->chunks,
+		r->chunks == 1 ? "" : "s", r->chunks_unfinished ? " (the last unfinished)" : "",
+		format_count(r->events).s, p->ncounts);
+	if (*x->jvm_version)
+		fprintf(f, "  jvm       pid %lld, %s\n", (long long)x->pid, x->jvm_version);
+	if (*x->java_args)
+		fprintf(f, "  java      %s\n", x->java_args);
+	if (x->hw_threads)
+		fprintf(f, "  machine   %llu CPUs\n", (unsigned long long)x->hw_threads);
+	samples_line(p, f);
+	fprintf(f, "  time      CPU %s, off CPU %s, wall %s in %s threads\n",
+		format_ns(p->total_ns[0][DIM_CPU]).s, format_ns(p->total_ns[0][DIM_OFF]).s,
+		format_ns(p->total_ns[0][DIM_WALL]).s, format_count(p->nthreads).s);
+	if (x->overhead_period_ns)
+		fprintf(f, "  overhead  %s of one CPU in gnomon (%s collector, %s BPF)\n",
+			format_share(x->collector_ns + x->bpf_ns, x->overhead_period_ns).s,
+			format_ns(x->collector_ns).s, format_ns(x->bpf_ns).s);
+}
+
+/* ---- quality ---- */
+
+static void share_line(uint64_t n, uint64_t of, const char *what, FILE *f)
+{
+	if (n)
+		fprintf(f, "  %s  %12s  %s\n", format_share(n, of).s, format_count(n).s, what);
+}
+
+static void stacks_quality(const struct profile *p, FILE *f)
+{
+	const struct profile_facts *x = &p->facts;
+	uint64_t all = 0, of = x->quality.samples;
+
+	if (of) {
+		share_line(x->quality.complete, of, "stacks complete", f);
+		share_line(x->quality.guessed, of, "with guessed frames", f);
+		share_line(x->quality.truncated, of, "cut at the depth limit", f);
+		share_line(x->quality.bad_address, of, "ended at unreadable memory", f);
+		share_line(x->quality.no_rule, of, "ended where no unwind rule was known", f);
+		share_line(x->quality.failed, of, "without a stack", f);
+		return;
+	}
+	for (int i = 0; i < JFR_SOURCES; i++)
+		all += p->samples[i];
+	share_line(all - x->truncated_samples - x->no_stack_samples, all,
+		   "with a stack that is not cut", f);
+	share_line(x->truncated_samples, all, "cut at the depth limit", f);
+	share_line(x->no_stack_samples, all, "without a stack", f);
+}
+
+void summary_quality(const struct profile *p, const struct jfr_report *r, FILE *f)
+{
+	const struct profile_facts *x = &p->facts;
+
+	fprintf(f, "\nQuality\n");
+	stacks_quality(p, f);
+	for (uint32_t i = 0; i < x->nlosses; i++)
+		fprintf(f, "  lost    %12s  %s\n", format_count(x->losses[i].count).s,
+			x->losses[i].what);
+	if (x->cpu_samples_lost)
+		fprintf(f, "  lost    %12s  CPU samples\n", format_count(x->cpu_samples_lost).s);
+	if (x->bytes_lost)
+		fprintf(f, "  lost    %12s  of events, as the recorder's buffers were full\n",
+			format_bytes(x->bytes_lost).s);
+	if (r->bytes_lost)
+		fprintf(f, "  lost    %12s  of the file, which is damaged\n",
+			format_bytes(r->bytes_lost).s);
+	if (p->execution_dropped)
+		fprintf(f, "  jdk.ExecutionSample is left out: jdk.CPUTimeSample counts the same "
+			   "time\n");
+}
+
+/* ---- time by group and state ---- */
+
+struct row {
+	uint32_t name;
+	uint32_t threads;
+	uint64_t cpu, wall;
+	uint64_t state[COLUMNS + 1];
+};
+
+struct table {
+	struct row *rows;
+	uint32_t n;
+	uint32_t *row_of;	 /* by name */
+	uint8_t *column_of;	 /* by state */
+	uint32_t heads[COLUMNS]; /* states */
+	uint32_t nheads;
+	bool others;
+};
+
+static void columns_choose(struct table *t, const struct profile *p, uint64_t *state_ns)
+{
+	for (uint32_t i = 0; i < p->ncells; i++)
+		if (p->cells[i].dims & 1 << DIM_OFF)
+			state_ns[p->cells[i].state] += p->cells[i].ns;
+	memset(t->column_of, COLUMNS, p->nstates);
+	while (t->nheads < COLUMNS) {
+		uint32_t best = p->nstates;
+
+		for (uint32_t i = 0; i < p->nstates; i++)
+			if (state_ns[i] && (best == p->nstates || state_ns[i] > state_ns[best]))
+				best = i;
+		if (best == p->nstates)
+			return;
+		t->column_of[best] = (uint8_t)t->nheads;
+		t->heads[t->nheads++] = best;
+		state_ns[best] = 0;
+	}
+	for (uint32_t i = 0; i < p->nstates; i++)
+		t->others |= state_ns[i] != 0;
+}
+
+static void table_fill(struct table *t, const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->nthreads; i++) {
+		uint32_t g = p->threads[i].group;
+
+		if (!t->row_of[g]) {
+			t->rows[t->n].name = g;
+			t->row_of[g] = ++t->n;
+		}
+		t->rows[t->row_of[g] - 1].threads++;
+	}
+	for (uint32_t i = 0; i < p->ncells; i++) {
+		const struct prof_cell *c = &p->cells[i];
+		struct row *r = &t->rows[t->row_of[p->threads[c->thread].group] - 1];
+
+		if (c->dims & 1 << DIM_CPU)
+			r->cpu += c->ns;
+		if (c->dims & 1 << DIM_WALL)
+			r->wall += c->ns;
+		if (c->dims & 1 << DIM_OFF)
+			r->state[t->column_of[c->state]] += c->ns;
+	}
+}
+
+static int row_order(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? 1 : -1;
+	if (x->wall != y->wall)
+		return x->wall < y->wall ? 1 : -1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static void row_print(const struct table *t, const char *name, const struct row *r, FILE *f)
+{
+	/* widths are of characters: count those that continue one */
+	int extra = 0, shown = 0;
+
+	for (const char *s = name; *s && shown < NAME_WIDTH; s++) {
+		extra += (*s & 0xc0) == 0x80;
+		shown += (*s & 0xc0) != 0x80;
+	}
+	fprintf(f, "  %-*.*s %7u %9s %9s", NAME_WIDTH + extra, NAME_WIDTH + extra, name, r->threads,
+		format_ns(r->cpu).s, format_ns(r->wall).s);
+	for (uint32_t i = 0; i < t->nheads; i++)
+		fprintf(f, " %10s", r->state[i] ? format_ns(r->state[i]).s : "-");
+	if (t->others)
+		fprintf(f, " %10s", r->state[COLUMNS] ? format_ns(r->state[COLUMNS]).s : "-");
+	fputc('\n', f);
+}
+
+static void table_print(const struct table *t, const struct profile *p, unsigned int rows, FILE *f)
+{
+	struct row rest = {0};
+
+	fprintf(f, "\n  %-*s %7s %9s %9s", NAME_WIDTH, "Thread group", "threads", "CPU", "wall");
+	for (uint32_t i = 0; i < t->nheads; i++)
+		fprintf(f, " %10.10s", names_get(&p->names, p->states[t->heads[i]].name));
+	fprintf(f, "%s\n", t->others ? "      other" : "");
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (i < rows) {
+			row_print(t, names_get(&p->names, t->rows[i].name), &t->rows[i], f);
+			continue;
+		}
+		rest.threads += t->rows[i].threads;
+		rest.cpu += t->rows[i].cpu;
+		rest.wall += t->rows[i].wall;
+		for (int k = 0; k <= COLUMNS; k++)
+			rest.state[k] += t->rows[i].state[k];
+	}
+	if (t->n > rows)
+		row_print(t, "(all others)", &rest, f);
+}
+
+int summary_groups(const struct profile *p, unsigned int rows, FILE *f, struct error *e)
+{
+	struct table t = {0};
+	uint64_t *state_ns = calloc((size_t)p->nstates + 1, sizeof(*state_ns));
+	int rc = 0;
+
+	t.rows = calloc((size_t)p->nthreads + 1, sizeof(*t.rows));
+	t.row_of = calloc((size_t)p->names.n + 1, sizeof(*t.row_of));
+	t.column_of = calloc((size_t)p->nstates + 1, 1);
+	if (state_ns && t.rows && t.row_of && t.column_of) {
+		columns_choose(&t, p, state_ns);
+		table_fill(&t, p);
+		qsort(t.rows, t.n, sizeof(*t.rows), row_order);
+		table_print(&t, p, rows, f);
+	} else {
+		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
+	free(state_ns);
+	free(t.rows);
+	free(t.row_of);
+	free(t.column_of);
+	return rc;
+}
+
+/* ---- in words ---- */
+
+static uint64_t state_wall_ns(const struct profile *p, const char *state)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < p->ncells; i++)
+		if (p->cells[i].source == JFR_SOURCE_WALL &&
+		    !strcmp(names_get(&p->names, p->states[p->cells[i].state].name), state))
+			ns += p->cells[i].ns;
+	return ns;
+}
+
+/* Below this share of the wanted CPU time, waiting for a CPU is not worth a sentence. */
+#define STARVED 0.05
+
+/* Waiting that was seen as such. */
+static void queued_say(uint64_t cpu, uint64_t queued, FILE *f)
+{
+	if ((double)queued < STARVED * (double)(cpu + queued))
+		return;
+	fprintf(f,
+		"\nStarved: threads that wanted to run waited %s for a CPU and had one for %s: of "
+		"the time\nthey could have run, %.0f%% was lost in the queue. More CPUs, fewer "
+		"threads or a higher CPU\nlimit would help; faster code helps only as far as it "
+		"uses less CPU.\n",
+		format_ns(queued).s, format_ns(cpu).s,
+		100.0 * (double)queued / (double)(cpu + queued));
+}
+
+/* Waiting that shows as the difference between looking runnable and running. */
+static void runnable_say(uint64_t cpu, uint64_t runnable, FILE *f)
+{
+	if (!cpu || runnable <= cpu || (double)(runnable - cpu) < STARVED * (double)runnable)
+		return;
+	fprintf(f,
+		"\nRunnable threads took %s of wall time but only %s of CPU: for the other %s "
+		"(%.0f%%) "
+		"they waited\nfor a CPU, or were in native code that waits and looks runnable.\n",
+		format_ns(runnable).s, format_ns(cpu).s, format_ns(runnable - cpu).s,
+		100.0 * (double)(runnable - cpu) / (double)runnable);
+}
+
+void summary_starvation(const struct profile *p, FILE *f)
+{
+	const struct profile_facts *x = &p->facts;
+	uint64_t cpu = p->total_ns[0][DIM_CPU], queued = state_wall_ns(p, "QUEUED");
+
+	if (queued)
+		queued_say(cpu, queued, f);
+	else if (p->wall_runs)
+		runnable_say(cpu, state_wall_ns(p, "RUNNABLE"), f);
+	if (x->throttled_slices)
+		fprintf(f,
+			"\nThrottled: the container's CPU limit stopped it in %s of %s periods, "
+			"for %s "
+			"in all.\n",
+			format_count(x->throttled_slices).s, format_count(x->slices).s,
+			format_ns(x->throttled_ns).s);
+}
+
+/* ---- events ---- */
+
+static int count_order(const void *a, const void *b)
+{
+	const struct prof_count *x = a, *y = b;
+
+	if (x->events != y->events)
+		return x->events < y->events ? 1 : -1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+int summary_events(const struct profile *p, FILE *f, struct error *e)
+{
+	struct prof_count *v = malloc(sizeof(*v) * ((size_t)p->ncounts + 1));
+
+	if (!v)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	if (p->ncounts)
+		memcpy(v, p->counts, sizeof(*v) * p->ncounts);
+	qsort(v, p->ncounts, sizeof(*v), count_order);
+	fprintf(f, "\n  %12s %12s  Event\n", "Count", "Bytes");
+	for (uint32_t i = 0; i < p->ncounts; i++)
+		fprintf(f, "  %12llu %12llu  %s\n", (unsigned long long)v[i].events,
+			(unsigned long long)v[i].bytes, names_get(&p->names, v[i].name));
+	free(v);
+	return 0;
+}

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/capture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/log.h"
+#include "gnomon.skel.h"
+#include "run/rings.h"
+
+#define RING_BYTES (128u << 10) /* per CPU, at first: about 2,300 samples */
+#define RING_MAX   (64u << 20)
+
+struct capture {
+	struct gnomon *skel;
+	struct rings *rings;
+	int ncpu;
+	uint64_t *per_cpu; /* room for a value of each CPU */
+	bool can_switch, pids_initial;
+	bool scanning;	      /* wall samples by scans (written by the tick thread) */
+	pthread_mutex_t lock; /* guards tgids: scans run on the tick thread */
+	pid_t *tgids;
+	size_t ntgids;
+	bool stopped;
+	_Atomic bool remote_due; /* threads were found that have no stack yet */
+};
+
+static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char line[1024];
+
+	if (log_level < 2)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = '\0';
+	log_debug("%s", line);
+	return 0;
+}
+
+static bool kernel_has_kfunc(const struct btf *btf, const char *name)
+{
+	return btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+}
+
+static bool kernel_has_field(const struct btf *btf, const char *type, const char *field)
+{
+	int id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), field))
+			return true;
+	return false;
+}
+
+/* Where this process sees the pids that BPF programs see. */
+static bool pids_are_initial(void)
+{
+	char ns[64];
+	ssize_t n = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
+
+	/* PROC_PID_INIT_INO, include/linux/proc_ns.h */
+	return n > 0 && !strncmp(ns, "pid:[4026531836]", (size_t)n);
+}
+
+/*
+ * Where the kernel keeps time by a slow device, the counters of the CPUs are not in step, nor are
+ * the clocks of their run queues (sched_clock_stable, kernel/sched/clock.c).
+ */
+static bool clocks_in_step(void)
+{
+	static const char path[] = "/sys/devices/system/clocksource/clocksource0/"
+				   "current_clocksource";
+	static const char *const slow[] = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"};
+	char name[64] = "";
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return true;
+	if (fgets(name, sizeof(name), f))
+		name[strcspn(name, "\n")] = '\0';
+	fclose(f);
+	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
+		if (!strcmp(name, slow[i]))
+			return false;
+	return true;
+}
+
+static void configure(struct capture *c, const struct capture_config *cfg)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	/* what kern/offcpu.bpf.c takes from the scheduler */
+	c->can_switch = clocks_in_step() && kernel_has_field(btf, "cfs_rq", "rq") &&
+			kernel_has_field(btf, "sched_info", "last_arrival") &&
+			kernel_has_field(btf, "thread_info", "cpu");
+	c->skel->rodata->gn_cpu_ns = cfg->cpu_ns;
+	c->skel->rodata->gn_wall_ns = cfg->wall_ns;
+	c->skel->rodata->gn_start_ns = cfg->start_ns;
+	c->skel->bss->gn_cpu_clocks_only = cfg->cpu_clocks;
+	c->skel->rodata->gn_thread_filter = cfg->thread_filter;
+	if (!cfg->wall_ns) {
+		bpf_program__set_autoload(c->skel->progs.wall_account, false);
+		bpf_program__set_autoload(c->skel->progs.remote_scan, false);
+		bpf_program__set_autoload(c->skel->progs.wall_scan, false);
+		bpf_program__set_autoload(c->skel->progs.scan_ends, false);
+	}
+	if (!cfg->wall_ns || !c->can_switch)
+		bpf_program__set_autoload(c->skel->progs.wall_switch, false);
+	if (!cfg->wall_ns || !kernel_has_kfunc(btf, "bpf_task_from_pid"))
+		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
+	if (cfg->wall_ns && !c->can_switch)
+		log_info("wall samples by scans: this kernel keeps no account of run queues, or "
+			 "its CPUs' clocks are not in step");
+	c->scanning = cfg->wall_ns && (cfg->wall_scan || !c->can_switch);
+	btf__free(btf);
+	bpf_map__set_max_entries(c->skel->maps.rings, (__u32)c->ncpu);
+}
+
+static int rings_create(struct capture *c, const struct capture_config *cfg, struct error *e)
+{
+	struct rings_config rc = {
+		.outer = bpf_map__fd(c->skel->maps.rings),
+		.ncpu = c->ncpu,
+		.bytes = cfg->ring_bytes ? cfg->ring_bytes : RING_BYTES,
+		.max = cfg->ring_max ? cfg->ring_max : RING_MAX,
+	};
+
+	c->per_cpu = calloc((size_t)c->ncpu, sizeof(*c->per_cpu));
+	if (!c->per_cpu)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	return rings_open(&c->rings, &rc, e);
+}
+
+static int load_error(struct error *e, int rc)
+{
+	if (rc == -EPERM || rc == -EACCES) {
+		error_set(e, rc, EXIT_PERMISSION, "not permitted to load BPF programs");
+		return error_hint(e,
+				  "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+	}
+	error_set(e, rc, EXIT_KERNEL, "this kernel does not load gnomon's BPF programs: %s",
+		  strerror(-rc));
+	return error_hint(e, "'gnomon doctor' says what is missing; 'gnomon -vv record ...' shows "
+			     "the loader's words");
+}
+
+int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e)
+{
+	struct capture *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	pthread_mutex_init(&c->lock, NULL);
+	libbpf_set_print(on_libbpf);
+	c->ncpu = libbpf_num_possible_cpus();
+	c->pids_initial = pids_are_initial();
+	c->skel = gnomon__open();
+	if (c->ncpu < 1 || !c->skel) {
+		rc = error_set(e, -errno, EXIT_INTERNAL, "cannot open the BPF object: %s",
+			       strerror(errno));
+		goto fail;
+	}
+	configure(c, cfg);
+	rc = gnomon__load(c->skel);
+	if (rc) {
+		load_error(e, rc);
+		goto fail;
+	}
+	rc = rings_create(c, cfg, e);
+	if (rc)
+		goto fail;
+	*out = c;
+	return 0;
+fail:
+	capture_close(c);
+	return rc;
+}
+
+void capture_stop(struct capture *c)
+{
+	if (c->stopped)
+		return;
+	c->stopped = true;
+	gnomon__detach(c->skel);
+}
+
+void capture_close(struct capture *c)
+{
+	if (!c)
+		return;
+	rings_close(c->rings);
+	free(c->per_cpu);
+	free(c->tgids);
+	pthread_mutex_destroy(&c->lock);
+	gnomon__destroy(c->skel);
+	free(c);
+}
+
+static int tgid_keep(struct capture *c, pid_t tgid)
+{
+	pid_t *tgids;
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock);
+	tgids = realloc(c->tgids, (c->ntgids + 1) * sizeof(*tgids));
+	if (tgids) {
+		c->tgids = tgids;
+		c->tgids[c->ntgids++] = tgid;
+	} else {
+		rc = -ENOMEM;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+static void tgid_forget(struct capture *c, pid_t tgid)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < c->ntgids; i++)
+		if (c->tgids[i] == tgid)
+			c->tgids[i--] = c->tgids[--c->ntgids];
+	pthread_mutex_unlock(&c->lock);
+}
+
+int capture_add(struct capture *c, pid_t tgid, struct error *e)
+{
+	struct gn_proc proc = {0};
+
+	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.procs), &tgid, &proc, BPF_ANY))
+		return error_set(e, -errno, EXIT_KERNEL, "cannot add process %d: %s", tgid,
+				 strerror(errno));
+	tgid_forget(c, tgid);
+	if (tgid_keep(c, tgid))
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	return 0;
+}
+
+void capture_remove(struct capture *c, pid_t tgid)
+{
+	tgid_forget(c, tgid);
+	bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
+}
+
+int capture_want(struct capture *c, pid_t tid, bool wanted)
+{
+	int fd = bpf_map__fd(c->skel->maps.wanted);
+	__u8 one = 1;
+
+	if (wanted)
+		return bpf_map_update_elem(fd, &tid, &one, BPF_ANY) ? -errno : 0;
+	return bpf_map_delete_elem(fd, &tid) ? -errno : 0;
+}
+
+void capture_opening(struct capture *c, bool opening)
+{
+	c->skel->bss->gn_opening = opening;
+}
+
+void capture_cpu_clocks(struct capture *c, bool alone)
+{
+	if (!alone)
+		c->skel->data->gn_clock_epoch++;
+	__atomic_store_n(&c->skel->bss->gn_cpu_clocks_only, alone, __ATOMIC_RELEASE);
+}
+
+/*
+ * Run an iterator program over the tasks of a process, or all: reading its file to the end does it.
+ */
+static int iterate_some(struct bpf_program *prog, pid_t tgid)
+{
+	union bpf_iter_link_info info = {.task.pid = (__u32)tgid};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(prog, tgid ? &opts : NULL);
+	char buf[64];
+	ssize_t n;
+	int fd, rc = 0;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		rc = -errno;
+	} else {
+		do
+			n = read(fd, buf, sizeof(buf));
+		while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+		if (n < 0)
+			rc = -errno;
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	return rc;
+}
+
+static int iterate(struct bpf_program *prog)
+{
+	return iterate_some(prog, 0);
+}
+
+/* Over the tasks of the targets. Where their pids are not what we call them, over all. */
+static int iterate_targets(struct capture *c, struct bpf_program *prog)
+{
+	int rc = 0;
+
+	if (!c->pids_initial)
+		return iterate(prog);
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < c->ntgids; i++) {
+		int one = iterate_some(prog, c->tgids[i]);
+
+		if (one != -ESRCH && !rc)
+			rc = one;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+int capture_scan(struct capture *c)
+{
+	int rc = iterate(c->skel->progs.task_scan);
+
+	/* by the tick thread: stacks are read from outside by one thread at a time */
+	c->remote_due = true;
+	return rc;
+}
+
+static int program_attach(struct bpf_program *p, struct bpf_link **link, struct error *e)
+{
+	if (!bpf_program__autoload(p))
+		return 0;
+	*link = bpf_program__attach(p);
+	if (*link)
+		return 0;
+	return error_set(e, -errno, EXIT_KERNEL, "cannot attach '%s': %s",
+			 bpf_program__section_name(p), strerror(errno));
+}
+
+int capture_attach(struct capture *c, struct error *e)
+{
+	struct gnomon *s = c->skel;
+	int rc;
+
+	rc = program_attach(s->progs.task_born, &s->links.task_born, e);
+	if (!rc)
+		rc = program_attach(s->progs.task_ends, &s->links.task_ends, e);
+	if (!rc)
+		rc = program_attach(s->progs.task_execs, &s->links.task_execs, e);
+	if (!rc)
+		rc = program_attach(s->progs.task_renamed, &s->links.task_renamed, e);
+	if (rc)
+		return rc;
+	rc = capture_scan(c);
+	if (!rc)
+		rc = program_attach(s->progs.scan_ends, &s->links.scan_ends, e);
+	s->bss->gn_scanning = c->scanning;
+	if (!rc && !c->scanning)
+		rc = program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
+	s->bss->gn_marking = !c->scanning;
+	if (!rc)
+		rc = capture_scan(c);
+	if (!rc && s->rodata->gn_wall_ns && !c->scanning)
+		rc = iterate(s->progs.remote_scan);
+	if (rc && e && !e->rc)
+		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
+			  strerror(-rc));
+	return rc;
+}
+
+int capture_account(struct capture *c, bool again)
+{
+	int rc;
+
+	if (!c->skel->rodata->gn_wall_ns)
+		return 0;
+	c->skel->bss->gn_round += !again;
+	c->skel->bss->gn_unaccounted = 0;
+	rc = iterate(c->skel->progs.wall_account);
+	return rc ? rc : c->skel->bss->gn_unaccounted > 0;
+}
+
+uint64_t capture_threads(struct capture *c)
+{
+	uint64_t n = 0;
+	char path[64];
+	struct stat st;
+
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < c->ntgids; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task", c->tgids[i]);
+		/* "." and ".." and one for each: proc_task_getattr(), fs/proc/base.c */
+		if (!stat(path, &st) && st.st_nlink > 2)
+			n += st.st_nlink - 2;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
+
+bool capture_can_switch(const struct capture *c)
+{
+	return c->can_switch;
+}
+
+static int scanning_begin(struct capture *c, uint64_t tick)
+{
+	int rc = capture_account(c, false);
+
+	bpf_link__destroy(c->skel->links.wall_switch);
+	c->skel->links.wall_switch = NULL;
+	c->skel->bss->gn_scan_tick = tick;
+	c->skel->bss->gn_scanning = 1;
+	c->scanning = true;
+	return rc < 0 ? rc : 0;
+}
+
+/* Switches are seen first, so that no interval lies between the last scan and the first switch. */
+static int scanning_end(struct capture *c)
+{
+	struct gnomon *s = c->skel;
+	int rc = program_attach(s->progs.wall_switch, &s->links.wall_switch, NULL);
+
+	if (rc)
+		return rc;
+	s->bss->gn_scanning = 0;
+	s->bss->gn_marking = 1;
+	c->scanning = false;
+	rc = capture_account(c, false);
+	return rc < 0 ? rc : 0;
+}
+
+int capture_wall_scan(struct capture *c, bool scan, uint64_t tick)
+{
+	if (scan == c->scanning)
+		return 0;
+	if (!scan && !c->can_switch)
+		return -EOPNOTSUPP;
+	return scan ? scanning_begin(c, tick) : scanning_end(c);
+}
+
+int capture_switches(struct capture *c)
+{
+	return iterate_targets(c, c->skel->progs.switches_scan);
+}
+
+/* Without bpf_task_from_pid (before Linux 6.2) all tasks are gone through instead. */
+int capture_tick(struct capture *c, struct gn_remote_tick *arg)
+{
+	/* the kernel copies the context back to where it came from */
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = sizeof(*arg));
+
+	if (c->scanning) {
+		c->skel->bss->gn_scan_tick = arg->tick;
+		return iterate_targets(c, c->skel->progs.wall_scan);
+	}
+	if (!bpf_program__autoload(c->skel->progs.remote_tick))
+		return iterate(c->skel->progs.remote_scan);
+	if (atomic_exchange(&c->remote_due, false))
+		iterate(c->skel->progs.remote_scan);
+	return bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.remote_tick), &opts);
+}
+
+void capture_epoch(struct capture *c)
+{
+	__atomic_fetch_add(&c->skel->data->gn_epoch, 1, __ATOMIC_RELAXED);
+}
+
+void capture_tables(const struct capture *c, struct capture_tables *out)
+{
+	*out = (struct capture_tables){
+		.procs = bpf_map__fd(c->skel->maps.uw_procs),
+		.files = bpf_map__fd(c->skel->maps.uw_files),
+		.rules = bpf_map__fd(c->skel->maps.uw_rules),
+		.jvms = bpf_map__fd(c->skel->maps.gn_jvms),
+	};
+}
+
+int capture_clock_fd(const struct capture *c, enum capture_clock which)
+{
+	return bpf_program__fd(which == CAPTURE_THREAD_CLOCK ? c->skel->progs.thread_clock
+							     : c->skel->progs.cpu_clock);
+}
+
+int capture_fd(const struct capture *c)
+{
+	return rings_fd(c->rings);
+}
+
+static void rings_adapt(struct capture *c)
+{
+	__u32 key = GN_CNT_LOST_BYTES;
+	struct timespec ts;
+	int rc;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &key, c->per_cpu))
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	rc = rings_grow(c->rings, c->per_cpu,
+			(uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec);
+	if (rc < 0)
+		log_debug("a ring buffer could not grow: %s", strerror(-rc));
+}
+
+int capture_drain(struct capture *c, capture_fn fn, void *ctx)
+{
+	int n = rings_drain(c->rings, fn, ctx);
+
+	if (n >= 0)
+		rings_adapt(c);
+	return n;
+}
+
+/* Counted where the program that sees them looks anyway. */
+static uint64_t switches_sum(const struct capture *c)
+{
+	struct gn_cpu_time *v = calloc((size_t)c->ncpu, sizeof(*v));
+	uint64_t sum = 0;
+	__u32 zero = 0;
+
+	if (v && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.cpu_times), &zero, v))
+		for (int i = 0; i < c->ncpu; i++)
+			sum += v[i].switches;
+	free(v);
+	return sum;
+}
+
+void capture_counters(const struct capture *c, uint64_t out[GN_CNT_MAX])
+{
+	__u64 *v = calloc((size_t)c->ncpu, sizeof(*v));
+
+	memset(out, 0, GN_CNT_MAX * sizeof(*out));
+	for (__u32 k = 0; v && k < GN_CNT_MAX; k++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &k, v))
+			continue;
+		for (int i = 0; i < c->ncpu; i++)
+			out[k] += v[i];
+	}
+	free(v);
+	out[GN_CNT_SWITCHES] += switches_sum(c);
+}
+
+void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
+{
+	int fd = bpf_map__fd(c->skel->maps.losses);
+	struct gn_loss_key key, next;
+	bool more = !bpf_map_get_next_key(fd, NULL, &next);
+	__u64 count;
+
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		/* Taken out in one step: what a program adds meanwhile starts a new entry. */
+		if (!bpf_map_lookup_and_delete_elem(fd, &key, &count) && count)
+			fn(ctx, (pid_t)key.tid, key.reason, count);
+	}
+}
+
+void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs)
+{
+	struct bpf_program *p;
+
+	*ns = *runs = 0;
+	bpf_object__for_each_program(p, c->skel->obj)
+	{
+		struct bpf_prog_info info = {0};
+		__u32 len = sizeof(info);
+
+		if (bpf_program__fd(p) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+			continue;
+		*ns += info.run_time_ns;
+		*runs += info.run_cnt;
+	}
+}
+
+size_t capture_ring_bytes(const struct capture *c)
+{
+	return rings_bytes(c->rings);
+}

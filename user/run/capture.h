@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel side of a recording: the BPF object, loaded, attached and drained.
+ *
+ * Order of use: capture_open, capture_add for each target, capture_attach, clocks (run/clocks.h)
+ * between capture_opening(true) and (false), then capture_drain as often as the fd
+ * is readable and on a timer (records do not wake us until a ring is a quarter full),
+ * capture_account rarely, and at the end capture_stop and a last capture_drain.
+ */
+#ifndef GNOMON_RUN_CAPTURE_H
+#define GNOMON_RUN_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "kern/abi.h"
+
+struct capture;
+
+struct capture_config {
+	uint64_t cpu_ns;    /* CPU interval, 0 = no CPU samples */
+	uint64_t wall_ns;   /* wall interval, 0 = no wall samples; below 2^32 */
+	uint64_t start_ns;  /* CLOCK_MONOTONIC where tick 0's interval begins */
+	bool cpu_clocks;    /* begin with per-CPU clocks alone */
+	bool wall_scan;	    /* begin with wall samples by scans */
+	bool thread_filter; /* sample only threads given to capture_want() */
+	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
+	size_t ring_bytes, ring_max;
+};
+
+/* Load. Errors: EXIT_PERMISSION, EXIT_KERNEL (what is missing is named). */
+int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e);
+
+/* Stop taking samples; what is in the rings can still be drained. Idempotent. */
+void capture_stop(struct capture *c);
+void capture_close(struct capture *c);
+
+int capture_add(struct capture *c, pid_t tgid, struct error *e);
+void capture_remove(struct capture *c, pid_t tgid);
+
+/* Let a thread through the filter, or not. */
+int capture_want(struct capture *c, pid_t tid, bool wanted);
+
+/* Clocks are being opened one by one (see clock_twice in kern/oncpu.bpf.c). */
+void capture_opening(struct capture *c, bool opening);
+
+/*
+ * CPU samples by per-CPU clocks alone, or (after clocks were opened for all threads) by the
+ * threads' own again. Samples are neither lost nor taken twice for the change.
+ */
+void capture_cpu_clocks(struct capture *c, bool alone);
+
+/*
+ * From now on see the switches and threads of the targets added so far. Calls capture_scan() before
+ * and after, so that no thread is without its storage.
+ */
+int capture_attach(struct capture *c, struct error *e);
+
+/* Look for threads of targets added since; 0 or -errno. */
+int capture_scan(struct capture *c);
+
+/*
+ * Send wall records for intervals still open. 0, -errno, or 1 where the rings were too full for
+ * all: drain, and call with `again` for the rest.
+ */
+int capture_account(struct capture *c, bool again);
+
+uint64_t capture_threads(struct capture *c); /* of all targets, now */
+
+/* Whether this kernel shows what wall samples by switches need; else they are by scans. */
+bool capture_can_switch(const struct capture *c);
+
+/*
+ * Change between switches and scans for wall samples, after capture_tick() of `tick` and from the
+ * same thread. No tick is lost or counted twice. 0 or -errno (then nothing has changed).
+ */
+int capture_wall_scan(struct capture *c, bool scan, uint64_t tick);
+
+/* Count the targets' switches (GN_CNT_SWITCHES) where no wall engine does; 0 or -errno. */
+int capture_switches(struct capture *c);
+
+/*
+ * Wall tick arg->tick has just passed: read the stacks of threads that need it. From one thread at
+ * a time. 0 or -errno.
+ */
+int capture_tick(struct capture *c, struct gn_remote_tick *arg);
+
+/* Stack ids may mean other code from now on: have the kernel send every list again. */
+void capture_epoch(struct capture *c);
+
+/* Descriptors of the unwinder's maps, for run/tables.c. They belong to the capture. */
+struct capture_tables {
+	int procs, files, rules, jvms;
+};
+void capture_tables(const struct capture *c, struct capture_tables *out);
+
+enum capture_clock { CAPTURE_THREAD_CLOCK, CAPTURE_CPU_CLOCK };
+int capture_clock_fd(const struct capture *c, enum capture_clock which);
+
+int capture_fd(const struct capture *c); /* readable when a ring wants draining */
+
+typedef void (*capture_fn)(void *ctx, const struct gn_rec *rec);
+
+/*
+ * Hand every record that waits to fn; then let rings that lost some grow (run/rings.h). Returns
+ * their number or -errno.
+ */
+int capture_drain(struct capture *c, capture_fn fn, void *ctx);
+
+void capture_counters(const struct capture *c, uint64_t out[GN_CNT_MAX]);
+
+typedef void (*capture_loss_fn)(void *ctx, pid_t tid, enum gn_loss reason, uint64_t count);
+
+/* Every loss counted since the last call. */
+void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx);
+
+/* Run time of all our programs and their runs, as far as the kernel's statistics were on. */
+void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs);
+
+size_t capture_ring_bytes(const struct capture *c); /* of all rings together, now */
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/fleet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+#include "base/log.h"
+#include "run/capture.h"
+#include "run/recorder.h"
+#include "target/jvmwatch.h"
+
+#define LOOK_NS	  1000000000ull
+#define AGAIN_MAX 1000 /* names tried for one file */
+
+enum member_state {
+	ADDING, /* the naming thread opens its file and reads its tables */
+	ON,
+	ENDED, /* the naming thread is to be told */
+};
+
+struct member {
+	pid_t pid;
+	int pidfd; /* -1 once it has ended */
+	enum member_state state;
+	UT_hash_handle hh;
+};
+
+struct fleet {
+	struct fleet_config cfg;
+	struct recorder *rec;
+	struct capture *cap; /* NULL: not yet */
+	struct jvmwatch *watch;
+	struct cgroup_mounts mounts;
+	struct member *members;
+	size_t seen;
+	uint64_t looked_ns;
+};
+
+int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct recorder *rec,
+	       struct error *e)
+{
+	struct fleet *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	f->cfg = *cfg;
+	f->rec = rec;
+	*out = f;
+	if (!cfg->follow)
+		return 0;
+	cgroup_mounts_read(&f->mounts);
+	f->watch = jvmwatch_new();
+	return f->watch ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+}
+
+static void member_free(struct fleet *f, struct member *m)
+{
+	HASH_DEL(f->members, m);
+	if (m->pidfd >= 0)
+		close(m->pidfd);
+	free(m);
+}
+
+void fleet_close(struct fleet *f)
+{
+	struct member *m, *tmp;
+
+	if (!f)
+		return;
+	HASH_ITER(hh, f->members, m, tmp)
+		member_free(f, m);
+	jvmwatch_free(f->watch);
+	free(f);
+}
+
+static struct member *member_find(struct fleet *f, pid_t pid)
+{
+	struct member *m;
+
+	HASH_FIND_INT(f->members, &pid, m);
+	return m;
+}
+
+/* A process and the descriptor that tells its end. NULL and errno. */
+static struct member *member_new(struct fleet *f, pid_t pid)
+{
+	struct member *m = calloc(1, sizeof(*m));
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	if (!m)
+		return NULL;
+	m->pid = pid;
+	m->pidfd = ev.data.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (m->pidfd < 0 || epoll_ctl(f->cfg.epoll, EPOLL_CTL_ADD, m->pidfd, &ev)) {
+		int err = errno;
+
+		if (m->pidfd >= 0)
+			close(m->pidfd);
+		free(m);
+		errno = err;
+		return NULL;
+	}
+	HASH_ADD_INT(f->members, pid, m);
+	return m;
+}
+
+/* ---- those it begins with -------------------------------------------------------------------- */
+
+static int member_first(struct fleet *f, pid_t pid, const char *path, struct error *e)
+{
+	struct member *m = member_new(f, pid);
+	int rc;
+
+	if (!m && errno == ESRCH)
+		return error_set(e, -ESRCH, EXIT_TARGET, "process %d is gone", pid);
+	if (!m)
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot watch process %d: %s", pid,
+				 strerror(errno));
+	m->state = ON;
+	rc = recorder_target(f->rec, pid, path, f->cfg.overwrite, e);
+	if (rc)
+		member_free(f, m);
+	else
+		f->seen++;
+	return rc;
+}
+
+int fleet_first(struct fleet *f, pid_t pid, const char *path, struct error *e)
+{
+	struct error why = {0};
+	int rc = member_first(f, pid, path, &why);
+
+	if (rc && f->cfg.follow && why.exit != EXIT_OUTPUT) {
+		log_warn("process %d is not recorded: %s", pid, why.msg);
+		return 0;
+	}
+	if (rc && e)
+		*e = why;
+	return rc;
+}
+
+int fleet_capture(struct fleet *f, struct capture *c, struct error *e)
+{
+	struct member *m, *tmp;
+	int rc = 0;
+
+	f->cap = c;
+	HASH_ITER(hh, f->members, m, tmp)
+		rc = rc ? rc : capture_add(c, m->pid, e);
+	return rc;
+}
+
+/* ---- those that come later ------------------------------------------------------------------- */
+
+/* A name that no file has: an earlier recording, perhaps of this session, is never replaced. */
+static int path_make(struct fleet *f, const struct jvm_proc *j, char *path, size_t cap)
+{
+	char label[CONTAINER_NAME_LEN] = "";
+	struct outname_facts facts = {.pid = j->id.pid, .main = j->cmd.main, .container = label};
+	int rc = 0;
+
+	container_label(&j->container, label, sizeof(label));
+	if (j->container.kind == CONTAINER_NONE)
+		label[0] = '\0';
+	for (unsigned int again = 0; again < AGAIN_MAX; again++) {
+		rc = outname_make(f->cfg.names, &facts, again ? again + 1 : 0, path, cap);
+		if (rc || (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT))
+			return rc;
+	}
+	return -EEXIST;
+}
+
+static void on_jvm(const struct jvm_proc *j, void *arg)
+{
+	char path[RECORDER_PATH_LEN];
+	struct fleet *f = arg;
+	struct member *m;
+	int rc;
+
+	if (member_find(f, j->id.pid) || !select_match(f->cfg.follow, &f->mounts, j))
+		return;
+	rc = path_make(f, j, path, sizeof(path));
+	m = rc ? NULL : member_new(f, j->id.pid);
+	if (!rc && !m)
+		rc = -errno;
+	/* the descriptor is of the process we looked at, and not of a later one of its number */
+	if (!rc && !proc_id_alive(&j->id))
+		rc = -ESRCH;
+	if (!rc)
+		rc = recorder_add(f->rec, m->pid, path);
+	if (rc && m)
+		member_free(f, m);
+	if (rc && rc != -ESRCH)
+		log_warn("process %d is not recorded: %s", j->id.pid, strerror(-rc));
+}
+
+/* Its file is open and its tables are made: let the programs see it. */
+static void member_on(struct fleet *f, const struct recorder_added *a)
+{
+	struct member *m = member_find(f, a->tgid);
+	struct error why = a->error;
+	int rc = a->rc;
+
+	if (!m)
+		return;
+	if (!rc && m->state == ADDING) {
+		rc = capture_add(f->cap, m->pid, &why);
+		if (!rc)
+			capture_scan(f->cap);
+		m->state = ON;
+	}
+	if (rc) {
+		if (rc == -ESRCH)
+			log_info("process %d ended before it could be recorded", m->pid);
+		else
+			log_warn("process %d is not recorded: %s", m->pid, why.msg);
+		if (!a->rc)
+			recorder_end(f->rec, m->pid);
+		member_free(f, m);
+		return;
+	}
+	f->seen++;
+	log_info("process %d: recording", m->pid);
+}
+
+void fleet_poll(struct fleet *f, uint64_t now_ns)
+{
+	struct recorder_added a;
+	struct member *m, *tmp;
+
+	while (recorder_added(f->rec, &a))
+		member_on(f, &a);
+	HASH_ITER(hh, f->members, m, tmp)
+		if (m->state == ENDED && !recorder_end(f->rec, m->pid))
+			member_free(f, m);
+	if (!f->watch || now_ns - f->looked_ns < LOOK_NS)
+		return;
+	f->looked_ns = now_ns;
+	jvmwatch_look(f->watch, now_ns, on_jvm, f);
+}
+
+bool fleet_source(struct fleet *f, int fd)
+{
+	struct member *m, *tmp;
+
+	HASH_ITER(hh, f->members, m, tmp) {
+		if (m->pidfd != fd)
+			continue;
+		close(m->pidfd); /* also takes it out of the epoll set */
+		m->pidfd = -1;
+		if (m->state == ON)
+			capture_remove(f->cap, m->pid);
+		m->state = ENDED;
+		return true;
+	}
+	return false;
+}
+
+size_t fleet_count(const struct fleet *f)
+{
+	const struct member *m;
+	size_t n = 0;
+
+	for (m = f->members; m; m = m->hh.next)
+		n += m->state != ENDED;
+	return n;
+}
+
+size_t fleet_seen(const struct fleet *f)
+{
+	return f->seen;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The processes of a session: those it begins with, and, where it follows a selection, JVMs that
+ * start later. Each has a file of its own; capture, clocks, queue and naming thread are shared.
+ * Used from the session's thread.
+ */
+#ifndef GNOMON_RUN_FLEET_H
+#define GNOMON_RUN_FLEET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "run/outname.h"
+#include "target/select.h"
+
+struct capture;
+struct fleet;
+struct recorder;
+
+struct fleet_config {
+	const struct select_spec *follow; /* NULL: only those given */
+	const struct outname *names;	  /* with follow */
+	bool overwrite;			  /* files of the first targets; later ones never */
+	int epoll;			  /* watches the ends of processes */
+};
+
+int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct recorder *rec,
+	       struct error *e);
+void fleet_close(struct fleet *f); /* NULL is fine */
+
+/*
+ * Before the recording starts. -ESRCH: the process is gone. With `follow` what goes wrong with one
+ * process is a warning, unless it is the output.
+ */
+int fleet_first(struct fleet *f, pid_t pid, const char *path, struct error *e);
+
+/* Hand the processes to the capture; later ones go to it too. Again with a new capture. */
+int fleet_capture(struct fleet *f, struct capture *c, struct error *e);
+
+/* About every 100 ms: looks for new JVMs once a second, and sees to those being added or ended. */
+void fleet_poll(struct fleet *f, uint64_t now_ns);
+
+/*
+ * A descriptor of the epoll set is readable: true when it told the end of a process. All that it
+ * sent must have been pushed to the recorder before (drain after epoll_wait, then ask).
+ */
+bool fleet_source(struct fleet *f, int fd);
+
+size_t fleet_count(const struct fleet *f); /* processes being recorded */
+size_t fleet_seen(const struct fleet *f);  /* ever */
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void child_run(int go, int failed, char *const argv[])
+{
+	sigset_t none;
+	char b;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (read(go, &b, 1) != 1)
+		_exit(127);
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(failed, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int launch_prepare(struct launch *l, char *const argv[], struct error *e)
+{
+	int go[2], failed[2];
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC))
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot make a pipe: %s",
+				 strerror(errno));
+	l->pid = fork();
+	if (l->pid < 0)
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot fork: %s", strerror(errno));
+	if (!l->pid) {
+		/* or the child would hold its own gate open when we die */
+		close(go[1]);
+		close(failed[0]);
+		child_run(go[0], failed[1], argv);
+	}
+	close(go[0]);
+	close(failed[1]);
+	l->go = go[1];
+	l->failed = failed[0];
+	return 0;
+}
+
+int launch_go(struct launch *l, const char *name, struct error *e)
+{
+	int err = 0;
+	ssize_t n;
+
+	if (write(l->go, "x", 1) != 1)
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot start '%s': %s", name,
+				 strerror(errno));
+	close(l->go);
+	l->go = -1;
+	do
+		n = read(l->failed, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(l->failed);
+	l->failed = -1;
+	if (n != sizeof(err))
+		return 0;
+	waitpid(l->pid, NULL, 0);
+	l->pid = 0;
+	error_set(e, -err, EXIT_TARGET, "cannot run '%s': %s", name, strerror(err));
+	return err == ENOENT ? error_hint(e, "give a path, or a name found in PATH") : -err;
+}
+
+void launch_end(struct launch *l)
+{
+	if (l->go > 0)
+		close(l->go);
+	if (l->failed > 0)
+		close(l->failed);
+	if (l->pid > 0)
+		waitpid(l->pid, NULL, WNOHANG);
+	*l = (struct launch){0};
+}

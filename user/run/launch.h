@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting the target ourselves: it waits, already traced, until the recording has begun. */
+#ifndef GNOMON_RUN_LAUNCH_H
+#define GNOMON_RUN_LAUNCH_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct launch {
+	pid_t pid;
+	int go;	    /* write end of the pipe it waits at; it exits when we die before */
+	int failed; /* read end: the errno of a failed exec, or end of file */
+};
+
+/* Fork; the child waits. */
+int launch_prepare(struct launch *l, char *const argv[], struct error *e);
+
+/* Let it exec. Waits for the exec to succeed or fail. */
+int launch_go(struct launch *l, const char *name, struct error *e);
+
+/* After the recording: reap it if it has ended; leave it running otherwise. */
+void launch_end(struct launch *l);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ALIGN8(n) (((n) + 7) & ~(size_t)7)
+
+/*
+ * A ring of bytes. head and tail only grow; the record at the wrap is not split: a filler of type 0
+ * covers the rest of the ring. The lock guards sleeping only.
+ */
+struct queue {
+	size_t cap;
+	_Atomic size_t head; /* written up to here */
+	_Atomic size_t tail; /* read up to here */
+	size_t taken;	     /* bytes of the record handed out last */
+	atomic_bool ended;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	unsigned char *data;
+};
+
+struct queue *queue_new(size_t bytes)
+{
+	struct queue *q = calloc(1, sizeof(*q));
+	pthread_condattr_t attr;
+
+	if (!q)
+		return NULL;
+	q->cap = bytes;
+	q->data = malloc(bytes);
+	if (!q->data) {
+		free(q);
+		return NULL;
+	}
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&q->more, &attr);
+	pthread_condattr_destroy(&attr);
+	return q;
+}
+
+void queue_free(struct queue *q)
+{
+	if (!q)
+		return;
+	pthread_cond_destroy(&q->more);
+	pthread_mutex_destroy(&q->lock);
+	free(q->data);
+	free(q);
+}
+
+bool queue_push(struct queue *q, const struct gn_rec *rec)
+{
+	size_t size = ALIGN8(rec->size), head = q->head, at = head & (q->cap - 1);
+	size_t fill = at + size > q->cap ? q->cap - at : 0;
+
+	if (head + fill + size - q->tail > q->cap)
+		return false;
+	if (fill) {
+		struct gn_rec none = {.type = 0, .size = (__u32)fill};
+
+		/* 8 bytes at least are left: enough for type and size */
+		memcpy(q->data + at, &none, 8);
+		head += fill;
+		at = 0;
+	}
+	memcpy(q->data + at, rec, rec->size);
+	q->head = head + size;
+	return true;
+}
+
+void queue_wake(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	pthread_cond_signal(&q->more);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void queue_end(struct queue *q)
+{
+	q->ended = true;
+	queue_wake(q);
+}
+
+static void wait_for_more(struct queue *q, int timeout_ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&q->lock);
+	if (q->head == q->tail && !q->ended)
+		pthread_cond_timedwait(&q->more, &q->lock, &until);
+	pthread_mutex_unlock(&q->lock);
+}
+
+const struct gn_rec *queue_pop(struct queue *q, int timeout_ms, bool *ended)
+{
+	const struct gn_rec *rec;
+	bool last;
+
+	q->tail += q->taken;
+	q->taken = 0;
+	if (q->head == q->tail && timeout_ms > 0)
+		wait_for_more(q, timeout_ms);
+	last = q->ended; /* read before head: what was pushed before the end is seen */
+	if (q->head == q->tail) {
+		*ended = last;
+		return NULL;
+	}
+	rec = (const struct gn_rec *)(q->data + (q->tail & (q->cap - 1)));
+	if (!rec->type) {
+		q->tail += rec->size;
+		rec = (const struct gn_rec *)(q->data + (q->tail & (q->cap - 1)));
+	}
+	q->taken = ALIGN8(rec->size);
+	*ended = false;
+	return rec;
+}
+
+size_t queue_used(const struct queue *q)
+{
+	return q->head - q->tail;
+}

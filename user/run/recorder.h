@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The naming side of a session, on its own thread: takes records from the queue, names stacks as
+ * soon as they come (code may be gone later), and writes JFR, one file per target process. One
+ * thread, one queue and one set of symbols serve all targets. The draining thread only pushes.
+ */
+#ifndef GNOMON_RUN_RECORDER_H
+#define GNOMON_RUN_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "kern/abi.h"
+#include "model/resolver.h"
+
+struct recorder;
+
+#define RECORDER_PATH_LEN 1024
+
+struct recorder_config {
+	uint64_t cpu_ns, wall_ns; /* 0: not sampled */
+	uint64_t duration_ns;	  /* 0: until interrupted */
+	uint64_t start_ns;	  /* CLOCK_MONOTONIC */
+	enum resolver_mode jvm;
+	/* told from the naming thread whether a stack id's meaning changed (capture_epoch) */
+	void (*on_epoch)(void *ctx);
+	/* may be NULL: asked once per thread name; true lets the thread through the filter */
+	bool (*wants_thread)(void *ctx, pid_t tid, const char *name);
+	void *ctx;
+};
+
+/* User-space losses, after those of enum gn_loss. */
+enum {
+	RECORDER_LOSS_QUEUE = GN_LOSS_MAX,
+	RECORDER_LOSS_NAMES,
+	RECORDER_LOSS_FILE,
+	RECORDER_LOSS_MAX
+};
+
+const char *recorder_loss_name(unsigned int reason);
+
+struct recorder_totals {
+	uint64_t cpu_samples;
+	uint64_t wall_samples; /* ticks */
+	uint64_t wall_records;
+	uint64_t stacks;	   /* distinct */
+	uint64_t ends[GN_END_MAX]; /* samples by how the user part of their stack ended */
+	uint64_t guessed;	   /* samples whose stack has a frame found by a heuristic */
+	uint64_t lost[RECORDER_LOSS_MAX];
+	uint64_t threads; /* seen */
+	uint64_t file_bytes;
+};
+
+int recorder_open(struct recorder **out, const struct recorder_config *cfg, struct error *e);
+
+/*
+ * A target: opens its file, its symbols, and for a JVM the source of its names. Before
+ * recorder_start. Names that cannot be had are a warning, not an error. On an error no file is
+ * left.
+ */
+int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overwrite,
+		    struct error *e);
+
+/*
+ * The same while it runs, on the naming thread; never overwrites. 0: recorder_added() tells in its
+ * time; -EAGAIN: the queue is full; -ENAMETOOLONG. Give its process to the capture only then, so
+ * that its first stacks find their tables.
+ */
+int recorder_add(struct recorder *r, pid_t tgid, const char *path);
+
+struct recorder_added {
+	pid_t tgid;
+	int rc;		    /* 0, or what kept it from being recorded */
+	struct error error; /* then */
+};
+bool recorder_added(struct recorder *r, struct recorder_added *out);
+
+/* The process has ended and its records are pushed: finish its file. 0, or -EAGAIN. */
+int recorder_end(struct recorder *r, pid_t tgid);
+
+/*
+ * Make the unwinder's tables for the targets in the capture's maps, and keep them up to date. NULL
+ * before the capture is closed.
+ */
+struct capture;
+int recorder_tables(struct recorder *r, const struct capture *c, struct error *e);
+
+int recorder_start(struct recorder *r, struct error *e);
+
+/* From the draining thread. */
+void recorder_push(struct recorder *r, const struct gn_rec *rec);
+void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t count);
+void recorder_wake(struct recorder *r);
+
+/*
+ * A setting or fact to write beside the samples, as jdk.ActiveSetting of the recording; in every
+ * file, also in those opened later.
+ */
+void recorder_setting(struct recorder *r, const char *name, const char *value);
+
+struct recorder_cost {
+	uint64_t wall_ns, cpu_ns, bpf_ns;
+	uint64_t bpf_runs;
+	uint64_t memory; /* bytes resident */
+	float cpu_share; /* of one CPU, 0..1 */
+};
+void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
+
+/* Live figures of all files together, a tenth of a second old at most. From any thread. */
+void recorder_totals(struct recorder *r, struct recorder_totals *out);
+
+/* The first error that stopped the writing (disk full), or 0. From any thread. */
+int recorder_error(struct recorder *r, struct error *e);
+
+/* Write what is queued, finish the files, end the thread. */
+int recorder_finish(struct recorder *r, struct error *e);
+
+/* A finished file. */
+struct recorder_file {
+	pid_t tgid;
+	char path[RECORDER_PATH_LEN];
+	char names[200]; /* where Java names came from, in words */
+	struct recorder_totals totals;
+};
+
+/* All of them, in the order of their ends. After recorder_finish; they live until the close. */
+const struct recorder_file *recorder_files(const struct recorder *r, size_t *n);
+
+/* `keep` false removes files not finished: nothing was recorded. */
+void recorder_close(struct recorder *r, bool keep);
+
+#endif

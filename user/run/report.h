@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recording tells a person on stderr: the progress line and the closing summary. */
+#ifndef GNOMON_RUN_REPORT_H
+#define GNOMON_RUN_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "run/overhead.h"
+#include "run/recorder.h"
+
+/* Rewrites its own line; only for a terminal. */
+void report_progress(uint64_t elapsed_ns, const struct recorder_totals *t,
+		     const struct overhead_cost *c);
+
+struct report_summary {
+	uint64_t elapsed_ns;
+	const struct recorder_file *files;
+	size_t nfiles;
+	bool several; /* there may be any number of files, also none */
+	uint64_t cpu_ns, wall_ns;
+	bool cpu_clocks;
+	bool target_gone;
+	uint64_t switches, captures;
+	uint64_t ring_bytes;
+};
+
+void report_summary(const struct report_summary *r, const struct recorder_totals *t,
+		    const struct overhead_cost *c);
+
+/* "12,345" into buf (at least 27 bytes); returns buf. */
+const char *report_count(uint64_t n, char *buf);
+
+/* "10ms", "1.5s": the largest unit that needs at most one decimal. buf: 24 bytes. */
+const char *report_time(uint64_t ns, char *buf);
+
+/* "12.3 MB". buf: 24 bytes. */
+const char *report_bytes(uint64_t n, char *buf);
+
+#endif

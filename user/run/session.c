@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/session.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "run/capture.h"
+#include "run/clocks.h"
+#include "run/fleet.h"
+#include "run/launch.h"
+#include "run/overhead.h"
+#include "run/recorder.h"
+#include "run/report.h"
+#include "run/ticks.h"
+
+#define DRAIN_MS       100  /* rings are drained at least so often */
+#define ACCOUNT_TICKS  1000 /* wall ticks of open intervals are reported at least so often */
+#define ACCOUNT_TURNS  10000
+#define ACCOUNT_MIN_NS 1000000000ull
+
+enum why_ended { RUNNING = 0, DURATION, SIGNALLED, TARGET_GONE, FAILED };
+
+struct session {
+	const struct session_config *cfg;
+	struct recorder *rec;
+	struct fleet *fleet;
+	struct capture *cap;
+	struct clocks *clk;
+	struct ticks *ticks;
+	struct launch launch;
+	struct overhead cost;
+	sigset_t old_mask;
+	int epoll, sigfd, timer;
+	pid_t pid;	      /* the first target */
+	uint64_t sampling_ns; /* when sampling began, CLOCK_MONOTONIC */
+	uint64_t ended_ns;
+	uint64_t account_ns; /* last accounting */
+	uint64_t seconds;    /* whole ones shown */
+	enum why_ended ended;
+	enum wall_engine wall_engine; /* written last; AUTO none */
+	bool cpu_clocks;	      /* per-CPU clocks alone */
+	bool cpu_clocks_auto;	      /* for the rate of switches: may end */
+	int cpu_agreed;
+	uint64_t considered_ns, switches; /* when, and the counter as it was */
+	const char *cpu_clocks_why;
+};
+
+/* ---- the loop's sources ---- */
+
+static int watch(struct session *s, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* Signals are taken from the beginning, so that one that comes early still ends in order. */
+static int signals_take(struct session *s, struct error *e)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, &s->old_mask);
+	s->sigfd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->sigfd < 0 || s->epoll < 0 || watch(s, s->sigfd))
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot set up the event loop: %s",
+				 strerror(errno));
+	return 0;
+}
+
+/* Taken, so that they are not delivered when the mask is restored. */
+static bool signals_read(struct session *s)
+{
+	struct signalfd_siginfo si;
+	bool any = false;
+
+	while (read(s->sigfd, &si, sizeof(si)) == sizeof(si))
+		any = true;
+	return any;
+}
+
+static int sources_open(struct session *s, struct error *e)
+{
+	struct itimerspec every = {
+		.it_interval.tv_nsec = DRAIN_MS * 1000000,
+		.it_value.tv_nsec = DRAIN_MS * 1000000,
+	};
+
+	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->timer < 0 || timerfd_settime(s->timer, 0, &every, NULL) || watch(s, s->timer) ||
+	    watch(s, capture_fd(s->cap)))
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot set up the event loop: %s",
+				 strerror(errno));
+	return 0;
+}
+
+/* ---- thread filter ---- */
+
+static bool thread_matches(const struct session_config *cfg, pid_t tid, const char *name)
+{
+	char num[16];
+
+	snprintf(num, sizeof(num), "%d", tid);
+	for (size_t i = 0; i < cfg->nthreads; i++)
+		if (!strcmp(cfg->threads[i], num) || !fnmatch(cfg->threads[i], name, 0))
+			return true;
+	return false;
+}
+
+static bool on_thread(void *ctx, pid_t tid, const char *name)
+{
+	struct session *s = ctx;
+	bool wanted = thread_matches(s->cfg, tid, name);
+
+	if (wanted && capture_want(s->cap, tid, true))
+		log_warn("cannot add thread %d to the filter", tid);
+	return wanted;
+}
+
+static void on_epoch(void *ctx)
+{
+	struct session *s = ctx;
+
+	capture_epoch(s->cap);
+}
+
+/* ---- start ---- */
+
+static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
+{
+	const struct session_config *cfg = s->cfg;
+	struct recorder_config rc = {
+		.cpu_ns = cfg->cpu_ns,
+		.wall_ns = cfg->wall_ns,
+		.duration_ns = cfg->duration_ns,
+		.start_ns = start,
+		.jvm = cfg->jvm,
+		.on_epoch = on_epoch,
+		.wants_thread = cfg->nthreads ? on_thread : NULL,
+		.ctx = s,
+	};
+
+	return recorder_open(&s->rec, &rc, e);
+}
+
+/* Each target's file is opened here: an output that cannot be written is told before sampling. */
+static int targets_open(struct session *s, struct error *e)
+{
+	const struct session_config *cfg = s->cfg;
+	const struct fleet_config fc = {
+		.follow = cfg->follow,
+		.names = cfg->names,
+		.overwrite = cfg->overwrite,
+		.epoll = s->epoll,
+	};
+	struct session_target launched;
+	const struct session_target *v = cfg->targets;
+	size_t n = cfg->ntargets;
+	int rc;
+
+	if (cfg->argv) {
+		launched = *v;
+		launched.pid = s->launch.pid;
+		v = &launched;
+	}
+	rc = fleet_open(&s->fleet, &fc, s->rec, e);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = fleet_first(s->fleet, v[i].pid, v[i].path, e);
+	s->pid = n ? v[0].pid : 0;
+	return rc;
+}
+
+static int capture_prepare(struct session *s, uint64_t start, struct error *e)
+{
+	struct capture_config cc = {
+		.cpu_ns = s->cfg->cpu_ns,
+		.wall_ns = s->cfg->wall_ns,
+		.start_ns = start,
+		.cpu_clocks = s->cpu_clocks,
+		.wall_scan = s->cfg->wall_engine == WALL_ENGINE_SCAN,
+		.thread_filter = s->cfg->nthreads > 0,
+	};
+	int rc = capture_open(&s->cap, &cc, e);
+
+	return rc ? rc : fleet_capture(s->fleet, s->cap, e);
+}
+
+static int clocks_start(struct session *s, struct error *e)
+{
+	int rc;
+
+	if (!s->cfg->cpu_ns)
+		return 0;
+	rc = clocks_open(&s->clk, s->cfg->cpu_ns, capture_clock_fd(s->cap, CAPTURE_THREAD_CLOCK),
+			 capture_clock_fd(s->cap, CAPTURE_CPU_CLOCK), e);
+	/* with several targets there are per-CPU clocks alone */
+	return rc || s->cpu_clocks ? rc : clocks_add(s->clk, s->pid, e);
+}
+
+/* Where the threads are too many for the open-files limit, per-CPU clocks alone have to do. */
+static int sampling_start(struct session *s, uint64_t start, struct error *e)
+{
+	int rc = capture_prepare(s, start, e);
+
+	if (!rc)
+		rc = recorder_tables(s->rec, s->cap, e);
+	if (!rc)
+		rc = capture_attach(s->cap, e);
+	if (rc)
+		return rc;
+	capture_opening(s->cap, true);
+	rc = clocks_start(s, e);
+	if (rc == -EMFILE && !s->cpu_clocks) {
+		log_warn("more threads than open files allowed: sampling by per-CPU clocks");
+		s->cpu_clocks_why = "more threads than the open-files limit";
+		s->cpu_clocks = true;
+		capture_cpu_clocks(s->cap, true);
+		rc = 0;
+	}
+	capture_opening(s->cap, false);
+	return rc;
+}
+
+/* At the start and whenever it has changed. */
+static void wall_engine_write(struct session *s)
+{
+	enum wall_engine now = s->ticks ? ticks_engine(s->ticks) : WALL_ENGINE_AUTO;
+
+	if (now == s->wall_engine)
+		return;
+	s->wall_engine = now;
+	recorder_setting(s->rec, "gnomon.wallEngine", engine_wall_name(now));
+}
+
+static void cpu_engine_write(struct session *s)
+{
+	char value[128];
+
+	if (s->cpu_clocks)
+		snprintf(value, sizeof(value), "per-CPU clocks%s%s", s->cpu_clocks_why ? ": " : "",
+			 s->cpu_clocks_why ? s->cpu_clocks_why : "");
+	else
+		snprintf(value, sizeof(value), "per-thread clocks (%zu threads at the start)",
+			 clocks_count(s->clk));
+	recorder_setting(s->rec, "gnomon.cpuEngine", value);
+}
+
+static void settings_write(struct session *s)
+{
+	recorder_setting(s->rec, "gnomon.version", GNOMON_VERSION);
+	if (s->cfg->cpu_ns)
+		cpu_engine_write(s);
+	wall_engine_write(s);
+}
+
+/* From per-thread clocks to per-CPU clocks alone, or back. */
+static int cpu_clocks_change(struct session *s, bool alone)
+{
+	int rc;
+
+	if (alone) {
+		capture_cpu_clocks(s->cap, true);
+		clocks_drop(s->clk);
+		return 0;
+	}
+	capture_opening(s->cap, true);
+	rc = clocks_add(s->clk, s->pid, NULL);
+	if (!rc)
+		capture_cpu_clocks(s->cap, false);
+	capture_opening(s->cap, false);
+	return rc;
+}
+
+/* Once a second. A change needs two that agree. */
+static void cpu_engine_consider(struct session *s, uint64_t now)
+{
+	uint64_t counters[GN_CNT_MAX], since = now - s->considered_ns;
+	enum cpu_engine is = s->cpu_clocks ? CPU_ENGINE_CPU : CPU_ENGINE_THREAD, then;
+	double rate;
+
+	if (!s->cfg->cpu_ns || s->cfg->clock != CPU_ENGINE_AUTO || s->cfg->follow ||
+	    (s->cpu_clocks && !s->cpu_clocks_auto))
+		return;
+	if (!s->cfg->wall_ns)
+		capture_switches(s->cap);
+	capture_counters(s->cap, counters);
+	rate = (double)(counters[GN_CNT_SWITCHES] - s->switches) * 1e9 / (double)since;
+	s->considered_ns = now;
+	s->switches = counters[GN_CNT_SWITCHES];
+	then = engine_cpu(is, rate);
+	s->cpu_agreed = then == is ? 0 : s->cpu_agreed + 1;
+	if (s->cpu_agreed < 2 || cpu_clocks_change(s, then == CPU_ENGINE_CPU))
+		return;
+	s->cpu_agreed = 0;
+	s->cpu_clocks = s->cpu_clocks_auto = then == CPU_ENGINE_CPU;
+	s->cpu_clocks_why =
+		s->cpu_clocks ? "the threads switch too often for clocks of their own" : NULL;
+	log_info("CPU samples by %s clocks: %.0f switches/s",
+		 s->cpu_clocks ? "per-CPU" : "per-thread", rate);
+	cpu_engine_write(s);
+}
+
+static int ticks_prepare(struct session *s, uint64_t start, struct error *e)
+{
+	struct ticks_config tc = {
+		.start_ns = start,
+		.wall_ns = s->cfg->wall_ns,
+		.engine = s->cfg->wall_engine,
+	};
+
+	return ticks_start(&s->ticks, s->cap, &tc, e);
+}
+
+static int session_prepare(struct session *s, struct error *e)
+{
+	uint64_t start = now_ns();
+	int rc;
+
+	s->cpu_clocks = s->cfg->clock == CPU_ENGINE_CPU || s->cfg->follow;
+	if (s->cfg->follow && s->cfg->clock != CPU_ENGINE_CPU)
+		s->cpu_clocks_why = "several processes";
+	rc = signals_take(s, e);
+	if (!rc)
+		rc = recorder_prepare(s, start, e);
+	if (!rc && s->cfg->argv)
+		rc = launch_prepare(&s->launch, s->cfg->argv, e);
+	if (!rc)
+		rc = targets_open(s, e);
+	if (!rc)
+		rc = sampling_start(s, start, e);
+	if (!rc)
+		rc = recorder_start(s->rec, e);
+	if (!rc && s->cfg->wall_ns)
+		rc = ticks_prepare(s, start, e);
+	if (!rc)
+		rc = sources_open(s, e);
+	if (!rc && s->cfg->argv)
+		rc = launch_go(&s->launch, s->cfg->argv[0], e);
+	return rc;
+}
+
+/* ---- run ---- */
+
+static void on_record(void *ctx, const struct gn_rec *rec)
+{
+	recorder_push(ctx, rec);
+}
+
+static void on_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t count)
+{
+	recorder_lost(ctx, tid, reason, count);
+}
+
+static void drain(struct session *s)
+{
+	if (capture_drain(s->cap, on_record, s->rec) > 0)
+		recorder_wake(s->rec);
+}
+
+static void cost_report(struct session *s)
+{
+	struct overhead_cost c;
+	struct recorder_cost rc;
+
+	overhead_cost(&s->cost, &c);
+	rc = (struct recorder_cost){
+		.wall_ns = c.wall_ns,
+		.cpu_ns = c.cpu_ns,
+		.bpf_ns = c.bpf_ns,
+		.bpf_runs = c.bpf_run_ns ? c.bpf_ns / c.bpf_run_ns : 0,
+		.memory = c.memory + capture_ring_bytes(s->cap),
+		.cpu_share =
+			c.wall_ns ? (float)((double)(c.cpu_ns + c.bpf_ns) / (double)c.wall_ns) : 0,
+	};
+	recorder_cost(s->rec, &rc);
+}
+
+static void each_second(struct session *s, uint64_t now)
+{
+	struct recorder_totals t;
+	struct overhead_cost c;
+
+	capture_losses(s->cap, on_loss, s->rec);
+	cost_report(s);
+	wall_engine_write(s);
+	cpu_engine_consider(s, now);
+	if (s->cfg->quiet || !isatty(STDERR_FILENO))
+		return;
+	recorder_totals(s->rec, &t);
+	overhead_cost(&s->cost, &c);
+	report_progress(now - s->sampling_ns, &t, &c);
+}
+
+/* Many open intervals do not fit into the rings at once: by turns with draining. */
+static void account(struct session *s)
+{
+	for (int i = 0; i < ACCOUNT_TURNS && capture_account(s->cap, i > 0) > 0; i++)
+		drain(s);
+}
+
+static void on_timer(struct session *s)
+{
+	uint64_t now = now_ns(), due = s->cfg->wall_ns * ACCOUNT_TICKS, ticks;
+
+	if (read(s->timer, &ticks, sizeof(ticks)) < 0)
+		return;
+	drain(s);
+	fleet_poll(s->fleet, now);
+	overhead_tick(&s->cost, s->cap);
+	if (due < ACCOUNT_MIN_NS)
+		due = ACCOUNT_MIN_NS;
+	if (now - s->account_ns >= due) {
+		s->account_ns = now;
+		account(s);
+	}
+	if ((now - s->sampling_ns) / 1000000000u > s->seconds) {
+		s->seconds = (now - s->sampling_ns) / 1000000000u;
+		each_second(s, now);
+	}
+	if (s->cfg->duration_ns && now - s->sampling_ns >= s->cfg->duration_ns)
+		s->ended = DURATION;
+	if (recorder_error(s->rec, NULL))
+		s->ended = FAILED;
+}
+
+static void on_source(struct session *s, int fd)
+{
+	if (fd == s->timer)
+		on_timer(s);
+	else if (fd == s->sigfd)
+		s->ended = signals_read(s) ? SIGNALLED : RUNNING;
+	else
+		drain(s);
+	/* what an ended process sent has been drained just now */
+	if (fleet_source(s->fleet, fd) && !s->cfg->follow && !fleet_count(s->fleet))
+		s->ended = TARGET_GONE;
+}
+
+/* Time left until the duration is over, so that it is kept to the millisecond. */
+static int wait_ms(const struct session *s)
+{
+	uint64_t now = now_ns(), end = s->sampling_ns + s->cfg->duration_ns;
+
+	if (!s->cfg->duration_ns)
+		return -1;
+	return now >= end ? 0
+			  : (int)((end - now) / 1000000 < 1000 ? (end - now) / 1000000 + 1 : 1000);
+}
+
+static void session_loop(struct session *s)
+{
+	struct epoll_event ev[8];
+
+	s->sampling_ns = s->account_ns = s->considered_ns = now_ns();
+	s->cpu_agreed = 1; /* the first second decides alone */
+	overhead_start(&s->cost);
+	while (!s->ended) {
+		int n = epoll_wait(s->epoll, ev, 8, wait_ms(s));
+
+		for (int i = 0; i < n && !s->ended; i++)
+			on_source(s, ev[i].data.fd);
+		if (s->cfg->duration_ns && !s->ended &&
+		    now_ns() - s->sampling_ns >= s->cfg->duration_ns)
+			s->ended = DURATION;
+	}
+}
+
+/* ---- stop ---- */
+
+static void ticks_end(struct session *s)
+{
+	struct ticks_stats st;
+
+	if (!s->ticks)
+		return;
+	ticks_stop(s->ticks, &st);
+	s->ticks = NULL;
+	log_info("ticks: %llu visited, %llu more than 1ms late; %llu pending threads, %llu read",
+		 (unsigned long long)st.ticks, (unsigned long long)st.late,
+		 (unsigned long long)st.pending, (unsigned long long)st.taken);
+}
+
+/*
+ * The order matters: no new CPU samples, then the open off-CPU intervals, then no switches, then
+ * what is still in the rings, then the losses, which were counted until just now.
+ */
+static void session_stop(struct session *s)
+{
+	s->ended_ns = now_ns();
+	clocks_close(s->clk);
+	s->clk = NULL;
+	ticks_end(s);
+	account(s);
+	capture_stop(s->cap);
+	drain(s);
+	capture_losses(s->cap, on_loss, s->rec);
+	overhead_stop(&s->cost, s->cap);
+	cost_report(s);
+}
+
+static void summary_print(struct session *s, const struct recorder_totals *t)
+{
+	uint64_t counters[GN_CNT_MAX];
+	struct overhead_cost c;
+	struct report_summary r = {
+		.elapsed_ns = s->ended_ns - s->sampling_ns,
+		.cpu_ns = s->cfg->cpu_ns,
+		.wall_ns = s->cfg->wall_ns,
+		.cpu_clocks = s->cpu_clocks,
+		.target_gone = s->ended == TARGET_GONE,
+		.several = s->cfg->follow,
+	};
+
+	r.files = recorder_files(s->rec, &r.nfiles);
+	overhead_cost(&s->cost, &c);
+	capture_counters(s->cap, counters);
+	r.switches = counters[GN_CNT_SWITCHES];
+	r.captures = counters[GN_CNT_CAPTURES];
+	r.ring_bytes = capture_ring_bytes(s->cap);
+	report_summary(&r, t, &c);
+}
+
+static int session_finish(struct session *s, struct error *e)
+{
+	struct recorder_totals t;
+	int rc;
+
+	session_stop(s);
+	rc = recorder_finish(s->rec, e);
+	recorder_totals(s->rec, &t);
+	if (s->ended == TARGET_GONE && !rc && !t.cpu_samples && !t.wall_samples)
+		rc = error_set(e, -ESRCH, EXIT_TARGET,
+			       "process %d ended before anything was recorded", s->pid);
+	/* an error is to be read, not looked for below a summary */
+	if (!rc && !s->cfg->quiet)
+		summary_print(s, &t);
+	return rc;
+}
+
+/* Safe in every state: what was not opened is skipped. Clocks go before the programs they run. */
+static void session_close(struct session *s, bool keep)
+{
+	clocks_close(s->clk);
+	ticks_stop(s->ticks, NULL);
+	recorder_close(s->rec, keep);
+	fleet_close(s->fleet);
+	capture_close(s->cap);
+	launch_end(&s->launch);
+	if (s->timer >= 0)
+		close(s->timer);
+	if (s->sigfd >= 0) {
+		signals_read(s);
+		close(s->sigfd);
+	}
+	if (s->epoll >= 0)
+		close(s->epoll);
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+}
+
+int session_run(const struct session_config *cfg, struct error *e)
+{
+	struct session s = {.cfg = cfg, .epoll = -1, .sigfd = -1, .timer = -1};
+	bool sampled = false;
+	int rc;
+
+	rc = session_prepare(&s, e);
+	if (!rc) {
+		settings_write(&s);
+		session_loop(&s);
+		rc = session_finish(&s, e);
+		sampled = true;
+	}
+	session_close(&s, sampled);
+	return rc;
+}

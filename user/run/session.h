@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One recording, from its start to its summary: of one process, or of several, a file each.
+ *
+ * States: prepared (file open, BPF loaded) -> sampling -> stopping (clocks closed, open intervals
+ * accounted, rings drained) -> finished. An error or a signal in any state leads through the later
+ * ones in order, so whatever was recorded is in a complete file.
+ */
+#ifndef GNOMON_RUN_SESSION_H
+#define GNOMON_RUN_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "model/resolver.h"
+#include "run/engine.h"
+#include "run/outname.h"
+#include "target/select.h"
+
+struct session_target {
+	pid_t pid;	  /* 0 with argv */
+	const char *path; /* of its recording */
+};
+
+struct session_config {
+	const struct session_target *targets; /* exactly one without `follow` */
+	size_t ntargets;
+	char *const *argv; /* a program to start and record */
+	/*
+	 * JVMs that match are recorded as they start, into files named by `names`; the session does
+	 * not end with its targets then, and CPU samples come from per-CPU clocks.
+	 */
+	const struct select_spec *follow;
+	const struct outname *names;
+	bool overwrite;
+	uint64_t duration_ns; /* 0: until interrupted or the target ends */
+	uint64_t cpu_ns, wall_ns;
+	enum cpu_engine clock;
+	enum wall_engine wall_engine;
+	enum resolver_mode jvm;
+	const char *const *threads; /* name globs or tids; a thread matching any is sampled */
+	size_t nthreads;
+	bool quiet; /* no progress, no summary */
+};
+
+/* Blocks SIGINT, SIGTERM and SIGHUP for its duration and takes them as "finish now". */
+int session_run(const struct session_config *cfg, struct error *e);
+
+#endif

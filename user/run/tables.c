@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "jvm/codecache.h"
+#include "jvm/vmstructs.h"
+#include "run/capture.h"
+#include "sym/ehframe.h"
+#include "sym/elf.h"
+#include "sym/mapfile.h"
+#include "sym/proc.h"
+#include "sym/utable.h"
+
+#define VDSO_MAX (1u << 20)
+
+/* What tells one file from another. Not the build id: a target chooses that. */
+struct file_key {
+	uint64_t dev, ino, size, mtime_ns, ctime_ns, salt;
+};
+
+struct jvm_entry {
+	pid_t tgid;
+	struct gn_jvm jvm;
+	UT_hash_handle hh;
+};
+
+struct tables {
+	struct capture_tables maps; /* descriptors */
+	struct utable *utable;
+	struct jvm_entry *jvms;
+	uint64_t compile_ns;
+	uint32_t failed;
+};
+
+/* ---- where utable's decisions go ---- */
+
+static int sink_rule(void *ctx, uint32_t id, const struct uw_rule *rule)
+{
+	struct tables *t = ctx;
+
+	return bpf_map_update_elem(t->maps.rules, &id, rule, BPF_ANY) ? -errno : 0;
+}
+
+/* An array of its own for each file or process: filled first, then put in its place. */
+static int inner_publish(int outer, uint32_t key, uint32_t value_size, const void *values,
+			 uint32_t n, uint32_t flags)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags);
+	const uint8_t *v = values;
+	int fd, rc = 0;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "gn_inner", sizeof(uint32_t), value_size, n, &opts);
+	if (fd < 0)
+		return -errno;
+	for (uint32_t i = 0; i < n && !rc; i++)
+		if (bpf_map_update_elem(fd, &i, v + (size_t)i * value_size, BPF_ANY))
+			rc = -errno;
+	if (!rc && bpf_map_update_elem(outer, &key, &fd, BPF_ANY))
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static int sink_file(void *ctx, uint32_t id, const struct uw_page *pages, uint32_t n)
+{
+	struct tables *t = ctx;
+
+	return inner_publish(t->maps.files, id, sizeof(*pages), pages, n, BPF_F_INNER_MAP);
+}
+
+static int sink_file_drop(void *ctx, uint32_t id)
+{
+	struct tables *t = ctx;
+
+	return bpf_map_delete_elem(t->maps.files, &id) ? -errno : 0;
+}
+
+static int sink_proc(void *ctx, uint32_t tgid, const struct uw_proc *proc)
+{
+	struct tables *t = ctx;
+
+	return inner_publish(t->maps.procs, tgid, sizeof(*proc), proc, 1, 0);
+}
+
+static int sink_proc_drop(void *ctx, uint32_t tgid)
+{
+	struct tables *t = ctx;
+
+	return bpf_map_delete_elem(t->maps.procs, &tgid) ? -errno : 0;
+}
+
+int tables_new(struct tables **out, const struct capture *c, struct error *e)
+{
+	struct tables *t = calloc(1, sizeof(*t));
+	const struct utable_sink sink = {
+		.ctx = t,
+		.rule = sink_rule,
+		.file = sink_file,
+		.file_drop = sink_file_drop,
+		.proc = sink_proc,
+		.proc_drop = sink_proc_drop,
+	};
+	int rc;
+
+	if (!t)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	capture_tables(c, &t->maps);
+	rc = utable_new(&t->utable, &sink);
+	if (rc) {
+		free(t);
+		return error_set(e, rc, EXIT_KERNEL, "cannot fill the unwinder's tables: %s",
+				 strerror(-rc));
+	}
+	*out = t;
+	return 0;
+}
+
+void tables_free(struct tables *t)
+{
+	struct jvm_entry *j, *tmp;
+
+	if (!t)
+		return;
+	HASH_ITER(hh, t->jvms, j, tmp) {
+		HASH_DEL(t->jvms, j);
+		free(j);
+	}
+	utable_free(t->utable);
+	free(t);
+}
+
+/* ---- files ---- */
+
+static int frames_section(const struct elf_file *f, struct elf_bytes *bytes,
+			  struct ehframe_section *out)
+{
+	int rc = elf_file_bytes(f, ".eh_frame", bytes);
+
+	out->debug_frame = false;
+	if (rc) {
+		rc = elf_file_bytes(f, ".debug_frame", bytes);
+		out->debug_frame = true;
+	}
+	if (rc)
+		return rc;
+	out->data = bytes->data;
+	out->len = bytes->size;
+	out->vaddr = bytes->vaddr;
+	return 0;
+}
+
+static int file_compile(struct tables *t, const struct elf_file *f, const struct file_key *key,
+			uint32_t *id)
+{
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct ehframe_section sec = {0};
+	struct ehframe_table rows;
+	struct elf_bytes bytes = {0};
+	int rc;
+
+	rc = frames_section(f, &bytes, &sec);
+	if (!rc)
+		rc = ehframe_compile(&sec, 0, &rows);
+	if (!rc) {
+		rc = utable_file_add(t->utable, key, sizeof(*key), &rows, id);
+		ehframe_free(&rows);
+	}
+	free(bytes.data);
+	t->compile_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+	return rc;
+}
+
+/* Keys of a file's table are addresses as linked: `vaddr` is that of the mapping's first byte. */
+static int file_table(struct tables *t, const struct elf_file *f, const struct file_key *key,
+		      uint64_t offset, uint32_t *id, uint64_t *vaddr)
+{
+	const struct elf_segment *seg;
+	size_t n;
+	int rc;
+
+	seg = elf_file_segments(f, &n);
+	rc = elf_segments_vaddr(seg, n, offset, vaddr);
+	if (rc)
+		return rc;
+	*id = utable_file_find(t->utable, key, sizeof(*key));
+	return *id == UTABLE_NO_FILE ? file_compile(t, f, key, id) : 0;
+}
+
+static int file_mapping(struct tables *t, struct symproc *sp, const struct mapping *mp,
+			uint32_t *id, uint64_t *vaddr)
+{
+	struct file_key key = {0};
+	struct elf_file *f;
+	struct stat st;
+	int fd, rc;
+
+	fd = mapfile_open(symproc_proc_fd(sp), mp, maps_path(symproc_maps(sp), mp));
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st)) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	key.dev = st.st_dev;
+	key.ino = st.st_ino;
+	key.size = (uint64_t)st.st_size;
+	key.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	key.ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+	rc = elf_file_open(&f, fd);
+	if (rc)
+		return rc;
+	rc = file_table(t, f, &key, mp->offset, id, vaddr);
+	elf_file_close(f);
+	return rc;
+}
+
+/* The vDSO is in no file system; it is the process's own copy, so its key is the process. */
+static int vdso_mapping(struct tables *t, pid_t tgid, struct symproc *sp, const struct mapping *mp,
+			uint32_t *id, uint64_t *vaddr)
+{
+	struct file_key key = {.ino = mp->start, .salt = (uint64_t)tgid};
+	struct elf_file *f;
+	void *bytes;
+	size_t len;
+	int rc;
+
+	rc = mapfile_read_memory(symproc_proc_fd(sp), mp, VDSO_MAX, &bytes, &len);
+	if (rc)
+		return rc;
+	rc = elf_file_open_memory(&f, bytes, len);
+	if (!rc) {
+		rc = file_table(t, f, &key, 0, id, vaddr);
+		elf_file_close(f);
+	}
+	free(bytes);
+	return rc;
+}
+
+/* ---- processes ---- */
+
+static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
+			  const struct mapping *mp, struct utable_mapping *out)
+{
+	const char *path = maps_path(symproc_maps(sp), mp);
+	uint64_t vaddr = 0;
+	uint32_t id = 0;
+	int rc = -ENOENT;
+
+	*out = (struct utable_mapping){.start = mp->start, .end = mp->end, .kind = UW_MAP_FP};
+	if (mapping_is_file(mp))
+		rc = file_mapping(t, sp, mp, &id, &vaddr);
+	else if (!strcmp(path, "[vdso]"))
+		rc = vdso_mapping(t, tgid, sp, mp, &id, &vaddr);
+	if (rc) {
+		if (mapping_is_file(mp)) {
+			t->failed++;
+			log_info("no unwind table for '%s': %s", path, strerror(-rc));
+		}
+		return;
+	}
+	out->kind = UW_MAP_FILE;
+	out->arg = id;
+	out->bias = mp->start - vaddr;
+}
+
+static struct jvm_entry *jvm_find(struct tables *t, pid_t tgid)
+{
+	struct jvm_entry *j;
+
+	HASH_FIND_INT(t->jvms, &tgid, j);
+	return j;
+}
+
+static int jvm_publish(struct tables *t, const struct jvm_entry *j)
+{
+	return bpf_map_update_elem(t->maps.jvms, &j->tgid, &j->jvm, BPF_ANY) ? -errno : 0;
+}
+
+/* NULL: not a JVM, or one whose code heaps are not known. */
+static struct jvm_entry *jvm_get(struct tables *t, pid_t tgid, struct vm *vm)
+{
+	struct jvm_entry *j = jvm_find(t, tgid);
+
+	if (!vm || j)
+		return j;
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return NULL;
+	j->tgid = tgid;
+	if (codecache_fill(vm, &j->jvm) || jvm_publish(t, j)) {
+		free(j);
+		return NULL;
+	}
+	HASH_ADD_INT(t->jvms, tgid, j);
+	return j;
+}
+
+static size_t heaps_add(const struct jvm_entry *j, struct utable_mapping *v)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; j && i < j->jvm.nheaps && i < GN_JVM_HEAPS; i++)
+		v[n++] = (struct utable_mapping){
+			.start = j->jvm.heap[i].low,
+			.end = j->jvm.heap[i].high,
+			.kind = UW_MAP_HOTSPOT,
+			.arg = i,
+		};
+	return n;
+}
+
+int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
+		  uint64_t now_ns)
+{
+	const struct maps *maps = symproc_maps(native);
+	struct jvm_entry *jvm = jvm_get(t, tgid, vm);
+	struct utable_mapping *v;
+	size_t n, files = 0;
+	int rc;
+
+	v = calloc(maps_count(maps) + GN_JVM_HEAPS, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	n = heaps_add(jvm, v);
+	for (size_t i = 0; i < maps_count(maps); i++) {
+		const struct mapping *mp = maps_at(maps, i);
+
+		if (!(mp->prot & MAPPING_EXEC) ||
+		    (jvm && codecache_heap(&jvm->jvm, mp->start) >= 0))
+			continue;
+		mapping_table(t, tgid, native, mp, &v[n]);
+		files += v[n++].kind == UW_MAP_FILE;
+	}
+	rc = files ? utable_proc_set(t->utable, (uint32_t)tgid, v, n, now_ns) : -ENOENT;
+	free(v);
+	utable_reap(t->utable, now_ns);
+	return rc;
+}
+
+void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
+{
+	struct jvm_entry *j = jvm_find(t, tgid);
+
+	if (j && vm && codecache_refresh(vm, &j->jvm) > 0)
+		jvm_publish(t, j);
+}
+
+void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)
+{
+	struct jvm_entry *j = jvm_find(t, tgid);
+
+	if (j) {
+		bpf_map_delete_elem(t->maps.jvms, &tgid);
+		HASH_DEL(t->jvms, j);
+		free(j);
+	}
+	utable_proc_drop(t->utable, (uint32_t)tgid, now_ns);
+}
+
+void tables_stats(const struct tables *t, struct tables_stats *out)
+{
+	struct utable_stats s = utable_stats(t->utable);
+
+	*out = (struct tables_stats){
+		.files = s.files,
+		.rules = s.rules,
+		.bytes = s.pages * sizeof(struct uw_page) + s.rules * sizeof(struct uw_rule),
+		.compile_ns = t->compile_ns,
+		.failed = t->failed,
+	};
+}

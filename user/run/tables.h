@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fills the in-kernel unwinder's maps for the targets: unwind tables of the ELF files they have
+ * mapped, their lists of mappings, and what is known of their JVM. Works on the naming thread; a
+ * program that walks meanwhile sees the old tables or the new ones.
+ */
+#ifndef GNOMON_RUN_TABLES_H
+#define GNOMON_RUN_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct capture;
+struct tables;
+struct symproc;
+struct vm;
+
+int tables_new(struct tables **out, const struct capture *c, struct error *e);
+void tables_free(struct tables *t);
+
+/*
+ * Publish what the process has mapped now. `vm` may be NULL. What cannot be had (a file that cannot
+ * be read, without tables) is walked by frame pointers. 0 or -errno; -ENOENT: nothing executable
+ * could be read, and nothing was published.
+ */
+int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
+		  uint64_t now_ns);
+
+/* The JVM may know more now; cheap, call it often. */
+void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns);
+
+/* The process has ended or become another program. */
+void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns);
+
+struct tables_stats {
+	uint32_t files, rules;
+	uint64_t bytes;	     /* of the tables in the kernel */
+	uint64_t compile_ns; /* spent compiling, ever */
+	uint32_t failed;     /* files without tables */
+};
+void tables_stats(const struct tables *t, struct tables_stats *out);
+
+#endif

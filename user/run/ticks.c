@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/ticks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "kern/abi.h"
+#include "run/capture.h"
+
+#define LATE_NS	    1000000ull
+#define CONSIDER_NS 1000000000ull
+
+struct ticks {
+	struct capture *capture;
+	struct ticks_config cfg;
+	_Atomic enum wall_engine engine;
+	uint64_t considered_ns, switches; /* when, and the counter as it was */
+	int agreed;
+	atomic_bool stop;
+	pthread_t thread;
+	struct ticks_stats stats;
+};
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+/* A tick's work is a few microseconds and bounded, so real time priority does not starve others. */
+static void priority_raise(void)
+{
+	struct sched_param p = {.sched_priority = 1};
+
+	if (!pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
+		return;
+	if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20))
+		log_info("the tick thread runs without raised priority: %s", strerror(errno));
+}
+
+static void visit(struct ticks *t, uint64_t tick)
+{
+	struct gn_remote_tick arg = {.tick = tick};
+	int rc = capture_tick(t->capture, &arg);
+
+	if (rc)
+		log_debug("tick %llu: %s", (unsigned long long)tick, strerror(-rc));
+	t->stats.ticks++;
+	t->stats.pending += arg.popped;
+	t->stats.taken += arg.taken;
+}
+
+/* What the target did since this was last asked. False: too short ago. */
+static bool load_measure(struct ticks *t, struct engine_load *l)
+{
+	uint64_t counters[GN_CNT_MAX], now = now_ns(), since = now - t->considered_ns;
+
+	if (since < CONSIDER_NS)
+		return false;
+	capture_counters(t->capture, counters);
+	*l = (struct engine_load){
+		.switches = (double)(counters[GN_CNT_SWITCHES] - t->switches) * 1e9 / (double)since,
+		.ticks = 1e9 / (double)t->cfg.wall_ns,
+		.threads = capture_threads(t->capture),
+	};
+	t->considered_ns = now;
+	t->switches = counters[GN_CNT_SWITCHES];
+	return true;
+}
+
+/* A change of mind needs two seconds that agree: what a target does at its start passes. */
+static void engine_consider(struct ticks *t, uint64_t tick)
+{
+	enum wall_engine now = t->engine, then;
+	struct engine_load l;
+	int rc;
+
+	if (t->cfg.engine != WALL_ENGINE_AUTO || !load_measure(t, &l))
+		return;
+	then = engine_wall(now, &l);
+	t->agreed = then == now ? 0 : t->agreed + 1;
+	if (t->agreed < 2)
+		return;
+	t->agreed = 0;
+	rc = capture_wall_scan(t->capture, then == WALL_ENGINE_SCAN, tick);
+	if (rc) {
+		log_debug("wall samples not by %s: %s", engine_wall_name(then), strerror(-rc));
+		return;
+	}
+	log_info("wall samples by %s: %.0f switches/s, %llu threads", engine_wall_name(then),
+		 l.switches, (unsigned long long)l.threads);
+	t->engine = then;
+	t->stats.changes++;
+}
+
+static void *ticks_main(void *arg)
+{
+	struct ticks *t = arg;
+	uint64_t tick = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
+
+	pthread_setname_np(pthread_self(), "gnomon-ticks");
+	priority_raise();
+	for (; !t->stop; tick++) {
+		uint64_t due = t->cfg.start_ns + gn_tick_time(tick, t->cfg.wall_ns);
+
+		sleep_until(due);
+		if (now_ns() - due > LATE_NS)
+			t->stats.late++;
+		visit(t, tick);
+		engine_consider(t, tick);
+	}
+	return NULL;
+}
+
+int ticks_start(struct ticks **out, struct capture *c, const struct ticks_config *cfg,
+		struct error *e)
+{
+	struct ticks *t = calloc(1, sizeof(*t));
+	int rc;
+
+	if (!t)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	t->capture = c;
+	t->cfg = *cfg;
+	t->considered_ns = now_ns();
+	t->engine = cfg->engine == WALL_ENGINE_SCAN || !capture_can_switch(c) ? WALL_ENGINE_SCAN
+									      : WALL_ENGINE_SWITCH;
+	if (!capture_can_switch(c))
+		t->cfg.engine = WALL_ENGINE_SCAN;
+	rc = pthread_create(&t->thread, NULL, ticks_main, t);
+	if (rc) {
+		free(t);
+		return error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc));
+	}
+	*out = t;
+	return 0;
+}
+
+enum wall_engine ticks_engine(const struct ticks *t)
+{
+	return t->engine;
+}
+
+void ticks_stop(struct ticks *t, struct ticks_stats *out)
+{
+	if (!t)
+		return;
+	t->stop = true;
+	pthread_join(t->thread, NULL);
+	if (out)
+		*out = t->stats;
+	free(t);
+}

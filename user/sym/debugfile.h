@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the symbols of a stripped file are: in a separate debug file, or, compressed, in the file
+ * itself (.gnu_debugdata, "MiniDebugInfo").
+ */
+#ifndef GNOMON_SYM_DEBUGFILE_H
+#define GNOMON_SYM_DEBUGFILE_H
+
+#include "sym/elf.h"
+
+/*
+ * Open the debug file of f, by build id (/usr/lib/debug/.build-id/xx/yyyy.debug), else by
+ * .gnu_debuglink (next to the file, in .debug/ there, under /usr/lib/debug). It is looked for under
+ * root_fd (an open /proc/PID/root, or -1), then, by build id only, under our own root; `path` is
+ * that of f in its root ("" if not known). What is found must have f's build id, or without one the
+ * link's CRC-32. -ENOENT if there is none.
+ */
+int debugfile_open(struct elf_file **out, const struct elf_file *f, int root_fd, const char *path);
+
+/*
+ * Open the ELF file inside .gnu_debugdata; *bytes is its malloc'ed memory, to be freed after
+ * elf_file_close(). At most DEBUGDATA_MAX bytes, -E2BIG over that.
+ */
+#define DEBUGDATA_MAX (64U << 20)
+int debugdata_open(struct elf_file **out, void **bytes, const struct elf_file *f);
+
+#endif

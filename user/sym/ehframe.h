@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compiles call frame information (.eh_frame: Linux Standard Base core, section 10.6;
+ * .debug_frame: DWARF 5, section 6.4) into rows: from which address on which rule of kern/unwind.h
+ * applies. A pure function over bytes nobody vouches for: time and memory are linear in their
+ * number.
+ *
+ * A frame description entry that cannot be used (unknown augmentation, pointer encoding or
+ * instruction, bad bytes) is left out and counted; its addresses have no rule. Bytes that are not a
+ * sequence of entries end the reading there, with what was read before kept (`damaged`).
+ */
+#ifndef GNOMON_SYM_EHFRAME_H
+#define GNOMON_SYM_EHFRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/utable_rules.h"
+
+#define EHFRAME_MAX_BYTES (128U << 20)
+#define EHFRAME_MAX_ROWS  (16U << 20)
+
+struct ehframe_section {
+	const uint8_t *data;
+	size_t len;
+	uint64_t vaddr;	  /* of data[0], as linked */
+	bool debug_frame; /* .debug_frame rather than .eh_frame */
+};
+
+struct ehframe_row {
+	uint32_t key; /* address - base; the row applies up to the next one */
+	uint16_t rule;
+};
+
+struct ehframe_table {
+	struct ehframe_row *rows; /* keys strictly ascending, the first is 0 */
+	size_t n;
+	struct rule_set rules;
+	uint32_t nfdes;	  /* entries compiled */
+	uint32_t skipped; /* entries left out */
+	bool damaged;
+};
+
+/*
+ * Rows for addresses base .. base + 4 GiB. Alignment padding between two functions (under 16 bytes)
+ * goes with the function before it, other gaps get UW_RULE_NONE. Where entries overlap the one that
+ * starts later wins. 0, -E2BIG (too many bytes or rows) or -ENOMEM; on success the table must
+ * be freed.
+ */
+int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct ehframe_table *out);
+void ehframe_free(struct ehframe_table *t);
+
+/* The rule for an offset from base; never NULL. */
+const struct uw_rule *ehframe_rule(const struct ehframe_table *t, uint32_t off);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What naming needs of one ELF file, in memory and independent of the file afterwards: segments,
+ * build id, functions. Functions come from .symtab and .dynsym and, without .symtab, from the
+ * separate debug file or .gnu_debugdata; stubs of the PLT are called "name@plt".
+ * Not thread safe (see symtab.h).
+ */
+#ifndef GNOMON_SYM_IMAGE_H
+#define GNOMON_SYM_IMAGE_H
+
+#include <stdbool.h>
+
+#include "sym/elf.h"
+#include "sym/symtab.h"
+
+struct image;
+
+/*
+ * Load the functions of f, which may be closed afterwards. root_fd and path: where debug files are
+ * looked for, see debugfile_open(); -1 and "" for none. A damaged symbol table costs the symbols,
+ * not the image.
+ */
+int image_load(struct image **out, const struct elf_file *f, int root_fd, const char *path);
+void image_free(struct image *img);
+
+uint16_t image_machine(const struct image *img);
+const struct elf_build_id *image_build_id(const struct image *img);
+const struct elf_segment *image_segments(const struct image *img, size_t *n);
+
+/* The address as linked of a file offset; -ENOENT outside of all segments. */
+int image_vaddr(const struct image *img, uint64_t offset, uint64_t *vaddr);
+
+/* The function that covers an address as linked. */
+bool image_find(struct image *img, uint64_t vaddr, struct symtab_hit *hit);
+
+size_t image_symbols(const struct image *img);
+size_t image_bytes(const struct image *img); /* memory held */
+bool image_equal(const struct image *a, const struct image *b);
+
+#endif

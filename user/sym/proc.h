@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names native frames of one process.
+ *
+ *   where the address lies       klass          method
+ *   in a function of a file      "libjvm.so"    "os::elapsed_counter", "malloc@plt"
+ *   elsewhere in a file          "libjvm.so"    "libjvm.so+0x1234"
+ *   in the vDSO                  "[vdso]"       "clock_gettime" or "[vdso]+0x123"
+ *   in memory without a file     "[anon]"       "[anon]" (so also "[heap]", "[stack]" ...)
+ *   nowhere                      "[unknown]"    "[unknown]"
+ *
+ * The number is the address as linked, what addr2line(1) and objdump(1) take; where the file is not
+ * ELF or cannot be read any more, it is the offset in the file. Type FRAME_CPP for names that were
+ * demangled, else FRAME_NATIVE.
+ *
+ * The process is held by a descriptor of its /proc directory, so a pid that is reused is never
+ * taken for it. When it has ended, what was loaded keeps its names. Images are loaded at the first
+ * address that falls into them, some ten milliseconds for libjvm.so: call from the naming thread.
+ * Not thread safe, also because of the shared cache.
+ */
+#ifndef GNOMON_SYM_PROC_H
+#define GNOMON_SYM_PROC_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/frame.h"
+#include "sym/cache.h"
+#include "target/maps.h"
+
+struct symproc;
+
+/* -ESRCH: no such process, or without memory. The cache must outlive it; several may share it. */
+int symproc_open(struct symproc **out, pid_t pid, struct image_cache *cache, struct error *e);
+void symproc_close(struct symproc *sp);
+
+/*
+ * Name addr; for a return address pass addr - 1, which lies in the call. *out is always filled in;
+ * the strings live until the next call for this process (klass) or for any process of the cache
+ * (method). Returns 0 for a function, -ENOENT for one of the fallbacks.
+ *
+ * An address outside of all known mappings makes the maps be read again, at most every 100 ms and
+ * 2% of the time.
+ */
+int symproc_lookup(struct symproc *sp, uint64_t addr, struct frame_name *out);
+
+/*
+ * The mappings changed (exec, mmap of code): read them again before the next look-up, or a little
+ * later where that would take more than a tenth of the time.
+ */
+void symproc_changed(struct symproc *sp);
+
+/*
+ * Load the images of all executable mappings now, for a process that may end soon. Returns how
+ * many could not be, or a negative errno.
+ */
+int symproc_preload(struct symproc *sp);
+
+/* The mappings as last read, the open /proc/PID, and whether the process was seen to have ended. */
+const struct maps *symproc_maps(const struct symproc *sp);
+int symproc_proc_fd(const struct symproc *sp);
+bool symproc_ended(const struct symproc *sp);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the command line of a Java process says: the program it runs and the VM options that matter
+ * to a profiler. Pure functions over strings. Which options take a separate value, and how argument
+ * files are written, follows the java(1) manual and the JDK's launcher (java.base/share/native/
+ * libjli: java.c, args.c).
+ */
+#ifndef GNOMON_TARGET_JAVACMD_H
+#define GNOMON_TARGET_JAVACMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "target/procfs.h"
+
+#define JAVA_MAIN_LEN 256
+
+enum java_main_kind {
+	JAVA_MAIN_NONE = 0, /* not found: main is "" */
+	JAVA_MAIN_CLASS,    /* "org.example.Main" */
+	JAVA_MAIN_JAR,	    /* "/opt/app/app.jar" */
+	JAVA_MAIN_MODULE,   /* "mod/org.example.Main" or "mod" */
+	JAVA_MAIN_SOURCE,   /* "Main.java", single-file source mode */
+	JAVA_MAIN_PROGRAM,  /* no java launcher: base name of the program ("javac", "eclipse") */
+};
+
+struct java_flags {
+	bool disable_attach;	  /* -XX:+DisableAttachMechanism */
+	bool start_attach;	  /* -XX:+StartAttachListener: listens from the start */
+	bool reduce_signals;	  /* -Xrs, -XX:+ReduceSignalUsage */
+	bool preserve_fp;	  /* -XX:+PreserveFramePointer */
+	bool no_dynamic_agent;	  /* -XX:-EnableDynamicAgentLoading */
+	bool interpreted;	  /* -Xint */
+	bool debug_nonsafepoints; /* -XX:+DebugNonSafepoints */
+	char gc[16];		  /* "G1", "Parallel", "Serial", "Z", ...; "" the VM chose */
+	char max_heap[16];	  /* value of -Xmx as written, "" not given */
+};
+
+struct java_cmd {
+	enum java_main_kind kind;
+	char main[JAVA_MAIN_LEN]; /* printable: other bytes become '?' */
+	struct java_flags flags;
+};
+
+/*
+ * Reads the argument file `path` (as written on the command line) into memory from malloc. Returns
+ * 0 or a negative errno, and then the file counts as empty.
+ */
+typedef int (*java_argfile_fn)(const char *path, char **text, size_t *len, void *arg);
+
+/*
+ * Parse a java launcher's command line (argv[0] included). `launcher` false: some other program
+ * that embeds a VM; then the main class is its base name, and only -XX and -X options are taken
+ * from argv. `read` may be NULL. Flags already set in *out stay unless argv says otherwise, so that
+ * environment variables can be applied before and after it.
+ */
+void java_cmd_parse(const struct proc_args *argv, bool launcher, java_argfile_fn read, void *arg,
+		    struct java_cmd *out);
+
+/* Options of JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS or _JAVA_OPTIONS. */
+void java_options_parse(const char *options, struct java_flags *flags);
+
+/*
+ * The words of an argument file: separated by white space, '#' begins a comment, quotes of either
+ * kind protect blanks, and inside them a backslash escapes. -ENOMEM.
+ */
+int java_argfile_split(const char *text, size_t len, struct proc_args *out);
+
+#endif

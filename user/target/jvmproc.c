@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "target/jvmproc.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "target/text.h"
+
+#define JVM_MAPS_MAX	 (64u << 20)
+#define JVM_RELEASE_MAX	 (256u << 10)
+#define JVM_ARGFILE_MAX	 (1u << 20)
+#define JVM_IMAGE_MAX	 (256u << 20)
+#define JVM_SCAN_CHUNK	 (1u << 20)
+#define JVM_SCAN_OVERLAP 512
+#define JVM_LIB		 "/libjvm.so"
+#define JVM_SIGQUIT_MASK 0x4 /* signal 3 in the masks of status */
+#define FS_OVERLAY	 0x794c7630
+#define FS_BTRFS	 0x9123683e
+
+/* ---- the image ------------------------------------------------------------------------------- */
+
+/* "start-end r-xp offset major:minor inode   path" */
+static bool image_line(struct text line, struct jvm_image *out)
+{
+	struct text range, prot, off, dev, inode;
+	uint64_t major, minor;
+
+	if (!text_word(&line, &range) || !text_word(&line, &prot) || !text_word(&line, &off) ||
+	    !text_word(&line, &dev) || !text_word(&line, &inode))
+		return false;
+	text_skip_blanks(&line);
+	out->deleted = text_eat_end(&line, " (deleted)");
+	if (text_len(prot) < 4 || prot.p[2] != 'x' || line.p == line.end || *line.p != '/' ||
+	    !text_ends(line, JVM_LIB) || text_len(line) >= sizeof(out->path))
+		return false;
+	if (!text_number(&range, 16, &out->start) || !text_eat(&range, "-") ||
+	    !text_number(&range, 16, &out->end) || !text_number(&off, 16, &out->offset) ||
+	    !text_number(&dev, 16, &major) || !text_eat(&dev, ":") ||
+	    !text_number(&dev, 16, &minor) || !text_number(&inode, 10, &out->inode))
+		return false;
+	out->dev_major = (uint32_t)major;
+	out->dev_minor = (uint32_t)minor;
+	text_copy(line, out->path, sizeof(out->path));
+	return out->end > out->start;
+}
+
+/*
+ * Only the lines that hold the name are looked at: most processes are no JVMs, and a listing reads
+ * the maps of them all.
+ */
+bool jvm_image_find(const char *maps, size_t len, struct jvm_image *out)
+{
+	const char *end = maps + len, *at = maps;
+
+	while (at < end && (at = memmem(at, (size_t)(end - at), JVM_LIB, strlen(JVM_LIB)))) {
+		const char *bol = memrchr(maps, '\n', (size_t)(at - maps));
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+
+		bol = bol ? bol + 1 : maps;
+		eol = eol ? eol : end;
+		if (image_line((struct text){bol, eol}, out))
+			return true;
+		at = eol;
+	}
+	memset(out, 0, sizeof(*out));
+	return false;
+}
+
+/* 0, -ENOEXEC when there is none. */
+static int image_read(pid_t pid, struct jvm_image *out)
+{
+	char *text;
+	size_t len;
+	bool found;
+	int rc = proc_read_all(pid, "maps", JVM_MAPS_MAX, &text, &len);
+
+	if (rc)
+		return rc;
+	found = jvm_image_find(text, len, out);
+	free(text);
+	return found ? 0 : -ENOEXEC;
+}
+
+/* ---- the release ----------------------------------------------------------------------------- */
+
+/* Printable ASCII only: it goes to terminals and into recordings. */
+static void label_copy(struct text t, char *to, size_t cap)
+{
+	size_t n = 0;
+
+	for (; t.p < t.end && n + 1 < cap; t.p++)
+		to[n++] = *t.p >= 0x20 && *t.p < 0x7f ? *t.p : '?';
+	to[n] = '\0';
+}
+
+/* "1.8.0_402" is 8, "17.0.15" is 17, "25-ea" is 25. */
+static int version_major(const char *v)
+{
+	struct text t = text_of(v, strlen(v));
+	uint64_t n;
+
+	text_eat(&t, "1.");
+	return text_number(&t, 10, &n) && n < 1000 ? (int)n : 0;
+}
+
+bool jvm_release_parse(const char *text, size_t len, struct jvm_release *out)
+{
+	struct text t = text_of(text, len), line, key;
+
+	memset(out, 0, sizeof(*out));
+	while (text_line(&t, &line)) {
+		text_eat_end(&line, "\r");
+		if (!text_cut(&line, '=', &key) || !text_eat(&line, "\"") ||
+		    !text_eat_end(&line, "\""))
+			continue;
+		if (text_is(key, "JAVA_VERSION"))
+			label_copy(line, out->version, sizeof(out->version));
+		else if (text_is(key, "JAVA_RUNTIME_VERSION"))
+			label_copy(line, out->runtime, sizeof(out->runtime));
+		else if (text_is(key, "IMPLEMENTOR"))
+			label_copy(line, out->vendor, sizeof(out->vendor));
+		else if (text_is(key, "JVM_VARIANT"))
+			out->openj9 = text_is(line, "Openj9") || text_is(line, "OpenJ9");
+	}
+	out->major = version_major(out->version);
+	return out->version[0] != '\0';
+}
+
+bool jvm_release_scan(const char *image, size_t len, struct jvm_release *out)
+{
+	static const char key[] = " JRE (";
+	const char *end = image + len, *at = image;
+
+	while (at < end && (at = memmem(at, (size_t)(end - at), key, sizeof(key) - 1))) {
+		struct text t = {at + sizeof(key) - 1, end}, v;
+
+		at = t.p;
+		if (t.p >= end || *t.p < '0' || *t.p > '9' || !memchr(t.p, ')', text_len(t)) ||
+		    !text_cut(&t, ')', &v) || text_len(v) >= sizeof(out->runtime))
+			continue;
+		memset(out, 0, sizeof(*out));
+		label_copy(v, out->runtime, sizeof(out->runtime));
+		/* the short form ends where the build number or a pre-release name begins */
+		snprintf(out->version, sizeof(out->version), "%.*s",
+			 (int)strcspn(out->runtime, "+-"), out->runtime);
+		out->major = version_major(out->version);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The file under that path is what the process has mapped. Overlay and btrfs report another device
+ * in stat than in maps; the inode number is that of the lower file on both.
+ */
+static bool same_file(int fd, const struct jvm_image *img)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) || fstatfs(fd, &fs) || st.st_ino != img->inode)
+		return false;
+	return fs.f_type == FS_OVERLAY || fs.f_type == FS_BTRFS ||
+	       (major(st.st_dev) == img->dev_major && minor(st.st_dev) == img->dev_minor);
+}
+
+/* lib/server/libjvm.so lies two directories below its JDK, JDK 8's jre/lib/amd64/server/ four. */
+static bool release_file(pid_t pid, const struct jvm_image *img, struct jvm_release *out)
+{
+	char path[JVM_PATH_LEN + 16], *text = malloc(JVM_RELEASE_MAX), *slash;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "%s", img->path);
+	for (int up = 0; text && !found && up < 6 && (slash = strrchr(path, '/')); up++) {
+		ssize_t n;
+		int fd;
+
+		strcpy(slash, "/release");
+		fd = proc_root_open(pid, path, O_RDONLY);
+		*slash = '\0';
+		if (fd < 0)
+			continue;
+		n = pread(fd, text, JVM_RELEASE_MAX, 0);
+		found = n > 0 && jvm_release_parse(text, (size_t)n, out);
+		close(fd);
+	}
+	free(text);
+	return found;
+}
+
+static bool scan_fd(int fd, struct jvm_release *out)
+{
+	char *buf = malloc(JVM_SCAN_CHUNK);
+	bool found = false;
+	off_t at = 0;
+	ssize_t n;
+
+	/* chunks overlap so that the string is whole in one of them */
+	while (buf && !found && at < (off_t)JVM_IMAGE_MAX &&
+	       (n = pread(fd, buf, JVM_SCAN_CHUNK, at)) > 0) {
+		found = jvm_release_scan(buf, (size_t)n, out);
+		if (n < JVM_SCAN_CHUNK)
+			break;
+		at += n - JVM_SCAN_OVERLAP;
+	}
+	free(buf);
+	return found;
+}
+
+static int image_open(pid_t pid, const struct jvm_image *img)
+{
+	int fd = proc_map_open(pid, img->start, img->end);
+
+	if (fd >= 0)
+		return fd;
+	fd = img->deleted ? -ENOENT : proc_root_open(pid, img->path, O_RDONLY);
+	if (fd >= 0 && !same_file(fd, img)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static bool release_image(pid_t pid, const struct jvm_image *img, struct jvm_release *out)
+{
+	int fd = image_open(pid, img);
+	bool found;
+
+	if (fd < 0)
+		return false;
+	found = scan_fd(fd, out);
+	close(fd);
+	return found;
+}
+
+/* After an upgrade in place, the release file beside the path is another JDK's. */
+static void release_read(pid_t pid, const struct jvm_image *img, struct jvm_release *out)
+{
+	int fd = img->deleted ? -1 : proc_root_open(pid, img->path, O_RDONLY);
+	bool same = fd >= 0 && same_file(fd, img);
+
+	if (fd >= 0)
+		close(fd);
+	if (same && release_file(pid, img, out))
+		return;
+	if (!release_image(pid, img, out))
+		memset(out, 0, sizeof(*out));
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+/* An argument file is named relative to the working directory the JVM was started in. */
+static int argfile_read(const char *path, char **text, size_t *len, void *arg)
+{
+	pid_t pid = *(pid_t *)arg;
+	char full[2 * JVM_PATH_LEN], cwd[JVM_PATH_LEN];
+	ssize_t n;
+	int fd;
+
+	if (path[0] != '/' && proc_link_read(pid, "cwd", cwd, sizeof(cwd)) < 0)
+		return -ENOENT;
+	if (snprintf(full, sizeof(full), "%s%s%s", path[0] == '/' ? "" : cwd,
+		     path[0] == '/' ? "" : "/", path) >= (int)sizeof(full))
+		return -ENAMETOOLONG;
+	fd = proc_root_open(pid, full, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	*text = malloc(JVM_ARGFILE_MAX);
+	n = *text ? pread(fd, *text, JVM_ARGFILE_MAX, 0) : -1;
+	close(fd);
+	if (n < 0) {
+		free(*text);
+		return -EIO;
+	}
+	*len = (size_t)n;
+	return 0;
+}
+
+static bool is_java(const char *path)
+{
+	struct text t = text_of(path, strlen(path));
+
+	text_eat_end(&t, " (deleted)");
+	return text_is(t, "java") || text_ends(t, "/java");
+}
+
+static void env_options(const struct proc_args *env, const char *name, struct java_flags *f)
+{
+	const char *v = proc_env_find(env, name);
+
+	if (v)
+		java_options_parse(v, f);
+}
+
+/*
+ * In the order of their power: JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS (the launcher's, JDK 9), the
+ * command line, _JAVA_OPTIONS.
+ */
+static void cmd_read(pid_t pid, struct java_cmd *out)
+{
+	struct proc_args argv, env = {0};
+	char exe[JVM_PATH_LEN];
+	bool launcher;
+
+	if (proc_cmdline_read(pid, &argv))
+		return;
+	launcher = (proc_link_read(pid, "exe", exe, sizeof(exe)) > 0 && is_java(exe)) ||
+		   (argv.n && is_java(argv.v[0]));
+	proc_environ_read(pid, &env);
+	env_options(&env, "JAVA_TOOL_OPTIONS", &out->flags);
+	if (launcher)
+		env_options(&env, "JDK_JAVA_OPTIONS", &out->flags);
+	java_cmd_parse(&argv, launcher, argfile_read, &pid, out);
+	env_options(&env, "_JAVA_OPTIONS", &out->flags);
+	proc_args_free(&env);
+	proc_args_free(&argv);
+}
+
+/* ---- attach ---------------------------------------------------------------------------------- */
+
+static bool socket_there(pid_t pid, pid_t inner)
+{
+	int tmp = proc_root_dir(pid, "/tmp");
+	struct stat st;
+	char name[32];
+	bool there;
+
+	if (tmp < 0)
+		return false;
+	snprintf(name, sizeof(name), ".java_pid%d", inner);
+	there = !fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISSOCK(st.st_mode);
+	close(tmp);
+	return there;
+}
+
+/* Whether the JVM itself could create a file there, as far as mode bits and mounts tell. */
+static bool tmp_writable(pid_t pid, uint32_t uid, uint32_t gid)
+{
+	int tmp = proc_root_dir(pid, "/tmp");
+	struct statvfs fs;
+	struct stat st;
+	bool ok;
+
+	if (tmp < 0)
+		return false;
+	ok = !fstat(tmp, &st) && !fstatvfs(tmp, &fs) && !(fs.f_flag & ST_RDONLY) &&
+	     (uid == 0 || (st.st_uid == uid   ? st.st_mode & S_IWUSR
+			   : st.st_gid == gid ? st.st_mode & S_IWGRP
+					      : st.st_mode & S_IWOTH));
+	close(tmp);
+	return ok;
+}
+
+static void refuse(struct jvm_proc *j, enum jvm_attach attach, const char *why)
+{
+	j->attach = attach;
+	snprintf(j->why, sizeof(j->why), "%s", why);
+}
+
+/*
+ * What would go wrong, most certain first. A process that does not run can answer nobody; SIGQUIT
+ * kills a JVM whose handler is not set up; with a listener there, no signal is needed.
+ */
+static void attach_judge(struct jvm_proc *j, const struct proc_status *st)
+{
+	uid_t me = geteuid();
+
+	if (me && me != j->uid)
+		return refuse(j, JVM_ATTACH_NOT_OURS, "another user's: needs root");
+	if (j->release.openj9)
+		return refuse(j, JVM_ATTACH_NOT_HOTSPOT, "OpenJ9, not HotSpot");
+	if (j->cmd.flags.disable_attach)
+		return refuse(j, JVM_ATTACH_DISABLED, "-XX:+DisableAttachMechanism");
+	if (j->limits.frozen)
+		return refuse(j, JVM_ATTACH_FROZEN, "its cgroup is frozen");
+	if (j->state == 'T' || j->state == 't')
+		return refuse(j, JVM_ATTACH_STOPPED,
+			      st->tracer ? "stopped by a debugger" : "stopped: SIGCONT it");
+	if (j->cmd.flags.no_dynamic_agent)
+		return refuse(j, JVM_ATTACH_NO_AGENTS, "-XX:-EnableDynamicAgentLoading");
+	if (j->listening)
+		return;
+	if (!(st->sigcgt & JVM_SIGQUIT_MASK))
+		return refuse(j, JVM_ATTACH_STARTING,
+			      j->cmd.flags.reduce_signals ? "-Xrs and its socket is gone"
+							  : "does not catch SIGQUIT (starting?)");
+	if (!tmp_writable(j->id.pid, j->uid, j->gid))
+		refuse(j, JVM_ATTACH_NO_TMP, "its /tmp is not writable");
+}
+
+/* ---- a process ------------------------------------------------------------------------------- */
+
+static void user_name(uint32_t uid, char *to, size_t cap)
+{
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+
+	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) || !found)
+		snprintf(to, cap, "%u", uid);
+	else
+		snprintf(to, cap, "%s", pw.pw_name);
+}
+
+static void elf_read(pid_t pid, struct jvm_proc *j)
+{
+	unsigned char
+		h[EI_NIDENT + 5]; /* e_ident, e_type, e_machine, and the reader's terminator */
+	ssize_t n = proc_read(pid, "exe", (char *)h, sizeof(h));
+
+	if (n < EI_NIDENT + 4 || memcmp(h, ELFMAG, SELFMAG) || h[EI_DATA] != ELFDATA2LSB)
+		return;
+	j->elf_class = h[EI_CLASS];
+	j->machine = (uint16_t)(h[EI_NIDENT + 2] | h[EI_NIDENT + 3] << 8);
+}
+
+static int task_facts(pid_t pid, struct jvm_proc *j, struct proc_status *st)
+{
+	struct proc_stat stat;
+	int rc = proc_stat_read(pid, 0, &stat);
+
+	if (!rc)
+		rc = proc_status_read(pid, 0, st);
+	if (rc)
+		return rc;
+	if (stat.state == 'Z' || stat.state == 'X')
+		return -ESRCH;
+	j->id = (struct proc_id){pid, stat.start};
+	j->inner_pid = proc_status_inner(st);
+	j->uid = st->uid[1];
+	j->gid = st->gid[1];
+	j->state = stat.state;
+	j->threads = (uint32_t)st->threads;
+	j->uptime_ns = proc_uptime_ns(stat.start);
+	memcpy(j->comm, stat.comm, sizeof(j->comm));
+	user_name(j->uid, j->user, sizeof(j->user));
+	return 0;
+}
+
+static int jvm_read(pid_t pid, const struct cgroup_mounts *mounts, struct jvm_proc *j)
+{
+	struct proc_status st;
+	struct proc_id again;
+	int rc;
+
+	memset(j, 0, sizeof(*j));
+	rc = image_read(pid, &j->image);
+	if (!rc)
+		rc = task_facts(pid, j, &st);
+	if (rc)
+		return rc;
+	release_read(pid, &j->image, &j->release);
+	cmd_read(pid, &j->cmd);
+	container_read(pid, &j->container);
+	cgroup_read(pid, &j->cgroup);
+	cgroup_limits_read(mounts, &j->cgroup, &j->limits);
+	elf_read(pid, j);
+	j->listening = socket_there(pid, j->inner_pid);
+	attach_judge(j, &st);
+	/* all of it must have been of one process */
+	rc = proc_id_read(pid, &again);
+	return rc ? rc : again.start == j->id.start ? 0 : -ESRCH;
+}
+
+int jvm_proc_read(pid_t pid, struct jvm_proc *out)
+{
+	struct cgroup_mounts mounts;
+
+	cgroup_mounts_read(&mounts);
+	return jvm_read(pid, &mounts, out);
+}
+
+struct listing {
+	int (*cb)(const struct jvm_proc *j, void *arg);
+	void *arg;
+	struct jvm_skipped skipped;
+	struct cgroup_mounts mounts;
+	struct jvm_proc jvm;
+};
+
+/* A kernel thread's maps are empty when we may read them; when not, they need no mention. */
+static bool is_kernel_thread(pid_t pid)
+{
+	struct proc_stat st;
+
+	return !proc_stat_read(pid, 0, &st) && st.flags & PROC_PF_KTHREAD;
+}
+
+static int list_one(pid_t pid, void *arg)
+{
+	struct listing *l = arg;
+	int rc = jvm_read(pid, &l->mounts, &l->jvm);
+
+	if ((rc == -EACCES || rc == -EPERM) && !is_kernel_thread(pid))
+		l->skipped.denied++;
+	return rc ? 0 : l->cb(&l->jvm, l->arg);
+}
+
+int jvm_list(int (*cb)(const struct jvm_proc *j, void *arg), void *arg, struct jvm_skipped *skipped)
+{
+	struct listing *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return -ENOMEM;
+	l->cb = cb;
+	l->arg = arg;
+	cgroup_mounts_read(&l->mounts);
+	rc = proc_each(list_one, l);
+	if (skipped)
+		*skipped = l->skipped;
+	free(l);
+	return rc;
+}
+
+void jvm_version_text(const struct jvm_proc *j, char *buf, size_t cap)
+{
+	if (j->release.version[0])
+		snprintf(buf, cap, "%s%s", j->release.version,
+			 j->release.openj9 ? " (OpenJ9)" : "");
+	else
+		snprintf(buf, cap, "?");
+}
+
+uint16_t jvm_own_machine(void)
+{
+#if defined(__x86_64__)
+	return EM_X86_64;
+#elif defined(__aarch64__)
+	return EM_AARCH64;
+#else
+#error "no unwinder for this architecture"
+#endif
+}

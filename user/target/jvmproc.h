@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JVMs of this host, from /proc alone: nothing is asked of the process itself. A process is a
+ * JVM when it has an executable mapping of a file named libjvm.so (hsperfdata is absent for users
+ * without a passwd entry and with -XX:-UsePerfData, so it does not decide).
+ */
+#ifndef GNOMON_TARGET_JVMPROC_H
+#define GNOMON_TARGET_JVMPROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "target/cgroup.h"
+#include "target/container.h"
+#include "target/javacmd.h"
+#include "target/procfs.h"
+
+#define JVM_PATH_LEN	1024
+#define JVM_VERSION_LEN 64
+#define JVM_WHY_LEN	160
+
+/* The executable mapping of libjvm.so. */
+struct jvm_image {
+	uint64_t start, end, offset;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	char path[JVM_PATH_LEN]; /* as the process sees it, without " (deleted)" */
+	bool deleted;		 /* the file was removed or replaced, as an upgrade does */
+};
+
+/* The JDK's `release` file, or what the image says. */
+struct jvm_release {
+	char version[JVM_VERSION_LEN]; /* "17.0.15"; "" not found */
+	char runtime[JVM_VERSION_LEN]; /* "17.0.15+6-Debian-1deb12u1", "" unknown */
+	char vendor[JVM_VERSION_LEN];  /* IMPLEMENTOR: "Debian", "Eclipse Adoptium"; "" unknown */
+	int major;		       /* 8, 17, 25; 0 unknown */
+	bool openj9;		       /* not HotSpot: nothing but native frames can be had */
+};
+
+enum jvm_attach {
+	JVM_ATTACH_OK = 0,
+	JVM_ATTACH_NOT_HOTSPOT, /* OpenJ9 has another protocol */
+	JVM_ATTACH_DISABLED,	/* -XX:+DisableAttachMechanism */
+	JVM_ATTACH_NO_AGENTS,	/* attach works, but loading an agent is refused */
+	JVM_ATTACH_STOPPED,	/* SIGSTOP or a debugger */
+	JVM_ATTACH_FROZEN,	/* cgroup freezer */
+	JVM_ATTACH_STARTING,	/* SIGQUIT, not caught yet, would kill it */
+	JVM_ATTACH_NO_TMP,	/* it cannot create its socket in /tmp */
+	JVM_ATTACH_NOT_OURS,	/* another user's, and we are not root */
+};
+
+struct jvm_proc {
+	struct proc_id id;
+	pid_t inner_pid;   /* what it takes itself for: names /tmp/.java_pidN and /tmp/perf-N.map */
+	uint32_t uid, gid; /* effective */
+	char user[33];	   /* name on this host, or the number */
+	char comm[PROC_COMM_LEN];
+	char state; /* of stat */
+	uint32_t threads;
+	uint64_t uptime_ns;
+	struct java_cmd cmd;
+	struct jvm_image image;
+	struct jvm_release release;
+	struct container container;
+	struct cgroup_ref cgroup;
+	struct cgroup_limits limits;
+	uint16_t machine;  /* ELF e_machine of the program, 0 unknown */
+	uint8_t elf_class; /* 1: 32 bits, 2: 64 bits, 0 unknown */
+	bool listening;	   /* its attach socket is there */
+	enum jvm_attach attach;
+	char why[JVM_WHY_LEN]; /* in words, "" when attach is OK */
+};
+
+/* Processes we had to pass over. */
+struct jvm_skipped {
+	size_t denied; /* not ours to look at: they may be JVMs */
+};
+
+/* ---- pure -------------------------------------------------------------------------------------
+ */
+
+/* Find libjvm.so in the text of /proc/PID/maps. */
+bool jvm_image_find(const char *maps, size_t len, struct jvm_image *out);
+
+/* KEY="value" lines of a JDK's release file. True when it has JAVA_VERSION. */
+bool jvm_release_parse(const char *text, size_t len, struct jvm_release *out);
+
+/*
+ * The version out of a piece of libjvm.so itself: "... for linux-amd64 JRE (17.0.15+6-LTS), ..."
+ * (HotSpot, abstract_vm_version.cpp). True when found.
+ */
+bool jvm_release_scan(const char *image, size_t len, struct jvm_release *out);
+
+/* ---- readers ----------------------------------------------------------------------------------
+ */
+
+/*
+ * 0; -ENOEXEC: runs, but is no JVM; -ESRCH: gone, or a zombie; -EACCES: not ours to look at.
+ */
+int jvm_proc_read(pid_t pid, struct jvm_proc *out);
+
+/*
+ * Call cb for every JVM, in the order of /proc (ascending pids), until it returns non-zero, and
+ * return that. `skipped` may be NULL.
+ */
+int jvm_list(int (*cb)(const struct jvm_proc *j, void *arg), void *arg,
+	     struct jvm_skipped *skipped);
+
+/* "17.0.15", "25.0.3 (OpenJ9)" or "?". */
+void jvm_version_text(const struct jvm_proc *j, char *buf, size_t cap);
+
+/* ELF e_machine of this program. */
+uint16_t jvm_own_machine(void);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JVMs as they appear, from /proc, for less than listing them all each time: one directory read a
+ * look, and a closer one only at processes that are new, young, or have become another program.
+ */
+#ifndef GNOMON_TARGET_JVMWATCH_H
+#define GNOMON_TARGET_JVMWATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/jvmproc.h"
+
+struct jvmwatch;
+
+/* NULL: no memory. */
+struct jvmwatch *jvmwatch_new(void);
+void jvmwatch_free(struct jvmwatch *w);
+
+/*
+ * Look once, about every second. Calls cb for each JVM not told before; a process that becomes a
+ * JVM is told within 5 s of an exec and 30 s of loading libjvm.so late in its life, at once while
+ * it is young. 0, or a negative errno when /proc cannot be read.
+ */
+int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns,
+		  void (*cb)(const struct jvm_proc *j, void *arg), void *arg);
+
+struct jvmwatch_stats {
+	uint64_t looks, stats, maps; /* directory reads, processes read shallowly and closely */
+	size_t known;
+};
+void jvmwatch_stats(const struct jvmwatch *w, struct jvmwatch_stats *out);
+
+#endif

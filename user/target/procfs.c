@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "target/procfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "target/text.h"
+
+/* ---- parsers --------------------------------------------------------------------------------- */
+
+static const char *last_paren(const char *text, size_t len)
+{
+	return len ? memrchr(text, ')', len) : NULL;
+}
+
+/* Fields 3 (state) to 22 (start time) of stat, which follow the comm. */
+static int stat_fields(struct text t, struct proc_stat *out)
+{
+	uint64_t f[23] = {0};
+	struct text w;
+
+	if (!text_word(&t, &w) || text_len(w) != 1)
+		return -EBADMSG;
+	out->state = *w.p;
+	for (int i = 4; i <= 22; i++) {
+		bool negative;
+
+		if (!text_word(&t, &w))
+			return -EBADMSG;
+		/* tty, tpgid, priority and nice may be negative: not of interest, but well-formed
+		 */
+		negative = text_eat(&w, "-");
+		if (!text_number(&w, 10, &f[i]))
+			return -EBADMSG;
+		if (negative)
+			f[i] = 0;
+	}
+	out->ppid = (pid_t)f[4];
+	out->flags = (uint32_t)f[9];
+	out->utime = f[14];
+	out->stime = f[15];
+	out->threads = f[20];
+	out->start = f[22];
+	return 0;
+}
+
+/* The comm may hold spaces, newlines and parentheses; nothing after it does, so the last one ends
+ * it. */
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *out)
+{
+	const char *close = last_paren(text, len);
+	struct text t = text_of(text, len);
+	uint64_t pid;
+
+	memset(out, 0, sizeof(*out));
+	if (!text_number(&t, 10, &pid) || pid > INT32_MAX || !text_eat(&t, " (") || !close ||
+	    close < t.p)
+		return -EBADMSG;
+	out->pid = (pid_t)pid;
+	text_copy((struct text){t.p, close}, out->comm, sizeof(out->comm));
+	t.p = close + 1;
+	return stat_fields(t, out);
+}
+
+static void status_ids(struct text v, uint32_t ids[4])
+{
+	uint64_t n;
+
+	for (int i = 0; i < 4 && text_word_u64(&v, &n); i++)
+		ids[i] = (uint32_t)n;
+}
+
+static void status_nspid(struct text v, struct proc_status *out)
+{
+	uint64_t n;
+
+	out->nspid_n = 0;
+	while (out->nspid_n < PROC_NS_LEVELS && text_word_u64(&v, &n))
+		out->nspid[out->nspid_n++] = (pid_t)n;
+}
+
+static void status_pid(struct text v, pid_t *pid)
+{
+	uint64_t n;
+
+	if (text_word_u64(&v, &n) && n <= INT32_MAX)
+		*pid = (pid_t)n;
+}
+
+static void status_mask(struct text v, uint64_t *mask)
+{
+	text_skip_blanks(&v);
+	if (!text_number(&v, 16, mask))
+		*mask = 0;
+}
+
+static void status_field(struct text key, struct text v, struct proc_status *out)
+{
+	if (text_is(key, "State")) {
+		text_skip_blanks(&v);
+		out->state = v.p < v.end ? *v.p : 0;
+	} else if (text_is(key, "Tgid")) {
+		status_pid(v, &out->tgid);
+	} else if (text_is(key, "Pid")) {
+		status_pid(v, &out->pid);
+	} else if (text_is(key, "PPid")) {
+		status_pid(v, &out->ppid);
+	} else if (text_is(key, "TracerPid")) {
+		status_pid(v, &out->tracer);
+	} else if (text_is(key, "Uid")) {
+		status_ids(v, out->uid);
+	} else if (text_is(key, "Gid")) {
+		status_ids(v, out->gid);
+	} else if (text_is(key, "NSpid")) {
+		status_nspid(v, out);
+	} else if (text_is(key, "Threads")) {
+		status_pid(v, &out->threads);
+	} else if (text_is(key, "SigBlk")) {
+		status_mask(v, &out->sigblk);
+	} else if (text_is(key, "SigIgn")) {
+		status_mask(v, &out->sigign);
+	} else if (text_is(key, "SigCgt")) {
+		status_mask(v, &out->sigcgt);
+	} else if (text_is(key, "CapEff")) {
+		status_mask(v, &out->cap_eff);
+	}
+}
+
+/* Line by line is safe: the kernel escapes newlines in Name, the only free text. */
+int proc_status_parse(const char *text, size_t len, struct proc_status *out)
+{
+	struct text t = text_of(text, len), line, key;
+
+	memset(out, 0, sizeof(*out));
+	while (text_line(&t, &line))
+		if (text_cut(&line, ':', &key))
+			status_field(key, line, out);
+	return out->pid > 0 && out->tgid > 0 && out->state ? 0 : -EBADMSG;
+}
+
+int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *out)
+{
+	struct text t = text_of(text, len), line;
+
+	memset(out, 0, sizeof(*out));
+	if (!text_line(&t, &line) || !text_word_u64(&line, &out->run_ns) ||
+	    !text_word_u64(&line, &out->wait_ns) || !text_word_u64(&line, &out->slices))
+		return -EBADMSG;
+	return 0;
+}
+
+/* Takes over `data`, which has a NUL at data[len]. */
+static int args_index(char *data, size_t len, struct proc_args *out)
+{
+	size_t n = 0;
+
+	*out = (struct proc_args){.data = data};
+	for (size_t i = 0; i < len && n < PROC_ARGC_MAX; i += strlen(data + i) + 1)
+		n++;
+	out->v = calloc(n + 1, sizeof(*out->v));
+	if (!out->v) {
+		proc_args_free(out);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < len; i += strlen(data + i) + 1) {
+		if (out->n == n) {
+			out->cut = true;
+			break;
+		}
+		out->v[out->n++] = data + i;
+	}
+	return 0;
+}
+
+int proc_args_parse(const char *text, size_t len, struct proc_args *out)
+{
+	bool cut = len > PROC_ARGS_MAX;
+	char *copy;
+	int rc;
+
+	*out = (struct proc_args){0};
+	if (cut)
+		len = PROC_ARGS_MAX;
+	copy = malloc(len + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	rc = args_index(copy, len, out);
+	out->cut |= cut;
+	return rc;
+}
+
+void proc_args_free(struct proc_args *a)
+{
+	free(a->data);
+	free(a->v);
+	*a = (struct proc_args){0};
+}
+
+const char *proc_env_find(const struct proc_args *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < env->n; i++)
+		if (!strncmp(env->v[i], name, n) && env->v[i][n] == '=')
+			return env->v[i] + n + 1;
+	return NULL;
+}
+
+static bool is_octal(char c)
+{
+	return c >= '0' && c <= '7';
+}
+
+/* Blanks, newlines and backslashes come as \040 and the like. */
+static void unescape(struct text t, char *to, size_t cap)
+{
+	size_t n = 0;
+
+	while (t.p < t.end && n + 1 < cap) {
+		if (text_len(t) >= 4 && t.p[0] == '\\' && is_octal(t.p[1]) && is_octal(t.p[2]) &&
+		    is_octal(t.p[3])) {
+			to[n++] =
+				(char)((t.p[1] - '0') << 6 | (t.p[2] - '0') << 3 | (t.p[3] - '0'));
+			t.p += 4;
+		} else {
+			to[n++] = *t.p++;
+		}
+	}
+	to[n] = '\0';
+}
+
+/* "36 35 98:0 /root /point rw,noatime [optional fields] - type source superoptions" */
+static bool mount_parse(struct text t, struct proc_mount *m)
+{
+	struct text w, dev, root, point;
+	uint64_t major, minor;
+
+	if (!text_word(&t, &w) || !text_word(&t, &w) || !text_word(&t, &dev) ||
+	    !text_word(&t, &root) || !text_word(&t, &point))
+		return false;
+	if (!text_number(&dev, 10, &major) || !text_eat(&dev, ":") ||
+	    !text_number(&dev, 10, &minor))
+		return false;
+	m->dev_major = (uint32_t)major;
+	m->dev_minor = (uint32_t)minor;
+	unescape(root, m->root, sizeof(m->root));
+	unescape(point, m->point, sizeof(m->point));
+	do {
+		if (!text_word(&t, &w))
+			return false;
+	} while (!text_is(w, "-"));
+	if (!text_word(&t, &w))
+		return false;
+	unescape(w, m->fstype, sizeof(m->fstype));
+	m->options[0] = '\0';
+	if (text_word(&t, &w) && text_word(&t, &w))
+		unescape(w, m->options, sizeof(m->options));
+	return true;
+}
+
+int proc_mountinfo_parse(const char *text, size_t len,
+			 int (*cb)(const struct proc_mount *m, void *arg), void *arg)
+{
+	struct text t = text_of(text, len), line;
+	struct proc_mount m;
+	int rc;
+
+	while (text_line(&t, &line)) {
+		if (!mount_parse(line, &m))
+			continue;
+		rc = cb(&m, arg);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+pid_t proc_status_inner(const struct proc_status *st)
+{
+	return st->nspid_n ? st->nspid[st->nspid_n - 1] : st->pid;
+}
+
+/* ---- readers --------------------------------------------------------------------------------- */
+
+static int gone_or(int err)
+{
+	return err == ENOENT ? -ESRCH : -err;
+}
+
+static int proc_open(pid_t pid, const char *name, int flags)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? gone_or(errno) : fd;
+}
+
+static ssize_t fd_read(int fd, char *buf, size_t cap)
+{
+	size_t n = 0;
+
+	while (n < cap - 1) {
+		ssize_t r = read(fd, buf + n, cap - 1 - n);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (!r)
+			break;
+		n += (size_t)r;
+	}
+	buf[n] = '\0';
+	return (ssize_t)n;
+}
+
+ssize_t file_read(const char *path, char *buf, size_t cap)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = fd_read(fd, buf, cap);
+	close(fd);
+	return n;
+}
+
+ssize_t proc_read(pid_t pid, const char *name, char *buf, size_t cap)
+{
+	int fd = proc_open(pid, name, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = fd_read(fd, buf, cap);
+	close(fd);
+	return n;
+}
+
+/* Grows by doubling: the size of a /proc file is not known before it was read. */
+static int fd_read_all(int fd, size_t max, char **text, size_t *len)
+{
+	size_t cap = 4096, n = 0;
+	char *buf = NULL;
+
+	for (;;) {
+		size_t want = cap < max ? cap : max;
+		char *p = realloc(buf, want + 1);
+		ssize_t r;
+
+		if (!p) {
+			free(buf);
+			return -ENOMEM;
+		}
+		buf = p;
+		r = fd_read(fd, buf + n, want - n + 1);
+		if (r < 0) {
+			free(buf);
+			return (int)r;
+		}
+		n += (size_t)r;
+		if (n < want || n >= max)
+			break;
+		cap *= 2;
+	}
+	*text = buf;
+	*len = n;
+	return 0;
+}
+
+int proc_read_all(pid_t pid, const char *name, size_t max, char **text, size_t *len)
+{
+	int fd = proc_open(pid, name, O_RDONLY), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = fd_read_all(fd, max, text, len);
+	close(fd);
+	return rc;
+}
+
+/* /proc/PID/NAME, or that of a thread of it. */
+static ssize_t task_read(pid_t pid, pid_t tid, const char *name, char *buf, size_t cap)
+{
+	char path[64];
+
+	if (!tid)
+		return proc_read(pid, name, buf, cap);
+	snprintf(path, sizeof(path), "task/%d/%s", tid, name);
+	return proc_read(pid, path, buf, cap);
+}
+
+int proc_stat_read(pid_t pid, pid_t tid, struct proc_stat *out)
+{
+	char buf[1024];
+	ssize_t n = task_read(pid, tid, "stat", buf, sizeof(buf));
+
+	return n < 0 ? (int)n : proc_stat_parse(buf, (size_t)n, out);
+}
+
+int proc_status_read(pid_t pid, pid_t tid, struct proc_status *out)
+{
+	char buf[8192];
+	ssize_t n = task_read(pid, tid, "status", buf, sizeof(buf));
+
+	return n < 0 ? (int)n : proc_status_parse(buf, (size_t)n, out);
+}
+
+int proc_schedstat_read(pid_t pid, pid_t tid, struct proc_schedstat *out)
+{
+	char buf[128];
+	ssize_t n = task_read(pid, tid, "schedstat", buf, sizeof(buf));
+
+	return n < 0 ? (int)n : proc_schedstat_parse(buf, (size_t)n, out);
+}
+
+int proc_comm_read(pid_t pid, pid_t tid, char *comm, size_t cap)
+{
+	ssize_t n = task_read(pid, tid, "comm", comm, cap);
+
+	if (n < 0)
+		return (int)n;
+	if (n && comm[n - 1] == '\n')
+		comm[n - 1] = '\0';
+	return 0;
+}
+
+static int args_read(pid_t pid, const char *name, struct proc_args *out)
+{
+	char *text;
+	size_t len;
+	int rc;
+
+	*out = (struct proc_args){0};
+	rc = proc_read_all(pid, name, PROC_ARGS_MAX, &text, &len);
+	if (rc)
+		return rc;
+	rc = args_index(text, len, out);
+	out->cut |= len == PROC_ARGS_MAX;
+	return rc;
+}
+
+int proc_cmdline_read(pid_t pid, struct proc_args *out)
+{
+	return args_read(pid, "cmdline", out);
+}
+
+int proc_environ_read(pid_t pid, struct proc_args *out)
+{
+	return args_read(pid, "environ", out);
+}
+
+static int ns_inode(pid_t pid, const char *name, uint64_t *ino)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
+	if (stat(path, &st))
+		return gone_or(errno);
+	*ino = st.st_ino;
+	return 0;
+}
+
+/* An error of one that every kernel has is the error of all; user and cgroup may be compiled out.
+ */
+int proc_namespaces_read(pid_t pid, struct proc_namespaces *out)
+{
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	rc = ns_inode(pid, "mnt", &out->mnt);
+	if (rc)
+		return rc;
+	ns_inode(pid, "pid", &out->pid);
+	ns_inode(pid, "user", &out->user);
+	ns_inode(pid, "net", &out->net);
+	ns_inode(pid, "cgroup", &out->cgroup);
+	return 0;
+}
+
+static bool pid_parse(const char *s, pid_t *pid)
+{
+	struct text t = text_of(s, strlen(s));
+	uint64_t v;
+
+	if (!text_number(&t, 10, &v) || t.p != t.end || !v || v > INT32_MAX)
+		return false;
+	*pid = (pid_t)v;
+	return true;
+}
+
+static int pid_cmp(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int tasks_collect(DIR *d, pid_t **tids, size_t *n)
+{
+	size_t cap = 0;
+	struct dirent *e;
+	pid_t tid;
+
+	while (*n < PROC_TASKS_MAX && (e = readdir(d))) {
+		if (!pid_parse(e->d_name, &tid))
+			continue;
+		if (*n == cap) {
+			pid_t *p;
+
+			cap = cap ? cap * 2 : 64;
+			p = realloc(*tids, cap * sizeof(*p));
+			if (!p)
+				return -ENOMEM;
+			*tids = p;
+		}
+		(*tids)[(*n)++] = tid;
+	}
+	return *n ? 0 : -ESRCH;
+}
+
+int proc_tasks_read(pid_t pid, pid_t **tids, size_t *n)
+{
+	char path[64];
+	DIR *d;
+	int rc;
+
+	*tids = NULL;
+	*n = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return gone_or(errno);
+	rc = tasks_collect(d, tids, n);
+	closedir(d);
+	if (rc) {
+		free(*tids);
+		*tids = NULL;
+		*n = 0;
+		return rc;
+	}
+	qsort(*tids, *n, sizeof(**tids), pid_cmp);
+	return 0;
+}
+
+int proc_tgid(pid_t id, pid_t *tgid)
+{
+	struct proc_status st;
+	int rc = proc_status_read(id, 0, &st);
+
+	if (!rc)
+		*tgid = st.tgid;
+	return rc;
+}
+
+int proc_id_read(pid_t pid, struct proc_id *out)
+{
+	struct proc_stat st;
+	int rc = proc_stat_read(pid, 0, &st);
+
+	if (!rc)
+		*out = (struct proc_id){pid, st.start};
+	return rc;
+}
+
+bool proc_id_alive(const struct proc_id *id)
+{
+	struct proc_stat st;
+
+	return !proc_stat_read(id->pid, 0, &st) && st.start == id->start && st.state != 'Z' &&
+	       st.state != 'X';
+}
+
+/* /proc counts from boot with suspend included (and in our time namespace): CLOCK_BOOTTIME. */
+uint64_t proc_uptime_ns(uint64_t start_ticks)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), now, start;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	if (start_ticks / hz > now / 1000000000u)
+		return 0;
+	start = start_ticks / hz * 1000000000u + start_ticks % hz * (1000000000u / hz);
+	return now > start ? now - start : 0;
+}
+
+int proc_each(int (*cb)(pid_t pid, void *arg), void *arg)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	pid_t pid;
+	int rc = 0;
+
+	if (!d)
+		return -errno;
+	while (!rc && (e = readdir(d)))
+		if (pid_parse(e->d_name, &pid))
+			rc = cb(pid, arg);
+	closedir(d);
+	return rc;
+}
+
+/* ---- the process's files --------------------------------------------------------------------- */
+
+/*
+ * A path that the process keeps renaming makes openat2 give up with EAGAIN: the process could keep
+ * us here for ever, so only a few attempts are made.
+ */
+static int root_openat2(int root, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd;
+
+	for (int i = 0; i < 8; i++) {
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+static int root_open(pid_t pid, const char *path, int flags)
+{
+	int root = proc_open(pid, "root", O_PATH | O_DIRECTORY), fd;
+
+	if (root < 0)
+		return root;
+	fd = root_openat2(root, path, flags);
+	close(root);
+	return fd;
+}
+
+/*
+ * From a mere path (O_PATH) to a file that can be read: opening a FIFO or a device could block or
+ * do things. Closes `at`.
+ */
+static int reopen_regular(int at, int flags)
+{
+	char self[64];
+	struct stat st;
+	int fd;
+
+	if (fstat(at, &st) || !S_ISREG(st.st_mode)) {
+		close(at);
+		return -EINVAL;
+	}
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+	fd = open(self, flags | O_CLOEXEC);
+	fd = fd < 0 ? -errno : fd;
+	close(at);
+	return fd;
+}
+
+int proc_root_open(pid_t pid, const char *path, int flags)
+{
+	int at = root_open(pid, path, O_PATH);
+
+	return at < 0 ? at : reopen_regular(at, flags);
+}
+
+int proc_map_open(pid_t pid, uint64_t start, uint64_t end)
+{
+	char name[64];
+	int at;
+
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)start,
+		 (unsigned long long)end);
+	at = proc_open(pid, name, O_PATH);
+	return at < 0 ? at : reopen_regular(at, O_RDONLY);
+}
+
+int proc_root_dir(pid_t pid, const char *path)
+{
+	return root_open(pid, path, O_RDONLY | O_DIRECTORY);
+}
+
+ssize_t proc_link_read(pid_t pid, const char *name, char *buf, size_t cap)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	n = readlink(path, buf, cap - 1);
+	if (n < 0)
+		return gone_or(errno);
+	buf[n] = '\0';
+	return n;
+}

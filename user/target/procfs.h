@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /proc of a process: parsers, which are pure functions over bounded text, and readers on top of
+ * them. All text counts as hostile (a process chooses its comm, cmdline, environment and file
+ * names). Field meanings: proc(5) and the kernel's Documentation/filesystems/proc.rst.
+ *
+ * Readers return 0 or a negative errno: -ESRCH when the process or thread is gone, -EACCES or
+ * -EPERM when we may not look, -EBADMSG when the text is not what the kernel writes.
+ */
+#ifndef GNOMON_TARGET_PROCFS_H
+#define GNOMON_TARGET_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROC_COMM_LEN  64    /* 15 characters for ordinary tasks, more for kernel workers */
+#define PROC_NS_LEVELS 33    /* the kernel nests PID namespaces 32 deep below the first */
+#define PROC_TASKS_MAX 65536 /* threads of one process that we list */
+#define PROC_ARGS_MAX  (2u << 20)
+#define PROC_ARGC_MAX  16384
+
+/* A process, safe against the reuse of its pid. */
+struct proc_id {
+	pid_t pid;
+	uint64_t start; /* clock ticks (sysconf(_SC_CLK_TCK)) since boot */
+};
+
+struct proc_stat {
+	pid_t pid;
+	pid_t ppid;
+	char comm[PROC_COMM_LEN]; /* raw bytes, NUL terminated */
+	char state;		  /* R S D T t Z X I */
+	uint32_t flags;		  /* PF_*; PROC_PF_KTHREAD below */
+	uint64_t utime, stime;	  /* clock ticks */
+	uint64_t threads;
+	uint64_t start; /* clock ticks since boot */
+};
+
+#define PROC_PF_KTHREAD 0x00200000
+
+struct proc_status {
+	char state;
+	pid_t tgid, pid, ppid;
+	pid_t tracer;		     /* 0 none */
+	uint32_t uid[4], gid[4];     /* real, effective, saved, file system */
+	pid_t nspid[PROC_NS_LEVELS]; /* outermost first; nspid_n = 0 where the kernel does not tell
+				      */
+	unsigned int nspid_n;
+	pid_t threads;
+	uint64_t sigblk, sigign, sigcgt; /* bit n-1 is signal n */
+	uint64_t cap_eff;
+};
+
+struct proc_schedstat {
+	uint64_t run_ns;  /* time on CPUs: sum_exec_runtime */
+	uint64_t wait_ns; /* time in run queues */
+	uint64_t slices;
+};
+
+/* Inode numbers of /proc/PID/ns/X; 0 where not known. */
+struct proc_namespaces {
+	uint64_t pid, mnt, user, net, cgroup;
+};
+
+/* NUL separated strings (cmdline, environ). v points into data. */
+struct proc_args {
+	char *data;
+	char **v;
+	size_t n;
+	bool cut; /* there was more than PROC_ARGS_MAX bytes or PROC_ARGC_MAX strings */
+};
+
+/* One line of mountinfo; the strings have their octal escapes undone. */
+struct proc_mount {
+	uint32_t dev_major, dev_minor;
+	char root[512];
+	char point[512];
+	char fstype[32];
+	char options[256]; /* of the superblock */
+};
+
+/* ---- parsers: 0 or -EBADMSG --------------------------------------------------------------------
+ */
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *out);
+int proc_status_parse(const char *text, size_t len, struct proc_status *out);
+int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *out);
+
+/* Take over a copy of the text; free with proc_args_free(). -ENOMEM. */
+int proc_args_parse(const char *text, size_t len, struct proc_args *out);
+void proc_args_free(struct proc_args *a);
+
+/* Value of NAME=value among environment strings, or NULL. */
+const char *proc_env_find(const struct proc_args *env, const char *name);
+
+/*
+ * Call cb for every well-formed line; lines that are not are passed over. Stops when cb returns
+ * non-zero and returns that.
+ */
+int proc_mountinfo_parse(const char *text, size_t len,
+			 int (*cb)(const struct proc_mount *m, void *arg), void *arg);
+
+/* The pid by which the process knows itself: the innermost of NSpid, else its pid. */
+pid_t proc_status_inner(const struct proc_status *st);
+
+/* ---- readers -----------------------------------------------------------------------------------
+ */
+/*
+ * Read /proc/PID/NAME (NAME may be "task/7/comm") into buf, NUL terminated; at most cap - 1 bytes,
+ * the rest is left out. Returns the length.
+ */
+ssize_t proc_read(pid_t pid, const char *name, char *buf, size_t cap);
+
+/* The same into memory of its own (free()), up to max bytes; *len without the terminator. */
+int proc_read_all(pid_t pid, const char *name, size_t max, char **text, size_t *len);
+
+/* Read any kernel text file; NUL terminated. Returns the length. */
+ssize_t file_read(const char *path, char *buf, size_t cap);
+
+/* tid 0: the process as a whole, else one of its threads. */
+int proc_stat_read(pid_t pid, pid_t tid, struct proc_stat *out);
+int proc_status_read(pid_t pid, pid_t tid, struct proc_status *out);
+int proc_schedstat_read(pid_t pid, pid_t tid, struct proc_schedstat *out);
+int proc_comm_read(pid_t pid, pid_t tid, char *comm, size_t cap);
+int proc_cmdline_read(pid_t pid, struct proc_args *out);
+int proc_environ_read(pid_t pid, struct proc_args *out);
+int proc_namespaces_read(pid_t pid, struct proc_namespaces *out);
+
+/*
+ * All thread ids in ascending order, in memory from malloc. A thread that starts meanwhile may be
+ * missing: whoever needs all of them reads again until nothing is new.
+ */
+int proc_tasks_read(pid_t pid, pid_t **tids, size_t *n);
+
+/* The thread group of any task id: equal to `id` for a process, else the process it belongs to. */
+int proc_tgid(pid_t id, pid_t *tgid);
+
+int proc_id_read(pid_t pid, struct proc_id *out);
+bool proc_id_alive(const struct proc_id *id); /* still there, not a zombie, and the same process */
+
+/* Nanoseconds since the process began. */
+uint64_t proc_uptime_ns(uint64_t start_ticks);
+
+/* Call cb for every process in /proc until it returns non-zero, and return that. */
+int proc_each(int (*cb)(pid_t pid, void *arg), void *arg);
+
+/*
+ * Open a file as the process sees it, inside its root and never outside: symbolic links are
+ * resolved below the root, magic links refused (openat2, Linux 5.6). Regular files only (-EINVAL),
+ * and a FIFO or device put in its place does not block. Returns a descriptor.
+ */
+int proc_root_open(pid_t pid, const char *path, int flags);
+
+/*
+ * The regular file behind a mapping, even when its name is gone (map_files; needs
+ * CAP_CHECKPOINT_RESTORE).
+ */
+int proc_map_open(pid_t pid, uint64_t start, uint64_t end);
+
+/* proc_root_open() for a directory: a descriptor for *at() calls. */
+int proc_root_dir(pid_t pid, const char *path);
+
+/* readlink of /proc/PID/NAME ("exe", "cwd"), NUL terminated; the length or a negative errno. */
+ssize_t proc_link_read(pid_t pid, const char *name, char *buf, size_t cap);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel types our BPF programs use: names and shapes only, relocated by CO-RE at load time.
+ * See README.md in this folder for how to extend it.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u8 u8;
+typedef __s8 s8;
+typedef __u16 u16;
+typedef __s16 s16;
+typedef __u32 u32;
+typedef __s32 s32;
+typedef __u64 u64;
+typedef __s64 s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u32 __wsum;
+typedef int pid_t;
+typedef _Bool bool;
+
+enum { false = 0, true = 1 };
+
+/* ---- uapi/linux/bpf.h: constants (stable ABI) ------------------------------------------------ */
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_HASH_OF_MAPS = 13,
+	BPF_MAP_TYPE_QUEUE = 22,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_EXIST = 2,
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1U << 0,
+	BPF_F_RDONLY_PROG = 1U << 7,
+	BPF_F_MMAPABLE = 1U << 10,
+	BPF_F_INNER_MAP = 1U << 12,
+};
+
+enum {
+	BPF_F_USER_STACK = 1ULL << 8,
+	BPF_F_SKIP_FIELD_MASK = 0xffULL,
+};
+
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
+
+enum {
+	BPF_RB_NO_WAKEUP = 1ULL << 0,
+	BPF_RB_FORCE_WAKEUP = 1ULL << 1,
+};
+
+enum { BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	long unsigned int r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	long unsigned int orig_ax, ip, cs, flags, sp, ss;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+};
+struct pt_regs {
+	union {
+		struct user_pt_regs user_regs;
+		struct {
+			u64 regs[31];
+			u64 sp, pc, pstate;
+		};
+	};
+	u64 orig_x0;
+	s32 syscallno;
+};
+#endif
+
+/* ---- tasks (include/linux/sched.h) ----------------------------------------------------------- */
+
+/* kernel/sched/sched.h */
+struct rq {
+	u64 clock;
+};
+
+struct cfs_rq {
+	struct rq *rq; /* CONFIG_FAIR_GROUP_SCHED */
+};
+
+struct sched_entity {
+	u64 exec_start;
+	u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
+};
+
+struct sched_info {
+	long unsigned int pcount;
+	unsigned long long run_delay;
+	unsigned long long last_arrival;
+	unsigned long long last_queued;
+};
+
+struct mm_struct;
+
+struct thread_info {
+	u32 cpu; /* 5.16 on x86; CONFIG_THREAD_INFO_IN_TASK */
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state; /* 5.14; `state` before */
+	unsigned int flags;
+	int on_cpu;
+	int on_rq;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct mm_struct *mm;
+	pid_t pid;
+	pid_t tgid;
+	struct task_struct *group_leader;
+	long unsigned int nvcsw;
+	long unsigned int nivcsw;
+	u64 start_time;
+	char comm[16];
+};
+
+struct linux_binprm;
+
+/* ---- BPF iterators (include/linux/bpf.h) ----------------------------------------------------- */
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	u64 session_id;
+	u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+/* ---- perf_event programs (uapi/linux/bpf_perf_event.h: stable ABI, no relocation) --------------
+ */
+
+#if defined(__TARGET_ARCH_x86)
+typedef struct pt_regs bpf_user_pt_regs_t;
+/* the context gives registers at fixed offsets, in this very order */
+struct gn_ctx_regs {
+	long unsigned int r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	long unsigned int orig_ax, ip, cs, flags, sp, ss;
+};
+#elif defined(__TARGET_ARCH_arm64)
+typedef struct user_pt_regs bpf_user_pt_regs_t;
+struct gn_ctx_regs {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+};
+#endif
+
+struct bpf_perf_event_data {
+	struct gn_ctx_regs regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+/* ---- task states (include/linux/sched.h) ------------------------------------------------------
+ */
+
+#define TASK_RUNNING	     0x0000
+#define TASK_INTERRUPTIBLE   0x0001
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_STOPPED_BIT     0x0004
+#define TASK_TRACED_BIT	     0x0008
+#define TASK_DEAD	     0x0080
+#define TASK_NOLOAD	     0x0400
+#define PF_KTHREAD	     0x00200000
+#define PF_EXITING	     0x00000004
+#define CLONE_THREAD	     0x00010000
+
+#endif
