@@ -240,7 +240,7 @@ struct gn_remote_tick {
 	__u32 taken;  /* out: stacks taken */
 };
 
-#define GN_YOUNG 2 /* intervals of CPU time for which a thread is young at least */
+#define GN_YOUNG 8 /* intervals of CPU time for which a thread is young at least */
 
 #define GN_LOOK_AHEAD_MIN 15000 /* ns */
 

@@ -84,7 +84,7 @@ container_start() {
     JVM_OUT=$T/jvm$JVM_N.out
     JVM_ERR=$T/jvm$JVM_N.err
     JVM_IN=$T/jvm$JVM_N.in
-    CONTAINER_ID=$(printf '%d%060x' $$ "$JVM_N" | cut -c1-64)
+    CONTAINER_ID=$(printf "%07d%057x" $$ "$JVM_N")
     MOUNTS=("$(bind "$CLASSES" /classes)")
     mkdir -p "$bundle/root"
     if [ "$root" = host ]; then
