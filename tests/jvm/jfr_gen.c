@@ -136,6 +136,7 @@ static void measurements(void)
 					     .bpf_runs = 1234,
 					     .memory = 20 << 20,
 					     .cpu_share = 0.007f});
+	jfrw_thread_reservoir(w, now, &(struct jfr_thread_reservoir){1, 900, 800, 64});
 }
 
 static void mixed_samples(void)

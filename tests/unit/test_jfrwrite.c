@@ -633,6 +633,39 @@ static void test_chunks(void **state)
 	assert_null(chunk_at(4));
 }
 
+/* What part of the threads is sampled stands in every chunk that has events, first. */
+static void test_reservoir(void **state)
+{
+	struct jfr_thread_reservoir v = {.epoch = 7, .live = 900, .eligible = 800, .sampled = 64};
+	struct jfrw *w = writer(1, 0);
+	uint32_t thread = jfrw_thread(w, &main_thread);
+	uint64_t type, ticks;
+	struct reader r;
+
+	jfrw_thread_reservoir(w, START, &v);
+	flush_now(w, START);
+	jfrw_cpu_sample(w, START + 5, thread, 0);
+	jfrw_cpu_sample(w, START + 6, thread, 0);
+	flush_now(w, START + 6);
+	v.epoch = 8;
+	jfrw_thread_reservoir(w, START + 9, &v); /* no need to repeat the former */
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	load();
+	for (unsigned int i = 0; i < 3; i++) {
+		type = class_id(chunk_at(i), "gnomon.ThreadReservoir");
+		assert_int_equal(events(chunk_at(i), type, 0, &ticks, &r), 1);
+		assert_int_equal(leb(&r), i < 2 ? 7 : 8);
+		assert_int_equal(leb(&r), 900);
+		assert_int_equal(leb(&r), 800);
+		assert_int_equal(leb(&r), 64);
+		assert_ptr_equal(r.p, r.end);
+	}
+	assert_int_equal(ticks, 9);
+	events(chunk_at(1), class_id(file, "gnomon.ThreadReservoir"), 0, &ticks, NULL);
+	assert_true(ticks > 0 && ticks < 5); /* the chunk's start */
+	assert_null(chunk_at(3));
+}
+
 /* Constants are bounded: past the limit they are dropped with the chunk, and ids never come again.
  */
 static void test_epoch(void **state)
@@ -882,14 +915,23 @@ static void test_repair_hopeless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leb),	      cmocka_unit_test(test_text),
-		cmocka_unit_test(test_table),	      cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_sample),	      cmocka_unit_test(test_fallbacks),
-		cmocka_unit_test(test_interning),     cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_epoch),	      cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_open_errors),   cmocka_unit_test(test_disk_full),
-		cmocka_unit_test(test_repair_good),   cmocka_unit_test(test_repair_cut),
-		cmocka_unit_test(test_repair_header), cmocka_unit_test(test_repair_hopeless),
+		cmocka_unit_test(test_leb),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_fallbacks),
+		cmocka_unit_test(test_interning),
+		cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_epoch),
+		cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_open_errors),
+		cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_repair_good),
+		cmocka_unit_test(test_repair_cut),
+		cmocka_unit_test(test_repair_header),
+		cmocka_unit_test(test_repair_hopeless),
 	};
 	int rc;
 

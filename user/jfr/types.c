@@ -270,6 +270,13 @@ static const struct jfr_field overhead_fields[] = {
 	F(jfr_overhead, cpu_share, "cpuShare", JFR_FLOAT, JFR_PERCENT, "Share of One CPU"),
 };
 
+static const struct jfr_field thread_reservoir_fields[] = {
+	F(jfr_thread_reservoir, epoch, "epoch", JFR_LONG, 0, "Epoch"),
+	F(jfr_thread_reservoir, live, "live", JFR_INT, 0, "Live Threads"),
+	F(jfr_thread_reservoir, eligible, "eligible", JFR_INT, 0, "Eligible Threads"),
+	F(jfr_thread_reservoir, sampled, "sampled", JFR_INT, 0, "Sampled Threads"),
+};
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define FIELDS(f) .fields = f, .n_fields = ARRAY_LEN(f)
@@ -382,6 +389,9 @@ static const struct jfr_type_info table[] = {
 				    "How the stacks of the samples of a period ended", OWN),
 	[JFR_OVERHEAD] = EVENT("gnomon.Overhead", overhead_fields, "Overhead",
 			       "What recording itself cost in a period", OWN),
+	[JFR_THREAD_RESERVOIR] =
+		EVENT("gnomon.ThreadReservoir", thread_reservoir_fields, "Thread Reservoir",
+		      "How many threads the wall clock samples from here on, and of how many", OWN),
 
 	[JFR_LABEL] = ANNOTATION("jdk.jfr.Label", NULL, 0, FIELDS(value_field)),
 	[JFR_DESCRIPTION] = ANNOTATION("jdk.jfr.Description", NULL, 0, FIELDS(value_field)),

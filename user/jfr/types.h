@@ -67,6 +67,7 @@ enum jfr_type {
 	JFR_SAMPLES_LOST,
 	JFR_STACK_QUALITY,
 	JFR_OVERHEAD,
+	JFR_THREAD_RESERVOIR,
 	JFR_EVENT_END,
 
 	JFR_ANNOTATION_FIRST = 160,
@@ -336,6 +337,18 @@ struct jfr_overhead {
 	uint64_t bpf_runs;
 	uint64_t memory; /* bytes: collector and maps */
 	float cpu_share; /* (collector + BPF) of one CPU, 0..1 */
+};
+
+/*
+ * Which part of the threads is sampled by the wall clock, from the event's time until the next
+ * such event: one tick of a wall sample then stands for eligible / sampled ticks. CPU samples are
+ * not concerned.
+ */
+struct jfr_thread_reservoir {
+	uint64_t epoch;	   /* counts the choices made */
+	uint32_t live;	   /* threads there are */
+	uint32_t eligible; /* of these, the ones chosen from */
+	uint32_t sampled;  /* of these, the ones chosen */
 };
 
 #endif

@@ -325,11 +325,20 @@ static void event_drop(struct jfrw *w, size_t bytes)
 	w->loss_pending += bytes;
 }
 
+/* A chunk of a thread reservoir begins with it: what came before may not be at hand. */
+static void reservoir_repeat(struct jfrw *w, enum jfr_type next)
+{
+	if (w->chunk > 1 && !w->chunk_len && !w->segment_events && w->reservoir.sampled &&
+	    next != JFR_THREAD_RESERVOIR)
+		jfrw_event(w, JFR_THREAD_RESERVOIR, w->chunk_mono, &w->reservoir);
+}
+
 void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void *fields)
 {
 	const struct jfr_type_info *info = jfr_type_info(type);
 	struct buffer *b = &w->scratch;
 
+	reservoir_repeat(w, type);
 	if (mono_ns < w->cfg.start_mono_ns)
 		mono_ns = w->cfg.start_mono_ns;
 	buffer_clear(b);
@@ -380,6 +389,12 @@ void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_
 					  .span_ns = span_ns};
 
 	jfrw_event(w, JFR_WALL_CLOCK_SAMPLE, mono_ns, &e);
+}
+
+void jfrw_thread_reservoir(struct jfrw *w, uint64_t mono_ns, const struct jfr_thread_reservoir *r)
+{
+	jfrw_event(w, JFR_THREAD_RESERVOIR, mono_ns, r);
+	w->reservoir = *r;
 }
 
 void jfrw_cpu_lost(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t count)

@@ -132,6 +132,13 @@ void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_
 /* jdk.CPUTimeSamplesLost */
 void jfrw_cpu_lost(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t count);
 
+/*
+ * From mono_ns on, only `r->sampled` of `r->eligible` threads are sampled by the wall clock; equal
+ * numbers end that. To be written before the samples it is about. The writer repeats it at the
+ * start of each chunk, so that a chunk alone can be scaled up.
+ */
+void jfrw_thread_reservoir(struct jfrw *w, uint64_t mono_ns, const struct jfr_thread_reservoir *r);
+
 #define JFRW_EVENT(name, type)                                                                     \
 	static inline void jfrw_##name(struct jfrw *w, uint64_t mono_ns,                           \
 				       const struct jfr_##name *e)                                 \

@@ -30,6 +30,8 @@ struct jfrw {
 	struct buffer segment;	 /* what the next flush appends */
 	uint64_t segment_events; /* in it */
 
+	struct jfr_thread_reservoir reservoir; /* in force; sampled 0: none was said */
+
 	struct buffer scratch;	/* one event or stack */
 	struct buffer scratch2; /* one constant */
 	bool no_memory;		/* sticky: a chunk or checkpoint is incomplete */
