@@ -28,7 +28,7 @@ endif
 
 WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow=local \
             -Wvla -Wformat=2 -Wstrict-prototypes -Wno-missing-field-initializers
-CPPFLAGS := -D_GNU_SOURCE -DGNOMON_VERSION='"$(VERSION)"' -I. -Iuser -I$(BUILD)/gen
+CPPFLAGS := -D_GNU_SOURCE -I. -Iuser -I$(BUILD)/gen
 CFLAGS   ?= -O2 -g
 CFLAGS   += -std=gnu11 -fno-strict-aliasing -fstack-protector-strong
 # Debian 13's libelf.a (0.192) calls functions that it does not contain: only the shared one links.
@@ -112,6 +112,18 @@ $(BUILD)/libgnomon-jfr.a: $(JFR_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
+# What knows the version is compiled anew when that changes.
+VERSION_STAMP := $(BUILD)/gen/version
+ifneq ($(VERSION),$(shell cat $(VERSION_STAMP) 2>/dev/null))
+.PHONY: $(VERSION_STAMP)
+endif
+$(VERSION_STAMP):
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' >$@
+VERSIONED := $(BUILD)/obj/user/cli/main.o $(BUILD)/obj/user/run/session.o
+$(VERSIONED): CPPFLAGS += -DGNOMON_VERSION='"$(VERSION)"'
+$(VERSIONED): $(VERSION_STAMP)
+
 # what assets.S takes in is not seen by -MMD
 $(BUILD)/obj/user/out/assets.o: $(wildcard user/out/*.html user/out/*.css user/out/*.js)
 
@@ -157,12 +169,19 @@ check-bpf: $(BPFT_BIN) ## BPF tests in this kernel (root)
 
 # ---- fuzzing: libFuzzer, clang ------------------------------------------------------------------
 FUZZ_SECONDS ?= 20
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c
-	$(call say,FUZZ,$<)
+FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+$(BUILD)/fuzz/%.o: %.c
+	$(call say,CC,$< (fuzz))
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=undefined -MMD -MP -o $@ $< \
-	    $$(sed -n 's,^// FUZZ-LINK: ,,p' $<) $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 $(FUZZ_FLAGS) -MMD -MP -c $< -o $@
+
+# What a fuzzer takes in stands in its source, which is read when its program is asked for.
+fuzz_objects = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(shell sed -n 's,^// FUZZ-LINK: ,,p' $(1)))
+.SECONDEXPANSION:
+$(BUILD)/tests/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $$(call fuzz_objects,tests/fuzz/$$*.c)
+	$(call say,FUZZ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -o $@ $^ $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a
 
 fuzz: $(FUZZ_BIN) ## every fuzzer for FUZZ_SECONDS each (default 20)
 	@set -e; for f in $(FUZZ_BIN); do n=$$(basename $$f); c=$(BUILD)/corpus/$$n; mkdir -p $$c; \
