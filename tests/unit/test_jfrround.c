@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "jfr/read_reservoir.h"
 #include "jfr/write.h"
 #include "out/profile.h"
 #include "out/summary.h"
@@ -132,6 +133,143 @@ static void test_cputime(void **state)
 	both(JFRW_CPUTIME);
 }
 
+static struct jfrw *recording_open(uint64_t chunk_max)
+{
+	struct jfrw_config cfg = {.path = path,
+				  .overwrite = true,
+				  .start_epoch_ns = EPOCH,
+				  .start_mono_ns = START,
+				  .chunk_max_bytes = chunk_max};
+	struct jfrw *w = NULL;
+
+	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
+	settings_write(w, JFR_EXECUTION_SAMPLE, "10 ms");
+	settings_write(w, JFR_WALL_CLOCK_SAMPLE, "20 ms");
+	return w;
+}
+
+static void choice_write(struct jfrw *w, uint64_t at, uint32_t eligible, uint32_t sampled)
+{
+	static uint64_t epoch;
+
+	jfrw_thread_reservoir(w, START + at,
+			      &(struct jfr_thread_reservoir){.epoch = ++epoch,
+							     .live = eligible + 10,
+							     .eligible = eligible,
+							     .sampled = sampled});
+}
+
+/*
+ * All of 20 ms ticks. Thread a waits in ticks 0 to 19 of which 5 lie before the choice of 3 in 10
+ * at 100 ms, 5 in it, and 10 in that of 4 in 5 from 200 ms on: 5 + 5 * 10/3 + 10 * 5/4 ticks.
+ * What is on a CPU is not chosen.
+ */
+static void test_reservoir(void **state)
+{
+	uint64_t want = 5 * 20 * MS + 50 * 20 * MS / 3 + 50 * 20 * MS / 4;
+	struct jfrw *w = recording_open(0);
+	uint32_t t = jfrw_thread(w, &(struct jfrw_thread){.os_name = "a", .os_tid = 1});
+	struct profile *p;
+	char text[80];
+
+	choice_write(w, 100 * MS, 10, 3);
+	choice_write(w, 200 * MS, 5, 4);
+	jfrw_cpu_sample(w, START + 150 * MS, t, 0);
+	jfrw_wall_sample(w, START, t, 0, JFR_STATE_PARKED, 20, 400 * MS);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_int_equal(p->total_ns[0][DIM_CPU], 10 * MS);
+	assert_in_range(p->total_ns[0][DIM_OFF], want - 2, want + 2);
+	assert_int_equal(p->samples[JFR_SOURCE_WALL], 20);
+	assert_true(profile_sampled_threads(p, text, sizeof(text)));
+	assert_string_equal(text, "4 of 8 threads"); /* 3.5 of 7.5 on average */
+	profile_free(p);
+}
+
+/* Equal numbers: everything is sampled again. And none of it is of use to a later recording. */
+static void test_reservoir_ends(void **state)
+{
+	struct jfrw *w = recording_open(0);
+	char text[80], longer[80], command[512];
+	struct profile *p;
+
+	choice_write(w, 0, 8, 4);
+	choice_write(w, 100 * MS, 8, 8);
+	jfrw_wall_sample(w, START + 60 * MS, 0, 0, JFR_STATE_IO, 4, 80 * MS);
+	choice_write(w, 200 * MS, 8, 4);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_int_equal(p->total_ns[0][DIM_OFF], (2 * 2 + 2) * 20 * MS);
+	profile_free(p);
+
+	snprintf(longer, sizeof(longer), "%s.first", path);
+	assert_int_equal(rename(path, longer), 0);
+	w = recording_open(0);
+	jfrw_wall_sample(w, START + 300 * MS, 0, 0, JFR_STATE_IO, 3, 60 * MS);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_false(profile_sampled_threads(p, text, sizeof(text)));
+	profile_free(p);
+	snprintf(command, sizeof(command), "cat %s >>%s && mv %s %s", path, longer, longer, path);
+	assert_int_equal(system(command), 0);
+	p = recording_read();
+	assert_int_equal(p->total_ns[0][DIM_OFF], (2 * 2 + 2 + 3) * 20 * MS);
+	profile_free(p);
+}
+
+/* One sample a tick, each with its weight, in chunks of their own. */
+static void test_reservoir_ticks(void **state)
+{
+	struct jfrw *w = recording_open(1);
+	struct jfr_sampler *s;
+	struct jfr_reader *r;
+	struct jfr_sample x;
+	struct jfr_event ev;
+	double sum = 0;
+	int n = 0;
+
+	choice_write(w, 0, 90, 9);
+	assert_int_equal(jfrw_flush(w, START, NULL), 0);
+	jfrw_wall_sample(w, START + 20 * MS, 0, 0, JFR_STATE_IO, 2, 40 * MS);
+	assert_int_equal(jfrw_flush(w, START + 60 * MS, NULL), 0);
+	jfrw_wall_sample(w, START + 60 * MS, 0, 0, JFR_STATE_IO, 3, 60 * MS);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_int_equal(jfr_reader_open(&r, path, NULL, NULL), 0);
+	s = jfr_sampler_new(r, false);
+	while (jfr_sampler_next(s, &ev, &x) > 0) {
+		sum += x.scale * (double)x.ticks;
+		n += x.ticks != 0;
+	}
+	assert_int_equal(n, 5);
+	assert_true(sum > 49.999 && sum < 50.001);
+	jfr_sampler_free(s);
+	jfr_reader_close(r);
+}
+
+/* Numbers no recorder writes, and more choices than are kept. */
+static void test_reservoir_odd(void **state)
+{
+	static const int64_t odd[][2] = {
+		{0, 0}, {-5, 2}, {5, -2}, {3, 4}, {INT64_MIN, INT64_MIN}, {INT64_MAX, 0}, {1, 1}};
+	struct reservoir r = {0};
+	uint64_t same;
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		assert_int_equal(reservoir_add(&r, (int64_t)i, odd[i][0], odd[i][1]), 0);
+	for (int64_t i = -2; i < 20; i++)
+		assert_true(reservoir_scale(&r, i, 0, 1, &same) == 1.0 && same == 1);
+	for (int64_t i = 0; i < 3 * RESERVOIR_EPOCHS; i++)
+		assert_int_equal(reservoir_add(&r, 1000 * i, 100 + i, 100), 0);
+	assert_true(r.n <= RESERVOIR_EPOCHS);
+	assert_true(reservoir_scale(&r, INT64_MAX, INT64_MAX, 1 << 30, &same) ==
+		    (99.0 + 3 * RESERVOIR_EPOCHS) / 100);
+	assert_int_equal(same, 1 << 30);
+	/* before the first that is remembered: that one's is the best guess */
+	assert_true(reservoir_scale(&r, INT64_MIN, INT64_MAX, 7, &same) == r.v[0].scale);
+	assert_true(r.v[0].scale > 1 && same >= 1 && same <= 7);
+	reservoir_free(&r);
+}
+
 static void test_frames(void **state)
 {
 	char *text = NULL;
@@ -195,10 +333,10 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_execution),
-		cmocka_unit_test(test_cputime),
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_execution),	cmocka_unit_test(test_cputime),
+		cmocka_unit_test(test_frames),		cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_reservoir),	cmocka_unit_test(test_reservoir_ends),
+		cmocka_unit_test(test_reservoir_ticks), cmocka_unit_test(test_reservoir_odd),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jfr/read_reservoir.h"
+
 #define FIELDS_MAX 16
 
 /* Where the fields of one kind of event lie in this chunk; cls NULL when there is none. */
@@ -20,8 +22,12 @@ struct jfr_sampler {
 	struct binding bind[JFR_SOURCES];
 	const struct jfr_class *setting;
 	int set_id, set_name, set_value;
+	const struct jfr_class *choice; /* gnomon.ThreadReservoir */
+	int choice_eligible, choice_sampled;
+	bool choice_seen; /* in this chunk */
+	struct reservoir reservoir;
 	uint64_t period[JFR_SOURCES];
-	struct jfr_event ev; /* being handed out tick by tick */
+	struct jfr_event ev; /* being handed out in parts */
 	struct jfr_sample left;
 };
 
@@ -45,6 +51,8 @@ struct jfr_sampler *jfr_sampler_new(struct jfr_reader *r, bool batches)
 
 void jfr_sampler_free(struct jfr_sampler *s)
 {
+	if (s)
+		reservoir_free(&s->reservoir);
 	free(s);
 }
 
@@ -77,6 +85,10 @@ static void chunk_bind(struct jfr_sampler *s)
 	s->set_id = field_at(s->setting, "id", NULL);
 	s->set_name = field_at(s->setting, "name", NULL);
 	s->set_value = field_at(s->setting, "value", NULL);
+	s->choice = jfr_class_find(s->r, "gnomon.ThreadReservoir");
+	s->choice_eligible = field_at(s->choice, "eligible", NULL);
+	s->choice_sampled = field_at(s->choice, "sampled", NULL);
+	s->choice_seen = false;
 }
 
 /* "20 ms", "10ms" or plain nanoseconds; 0 for anything else, such as "everyChunk". */
@@ -144,6 +156,19 @@ out:
 	buffer_free(&b);
 }
 
+static int choice_read(struct jfr_sampler *s, const struct jfr_event *ev)
+{
+	struct jfr_value v[FIELDS_MAX];
+	int n = jfr_event_fields(s->r, ev, v, FIELDS_MAX);
+
+	if (n < 1 || s->choice_eligible < 0 || s->choice_eligible >= n || s->choice_sampled < 0 ||
+	    s->choice_sampled >= n)
+		return 0;
+	s->choice_seen = true;
+	return reservoir_add(&s->reservoir, jfr_ticks_time(s->r, v[0].i), v[s->choice_eligible].i,
+			     v[s->choice_sampled].i);
+}
+
 static bool sample_read(struct jfr_sampler *s, const struct binding *b, const struct jfr_event *ev,
 			struct jfr_sample *out)
 {
@@ -160,6 +185,7 @@ static bool sample_read(struct jfr_sampler *s, const struct binding *b, const st
 	out->state = *AT(b->state);
 	out->failed = AT(b->failed)->i != 0;
 	out->ticks = 1;
+	out->scale = 1;
 	if (b->samples >= 0)
 		out->ticks = AT(b->samples)->i > 0 ? (uint64_t)AT(b->samples)->i : 0;
 	if (b->span >= 0 && out->ticks > 1)
@@ -170,25 +196,53 @@ static bool sample_read(struct jfr_sampler *s, const struct binding *b, const st
 	return true;
 }
 
-static bool tick_next(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sample *out)
+/*
+ * Take a part off what is left of an event: one tick, or with batches those that stand for the
+ * same. A chunk that says nothing of a choice is of a recording that makes none.
+ */
+static void part_take(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sample *out)
 {
-	if (!s->left.ticks)
-		return false;
+	int64_t span;
+
 	*ev = s->ev;
 	*out = s->left;
-	out->ticks = 1;
-	s->left.ticks--;
-	if (__builtin_add_overflow(s->left.time_ns, s->left.step_ns, &s->left.time_ns))
-		s->left.ticks = 0;
-	return true;
+	if (s->left.source == JFR_SOURCE_WALL && s->choice_seen)
+		out->scale = reservoir_scale(&s->reservoir, out->time_ns, out->step_ns,
+					     s->left.ticks, &out->ticks);
+	if (!s->batches)
+		out->ticks = 1;
+	s->left.ticks -= out->ticks;
+	if (!s->left.ticks)
+		return;
+	if (__builtin_mul_overflow(s->left.step_ns, (int64_t)out->ticks, &span) ||
+	    __builtin_add_overflow(s->left.time_ns, span, &s->left.time_ns))
+		s->left.step_ns = 0; /* no such time: all the rest at this one */
+}
+
+static int event_look(struct jfr_sampler *s, const struct jfr_event *ev, struct jfr_sample *out)
+{
+	if (ev->cls == s->setting)
+		setting_read(s, ev);
+	if (ev->cls == s->choice)
+		return choice_read(s, ev);
+	for (int i = 0; i < JFR_SOURCES; i++) {
+		if (s->bind[i].cls != ev->cls)
+			continue;
+		out->source = (enum jfr_source)i;
+		if (!sample_read(s, &s->bind[i], ev, out))
+			out->ticks = 0;
+	}
+	return 0;
 }
 
 int jfr_sampler_next(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sample *out)
 {
 	int rc;
 
-	if (tick_next(s, ev, out))
+	if (s->left.ticks) {
+		part_take(s, ev, out);
 		return 1;
+	}
 	rc = jfr_reader_next(s->r, ev);
 	if (rc <= 0)
 		return rc;
@@ -197,19 +251,13 @@ int jfr_sampler_next(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sam
 		chunk_bind(s);
 	}
 	*out = (struct jfr_sample){0};
-	if (ev->cls == s->setting)
-		setting_read(s, ev);
-	for (int i = 0; i < JFR_SOURCES; i++) {
-		if (s->bind[i].cls != ev->cls)
-			continue;
-		out->source = (enum jfr_source)i;
-		if (!sample_read(s, &s->bind[i], ev, out))
-			out->ticks = 0;
-	}
-	if (out->ticks > 1 && !s->batches) {
+	rc = event_look(s, ev, out);
+	if (rc)
+		return rc;
+	if (out->ticks) {
 		s->ev = *ev;
 		s->left = *out;
-		tick_next(s, ev, out);
+		part_take(s, ev, out);
 	}
 	return 1;
 }

@@ -23,6 +23,7 @@ enum jfr_source {
 
 struct jfr_sample {
 	uint64_t ticks; /* intervals this stands for; 0: the event is no sample */
+	double scale;	/* threads each of these stands for: 1, or more, see below */
 	enum jfr_source source;
 	int64_t time_ns;    /* since 1970, of the first tick */
 	int64_t step_ns;    /* between ticks of a batch, 0 if unknown or single */
@@ -36,6 +37,10 @@ struct jfr_sampler;
 /*
  * With `batches`, a sample of n ticks comes once with ticks = n; without, n times with ticks = 1
  * and time_ns moving on.
+ *
+ * Where a recording samples only some of its threads by the wall clock (gnomon.ThreadReservoir), a
+ * tick stands for `scale` ticks of all the threads there were: sums of ticks x scale are right on
+ * average, for every stack and state. A batch then comes in as many parts as `scale` changes in it.
  */
 struct jfr_sampler *jfr_sampler_new(struct jfr_reader *r, bool batches);
 void jfr_sampler_free(struct jfr_sampler *s);

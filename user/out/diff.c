@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "out/format.h"
+#include "out/text.h"
 #include "out/tree.h"
 
 struct change {
@@ -48,9 +49,11 @@ static int side_fill(const struct profile *p, struct tree *t, enum dim dim, int 
 static void table_print(const struct profile *p, enum dim dim, const struct change *v,
 			unsigned int top, FILE *f)
 {
-	fprintf(f, "%s time: A %s, B %s\n\n", dim_names[dim], format_ns(p->total_ns[0][dim]).s,
+	fprintf(f, "%s time: A %s, B %s\n", dim_names[dim], format_ns(p->total_ns[0][dim]).s,
 		format_ns(p->total_ns[1][dim]).s);
-	fprintf(f, "          self                     total\n"
+	if (dim != DIM_CPU)
+		text_reservoir(p, "", f);
+	fprintf(f, "\n          self                     total\n"
 		   "       A       B  change        A       B\n");
 	for (uint32_t i = 0; i < p->names.n && i < top; i++) {
 		if (fabs(v[i].self[1] - v[i].self[0]) < 0.00005)

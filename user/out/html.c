@@ -210,6 +210,7 @@ static void json_string(const char *s, FILE *f)
 static void note_write(const struct profile *p, const struct html_options *o, FILE *f)
 {
 	struct buffer b = BUFFER_INIT;
+	char share[80];
 	uint64_t n = 0;
 
 	for (int i = 0; i < JFR_SOURCES; i++)
@@ -217,6 +218,8 @@ static void note_write(const struct profile *p, const struct html_options *o, FI
 	buffer_printf(&b, "%s recorded", format_ns((uint64_t)(p->end_ns - p->start_ns)).s);
 	buffer_printf(&b, " · %s samples", format_count(n).s);
 	buffer_printf(&b, " · %s threads", format_count(p->nthreads).s);
+	if (profile_sampled_threads(p, share, sizeof(share)))
+		buffer_printf(&b, " · wall times estimated from %s", share);
 	if (*p->facts.jvm_version)
 		buffer_printf(&b, " · pid %lld", (long long)p->facts.pid);
 	buffer_byte(&b, 0);

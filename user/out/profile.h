@@ -12,6 +12,9 @@
  *	WALL  both: the thread was alive. Where a recording has wall samples of running threads
  *	      too (async-profiler), these alone make up the running part of WALL, so that nothing
  *	      counts twice.
+ *
+ * Where a recording sampled only part of its threads, times are scaled up to all of them, and
+ * numbers of samples are of those taken.
  */
 #ifndef GNOMON_OUT_PROFILE_H
 #define GNOMON_OUT_PROFILE_H
@@ -55,12 +58,11 @@ struct prof_cell {
 	uint32_t node; /* of the leaf */
 	uint32_t thread;
 	uint16_t state;
-	uint8_t source; /* enum jfr_source */
-	uint8_t side;	/* 0, or 1 for the other recording of a comparison */
-	uint8_t dims;	/* 1 << enum dim; after profile_finish() */
-	bool known;	/* ns holds all of it: the events named their interval */
-	uint64_t samples;
-	uint64_t pending; /* samples of this chunk whose interval is not yet known */
+	uint8_t source;	  /* enum jfr_source */
+	uint8_t side;	  /* 0, or 1 for the other recording of a comparison */
+	uint8_t dims;	  /* 1 << enum dim; after profile_finish() */
+	uint64_t samples; /* taken */
+	double pending;	  /* of this chunk, scaled up, whose interval is not yet known */
 	uint64_t ns;
 };
 
@@ -112,6 +114,10 @@ struct profile_facts {
 	uint64_t collector_ns, bpf_ns, overhead_period_ns; /* gnomon.Overhead, added up */
 	double jvm_cpu_sum;				   /* jdk.CPULoad: sum and number */
 	uint64_t jvm_cpu_n;
+	struct { /* gnomon.ThreadReservoir: sums over the choices that left threads out */
+		uint64_t n, last; /* how many, and the number of the last one */
+		uint64_t live, eligible, sampled;
+	} reservoir;
 };
 
 /* How many events of a kind there were. */
@@ -165,6 +171,12 @@ static inline const char *profile_frame_name(const struct profile *p, uint32_t f
  */
 void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *self,
 		   uint64_t *total);
+
+/*
+ * In words, when only part of the threads was sampled: "64 of 2,000 threads". False, and nothing,
+ * when all were.
+ */
+bool profile_sampled_threads(const struct profile *p, char *to, size_t size);
 
 bool pattern_match(const struct pattern_list *l, const char *text);
 

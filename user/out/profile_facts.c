@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "out/format.h"
+
 #define FIELDS_MAX 24
 
 struct fields {
@@ -129,17 +131,50 @@ static void overhead_read(struct profile_facts *x, const struct fields *f)
 	x->overhead_period_ns += number(f, "period");
 }
 
+/* A chunk repeats the choice in force: it counts once. */
+static void reservoir_read(struct profile_facts *x, const struct fields *f)
+{
+	uint64_t eligible = number(f, "eligible"), sampled = number(f, "sampled");
+	uint64_t epoch = number(f, "epoch");
+
+	if (!sampled || eligible <= sampled || (x->reservoir.n && x->reservoir.last == epoch))
+		return;
+	x->reservoir.n++;
+	x->reservoir.last = epoch;
+	x->reservoir.live += number(f, "live");
+	x->reservoir.eligible += eligible;
+	x->reservoir.sampled += sampled;
+}
+
+bool profile_sampled_threads(const struct profile *p, char *to, size_t size)
+{
+	const struct profile_facts *x = &p->facts;
+	uint64_t n = x->reservoir.n;
+
+	if (!n)
+		return false;
+	snprintf(to, size, "%s of %s threads", format_count((x->reservoir.sampled + n / 2) / n).s,
+		 format_count((x->reservoir.eligible + n / 2) / n).s);
+	return true;
+}
+
 void facts_event(struct profile_facts *x, struct jfr_reader *r, const struct jfr_event *ev)
 {
 	static const struct {
 		const char *name;
 		void (*read)(struct profile_facts *x, const struct fields *f);
 	} readers[] = {
-		{"jdk.JVMInformation", jvm_read},  {"jdk.OSInformation", os_read},
-		{"jdk.CPUInformation", cpu_read},  {"jdk.CPUTimeSamplesLost", cpu_lost_read},
-		{"jdk.DataLoss", data_loss_read},  {"jdk.ContainerCPUThrottling", throttling_read},
-		{"jdk.CPULoad", load_read},	   {"gnomon.StackQuality", quality_read},
-		{"gnomon.SamplesLost", lost_read}, {"gnomon.Overhead", overhead_read},
+		{"jdk.JVMInformation", jvm_read},
+		{"jdk.OSInformation", os_read},
+		{"jdk.CPUInformation", cpu_read},
+		{"jdk.CPUTimeSamplesLost", cpu_lost_read},
+		{"jdk.DataLoss", data_loss_read},
+		{"jdk.ContainerCPUThrottling", throttling_read},
+		{"jdk.CPULoad", load_read},
+		{"gnomon.StackQuality", quality_read},
+		{"gnomon.SamplesLost", lost_read},
+		{"gnomon.Overhead", overhead_read},
+		{"gnomon.ThreadReservoir", reservoir_read},
 	};
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {

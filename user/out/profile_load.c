@@ -321,6 +321,12 @@ static uint64_t ticks_within(const struct profile_options *o, int64_t *at, int64
 	return (uint64_t)(last - first);
 }
 
+/* Out of a file comes any number; what does not fit is as much as fits. */
+static uint64_t whole(double v)
+{
+	return v < 0x1p63 ? (uint64_t)(v + .5) : 1ull << 63;
+}
+
 static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, int64_t at,
 		    uint64_t ticks)
 {
@@ -331,15 +337,17 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 	c->samples += ticks;
 	p->samples[s->source] += ticks;
 	if (s->period_ns) {
-		c->ns += ticks * s->period_ns;
+		c->ns += whole((double)ticks * s->scale * (double)s->period_ns);
 		p->period_ns[s->source] = s->period_ns;
 	} else {
-		if (!c->pending && !array_room((void **)&l->touched, l->ntouched, &l->touched_cap,
-					       sizeof(*l->touched)))
+		bool first = !(c->pending > 0);
+
+		if (first && !array_room((void **)&l->touched, l->ntouched, &l->touched_cap,
+					 sizeof(*l->touched)))
 			return -ENOMEM;
-		if (!c->pending)
+		if (first)
 			l->touched[l->ntouched++] = cell;
-		c->pending += ticks;
+		c->pending += (double)ticks * s->scale;
 	}
 	if (!p->opt.keep_times)
 		return 0;
@@ -388,7 +396,7 @@ static void chunk_settle(struct load *l)
 			ns = default_period_ns[c->source];
 			p->period_assumed[c->source] = true;
 		}
-		c->ns += c->pending * ns;
+		c->ns += whole(c->pending * (double)ns);
 		c->pending = 0;
 		p->period_ns[c->source] = ns;
 	}

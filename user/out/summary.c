@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "out/format.h"
+#include "out/text.h"
 
 #define COLUMNS	   6  /* states with a column of their own; the others share one */
 #define NAME_WIDTH 32 /* of a thread group */
@@ -59,6 +60,7 @@ void summary_head(const struct profile *p, const struct jfr_report *r, const cha
 	fprintf(f, "  time      CPU %s, off CPU %s, wall %s in %s threads\n",
 		format_ns(p->total_ns[0][DIM_CPU]).s, format_ns(p->total_ns[0][DIM_OFF]).s,
 		format_ns(p->total_ns[0][DIM_WALL]).s, format_count(p->nthreads).s);
+	text_reservoir(p, "            ", f);
 	if (x->overhead_period_ns)
 		fprintf(f, "  overhead  %s of one CPU in gnomon (%s collector, %s BPF)\n",
 			format_share(x->collector_ns + x->bpf_ns, x->overhead_period_ns).s,

@@ -28,6 +28,17 @@ static const char *const source_names[JFR_SOURCES] = {
 
 /* ---- head ---- */
 
+void text_reservoir(const struct profile *p, const char *indent, FILE *f)
+{
+	char share[80];
+
+	if (profile_sampled_threads(p, share, sizeof(share)))
+		fprintf(f,
+			"%swall times are estimates: %s were sampled at a time, chosen at random, "
+			"and scaled up\n",
+			indent, share);
+}
+
 void text_head(const struct profile *p, FILE *f)
 {
 	const char *sep = "";
@@ -46,6 +57,7 @@ void text_head(const struct profile *p, FILE *f)
 	fprintf(f, "%s\n", *sep ? "" : "no samples");
 	fprintf(f, "CPU %s, off CPU %s, wall %s\n", format_ns(p->total_ns[0][DIM_CPU]).s,
 		format_ns(p->total_ns[0][DIM_OFF]).s, format_ns(p->total_ns[0][DIM_WALL]).s);
+	text_reservoir(p, "", f);
 	if (p->execution_dropped)
 		fprintf(f, "CPU is from jdk.CPUTimeSample; jdk.ExecutionSample left out, as it "
 			   "counts the same time\n");

@@ -22,4 +22,7 @@ int text_csv(const struct profile *p, FILE *f, struct error *e);
 /* One paragraph: what there is, and warnings about what its numbers rest on. */
 void text_head(const struct profile *p, FILE *f);
 
+/* Where only part of the threads was sampled, a line that says so. */
+void text_reservoir(const struct profile *p, const char *indent, FILE *f);
+
 #endif
