@@ -7,12 +7,14 @@
  * gives nothing, and every thread gives half a sample too little on average. So there is a clock
  * per CPU as well, which samples whoever runs and is unbiased for any thread, however short.
  *
- * A thread is *young* for its first X ns of CPU time, X drawn from [2T, 3T) (GN_YOUNG), and
+ * A thread is *young* for its first X ns of CPU time, X drawn from [8T, 9T) (GN_YOUNG), and
  * *mature* then. The CPU's clock counts in young threads, the own clock in mature ones: at each
  * instant just one of them. Since X is drawn evenly over a whole interval, what the own clock gives
- * from X on is (c - X)/T on average, wherever its phase lies. (It lies anywhere: between threads
- * with inherited clocks the kernel exchanges the clocks at a switch rather than stop one and start
- * the other, kernel/events/core.c, perf_event_context_sched_out().)
+ * from X on to a CPU time c >= 9T is (c - X)/T on average, wherever its phase lies. (It lies
+ * anywhere: between threads with inherited clocks the kernel exchanges the clocks at a switch
+ * rather than stop one and start the other, kernel/events/core.c,
+ * perf_event_context_sched_out().) A thread that ends within [8T, 9T) gets too little where the
+ * phase is that of its birth: 1/6 of a sample on average, so the 8.
  */
 #include "stack.bpf.h"
 #include "hotspot_maps.bpf.h"

@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "jfr/write.h"
-#include "run/recorder.h"
+#include "run/target.h"
 #include "sym/proc.h"
 #include "target/jvmproc.h"
 
@@ -39,7 +39,7 @@ static void period(struct jfrw *out, uint64_t time, enum jfr_type event, uint64_
 		setting(out, time, event, "period", value);
 }
 
-static void recording_write(struct jfrw *out, const struct recorder_config *cfg, const char *path,
+static void recording_write(struct jfrw *out, const struct target_config *cfg, const char *path,
 			    uint64_t time)
 {
 	struct timespec ts;
@@ -248,7 +248,7 @@ static void jvm_write(struct jfrw *out, uint64_t time, pid_t tgid)
 	buffer_free(&java);
 }
 
-void facts_write(struct jfrw *out, pid_t tgid, const struct recorder_config *cfg, const char *path,
+void facts_write(struct jfrw *out, pid_t tgid, const struct target_config *cfg, const char *path,
 		 uint64_t time)
 {
 	recording_write(out, cfg, path, time);

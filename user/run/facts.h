@@ -10,11 +10,11 @@
 #include <sys/types.h>
 
 struct jfrw;
-struct recorder_config;
+struct target_config;
 struct symproc;
 
 /* `path` and `time` (CLOCK_MONOTONIC) are where and when the file begins. */
-void facts_write(struct jfrw *out, pid_t tgid, const struct recorder_config *cfg, const char *path,
+void facts_write(struct jfrw *out, pid_t tgid, const struct target_config *cfg, const char *path,
 		 uint64_t time);
 
 /* Files mapped executable, as jdk.NativeLibrary. */

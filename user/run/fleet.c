@@ -180,7 +180,7 @@ static int path_make(struct fleet *f, const struct jvm_proc *j, char *path, size
 
 static void on_jvm(const struct jvm_proc *j, void *arg)
 {
-	char path[RECORDER_PATH_LEN];
+	char path[TARGET_PATH_LEN];
 	struct fleet *f = arg;
 	struct member *m;
 	int rc;

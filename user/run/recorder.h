@@ -13,47 +13,11 @@
 
 #include "base/error.h"
 #include "kern/abi.h"
-#include "model/resolver.h"
+#include "run/target.h"
 
 struct recorder;
 
-#define RECORDER_PATH_LEN 1024
-
-struct recorder_config {
-	uint64_t cpu_ns, wall_ns; /* 0: not sampled */
-	uint64_t duration_ns;	  /* 0: until interrupted */
-	uint64_t start_ns;	  /* CLOCK_MONOTONIC */
-	enum resolver_mode jvm;
-	/* told from the naming thread whether a stack id's meaning changed (capture_epoch) */
-	void (*on_epoch)(void *ctx);
-	/* may be NULL: asked once per thread name; true lets the thread through the filter */
-	bool (*wants_thread)(void *ctx, pid_t tid, const char *name);
-	void *ctx;
-};
-
-/* User-space losses, after those of enum gn_loss. */
-enum {
-	RECORDER_LOSS_QUEUE = GN_LOSS_MAX,
-	RECORDER_LOSS_NAMES,
-	RECORDER_LOSS_FILE,
-	RECORDER_LOSS_MAX
-};
-
-const char *recorder_loss_name(unsigned int reason);
-
-struct recorder_totals {
-	uint64_t cpu_samples;
-	uint64_t wall_samples; /* ticks */
-	uint64_t wall_records;
-	uint64_t stacks;	   /* distinct */
-	uint64_t ends[GN_END_MAX]; /* samples by how the user part of their stack ended */
-	uint64_t guessed;	   /* samples whose stack has a frame found by a heuristic */
-	uint64_t lost[RECORDER_LOSS_MAX];
-	uint64_t threads; /* seen */
-	uint64_t file_bytes;
-};
-
-int recorder_open(struct recorder **out, const struct recorder_config *cfg, struct error *e);
+int recorder_open(struct recorder **out, const struct target_config *cfg, struct error *e);
 
 /*
  * A target: opens its file, its symbols, and for a JVM the source of its names. Before
@@ -109,7 +73,7 @@ struct recorder_cost {
 void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
 
 /* Live figures of all files together, a tenth of a second old at most. From any thread. */
-void recorder_totals(struct recorder *r, struct recorder_totals *out);
+void recorder_totals(struct recorder *r, struct totals *out);
 
 /* The first error that stopped the writing (disk full), or 0. From any thread. */
 int recorder_error(struct recorder *r, struct error *e);
@@ -120,9 +84,9 @@ int recorder_finish(struct recorder *r, struct error *e);
 /* A finished file. */
 struct recorder_file {
 	pid_t tgid;
-	char path[RECORDER_PATH_LEN];
+	char path[TARGET_PATH_LEN];
 	char names[200]; /* where Java names came from, in words */
-	struct recorder_totals totals;
+	struct totals totals;
 };
 
 /* All of them, in the order of their ends. After recorder_finish; they live until the close. */

@@ -54,11 +54,11 @@ const char *report_bytes(uint64_t n, char *buf)
 	return buf;
 }
 
-static uint64_t lost_total(const struct recorder_totals *t)
+static uint64_t lost_total(const struct totals *t)
 {
 	uint64_t n = 0;
 
-	for (int i = 0; i < RECORDER_LOSS_MAX; i++)
+	for (int i = 0; i < LOSS_MAX; i++)
 		n += t->lost[i];
 	return n;
 }
@@ -68,8 +68,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-void report_progress(uint64_t elapsed_ns, const struct recorder_totals *t,
-		     const struct overhead_cost *c)
+void report_progress(uint64_t elapsed_ns, const struct totals *t, const struct overhead_cost *c)
 {
 	char a[32], b[32], l[32], line[200];
 	int n;
@@ -83,7 +82,7 @@ void report_progress(uint64_t elapsed_ns, const struct recorder_totals *t,
 		return;
 }
 
-static void print_stacks(const struct recorder_totals *t)
+static void print_stacks(const struct totals *t)
 {
 	static const char *const names[GN_END_MAX] = {
 		[GN_END_NONE] = "kernel only",	   [GN_END_COMPLETE] = "complete",
@@ -110,7 +109,7 @@ static void print_stacks(const struct recorder_totals *t)
 	fprintf(stderr, "%s\n", first ? " none" : " (of samples)");
 }
 
-static void print_losses(const struct recorder_totals *t)
+static void print_losses(const struct totals *t)
 {
 	uint64_t all = lost_total(t);
 	char a[32];
@@ -120,15 +119,15 @@ static void print_losses(const struct recorder_totals *t)
 		return;
 	}
 	fprintf(stderr, "  lost          %s:", report_count(all, a));
-	for (unsigned int i = 0, n = 0; i < RECORDER_LOSS_MAX; i++)
+	for (unsigned int i = 0, n = 0; i < LOSS_MAX; i++)
 		if (t->lost[i])
 			fprintf(stderr, "%s %s %s", n++ ? "," : "", report_count(t->lost[i], a),
-				recorder_loss_name(i));
+				loss_name(i));
 	fprintf(stderr, "\n");
 }
 
 /* A line per file, and with several of them one for all. */
-static void print_files(const struct report_summary *r, const struct recorder_totals *t)
+static void print_files(const struct report_summary *r, const struct totals *t)
 {
 	char a[32], b[32], d[32];
 
@@ -148,7 +147,7 @@ static void print_files(const struct report_summary *r, const struct recorder_to
 			report_bytes(r->files[i].totals.file_bytes, d), r->files[i].names);
 }
 
-void report_summary(const struct report_summary *r, const struct recorder_totals *t,
+void report_summary(const struct report_summary *r, const struct totals *t,
 		    const struct overhead_cost *c)
 {
 	char a[32], b[32], d[32];

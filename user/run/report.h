@@ -11,8 +11,7 @@
 #include "run/recorder.h"
 
 /* Rewrites its own line; only for a terminal. */
-void report_progress(uint64_t elapsed_ns, const struct recorder_totals *t,
-		     const struct overhead_cost *c);
+void report_progress(uint64_t elapsed_ns, const struct totals *t, const struct overhead_cost *c);
 
 struct report_summary {
 	uint64_t elapsed_ns;
@@ -26,7 +25,7 @@ struct report_summary {
 	uint64_t ring_bytes;
 };
 
-void report_summary(const struct report_summary *r, const struct recorder_totals *t,
+void report_summary(const struct report_summary *r, const struct totals *t,
 		    const struct overhead_cost *c);
 
 /* "12,345" into buf (at least 27 bytes); returns buf. */

@@ -144,7 +144,7 @@ static void on_epoch(void *ctx)
 static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 {
 	const struct session_config *cfg = s->cfg;
-	struct recorder_config rc = {
+	struct target_config rc = {
 		.cpu_ns = cfg->cpu_ns,
 		.wall_ns = cfg->wall_ns,
 		.duration_ns = cfg->duration_ns,
@@ -392,7 +392,7 @@ static void cost_report(struct session *s)
 
 static void each_second(struct session *s, uint64_t now)
 {
-	struct recorder_totals t;
+	struct totals t;
 	struct overhead_cost c;
 
 	capture_losses(s->cap, on_loss, s->rec);
@@ -513,7 +513,7 @@ static void session_stop(struct session *s)
 	cost_report(s);
 }
 
-static void summary_print(struct session *s, const struct recorder_totals *t)
+static void summary_print(struct session *s, const struct totals *t)
 {
 	uint64_t counters[GN_CNT_MAX];
 	struct overhead_cost c;
@@ -537,7 +537,7 @@ static void summary_print(struct session *s, const struct recorder_totals *t)
 
 static int session_finish(struct session *s, struct error *e)
 {
-	struct recorder_totals t;
+	struct totals t;
 	int rc;
 
 	session_stop(s);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What threads are called, whatever the order in which one hears of them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "run/roster.h"
+
+#define MS  1000000ull
+#define TID 999999999 /* above the kernel's largest: /proc knows nothing of it */
+
+/* What the fake JVM calls every thread, or NULL. */
+static const char *java;
+
+static int java_name(void *ctx, pid_t tid, char *name, size_t size, int64_t *id)
+{
+	if (!java)
+		return -ENOENT;
+	snprintf(name, size, "%s", java);
+	*id = 7;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	java = NULL;
+	*state = roster_new(getpid(), java_name, NULL);
+	return !*state;
+}
+
+static int teardown(void **state)
+{
+	roster_free(*state);
+	return 0;
+}
+
+static void in_order(void **state)
+{
+	struct roster *r = *state;
+	struct member *m = roster_born(r, TID, 100 * MS, "java");
+
+	assert_string_equal(m->comm, "java");
+	assert_true(roster_waits(m, 101 * MS));
+	m = roster_named(r, TID, 101 * MS, "worker-1");
+	assert_string_equal(m->comm, "worker-1");
+	assert_false(roster_waits(m, 101 * MS));
+	assert_int_equal(roster_count(r), 1);
+}
+
+static void name_before_birth(void **state)
+{
+	struct roster *r = *state;
+	struct member *m;
+
+	roster_named(r, TID, 101 * MS, "worker-1");
+	m = roster_born(r, TID, 100 * MS, "java");
+	/* it was heard of after that birth: it is the same thread */
+	assert_ptr_equal(m, roster_find(r, TID));
+	m = roster_find(r, TID);
+	assert_string_equal(m->comm, "worker-1");
+	assert_false(roster_waits(m, 102 * MS));
+	assert_int_equal(roster_count(r), 1);
+}
+
+static void sample_before_birth_and_name(void **state)
+{
+	struct roster *r = *state;
+	struct member *m = roster_get(r, TID, 105 * MS);
+
+	/* it has ended meanwhile: /proc does not know it, the records still will */
+	assert_string_equal(m->comm, "");
+	assert_true(roster_waits(m, 105 * MS));
+	roster_ended(r, TID, 110 * MS);
+	roster_born(r, TID, 100 * MS, "java");
+	m = roster_named(r, TID, 101 * MS, "worker-1");
+	assert_string_equal(m->comm, "worker-1");
+	assert_false(roster_waits(m, 105 * MS));
+	assert_int_equal(roster_count(r), 1);
+}
+
+static void keeps_creators_name(void **state)
+{
+	struct roster *r = *state;
+	struct member *m = roster_born(r, TID, 100 * MS, "java");
+
+	/* a native thread that never names itself: what came later need not wait */
+	assert_true(roster_waits(m, 149 * MS));
+	assert_false(roster_waits(m, 150 * MS));
+}
+
+static void renamed(void **state)
+{
+	struct roster *r = *state;
+	struct member *m;
+
+	java = "the first name, longer than the kernel's";
+	m = roster_named(r, TID, 100 * MS, "the first name,");
+	assert_string_equal(m->java, java);
+	assert_int_equal(m->java_id, 7);
+	m->jfr = 3;
+	java = "another";
+	m = roster_named(r, TID, 200 * MS, "another");
+	assert_string_equal(m->java, "another");
+	assert_int_equal(m->jfr, 0);
+	assert_int_equal(roster_count(r), 1);
+}
+
+static void number_given_again(void **state)
+{
+	struct roster *r = *state;
+	struct member *m = roster_named(r, TID, 100 * MS, "first");
+
+	m->jfr = 3;
+	m = roster_born(r, TID, 500 * MS, "java");
+	assert_string_equal(m->comm, "java");
+	assert_int_equal(m->jfr, 0);
+	assert_int_equal(roster_count(r), 2);
+	/* the first one's end, heard of late */
+	roster_ended(r, TID, 400 * MS);
+	roster_expire(r, 60000 * MS);
+	assert_non_null(roster_find(r, TID));
+}
+
+static void ended_are_forgotten(void **state)
+{
+	struct roster *r = *state;
+
+	for (int i = 0; i < 1000; i++) {
+		roster_named(r, TID + i, 100 * MS, "short-lived");
+		if (i)
+			roster_ended(r, TID + i, 200 * MS);
+	}
+	roster_expire(r, 1300 * MS);
+	assert_non_null(roster_find(r, TID + 999)); /* losses of it may still come */
+	roster_expire(r, 11000 * MS);
+	assert_null(roster_find(r, TID + 999));
+	assert_null(roster_find(r, TID + 1));
+	assert_non_null(roster_find(r, TID));
+	assert_int_equal(roster_count(r), 1000);
+}
+
+static void living_thread_is_read(void **state)
+{
+	struct member *m = roster_get(*state, getpid(), 100 * MS);
+
+	assert_string_equal(m->comm, "test_roster");
+	assert_false(roster_waits(m, 100 * MS));
+}
+
+static void ids_forgotten(void **state)
+{
+	struct roster *r = *state;
+
+	roster_get(r, TID, MS)->jfr = 4;
+	roster_forget_ids(r);
+	assert_int_equal(roster_find(r, TID)->jfr, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(name_before_birth, setup, teardown),
+		cmocka_unit_test_setup_teardown(sample_before_birth_and_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(keeps_creators_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(renamed, setup, teardown),
+		cmocka_unit_test_setup_teardown(number_given_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(ended_are_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(living_thread_is_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(ids_forgotten, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

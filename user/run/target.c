@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "jfr/write.h"
+#include "model/state.h"
+#include "run/facts.h"
+#include "run/roster.h"
+#include "run/tables.h"
+#include "sym/proc.h"
+#include "target/procfs.h"
+
+#define THROTTLING_NS 10000000000ull
+#define TABLES_NS     1000000000ull /* unwind tables are made anew at most so often */
+#define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
+#define LATE_MAX      65536
+
+/* Samples of one kind since the last gnomon.StackQuality. */
+struct quality {
+	uint64_t since_ns, samples, guessed, ends[GN_END_MAX];
+};
+
+struct target {
+	pid_t tgid;
+	struct target_env *env;
+	struct resolver *names;
+	struct roster *threads;
+	struct jfrw *out;
+	uint64_t start_ns; /* of its file, CLOCK_MONOTONIC */
+	char path[TARGET_PATH_LEN];
+	uint64_t tables_ns; /* when its unwind tables were last made */
+	bool had_vm;
+	bool tables_stale; /* code was met that they do not have */
+	struct stack *stacks;
+	struct gn_sample *late; /* samples whose stack or name has not come yet, oldest first */
+	size_t nlate;
+	struct quality cpu, wall;
+	uint64_t throttling_ns;
+	uint32_t no_stack; /* the JFR stack that says so */
+	uint32_t jfr_epoch;
+	uint64_t file_dropped; /* events the writer dropped, as counted so far */
+	struct totals totals;
+};
+
+struct stack {
+	uint64_t id;
+	uint32_t jfr;
+	uint8_t end;   /* enum gn_walk_end */
+	uint8_t sleep; /* enum thread_state for GN_ST_SLEEP */
+	uint8_t disk;  /* and for GN_ST_DISK */
+	bool guessed;  /* a frame was found by a heuristic */
+	UT_hash_handle hh;
+};
+
+/* ---- threads ---- */
+
+static int java_name(void *ctx, pid_t tid, char *name, size_t size, int64_t *id)
+{
+	struct target *t = ctx;
+	struct resolved_thread java;
+	int rc = resolver_thread(t->names, tid, &java);
+
+	if (rc)
+		return rc;
+	snprintf(name, size, "%s", java.name);
+	*id = java.java_id;
+	return 0;
+}
+
+/* Lets it through the thread filter, if either of its names is wanted. */
+static void thread_offer(struct target *t, struct member *m)
+{
+	const struct target_config *cfg = &t->env->cfg;
+
+	if (!cfg->wants_thread)
+		return;
+	if (!m->java || !cfg->wants_thread(cfg->ctx, m->tid, m->java))
+		cfg->wants_thread(cfg->ctx, m->tid, m->comm);
+}
+
+/* With a thread filter, names decide who is sampled: look at all threads there are. */
+static void threads_offer(struct target *t)
+{
+	pid_t *tids = NULL;
+	size_t n = 0;
+
+	if (!t->env->cfg.wants_thread || proc_tasks_read(t->tgid, &tids, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct member *m = roster_get(t->threads, tids[i], now_ns());
+
+		if (!m || m->java)
+			continue;
+		roster_ask(t->threads, m);
+		thread_offer(t, m);
+	}
+	free(tids);
+}
+
+static uint32_t thread_jfr(struct target *t, struct member *m)
+{
+	if (m->jfr)
+		return m->jfr;
+	roster_ask(t->threads, m);
+	m->jfr = jfrw_thread(t->out, &(struct jfrw_thread){
+					     .os_name = m->comm,
+					     .os_tid = (uint64_t)m->tid,
+					     .java_name = m->java,
+					     .java_tid = m->java_id,
+				     });
+	return m->jfr;
+}
+
+static uint32_t thread_of(struct target *t, pid_t tid, uint64_t time)
+{
+	struct member *m = tid ? roster_get(t->threads, tid, time) : NULL;
+
+	return m ? thread_jfr(t, m) : 0;
+}
+
+/* ---- the unwinder's tables ---- */
+
+static void tables_make(struct target *t, uint64_t now)
+{
+	int rc;
+
+	t->tables_ns = now;
+	t->tables_stale = false;
+	symproc_changed(resolver_native(t->names));
+	rc = tables_update(t->env->tables, t->tgid, resolver_native(t->names),
+			   resolver_vm(t->names), now);
+	if (rc)
+		log_info("no unwind tables for process %d: %s", t->tgid, strerror(-rc));
+}
+
+/* A user frame that no table knew: something was mapped since. */
+static bool stack_has_unknown(const struct gn_stack *s)
+{
+	const struct gn_frame *f = gn_stack_frames(s) + s->nkernel;
+
+	for (int i = 0; i < s->nuser; i++)
+		if (gn_frame_kind(&f[i]) == GN_FRAME_USER && gn_frame_flags(&f[i]) & GN_FF_FP)
+			return true;
+	return s->end == GN_END_NORULE || s->end == GN_END_FP;
+}
+
+static void tables_poll(struct target *t, bool jvm_changed, uint64_t now)
+{
+	if (!t->env->tables)
+		return;
+	tables_follow(t->env->tables, t->tgid, resolver_vm(t->names), now);
+	if (jvm_changed || (t->tables_stale && now - t->tables_ns > TABLES_NS))
+		tables_make(t, now);
+}
+
+/* ---- stacks ---- */
+
+static struct stack *stack_find(struct target *t, uint64_t id)
+{
+	struct stack *s;
+
+	HASH_FIND(hh, t->stacks, &id, sizeof(id), s);
+	return s;
+}
+
+static bool stack_is_guessed(const struct gn_stack *s)
+{
+	const struct gn_frame *f = gn_stack_frames(s) + s->nkernel;
+
+	for (int i = 0; i < s->nuser; i++)
+		if (gn_frame_flags(&f[i]) & GN_FF_GUESSED)
+			return true;
+	return false;
+}
+
+/* Kernel threads have no user part; a virtual thread's stack ends where its carrier's begins. */
+static bool stack_is_whole(const struct gn_stack *s)
+{
+	return s->end == GN_END_COMPLETE || s->end == GN_END_NONE || s->end == GN_END_CONT;
+}
+
+void target_stack(struct target *t, const struct gn_stack *rec)
+{
+	struct frame_name *frames = t->env->frames;
+	struct stack *s = stack_find(t, rec->id);
+	bool cut = false;
+	size_t n;
+
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return;
+		s->id = rec->id;
+		HASH_ADD(hh, t->stacks, id, sizeof(s->id), s);
+		t->totals.stacks++;
+	}
+	t->tables_stale |= stack_has_unknown(rec);
+	n = resolver_stack(t->names, rec, frames, TARGET_FRAMES, &cut);
+	s->jfr = jfrw_stack(t->out, frames, n, cut || !stack_is_whole(rec));
+	s->guessed = stack_is_guessed(rec);
+	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
+	s->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
+	s->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
+}
+
+/* Time is never dropped for want of a stack: it goes to a frame that says so. */
+static uint32_t no_stack(struct target *t)
+{
+	static const struct frame_name why = {"[gnomon]", "[stack not captured]", "", -1,
+					      -1,	  FRAME_NATIVE,		  0,  0};
+
+	if (!t->no_stack)
+		t->no_stack = jfrw_stack(t->out, &why, 1, true);
+	return t->no_stack;
+}
+
+/* ---- samples ---- */
+
+static enum jfr_state sample_state(const struct gn_sample *s, const struct stack *st)
+{
+	static const enum jfr_state ids[STATE_MAX] = {
+		[STATE_DEFAULT] = JFR_STATE_DEFAULT,
+		[STATE_RUNNABLE] = JFR_STATE_RUNNABLE,
+		[STATE_QUEUED] = JFR_STATE_QUEUED,
+		[STATE_SLEEPING] = JFR_STATE_SLEEPING,
+		[STATE_WAITING] = JFR_STATE_WAITING,
+		[STATE_WAITING_TIMED] = JFR_STATE_WAITING_TIMED,
+		[STATE_PARKED] = JFR_STATE_PARKED,
+		[STATE_PARKED_TIMED] = JFR_STATE_PARKED_TIMED,
+		[STATE_BLOCKED] = JFR_STATE_BLOCKED,
+		[STATE_IO] = JFR_STATE_IO,
+		[STATE_STOPPED] = JFR_STATE_STOPPED,
+		[STATE_IDLE] = JFR_STATE_IDLE,
+	};
+	enum thread_state state;
+
+	if (s->state == GN_ST_DISK)
+		state = st ? st->disk : STATE_IO;
+	else if (s->state == GN_ST_SLEEP || s->state == GN_ST_UNSEEN)
+		state = st ? st->sleep : STATE_IDLE;
+	else
+		state = state_of(s->state, NULL, 0);
+	return ids[state];
+}
+
+static void quality_add(struct target *t, const struct gn_sample *s, const struct stack *st)
+{
+	struct quality *q = s->clock == GN_CLOCK_WALL ? &t->wall : &t->cpu;
+	uint8_t end = st ? st->end : GN_END_NONE;
+
+	q->samples += s->n;
+	q->ends[end] += s->n;
+	t->totals.ends[end] += s->n;
+	if (st && st->guessed) {
+		q->guessed += s->n;
+		t->totals.guessed += s->n;
+	}
+}
+
+static void quality_write(struct target *t, struct quality *q, const char *kind, uint64_t now)
+{
+	if (q->samples)
+		jfrw_stack_quality(
+			t->out, now,
+			&(struct jfr_stack_quality){
+				.period_ns = now - q->since_ns,
+				.kind = kind,
+				.samples = q->samples,
+				.complete = q->ends[GN_END_COMPLETE] + q->ends[GN_END_CONT],
+				.guessed = q->guessed,
+				.truncated = q->ends[GN_END_DEPTH],
+				.bad_address = q->ends[GN_END_BADADDR],
+				.no_rule = q->ends[GN_END_NORULE] + q->ends[GN_END_FP],
+				.failed = q->ends[GN_END_NONE],
+			});
+	*q = (struct quality){.since_ns = now};
+}
+
+static void sample_write(struct target *t, const struct gn_sample *s, const struct stack *st)
+{
+	uint32_t stack = st ? st->jfr : no_stack(t);
+	uint32_t thread = thread_of(t, (pid_t)s->h.tid, s->h.time);
+
+	quality_add(t, s, st);
+	if (s->clock == GN_CLOCK_WALL) {
+		jfrw_wall_sample(t->out, s->h.time, thread, stack, sample_state(s, st), s->n,
+				 s->span);
+		t->totals.wall_samples += s->n;
+		t->totals.wall_records++;
+	} else {
+		jfrw_cpu_sample(t->out, s->h.time, thread, stack);
+		t->totals.cpu_samples += s->n;
+	}
+}
+
+void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason,
+		      uint64_t count)
+{
+	jfrw_samples_lost(t->out, time,
+			  &(struct jfr_samples_lost){
+				  .thread = thread_of(t, tid, time),
+				  .kind = loss_kind(reason),
+				  .reason = loss_name(reason),
+				  .count = count,
+			  });
+}
+
+void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason, uint64_t count)
+{
+	t->totals.lost[reason] += count;
+	target_note_lost(t, time, tid, reason, count);
+}
+
+/* Nothing is known yet by which the thread could be told from others. */
+static bool sample_waits(struct target *t, const struct gn_sample *s)
+{
+	const struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
+
+	return m && roster_waits(m, s->h.time);
+}
+
+/*
+ * A stack's list travels by the ring of the CPU that took it first, a sample by its own: a sample
+ * may come first. It waits a little; if the list was lost it is written without frames.
+ */
+static void late_add(struct target *t, const struct gn_sample *s)
+{
+	if (!t->late)
+		t->late = calloc(LATE_MAX, sizeof(*t->late));
+	if (!t->late || t->nlate == LATE_MAX) {
+		sample_write(t, s, stack_find(t, s->stack));
+		if (s->stack && !stack_find(t, s->stack))
+			target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
+		return;
+	}
+	t->late[t->nlate++] = *s;
+}
+
+static void late_retry(struct target *t, uint64_t now, bool last)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->nlate; i++) {
+		struct gn_sample s = t->late[i];
+		struct stack *st = stack_find(t, s.stack);
+
+		if (last || now - s.h.time > LATE_NS ||
+		    ((st || !s.stack) && !sample_waits(t, &s))) {
+			sample_write(t, &s, st);
+			if (!st && s.stack)
+				target_lost(t, now, (pid_t)s.h.tid, LOSS_NAMES, s.n);
+		} else {
+			t->late[kept++] = s;
+		}
+	}
+	t->nlate = kept;
+}
+
+/*
+ * Clocks and switches are set up one after the other: what was seen before the recording's start
+ * is not of it. False: all of the sample was before.
+ */
+static bool sample_begin(const struct target *t, struct gn_sample *s)
+{
+	uint64_t base = t->env->cfg.start_ns, wall = t->env->cfg.wall_ns, first, skip;
+
+	if (s->h.time >= t->start_ns)
+		return true;
+	if (s->clock != GN_CLOCK_WALL || !wall || s->h.time < base || t->start_ns < base)
+		return false;
+	first = gn_ticks_until(t->start_ns - base, wall);
+	skip = first + 1 - gn_ticks_until(s->h.time - base, wall);
+	if (skip >= s->n)
+		return false;
+	s->n -= (uint32_t)skip;
+	s->h.time = base + gn_tick_time(first, wall);
+	return true;
+}
+
+void target_sample(struct target *t, const struct gn_sample *rec)
+{
+	struct gn_sample copy = *rec, *s = &copy;
+	struct stack *st;
+
+	if (!sample_begin(t, s))
+		return;
+	st = s->stack ? stack_find(t, s->stack) : NULL;
+	if ((s->stack && !st) || sample_waits(t, s))
+		late_add(t, s);
+	else
+		sample_write(t, s, st);
+}
+
+/* ---- what its threads do ---- */
+
+static void on_exec(struct target *t, uint64_t time)
+{
+	resolver_exec(t->names);
+	t->had_vm = false;
+	if (t->env->tables) {
+		tables_drop(t->env->tables, t->tgid, time);
+		tables_make(t, time);
+	}
+	t->env->cfg.on_epoch(t->env->cfg.ctx);
+}
+
+void target_task(struct target *t, const struct gn_task_rec *rec)
+{
+	pid_t tid = (pid_t)rec->h.tid;
+	struct member *m = NULL;
+
+	if (rec->h.type == GN_REC_FORK)
+		m = roster_born(t->threads, tid, rec->h.time, rec->comm);
+	else if (rec->h.type == GN_REC_COMM)
+		m = roster_named(t->threads, tid, rec->h.time, rec->comm);
+	else if (rec->h.type == GN_REC_EXIT)
+		roster_ended(t->threads, tid, rec->h.time);
+	else
+		on_exec(t, rec->h.time);
+	if (m)
+		thread_offer(t, m);
+}
+
+/* ---- at times ---- */
+
+bool target_poll(struct target *t, uint64_t now)
+{
+	bool changed = resolver_poll(t->names, now);
+
+	tables_poll(t, !t->had_vm && resolver_vm(t->names), now);
+	t->had_vm = resolver_vm(t->names) != NULL;
+	late_retry(t, now, false);
+	roster_expire(t->threads, now);
+	return changed;
+}
+
+/* Ids of an earlier epoch of the writer mean nothing: have everything named again. */
+static void ids_forget(struct target *t)
+{
+	struct stack *s, *st;
+
+	roster_forget_ids(t->threads);
+	HASH_ITER(hh, t->stacks, s, st) {
+		HASH_DEL(t->stacks, s);
+		free(s);
+	}
+	t->no_stack = 0;
+	t->jfr_epoch = jfrw_epoch(t->out);
+	t->env->cfg.on_epoch(t->env->cfg.ctx);
+}
+
+/* At the start, now and then, and at the end, so that the difference is that of the recording. */
+static void throttling_write(struct target *t, uint64_t now, bool last)
+{
+	if (!last && t->throttling_ns && now - t->throttling_ns < THROTTLING_NS)
+		return;
+	t->throttling_ns = now;
+	facts_throttling(t->out, now, t->tgid);
+}
+
+static void flush(struct target *t, bool last)
+{
+	struct error e = {0};
+	struct jfrw_stats st;
+	uint64_t now = now_ns();
+
+	threads_offer(t);
+	quality_write(t, &t->cpu, "cpu", now);
+	quality_write(t, &t->wall, "wall", now);
+	throttling_write(t, now, last);
+	if (jfrw_flush(t->out, now, &e) && !t->env->failed.rc)
+		t->env->failed = e;
+	jfrw_stats(t->out, &st);
+	t->totals.file_bytes = st.bytes;
+	if (st.dropped_events > t->file_dropped) {
+		target_lost(t, now, 0, LOSS_FILE, st.dropped_events - t->file_dropped);
+		t->file_dropped = st.dropped_events;
+	}
+	if (jfrw_epoch(t->out) != t->jfr_epoch)
+		ids_forget(t);
+}
+
+void target_flush(struct target *t)
+{
+	flush(t, false);
+}
+
+void target_setting(struct target *t, uint64_t time, const char *name, const char *value)
+{
+	jfrw_active_setting(t->out, time,
+			    &(struct jfr_active_setting){
+				    .id = JFR_ACTIVE_RECORDING,
+				    .name = name,
+				    .value = value,
+			    });
+}
+
+void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost)
+{
+	jfrw_overhead(t->out, time, cost);
+}
+
+void target_tables(struct target *t)
+{
+	tables_make(t, now_ns());
+	t->had_vm = resolver_vm(t->names) != NULL;
+}
+
+/* ---- beginning and end ---- */
+
+static int files_open(struct target *t, bool overwrite, struct error *e)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	struct timespec ts;
+	struct jfrw_config jc = {
+		.path = t->path,
+		.overwrite = overwrite,
+		.cpu_period_ns = cfg->cpu_ns,
+		.start_mono_ns = t->start_ns,
+	};
+	int rc;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	jc.start_epoch_ns =
+		(uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - (now_ns() - t->start_ns);
+	rc = jfrw_open(&t->out, &jc, e);
+	return rc ? rc : resolver_open(&t->names, t->env->shared, t->tgid, cfg->jvm, e);
+}
+
+int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path,
+		bool overwrite, struct error *e)
+{
+	struct target *t = calloc(1, sizeof(*t));
+	int rc;
+
+	if (!t)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	t->tgid = tgid;
+	t->env = env;
+	t->start_ns = now_ns();
+	snprintf(t->path, sizeof(t->path), "%s", path);
+	t->threads = roster_new(tgid, java_name, t);
+	if (!t->threads)
+		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	else
+		rc = files_open(t, overwrite, e);
+	if (rc) {
+		target_free(t, false);
+		return rc;
+	}
+	resolver_poll(t->names, now_ns());
+	if (env->tables)
+		target_tables(t);
+	*out = t;
+	return 0;
+}
+
+void target_begin(struct target *t)
+{
+	t->start_ns = now_ns();
+	jfrw_begin(t->out, t->start_ns);
+	facts_write(t->out, t->tgid, &t->env->cfg, t->path, t->start_ns);
+	facts_libraries(t->out, t->start_ns, resolver_native(t->names));
+	t->cpu.since_ns = t->wall.since_ns = t->start_ns;
+	threads_offer(t);
+}
+
+void target_end(struct target *t)
+{
+	struct error e = {0};
+
+	late_retry(t, now_ns(), true);
+	flush(t, true);
+	if (jfrw_close(t->out, &e) && !t->env->failed.rc)
+		t->env->failed = e;
+	t->out = NULL;
+	if (t->env->tables)
+		tables_drop(t->env->tables, t->tgid, now_ns());
+}
+
+void target_free(struct target *t, bool keep)
+{
+	struct stack *s, *st;
+
+	if (!t)
+		return;
+	if (t->out && keep)
+		jfrw_close(t->out, NULL);
+	else if (t->out)
+		jfrw_discard(t->out);
+	HASH_ITER(hh, t->stacks, s, st) {
+		HASH_DEL(t->stacks, s);
+		free(s);
+	}
+	roster_free(t->threads);
+	resolver_close(t->names);
+	free(t->late);
+	free(t);
+}
+
+/* ---- for others ---- */
+
+pid_t target_tgid(const struct target *t)
+{
+	return t->tgid;
+}
+
+const char *target_path(const struct target *t)
+{
+	return t->path;
+}
+
+const char *target_source(const struct target *t)
+{
+	return resolver_source(t->names);
+}
+
+bool target_has_thread(const struct target *t, pid_t tid)
+{
+	return roster_find(t->threads, tid) != NULL;
+}
+
+void target_totals(const struct target *t, struct totals *out)
+{
+	*out = t->totals;
+	out->threads = roster_count(t->threads);
+}

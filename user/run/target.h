@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One process that is recorded: its threads, stacks and samples, named, and its JFR file. */
+#ifndef GNOMON_RUN_TARGET_H
+#define GNOMON_RUN_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "kern/abi.h"
+#include "model/resolver.h"
+#include "run/totals.h"
+
+struct tables;
+struct target;
+
+#define TARGET_PATH_LEN 1024
+
+struct target_config {
+	uint64_t cpu_ns, wall_ns; /* 0: not sampled */
+	uint64_t duration_ns;	  /* 0: until interrupted */
+	uint64_t start_ns;	  /* of the ticks, CLOCK_MONOTONIC */
+	enum resolver_mode jvm;
+	/* told from the naming thread whether a stack id's meaning changed (capture_epoch) */
+	void (*on_epoch)(void *ctx);
+	/* may be NULL: asked once per thread name; true lets the thread through the filter */
+	bool (*wants_thread)(void *ctx, pid_t tid, const char *name);
+	void *ctx;
+};
+
+/* What the targets of one recorder share. */
+struct target_env {
+	struct target_config cfg;
+	struct resolver_shared *shared;
+	struct tables *tables;	   /* NULL while there is no capture */
+	struct frame_name *frames; /* room for TARGET_FRAMES */
+	struct error failed;	   /* the first error of a writer */
+};
+
+#define TARGET_FRAMES 2048 /* of a named stack, inlined ones included */
+
+/* Opens its file, its symbols, and for a JVM the source of its names. On an error no file is left.
+ */
+int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path,
+		bool overwrite, struct error *e);
+
+/* The file's time begins now: loading the programs may have taken a while. */
+void target_begin(struct target *t);
+
+/* Name and write what there is still, and finish the file. */
+void target_end(struct target *t);
+
+/* Safe for one not begun, or ended. Not keeping it removes a file that is not finished. */
+void target_free(struct target *t, bool keep);
+
+pid_t target_tgid(const struct target *t);
+const char *target_path(const struct target *t);
+const char *target_source(const struct target *t); /* of Java names, in words */
+void target_totals(const struct target *t, struct totals *out);
+bool target_has_thread(const struct target *t, pid_t tid);
+
+/* Records, each of this target. */
+void target_sample(struct target *t, const struct gn_sample *rec);
+void target_stack(struct target *t, const struct gn_stack *rec);
+void target_task(struct target *t, const struct gn_task_rec *rec);
+
+/* `count` lost things of thread tid, or 0. The second does not count them in the totals. */
+void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason, uint64_t count);
+void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason,
+		      uint64_t count);
+
+void target_setting(struct target *t, uint64_t time, const char *name, const char *value);
+struct jfr_overhead;
+void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost);
+
+/* Have the unwinder's tables made anew. */
+void target_tables(struct target *t);
+
+/* Ten times a second: what has changed in it? True: addresses may mean other code than before. */
+bool target_poll(struct target *t, uint64_t now);
+
+/* Once a second. */
+void target_flush(struct target *t);
+
+#endif
