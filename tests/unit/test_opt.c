@@ -114,6 +114,9 @@ static void test_errors(void **state)
 	bad("--pid", "12a", "whole number");
 	bad("--how", "other", "expected one of auto, this, that");
 	bad("--force=yes", "x", "takes no value");
+	bad("--output", "", "empty value for --output");
+	bad("--output=", "x", "empty value for --output");
+	bad("-t", "", "empty value for --thread");
 	bad("--nope", "x", "unknown option '--nope'");
 	bad("-z", "x", "unknown option '-z'");
 	assert_true(PARSE(&e, "--output") < 0);

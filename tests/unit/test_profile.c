@@ -10,6 +10,7 @@
 #include "jfrbuild.h"
 #include "out/format.h"
 #include "out/html.h"
+#include "out/methods.h"
 #include "out/pprof.h"
 #include "out/profile.h"
 #include "out/text.h"
@@ -127,7 +128,7 @@ static int tree_cpu(const struct profile *p, FILE *f)
 
 static int csv(const struct profile *p, FILE *f)
 {
-	return text_csv(p, f, NULL);
+	return methods_csv(p, f, NULL);
 }
 
 static void expect_text(int (*print)(const struct profile *, FILE *),
@@ -175,6 +176,48 @@ static void test_csv(void **state)
 		    "\"a.B.work\",40000000,40000000,40000000,40000000,0,0\n"
 		    "\"a.B.run\",0,40000000,0,140000000,0,100000000\n"
 		    "\"a.B.park\",0,0,100000000,100000000,100000000,100000000\n");
+}
+
+static int xml(const struct profile *p, FILE *f)
+{
+	return methods_xml(p, f, NULL);
+}
+
+static void test_xml(void **state)
+{
+	const char *park = "park";
+
+	expect_text(xml, &(struct profile_options){.include = {&park, 1}},
+		    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		    "<profile duration_ns=\"10000000000\" threads=\"2\" cpu_ns=\"0\" "
+		    "wall_ns=\"100000000\" off_ns=\"100000000\">\n"
+		    "  <method name=\"a.B.run\" cpu_self_ns=\"0\" cpu_total_ns=\"0\" "
+		    "wall_self_ns=\"0\" wall_total_ns=\"100000000\" off_self_ns=\"0\" "
+		    "off_total_ns=\"100000000\"/>\n"
+		    "  <method name=\"a.B.park\" cpu_self_ns=\"0\" cpu_total_ns=\"0\" "
+		    "wall_self_ns=\"100000000\" wall_total_ns=\"100000000\" "
+		    "off_self_ns=\"100000000\" off_total_ns=\"100000000\"/>\n"
+		    "</profile>\n");
+}
+
+/* Names that would end an attribute, or that no XML may hold. */
+static void test_xml_names(void **state)
+{
+	struct profile *p = load(NULL);
+	const char odd[] = "<a>&\"\xef\xbf\xbf\x01\xff\xc3\xa9";
+	uint32_t name = names_add(&p->names, odd, sizeof(odd) - 1, NULL), frame = 0;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	while (strcmp(profile_frame_name(p, frame), "a.B.park"))
+		frame++;
+	p->frames[frame].name = name;
+	assert_int_equal(methods_xml(p, f, NULL), 0);
+	fclose(f);
+	assert_non_null(strstr(text, "name=\"&#60;a&#62;&#38;&#34;???\xc3\xa9\""));
+	free(text);
+	profile_free(p);
 }
 
 static void test_two_sides(void **state)
@@ -235,7 +278,8 @@ int main(void)
 		cmocka_unit_test(test_totals),	   cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_time_range), cmocka_unit_test(test_collapsed),
 		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_two_sides),  cmocka_unit_test(test_html),
+		cmocka_unit_test(test_two_sides),  cmocka_unit_test(test_xml),
+		cmocka_unit_test(test_xml_names),  cmocka_unit_test(test_html),
 		cmocka_unit_test(test_format),
 	};
 

@@ -33,6 +33,9 @@ int error_set(struct error *e, int rc, enum exit_code exit, const char *fmt, ...
 /* Add or replace the hint; returns e->rc. */
 int error_hint(struct error *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* A file that could not be created, with what to do about it: EXIT_OUTPUT; returns -err. */
+int error_create(struct error *e, const char *path, int err);
+
 /* Print "gnomon: msg" and "  hint" to stderr. */
 void error_print(const struct error *e);
 

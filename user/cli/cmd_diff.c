@@ -18,28 +18,13 @@ static struct {
 } o = {.dim = -1, .top = 20};
 
 static const struct opt opts[] = {
-	{OPT_STRING,
-	 'o',
-	 "output",
-	 "FILE.html",
-	 "write a differential flame graph",
-	 &o.out,
-	 {0},
-	 0,
-	 0},
-	{OPT_ENUM,
-	 'd',
-	 "dim",
-	 "DIM",
-	 "cpu, wall or off (CPU)",
-	 &o.dim,
-	 {"cpu", "wall", "off"},
-	 0,
-	 0},
-	{OPT_COUNT, 'n', "top", "N", "methods in the table (20)", &o.top, {0}, 1, 100000},
-	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force, {0}, 0, 0},
+	{OPT_STRING, 'o', "output", "FILE.html", "write a differential flame graph", &o.out},
+	{OPT_ENUM, 'd', "dim", "DIM", "cpu, wall or off (CPU)", &o.dim,
+	 .choices = {"cpu", "wall", "off"}},
+	{OPT_COUNT, 'n', "top", "N", "methods in the table (20)", &o.top, .min = 1, .max = 100000},
+	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force},
 	FILTER_OPTS(o.filter),
-	{OPT_END, 0, NULL, NULL, NULL, NULL, {0}, 0, 0},
+	{OPT_END},
 };
 
 static int diff_write(const struct profile *p, char **files, FILE *f, struct error *e)
@@ -65,6 +50,8 @@ static int diff(char **files, struct error *e)
 	int rc = filter_apply(&o.filter, &po, e);
 
 	if (!rc)
+		rc = output_apart(o.out, files, 2, e);
+	if (!rc)
 		rc = output_open(&out, o.out, o.force, e);
 	if (rc)
 		return rc;
@@ -78,6 +65,7 @@ static int diff(char **files, struct error *e)
 	}
 	if (!rc) {
 		profile_finish(p);
+		filter_nothing_warn(&o.filter, p);
 		rc = diff_write(p, files, out.f, e);
 	}
 	rc = output_close(&out, rc, e);

@@ -4,15 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "cli/cmds.h"
 #include "cli/filter.h"
 #include "out/html.h"
+#include "out/methods.h"
 #include "out/output.h"
 #include "out/pprof.h"
 #include "out/text.h"
 
-enum format { FMT_TEXT, FMT_TREE, FMT_COLLAPSED, FMT_FLAME, FMT_TIMELINE, FMT_PPROF, FMT_CSV };
+enum format {
+	FMT_TEXT,
+	FMT_TREE,
+	FMT_COLLAPSED,
+	FMT_FLAME,
+	FMT_TIMELINE,
+	FMT_PPROF,
+	FMT_CSV,
+	FMT_XML,
+};
 
 static struct {
 	const char *out;
@@ -23,56 +32,21 @@ static struct {
 } o = {.format = -1, .dim = -1, .top = 10, .min_percent = 1};
 
 static const struct opt opts[] = {
-	{OPT_STRING,
-	 'o',
-	 "output",
-	 "FILE",
-	 "write to FILE; its suffix says the format",
-	 &o.out,
-	 {0},
-	 0,
-	 0},
-	{OPT_ENUM,
-	 'f',
-	 "format",
-	 "FORMAT",
-	 "text, tree, collapsed, flame, timeline, pprof or csv",
-	 &o.format,
-	 {"text", "tree", "collapsed", "flame", "timeline", "pprof", "csv"},
-	 0,
-	 0},
-	{OPT_ENUM,
-	 'd',
-	 "dim",
-	 "DIM",
-	 "cpu, wall or off (CPU); the page can switch",
-	 &o.dim,
-	 {"cpu", "wall", "off"},
-	 0,
-	 0},
-	{OPT_COUNT, 'n', "top", "N", "text: lines per table (10)", &o.top, {0}, 1, 100000},
-	{OPT_COUNT,
-	 0,
-	 "min",
-	 "PERCENT",
-	 "tree: leave out what is below (1)",
-	 &o.min_percent,
-	 {0},
-	 0,
-	 100},
-	{OPT_FLAG,
-	 0,
-	 "by-thread",
-	 NULL,
-	 "collapsed: begin each stack with its thread",
-	 &o.by_thread,
-	 {0},
-	 0,
-	 0},
-	{OPT_FLAG, 0, "lines", NULL, "tell lines of a method apart", &o.lines, {0}, 0, 0},
-	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force, {0}, 0, 0},
+	{OPT_STRING, 'o', "output", "FILE", "write to FILE; its suffix says the format", &o.out},
+	{OPT_ENUM, 'f', "format", "FORMAT",
+	 "text, tree, collapsed, flame, timeline, pprof, csv or xml", &o.format,
+	 .choices = {"text", "tree", "collapsed", "flame", "timeline", "pprof", "csv", "xml"}},
+	{OPT_ENUM, 'd', "dim", "DIM", "cpu, wall or off (CPU); the page can switch", &o.dim,
+	 .choices = {"cpu", "wall", "off"}},
+	{OPT_COUNT, 'n', "top", "N", "text: lines per table (10)", &o.top, .min = 1, .max = 100000},
+	{OPT_COUNT, 0, "min", "PERCENT", "tree: leave out what is below (1)", &o.min_percent,
+	 .max = 100},
+	{OPT_FLAG, 0, "by-thread", NULL, "collapsed: begin each stack with its thread",
+	 &o.by_thread},
+	{OPT_FLAG, 0, "lines", NULL, "tell lines of a method apart", &o.lines},
+	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force},
 	FILTER_OPTS(o.filter),
-	{OPT_END, 0, NULL, NULL, NULL, NULL, {0}, 0, 0},
+	{OPT_END},
 };
 
 static bool ends(const char *s, const char *suffix)
@@ -95,6 +69,7 @@ static int format_infer(struct error *e)
 		{".pb.gz", FMT_PPROF},
 		{".pprof", FMT_PPROF},
 		{".csv", FMT_CSV},
+		{".xml", FMT_XML},
 		{".tree", FMT_TREE},
 		{".txt", FMT_TEXT},
 	};
@@ -110,7 +85,7 @@ static int format_infer(struct error *e)
 			return 0;
 		}
 	error_set(e, -EINVAL, EXIT_USAGE, "cannot tell a format from the name '%s'", o.out);
-	return error_hint(e, "say it with --format, or use .html .collapsed .pb.gz .csv .txt");
+	return error_hint(e, "say it with --format, or use .html .collapsed .pb.gz .csv .xml .txt");
 }
 
 /* What was not asked for: CPU if there is any, else the whole. */
@@ -147,7 +122,9 @@ static int profile_write(const struct profile *p, const char *name, FILE *f, str
 	case FMT_PPROF:
 		return pprof_write(p, o.dim, f, e);
 	case FMT_CSV:
-		return text_csv(p, f, e);
+		return methods_csv(p, f, e);
+	case FMT_XML:
+		return methods_xml(p, f, e);
 	default:
 		return text_top(p, (unsigned int)o.top, f, e);
 	}
@@ -155,8 +132,6 @@ static int profile_write(const struct profile *p, const char *name, FILE *f, str
 
 static int files_load(struct profile *p, int argc, char **argv, struct error *e)
 {
-	uint64_t samples = 0;
-
 	for (int i = 0; i < argc; i++) {
 		struct jfr_report rep;
 		int rc = profile_load(p, argv[i], 0, &rep, e);
@@ -166,15 +141,7 @@ static int files_load(struct profile *p, int argc, char **argv, struct error *e)
 		report_warn(argv[i], &rep);
 	}
 	profile_finish(p);
-	for (int i = 0; i < JFR_SOURCES; i++)
-		samples += p->samples[i];
-	if (!samples)
-		log_warn("no samples %s", o.filter.threads.n || o.filter.states.n ||
-							  o.filter.include.n || o.filter.focus.n ||
-							  o.filter.exclude.n || o.filter.from_ns ||
-							  o.filter.to_ns
-						  ? "are left by the filter"
-						  : "in the recording");
+	filter_nothing_warn(&o.filter, p);
 	return 0;
 }
 
@@ -190,6 +157,8 @@ static int render(int argc, char **argv, struct error *e)
 		return error_hint(e, "usage: gnomon render FILE.jfr ...");
 	}
 	rc = format_infer(e);
+	if (!rc)
+		rc = output_apart(o.out, argv, argc, e);
 	if (!rc)
 		rc = filter_apply(&o.filter, &po, e);
 	if (rc)

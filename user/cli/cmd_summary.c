@@ -13,18 +13,10 @@ static struct {
 } o = {.top = 20};
 
 static const struct opt opts[] = {
-	{OPT_FLAG,
-	 'e',
-	 "events",
-	 NULL,
-	 "also list every kind of event with its number",
-	 &o.events,
-	 {0},
-	 0,
-	 0},
-	{OPT_COUNT, 'n', "top", "N", "thread groups shown (20)", &o.top, {0}, 1, 100000},
+	{OPT_FLAG, 'e', "events", NULL, "also list every kind of event with its number", &o.events},
+	{OPT_COUNT, 'n', "top", "N", "thread groups shown (20)", &o.top, .min = 1, .max = 100000},
 	FILTER_OPTS(o.filter),
-	{OPT_END, 0, NULL, NULL, NULL, NULL, {0}, 0, 0},
+	{OPT_END},
 };
 
 static int summary(const char *path, struct error *e)
@@ -41,6 +33,7 @@ static int summary(const char *path, struct error *e)
 	if (!rc) {
 		profile_finish(p);
 		report_warn(path, &r);
+		filter_nothing_warn(&o.filter, p);
 		summary_head(p, &r, path, stdout);
 		summary_quality(p, &r, stdout);
 		rc = summary_groups(p, (unsigned int)o.top, stdout, e);

@@ -26,6 +26,28 @@ int filter_apply(const struct filter *f, struct profile_options *o, struct error
 	return 0;
 }
 
+static bool filter_given(const struct filter *f)
+{
+	return f->from_ns || f->to_ns || f->threads.n || f->states.n || f->include.n ||
+	       f->exclude.n || f->focus.n;
+}
+
+void filter_nothing_warn(const struct filter *f, const struct profile *p)
+{
+	struct buffer b = BUFFER_INIT;
+
+	for (int i = 0; i < JFR_SOURCES; i++)
+		if (p->samples[i])
+			return;
+	log_warn("no samples %s", filter_given(f) ? "are left by the filter" : "in the recording");
+	for (uint32_t i = 0; f->states.n && i < p->nstates; i++)
+		buffer_printf(&b, "%s %s", i ? "," : "", names_get(&p->names, p->states[i].name));
+	buffer_byte(&b, 0);
+	if (f->states.n && p->nstates && !b.failed)
+		log_warn("states in it:%s", (char *)b.data);
+	buffer_free(&b);
+}
+
 void report_warn(const char *path, const struct jfr_report *r)
 {
 	uint64_t shown = sizeof(r->problem) / sizeof(r->problem[0]);

@@ -12,32 +12,23 @@ struct filter {
 };
 
 /* For an option table; f is a struct filter that lives as long as the table. */
-#define FILTER_OPTS(f)                                                                               \
-	{                                                                                            \
-		OPT_DURATION,                                                                        \
-		0,                                                                                   \
-		"from",                                                                              \
-		"TIME",                                                                              \
-		"leave out what is before, from the recording's start",                              \
-		&(f).from_ns,                                                                        \
-		{0},                                                                                 \
-		0,                                                                                   \
-		0},                                                                                  \
-		{OPT_DURATION, 0, "to", "TIME", "leave out what is after", &(f).to_ns, {0}, 0, 0},   \
-		{OPT_LIST,     't', "thread", "GLOB", "only threads of such a name",                 \
-		 &(f).threads, {0}, 0,	      0},                                                    \
-		{OPT_LIST,    's', "state", "GLOB", "only such states: RUNNING, PARKED, QUEUED ...", \
-		 &(f).states, {0}, 0,	    0},                                                      \
-		{OPT_LIST,     'i', "include", "GLOB", "only stacks with such a method",             \
-		 &(f).include, {0}, 0,	       0},                                                   \
-		{OPT_LIST,     'x', "exclude", "GLOB", "without such stacks: as if it cost nothing", \
-		 &(f).exclude, {0}, 0,	       0},                                                   \
-		{OPT_LIST,   0,	  "focus", "GLOB", "begin stacks at their outermost such method",    \
-		 &(f).focus, {0}, 0,	   0},                                                       \
-	{                                                                                            \
-		OPT_LIST, 0, "hide", "GLOB", "drop such methods, charge their callers", &(f).hide,   \
-			{0}, 0, 0                                                                    \
-	}
+/* clang-format off */
+#define FILTER_OPTS(f)                                                                             \
+	{OPT_DURATION, 0, "from", "TIME", "leave out what is before, from the recording's start",  \
+	 &(f).from_ns},                                                                            \
+	{OPT_DURATION, 0, "to", "TIME", "leave out what is after", &(f).to_ns,                     \
+	 .min = 1, .max = FILTER_TIME_MAX},                                                        \
+	{OPT_LIST, 't', "thread", "GLOB", "only threads of such a name", &(f).threads},            \
+	{OPT_LIST, 's', "state", "GLOB", "only such states: RUNNING, PARKED, QUEUED ...",          \
+	 &(f).states},                                                                             \
+	{OPT_LIST, 'i', "include", "GLOB", "only stacks with such a method", &(f).include},        \
+	{OPT_LIST, 'x', "exclude", "GLOB", "without such stacks: as if it cost nothing",           \
+	 &(f).exclude},                                                                            \
+	{OPT_LIST, 0, "focus", "GLOB", "begin stacks at their outermost such method",              \
+	 &(f).focus},                                                                              \
+	{OPT_LIST, 0, "hide", "GLOB", "drop such methods, charge their callers", &(f).hide}
+/* clang-format on */
+#define FILTER_TIME_MAX (365ull * 24 * 3600 * 1000000000) /* a year */
 
 #define FILTER_NOTES                                                                               \
 	"GLOB is a shell pattern with * and ?; without these it is enough that the name "          \
@@ -46,6 +37,9 @@ struct filter {
 
 /* Fill the options of a profile. EXIT_USAGE when the time range is empty. */
 int filter_apply(const struct filter *f, struct profile_options *o, struct error *e);
+
+/* Say on stderr when there is nothing to show, and why. */
+void filter_nothing_warn(const struct filter *f, const struct profile *p);
 
 /* Say on stderr what of a recording could not be read. */
 void report_warn(const char *path, const struct jfr_report *r);

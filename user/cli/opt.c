@@ -155,6 +155,9 @@ static int opt_set(const struct opt *o, const char *val, struct error *e)
 	uint64_t v;
 	int rc;
 
+	if (o->type != OPT_FLAG && !*val)
+		return error_set(e, -EINVAL, EXIT_USAGE, "empty value for --%s: it needs a %s",
+				 o->name, o->arg);
 	switch (o->type) {
 	case OPT_FLAG:
 		*(bool *)o->value = true;

@@ -31,13 +31,13 @@ struct opt_list {
 
 struct opt {
 	enum opt_type type;
-	char letter;		/* 'p' for -p, 0 if none */
-	const char *name;	/* "pid" for --pid */
-	const char *arg;	/* what --help calls the value: "PID"; NULL for flags */
-	const char *help;	/* one line, lower case, no full stop */
-	void *value;		/* where it goes; the default is what is there before parsing */
-	const char *choices[8]; /* OPT_ENUM, NULL ended */
-	uint64_t min, max;	/* numbers: inclusive bounds; both 0 = none */
+	char letter;		 /* 'p' for -p, 0 if none */
+	const char *name;	 /* "pid" for --pid */
+	const char *arg;	 /* what --help calls the value: "PID"; NULL for flags */
+	const char *help;	 /* one line, lower case, no full stop */
+	void *value;		 /* where it goes; the default is what is there before parsing */
+	const char *choices[12]; /* OPT_ENUM, NULL ended */
+	uint64_t min, max;	 /* numbers: inclusive bounds; both 0 = none */
 };
 
 struct command {

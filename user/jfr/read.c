@@ -89,6 +89,12 @@ bool reader_event_head(struct jfr_reader *r, uint64_t off, uint64_t end, uint64_
 
 /* ---- open and close ---- */
 
+static int nothing_in(const char *path, struct error *e)
+{
+	error_set(e, -EBADMSG, EXIT_INPUT, "'%s' is empty", path);
+	return error_hint(e, "nothing was recorded, or the disk was full then");
+}
+
 static int not_jfr(struct jfr_reader *r, const char *path, struct error *e)
 {
 	const uint8_t *h = reader_bytes(r, 0, 8);
@@ -97,7 +103,7 @@ static int not_jfr(struct jfr_reader *r, const char *path, struct error *e)
 	if (r->failed)
 		return error_set(e, rc, EXIT_INPUT, "cannot read '%s': %s", path, strerror(-rc));
 	if (!r->size)
-		return error_set(e, rc, EXIT_INPUT, "'%s' is empty", path);
+		return nothing_in(path, e);
 	if (h && !memcmp(h, "FLR\0", 4)) {
 		unsigned int major = h[4] << 8 | h[5], minor = h[6] << 8 | h[7];
 
@@ -173,6 +179,24 @@ static int stdin_spool(struct error *e)
 	return fd;
 }
 
+static int open_error(const char *path, int err, struct error *e)
+{
+	error_set(e, -err, EXIT_INPUT, "cannot open '%s': %s", path, strerror(err));
+	if (err == EACCES || err == EPERM)
+		error_hint(e, "read it as its owner or as root");
+	else if (err == ENOENT)
+		error_hint(e, "name a recording; '-' reads one from stdin");
+	return -err;
+}
+
+static int not_regular(const char *path, bool directory, struct error *e)
+{
+	error_set(e, -EINVAL, EXIT_INPUT, "'%s' is %s", path,
+		  directory ? "a directory" : "not a regular file");
+	return error_hint(e, directory ? "name the recordings in it"
+				       : "a pipe is read as: ... | gnomon COMMAND -");
+}
+
 int jfr_reader_open(struct jfr_reader **r, const char *path, const struct jfr_options *o,
 		    struct error *e)
 {
@@ -187,13 +211,11 @@ int jfr_reader_open(struct jfr_reader **r, const char *path, const struct jfr_op
 		/* not to hang on a FIFO that has no writer */
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
-			return error_set(e, -errno, EXIT_INPUT, "cannot open '%s': %s", path,
-					 strerror(errno));
+			return open_error(path, errno, e);
 	}
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		error_set(e, -EINVAL, EXIT_INPUT, "'%s' is not a regular file", path);
-		return error_hint(e, "a pipe is read as: ... | gnomon COMMAND -");
+		return not_regular(path, S_ISDIR(st.st_mode), e);
 	}
 	return reader_new(r, fd, (uint64_t)st.st_size, NULL, o, path, e);
 }

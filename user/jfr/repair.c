@@ -221,8 +221,8 @@ static int open_input(const char *path, uint64_t *size, struct error *e)
 				 strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return error_set(e, -EINVAL, EXIT_INPUT, "cannot repair '%s': not a regular file",
-				 path);
+		error_set(e, -EINVAL, EXIT_INPUT, "cannot repair '%s': not a regular file", path);
+		return error_hint(e, "name a recording: a file of this machine's disks");
 	}
 	*size = (uint64_t)st.st_size;
 	return fd;
@@ -277,8 +277,7 @@ int jfr_repair(const char *path, struct jfr_repair *out, struct error *e)
 		return error_set(e, rc, EXIT_OUTPUT, "cannot write '%s': %s", path, strerror(-rc));
 	if (out->chunks)
 		return 0;
-	error_set(e, -EINVAL, EXIT_INPUT, "cannot repair '%s': no JFR chunk in it can be kept",
-		  path);
-	error_hint(e, "the file was left as it is");
-	return -EINVAL;
+	error_set(e, -EINVAL, EXIT_INPUT, "cannot repair '%s': %s", path,
+		  s.size ? "no JFR chunk in it can be kept" : "it is empty");
+	return error_hint(e, "the file was left as it is");
 }

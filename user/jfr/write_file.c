@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -32,35 +30,6 @@ struct outfile {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int missing_directory(const char *path, struct error *e)
-{
-	char copy[PATH_MAX];
-	int rc;
-
-	if (strlen(path) >= sizeof(copy))
-		return error_set(e, -ENAMETOOLONG, EXIT_OUTPUT, "cannot create '%.200s...': %s",
-				 path, strerror(ENAMETOOLONG));
-	strcpy(copy, path);
-	rc = error_set(e, -ENOENT, EXIT_OUTPUT, "cannot create '%s': no directory '%s'", path,
-		       dirname(copy));
-	error_hint(e, "create the directory first, or choose another place");
-	return rc;
-}
-
-static int open_error(const char *path, int err, struct error *e)
-{
-	if (err == ENOENT)
-		return missing_directory(path, e);
-	error_set(e, -err, EXIT_OUTPUT, "cannot create '%s': %s", path, strerror(err));
-	if (err == EEXIST)
-		error_hint(e, "choose another name, or overwrite it with --force");
-	else if (err == EACCES || err == EPERM || err == EROFS)
-		error_hint(e, "choose a directory that can be written to");
-	else if (err == ENOSPC || err == EDQUOT)
-		error_hint(e, "make room, or choose another file system");
-	return -err;
-}
-
 /*
  * Replace, not truncate: an existing file may be hard-linked, open in a reader, or be swapped for a
  * link between a check and the open. Only a regular file is replaced.
@@ -70,14 +39,14 @@ static int remove_existing(const char *path, struct error *e)
 	struct stat st;
 
 	if (lstat(path, &st))
-		return errno == ENOENT ? 0 : open_error(path, errno, e);
+		return errno == ENOENT ? 0 : error_create(e, path, errno);
 	if (!S_ISREG(st.st_mode)) {
 		error_set(e, -EEXIST, EXIT_OUTPUT,
 			  "cannot overwrite '%s': it is not a regular file", path);
 		error_hint(e, "choose another name: links and devices are never written to");
 		return -EEXIST;
 	}
-	return unlink(path) && errno != ENOENT ? open_error(path, errno, e) : 0;
+	return unlink(path) && errno != ENOENT ? error_create(e, path, errno) : 0;
 }
 
 static int create(const char *path, bool overwrite, struct error *e)
@@ -90,7 +59,7 @@ static int create(const char *path, bool overwrite, struct error *e)
 			return rc;
 	}
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	return fd < 0 ? open_error(path, errno, e) : fd;
+	return fd < 0 ? error_create(e, path, errno) : fd;
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */

@@ -14,6 +14,22 @@ static int exists(const char *path, struct error *e)
 	return error_hint(e, "write over it with --force, or name another file");
 }
 
+int output_apart(const char *path, char *const *inputs, int n, struct error *e)
+{
+	struct stat out, in;
+
+	if (!path || !strcmp(path, "-") || stat(path, &out))
+		return 0;
+	for (int i = 0; i < n; i++) {
+		if (stat(inputs[i], &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+			continue;
+		error_set(e, -EINVAL, EXIT_USAGE, "the output '%s' is the recording '%s' itself",
+			  path, inputs[i]);
+		return error_hint(e, "name another file");
+	}
+	return 0;
+}
+
 int output_open(struct output *o, const char *path, bool force, struct error *e)
 {
 	struct stat st;
@@ -25,6 +41,8 @@ int output_open(struct output *o, const char *path, bool force, struct error *e)
 		return 0;
 	o->path = path;
 	if (!lstat(path, &st)) {
+		if (S_ISDIR(st.st_mode))
+			return error_create(e, path, EISDIR);
 		if (!force)
 			return exists(path, e);
 		if (!S_ISREG(st.st_mode)) { /* a device or pipe has no other name */
@@ -50,10 +68,10 @@ int output_open(struct output *o, const char *path, bool force, struct error *e)
 	close(fd);
 	unlink(o->temp);
 fail:
-	error_set(e, -errno, EXIT_OUTPUT, "cannot create '%s': %s", path, strerror(errno));
+	fd = error_create(e, path, errno);
 	free(o->temp);
 	o->temp = NULL;
-	return -EIO;
+	return fd;
 }
 
 int output_close(struct output *o, int rc, struct error *e)
@@ -69,9 +87,7 @@ int output_close(struct output *o, int rc, struct error *e)
 	if (!o->temp)
 		return rc;
 	if (!rc && renameat2(AT_FDCWD, o->temp, AT_FDCWD, o->path, o->force ? 0 : RENAME_NOREPLACE))
-		rc = errno == EEXIST ? exists(o->path, e)
-				     : error_set(e, -errno, EXIT_OUTPUT, "cannot create '%s': %s",
-						 o->path, strerror(errno));
+		rc = errno == EEXIST ? exists(o->path, e) : error_create(e, o->path, errno);
 	if (rc)
 		unlink(o->temp);
 	free(o->temp);

@@ -18,6 +18,11 @@ struct output {
 	bool force;
 };
 
+/*
+ * EXIT_USAGE where the output would be written over one of the n inputs, whatever names they go by.
+ */
+int output_apart(const char *path, char *const *inputs, int n, struct error *e);
+
 /* path NULL or "-" is stdout. */
 int output_open(struct output *o, const char *path, bool force, struct error *e);
 /* Give the file its name, or with `rc` remove it and return rc. Reports what could not be written.

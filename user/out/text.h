@@ -16,9 +16,6 @@ int text_tree(const struct profile *p, enum dim dim, double min_share, FILE *f, 
 /* "outer;inner;leaf NANOSECONDS" per line: what flame graph tools call collapsed stacks. */
 int text_collapsed(const struct profile *p, enum dim dim, bool threads, FILE *f, struct error *e);
 
-/* method,self,total per line with a header, both in ns of each dimension. */
-int text_csv(const struct profile *p, FILE *f, struct error *e);
-
 /* One paragraph: what there is, and warnings about what its numbers rest on. */
 void text_head(const struct profile *p, FILE *f);
 
