@@ -176,7 +176,8 @@ $(BUILD)/fuzz/%.o: %.c
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 $(FUZZ_FLAGS) -MMD -MP -c $< -o $@
 
 # What a fuzzer takes in stands in its source, which is read when its program is asked for.
-fuzz_objects = $(patsubst %.c,$(BUILD)/fuzz/%.o,$(shell sed -n 's,^// FUZZ-LINK: ,,p' $(1)))
+fuzz_objects = $(patsubst %.S,$(BUILD)/obj/%.o,$(patsubst %.c,$(BUILD)/fuzz/%.o,\
+                 $(shell sed -n 's,^// FUZZ-LINK: ,,p' $(1))))
 .SECONDEXPANSION:
 $(BUILD)/tests/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $$(call fuzz_objects,tests/fuzz/$$*.c)
 	$(call say,FUZZ,$@)

@@ -221,14 +221,17 @@ static inline void jb_classes_declare(struct jb *j)
 
 #define JB_CLASSES 17
 
-static inline void jb_metadata(struct jb *j)
+/* Then come `classes` of them. */
+static inline void jb_metadata_begin(struct jb *j, int classes)
 {
 	buffer_clear(&j->tree);
 	j->ntext = 0;
 	jb_element(j, 1, "root", NULL);
-	jb_element(j, JB_CLASSES, "metadata", NULL);
-	jb_classes_declare(j);
-	jb_events_declare(j);
+	jb_element(j, classes, "metadata", NULL);
+}
+
+static inline void jb_metadata_end(struct jb *j)
+{
 	j->meta = j->f.len - j->chunk;
 	jb_begin(j, 0);
 	jb_var(&j->f, 1000); /* start, duration, id */
@@ -239,6 +242,14 @@ static inline void jb_metadata(struct jb *j)
 		jb_utf8(&j->f, j->text[i]);
 	buffer_add(&j->f, j->tree.data, j->tree.len);
 	jb_end(j);
+}
+
+static inline void jb_metadata(struct jb *j)
+{
+	jb_metadata_begin(j, JB_CLASSES);
+	jb_classes_declare(j);
+	jb_events_declare(j);
+	jb_metadata_end(j);
 }
 
 /* ---- constants: a checkpoint, one pool per call of jb_pool() ---- */

@@ -259,6 +259,37 @@ static void test_zero_size_event(void **state)
 	jb_free(&j);
 }
 
+/* Four billion elements that take no bytes are not to be walked one by one. */
+static void test_array_of_nothing(void **state)
+{
+	struct jfr_value v[2], element;
+	struct jb j = {0};
+	struct jfr_reader *r;
+	struct jfr_event ev;
+
+	jb_chunk(&j);
+	jb_metadata_begin(&j, 3);
+	jb_class(&j, "long", "5", 0, false);
+	jb_class(&j, "test.Nothing", "40", 0, false);
+	jb_class(&j, "test.Bag", "41", 2, true);
+	jb_field(&j, "startTime", "5");
+	jb_element(&j, 0, "field", "name", "list", "class", "40", "dimension", "1", NULL);
+	jb_metadata_end(&j);
+	jb_begin(&j, 41);
+	jb_var(&j.f, 1000);
+	jb_var(&j.f, UINT32_MAX);
+	jb_end(&j);
+	jb_finish(&j);
+	assert_int_equal(jfr_reader_open_memory(&r, j.f.data, j.f.len, NULL, NULL), 0);
+	assert_int_equal(jfr_reader_next(r, &ev), 1);
+	assert_int_equal(jfr_event_fields(r, &ev, v, 2), 2);
+	assert_int_equal(v[1].kind, JFR_VALUE_ARRAY);
+	assert_int_equal(v[1].n, 0);
+	assert_false(jfr_array_next(r, &v[1], &element));
+	jfr_reader_close(r);
+	jb_free(&j);
+}
+
 /* The later checkpoint's constant counts, as in the JDK. */
 static void test_later_constant_wins(void **state)
 {
@@ -371,7 +402,7 @@ int main(void)
 		cmocka_unit_test(test_unfinished),	cmocka_unit_test(test_garbage_between),
 		cmocka_unit_test(test_zero_size_event), cmocka_unit_test(test_later_constant_wins),
 		cmocka_unit_test(test_pool_cap),	cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_sampler),
+		cmocka_unit_test(test_sampler),		cmocka_unit_test(test_array_of_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ enum jfr_kind {
 	JFR_VALUE_STRING,   /* jfr_value_string() */
 	JFR_VALUE_REF,	    /* constant: key in `i`, jfr_pool_get() */
 	JFR_VALUE_STRUCT,   /* inline structure, jfr_value_fields() */
-	JFR_VALUE_ARRAY,    /* `n` elements, jfr_array_next() */
+	JFR_VALUE_ARRAY,    /* `n` elements, jfr_array_next(); 0 if these take no bytes */
 };
 
 enum jfr_unit {

@@ -106,6 +106,9 @@ bool value_read(const struct jfr_member *f, struct cursor *c, struct jfr_value *
 		v->p = c->p;
 		ok = f->type && !c->bad && array_skip(f, c, v->n, 0);
 		v->end = c->p;
+		if (ok && !f->pooled && f->type->empty)
+			v->n = 0; /* any number of nothing is nothing: walks stay bounded by bytes
+				   */
 		return ok;
 	}
 	if (f->pooled) {

@@ -112,7 +112,8 @@ static void put_times(struct buffer *b, const struct profile *p, const uint32_t 
 	uint64_t last = 0;
 	size_t n = 0;
 
-	qsort(p->times, p->ntimes, sizeof(*p->times), by_start);
+	if (p->ntimes)
+		qsort(p->times, p->ntimes, sizeof(*p->times), by_start);
 	for (size_t i = 0; i < p->ntimes; i++)
 		n += p->cells[p->times[i].cell].dims != 0;
 	put(b, n);
@@ -215,7 +216,7 @@ static void note_write(const struct profile *p, const struct html_options *o, FI
 
 	for (int i = 0; i < JFR_SOURCES; i++)
 		n += p->samples[i];
-	buffer_printf(&b, "%s recorded", format_ns((uint64_t)(p->end_ns - p->start_ns)).s);
+	buffer_printf(&b, "%s recorded", format_ns(profile_recorded_ns(p)).s);
 	buffer_printf(&b, " · %s samples", format_count(n).s);
 	buffer_printf(&b, " · %s threads", format_count(p->nthreads).s);
 	if (profile_sampled_threads(p, share, sizeof(share)))
@@ -240,8 +241,8 @@ static void head_write(const struct profile *p, const struct html_options *o, FI
 					     (o->diff ? p->total_ns[1][d] : 0)) /
 				1000);
 	fprintf(f, "],\"first\":%d,\"duration_us\":%llu,\"timeline\":%s,\"diff\":%s}", o->first,
-		(unsigned long long)(p->end_ns - p->start_ns) / 1000,
-		o->timeline ? "true" : "false", o->diff ? "true" : "false");
+		(unsigned long long)profile_recorded_ns(p) / 1000, o->timeline ? "true" : "false",
+		o->diff ? "true" : "false");
 }
 
 int html_write(const struct profile *p, const struct html_options *o, FILE *f, struct error *e)

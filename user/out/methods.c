@@ -130,9 +130,9 @@ int methods_xml(const struct profile *p, FILE *f, struct error *e)
 	int rc;
 
 	fprintf(f,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<profile duration_ns=\"%lld\" "
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<profile duration_ns=\"%llu\" "
 		"threads=\"%u\"",
-		(long long)(p->end_ns - p->start_ns), p->nthreads);
+		(unsigned long long)profile_recorded_ns(p), p->nthreads);
 	for (int d = 0; d < DIMS; d++)
 		fprintf(f, " %s_ns=\"%llu\"", dim_names[d], (unsigned long long)p->total_ns[0][d]);
 	fprintf(f, ">\n");

@@ -202,7 +202,7 @@ int pprof_encode(const struct profile *p, int dim, struct buffer *b)
 	locations(p, b, &s, &m);
 	strings(p, b);
 	field_int(b, PROFILE_TIME_NANOS, (uint64_t)p->start_ns);
-	field_int(b, PROFILE_DURATION_NANOS, (uint64_t)(p->end_ns - p->start_ns));
+	field_int(b, PROFILE_DURATION_NANOS, profile_recorded_ns(p));
 	value_type(b, &m, PROFILE_PERIOD_TYPE,
 		   fixed(p, src == JFR_SOURCE_WALL ? STR_WALL : STR_CPU), fixed(p, STR_NS));
 	field_int(b, PROFILE_PERIOD, p->period_ns[src]);

@@ -160,6 +160,12 @@ int profile_load(struct profile *p, const char *path, int side, struct jfr_repor
 /* Decide what counts where, and the totals. Nothing may be loaded afterwards. */
 void profile_finish(struct profile *p);
 
+/* From its first chunk's start to its last's end; 0 where these make no sense. */
+static inline uint64_t profile_recorded_ns(const struct profile *p)
+{
+	return p->end_ns > p->start_ns ? (uint64_t)p->end_ns - (uint64_t)p->start_ns : 0;
+}
+
 static inline const char *profile_frame_name(const struct profile *p, uint32_t frame)
 {
 	return names_get(&p->names, p->frames[frame].name);

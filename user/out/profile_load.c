@@ -362,9 +362,11 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 static int sample_add(struct load *l, const struct jfr_sample *s)
 {
 	uint64_t node, thread, state, ticks;
-	int64_t at = s->time_ns - l->start_ns;
+	int64_t at;
 	uint32_t cell;
 
+	if (__builtin_sub_overflow(s->time_ns, l->start_ns, &at))
+		at = s->time_ns < 0 ? INT64_MIN : INT64_MAX;
 	ticks = ticks_within(&l->p->opt, &at, s->step_ns, s->ticks);
 	if (!ticks)
 		return 0;

@@ -12,11 +12,6 @@
 #define COLUMNS	   6  /* states with a column of their own; the others share one */
 #define NAME_WIDTH 32 /* of a thread group */
 
-static uint64_t recorded_ns(const struct profile *p)
-{
-	return p->end_ns > p->start_ns ? (uint64_t)(p->end_ns - p->start_ns) : 0;
-}
-
 /* ---- head ---- */
 
 static void samples_line(const struct profile *p, FILE *f)
@@ -45,7 +40,7 @@ void summary_head(const struct profile *p, const struct jfr_report *r, const cha
 	if (gmtime_r(&t, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	fprintf(f, "%s\n", path);
-	fprintf(f, "  recorded  %s, %s\n", when, format_ns(recorded_ns(p)).s);
+	fprintf(f, "  recorded  %s, %s\n", when, format_ns(profile_recorded_ns(p)).s);
 	fprintf(f, "  file      %s, %llu chunk%s%s, %s events of %u kinds\n",
 		format_bytes(r->file_size).s, (unsigned long long)r->chunks,
 		r->chunks == 1 ? "" : "s", r->chunks_unfinished ? " (the last unfinished)" : "",

@@ -43,8 +43,7 @@ void text_head(const struct profile *p, FILE *f)
 {
 	const char *sep = "";
 
-	fprintf(f, "%s recorded, %s threads: ",
-		format_ns((uint64_t)(p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0)).s,
+	fprintf(f, "%s recorded, %s threads: ", format_ns(profile_recorded_ns(p)).s,
 		format_count(p->nthreads).s);
 	for (int i = 0; i < JFR_SOURCES; i++) {
 		if (!p->samples[i])

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// clang-format off
+// FUZZ-LINK: user/jfr/read.c user/jfr/read_chunk.c user/jfr/read_cursor.c
+// FUZZ-LINK: user/jfr/read_known.c user/jfr/read_meta.c user/jfr/read_pool.c
+// FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
+// FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
+// FUZZ-LINK: user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
+// FUZZ-LINK: user/out/text.c user/out/methods.c user/out/html.c user/out/pprof.c
+// FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
+// FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c user/base/utf8.c
+// clang-format on
+/* A recording with any content, through all that shows it. */
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "out/diff.h"
+#include "out/html.h"
+#include "out/methods.h"
+#include "out/pprof.h"
+#include "out/summary.h"
+#include "out/text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
+{
+	struct html_options h = {.title = "x", .timeline = true};
+
+	summary_head(p, r, "x", f);
+	summary_quality(p, r, f);
+	summary_groups(p, 3, f, NULL);
+	summary_starvation(p, f);
+	summary_events(p, f, NULL);
+	text_top(p, 10, f, NULL);
+	text_tree(p, DIM_WALL, 0, f, NULL);
+	text_collapsed(p, DIM_WALL, true, f, NULL);
+	methods_csv(p, f, NULL);
+	methods_xml(p, f, NULL);
+	diff_table(p, DIM_WALL, 5, f, NULL);
+	pprof_write(p, -1, f, NULL);
+	html_write(p, &h, f, NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const any = "*a*";
+	struct profile_options o = {.keep_times = true, .hide = {&any, size % 2}};
+	struct profile *p = NULL;
+	struct jfr_report r;
+	char path[32];
+	static FILE *null;
+	static int fd;
+
+	if (!null) {
+		null = fopen("/dev/null", "w");
+		fd = memfd_create("recording", 0);
+	}
+	if (!null || ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (profile_new(&p, &o, NULL))
+		return 0;
+	if (!profile_load(p, path, 0, &r, NULL)) {
+		profile_finish(p);
+		show(p, &r, null);
+	}
+	profile_free(p);
+	return 0;
+}
