@@ -58,7 +58,7 @@ FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
 .PHONY: all help tests check check-unit check-bpf check-jvm check-format bench accuracy fuzz format \
-        clean demo deps
+        man install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -214,6 +214,37 @@ accuracy: $(BUILD)/gnomon $(BUILD)/tools/bench/meter ## every ground-truth progr
 
 demo: ## record a busy Java server for 10 s and show where its time goes (root)
 	@BUILD=$(BUILD) tools/demo.sh
+
+# ---- installing ---------------------------------------------------------------------------------
+PREFIX  ?= /usr/local
+MAN     := $(BUILD)/man/gnomon.1 \
+           $(patsubst user/cli/cmd_%.c,$(BUILD)/man/gnomon-%.1,$(wildcard user/cli/cmd_*.c))
+SHARE   := $(DESTDIR)$(PREFIX)/share
+BASHDIR := $(SHARE)/bash-completion/completions
+ZSHDIR  := $(SHARE)/zsh/site-functions
+
+$(BUILD)/man/gnomon.1: $(BUILD)/gnomon
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$< help --man >$@
+
+$(BUILD)/man/gnomon-%.1: $(BUILD)/gnomon
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$< help --man $* >$@
+
+man: $(MAN) ## manual pages, under build/man
+
+install: all man ## to PREFIX (default /usr/local), below DESTDIR
+	install -D -m 755 $(BUILD)/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon
+	install -d $(SHARE)/man/man1 $(BASHDIR) $(ZSHDIR)
+	install -m 644 $(MAN) $(SHARE)/man/man1
+	$(BUILD)/gnomon completion bash >$(BASHDIR)/gnomon
+	$(BUILD)/gnomon completion zsh >$(ZSHDIR)/_gnomon
+
+uninstall: ## what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon $(MAN:$(BUILD)/man/%=$(SHARE)/man/man1/%) \
+	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon
 
 clean: ## remove build/
 	rm -rf $(BUILD)

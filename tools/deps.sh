@@ -44,6 +44,9 @@ needs_test='
     bubblewrap      bwrap
     mmdebstrap      mmdebstrap
     git             git
+    man-db          man
+    mandoc          mandoc
+    zsh             zsh
     JDK             /usr/lib/jvm/*/bin/javac
 '
 

@@ -93,5 +93,6 @@ const struct command cmd_diff = {
 	.notes = "Compared are shares of each recording's time, as recordings differ in "
 		 "length.\n\n" FILTER_NOTES,
 	.opts = opts,
+	.takes = TAKES_RECORDINGS,
 	.run = run,
 };

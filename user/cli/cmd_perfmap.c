@@ -118,5 +118,6 @@ const struct command cmd_perfmap = {
 		"set.\n",
 	.examples = "  gnomon perfmap 4711\n"
 		    "  gnomon perfmap 4711 && perf record -g -p 4711 -- sleep 10\n",
+	.takes = TAKES_PID,
 	.run = run,
 };

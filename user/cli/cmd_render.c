@@ -197,5 +197,6 @@ const struct command cmd_render = {
 		 "are\nadded up. '-' reads a recording from stdin. Nothing needs "
 		 "root.\n\n" FILTER_NOTES,
 	.opts = opts,
+	.takes = TAKES_RECORDINGS,
 	.run = run,
 };

@@ -47,5 +47,6 @@ const struct command cmd_repair = {
 		 "recording of gnomon that was killed needs this only if that happened in the\n"
 		 "instant between two writes.\n",
 	.opts = (const struct opt[]){{0}},
+	.takes = TAKES_RECORDINGS,
 	.run = run,
 };

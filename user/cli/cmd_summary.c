@@ -67,5 +67,6 @@ const struct command cmd_summary = {
 	.notes = "Where threads waited for a CPU, or the container's limit held them back, that is "
 		 "said in\nwords. Reads recordings of any producer.\n\n" FILTER_NOTES,
 	.opts = opts,
+	.takes = TAKES_RECORDINGS,
 	.run = run,
 };

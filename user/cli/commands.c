@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command table: one line per command, in the order `gnomon help` shows them. */
+#include <string.h>
+
 #include "cli/cmds.h"
 
 const struct command *const commands[] = {
-	&cmd_record, &cmd_jvms,	  &cmd_doctor,	&cmd_render, &cmd_summary,
-	&cmd_diff,   &cmd_repair, &cmd_perfmap, NULL,
+	&cmd_record, &cmd_jvms,	   &cmd_doctor,	    &cmd_render, &cmd_summary, &cmd_diff,
+	&cmd_repair, &cmd_perfmap, &cmd_completion, &cmd_help,	 NULL,
 };
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+void commands_help(FILE *to)
+{
+	fprintf(to, "usage: gnomon COMMAND [options]\n\n"
+		    "A kernel-assisted profiler for JVMs: CPU and wall clock in one recording.\n\n"
+		    "Commands:\n");
+	for (const struct command *const *c = commands; *c; c++)
+		fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
+	fprintf(to, "\n`gnomon COMMAND --help` tells more; -v and -vv before the command say what "
+		    "happens.\n");
+}

@@ -6,25 +6,6 @@
 #include "base/log.h"
 #include "cli/opt.h"
 
-static void usage(FILE *to)
-{
-	fprintf(to, "usage: gnomon COMMAND [options]\n\n"
-		    "A kernel-assisted profiler for JVMs: CPU and wall clock in one recording.\n\n"
-		    "Commands:\n");
-	for (const struct command *const *c = commands; *c; c++)
-		fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
-	fprintf(to, "\n`gnomon COMMAND --help` tells more; -v and -vv before the command say what "
-		    "happens.\n");
-}
-
-static const struct command *command_find(const char *name)
-{
-	for (const struct command *const *c = commands; *c; c++)
-		if (!strcmp((*c)->name, name))
-			return *c;
-	return NULL;
-}
-
 static bool help_wanted(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -76,7 +57,7 @@ int main(int argc, char **argv)
 			printf("gnomon %s\n", GNOMON_VERSION);
 			return stdout_finish(EXIT_OK);
 		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			usage(stdout);
+			commands_help(stdout);
 			return stdout_finish(EXIT_OK);
 		} else {
 			fprintf(stderr, "gnomon: unknown option '%s'\n  see: gnomon help\n",
@@ -85,16 +66,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (i >= argc) {
-		usage(stderr);
+		commands_help(stderr);
 		return EXIT_USAGE;
-	}
-	if (!strcmp(argv[i], "help")) {
-		c = i + 1 < argc ? command_find(argv[i + 1]) : NULL;
-		if (c)
-			opt_help(c);
-		else
-			usage(stdout);
-		return stdout_finish(EXIT_OK);
 	}
 	c = command_find(argv[i]);
 	if (!c) {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/error.h"
 
@@ -40,6 +41,8 @@ struct opt {
 	uint64_t min, max;	 /* numbers: inclusive bounds; both 0 = none */
 };
 
+enum takes { TAKES_NOTHING, TAKES_RECORDINGS, TAKES_PID, TAKES_COMMAND, TAKES_SHELL };
+
 struct command {
 	const char *name;
 	const char *summary;  /* one line for `gnomon help` */
@@ -52,6 +55,7 @@ struct command {
 	 * EXIT_OK, e->msg says why (main() prints it) unless it is empty.
 	 */
 	int (*run)(int argc, char **argv, struct error *e);
+	enum takes takes; /* what the arguments are, for completion */
 	bool stop_at_arg; /* the first non-option ends the options ("record -- java ...") */
 };
 
@@ -68,6 +72,9 @@ void opt_help(const struct command *cmd);
 int duration_parse(const char *s, uint64_t *ns);
 int size_parse(const char *s, uint64_t *bytes);
 
-extern const struct command *const commands[]; /* NULL ended, user/cli/commands.c */
+/* user/cli/commands.c */
+extern const struct command *const commands[]; /* NULL ended */
+const struct command *command_find(const char *name);
+void commands_help(FILE *to);
 
 #endif

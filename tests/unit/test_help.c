@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes from the option tables: --help, manual pages, completion; and the tables themselves.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "cli/complete.h"
+#include "cli/man.h"
+
+static char dir[] = "/tmp/gnomon-help.XXXXXX";
+
+static int setup(void **state)
+{
+	return !mkdtemp(dir) || chdir(dir);
+}
+
+static int teardown(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return chdir("/") || system(command);
+}
+
+/* stdout and stderr of a shell command; freed by the caller. */
+static char *shell(const char *command)
+{
+	char *text = NULL, buf[4096], whole[2048];
+	size_t len = 0, n;
+	FILE *to = open_memstream(&text, &len), *from;
+
+	snprintf(whole, sizeof(whole), "{ %s\n} 2>&1", command);
+	from = popen(whole, "r");
+	assert_non_null(from);
+	while ((n = fread(buf, 1, sizeof(buf), from)))
+		fwrite(buf, 1, n, to);
+	pclose(from);
+	fclose(to);
+	return text;
+}
+
+static bool have(const char *program)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "command -v %s >/dev/null", program);
+	return !system(command);
+}
+
+/* Every command shows how it is used; no option is there twice; what takes a value names it. */
+static void test_tables(void **state)
+{
+	for (const struct command *const *c = commands; *c; c++) {
+		assert_non_null((*c)->notes);
+		assert_non_null(strstr((*c)->examples, "gnomon"));
+		assert_ptr_equal(strstr((*c)->usage, (*c)->name), (*c)->usage);
+		assert_ptr_equal(command_find((*c)->name), *c);
+		for (const struct opt *o = (*c)->opts; o->type; o++) {
+			assert_non_null(o->name);
+			assert_true((o->type == OPT_FLAG) == !o->arg);
+			assert_true((o->type == OPT_ENUM) == (o->choices[0] != NULL));
+			for (const struct opt *p = o + 1; p->type; p++) {
+				assert_string_not_equal(o->name, p->name);
+				assert_true(!o->letter || o->letter != p->letter);
+			}
+		}
+	}
+	assert_null(command_find("reco"));
+}
+
+static void page_write(const char *name, const struct command *c)
+{
+	FILE *f = fopen(name, "w");
+
+	assert_non_null(f);
+	if (c)
+		man_command(c, f);
+	else
+		man_overview(f);
+	fclose(f);
+}
+
+/* Formatted without a warning, every option at the start of a line. */
+static void test_man(void **state)
+{
+	char *text;
+
+	if (!have("man"))
+		skip();
+	for (const struct command *const *c = commands; *c; c++) {
+		page_write("page.1", *c);
+		text = shell("man -l -Tascii --warnings page.1 2>err | col -b");
+		for (const struct opt *o = (*c)->opts; o->type; o++) {
+			char line[128]; /* what is short shares it with its text */
+
+			snprintf(line, sizeof(line), "\n       %s%.1s%s--%s%s%s",
+				 o->letter ? "-" : "", &o->letter, o->letter ? ", " : "", o->name,
+				 o->arg ? " " : "", o->arg ? o->arg : "");
+			if (!strstr(text, line))
+				fail_msg("%s: no '%s' in\n%s", (*c)->name, line, text);
+		}
+		assert_non_null(strstr(text, "EXIT STATUS"));
+		free(text);
+		text = shell("cat err");
+		assert_string_equal(text, "");
+		free(text);
+	}
+	page_write("page.1", NULL);
+	text = shell("man -l -Tascii --warnings page.1 2>err | col -b; cat err");
+	assert_non_null(strstr(text, "gnomon-record(1)"));
+	assert_null(strstr(text, "warning"));
+	free(text);
+}
+
+static void test_man_lint(void **state)
+{
+	char *text;
+
+	if (!have("mandoc"))
+		skip();
+	for (const struct command *const *c = commands; *c; c++) {
+		page_write("page.1", *c);
+		/* dates and the way of parting paragraphs are matters of taste */
+		text = shell("mandoc -T lint -W warning page.1 | grep -v 'missing date'");
+		assert_string_equal(text, "");
+		free(text);
+	}
+}
+
+/* What roff would take for a request, an escape or a hyphen stays text. */
+static void test_man_escapes(void **state)
+{
+	static const struct opt none[] = {{0}};
+	const struct command odd = {.name = "odd",
+				    .summary = "odd",
+				    .usage = "odd",
+				    .notes = ".TH one\n'br two\n\n  \\fBthree --x\n",
+				    .examples = "  .so /etc/passwd\n",
+				    .opts = none};
+	char *text;
+
+	page_write("odd.1", &odd);
+	text = shell("cat odd.1");
+	assert_non_null(
+		strstr(text, "\n\\&.TH one\n\\&'br two\n.PP\n.nf\n  \\efBthree \\-\\-x\n.fi\n"));
+	free(text);
+	if (!have("man"))
+		return;
+	text = shell("man -l -Tascii odd.1 | col -bx");
+	assert_non_null(strstr(text, ".so /etc/passwd"));
+	assert_non_null(strstr(text, "\\fBthree --x"));
+	free(text);
+}
+
+/* Types `words` in a shell that has read the script; the last one is completed. */
+static void expect_words(const char *words, const char *want)
+{
+	char command[1024], *text;
+
+	snprintf(
+		command, sizeof(command),
+		"bash --norc -c '. ./comp.bash; gnomon() { printf \"PID X\\n4711 a\\n42 b\\n\"; }\n"
+		"COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _gnomon\n"
+		"echo \"${COMPREPLY[*]}\"'",
+		words);
+	text = shell(command);
+	text[strcspn(text, "\n")] = '\0';
+	if (strcmp(text, want))
+		fail_msg("'%s' gives '%s', not '%s'", words, text, want);
+	free(text);
+}
+
+static void test_bash(void **state)
+{
+	FILE *f = fopen("comp.bash", "w");
+
+	complete_bash(f);
+	fclose(f);
+	assert_int_equal(system("touch app.jfr b.txt && mkdir recs"), 0);
+	expect_words("gnomon re", "record render repair");
+	expect_words("gnomon -v --ve", "--version");
+	expect_words("gnomon record --wall-e", "--wall-engine");
+	expect_words("gnomon -v record --jvm \"\"", "auto agent vmstructs none");
+	expect_words("gnomon record --jvm = a", "auto agent");
+	expect_words("gnomon record --jvm =", "auto agent vmstructs none");
+	expect_words("gnomon record -p \"\"", "4711 42");
+	expect_words("gnomon perfmap 4", "4711 42");
+	expect_words("gnomon summary \"\"", "app.jfr recs");
+	expect_words("gnomon render -d o", "off");
+	expect_words("gnomon render app.jfr -o b", "b.txt");
+	expect_words("gnomon help su", "summary");
+	expect_words("gnomon completion z", "zsh");
+	expect_words("gnomon record --duration \"\"", "");
+	expect_words("gnomon nosuch \"\"", "");
+}
+
+static void test_zsh(void **state)
+{
+	FILE *f = fopen("_gnomon", "w");
+	char *text;
+
+	complete_zsh(f);
+	fclose(f);
+	if (!have("zsh"))
+		skip();
+	/* a shell at a terminal of its own: completion works nowhere else */
+	text = shell(
+		"zsh -f -c 'fpath=($PWD $fpath); zmodload zsh/zpty; zpty z zsh -f -i\n"
+		"zpty -w z \"PS1=; fpath=($PWD \\$fpath); autoload -U compinit; compinit -D -u\"\n"
+		"zpty -w z \"bindkey \\\"^I\\\" complete-word; zstyle \\\":completion:*\\\" menu "
+		"no\"\n"
+		"sleep 1; zpty -n -w z \"gnomon render --by-t\t\"; sleep 1; zpty -r -t z a\n"
+		"while zpty -r -t z b; do a=$a$b; done; print -r -- $a; zpty -d z'");
+	if (!strstr(text, "--by-thread"))
+		fail_msg("%s", text);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tables),	 cmocka_unit_test(test_man),
+		cmocka_unit_test(test_man_lint), cmocka_unit_test(test_man_escapes),
+		cmocka_unit_test(test_bash),	 cmocka_unit_test(test_zsh),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
