@@ -157,6 +157,8 @@ static int agent_attach(struct agent *a, struct error *e)
 	if (!agentstream_open(&old, &a->proc, 0)) {
 		if (old.path[0] == '/')
 			rc = agent_load(a, old.path, NULL);
+		if (!rc)
+			agentfile_sweep(&a->proc, old.path);
 		agentstream_close(&old);
 	}
 	a->stats.reused = !rc;
@@ -384,7 +386,9 @@ int agent_write_perfmap(pid_t pid, int timeout_ms, struct error *e)
 	rc = -ENOENT;
 	if (!agentstream_open(&old, &p, 0) && old.path[0] == '/')
 		rc = attach_load(&p, old.path, "perfmap=1", timeout_ms, NULL);
-	if (rc)
+	if (!rc)
+		agentfile_sweep(&p, old.path);
+	else
 		rc = agentfile_place(&file, &p, e);
 	if (file.dir >= 0) {
 		char options[sizeof(file.path) + 32];

@@ -152,6 +152,32 @@ static int try_mounts(struct agentfile *f, const struct jproc *p)
 	return rc;
 }
 
+static void name_make(const struct jproc *p, char *name, size_t n)
+{
+	snprintf(name, n, ".gnomon-agent-%d-%08x.so", p->inner, blob_hash());
+}
+
+void agentfile_sweep(const struct jproc *p, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[512], name[64];
+	struct creds old;
+	int fd;
+
+	name_make(p, name, sizeof(name));
+	if (!slash || strcmp(slash + 1, name) || slash - path >= (int)sizeof(dir))
+		return;
+	snprintf(dir, sizeof(dir), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	fd = jproc_openat(p, dir, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return;
+	if (!creds_assume(&old, p->uid, p->gid)) {
+		leftover_remove(fd, name, p->uid);
+		creds_restore(&old);
+	}
+	close(fd);
+}
+
 int agentfile_place(struct agentfile *f, const struct jproc *p, struct error *e)
 {
 	static const char *const usual[] = {"/tmp", "/var/tmp", "/dev/shm", "/run"};
@@ -159,7 +185,7 @@ int agentfile_place(struct agentfile *f, const struct jproc *p, struct error *e)
 	size_t i;
 
 	f->dir = -1;
-	snprintf(f->name, sizeof(f->name), ".gnomon-agent-%d-%08x.so", p->inner, blob_hash());
+	name_make(p, f->name, sizeof(f->name));
 	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
 		rc = try_dir(f, p, usual[i]);
 		if (!rc)

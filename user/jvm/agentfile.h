@@ -19,4 +19,7 @@ struct agentfile {
 int agentfile_place(struct agentfile *f, const struct jproc *p, struct error *e);
 void agentfile_remove(struct agentfile *f, const struct jproc *p);
 
+/* Remove the file at `path` (the target's own word for it) if a gnomon that was killed left it. */
+void agentfile_sweep(const struct jproc *p, const char *path);
+
 #endif

@@ -23,6 +23,7 @@
 #define PERFDATA_MAX (1u << 20)
 #define TMP_ENTRIES  20000
 #define ARG_LEN_MAX  1024 /* AttachOperation::arg_length_max */
+#define OTHERS_MS    1000 /* for another tool's signal to be answered */
 #define SIGQUIT_BIT  (1ULL << (SIGQUIT - 1))
 
 static int64_t now_ms(void)
@@ -307,6 +308,7 @@ static int listener_connect(const struct jproc *p, int tmp, int64_t deadline, st
 
 /* ---- waking the listener --------------------------------------------------------------------- */
 
+/* 0; 1: it was there already, by another tool that may have sent its signal. */
 static int trigger_create(const struct jproc *p, int tmp, const char *name)
 {
 	struct creds old;
@@ -321,10 +323,10 @@ static int trigger_create(const struct jproc *p, int tmp, const char *name)
 	creds_restore(&old);
 	if (fd >= 0)
 		close(fd);
-	/* left by a tool that was killed: as good as ours */
+	/* another tool's, or left by one that was killed: as good as ours */
 	if (rc == -EEXIST && !fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
 	    st.st_uid == p->uid)
-		return 0;
+		return 1;
 	return rc;
 }
 
@@ -337,6 +339,23 @@ static void trigger_remove(const struct jproc *p, int tmp, const char *name)
 		return;
 	unlinkat(tmp, name, 0);
 	creds_restore(&old);
+}
+
+static void trigger_name(const struct jproc *p, char *name, size_t n)
+{
+	snprintf(name, n, ".attach_pid%d", p->inner);
+}
+
+/* What a tool left that was killed: with the listener up nobody needs it. */
+static void trigger_sweep(const struct jproc *p, int tmp)
+{
+	char name[64];
+	struct stat st;
+
+	trigger_name(p, name, sizeof(name));
+	if (!fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	    st.st_uid == p->uid && !st.st_size)
+		trigger_remove(p, tmp, name);
 }
 
 static int timed_out(const struct jproc *p, const char *what, struct error *e)
@@ -379,24 +398,45 @@ static int signal_check(struct jproc *p, struct error *e)
 	return 0;
 }
 
-static int listener_start(struct jproc *p, int tmp, int64_t deadline, struct error *e)
+/*
+ * A second SIGQUIT while the first is being answered makes the JVM dump its threads: whoever made
+ * the trigger file gets some time to have its listener.
+ */
+static int listener_wait_others(struct jproc *p, int tmp, int64_t deadline)
 {
-	char name[64];
-	int rc, fd;
+	int64_t until = now_ms() + OTHERS_MS;
 
-	rc = signal_check(p, e);
+	return listener_wait(p, tmp, until < deadline ? until : deadline, NULL);
+}
+
+static int listener_signal(struct jproc *p, int tmp, int64_t deadline, struct error *e)
+{
+	int rc = signal_check(p, e);
+
 	if (rc)
 		return rc;
-	snprintf(name, sizeof(name), ".attach_pid%d", p->inner);
+	return jproc_signal(p, SIGQUIT) ? gone(p, e) : listener_wait(p, tmp, deadline, e);
+}
+
+static int listener_start(struct jproc *p, int tmp, int64_t deadline, struct error *e)
+{
+	int rc = signal_check(p, e), fd = -ETIMEDOUT;
+	char name[64];
+
+	if (rc)
+		return rc;
+	trigger_name(p, name, sizeof(name));
 	rc = trigger_create(p, tmp, name);
-	if (rc) {
+	if (rc < 0) {
 		error_set(e, rc, rc == -EPERM ? EXIT_PERMISSION : EXIT_TARGET,
 			  "cannot create '/tmp/%s' in process %d: %s", name, p->pid, strerror(-rc));
 		return error_hint(e, "the JVM needs a writable /tmp for attaching; or use --jvm "
 				     "vmstructs");
 	}
-	rc = jproc_signal(p, SIGQUIT);
-	fd = rc ? gone(p, e) : listener_wait(p, tmp, deadline, e);
+	if (rc)
+		fd = listener_wait_others(p, tmp, deadline);
+	if (fd < 0)
+		fd = listener_signal(p, tmp, deadline, e);
 	trigger_remove(p, tmp, name);
 	return fd;
 }
@@ -412,6 +452,8 @@ static int attach_connect(struct jproc *p, int64_t deadline, struct error *e)
 	fd = listener_connect(p, tmp, deadline, e);
 	if (fd == -ENOENT || fd == -ECONNREFUSED)
 		fd = listener_start(p, tmp, deadline, e);
+	else if (fd >= 0)
+		trigger_sweep(p, tmp);
 	close(tmp);
 	if (fd < 0 && e && !e->msg[0])
 		error_set(e, fd, EXIT_TARGET, "cannot connect to process %d: %s", p->pid,
