@@ -12,43 +12,76 @@ threads() { find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l; }
 # Not RSS: the heap moves by itself. What is mapped of the agent and of memfds.
 agent_maps() { grep -c gnomon "/proc/$1/maps"; }
 
-cycles() {
-    local fds0 threads0 maps0
+# Anonymous memory in kB, of a heap that is all there from the start.
+memory_kb() { awk '$1 == "Anonymous:" { print $2 }' "/proc/$1/smaps_rollup"; }
+files() { find "/proc/$1/root/tmp" "/proc/$1/root/var/tmp" "/proc/$1/root/dev/shm" -maxdepth 1 \
+    -name '.*' -newer "$T/before" ! -name .java_pid"$1"; }
 
-    jvm_start AgentLoad plain
-    probe cycle "$JVM_PID" 1
+cycles() {
+    local fds0 threads0 maps0 kb0 kb1
+
+    JVM_OPTS="-Xms32m -Xmx32m -XX:+AlwaysPreTouch -XX:+UseSerialGC" jvm_start AgentLoad plain
+    touch "$T/before"
+    # the first load, and what the allocator of the JVM's thread then keeps
+    probe cycle "$JVM_PID" 20
     sleep 0.5
     fds0=$(fds "$JVM_PID")
     threads0=$(threads "$JVM_PID")
     maps0=$(agent_maps "$JVM_PID")
+    kb0=$(memory_kb "$JVM_PID")
     probe cycle "$JVM_PID" "$CYCLES"
     sleep 0.5
+    kb1=$(memory_kb "$JVM_PID")
     assert_eq "open files after $CYCLES cycles" "$fds0" "$(fds "$JVM_PID")"
     # the JVM starts and ends compiler threads as it likes
     assert_ge "threads allowed" "$(threads "$JVM_PID")" $((threads0 + 2))
     assert_eq "mappings" "$maps0" "$(agent_maps "$JVM_PID")"
+    # a page or two for what it compiles meanwhile; a leak would be one for each cycle
+    assert_ge "kB of memory allowed" "$kb1" $((kb0 + CYCLES * 2 + 256))
+    assert_eq "files" "" "$(files "$JVM_PID")"
     nothing_left
-    note "attach when loaded: $(sed -n 's/.*attach_ms=\([0-9.]*\).*/\1/p' "$T/probe.out") ms"
+    note "attach when loaded: $(sed -n 's/.*attach_ms=\([0-9.]*\).*/\1/p' "$T/probe.out") ms;" \
+        "memory $kb0 -> $kb1 kB, open files $fds0, threads $threads0 -> $(threads "$JVM_PID")"
     jvm_unharmed
     jvm_end
 }
 
-# One that dies without a word leaves its slot behind; there are eight.
+# killed_at MS: kill -9 in the middle of an attach; quietly.
+killed_at() {
+    timeout -s KILL "$(calc "$1 / 1000")" "$PROBE" cycle "$JVM_PID" 1 >"$T/killed.out" 2>&1
+} 2>/dev/null
+
+# next_attach WHAT: works, and nothing of the killed one is left.
+next_attach() {
+    probe names "$JVM_PID" 100
+    assert_match "the probe's output after $1" 'AgentLoad\.burn' "$T/probe.out"
+    assert_match "the probe's output after $1" 'complete=1' "$T/probe.out"
+    nothing_left
+    jvm_unharmed
+    file_has "$JVM_OUT" 'Full thread dump' && fail "$1: the JVM has dumped its threads"
+    return 0
+}
+
+# One that dies without a word leaves its slot behind; there are eight. And in the middle of it:
+# before the library is in it, and after.
 killed() {
     local i
 
     jvm_start AgentLoad plain
     for i in {1..10}; do probe die "$JVM_PID"; done
-    probe names "$JVM_PID" 100
-    assert_match "the probe's output" 'AgentLoad\.burn' "$T/probe.out"
-    # and in the middle of it
-    for i in 0.001 0.002 0.003 0.005 0.01; do
-        timeout -s KILL $i "$PROBE" cycle "$JVM_PID" 1 >"$T/killed.out" 2>&1
+    next_attach "ten that died"
+    for ((i = 5; i <= 100; i += 5)); do
+        killed_at "$(calc "$i / 10")"
+        next_attach "kill -9 after 0.$i ms, loaded"
     done
-    probe names "$JVM_PID" 100
-    nothing_left
-    jvm_unharmed
     jvm_end
+    for i in ${KILL_MS:-1 2 3 4 5 6 8 10 13 16 20 25}; do
+        jvm_start AgentLoad plain
+        killed_at "$i"
+        next_attach "kill -9 after $i ms, not loaded"
+        jvm_end
+    done
+    note "killed at 20 points of a second attach and ${i} ms of a first: the next one works"
 }
 
 # Two at a time: both see everything.
@@ -65,6 +98,24 @@ two() {
     jvm_end
 }
 
+# Both at once, where there is no listener yet: one signal, no thread dump.
+at_once() {
+    local i j
+
+    for i in 0 0.001 0.002 0.004 0.008; do
+        jvm_start AgentLoad plain
+        timeout 60 "$PROBE" names "$JVM_PID" 200 >"$T/first.out" 2>&1 &
+        j=$!
+        sleep $i
+        probe names "$JVM_PID" 200
+        wait $j || fail "the first: $(cat "$T/first.out")"
+        file_has "$JVM_OUT" 'Full thread dump' && fail "$i s apart: the JVM has dumped its threads"
+        nothing_left
+        jvm_unharmed
+        jvm_end
+    done
+}
+
 need_root
 probe_build
-for t in cycles killed two; do for_each_jdk $t; done
+for t in cycles killed two at_once; do for_each_jdk $t; done

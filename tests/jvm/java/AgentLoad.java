@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
 
 /**
  * AgentLoad MODE: code whose names are known. burn() calls step(), which is inlined.
  * "plain": one busy thread with a long name. "churn": a new thread every millisecond as well.
- * "fresh": new classes are compiled and thrown away all the time. "many N": N methods compiled
- * (hidden classes made of lambdas). Then, six times: at "go", two seconds of a 1 ms heartbeat, and the
- * longest gap in it as TRUTH gapI 0 NS.
+ * "fresh": new classes are compiled and thrown away all the time. "many N ROUNDS": N methods compiled
+ * (each of a class of its own). Then, in each round: at "go", two seconds of a 1 ms heartbeat and of
+ * requests to a server thread; the longest gap of the one as TRUTH gapI 0 NS, and without its waits
+ * for a CPU as TRUTH haltI; the 99th percentile and the longest time of the others as TRUTH p99-I
+ * and TRUTH slowest-I.
  */
 final class AgentLoad {
     static volatile int result;
+    static final List<Object> KEPT = new ArrayList<>(); // or their classes would be unloaded
 
     static int step(int x) {
         return x * 31 + 7;
@@ -72,7 +85,7 @@ final class AgentLoad {
                 if (i % 50 == 0)
                     System.gc();
             }
-        } catch (ReflectiveOperationException | java.io.IOException e) {
+        } catch (ReflectiveOperationException | IOException e) {
             throw new IllegalStateException(e);
         }
     }
@@ -91,24 +104,106 @@ final class AgentLoad {
         }
     }
 
-    private static long gap(long seconds) throws InterruptedException {
-        long end = System.nanoTime() + seconds * 1_000_000_000L, last = System.nanoTime();
-        long worst = 0;
+    /** How long the calling thread has waited for a CPU in all, in ns. */
+    private static long queued(RandomAccessFile schedstat, byte[] text) throws IOException {
+        long ns = 0;
+        int i = 0;
 
-        while (last < end) {
-            Thread.sleep(1);
-            long now = System.nanoTime();
+        schedstat.seek(0);
+        schedstat.read(text);
+        while (text[i++] != ' ')
+            ;
+        for (; text[i] != ' '; i++)
+            ns = ns * 10 + text[i] - '0';
+        return ns;
+    }
 
-            worst = Math.max(worst, now - last);
-            last = now;
+    /** The longest gap, and the longest without the time that others had the CPUs. */
+    private static long[] gap(long seconds) throws InterruptedException, IOException {
+        long[] worst = new long[2];
+        byte[] text = new byte[80];
+
+        try (RandomAccessFile f = new RandomAccessFile("/proc/thread-self/schedstat", "r")) {
+            long end = System.nanoTime() + seconds * 1_000_000_000L, last = System.nanoTime();
+            long before = queued(f, text);
+
+            while (last < end) {
+                Thread.sleep(1);
+                long now = System.nanoTime(), after = queued(f, text);
+
+                worst[0] = Math.max(worst[0], now - last);
+                worst[1] = Math.max(worst[1], now - last - (after - before));
+                last = now;
+                before = after;
+            }
         }
         return worst;
     }
 
+    /** One byte in, a little work, one byte out, over a connection of the loopback. */
+    private static SocketChannel server() throws IOException {
+        ServerSocketChannel listener = ServerSocketChannel.open();
+
+        listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        daemon("server", () -> {
+            ByteBuffer b = ByteBuffer.allocateDirect(1);
+
+            try (SocketChannel c = listener.accept()) {
+                while (c.read(b.clear()) == 1) {
+                    burn(10_000);
+                    c.write(b.flip());
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        SocketChannel c = SocketChannel.open(listener.getLocalAddress());
+        c.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        return c;
+    }
+
+    /** The times that requests took, in ns, sorted. */
+    private static long[] requests(SocketChannel c, long seconds) throws IOException {
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        ByteBuffer b = ByteBuffer.allocateDirect(1);
+        long[] took = new long[1_000_000];
+        int n = 0;
+
+        for (long now = System.nanoTime(); now < end && n < took.length;) {
+            c.write(b.clear());
+            c.read(b.clear());
+            long then = now;
+
+            now = System.nanoTime();
+            took[n++] = now - then;
+        }
+        took = Arrays.copyOf(took, n);
+        Arrays.sort(took);
+        return took;
+    }
+
+    private static void round(int i, SocketChannel c) throws InterruptedException, IOException {
+        long[][] took = new long[1][];
+        Thread client = new Thread(() -> {
+            try {
+                took[0] = requests(c, 2);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }, "client");
+
+        client.start();
+        long[] gap = gap(2);
+        client.join();
+        int n = took[0].length;
+        Harness.say("TRUTH p99-" + i + " 0 " + took[0][n - 1 - n / 100]);
+        Harness.say("TRUTH slowest-" + i + " 0 " + took[0][n - 1]);
+        Harness.say("TRUTH halt" + i + " 0 " + gap[1]);
+        Harness.say("TRUTH gap" + i + " 0 " + gap[0]);
+    }
+
     private static void many(int n) throws Exception {
         byte[] code;
-        List<Object> keep = new ArrayList<>();
-
         try (java.io.InputStream in = AgentLoad.class.getResourceAsStream("AgentLoad$Victim.class")) {
             code = in.readAllBytes();
         }
@@ -122,15 +217,15 @@ final class AgentLoad {
 
             for (int k = 0; k < 400; k++)
                 result += op.applyAsInt(k);
-            keep.add(op);
+            KEPT.add(op);
         }
-        result += keep.size();
     }
 
     public static void main(String[] args) throws Exception {
         String mode = args[0];
 
-        daemon("a-busy-thread-with-a-long-name", AgentLoad::burnForEver);
+        if (!mode.equals("many")) // which leaves a CPU to those who attach
+            daemon("a-busy-thread-with-a-long-name", AgentLoad::burnForEver);
         if (mode.equals("churn"))
             daemon("churner", AgentLoad::churn);
         if (mode.equals("fresh"))
@@ -138,9 +233,11 @@ final class AgentLoad {
         if (mode.equals("many"))
             many(Integer.parseInt(args[1]));
         Harness.ready();
-        for (int i = 1; mode.equals("many") && i <= 6; i++) {
+        int rounds = mode.equals("many") ? Integer.parseInt(args[2]) : 0;
+        SocketChannel c = rounds > 0 ? server() : null;
+        for (int i = 1; i <= rounds; i++) {
             Harness.awaitGo();
-            Harness.say("TRUTH gap" + i + " 0 " + gap(2));
+            round(i, c);
         }
         Harness.done();
     }
