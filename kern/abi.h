@@ -121,7 +121,7 @@ enum gn_clock {
 struct gn_sample {
 	struct gn_rec h; /* time: CPU: now; wall: that of the first tick */
 	__u64 stack;	 /* id, 0 = none could be taken */
-	__u32 n;	 /* samples this record stands for: 1, or the wall ticks crossed */
+	__u32 n;	 /* samples this record stands for; wall: the ticks crossed */
 	__u8 clock;	 /* enum gn_clock */
 	__u8 state;	 /* enum gn_state */
 	__u16 pad;
@@ -176,7 +176,6 @@ enum gn_counter {
 	GN_CNT_TICKS,	     /* wall ticks those stand for */
 	GN_CNT_STACKS,	     /* stack lists sent */
 	GN_CNT_YOUNG,	     /* firings of own clocks of young threads (see oncpu.bpf.c) */
-	GN_CNT_TWICE,	     /* firings of a second clock on one thread, dropped */
 	GN_CNT_LOSSMAP,	     /* losses that found no room in the loss map */
 	GN_CNT_LOST_BYTES,   /* of records that did not fit the CPU's ring */
 	GN_CNT_SCANNED,	     /* threads looked at by scans */
@@ -191,9 +190,6 @@ struct gn_proc {
 	__u32 flags;
 	__u32 pad;
 };
-
-/* gn_thread.flags */
-#define GN_TF_TWICE 0x1 /* born while clocks were being opened: may have two */
 
 /* OFF: it was seen to go off the CPU; that interval is open, or to be reported at the next one. */
 /* SCAN: the last scan found it off the CPU. */
@@ -212,17 +208,15 @@ struct gn_thread {
 	__u64 look_ahead;  /* ns: a stack is taken at a switch-out this close before a tick */
 	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick; /* tick before which `wasted` stacks were taken in vain */
-	__u64 clock_ns;	   /* when its own clock last gave a sample */
+	__u64 sampled_ns;  /* CPU time up to which samples stand for it, 0 none yet */
 	__u64 mature;	   /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
 	__u32 clock_epoch; /* for which `mature` was drawn */
 	__u32 seq;	   /* number of switch-outs */
 	__u32 remote_seq;
 	__u32 wasted;
 	__u32 phase; /* enum gn_phase */
-	__u32 flags;
 	__u32 state; /* enum gn_state */
 	__u32 round; /* of accounting (wall_account) that it was last part of */
-	__u32 pad;
 };
 
 /* Per CPU: time as its run queue has it. */
@@ -239,6 +233,8 @@ struct gn_remote_tick {
 	__u32 popped; /* out: pending threads looked at */
 	__u32 taken;  /* out: stacks taken */
 };
+
+#define GN_WEIGHT_MAX 1000 /* samples one firing of a CPU clock stands for */
 
 #define GN_YOUNG 8 /* intervals of CPU time for which a thread is young at least */
 

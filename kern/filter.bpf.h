@@ -19,6 +19,7 @@ static __always_inline struct gn_thread *thread_storage(struct task_struct *task
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t && t->clock_epoch != gn_clock_epoch) { /* see kern/oncpu.bpf.c */
 		t->clock_epoch = gn_clock_epoch;
+		t->sampled_ns = 0;
 		t->mature = task->se.sum_exec_runtime + GN_YOUNG * gn_cpu_ns +
 			    ((__u64)bpf_get_prandom_u32() * gn_cpu_ns >> 32) + 1;
 	}

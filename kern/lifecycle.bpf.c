@@ -27,8 +27,6 @@ int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 	t = thread_storage(task);
 	if (!t)
 		loss_add(task->pid, GN_LOSS_STATE, 1);
-	else if (gn_opening)
-		t->flags |= GN_TF_TWICE;
 	task_send(task, GN_REC_FORK, task->comm);
 	return 0;
 }

@@ -26,9 +26,6 @@ extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sa
 /* Raised by user space when a stack id may mean other code than before: lists are sent again. */
 extern __u32 gn_epoch;
 
-/* Not 0 while user space opens the threads' clocks one by one. */
-extern __u32 gn_opening;
-
 /* Raised whenever threads are given clocks of their own: all are young again (oncpu.bpf.c). */
 extern __u32 gn_clock_epoch;
 

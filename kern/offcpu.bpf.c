@@ -15,17 +15,13 @@
  * Only switch-outs are looked at. A switch-in needs nothing: when it was is known at the next
  * switch-out.
  */
+#include "clock.bpf.h"
 #include "stack.bpf.h"
 #include "wall.bpf.h"
 
 /* ---- time ---- */
 
-/*
- * What a switch needs to know of its CPU. The run queue's clock is read at every switch already
- * (rq->clock, kernel/sched/core.c:__schedule), and sched_info counts in it, so reading it costs a
- * load where bpf_ktime_get_ns() costs more than all the rest of the program. It differs from
- * CLOCK_MONOTONIC by an offset that hardly moves; each CPU measures it anew at each tick.
- */
+/* What a switch needs to know of its CPU; each CPU measures its clock's offset at each tick. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -33,39 +29,14 @@ struct {
 	__type(value, struct gn_cpu_time);
 } cpu_times SEC(".maps");
 
-/*
- * By the task's own way to its run queue (CONFIG_FAIR_GROUP_SCHED; the per-CPU variable `runqueues`
- * can be named only with CONFIG_KALLSYMS_ALL). User space does not attach wall_switch without it.
- */
-static __always_inline __u64 run_queue_clock(const struct task_struct *task)
-{
-	if (!bpf_core_field_exists(task->se.cfs_rq->rq))
-		return 0;
-	return task->se.cfs_rq->rq->clock;
-}
+__u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
-/*
- * One offset for all CPUs, since a thread leaves one and comes back on another and may be away for
- * less than any measurement's error. (User space sees to it that the clocks are in step.) A
- * measurement errs upwards by the time since the run queue's clock was read, in which the next task
- * was chosen: a smaller one is believed at once, a larger one as far as clocks drift.
- */
-static __u64 clock_offset, clock_measured;
-
-#define DRIFT_SHIFT 14	    /* 61 ppm */
-#define STEP_MIN    1000000 /* ns: no noise; the first time, or a clock was set */
+#define STEP_MIN 1000000 /* ns: no noise; the first time, or a clock was set */
 
 static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 {
-	__u64 offset = bpf_ktime_get_ns() - clock, known = clock_offset;
-	__s64 more = offset - known, drift = (__s64)(clock - clock_measured) >> DRIFT_SHIFT;
+	__u64 offset = clock_measure(clock, bpf_ktime_get_ns(), STEP_MIN);
 
-	if (drift < 0)
-		drift = 0;
-	if (more > drift && more < STEP_MIN)
-		offset = known + drift;
-	clock_offset = offset;
-	clock_measured = clock;
 	c->offset = offset;
 	c->index = gn_ticks_until(clock + offset - gn_start_ns, gn_wall_ns);
 	c->next = gn_start_ns + gn_tick_time(c->index, gn_wall_ns) - offset;
@@ -200,6 +171,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 {
 	struct gn_cpu_time *c;
 	struct gn_thread *t;
+	struct rq *rq;
 	__u64 clock;
 
 	if (!gn_wall_ns || !prev->pid)
@@ -208,7 +180,8 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 	t = bpf_task_storage_get(&threads, prev, 0, 0);
 	if (!t || !thread_wanted(prev->pid))
 		return 0;
-	clock = run_queue_clock(prev);
+	rq = run_queue(prev);
+	clock = rq ? rq->clock : 0;
 	c = cpu_time(clock);
 	if (!c)
 		return 0;

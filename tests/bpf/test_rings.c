@@ -41,7 +41,7 @@ static void tally_record(void *ctx, const struct gn_rec *rec)
 
 	if (rec->type != GN_REC_SAMPLE)
 		return;
-	t->cpu++;
+	t->cpu += ((const struct gn_sample *)rec)->n;
 	/* a clock may fire while another record is being written: that one's time is earlier */
 	t->disorder += rec->time + MS < *last;
 	*last = rec->time;

@@ -265,11 +265,6 @@ int capture_want(struct capture *c, pid_t tid, bool wanted)
 	return bpf_map_delete_elem(fd, &tid) ? -errno : 0;
 }
 
-void capture_opening(struct capture *c, bool opening)
-{
-	c->skel->bss->gn_opening = opening;
-}
-
 void capture_cpu_clocks(struct capture *c, bool alone)
 {
 	if (!alone)

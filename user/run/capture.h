@@ -2,9 +2,8 @@
 /*
  * The kernel side of a recording: the BPF object, loaded, attached and drained.
  *
- * Order of use: capture_open, capture_add for each target, capture_attach, clocks (run/clocks.h)
- * between capture_opening(true) and (false), then capture_drain as often as the fd
- * is readable and on a timer (records do not wake us until a ring is a quarter full),
+ * Order of use: capture_open, capture_add for each target, capture_attach, clocks (run/clocks.h),
+ * then capture_drain as often as the fd is readable and on a timer (records do not wake us until a ring is a quarter full),
  * capture_account rarely, and at the end capture_stop and a last capture_drain.
  */
 #ifndef GNOMON_RUN_CAPTURE_H
@@ -43,8 +42,6 @@ void capture_remove(struct capture *c, pid_t tgid);
 /* Let a thread through the filter, or not. */
 int capture_want(struct capture *c, pid_t tid, bool wanted);
 
-/* Clocks are being opened one by one (see clock_twice in kern/oncpu.bpf.c). */
-void capture_opening(struct capture *c, bool opening);
 
 /*
  * CPU samples by per-CPU clocks alone, or (after clocks were opened for all threads) by the

@@ -223,7 +223,6 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 		rc = capture_attach(s->cap, e);
 	if (rc)
 		return rc;
-	capture_opening(s->cap, true);
 	rc = clocks_start(s, e);
 	if (rc == -EMFILE && !s->cpu_clocks) {
 		log_warn("more threads than open files allowed: sampling by per-CPU clocks");
@@ -232,7 +231,6 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 		capture_cpu_clocks(s->cap, true);
 		rc = 0;
 	}
-	capture_opening(s->cap, false);
 	return rc;
 }
 
@@ -278,11 +276,9 @@ static int cpu_clocks_change(struct session *s, bool alone)
 		clocks_drop(s->clk);
 		return 0;
 	}
-	capture_opening(s->cap, true);
 	rc = clocks_add(s->clk, s->pid, NULL);
 	if (!rc)
 		capture_cpu_clocks(s->cap, false);
-	capture_opening(s->cap, false);
 	return rc;
 }
 

@@ -297,7 +297,8 @@ static void sample_write(struct target *t, const struct gn_sample *s, const stru
 		t->totals.wall_samples += s->n;
 		t->totals.wall_records++;
 	} else {
-		jfrw_cpu_sample(t->out, s->h.time, thread, stack);
+		for (uint32_t i = 0; i < s->n; i++)
+			jfrw_cpu_sample(t->out, s->h.time, thread, stack);
 		t->totals.cpu_samples += s->n;
 	}
 }

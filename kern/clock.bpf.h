@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The scheduler's clocks. A run queue's clock is read at every switch already (rq->clock,
+ * kernel/sched/core.c:__schedule), and sched_info and the CPU times count in it, so reading it
+ * costs a load where bpf_ktime_get_ns() costs more than most of a program. It differs from
+ * CLOCK_MONOTONIC by an offset that hardly moves.
+ */
+#ifndef GNOMON_CLOCK_BPF_H
+#define GNOMON_CLOCK_BPF_H
+
+#include "maps.bpf.h"
+
+/*
+ * One offset for all CPUs, since a thread leaves one and comes back on another and may be away for
+ * less than any measurement's error. (User space sees to it that the clocks are in step.) A
+ * measurement errs upwards by the time since the run queue's clock was read: a smaller one is
+ * believed at once, a larger one as far as clocks drift.
+ */
+extern __u64 gn_clock_offset, gn_clock_measured;
+
+#define DRIFT_SHIFT 14 /* 61 ppm */
+
+/*
+ * By the task's own way to its run queue (CONFIG_FAIR_GROUP_SCHED; the per-CPU variable `runqueues`
+ * can be named only with CONFIG_KALLSYMS_ALL). NULL without it: user space then attaches no
+ * wall_switch.
+ */
+static __always_inline struct rq *run_queue(const struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->se.cfs_rq->rq))
+		return NULL;
+	return task->se.cfs_rq->rq;
+}
+
+/* `clock`, a run queue's, was read at most `late_max` ns before `now`: else one was set. */
+static __always_inline __u64 clock_measure(__u64 clock, __u64 now, __u64 late_max)
+{
+	__u64 offset = now - clock, known = gn_clock_offset;
+	__s64 more = offset - known, drift = (__s64)(clock - gn_clock_measured) >> DRIFT_SHIFT;
+
+	if (drift < 0)
+		drift = 0;
+	if (known && more > drift && more < (__s64)late_max)
+		offset = known + drift;
+	gn_clock_offset = offset;
+	gn_clock_measured = clock;
+	return offset;
+}
+
+/*
+ * The CPU time of the current task until now. sum_exec_runtime alone is as old as the run queue's
+ * last look at it, which may be a scheduler's tick.
+ */
+static __always_inline __u64 clock_cpu_time(const struct task_struct *task)
+{
+	const struct rq *rq = run_queue(task);
+	__u64 cpu = task->se.sum_exec_runtime, now, clock;
+	__s64 since;
+
+	if (!rq)
+		return cpu;
+	now = bpf_ktime_get_ns();
+	clock = rq->clock;
+	since = now - clock_measure(clock, now, 1000000000) - clock;
+	if (since > 0)
+		cpu += since;
+	since = rq->clock_task - task->se.exec_start;
+	if (since > 0)
+		cpu += since;
+	return cpu;
+}
+
+#endif
