@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 // The page of `gnomon render`: one tree of calls, weighed anew for every choice of dimension,
-// threads, states and time. Parents always come before their children in a tree's arrays, so
-// totals are one pass backwards, whatever the size.
+// threads, states and time, and unfolded only as far as it is looked at.
 (() => {
 const $ = id => document.getElementById(id);
 const head = JSON.parse($('head').textContent);
@@ -40,7 +39,12 @@ function decode(buf) {
   const parent = new Int32Array(n), frame = new Int32Array(n);
   parent[0] = -1;
   for (let i = 1; i < n; i++) { parent[i] = i - num(); frame[i] = num(); }
-  d.base = {n, parent, frame};
+  const end = new Int32Array(n); // of the nodes below, which follow it
+  for (let i = n - 1; i > 0; i--) {
+    end[i] = end[i] || i + 1;
+    if (end[parent[i]] < end[i]) end[parent[i]] = end[i];
+  }
+  d.base = {n, parent, frame, end};
   n = num(); d.threads = []; d.groups = [];
   for (let i = 0; i < n; i++) { d.threads.push(str()); d.groups.push(str()); }
   n = num(); d.states = [];
@@ -68,103 +72,121 @@ function decode(buf) {
 
 // ---- trees --------------------------------------------------------------------------------------
 
-// A tree under construction: children are found by a hash of (parent, frame).
-class Builder {
-  constructor() {
-    this.n = 1; this.cap = 1 << 12;
-    this.parent = new Int32Array(this.cap); this.frame = new Int32Array(this.cap);
-    this.parent[0] = -1;
-    this.slots = new Int32Array(this.cap * 2);
+// What is looked at: the weight of every cell on both sides, after dimension, threads, states and
+// time were chosen. Its trees grow only where they are looked into (kids()), as most of a large one
+// is too narrow to be drawn. Node 0 is the root; a node comes after its parent.
+class Tree {
+  constructor(d, w, v) {
+    Object.assign(this, {d, w: [w, v], parent: [-1], frame: [0], depth: [0], total: [0], other: [0],
+      self: [0], below: [null]});
   }
-  hash(p, f) {
-    let h = Math.imul(p, 0x9e3779b1) ^ Math.imul(f, 0x85ebca6b);
-    h ^= h >>> 15; h = Math.imul(h, 0x2c1b3c6d);
-    return (h ^ h >>> 13) >>> 0;
+  add(p, f, total, other) {
+    this.parent.push(p); this.frame.push(f); this.depth.push(p < 0 ? 0 : this.depth[p] + 1);
+    this.total.push(total); this.other.push(other); this.self.push(0); this.below.push(null);
+    return this.parent.length - 1;
   }
-  grow() {
-    const old = this.n;
-    this.cap *= 2;
-    for (const k of ['parent', 'frame']) { const a = new Int32Array(this.cap); a.set(this[k]); this[k] = a; }
-    this.slots = new Int32Array(this.cap * 2);
-    const mask = this.slots.length - 1;
-    for (let i = 1; i < old; i++) {
-      let at = this.hash(this.parent[i], this.frame[i]) & mask;
-      while (this.slots[at]) at = at + 1 & mask;
-      this.slots[at] = i;
-    }
-  }
-  child(p, f) {
-    let mask = this.slots.length - 1, at = this.hash(p, f) & mask, i;
-    while ((i = this.slots[at])) {
-      if (this.parent[i] === p && this.frame[i] === f) return i;
-      at = at + 1 & mask;
-    }
-    if (this.n === this.cap) { this.grow(); return this.child(p, f); }
-    i = this.n++;
-    this.parent[i] = p; this.frame[i] = f; this.slots[at] = i;
-    return i;
-  }
-  done(cellNode) {
-    return finish({n: this.n, parent: this.parent.subarray(0, this.n), frame: this.frame.subarray(0, this.n), cellNode});
+  // The children of n, made when first asked for.
+  kids(n) {
+    let k = this.below[n];
+    if (!Array.isArray(k)) this.below[n] = k = this.grow(n, k);
+    return k;
   }
 }
 
-// Children of every node, side by side.
-function finish(t) {
-  const first = new Int32Array(t.n + 2), child = new Int32Array(t.n);
-  for (let i = 1; i < t.n; i++) first[t.parent[i] + 2]++;
-  for (let i = 2; i <= t.n; i++) first[i] += first[i - 1];
-  for (let i = 1; i < t.n; i++) child[first[t.parent[i] + 1]++] = i;
-  t.first = first; t.child = child; t.sorted = new Uint8Array(t.n);
-  t.depth = new Uint16Array(t.n);
-  for (let i = 1; i < t.n; i++) t.depth[i] = t.depth[t.parent[i]] + 1;
-  return t;
+// First index in a[lo..hi) whose value is not below x.
+function lowerBound(a, lo, hi, x) {
+  while (lo < hi) { const m = lo + hi >>> 1; if (a[m] < x) lo = m + 1; else hi = m; }
+  return lo;
 }
 
-// Put a root of its own over the stacks of each thread, group or state.
-function splitTree(d, by) {
-  const c = d.cells, b = new Builder(), cellNode = new Int32Array(c.n), ids = new Map();
-  const label = i => by === 'state' ? d.states[c.state[i]] : by === 'group' ? d.groups[c.thread[i]]
-    : d.threads[c.thread[i]];
-  const keys = new Array(c.n), order = [];
-  for (let i = 0; i < c.n; i++) {
-    const l = label(i);
-    if (!ids.has(l)) { ids.set(l, []); order.push(l); }
-    ids.get(l).push(i);
+// From the outermost frame inwards, with a root of its own for each label if there are labels.
+// Nodes of the base tree are numbered in the order of their stacks, so the cells below one of them
+// are a range of the cells in that order, and its weight a difference of two sums.
+class Forward extends Tree {
+  constructor(d, w, v, label) {
+    super(d, w, v);
+    const c = d.cells, groups = new Map();
+    for (let i = 0; i < c.n; i++) {
+      if (!w[i] && !v[i]) continue;
+      const l = label ? label(i) : '';
+      let g = groups.get(l);
+      if (!g) groups.set(l, g = []);
+      g.push(i);
+    }
+    const tops = [];
+    for (const [l, cells] of groups) {
+      const g = this.group(cells), at = {g, b: 0, lo: 0, hi: cells.length};
+      this.total[0] += g.a[at.hi]; this.other[0] += g.o[at.hi];
+      if (!label) { this.below[0] = at; return; }
+      const n = this.add(0, addFrame(d, l), g.a[at.hi], g.o[at.hi]);
+      this.below[n] = at;
+      tops.push(n);
+    }
+    this.below[0] = tops;
   }
-  const memo = new Int32Array(d.base.n), path = [];
-  for (const l of order) {
-    const root = b.child(0, addFrame(d, l)), touched = [];
-    for (const i of ids.get(l)) {
-      let n = c.node[i];
-      path.length = 0;
-      while (n && !memo[n]) { path.push(n); n = d.base.parent[n]; }
-      let at = n ? memo[n] : root;
-      while (path.length) {
-        n = path.pop();
-        memo[n] = at = b.child(at, d.base.frame[n]);
-        touched.push(n);
+  group(cells) {
+    const n = cells.length, node = new Int32Array(n), a = new Float64Array(n + 1), o = new Float64Array(n + 1);
+    for (let k = 0; k < n; k++) {
+      node[k] = this.d.cells.node[cells[k]];
+      a[k + 1] = a[k] + this.w[0][cells[k]]; o[k + 1] = o[k] + this.w[1][cells[k]];
+    }
+    return {node, a, o};
+  }
+  grow(n, {g, b, lo, hi}) {
+    const {parent, frame, end} = this.d.base, kids = [];
+    let k = lowerBound(g.node, lo, hi, b + 1);
+    this.self[n] = g.a[k] - g.a[lo];
+    while (k < hi) {
+      let x = g.node[k];
+      while (parent[x] !== b) x = parent[x];
+      const to = lowerBound(g.node, k, hi, end[x]), kid = this.add(n, frame[x], g.a[to] - g.a[k], g.o[to] - g.o[k]);
+      this.below[kid] = {g, b: x, lo: k, hi: to};
+      kids.push(kid);
+      k = to;
+    }
+    return kids;
+  }
+}
+
+// Leaf first: who called the methods that time is spent in. What lies below a node is a list of
+// places in the base tree, with the weights of the stacks that lead there.
+class Reverse extends Tree {
+  constructor(d, w, v) {
+    super(d, w, v);
+    const c = d.cells, at = {node: [], a: [], o: []};
+    for (let i = 0; i < c.n; i++) {
+      if (!w[i] && !v[i]) continue;
+      at.node.push(c.node[i]); at.a.push(w[i]); at.o.push(v[i]);
+      this.total[0] += w[i]; this.other[0] += v[i];
+    }
+    this.below[0] = at;
+    Reverse.place = Reverse.place || new Int32Array(d.base.n); // all zero between uses
+  }
+  grow(n, {node, a, o}) {
+    const {parent, frame} = this.d.base, by = new Map(), place = Reverse.place, seen = [], kids = [];
+    for (let i = 0; i < node.length; i++) {
+      const x = node[i];
+      if (!x) { this.self[n] += a[i]; continue; } // the stack ends here
+      let g = by.get(frame[x]);
+      if (!g) by.set(frame[x], g = {node: [], a: [], o: [], total: 0, other: 0});
+      g.total += a[i]; g.other += o[i];
+      const p = parent[x];
+      // stacks that go on in the same place are one, unless they came by different frames
+      if (place[p] && g.node[place[p] - 1] === p) {
+        g.a[place[p] - 1] += a[i]; g.o[place[p] - 1] += o[i];
+        continue;
       }
-      cellNode[i] = at;
+      place[p] = g.node.push(p); g.a.push(a[i]); g.o.push(o[i]);
+      seen.push(p);
     }
-    for (const n of touched) memo[n] = 0;
-  }
-  return b.done(cellNode);
-}
-
-// Leaf first: who called the methods that time is spent in.
-function reverseTree(d) {
-  const c = d.cells, b = new Builder(), memo = new Int32Array(d.base.n), cellNode = new Int32Array(c.n);
-  for (let i = 0; i < c.n; i++) {
-    let n = c.node[i];
-    if (!memo[n]) {
-      let at = 0;
-      for (let k = n; k; k = d.base.parent[k]) at = b.child(at, d.base.frame[k]);
-      memo[n] = at;
+    for (const p of seen) place[p] = 0;
+    for (const [f, g] of by) {
+      const kid = this.add(n, f, g.total, g.other);
+      this.below[kid] = g;
+      kids.push(kid);
     }
-    cellNode[i] = memo[n];
+    return kids;
   }
-  return b.done(cellNode);
 }
 
 function addFrame(d, name) {
@@ -181,7 +203,7 @@ function addFrame(d, name) {
 
 const S = {dim: 1, flip: false, reverse: false, split: '', thread: '', states: new Set(), query: null,
   zoom: 0, select: -1, hover: -1, range: null};
-let D, T, self, total, other, match, matched, rects = [], rows = [];
+let D, T, self, total, other, match, rects = [], rows = [];
 
 const fmtUs = us => {
   if (us >= 3.6e9) return (us / 3.6e9).toFixed(2) + ' h';
@@ -205,20 +227,37 @@ function cellWeights() {
   return w;
 }
 
-function reweigh() {
-  const c = D.cells, w = cellWeights(), bit = 1 << S.dim;
-  self = new Float64Array(T.n); total = new Float64Array(T.n);
-  other = head.diff ? new Float64Array(T.n) : null;
+// The weights of the cells that were chosen: of A, or all, and of B.
+function chosen() {
+  const c = D.cells, all = cellWeights(), bit = 1 << S.dim, w = new Float64Array(c.n), v = new Float64Array(c.n);
   for (let i = 0; i < c.n; i++) {
     if (!(c.dims[i] & bit) || S.states.has(c.state[i])) continue;
     if (S.thread && D.groups[c.thread[i]] !== S.thread && D.threads[c.thread[i]] !== S.thread) continue;
-    const n = T.cellNode[i];
-    if (c.side[i]) { other[n] += w[i]; continue; }
-    self[n] += w[i]; total[n] += w[i];
+    (c.side[i] ? v : w)[i] = all[i];
   }
-  for (let i = T.n - 1; i > 0; i--) { total[T.parent[i]] += total[i]; if (other) other[T.parent[i]] += other[i]; }
-  if (S.zoom && !weight(S.zoom)) S.zoom = 0;
-  if (S.select >= 0 && !weight(S.select)) S.select = -1;
+  return [w, v];
+}
+
+const framesOf = n => { const f = []; for (; n > 0; n = T.parent[n]) f.push(T.frame[n]); return f.reverse(); };
+
+// The node these frames lead to, 0 if there is none any more.
+function nodeOf(frames) {
+  let n = 0;
+  for (const f of frames) {
+    n = T.kids(n).find(k => T.frame[k] === f) ?? -1;
+    if (n < 0) return 0;
+  }
+  return n;
+}
+
+function reweigh() {
+  const kept = T ? [S.zoom, Math.max(S.select, 0)].map(framesOf) : [[], []], [w, v] = chosen(), c = D.cells;
+  const label = {state: i => D.states[c.state[i]], group: i => D.groups[c.thread[i]], thread: i => D.threads[c.thread[i]]};
+  T = S.reverse ? new Reverse(D, w, v) : new Forward(D, w, v, label[S.split]);
+  self = T.self; total = T.total; other = head.diff ? T.other : null;
+  S.zoom = nodeOf(kept[0]);
+  S.select = nodeOf(kept[1]) || -1;
+  S.hover = -1;
   search();
 }
 
@@ -227,26 +266,30 @@ function reweigh() {
 const weight = n => other ? total[n] / (total[0] || 1) + other[n] / (other[0] || 1) : total[n];
 
 function restructure() {
-  S.zoom = 0; S.select = S.hover = -1;
-  T = S.reverse ? reverseTree(D) : S.split ? splitTree(D, S.split)
-    : D.plain || (D.plain = finish({...D.base, cellNode: D.cells.node}));
+  S.zoom = 0; S.select = -1;
   reweigh();
 }
 
+// How much of each side is in stacks with a frame, or under a label, that matches.
+function matchSums() {
+  const {n, parent, frame} = D.base, c = D.cells, has = new Uint8Array(n), sums = [0, 0];
+  const labels = {state: c.state, group: c.thread, thread: c.thread}[S.reverse ? '' : S.split];
+  const names = {state: D.states, group: D.groups, thread: D.threads}[S.split];
+  for (let i = 1; i < n; i++) has[i] = has[parent[i]] | match[frame[i]];
+  for (let i = 0; i < c.n; i++)
+    if (has[c.node[i]] || (labels && S.query.test(names[labels[i]])))
+      for (let k = 0; k < 2; k++) sums[k] += T.w[k][i];
+  return sums;
+}
+
 function search() {
-  match = matched = null;
+  match = null;
+  $('found').textContent = '';
   if (S.query) {
     match = new Uint8Array(D.names.length);
     for (let i = 0; i < D.names.length; i++) match[i] = S.query.test(D.names[i]) ? 1 : 0;
-    matched = new Uint8Array(T.n);
-    let sum = 0;
-    for (let i = 0; i < T.n; i++) {
-      matched[i] = (i && matched[T.parent[i]]) || (i && match[T.frame[i]]) ? 1 : 0;
-      if (matched[i]) sum += self[i];
-    }
-    $('found').textContent = `${pct(sum, total[0])} · ${fmtUs(sum)}`;
-  } else {
-    $('found').textContent = '';
+    const [a, b] = matchSums();
+    $('found').textContent = other ? `A ${pct(a, total[0])} · B ${pct(b, other[0])}` : `${pct(a, total[0])} · ${fmtUs(a)}`;
   }
   draw();
 }
@@ -254,16 +297,14 @@ function search() {
 const typeOf = n => n ? D.types[T.frame[n]] : 7;
 const nameOf = n => n ? D.names[T.frame[n]] : S.reverse ? 'all methods' : 'all';
 
+// By name, so that a frame is found where it was in another recording; of callers the most first.
 function children(n) {
-  const a = T.first[n], b = T.first[n + 1], kids = T.child.subarray(a, b);
-  if (!T.sorted[n]) {
-    T.sorted[n] = 1;
-    if (b - a > 1) kids.set(Array.from(kids).sort((x, y) => {
-      const p = D.names[T.frame[x]], q = D.names[T.frame[y]];
-      return p < q ? -1 : p > q ? 1 : x - y;
-    }));
-  }
-  return kids;
+  const kids = T.kids(n);
+  if (kids.sorted) return kids;
+  kids.sorted = true;
+  const name = k => D.names[T.frame[k]];
+  return kids.sort((x, y) => S.reverse && weight(x) !== weight(y) ? weight(y) - weight(x)
+    : name(x) < name(y) ? -1 : name(x) > name(y) ? 1 : T.frame[x] - T.frame[y]);
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
@@ -593,9 +634,9 @@ function walk(key) {
   const down = (key === 'ArrowDown') !== S.flip;
   if (key === 'ArrowUp' || key === 'ArrowDown') {
     if (!down) n = n > 0 ? T.parent[n] : 0;
-    else n = Array.from(children(n)).reduce((a, c) => weight(c) > (a < 0 ? 0 : weight(a)) ? c : a, -1);
+    else n = children(n).reduce((a, c) => weight(c) > (a < 0 ? 0 : weight(a)) ? c : a, -1);
   } else if (n > 0) {
-    const kids = Array.from(children(T.parent[n])).filter(c => weight(c) > 0), i = kids.indexOf(n);
+    const kids = children(T.parent[n]).filter(c => weight(c) > 0), i = kids.indexOf(n);
     n = kids[i + (key === 'ArrowRight' ? 1 : -1)] ?? n;
   }
   if (n < 0) return;

@@ -3,7 +3,8 @@
  * The data is a row of unsigned LEB128 numbers and strings (length, UTF-8):
  *
  *	frames   n, then each: type (byte), name
- *	nodes    n, then each but the first: distance back to its parent, frame
+ *	nodes    n, then each but the first: distance back to its parent, frame; what is below a
+ *	         node follows it at once
  *	threads  n, then each: name, group
  *	states   n, then each: name
  *	cells    n, then each, by node: node less the previous one's, thread, state,
@@ -43,11 +44,44 @@ static void put_string(struct buffer *b, const char *s)
 	buffer_add(b, s, n);
 }
 
+/* Where cells and nodes of the profile stand in the page. */
+struct places {
+	const struct profile *p;
+	uint32_t *node;	 /* by node */
+	uint32_t *cell;	 /* by cell */
+	uint32_t *order; /* scratch, as long as the longer of both */
+};
+
+/*
+ * A node's number in the order in which what is below it follows it. Parents come before their
+ * children in a profile: one pass backwards counts what is below each, one forwards gives each the
+ * next place that its parent has left.
+ */
+static void nodes_place(struct places *w)
+{
+	const struct profile *p = w->p;
+	uint32_t *next = w->order, *size = w->node;
+
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		size[i] = 1;
+	for (uint32_t i = p->nnodes; --i > 0;)
+		size[p->nodes[i].parent] += size[i];
+	w->node[0] = 0;
+	next[0] = 1;
+	for (uint32_t i = 1; i < p->nnodes; i++) {
+		uint32_t parent = p->nodes[i].parent, at = next[parent];
+
+		next[parent] += size[i];
+		w->node[i] = at;
+		next[i] = at + 1;
+	}
+}
+
 static int by_node(const void *a, const void *b, void *arg)
 {
-	const struct profile *p = arg;
+	const struct places *w = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t nx = p->cells[x].node, ny = p->cells[y].node;
+	uint32_t nx = w->node[w->p->cells[x].node], ny = w->node[w->p->cells[y].node];
 
 	if (nx != ny)
 		return nx < ny ? -1 : 1;
@@ -61,18 +95,31 @@ static int by_start(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static void put_tree(struct buffer *b, const struct profile *p)
+static void put_nodes(struct buffer *b, const struct places *w)
 {
+	const struct profile *p = w->p;
+
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		w->order[w->node[i]] = i;
+	put(b, p->nnodes);
+	for (uint32_t k = 1; k < p->nnodes; k++) {
+		const struct prof_node *n = &p->nodes[w->order[k]];
+
+		put(b, k - w->node[n->parent]);
+		put(b, n->frame);
+	}
+}
+
+static void put_tree(struct buffer *b, const struct places *w)
+{
+	const struct profile *p = w->p;
+
 	put(b, p->nframes);
 	for (uint32_t i = 0; i < p->nframes; i++) {
 		buffer_byte(b, p->frames[i].type);
 		put_string(b, profile_frame_name(p, i));
 	}
-	put(b, p->nnodes);
-	for (uint32_t i = 1; i < p->nnodes; i++) {
-		put(b, i - p->nodes[i].parent);
-		put(b, p->nodes[i].frame);
-	}
+	put_nodes(b, w);
 	put(b, p->nthreads);
 	for (uint32_t i = 0; i < p->nthreads; i++) {
 		put_string(b, names_get(&p->names, p->threads[i].name));
@@ -83,22 +130,22 @@ static void put_tree(struct buffer *b, const struct profile *p)
 		put_string(b, names_get(&p->names, p->states[i].name));
 }
 
-/* place[cell] becomes its number in the page. */
-static void put_cells(struct buffer *b, const struct profile *p, uint32_t *order, uint32_t *place)
+static void put_cells(struct buffer *b, struct places *w)
 {
+	const struct profile *p = w->p;
 	uint32_t n = 0, node = 0;
 
 	for (uint32_t i = 0; i < p->ncells; i++)
 		if (p->cells[i].dims)
-			order[n++] = i;
-	qsort_r(order, n, sizeof(*order), by_node, (void *)p);
+			w->order[n++] = i;
+	qsort_r(w->order, n, sizeof(*w->order), by_node, w);
 	put(b, n);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct prof_cell *c = &p->cells[order[i]];
+		const struct prof_cell *c = &p->cells[w->order[i]];
 
-		place[order[i]] = i;
-		put(b, c->node - node);
-		node = c->node;
+		w->cell[w->order[i]] = i;
+		put(b, w->node[c->node] - node);
+		node = w->node[c->node];
 		put(b, c->thread);
 		put(b, c->state);
 		buffer_byte(b, (uint8_t)(c->dims | c->side << 3));
@@ -107,8 +154,9 @@ static void put_cells(struct buffer *b, const struct profile *p, uint32_t *order
 	}
 }
 
-static void put_times(struct buffer *b, const struct profile *p, const uint32_t *place)
+static void put_times(struct buffer *b, const struct places *w)
 {
+	const struct profile *p = w->p;
 	uint64_t last = 0;
 	size_t n = 0;
 
@@ -126,28 +174,35 @@ static void put_times(struct buffer *b, const struct profile *p, const uint32_t 
 		put(b, us - last);
 		last = us;
 		put(b, t->span_ns / 1000);
-		put(b, place[t->cell]);
+		put(b, w->cell[t->cell]);
 		put(b, t->ticks);
 	}
 }
 
 int html_data(const struct profile *p, const struct html_options *o, struct buffer *b)
 {
-	uint32_t *order = malloc(sizeof(*order) * ((size_t)p->ncells + 1));
-	uint32_t *place = malloc(sizeof(*place) * ((size_t)p->ncells + 1));
+	size_t longer = p->ncells > p->nnodes ? p->ncells : p->nnodes;
+	struct places w = {
+		.p = p,
+		.node = malloc(sizeof(*w.node) * p->nnodes),
+		.cell = malloc(sizeof(*w.cell) * ((size_t)p->ncells + 1)),
+		.order = malloc(sizeof(*w.order) * longer),
+	};
 	int rc = -ENOMEM;
 
-	if (order && place) {
-		put_tree(b, p);
-		put_cells(b, p, order, place);
+	if (w.node && w.cell && w.order) {
+		nodes_place(&w);
+		put_tree(b, &w);
+		put_cells(b, &w);
 		if (o->timeline)
-			put_times(b, p, place);
+			put_times(b, &w);
 		else
 			put(b, 0);
 		rc = b->failed ? -ENOMEM : 0;
 	}
-	free(order);
-	free(place);
+	free(w.node);
+	free(w.cell);
+	free(w.order);
 	return rc;
 }
 
