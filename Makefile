@@ -57,7 +57,7 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-unit check-bpf check-jvm check-format bench accuracy fuzz format \
+.PHONY: all help tests check check-unit check-bpf check-jvm check-browser check-format bench accuracy fuzz format \
         man install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -167,6 +167,9 @@ check-unit: $(UNIT_BIN) ## unit tests (no root)
 check-bpf: $(BPFT_BIN) ## BPF tests in this kernel (root)
 	@set -e; for t in $(BPFT_BIN); do $$t; done
 
+check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen ## the pages, in a headless Chromium (needs chromium, node)
+	@BUILD=$(BUILD) tests/browser/run.sh
+
 # ---- fuzzing: libFuzzer, clang ------------------------------------------------------------------
 FUZZ_SECONDS ?= 20
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
@@ -205,6 +208,11 @@ $(BUILD)/tools/%: tools/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(WARN) -o $@ $<
+
+$(BUILD)/tools/bench/jfrgen: tools/bench/jfrgen.c tests/unit/jfrbuild.h $(BUILD)/libgnomon.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) $(LDFLAGS) $(WARN) -o $@ $(filter %.c %.a,$^)
 
 bench: $(BUILD)/gnomon $(BUILD)/tools/bench/meter ## what profilers cost, side by side; BENCH=full (root)
 	@BUILD=$(BUILD) tools/bench/bench.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/check.sh [--only SUITE[,SUITE...]] [NAME-PATTERN...]
 #
-# Builds and tests. Suites: unit, bpf, jvm (these by default), format, san, fuzz. One line per test
+# Builds and tests. Suites: unit, bpf, jvm (these by default), browser, format, san, fuzz. One line per test
 # program or script, the output of those that fail, and a closing line "N passed, N failed,
 # N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
 # Environment: BUILD (default build), GNOMON, JAVA_HOMES, FUZZ_SECONDS, V=1 (show all output).
@@ -166,6 +166,17 @@ suite_jvm() {
     done
 }
 
+# What opens the pages is large, and is not installed for this: where it is missing, that is said.
+suite_browser() {
+    build jfrgen "$BUILD" "$BUILD/tools/bench/jfrgen" || return
+    timed 300 tests/browser/run.sh
+    case $rc in
+    0) report_ok browser pages "$took" ;;
+    77) report_skip browser pages "$(sed -n 's/^skip: //p' "$out" | tail -n 1)" ;;
+    *) report_fail browser pages "$took, exit code $rc" ;;
+    esac
+}
+
 # Formatting is judged with one version only; others disagree with it in small ways.
 suite_format() {
     local version
@@ -241,7 +252,7 @@ prepare || {
 }
 for suite in ${suites//,/ }; do
     if ! declare -F "suite_$suite" >/dev/null; then
-        echo "check: no suite '$suite': unit, bpf, jvm, format, san, fuzz" >&2
+        echo "check: no suite '$suite': unit, bpf, jvm, browser, format, san, fuzz" >&2
         exit 2
     fi
     "suite_$suite"

@@ -4,8 +4,8 @@
 //
 //   node tests/browser/page.mjs app.html [SCREENSHOT_DIR]
 //
-// Fails on any console error, exception or request, and on what does not react. Prints how long
-// opening and zooming took.
+// Fails on any console error, exception or request, on what does not react, and where PAGE_MS is
+// set, when opening the page or anything done in it takes longer.
 import {spawn} from 'node:child_process';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -59,6 +59,11 @@ const click = async (x, y) => {
   for (const type of ['mouseMoved', 'mousePressed', 'mouseReleased'])
     await send('Input.dispatchMouseEvent', {type, x, y, button: 'left', clickCount: 1});
 };
+const limit = Number(process.env.PAGE_MS || 0);
+const took = (what, start) => {
+  const ms = Date.now() - start;
+  check(`${what} in ${ms} ms`, !limit || ms <= limit);
+};
 const check = (what, ok) => {
   console.log(`${ok ? 'ok  ' : 'FAIL'} ${what}`);
   failures += !ok;
@@ -86,7 +91,7 @@ async function open() {
     if (await evaluate('document.documentElement.dataset.ready || ""').catch(() => '')) break;
     await sleep(20);
   }
-  console.log(`opened in ${Date.now() - start} ms, ready at ${await evaluate('document.documentElement.dataset.ready')} ms of the page`);
+  took('opened', start);
 }
 
 async function use() {
@@ -99,7 +104,7 @@ async function use() {
   let start = Date.now();
   await click(width / 3, top + 19 + 8);
   const zoomed = await canvas();
-  console.log(`zoomed in ${Date.now() - start} ms`);
+  took('zoomed', start);
   check('a click zooms', zoomed !== first && (await text('crumbs')).includes('›'));
   check('the stack is shown as text', (await text('detail')).includes('\n'));
   await picture('zoomed');
@@ -115,13 +120,13 @@ async function use() {
   await picture('search');
   await evaluate("(() => { const s = document.getElementById('search'); s.value = '((('; s.dispatchEvent(new Event('input')); })()");
   await sleep(300);
-  check('a bad expression is taken literally', (await text('found')).startsWith('0'));
+  check('a bad expression is taken literally', /^(A )?0%/.test(await text('found')));
   await key('Escape');
   for (const [k, name] of [['2', 'wall'], ['3', 'off'], ['1', 'cpu']]) {
     start = Date.now();
     await key(k);
     await canvas();
-    console.log(`${name} in ${Date.now() - start} ms`);
+    took(name, start);
     await picture(name);
   }
   await key('2');
@@ -133,14 +138,15 @@ async function use() {
     start = Date.now();
     await evaluate(`(() => { const s = document.getElementById('split'); s.value = '${by}'; s.dispatchEvent(new Event('change')); })()`);
     await canvas();
-    console.log(`split by ${by} in ${Date.now() - start} ms`);
+    took(`split by ${by}`, start);
     await picture('by-' + by);
   }
   await evaluate("(() => { const s = document.getElementById('split'); s.value = ''; s.dispatchEvent(new Event('change')); })()");
   start = Date.now();
   await key('r');
   await canvas();
-  console.log(`callers in ${Date.now() - start} ms`);
+  took('callers', start);
+  check('callers are drawn', await evaluate("document.getElementById('empty').hidden"));
   await picture('callers');
   await key('r');
   await key('d');
@@ -180,6 +186,8 @@ try {
 } finally {
   child.kill();
   await new Promise(r => child.once('exit', r));
-  rmSync(dir, {recursive: true, force: true, maxRetries: 5});
+  for (let i = 0; i < 20; i++) { // its helpers write for a moment longer
+    try { rmSync(dir, {recursive: true, force: true}); break; } catch { await sleep(100); }
+  }
 }
 process.exit(failures ? 1 : 0);

@@ -2,8 +2,9 @@
 /*
  * Writes a recording of any size to stdout, to measure readers with:
  *
- *	gcc -O2 -D_GNU_SOURCE -Iuser -Itests/unit tools/bench/jfrgen.c user/base/buffer.c -o jfrgen
- *	./jfrgen 1000000 100000 60 200 > big.jfr      # samples, stacks, mean depth, threads
+ *	make build/tools/bench/jfrgen
+ *	build/tools/bench/jfrgen 1000000 100000 60 200 > big.jfr   # samples, stacks, mean depth,
+ *						                   # threads, and a seed
  *
  * Stacks share their outer frames as those of a server do: each branches off an earlier one.
  */
@@ -123,6 +124,7 @@ int main(int argc, char **argv)
 	int depth = argc > 3 ? atoi(argv[3]) : 60, nthreads = argc > 4 ? atoi(argv[4]) : 200;
 	struct jb j = {0};
 
+	seed = argc > 5 ? (uint64_t)atoi(argv[5]) : 1;
 	jb_chunk(&j);
 	for (int i = 0; i < nsamples; i++) {
 		uint64_t at = 1000 + (uint64_t)i * 10000000000ULL / (uint64_t)nsamples;

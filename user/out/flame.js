@@ -203,7 +203,7 @@ function addFrame(d, name) {
 
 const S = {dim: 1, flip: false, reverse: false, split: '', thread: '', states: new Set(), query: null,
   zoom: 0, select: -1, hover: -1, range: null};
-let D, T, self, total, other, match, rects = [], rows = [];
+let D, T, self, total, other, match, rects = [], rows = [], gaps = [];
 
 const fmtUs = us => {
   if (us >= 3.6e9) return (us / 3.6e9).toFixed(2) + ' h';
@@ -350,8 +350,9 @@ function fit(canvas, w, h) {
 }
 
 // Which frames are wide enough to be seen: rects, and per depth their numbers from left to right.
+// What is too narrow shows as one gap where many of them lie side by side.
 function layout(width) {
-  rects = []; rows = [];
+  rects = []; rows = []; gaps = [];
   const add = (n, x, w, d, above) => {
     (rows[d] = rows[d] || []).push(rects.length);
     rects.push({n, x, w, d, above});
@@ -365,13 +366,14 @@ function layout(width) {
   while (stack.length) {
     const [n, x, d] = stack.pop();
     add(n, x, weight(n) * scale, d, false);
-    let at = x;
-    const next = [];
+    let at = x, from = x, many = 0;
+    const next = [], gap = () => { if (at - from >= 2) gaps.push({x: from, w: at - from, d: d + 1, many}); };
     for (const c of children(n)) {
       const w = weight(c) * scale;
-      if (w >= .5) next.push([c, at, d + 1]);
+      if (w >= .5) { gap(); next.push([c, at, d + 1]); from = at + w; many = 0; } else many++;
       at += w;
     }
+    gap();
     while (next.length) stack.push(next.pop());
   }
 }
@@ -415,7 +417,7 @@ function draw() {
   crumbs(); detail(); // first: they may change what height is left
   const box = $('scroll'), width = box.clientWidth, view = box.clientHeight;
   layout(width);
-  const depth = rows.length, full = Math.max(depth * ROW + 4, 1);
+  const depth = gaps.reduce((d, r) => Math.max(d, r.d + 1), rows.length), full = Math.max(depth * ROW + 4, 1);
   $('space').style.height = full + 'px';
   const g = fit($('graph'), width, view), top = box.scrollTop;
   g.clearRect(0, 0, width, view);
@@ -423,6 +425,14 @@ function draw() {
   g.textBaseline = 'middle';
   fits.dots = g.measureText('…').width;
   const text = css('--text'), dimText = css('--dim'), bg = css('--bg'), sel = css('--select'), hit = css('--match');
+  const faint = css('--faint');
+  for (const r of gaps) {
+    const y = yOf(r.d, full, view) - top, says = `${r.many.toLocaleString('en')} too narrow to show`;
+    if (y + ROW < 0 || y > view) continue;
+    g.fillStyle = faint; g.fillRect(r.x, y, r.w - 1, ROW - 1);
+    g.fillStyle = dimText;
+    if (r.w > 40 && fits(g, says, r.w - 8) === says.length) g.fillText(says, r.x + 4, y + ROW / 2);
+  }
   for (const r of rects) {
     const y = yOf(r.d, full, view) - top;
     r.y = y;
