@@ -4,7 +4,7 @@
 // FUZZ-LINK: user/jfr/read_known.c user/jfr/read_meta.c user/jfr/read_pool.c
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
 // FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
-// FUZZ-LINK: user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
+// FUZZ-LINK: user/out/endpoint.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
 // FUZZ-LINK: user/out/text.c user/out/methods.c user/out/html.c user/out/pprof.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c user/base/utf8.c
@@ -45,7 +45,8 @@ static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const any = "*a*";
-	struct profile_options o = {.keep_times = true, .hide = {&any, size % 2}};
+	struct profile_options o = {
+		.keep_times = true, .hide = {&any, size % 2}, .endpoints = {&any, size % 8 == 7}};
 	struct profile *p = NULL;
 	struct jfr_report r;
 	char path[32];

@@ -379,6 +379,27 @@ static inline void jb_setting(struct jb *j, int type, const char *name, const ch
 	jb_end(j);
 }
 
+/* An event of an application's own: declared and written only where asked for. */
+static inline void jb_request_declare(struct jb *j)
+{
+	jb_class(j, "app.Request", "34", 4, true);
+	jb_field(j, "startTime", "5");
+	jb_field(j, "duration", "5");
+	jb_ref(j, "eventThread", "20");
+	jb_field(j, "endpoint", "6");
+}
+
+static inline void jb_request(struct jb *j, uint64_t ticks, uint64_t duration, int thread,
+			      const char *endpoint)
+{
+	jb_begin(j, 34);
+	jb_var(&j->f, ticks);
+	jb_var(&j->f, duration);
+	jb_var(&j->f, (uint64_t)thread);
+	jb_utf8(&j->f, endpoint);
+	jb_end(j);
+}
+
 /*
  * The sample recording: CPU every 10 ms, wall every 20 ms, settings behind the samples as the JDK
  * may put them. CPU: main 3 x stack 1, worker 1 x stack 3. Wall: worker 5 ticks in stack 2.

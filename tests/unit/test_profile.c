@@ -220,6 +220,76 @@ static void test_xml_names(void **state)
 	profile_free(p);
 }
 
+/*
+ * Thread 1 serves /cart from 0 to 15 ms and from 25 to 26 ms, thread 2 /buy from 20 to 90 ms: CPU
+ * samples of 1 lie at 0, 10 and 20 ms, one of 2 at 30 ms, and its wall ticks at 40, 60, ... 120 ms.
+ */
+static void endpoints_recording(const char *file)
+{
+	struct jb j = {0};
+	FILE *f = fopen(file, "w");
+
+	jb_chunk(&j);
+	jb_exec(&j, 1000, 1, 1);
+	jb_exec(&j, 10001000, 1, 1);
+	jb_exec(&j, 20001000, 1, 1);
+	jb_exec(&j, 30001000, 2, 3);
+	jb_wall(&j, 40001000, 2, 2, 5, 100000000);
+	jb_setting(&j, T_EXEC, "period", "10 ms");
+	jb_setting(&j, T_WALL, "period", "20 ms");
+	jb_request(&j, 25001000, 1000000, 1, "GET /cart/2");
+	jb_request(&j, 1000, 15000000, 1, "GET /cart/1");
+	jb_request(&j, 20001000, 70000000, 2, "POST /buy");
+	jb_metadata_begin(&j, JB_CLASSES + 1);
+	jb_classes_declare(&j);
+	jb_events_declare(&j);
+	jb_request_declare(&j);
+	jb_metadata_end(&j);
+	jb_constants(&j);
+	jb_finish(&j);
+	fwrite(j.f.data, 1, j.f.len, f);
+	fclose(f);
+	jb_free(&j);
+}
+
+static void endpoint_totals(const char *file, const char *glob, uint64_t cpu, uint64_t off)
+{
+	struct profile *p = NULL;
+
+	assert_int_equal(profile_new(&p, &(struct profile_options){.endpoints = {&glob, 1}}, NULL),
+			 0);
+	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
+	profile_finish(p);
+	assert_int_equal(p->total_ns[0][DIM_CPU], cpu);
+	assert_int_equal(p->total_ns[0][DIM_OFF], off);
+	profile_free(p);
+}
+
+static void test_endpoints(void **state)
+{
+	const char *any = "*";
+	struct profile *p = NULL;
+	struct error e = {0};
+	char file[64];
+
+	snprintf(file, sizeof(file), "%s.endpoints", path);
+	endpoints_recording(file);
+	endpoint_totals(file, "/cart", 20 * MS, 0);
+	endpoint_totals(file, "GET */2", 0, 0);
+	endpoint_totals(file, "POST*", 10 * MS, 3 * 20 * MS);
+	endpoint_totals(file, "*", 30 * MS, 3 * 20 * MS);
+	unlink(file);
+
+	assert_int_equal(profile_new(&p, &(struct profile_options){.endpoints = {&any, 1}}, NULL),
+			 0);
+	assert_true(profile_load(p, path, 0, NULL, &e) < 0);
+	assert_non_null(strstr(e.msg, "names no endpoints"));
+	assert_int_equal(e.exit, EXIT_INPUT);
+	assert_true(profile_load(p, "-", 0, NULL, &e) < 0);
+	assert_int_equal(e.exit, EXIT_USAGE);
+	profile_free(p);
+}
+
 static void test_two_sides(void **state)
 {
 	struct profile *p = NULL;
@@ -279,8 +349,8 @@ int main(void)
 		cmocka_unit_test(test_time_range), cmocka_unit_test(test_collapsed),
 		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_two_sides),  cmocka_unit_test(test_xml),
-		cmocka_unit_test(test_xml_names),  cmocka_unit_test(test_html),
-		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_xml_names),  cmocka_unit_test(test_endpoints),
+		cmocka_unit_test(test_html),	   cmocka_unit_test(test_format),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -13,7 +13,7 @@ static struct {
 } o = {.top = 20};
 
 static const struct opt opts[] = {
-	{OPT_FLAG, 'e', "events", NULL, "also list every kind of event with its number", &o.events},
+	{OPT_FLAG, 0, "events", NULL, "also list every kind of event with its number", &o.events},
 	{OPT_COUNT, 'n', "top", "N", "thread groups shown (20)", &o.top, .min = 1, .max = 100000},
 	FILTER_OPTS(o.filter),
 	{OPT_END},

@@ -19,6 +19,7 @@ int filter_apply(const struct filter *f, struct profile_options *o, struct error
 	o->to_ns = f->to_ns;
 	o->threads = patterns(&f->threads);
 	o->states = patterns(&f->states);
+	o->endpoints = patterns(&f->endpoints);
 	o->include = patterns(&f->include);
 	o->exclude = patterns(&f->exclude);
 	o->focus = patterns(&f->focus);
@@ -28,8 +29,8 @@ int filter_apply(const struct filter *f, struct profile_options *o, struct error
 
 static bool filter_given(const struct filter *f)
 {
-	return f->from_ns || f->to_ns || f->threads.n || f->states.n || f->include.n ||
-	       f->exclude.n || f->focus.n;
+	return f->from_ns || f->to_ns || f->threads.n || f->states.n || f->endpoints.n ||
+	       f->include.n || f->exclude.n || f->focus.n;
 }
 
 void filter_nothing_warn(const struct filter *f, const struct profile *p)

@@ -8,7 +8,7 @@
 
 struct filter {
 	uint64_t from_ns, to_ns;
-	struct opt_list threads, states, include, exclude, focus, hide;
+	struct opt_list threads, states, endpoints, include, exclude, focus, hide;
 };
 
 /* For an option table; f is a struct filter that lives as long as the table. */
@@ -21,6 +21,8 @@ struct filter {
 	{OPT_LIST, 't', "thread", "GLOB", "only threads of such a name", &(f).threads},            \
 	{OPT_LIST, 's', "state", "GLOB", "only such states: RUNNING, PARKED, QUEUED ...",          \
 	 &(f).states},                                                                             \
+	{OPT_LIST, 'e', "endpoint", "GLOB", "only while such an endpoint was served",              \
+	 &(f).endpoints},                                                                          \
 	{OPT_LIST, 'i', "include", "GLOB", "only stacks with such a method", &(f).include},        \
 	{OPT_LIST, 'x', "exclude", "GLOB", "without such stacks: as if it cost nothing",           \
 	 &(f).exclude},                                                                            \
@@ -33,7 +35,9 @@ struct filter {
 #define FILTER_NOTES                                                                               \
 	"GLOB is a shell pattern with * and ?; without these it is enough that the name "          \
 	"contains\n"                                                                               \
-	"it. Options that take one may be repeated: any of them has to match.\n"
+	"it. Options that take one may be repeated: any of them has to match. Endpoints are "      \
+	"those\n"                                                                                  \
+	"of events with a text field 'endpoint': the application's own, or a tracer's.\n"
 
 /* Fill the options of a profile. EXIT_USAGE when the time range is empty. */
 int filter_apply(const struct filter *f, struct profile_options *o, struct error *e);

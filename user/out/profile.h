@@ -85,7 +85,7 @@ struct pattern_list {
 
 struct profile_options {
 	uint64_t from_ns, to_ns; /* relative to the recording's start; to 0 = to the end */
-	struct pattern_list threads, states;
+	struct pattern_list threads, states, endpoints;
 	struct pattern_list include, exclude; /* samples with, without such a frame */
 	struct pattern_list focus;	      /* the stack begins at the outermost such frame */
 	struct pattern_list hide;	      /* such frames go, their time stays */

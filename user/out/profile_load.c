@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the events of a recording to the cells of a profile. Keys are translated once per chunk. */
+#include "out/endpoint.h"
 #include "out/profile_int.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@ struct load {
 	struct profile *p;
 	struct jfr_reader *r;
 	struct jfr_sampler *s;
+	struct endpoints *endpoints; /* NULL: any */
 	int side;
 	uint64_t chunk;
 	int64_t start_ns;				      /* of this recording */
@@ -429,7 +431,9 @@ static int events_load(struct load *l)
 			chunk_begin(l, ev.chunk);
 		if (s.ticks) {
 			l->p->facts.failed_stacks += s.failed;
-			rc = sample_add(l, &s);
+			rc = 0;
+			if (!l->endpoints || endpoints_match(l->endpoints, l->r, &ev, &s))
+				rc = sample_add(l, &s);
 		} else {
 			facts_event(&l->p->facts, l->r, &ev);
 			rc = 0;
@@ -472,6 +476,7 @@ static void load_free(struct load *l)
 	buffer_free(&l->text);
 	free(l->path);
 	free(l->touched);
+	endpoints_free(l->endpoints);
 	jfr_sampler_free(l->s);
 	jfr_reader_close(l->r);
 }
@@ -480,11 +485,17 @@ int profile_load(struct profile *p, const char *path, int side, struct jfr_repor
 		 struct error *e)
 {
 	struct load l = {.p = p, .side = side};
-	int rc = jfr_reader_open(&l.r, path, NULL, e);
+	int rc = 0;
 
-	if (rc)
+	if (p->opt.endpoints.n)
+		rc = endpoints_read(&l.endpoints, path, &p->opt.endpoints, e);
+	if (!rc)
+		rc = jfr_reader_open(&l.r, path, NULL, e);
+	if (rc) {
+		endpoints_free(l.endpoints);
 		return rc;
-	l.s = jfr_sampler_new(l.r, true);
+	}
+	l.s = jfr_sampler_new(l.r, !l.endpoints); /* a wait may outlast what was served */
 	rc = l.s ? events_load(&l) : -ENOMEM;
 	if (!rc)
 		rc = report_take(&l, rep);
