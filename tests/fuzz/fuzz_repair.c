@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct memory m = {data, size};
-	struct jfr_source s = {read_memory, &m, size};
+	struct jfr_bytes s = {read_memory, &m, size};
 	struct jfr_chunk_check c, again;
 	uint64_t at = 0;
 	uint8_t *copy;

@@ -317,9 +317,9 @@ static void generate(unsigned int k, const char *path)
 				   .overwrite = true,
 				   .start_epoch_ns = 1700000000000 * MS,
 				   .start_mono_ns = 123456789012345,
-				   .chunk_max_bytes = kinds[k].chunk_max,
+				   .form.chunk_max_bytes = kinds[k].chunk_max,
 				   .cpu_period_ns = 10 * MS,
-				   .cpu_event = kinds[k].event};
+				   .form.cpu_event = kinds[k].event};
 	now = cfg.start_mono_ns;
 	if (jfrw_open(&w, &cfg, &e))
 		fail(&e);
@@ -331,7 +331,7 @@ static void generate(unsigned int k, const char *path)
 	if (jfrw_close(w, &e))
 		fail(&e);
 	printf("jdk.%s %llu\nprofiler.WallClockSample %llu\n",
-	       cfg.cpu_event == JFRW_EXECUTION ? "ExecutionSample" : "CPUTimeSample",
+	       cfg.form.cpu_event == JFRW_EXECUTION ? "ExecutionSample" : "CPUTimeSample",
 	       (unsigned long long)n_cpu, (unsigned long long)n_wall);
 	fprintf(stderr,
 		"%s: %llu bytes, %u chunks, %llu events, %llu dropped, %zu kB of constants\n",

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "jfr/read_reservoir.h"
+#include "jfr/repair.h"
 #include "jfr/write.h"
 #include "out/profile.h"
 #include "out/summary.h"
@@ -70,7 +71,7 @@ static void recording_write(enum jfrw_cpu_event cpu_event)
 				  .start_epoch_ns = EPOCH,
 				  .start_mono_ns = START,
 				  .cpu_period_ns = 10 * MS,
-				  .cpu_event = cpu_event};
+				  .form.cpu_event = cpu_event};
 	struct error e = {0};
 	struct jfrw *w;
 
@@ -139,7 +140,7 @@ static struct jfrw *recording_open(uint64_t chunk_max)
 				  .overwrite = true,
 				  .start_epoch_ns = EPOCH,
 				  .start_mono_ns = START,
-				  .chunk_max_bytes = chunk_max};
+				  .form.chunk_max_bytes = chunk_max};
 	struct jfrw *w = NULL;
 
 	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
@@ -270,6 +271,91 @@ static void test_reservoir_odd(void **state)
 	reservoir_free(&r);
 }
 
+/* Two chunks, the second longer than what will be cut off. Returns the file; freed by the caller.
+ */
+static uint8_t *two_chunks(size_t *len, uint64_t *first_events)
+{
+	struct jfrw *w = recording_open(1);
+	struct jfrw_stats stats;
+	uint8_t *data;
+	FILE *f;
+
+	samples_write(w);
+	jfrw_stats(w, &stats);
+	*first_events = stats.events;
+	for (uint64_t before = stats.bytes; stats.bytes == before;) {
+		assert_int_equal(jfrw_flush(w, START, NULL), 0); /* may be busy still */
+		jfrw_stats(w, &stats);
+	}
+	for (int i = 0; i < 100; i++)
+		samples_write(w);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	fseek(f, 0, SEEK_END);
+	*len = (size_t)ftell(f);
+	rewind(f);
+	data = malloc(*len);
+	assert_int_equal(fread(data, 1, *len, f), *len);
+	fclose(f);
+	return data;
+}
+
+static void file_write(const uint8_t *data, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, len, f), len);
+	fclose(f);
+}
+
+static uint64_t events_of(struct jfr_reader *r, uint64_t *problems)
+{
+	struct jfr_event ev;
+	uint64_t n = 0;
+
+	while (jfr_reader_next(r, &ev) > 0)
+		n++;
+	*problems = jfr_reader_report(r)->problems;
+	jfr_reader_close(r);
+	return n;
+}
+
+/*
+ * Cut anywhere in its last 4,096 bytes a file keeps the chunks before, and those events of the last
+ * one that are whole; repaired it has nothing wrong with it any more.
+ */
+static void test_cut(void **state)
+{
+	uint64_t first, problems, last = UINT64_MAX;
+	struct jfr_reader *r;
+	size_t len;
+	uint8_t *data = two_chunks(&len, &first);
+
+	assert_true(len > 8192);
+	for (size_t cut = 0; cut <= 4096; cut++) {
+		uint8_t *copy = malloc(len - cut); /* exact: a sanitizer sees a byte too far */
+		struct jfr_repair rep;
+		uint64_t n;
+
+		memcpy(copy, data, len - cut);
+		assert_int_equal(jfr_reader_open_memory(&r, copy, len - cut, NULL, NULL), 0);
+		n = events_of(r, &problems);
+		assert_in_range(n, first, last); /* the more is cut, the fewer there are */
+		last = n;
+		free(copy);
+		if (cut % 61)
+			continue;
+		file_write(data, len - cut);
+		assert_int_equal(jfr_repair(path, &rep, NULL), 0);
+		assert_int_equal(jfr_reader_open(&r, path, NULL, NULL), 0);
+		assert_true(events_of(r, &problems) >= first);
+		assert_int_equal(problems, 0);
+	}
+	free(data);
+}
+
 static void test_frames(void **state)
 {
 	char *text = NULL;
@@ -333,10 +419,15 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_execution),	cmocka_unit_test(test_cputime),
-		cmocka_unit_test(test_frames),		cmocka_unit_test(test_starvation),
-		cmocka_unit_test(test_reservoir),	cmocka_unit_test(test_reservoir_ends),
-		cmocka_unit_test(test_reservoir_ticks), cmocka_unit_test(test_reservoir_odd),
+		cmocka_unit_test(test_execution),
+		cmocka_unit_test(test_cputime),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_reservoir_ends),
+		cmocka_unit_test(test_reservoir_ticks),
+		cmocka_unit_test(test_reservoir_odd),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -344,7 +344,7 @@ static struct jfrw *writer(uint64_t chunk_max, uint64_t constants_max)
 				  .overwrite = true,
 				  .start_epoch_ns = 1700000000ull * 1000 * MS,
 				  .start_mono_ns = START,
-				  .chunk_max_bytes = chunk_max,
+				  .form.chunk_max_bytes = chunk_max,
 				  .constants_max = constants_max};
 	struct jfrw *w;
 	struct error e = {0};

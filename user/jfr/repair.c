@@ -40,7 +40,7 @@ static bool is_header(const uint8_t *h)
 
 /* A window over the source, so that small events do not cost a read each. */
 struct walk {
-	const struct jfr_source *s;
+	const struct jfr_bytes *s;
 	uint64_t chunk;
 	uint64_t window_at;
 	size_t window_len;
@@ -177,7 +177,7 @@ static void mend(struct walk *k, struct jfr_chunk_check *out)
 	out->header[AT_STATE] = 0;
 }
 
-void jfr_chunk_check(const struct jfr_source *s, uint64_t at, struct jfr_chunk_check *out)
+void jfr_chunk_check(const struct jfr_bytes *s, uint64_t at, struct jfr_chunk_check *out)
 {
 	struct walk k = {.s = s, .chunk = at};
 
@@ -236,7 +236,7 @@ static int write_header(int fd, uint64_t at, const uint8_t *header)
 }
 
 /* Only the last chunk kept can be shorter than it was: what followed it is cut, not closed up. */
-static int repair_fd(int fd, const struct jfr_source *s, struct jfr_repair *out)
+static int repair_fd(int fd, const struct jfr_bytes *s, struct jfr_repair *out)
 {
 	struct jfr_chunk_check c = {0};
 	uint64_t at = 0;
@@ -262,7 +262,7 @@ static int repair_fd(int fd, const struct jfr_source *s, struct jfr_repair *out)
 
 int jfr_repair(const char *path, struct jfr_repair *out, struct error *e)
 {
-	struct jfr_source s = {.read = read_fd};
+	struct jfr_bytes s = {.read = read_fd};
 	int fd, rc;
 
 	*out = (struct jfr_repair){0};

@@ -15,7 +15,7 @@
 
 /* Where the bytes are: a file, or memory in tests. Returns the bytes read, less than n at the end.
  */
-struct jfr_source {
+struct jfr_bytes {
 	size_t (*read)(void *ctx, uint64_t at, void *buf, size_t n);
 	void *ctx;
 	uint64_t size;
@@ -37,7 +37,7 @@ struct jfr_chunk_check {
  * Judge the chunk at `at`. Time is linear in the chunk's events, memory constant. Events are only
  * stepped over, their fields are not looked at.
  */
-void jfr_chunk_check(const struct jfr_source *s, uint64_t at, struct jfr_chunk_check *out);
+void jfr_chunk_check(const struct jfr_bytes *s, uint64_t at, struct jfr_chunk_check *out);
 
 struct jfr_repair {
 	uint32_t chunks; /* kept */

@@ -84,8 +84,8 @@ static void constants_trim(struct jfrw *w)
 
 static bool chunk_is_full(const struct jfrw *w, uint64_t mono_ns)
 {
-	return w->chunk_len >= w->cfg.chunk_max_bytes ||
-	       (w->cfg.chunk_max_ns && mono_ns - w->chunk_mono >= w->cfg.chunk_max_ns) ||
+	return w->chunk_len >= w->cfg.form.chunk_max_bytes ||
+	       (w->cfg.form.chunk_max_ns && mono_ns - w->chunk_mono >= w->cfg.form.chunk_max_ns) ||
 	       constants_memory(w) > w->cfg.constants_max;
 }
 
@@ -178,10 +178,10 @@ static void writer_free(struct jfrw *w)
 
 static void config_default(struct jfrw_config *c)
 {
-	if (!c->chunk_max_bytes)
-		c->chunk_max_bytes = CHUNK_DEFAULT;
-	if (c->chunk_max_bytes > JFRW_CHUNK_LIMIT)
-		c->chunk_max_bytes = JFRW_CHUNK_LIMIT;
+	if (!c->form.chunk_max_bytes)
+		c->form.chunk_max_bytes = CHUNK_DEFAULT;
+	if (c->form.chunk_max_bytes > JFRW_CHUNK_LIMIT)
+		c->form.chunk_max_bytes = JFRW_CHUNK_LIMIT;
 	if (!c->constants_max)
 		c->constants_max = CONSTANTS_DEFAULT;
 }
@@ -365,7 +365,7 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 
 void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack)
 {
-	if (w->cfg.cpu_event == JFRW_EXECUTION)
+	if (w->cfg.form.cpu_event == JFRW_EXECUTION)
 		jfrw_execution_sample(w, mono_ns,
 				      &(struct jfr_execution_sample){.thread = thread,
 								     .stack = stack,

@@ -38,16 +38,21 @@ struct jfrw;
 /* Which event CPU samples become. Never both in one file: converters add them up. */
 enum jfrw_cpu_event { JFRW_EXECUTION, JFRW_CPUTIME };
 
+/* What a user may choose of a file. */
+struct jfrw_form {
+	enum jfrw_cpu_event cpu_event;
+	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
+	uint64_t chunk_max_ns;	  /* 0: no limit */
+};
+
 struct jfrw_config {
 	const char *path;
 	bool overwrite;
 	uint64_t start_epoch_ns; /* CLOCK_REALTIME at start_mono_ns */
 	uint64_t start_mono_ns;
-	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
-	uint64_t chunk_max_ns;	  /* 0: no limit */
-	uint64_t constants_max;	  /* bytes of constants kept in memory; 0: 256 MiB */
-	uint64_t cpu_period_ns;	  /* for JFRW_CPUTIME */
-	enum jfrw_cpu_event cpu_event;
+	struct jfrw_form form;
+	uint64_t constants_max; /* bytes of constants kept in memory; 0: 256 MiB */
+	uint64_t cpu_period_ns; /* for JFRW_CPUTIME */
 };
 
 struct jfrw_stats {

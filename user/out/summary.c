@@ -92,6 +92,14 @@ static void stacks_quality(const struct profile *p, FILE *f)
 	share_line(x->no_stack_samples, all, "without a stack", f);
 }
 
+static bool own_cpu_losses(const struct profile_facts *x)
+{
+	for (uint32_t i = 0; i < x->nlosses; i++)
+		if (!strncmp(x->losses[i].what, "cpu: ", 5))
+			return true;
+	return false;
+}
+
 void summary_quality(const struct profile *p, const struct jfr_report *r, FILE *f)
 {
 	const struct profile_facts *x = &p->facts;
@@ -101,7 +109,7 @@ void summary_quality(const struct profile *p, const struct jfr_report *r, FILE *
 	for (uint32_t i = 0; i < x->nlosses; i++)
 		fprintf(f, "  lost    %12s  %s\n", format_count(x->losses[i].count).s,
 			x->losses[i].what);
-	if (x->cpu_samples_lost)
+	if (x->cpu_samples_lost && !own_cpu_losses(x)) /* the same ones again, for other readers */
 		fprintf(f, "  lost    %12s  CPU samples\n", format_count(x->cpu_samples_lost).s);
 	if (x->bytes_lost)
 		fprintf(f, "  lost    %12s  of events, as the recorder's buffers were full\n",
