@@ -171,7 +171,10 @@ async function useTimeline() {
   await send('Input.dispatchMouseEvent', {type: 'mouseReleased', x: x(.75), y, button: 'left', clickCount: 1});
   const part = await text('detail');
   check(`a range of time is chosen: ${all.trim()} -> ${part.trim()}`, part !== all);
+  check('the range is said', /s –.*s/.test(await text('crumbs')));
   await picture('range');
+  await key('Escape');
+  check('escape takes all of the time again', await text('detail') === all);
 }
 
 try {

@@ -467,6 +467,12 @@ function crumbs() {
   b(nameOf(0), 0);
   if (path.length > 4) el.append(' › …');
   path.slice(0, 4).reverse().forEach(n => { el.append(' › '); b(shortName(nameOf(n), typeOf(n)), n); });
+  if (S.range) {
+    const x = document.createElement('button');
+    x.id = 'range'; x.textContent = `${fmtUs(S.range[0])} – ${fmtUs(S.range[1])} ✕`; x.title = 'All of the time again (Esc)';
+    x.onclick = rangeClear;
+    el.append(x);
+  }
 }
 
 function stackOf(n) {
@@ -570,6 +576,8 @@ function timelineDraw() {
   }
 }
 
+function rangeClear() { S.range = null; reweigh(); timelineDraw(); }
+
 function timelineEvents() {
   const tl = $('tl'), us = e => {
     const w = tl.clientWidth - TL_NAME, x = e.clientX - tl.getBoundingClientRect().left - TL_NAME;
@@ -592,7 +600,7 @@ function timelineEvents() {
     S.range = b - a > (TL.to - TL.from) / 400 ? [a, b] : null;
     reweigh(); timelineDraw();
   };
-  tl.ondblclick = () => { TL.from = 0; TL.to = TL.end; S.range = null; reweigh(); timelineDraw(); };
+  tl.ondblclick = () => { TL.from = 0; TL.to = TL.end; rangeClear(); };
   tl.addEventListener('wheel', e => {
     if (!e.ctrlKey && !e.shiftKey) return;
     e.preventDefault();
@@ -670,6 +678,7 @@ function back() {
   if (S.query) { $('search').value = ''; S.query = null; search(); }
   else if (S.select >= 0) { S.select = -1; draw(); }
   else if (S.zoom) zoom(0);
+  else if (S.range) rangeClear();
 }
 
 function setDim(i) {
