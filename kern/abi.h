@@ -178,6 +178,7 @@ enum gn_counter {
 	GN_CNT_YOUNG,	     /* firings of own clocks of young threads (see oncpu.bpf.c) */
 	GN_CNT_LOSSMAP,	     /* losses that found no room in the loss map */
 	GN_CNT_LOST_BYTES,   /* of records that did not fit the CPU's ring */
+	GN_CNT_UNCHOSEN,     /* ticks of threads that were not in the reservoir */
 	GN_CNT_SCANNED,	     /* threads looked at by scans */
 	GN_CNT_VERIFIED, /* sleepers whose CPU time was compared with that at their switch-out */
 	GN_CNT_RAN,	 /* of those: it was another, so a switch was not seen */
@@ -186,9 +187,10 @@ enum gn_counter {
 
 /* ---- targets ---- */
 
+#define GN_EPOCHS 8
+
 struct gn_proc {
-	__u32 flags;
-	__u32 pad;
+	__u32 limit[GN_EPOCHS]; /* with a reservoir: of epoch e in [e % GN_EPOCHS] */
 };
 
 /* OFF: it was seen to go off the CPU; that interval is open, or to be reported at the next one. */
@@ -263,6 +265,31 @@ static inline __u32 gn_tick_hash(__u64 k)
 static inline __u64 gn_tick_time(__u64 k, __u64 interval)
 {
 	return k * interval + (((__u64)gn_tick_hash(k) * interval) >> 32);
+}
+
+/*
+ * With a reservoir, wall samples are taken of N threads of a process at a time. Ticks come in
+ * epochs of 2^shift; in each, those threads are chosen whose hash is at most the process's limit,
+ * which user space sets to the Nth smallest. So who is chosen does not depend on what threads do,
+ * and one that is born within an epoch is chosen as likely as the others were.
+ */
+static inline __u32 gn_thread_hash(__u32 tid, __u64 epoch)
+{
+	return gn_tick_hash(epoch * 0x9e3779b97f4a7c15ULL + tid * 0x85ebca77c2b2ae63ULL);
+}
+
+static inline int gn_is_chosen(const struct gn_proc *p, __u32 tid, __u64 epoch)
+{
+	return gn_thread_hash(tid, epoch) <= p->limit[epoch % GN_EPOCHS];
+}
+
+/*
+ * Threads chosen for the next epoch get their stacks from so many ticks before it on: who sleeps
+ * into it is not captured otherwise.
+ */
+static inline __u64 gn_epoch_lead(__u32 shift)
+{
+	return 1ULL << shift >> 1;
 }
 
 /* The number of ticks at or before `t` (ns since the session's start). */

@@ -31,4 +31,24 @@ static __always_inline bool thread_wanted(__u32 tid)
 	return !gn_thread_filter || bpf_map_lookup_elem(&wanted, &tid);
 }
 
+/* Is this tick of the thread's in the reservoir? */
+static __always_inline bool tick_is_chosen(const struct task_struct *task, __u64 tick)
+{
+	struct gn_proc *p;
+
+	if (!gn_reservoir)
+		return true;
+	p = proc_find(task->tgid);
+	return p && gn_is_chosen(p, task->pid, tick >> gn_epoch_shift);
+}
+
+/* Or one that comes soon? */
+static __always_inline bool tick_wants_stack(const struct task_struct *task, __u64 tick)
+{
+	if (!gn_reservoir)
+		return true;
+	return tick_is_chosen(task, tick) ||
+	       tick_is_chosen(task, tick + gn_epoch_lead(gn_epoch_shift));
+}
+
 #endif

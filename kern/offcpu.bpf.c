@@ -158,6 +158,8 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 	t->stack = 0;
 	if (!t->look_ahead)
 		t->look_ahead = 2 * gn_wall_ns;
+	if (!tick_wants_stack(task, t->next_tick))
+		return;
 	if (c->next - clock > t->look_ahead) {
 		pending_add(t, task->pid);
 		return;
@@ -248,6 +250,9 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 	sleeper_verify(task, t);
 	now = bpf_ktime_get_ns();
 	wall_report(task, t, now, queued_so_far(task, t, c, now));
+	/* chosen only now, in mid-sleep: the tick thread reads it */
+	if (gn_reservoir && !wall_stack(t) && tick_wants_stack(task, t->next_tick))
+		pending_add(t, task->pid);
 }
 
 /* With switches seen again, a thread that scans found asleep goes on as one that went to sleep. */

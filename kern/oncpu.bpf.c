@@ -21,6 +21,8 @@
 #include "hotspot_maps.bpf.h"
 
 const volatile __u32 gn_thread_filter = 0;
+const volatile __u32 gn_reservoir = 0;
+const volatile __u32 gn_epoch_shift = 0;
 const volatile __u64 gn_cpu_ns = 0;
 const volatile __u64 gn_wall_ns = 0;
 const volatile __u64 gn_start_ns = 0;

@@ -44,7 +44,7 @@ int remote_scan(struct bpf_iter__task *ctx)
 	if (!task || !gn_wall_ns || !proc_find(task->tgid) || !thread_wanted(task->pid))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (t && remote_due(task, t))
+	if (t && remote_due(task, t) && tick_wants_stack(task, t->next_tick))
 		remote_take(task, t);
 	return 0;
 }

@@ -53,7 +53,9 @@ static __always_inline void batch_begin(struct task_struct *task, struct gn_thre
 	__u64 stack = cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN ? wall_stack(t) : 0;
 
 	t->seq++;
-	t->stack = stack ? stack : remote_stack(task);
+	if (!stack && tick_wants_stack(task, gn_scan_tick))
+		stack = remote_stack(task);
+	t->stack = stack;
 	t->cpu_ns = cpu;
 	t->state = state;
 	t->out_ns = bpf_ktime_get_ns();
@@ -82,7 +84,8 @@ int wall_scan(struct bpf_iter__task *ctx)
 	state = scan_state(task);
 	on_cpu = scan_on_cpu(task);
 	if (t->phase == GN_PH_SCAN) {
-		if (!on_cpu && cpu == t->cpu_ns && state == t->state)
+		if (!on_cpu && cpu == t->cpu_ns && state == t->state &&
+		    (!gn_reservoir || wall_stack(t) || !tick_wants_stack(task, gn_scan_tick)))
 			return 0;
 		wall_send(task, t, gn_scan_tick, t->state, t->out_ns, bpf_ktime_get_ns());
 	}

@@ -27,6 +27,41 @@ static __always_inline __u64 wall_stack(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote : 0;
 }
 
+/* `s` is of the interval; [from, until) are ticks of it. */
+static __always_inline void ticks_send(struct gn_sample *s, __u64 from, __u64 until)
+{
+	s->h.time = gn_start_ns + gn_tick_time(from, gn_wall_ns);
+	s->n = until - from;
+	if (!s->stack)
+		loss_add(s->h.tid, GN_LOSS_MISSED, s->n);
+	if (record_send(&s->h, sizeof(*s))) {
+		loss_add(s->h.tid, GN_LOSS_WALL, s->n);
+		return;
+	}
+	count_add(GN_CNT_WALL, 1);
+	count_add(GN_CNT_TICKS, s->n);
+}
+
+/*
+ * The same, of those epochs in which the thread is chosen. More epochs than limits are kept of pass
+ * only where the collector is held up: the last limit then has to do for the rest.
+ */
+static __noinline void chosen_send(const struct task_struct *task, struct gn_sample *s, __u64 from,
+				   __u64 until)
+{
+	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
+		__u64 end = ((from >> gn_epoch_shift) + 1) << gn_epoch_shift;
+
+		if (end > until || i == GN_EPOCHS - 1)
+			end = until;
+		if (tick_is_chosen(task, from))
+			ticks_send(s, from, end);
+		else
+			count_add(GN_CNT_UNCHOSEN, end - from);
+		from = end;
+	}
+}
+
 /*
  * The part of t's interval that began at `begin` and was spent in `state`, up to tick `until`.
  * Whoever moves next_tick forward owns the ticks in between.
@@ -49,16 +84,10 @@ static __always_inline void wall_send(struct task_struct *task, struct gn_thread
 		return;
 	if (__sync_val_compare_and_swap(&t->next_tick, from, until) != from)
 		return;
-	s.n = until - from;
-	s.h.time = gn_start_ns + gn_tick_time(from, gn_wall_ns);
-	if (!s.stack)
-		loss_add(s.h.tid, GN_LOSS_MISSED, s.n);
-	if (record_send(&s.h, sizeof(s))) {
-		loss_add(s.h.tid, GN_LOSS_WALL, s.n);
-		return;
-	}
-	count_add(GN_CNT_WALL, 1);
-	count_add(GN_CNT_TICKS, s.n);
+	if (gn_reservoir)
+		chosen_send(task, &s, from, until);
+	else
+		ticks_send(&s, from, until);
 }
 
 /* The ticks at which scans found t where it is, up to the last scan's. */

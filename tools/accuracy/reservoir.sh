@@ -19,16 +19,19 @@ pools() {
         END { for (m in n) print m, n[m] }' "$T/$1.folded"
 }
 
-# estimates CASE THREADS-PER-TICK: "what|expected|measured|unit|se" for each pool. Threads are drawn
-# without replacement, anew at each tick.
+# An epoch's length: the first of interval, twice interval, ... of 250 ms or more, at least 8 times.
+epochs() { awk -v d="$D" -v ms="$WALL_MS" 'BEGIN { for (e = 8 * ms; e < 250;) e *= 2; print d * 1000 / e }'; }
+
+# estimates CASE THREADS: "what|expected|measured|unit|se" for each pool. Threads are drawn without
+# replacement, anew at each epoch.
 estimates() {
-    awk -v n="$2" -v ticks="$(calc "$D * 1000 / $WALL_MS")" '
+    awk -v n="$2" -v epochs="$(epochs)" '
         BEGIN { want["Pool.idle"] = 50; want["Pool.query"] = 30; want["Pool.call"] = 15; want["Pool.write"] = 5 }
         { got[$1] = $2; all += $2 }
         END {
             for (m in want) {
                 p = want[m] / 100
-                se = 100 * sqrt(p * (1 - p) / (n * ticks) * (200 - n) / 199)
+                se = 100 * sqrt(p * (1 - p) / (n * epochs) * (200 - n) / 199)
                 printf "%s|%.3f|%.3f|%%|%.4f\n", m, want[m], 100 * got[m] / all, se
             }
         }' "$T/$1.pools"

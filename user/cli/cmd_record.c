@@ -16,8 +16,8 @@
 
 static struct select_spec select_by;
 static const char *output;
-static bool overwrite, quiet, no_wall, no_cpu;
-static uint64_t duration, cpu = 10 * MS, wall = 20 * MS;
+static bool overwrite, quiet, no_wall, no_cpu, no_batch;
+static uint64_t duration, cpu = 10 * MS, wall = 20 * MS, reservoir;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static struct opt_list threads;
 
@@ -47,6 +47,11 @@ static const struct opt opts[] = {
 	{OPT_FLAG, 0, "no-wall", NULL, "no wall samples", &no_wall},
 	{OPT_LIST, 't', "thread", "GLOB|TID",
 	 "sample only threads so named or numbered (may be repeated)", &threads},
+	{OPT_COUNT, 0, "threads", "N",
+	 "wall samples of N threads of a JVM at a time, others each second (default: of all)",
+	 &reservoir, .min = 1, .max = 1000000},
+	{OPT_FLAG, 0, "nobatch", NULL, "an event for each wall tick, not for each time off the CPU",
+	 &no_batch},
 	{OPT_ENUM, 0, "jvm", "HOW", "where Java names come from: auto, agent, vmstructs, none",
 	 &jvm, .choices = {"auto", "agent", "vmstructs", "none"}},
 	{OPT_ENUM, 0, "cpu-engine", "HOW",
@@ -89,6 +94,9 @@ static int check_usage(int argc, char **argv, struct error *e)
 	if (no_cpu && no_wall)
 		return usage_error(e, "neither CPU nor wall samples",
 				   "leave out one of --no-cpu, --no-wall");
+	if (no_wall && (reservoir || no_batch))
+		return usage_error(e, "--threads and --nobatch are about wall samples",
+				   "leave them out, or leave out --no-wall");
 	return EXIT_OK;
 }
 
@@ -194,6 +202,8 @@ static int run(int argc, char **argv, struct error *e)
 		.jvm = (enum resolver_mode)jvm,
 		.threads = threads.v,
 		.nthreads = threads.n,
+		.reservoir = (uint32_t)reservoir,
+		.one_by_one = no_batch,
 		.quiet = quiet,
 	};
 	int rc = check_usage(argc, argv, e);
@@ -229,6 +239,9 @@ const struct command cmd_record = {
 		"(profiler.WallClockSample) of threads without a CPU when they are switched out. "
 		"The\n"
 		"wall time of a thread is CPU samples x --cpu + wall samples x --wall.\n\n"
+		"With --threads N, a recording says of how many threads its N are, and what reads "
+		"it\n"
+		"(render, summary, diff) scales wall times up.\n\n"
 		"Ctrl-C, SIGTERM and the target's end finish the file. The target is never "
 		"stopped and\n"
 		"its sampled threads get no signal.\n\n"

@@ -111,6 +111,8 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	c->skel->rodata->gn_start_ns = cfg->start_ns;
 	c->skel->bss->gn_cpu_clocks_only = cfg->cpu_clocks;
 	c->skel->rodata->gn_thread_filter = cfg->thread_filter;
+	c->skel->rodata->gn_reservoir = cfg->reservoir;
+	c->skel->rodata->gn_epoch_shift = cfg->epoch_shift;
 	if (!cfg->wall_ns) {
 		bpf_program__set_autoload(c->skel->progs.wall_account, false);
 		bpf_program__set_autoload(c->skel->progs.remote_scan, false);
@@ -253,6 +255,36 @@ void capture_remove(struct capture *c, pid_t tgid)
 {
 	tgid_forget(c, tgid);
 	bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
+}
+
+int capture_targets(struct capture *c, pid_t **out, size_t *n)
+{
+	pthread_mutex_lock(&c->lock);
+	*n = c->ntgids;
+	*out = calloc(*n + 1, sizeof(**out));
+	if (*out)
+		memcpy(*out, c->tgids, *n * sizeof(**out));
+	pthread_mutex_unlock(&c->lock);
+	return *out ? 0 : -ENOMEM;
+}
+
+/* Only user space writes it, from one thread. */
+int capture_limit(struct capture *c, pid_t tgid, uint64_t epoch, uint32_t limit)
+{
+	int fd = bpf_map__fd(c->skel->maps.procs);
+	struct gn_proc proc;
+
+	if (bpf_map_lookup_elem(fd, &tgid, &proc))
+		return -errno;
+	proc.limit[epoch % GN_EPOCHS] = limit;
+	return bpf_map_update_elem(fd, &tgid, &proc, BPF_EXIST) ? -errno : 0;
+}
+
+bool capture_wanted(struct capture *c, pid_t tid)
+{
+	__u8 one;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.wanted), &tid, &one);
 }
 
 int capture_want(struct capture *c, pid_t tid, bool wanted)

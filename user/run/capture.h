@@ -3,8 +3,9 @@
  * The kernel side of a recording: the BPF object, loaded, attached and drained.
  *
  * Order of use: capture_open, capture_add for each target, capture_attach, clocks (run/clocks.h),
- * then capture_drain as often as the fd is readable and on a timer (records do not wake us until a ring is a quarter full),
- * capture_account rarely, and at the end capture_stop and a last capture_drain.
+ * then capture_drain as often as the fd is readable and on a timer (records do not wake us until a
+ * ring is a quarter full), capture_account rarely, and at the end capture_stop and a last
+ * capture_drain.
  */
 #ifndef GNOMON_RUN_CAPTURE_H
 #define GNOMON_RUN_CAPTURE_H
@@ -19,12 +20,14 @@
 struct capture;
 
 struct capture_config {
-	uint64_t cpu_ns;    /* CPU interval, 0 = no CPU samples */
-	uint64_t wall_ns;   /* wall interval, 0 = no wall samples; below 2^32 */
-	uint64_t start_ns;  /* CLOCK_MONOTONIC where tick 0's interval begins */
-	bool cpu_clocks;    /* begin with per-CPU clocks alone */
-	bool wall_scan;	    /* begin with wall samples by scans */
-	bool thread_filter; /* sample only threads given to capture_want() */
+	uint64_t cpu_ns;      /* CPU interval, 0 = no CPU samples */
+	uint64_t wall_ns;     /* wall interval, 0 = no wall samples; below 2^32 */
+	uint64_t start_ns;    /* CLOCK_MONOTONIC where tick 0's interval begins */
+	bool cpu_clocks;      /* begin with per-CPU clocks alone */
+	bool wall_scan;	      /* begin with wall samples by scans */
+	bool thread_filter;   /* sample only threads given to capture_want() */
+	bool reservoir;	      /* wall samples only of threads within capture_limit() */
+	uint32_t epoch_shift; /* then: log2 of the ticks of an epoch */
 	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
 	size_t ring_bytes, ring_max;
 };
@@ -39,9 +42,15 @@ void capture_close(struct capture *c);
 int capture_add(struct capture *c, pid_t tgid, struct error *e);
 void capture_remove(struct capture *c, pid_t tgid);
 
+/* The processes added, malloc'd. 0 or -ENOMEM. */
+int capture_targets(struct capture *c, pid_t **out, size_t *n);
+
 /* Let a thread through the filter, or not. */
 int capture_want(struct capture *c, pid_t tid, bool wanted);
+bool capture_wanted(struct capture *c, pid_t tid);
 
+/* With a reservoir: the limit of a process's threads in an epoch (kern/abi.h). 0 or -errno. */
+int capture_limit(struct capture *c, pid_t tgid, uint64_t epoch, uint32_t limit);
 
 /*
  * CPU samples by per-CPU clocks alone, or (after clocks were opened for all threads) by the

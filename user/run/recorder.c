@@ -22,7 +22,7 @@
 #define SETTINGS_MAX 16
 
 /* Records made in user space, for the same queue: the numbers lie beyond enum gn_rec_type. */
-enum { REC_LOSS = 100, REC_SETTING, REC_COST, REC_ADD, REC_END };
+enum { REC_LOSS = 100, REC_SETTING, REC_COST, REC_CHOICE, REC_ADD, REC_END };
 
 struct rec_loss {
 	struct gn_rec h;
@@ -39,6 +39,11 @@ struct rec_setting {
 struct rec_cost {
 	struct gn_rec h;
 	struct recorder_cost cost;
+};
+
+struct rec_choice {
+	struct gn_rec h;
+	struct recorder_choice choice;
 };
 
 struct rec_add {
@@ -182,6 +187,21 @@ static void on_cost(struct recorder *r, const struct rec_cost *rec)
 		target_cost(n->target, rec->h.time, &cost);
 }
 
+static void on_choice(struct recorder *r, const struct rec_choice *rec)
+{
+	const struct recorder_choice *c = &rec->choice;
+	struct target *t = target_find(r, (pid_t)rec->h.tgid);
+
+	if (t)
+		target_choice(t, c->time_ns,
+			      &(struct jfr_thread_reservoir){
+				      .epoch = (int64_t)c->epoch,
+				      .live = (int32_t)c->live,
+				      .eligible = (int32_t)c->eligible,
+				      .sampled = (int32_t)c->sampled,
+			      });
+}
+
 static void on_add(struct recorder *r, const struct rec_add *rec)
 {
 	struct recorder_added done = {.tgid = (pid_t)rec->h.tgid}, *v;
@@ -222,6 +242,9 @@ static void take(struct recorder *r, const struct gn_rec *rec)
 		break;
 	case REC_COST:
 		on_cost(r, (const void *)rec);
+		break;
+	case REC_CHOICE:
+		on_choice(r, (const void *)rec);
 		break;
 	case REC_ADD:
 		on_add(r, (const void *)rec);
@@ -457,6 +480,19 @@ void recorder_cost(struct recorder *r, const struct recorder_cost *cost)
 	struct rec_cost rec = {
 		.h = {.type = REC_COST, .size = sizeof(rec), .time = now_ns()},
 		.cost = *cost,
+	};
+
+	recorder_push(r, &rec.h);
+}
+
+void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice)
+{
+	struct rec_choice rec = {
+		.h = {.type = REC_CHOICE,
+		      .size = sizeof(rec),
+		      .tgid = (__u32)tgid,
+		      .time = now_ns()},
+		.choice = *choice,
 	};
 
 	recorder_push(r, &rec.h);

@@ -64,6 +64,13 @@ void recorder_wake(struct recorder *r);
  */
 void recorder_setting(struct recorder *r, const char *name, const char *value);
 
+/* Of how many of a process's threads wall samples are taken from `time_ns` on. */
+struct recorder_choice {
+	uint64_t time_ns, epoch;
+	uint32_t live, eligible, sampled;
+};
+void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice);
+
 struct recorder_cost {
 	uint64_t wall_ns, cpu_ns, bpf_ns;
 	uint64_t bpf_runs;

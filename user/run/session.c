@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "run/capture.h"
+#include "run/choice.h"
 #include "run/clocks.h"
 #include "run/fleet.h"
 #include "run/launch.h"
@@ -38,6 +39,7 @@ struct session {
 	struct capture *cap;
 	struct clocks *clk;
 	struct ticks *ticks;
+	struct choice *choice; /* NULL: all threads */
 	struct launch launch;
 	struct overhead cost;
 	sigset_t old_mask;
@@ -149,6 +151,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.wall_ns = cfg->wall_ns,
 		.duration_ns = cfg->duration_ns,
 		.start_ns = start,
+		.one_by_one = cfg->one_by_one,
 		.jvm = cfg->jvm,
 		.on_epoch = on_epoch,
 		.wants_thread = cfg->nthreads ? on_thread : NULL,
@@ -194,10 +197,33 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.cpu_clocks = s->cpu_clocks,
 		.wall_scan = s->cfg->wall_engine == WALL_ENGINE_SCAN,
 		.thread_filter = s->cfg->nthreads > 0,
+		.reservoir = s->cfg->reservoir > 0,
+		.epoch_shift = s->cfg->wall_ns ? choice_shift(s->cfg->wall_ns) : 0,
 	};
 	int rc = capture_open(&s->cap, &cc, e);
 
 	return rc ? rc : fleet_capture(s->fleet, s->cap, e);
+}
+
+/* Whom to sample is known before anybody is. */
+static int choice_prepare(struct session *s, uint64_t start, struct error *e)
+{
+	struct choice_config cc = {
+		.n = s->cfg->reservoir,
+		.start_ns = start,
+		.wall_ns = s->cfg->wall_ns,
+		.filtered = s->cfg->nthreads > 0,
+		.capture = s->cap,
+		.recorder = s->rec,
+	};
+	int rc;
+
+	if (!cc.n || !cc.wall_ns)
+		return 0;
+	rc = choice_open(&s->choice, &cc, e);
+	if (!rc)
+		choice_poll(s->choice, now_ns());
+	return rc;
 }
 
 static int clocks_start(struct session *s, struct error *e)
@@ -219,6 +245,8 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 
 	if (!rc)
 		rc = recorder_tables(s->rec, s->cap, e);
+	if (!rc)
+		rc = choice_prepare(s, start, e);
 	if (!rc)
 		rc = capture_attach(s->cap, e);
 	if (rc)
@@ -420,7 +448,7 @@ static void on_timer(struct session *s)
 	overhead_tick(&s->cost, s->cap);
 	if (due < ACCOUNT_MIN_NS)
 		due = ACCOUNT_MIN_NS;
-	if (now - s->account_ns >= due) {
+	if ((s->choice && choice_poll(s->choice, now)) || now - s->account_ns >= due) {
 		s->account_ns = now;
 		account(s);
 	}
@@ -553,6 +581,7 @@ static void session_close(struct session *s, bool keep)
 {
 	clocks_close(s->clk);
 	ticks_stop(s->ticks, NULL);
+	choice_close(s->choice);
 	recorder_close(s->rec, keep);
 	fleet_close(s->fleet);
 	capture_close(s->cap);

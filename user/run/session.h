@@ -42,7 +42,9 @@ struct session_config {
 	enum resolver_mode jvm;
 	const char *const *threads; /* name globs or tids; a thread matching any is sampled */
 	size_t nthreads;
-	bool quiet; /* no progress, no summary */
+	uint32_t reservoir; /* wall samples of so many threads of a process at a time, 0: of all */
+	bool one_by_one;    /* an event for each wall tick */
+	bool quiet;	    /* no progress, no summary */
 };
 
 /* Blocks SIGINT, SIGTERM and SIGHUP for its duration and takes them as "finish now". */

@@ -285,6 +285,18 @@ static void quality_write(struct target *t, struct quality *q, const char *kind,
 	*q = (struct quality){.since_ns = now};
 }
 
+/* A tick's number is found by its time. */
+static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t thread,
+			uint32_t stack, enum jfr_state state)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	uint64_t tick = gn_ticks_until(s->h.time - cfg->start_ns, cfg->wall_ns) - 1;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		jfrw_wall_sample(t->out, cfg->start_ns + gn_tick_time(tick + i, cfg->wall_ns),
+				 thread, stack, state, 1, s->span);
+}
+
 static void sample_write(struct target *t, const struct gn_sample *s, const struct stack *st)
 {
 	uint32_t stack = st ? st->jfr : no_stack(t);
@@ -292,8 +304,11 @@ static void sample_write(struct target *t, const struct gn_sample *s, const stru
 
 	quality_add(t, s, st);
 	if (s->clock == GN_CLOCK_WALL) {
-		jfrw_wall_sample(t->out, s->h.time, thread, stack, sample_state(s, st), s->n,
-				 s->span);
+		if (t->env->cfg.one_by_one)
+			ticks_write(t, s, thread, stack, sample_state(s, st));
+		else
+			jfrw_wall_sample(t->out, s->h.time, thread, stack, sample_state(s, st),
+					 s->n, s->span);
 		t->totals.wall_samples += s->n;
 		t->totals.wall_records++;
 	} else {
@@ -503,6 +518,11 @@ void target_setting(struct target *t, uint64_t time, const char *name, const cha
 				    .name = name,
 				    .value = value,
 			    });
+}
+
+void target_choice(struct target *t, uint64_t time, const struct jfr_thread_reservoir *choice)
+{
+	jfrw_thread_reservoir(t->out, time < t->start_ns ? t->start_ns : time, choice);
 }
 
 void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost)

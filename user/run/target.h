@@ -20,6 +20,7 @@ struct target;
 struct target_config {
 	uint64_t cpu_ns, wall_ns; /* 0: not sampled */
 	uint64_t duration_ns;	  /* 0: until interrupted */
+	bool one_by_one;	  /* an event for each wall tick */
 	uint64_t start_ns;	  /* of the ticks, CLOCK_MONOTONIC */
 	enum resolver_mode jvm;
 	/* told from the naming thread whether a stack id's meaning changed (capture_epoch) */
@@ -69,6 +70,10 @@ void target_task(struct target *t, const struct gn_task_rec *rec);
 void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason, uint64_t count);
 void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason,
 		      uint64_t count);
+
+/* From `time` on wall samples are of some threads only. */
+struct jfr_thread_reservoir;
+void target_choice(struct target *t, uint64_t time, const struct jfr_thread_reservoir *choice);
 
 void target_setting(struct target *t, uint64_t time, const char *name, const char *value);
 struct jfr_overhead;

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/choice.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/log.h"
+#include "kern/abi.h"
+#include "run/capture.h"
+#include "run/recorder.h"
+#include "target/procfs.h"
+
+#define EPOCH_NS   250000000ull
+#define SHIFT_MIN  3
+#define AHEAD	   2 /* epochs that are chosen before they begin */
+#define THREADS_NS 1000000000ull
+
+/* A process, its threads as they were lately, and up to which epoch they are chosen from. */
+struct chosen {
+	pid_t tgid;
+	pid_t *tids;
+	size_t live, eligible; /* tids has the latter */
+	uint64_t read_ns;
+	uint64_t until; /* exclusive */
+	struct recorder_choice said;
+	bool seen; /* in this poll */
+	UT_hash_handle hh;
+};
+
+struct choice {
+	struct choice_config cfg;
+	uint32_t shift;
+	struct chosen *procs;
+	uint64_t accounted; /* the epoch for which it was last time to */
+};
+
+uint32_t choice_shift(uint64_t wall_ns)
+{
+	uint32_t shift = SHIFT_MIN;
+
+	while (wall_ns << shift < EPOCH_NS)
+		shift++;
+	return shift;
+}
+
+static int hash_compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint32_t choice_limit(uint32_t *hashes, size_t count, size_t n)
+{
+	if (count <= n)
+		return UINT32_MAX;
+	qsort(hashes, count, sizeof(*hashes), hash_compare);
+	return hashes[n - 1];
+}
+
+int choice_open(struct choice **out, const struct choice_config *cfg, struct error *e)
+{
+	struct choice *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	c->cfg = *cfg;
+	c->shift = choice_shift(cfg->wall_ns);
+	*out = c;
+	return 0;
+}
+
+static void chosen_drop(struct choice *c, struct chosen *p)
+{
+	HASH_DEL(c->procs, p);
+	free(p->tids);
+	free(p);
+}
+
+void choice_close(struct choice *c)
+{
+	struct chosen *p, *tmp;
+
+	if (!c)
+		return;
+	HASH_ITER(hh, c->procs, p, tmp)
+		chosen_drop(c, p);
+	free(c);
+}
+
+static void threads_read(const struct choice *c, struct chosen *p, uint64_t now_ns)
+{
+	size_t n = 0, live;
+	pid_t *tids;
+
+	if (proc_tasks_read(p->tgid, &tids, &live))
+		return;
+	for (size_t i = 0; i < live; i++)
+		if (!c->cfg.filtered || capture_wanted(c->cfg.capture, tids[i]))
+			tids[n++] = tids[i];
+	free(p->tids);
+	p->tids = tids;
+	p->live = live;
+	p->eligible = n;
+	p->read_ns = now_ns;
+}
+
+/* Only what is news is said: a choice counts until the next. */
+static void epoch_say(struct choice *c, struct chosen *p, uint64_t epoch)
+{
+	struct recorder_choice now = {
+		.epoch = epoch,
+		.time_ns = c->cfg.start_ns + (epoch << c->shift) * c->cfg.wall_ns,
+		.live = (uint32_t)p->live,
+		.eligible = (uint32_t)p->eligible,
+		.sampled = p->eligible < c->cfg.n ? (uint32_t)p->eligible : c->cfg.n,
+	};
+
+	if (now.live == p->said.live && now.eligible == p->said.eligible)
+		return;
+	p->said = now;
+	recorder_choice(c->cfg.recorder, p->tgid, &now);
+}
+
+static void epoch_choose(struct choice *c, struct chosen *p, uint64_t epoch)
+{
+	uint32_t *hashes = calloc(p->eligible + 1, sizeof(*hashes)), limit;
+	int rc;
+
+	if (!hashes)
+		return;
+	for (size_t i = 0; i < p->eligible; i++)
+		hashes[i] = gn_thread_hash((uint32_t)p->tids[i], epoch);
+	limit = choice_limit(hashes, p->eligible, c->cfg.n);
+	free(hashes);
+	rc = capture_limit(c->cfg.capture, p->tgid, epoch, limit);
+	if (rc)
+		log_debug("no choice of threads of process %d: %s", p->tgid, strerror(-rc));
+	else
+		epoch_say(c, p, epoch);
+}
+
+static struct chosen *proc_get(struct choice *c, pid_t tgid)
+{
+	struct chosen *p;
+
+	HASH_FIND_INT(c->procs, &tgid, p);
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->tgid = tgid;
+	HASH_ADD_INT(c->procs, tgid, p);
+	return p;
+}
+
+/* Epoch `now` and the next ones, as far as that has not been done. */
+static void proc_choose(struct choice *c, pid_t tgid, uint64_t now, uint64_t now_ns)
+{
+	struct chosen *p = proc_get(c, tgid);
+
+	if (!p)
+		return;
+	p->seen = true;
+	if (now_ns - p->read_ns >= THREADS_NS)
+		threads_read(c, p, now_ns);
+	if (p->until < now)
+		p->until = now;
+	for (; p->until <= now + AHEAD; p->until++)
+		epoch_choose(c, p, p->until);
+}
+
+static void procs_forget(struct choice *c)
+{
+	struct chosen *p, *tmp;
+
+	HASH_ITER(hh, c->procs, p, tmp) {
+		if (!p->seen)
+			chosen_drop(c, p);
+		else
+			p->seen = false;
+	}
+}
+
+bool choice_poll(struct choice *c, uint64_t now_ns)
+{
+	uint64_t tick = gn_ticks_until(now_ns - c->cfg.start_ns, c->cfg.wall_ns);
+	uint64_t epoch = tick >> c->shift, next;
+	pid_t *tgids = NULL;
+	size_t n = 0;
+
+	if (!capture_targets(c->cfg.capture, &tgids, &n)) {
+		for (size_t i = 0; i < n; i++)
+			proc_choose(c, tgids[i], epoch, now_ns);
+		procs_forget(c);
+	}
+	free(tgids);
+	next = (tick + gn_epoch_lead(c->shift)) >> c->shift;
+	if (next == epoch || c->accounted == next)
+		return false;
+	c->accounted = next;
+	return true;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record --threads N: of which threads wall samples are taken. Another N of each process's threads
+ * are chosen some times a second (for an epoch of ticks, kern/abi.h), and the recording says of how
+ * many, so that what it shows can be scaled up.
+ */
+#ifndef GNOMON_RUN_CHOICE_H
+#define GNOMON_RUN_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct capture;
+struct choice;
+struct recorder;
+
+struct choice_config {
+	uint32_t n; /* threads per process */
+	uint64_t start_ns, wall_ns;
+	bool filtered; /* only threads in the capture's filter are eligible */
+	struct capture *capture;
+	struct recorder *recorder;
+};
+
+/*
+ * log2 of the ticks of an epoch: a quarter to half a second, and at least 8 ticks. The shorter, the
+ * more draws; but at each the collector has to look for sleepers, and it comes by every 100 ms.
+ */
+uint32_t choice_shift(uint64_t wall_ns);
+
+/*
+ * The nth smallest of `count` hashes, which are put into another order: those at most as large are
+ * chosen. UINT32_MAX where that is all of them. n > 0.
+ */
+uint32_t choice_limit(uint32_t *hashes, size_t count, size_t n);
+
+int choice_open(struct choice **out, const struct choice_config *cfg, struct error *e);
+void choice_close(struct choice *c);
+
+/*
+ * Choose for the next epochs, if that has not been done, and for processes that are new. Before the
+ * capture is attached, then ten times a second. True, once an epoch: it is time to account
+ * (capture_account), by which sleepers of the next epoch get their stacks.
+ */
+bool choice_poll(struct choice *c, uint64_t now_ns);
+
+#endif
