@@ -20,6 +20,8 @@ static bool overwrite, quiet, no_wall, no_cpu, no_batch;
 static uint64_t duration, cpu = 10 * MS, wall = 20 * MS, reservoir;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static struct opt_list threads;
+static struct jfrw_form form;
+static int cpu_event = JFRW_EXECUTION;
 
 static const struct opt opts[] = {
 	{OPT_PID, 'p', "pid", "PID", "the JVM to record ('gnomon jvms' lists them)",
@@ -60,6 +62,14 @@ static const struct opt opts[] = {
 	{OPT_ENUM, 0, "wall-engine", "HOW",
 	 "how threads without a CPU are seen: auto, switch (as they leave it), scan (at each tick)",
 	 &wall_engine, .choices = {"auto", "switch", "scan"}},
+	{OPT_ENUM, 0, "cpu-event", "EVENT",
+	 "CPU samples become execution (jdk.ExecutionSample) or cputime (jdk.CPUTimeSample)",
+	 &cpu_event, .choices = {"execution", "cputime"}},
+	{OPT_SIZE, 0, "chunk-size", "SIZE",
+	 "begin another chunk of the file after so much (default 64m)", &form.chunk_max_bytes,
+	 .min = 64 << 10, .max = JFRW_CHUNK_LIMIT},
+	{OPT_DURATION, 0, "chunk-time", "TIME", "and after so long (default: no limit)",
+	 &form.chunk_max_ns, .min = S, .max = 365ull * 24 * 3600 * S},
 	{OPT_FLAG, 'q', "quiet", NULL, "no progress, no summary", &quiet},
 	{OPT_END},
 };
@@ -204,10 +214,12 @@ static int run(int argc, char **argv, struct error *e)
 		.nthreads = threads.n,
 		.reservoir = (uint32_t)reservoir,
 		.one_by_one = no_batch,
+		.form = form,
 		.quiet = quiet,
 	};
 	int rc = check_usage(argc, argv, e);
 
+	cfg.form.cpu_event = (enum jfrw_cpu_event)cpu_event;
 	if (!rc)
 		rc = check_output(e);
 	if (rc)
@@ -242,6 +254,8 @@ const struct command cmd_record = {
 		"With --threads N, a recording says of how many threads its N are, and what reads "
 		"it\n"
 		"(render, summary, diff) scales wall times up.\n\n"
+		"--cpu-event=cputime writes the event of JDK 25 instead, which 'jfr view\n"
+		"cpu-time-hot-methods' reads and JDK Mission Control's method page does not.\n\n"
 		"Ctrl-C, SIGTERM and the target's end finish the file. The target is never "
 		"stopped and\n"
 		"its sampled threads get no signal.\n\n"
@@ -256,6 +270,7 @@ const struct command cmd_record = {
 		    "  gnomon record -o start.jfr -- java -jar app.jar\n"
 		    "  gnomon record --all-jvms -d 10m -o /var/tmp/profiles/\n"
 		    "  gnomon record --cgroup /kubepods.slice -o '%c-%n-%p.jfr'\n"
+		    "  gnomon record -p 4711 -d 24h --chunk-time 1h -o day.jfr\n"
 		    "  gnomon render app.jfr -o app.html\n",
 	.run = run,
 	.stop_at_arg = true,

@@ -56,7 +56,9 @@ static void recording_write(struct jfrw *out, const struct target_config *cfg, c
 	clock_gettime(CLOCK_REALTIME, &ts);
 	r.start_epoch_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 	jfrw_event(out, JFR_ACTIVE_RECORDING, time, &r);
-	period(out, time, JFR_EXECUTION_SAMPLE, cfg->cpu_ns);
+	period(out, time,
+	       cfg->form.cpu_event == JFRW_CPUTIME ? JFR_CPU_TIME_SAMPLE : JFR_EXECUTION_SAMPLE,
+	       cfg->cpu_ns);
 	period(out, time, JFR_WALL_CLOCK_SAMPLE, cfg->wall_ns);
 }
 

@@ -153,6 +153,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.start_ns = start,
 		.one_by_one = cfg->one_by_one,
 		.jvm = cfg->jvm,
+		.form = cfg->form,
 		.on_epoch = on_epoch,
 		.wants_thread = cfg->nthreads ? on_thread : NULL,
 		.ctx = s,

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "jfr/write.h"
 #include "model/resolver.h"
 #include "run/engine.h"
 #include "run/outname.h"
@@ -44,7 +45,8 @@ struct session_config {
 	size_t nthreads;
 	uint32_t reservoir; /* wall samples of so many threads of a process at a time, 0: of all */
 	bool one_by_one;    /* an event for each wall tick */
-	bool quiet;	    /* no progress, no summary */
+	struct jfrw_form form;
+	bool quiet; /* no progress, no summary */
 };
 
 /* Blocks SIGINT, SIGTERM and SIGHUP for its duration and takes them as "finish now". */

@@ -321,13 +321,16 @@ static void sample_write(struct target *t, const struct gn_sample *s, const stru
 void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason,
 		      uint64_t count)
 {
-	jfrw_samples_lost(t->out, time,
-			  &(struct jfr_samples_lost){
-				  .thread = thread_of(t, tid, time),
-				  .kind = loss_kind(reason),
-				  .reason = loss_name(reason),
-				  .count = count,
-			  });
+	struct jfr_samples_lost e = {
+		.thread = thread_of(t, tid, time),
+		.kind = loss_kind(reason),
+		.reason = loss_name(reason),
+		.count = count,
+	};
+
+	jfrw_samples_lost(t->out, time, &e);
+	if (!strcmp(e.kind, "cpu") && t->env->cfg.form.cpu_event == JFRW_CPUTIME)
+		jfrw_cpu_lost(t->out, time, e.thread, count < INT32_MAX ? count : INT32_MAX);
 }
 
 void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason, uint64_t count)
@@ -546,6 +549,7 @@ static int files_open(struct target *t, bool overwrite, struct error *e)
 		.path = t->path,
 		.overwrite = overwrite,
 		.cpu_period_ns = cfg->cpu_ns,
+		.form = cfg->form,
 		.start_mono_ns = t->start_ns,
 	};
 	int rc;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "jfr/write.h"
 #include "kern/abi.h"
 #include "model/resolver.h"
 #include "run/totals.h"
@@ -23,6 +24,7 @@ struct target_config {
 	bool one_by_one;	  /* an event for each wall tick */
 	uint64_t start_ns;	  /* of the ticks, CLOCK_MONOTONIC */
 	enum resolver_mode jvm;
+	struct jfrw_form form;
 	/* told from the naming thread whether a stack id's meaning changed (capture_epoch) */
 	void (*on_epoch)(void *ctx);
 	/* may be NULL: asked once per thread name; true lets the thread through the filter */

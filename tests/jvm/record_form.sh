@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What --cpu-event, --chunk-time and --chunk-size make of the file: the JDK's tools read the other
+# CPU event and every chunk, and nothing is in the file twice.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+JDK=$(jdk_newest)
+[ -n "$JDK" ] || skip "no JDK under /usr/lib/jvm, and JAVA_HOME is not set"
+
+events() { query "$1" types | awk -v t="$2" '$2 == t { n = $1 } END { print n + 0 }'; }
+chunks() { "$JDK/bin/jfr" summary "$1" | awk '$1 == "Chunks:" { print $2 }'; }
+
+# form NAME OPTIONS...: records an idle JVM with one busy thread
+form() {
+    local jfr=$T/$1.jfr
+
+    shift
+    timeout 30 "$GNOMON" record -p "$JVM_PID" -d 4s -o "$jfr" "$@" </dev/null >"$T/out" 2>"$T/err"
+    assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    jfr_readable "$jfr"
+}
+
+bad() {
+    "$GNOMON" record -p "$JVM_PID" -o "$T/bad.jfr" "$@" </dev/null >"$T/out" 2>"$T/err"
+    assert_eq "exit code of $*" 2 $?
+    [ ! -e "$T/bad.jfr" ] || fail "a file in spite of $*"
+}
+
+jvm_start Idle 5 1
+
+form cputime --cpu-event cputime --chunk-time 1s
+jfr=$T/cputime.jfr
+assert_eq "jdk.ExecutionSample" 0 "$(events "$jfr" jdk.ExecutionSample)"
+assert_ge "jdk.CPUTimeSample" 40 "$(events "$jfr" jdk.CPUTimeSample)"
+assert_ge "chunks of a second each" 3 "$(chunks "$jfr")"
+assert_eq "period of CPU samples" "10 ms" "$(query "$jfr" setting jdk.CPUTimeSample period)"
+if [ "$(jdk_version "$JDK")" -ge 25 ]; then
+    jfr_silent "$JDK" view cpu-time-hot-methods "$jfr"
+    assert_match "cpu-time-hot-methods" 'Harness\.' "$T/jfr.out"
+    jfr_silent "$JDK" view cpu-time-statistics "$jfr"
+fi
+# Whichever event it is, the time of the busy thread is the same: all of the recording.
+"$GNOMON" render "$jfr" -t busy-thread-number-1 -f csv >"$T/csv" || fail "render"
+ms=$(awk -F, 'NR > 1 { if ($5 > n) n = $5 } END { print n / 1e6 }' "$T/csv")
+assert_near "ms of the busy thread" 4000 "$ms" 400
+
+form size --chunk-size 64k --cpu 100us --wall 1ms
+assert_ge "chunks of 64 kB" 2 "$(chunks "$T/size.jfr")"
+"$GNOMON" summary "$T/size.jfr" >"$T/summary" 2>"$T/err" || fail "summary"
+assert_empty "what summary complains of" "$T/err"
+
+form plain
+assert_eq "chunks by default" 1 "$(chunks "$T/plain.jfr")"
+assert_eq "jdk.CPUTimeSample" 0 "$(events "$T/plain.jfr" jdk.CPUTimeSample)"
+
+bad --cpu-event both
+bad --chunk-size 1k
+bad --chunk-size 2g
+bad --chunk-time 1ms
+jvm_unharmed
+jvm_end
