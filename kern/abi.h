@@ -84,7 +84,7 @@ enum gn_rec_type {
 	GN_REC_COMM = 6, /* a thread of a target has a new name */
 };
 
-/* Every record begins so. Pids are those of the initial PID namespace. */
+/* Every record begins so. Pids are those of the PID namespace the collector lives in. */
 struct gn_rec {
 	__u16 type; /* enum gn_rec_type */
 	__u16 cpu;
@@ -211,6 +211,7 @@ struct gn_thread {
 	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick; /* tick before which `wasted` stacks were taken in vain */
 	__u64 sampled_ns;  /* CPU time up to which samples stand for it, 0 none yet */
+	__u64 id;	   /* tgid << 32 | tid, as the collector's PID namespace has them */
 	__u64 mature;	   /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
 	__u32 clock_epoch; /* for which `mature` was drawn */
 	__u32 seq;	   /* number of switch-outs */

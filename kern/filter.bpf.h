@@ -4,6 +4,7 @@
 #define GNOMON_FILTER_BPF_H
 
 #include "maps.bpf.h"
+#include "pidns.bpf.h"
 
 /* The target's entry, or NULL. */
 static __always_inline struct gn_proc *proc_find(__u32 tgid)
@@ -17,6 +18,8 @@ static __always_inline struct gn_thread *thread_storage(struct task_struct *task
 	struct gn_thread *t;
 
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (t && !t->id)
+		t->id = task_id(task);
 	if (t && t->clock_epoch != gn_clock_epoch) { /* see kern/oncpu.bpf.c */
 		t->clock_epoch = gn_clock_epoch;
 		t->sampled_ns = 0;
@@ -26,29 +29,46 @@ static __always_inline struct gn_thread *thread_storage(struct task_struct *task
 	return t;
 }
 
+/* As task_id(), of a thread with storage, and to the end of its life. */
+static __always_inline __u64 thread_id(const struct task_struct *task, const struct gn_thread *t)
+{
+	return gn_pidns_level ? t->id : task_id(task);
+}
+
 static __always_inline bool thread_wanted(__u32 tid)
 {
 	return !gn_thread_filter || bpf_map_lookup_elem(&wanted, &tid);
 }
 
-/* Is this tick of the thread's in the reservoir? */
-static __always_inline bool tick_is_chosen(const struct task_struct *task, __u64 tick)
+/* A target's, and let through. */
+static __always_inline bool task_wanted(const struct task_struct *task)
+{
+	__u64 id = task_id(task);
+
+	return proc_find(id >> 32) && thread_wanted((__u32)id);
+}
+
+/* Is this tick in the reservoir, of the thread `id` (thread_id())? */
+static __always_inline bool tick_is_chosen(__u64 id, __u64 tick)
 {
 	struct gn_proc *p;
 
 	if (!gn_reservoir)
 		return true;
-	p = proc_find(task->tgid);
-	return p && gn_is_chosen(p, task->pid, tick >> gn_epoch_shift);
+	p = proc_find(id >> 32);
+	return p && gn_is_chosen(p, (__u32)id, tick >> gn_epoch_shift);
 }
 
 /* Or one that comes soon? */
-static __always_inline bool tick_wants_stack(const struct task_struct *task, __u64 tick)
+static __always_inline bool tick_wants_stack(const struct task_struct *task,
+					     const struct gn_thread *t, __u64 tick)
 {
+	__u64 id;
+
 	if (!gn_reservoir)
 		return true;
-	return tick_is_chosen(task, tick) ||
-	       tick_is_chosen(task, tick + gn_epoch_lead(gn_epoch_shift));
+	id = thread_id(task, t);
+	return tick_is_chosen(id, tick) || tick_is_chosen(id, tick + gn_epoch_lead(gn_epoch_shift));
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include "abi_jvm.h"
 #include "unwind.h"
 
-/* tgid (of the initial pid namespace) -> its JVM. Weak: see unwind_maps.bpf.h. */
+/* tgid (of the collector's PID namespace) -> its JVM. Weak: see unwind_maps.bpf.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);

@@ -4,10 +4,11 @@
 
 static __always_inline void task_send(struct task_struct *task, __u16 type, const char *comm)
 {
+	__u64 id = task_id(task);
 	struct gn_task_rec r = {
 		.h.type = type,
-		.h.tgid = task->tgid,
-		.h.tid = task->pid,
+		.h.tgid = id >> 32,
+		.h.tid = (__u32)id,
 		.h.time = bpf_ktime_get_ns(),
 		.cpu_ns = task->se.sum_exec_runtime,
 	};
@@ -22,11 +23,11 @@ int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 {
 	struct gn_thread *t;
 
-	if (!(clone_flags & CLONE_THREAD) || !proc_find(task->tgid))
+	if (!(clone_flags & CLONE_THREAD) || !proc_find(task_tgid(task)))
 		return 0;
 	t = thread_storage(task);
 	if (!t)
-		loss_add(task->pid, GN_LOSS_STATE, 1);
+		loss_add(task_tid(task), GN_LOSS_STATE, 1);
 	task_send(task, GN_REC_FORK, task->comm);
 	return 0;
 }
@@ -34,7 +35,7 @@ int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_ends, struct task_struct *task)
 {
-	if (proc_find(task->tgid))
+	if (proc_find(task_tgid(task)))
 		task_send(task, GN_REC_EXIT, task->comm);
 	return 0;
 }
@@ -42,15 +43,22 @@ int BPF_PROG(task_ends, struct task_struct *task)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(task_execs, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
-	if (proc_find(task->tgid))
-		task_send(task, GN_REC_EXEC, task->comm);
+	struct gn_thread *t;
+
+	if (!proc_find(task_tgid(task)))
+		return 0;
+	/* whichever thread called it has the process's number now */
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (t)
+		t->id = task_id(task);
+	task_send(task, GN_REC_EXEC, task->comm);
 	return 0;
 }
 
 SEC("tp_btf/task_rename")
 int BPF_PROG(task_renamed, struct task_struct *task, const char *comm)
 {
-	if (proc_find(task->tgid))
+	if (proc_find(task_tgid(task)))
 		task_send(task, GN_REC_COMM, comm);
 	return 0;
 }
@@ -67,11 +75,11 @@ int task_scan(struct bpf_iter__task *ctx)
 	struct gn_thread *t;
 	__u64 now;
 
-	if (!task || !proc_find(task->tgid))
+	if (!task || !proc_find(task_tgid(task)))
 		return 0;
 	t = thread_storage(task);
 	if (!t) {
-		loss_add(task->pid, GN_LOSS_STATE, 1);
+		loss_add(task_tid(task), GN_LOSS_STATE, 1);
 		return 0;
 	}
 	if (!gn_wall_ns || !gn_marking || t->phase != GN_PH_UNKNOWN || task->on_cpu ||

@@ -158,13 +158,13 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 	t->stack = 0;
 	if (!t->look_ahead)
 		t->look_ahead = 2 * gn_wall_ns;
-	if (!tick_wants_stack(task, t->next_tick))
+	if (!tick_wants_stack(task, t, t->next_tick))
 		return;
 	if (c->next - clock > t->look_ahead) {
-		pending_add(t, task->pid);
+		pending_add(t, task->pid); /* for bpf_task_from_pid() */
 		return;
 	}
-	t->stack = switch_stack(ctx, (__u64)task->tgid << 32 | task->pid, t->out_ns);
+	t->stack = switch_stack(ctx, thread_id(task, t), t->out_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -180,7 +180,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 		return 0;
 	/* Only threads of targets have storage: this look-up is the filter. */
 	t = bpf_task_storage_get(&threads, prev, 0, 0);
-	if (!t || !thread_wanted(prev->pid))
+	if (!t || !thread_wanted((__u32)thread_id(prev, t)))
 		return 0;
 	rq = run_queue(prev);
 	clock = rq ? rq->clock : 0;
@@ -251,7 +251,7 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 	now = bpf_ktime_get_ns();
 	wall_report(task, t, now, queued_so_far(task, t, c, now));
 	/* chosen only now, in mid-sleep: the tick thread reads it */
-	if (gn_reservoir && !wall_stack(t) && tick_wants_stack(task, t->next_tick))
+	if (gn_reservoir && !wall_stack(t) && tick_wants_stack(task, t, t->next_tick))
 		pending_add(t, task->pid);
 }
 
@@ -274,10 +274,10 @@ int wall_account(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct gn_thread *t;
 
-	if (!task || !gn_wall_ns || !proc_find(task->tgid))
+	if (!task || !gn_wall_ns || !proc_find(task_tgid(task)))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (!t || !thread_wanted(task->pid))
+	if (!t || !thread_wanted((__u32)thread_id(task, t)))
 		return 0;
 	if (t->round == gn_round)
 		return 0;

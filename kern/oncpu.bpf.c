@@ -108,7 +108,7 @@ static __always_inline __u32 clock_weight(struct gn_thread *t, __u64 band)
 SEC("perf_event")
 int thread_clock(struct bpf_perf_event_data *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_id();
 	struct gn_thread *t = thread_current(id);
 	__u32 n;
 
@@ -125,7 +125,7 @@ int thread_clock(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int cpu_clock(struct bpf_perf_event_data *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_id();
 	struct gn_thread *t = thread_current(id);
 	bool mature;
 	__u32 n = 1;

@@ -16,7 +16,7 @@
 static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
 {
 	__u32 seq = t->seq;
-	__u64 id = remote_stack(task);
+	__u64 id = remote_stack(task, t);
 
 	if (!id)
 		return 0;
@@ -41,10 +41,10 @@ int remote_scan(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct gn_thread *t;
 
-	if (!task || !gn_wall_ns || !proc_find(task->tgid) || !thread_wanted(task->pid))
+	if (!task || !gn_wall_ns || !task_wanted(task))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (t && remote_due(task, t) && tick_wants_stack(task, t->next_tick))
+	if (t && remote_due(task, t) && tick_wants_stack(task, t, t->next_tick))
 		remote_take(task, t);
 	return 0;
 }

@@ -28,11 +28,11 @@ static __always_inline void remote_regs(struct uw_state *u, struct task_struct *
 /*
  * The stack id of a task off the CPU; 0 if it could not be read, or got the CPU meanwhile.
  */
-static __always_inline __u64 remote_stack(struct task_struct *task)
+static __always_inline __u64 remote_stack(struct task_struct *task, const struct gn_thread *t)
 {
-	__u64 who = (__u64)task->tgid << 32 | (__u32)task->pid, id;
+	__u64 who = thread_id(task, t), id;
 	__u64 switches = task->nvcsw + task->nivcsw;
-	__u32 zero = 0, tgid = task->tgid;
+	__u32 zero = 0, tgid = who >> 32;
 	struct stack_scratch *s = bpf_map_lookup_elem(&remote_scratch, &zero);
 	long len;
 

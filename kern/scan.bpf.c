@@ -53,8 +53,8 @@ static __always_inline void batch_begin(struct task_struct *task, struct gn_thre
 	__u64 stack = cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN ? wall_stack(t) : 0;
 
 	t->seq++;
-	if (!stack && tick_wants_stack(task, gn_scan_tick))
-		stack = remote_stack(task);
+	if (!stack && tick_wants_stack(task, t, gn_scan_tick))
+		stack = remote_stack(task, t);
 	t->stack = stack;
 	t->cpu_ns = cpu;
 	t->state = state;
@@ -73,7 +73,7 @@ int wall_scan(struct bpf_iter__task *ctx)
 	__u32 state;
 	__u64 cpu;
 
-	if (!task || !gn_wall_ns || !proc_find(task->tgid) || !thread_wanted(task->pid))
+	if (!task || !gn_wall_ns || !task_wanted(task))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || t->phase == GN_PH_ENDED)
@@ -85,7 +85,7 @@ int wall_scan(struct bpf_iter__task *ctx)
 	on_cpu = scan_on_cpu(task);
 	if (t->phase == GN_PH_SCAN) {
 		if (!on_cpu && cpu == t->cpu_ns && state == t->state &&
-		    (!gn_reservoir || wall_stack(t) || !tick_wants_stack(task, gn_scan_tick)))
+		    (!gn_reservoir || wall_stack(t) || !tick_wants_stack(task, t, gn_scan_tick)))
 			return 0;
 		wall_send(task, t, gn_scan_tick, t->state, t->out_ns, bpf_ktime_get_ns());
 	}
@@ -104,7 +104,7 @@ int switches_scan(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct gn_thread *t;
 
-	if (!task || !proc_find(task->tgid))
+	if (!task || !proc_find(task_tgid(task)))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t)
@@ -118,7 +118,7 @@ int BPF_PROG(scan_ends, struct task_struct *task)
 {
 	struct gn_thread *t;
 
-	if (!proc_find(task->tgid))
+	if (!proc_find(task_tgid(task)))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || t->phase != GN_PH_SCAN)

@@ -17,7 +17,7 @@ struct uw_proc_map {
 	__uint(value_size, sizeof(struct uw_proc));
 };
 
-/* tgid (of the initial pid namespace) -> its mappings */
+/* tgid (of the collector's PID namespace) -> its mappings */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
 	__uint(max_entries, 1024);

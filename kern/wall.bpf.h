@@ -46,7 +46,7 @@ static __always_inline void ticks_send(struct gn_sample *s, __u64 from, __u64 un
  * The same, of those epochs in which the thread is chosen. More epochs than limits are kept of pass
  * only where the collector is held up: the last limit then has to do for the rest.
  */
-static __noinline void chosen_send(const struct task_struct *task, struct gn_sample *s, __u64 from,
+static __noinline void chosen_send(__u64 id, struct gn_sample *s, __u64 from,
 				   __u64 until)
 {
 	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
@@ -54,7 +54,7 @@ static __noinline void chosen_send(const struct task_struct *task, struct gn_sam
 
 		if (end > until || i == GN_EPOCHS - 1)
 			end = until;
-		if (tick_is_chosen(task, from))
+		if (tick_is_chosen(id, from))
 			ticks_send(s, from, end);
 		else
 			count_add(GN_CNT_UNCHOSEN, end - from);
@@ -69,11 +69,11 @@ static __noinline void chosen_send(const struct task_struct *task, struct gn_sam
 static __always_inline void wall_send(struct task_struct *task, struct gn_thread *t, __u64 until,
 				      __u32 state, __u64 begin, __u64 end)
 {
-	__u64 from = t->next_tick;
+	__u64 from = t->next_tick, id = thread_id(task, t);
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
-		.h.tgid = task->tgid,
-		.h.tid = task->pid,
+		.h.tgid = id >> 32,
+		.h.tid = (__u32)id,
 		.stack = wall_stack(t),
 		.clock = GN_CLOCK_WALL,
 		.state = state,
@@ -85,7 +85,7 @@ static __always_inline void wall_send(struct task_struct *task, struct gn_thread
 	if (__sync_val_compare_and_swap(&t->next_tick, from, until) != from)
 		return;
 	if (gn_reservoir)
-		chosen_send(task, &s, from, until);
+		chosen_send(id, &s, from, until);
 	else
 		ticks_send(&s, from, until);
 }

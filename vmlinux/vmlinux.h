@@ -126,6 +126,25 @@ struct sched_info {
 
 struct mm_struct;
 
+/* include/linux/ns_common.h, pid_namespace.h, pid.h */
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[]; /* level + 1 of them */
+};
+
 struct thread_info {
 	u32 cpu; /* 5.16 on x86; CONFIG_THREAD_INFO_IN_TASK */
 };
@@ -142,6 +161,7 @@ struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	long unsigned int nvcsw;
 	long unsigned int nivcsw;
 	u64 start_time;

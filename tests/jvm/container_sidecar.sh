@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# gnomon itself in a container: with the host's PID namespace it records; in one of its own, where
-# BPF's numbers of processes mean others, it says so and what to do, and touches nothing. And under
-# bubblewrap, where the JVM is not process 1 and there is no runtime that left a trace.
+# gnomon itself in a container: with the host's PID namespace, and with one of its own, where it
+# records what it can see there, by the numbers processes have there, and says of others what to do.
+# And under bubblewrap, where the JVM is not process 1 and there is no runtime that left a trace.
 . "$(dirname "$0")/lib.sh"
 
 # refused WHAT COMMAND...: COMMAND runs "$GNOMON" record in the end.
@@ -19,15 +19,92 @@ refused() {
     note "$what: $(head -n 1 "$T/err")"
 }
 
-own_namespace() {
-    refused "a namespace of its own" unshare --pid --fork --mount-proc \
-        "$GNOMON" record --all-jvms -d 1s -o "$T"
-    refused "a namespace of its own, a command" unshare --pid --fork --mount-proc \
-        "$GNOMON" record -d 1s -o "$T/x.jfr" -- true
+# What cannot be had from a namespace of its own is refused in words.
+own_refusals() {
     # every pid of that /proc would be taken for one of ours
     refused "the host's /proc in a namespace of its own" unshare --pid --fork \
         "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/x.jfr"
+    timeout 30 unshare --pid --fork --mount-proc \
+        "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/x.jfr" 2>"$T/err"
+    assert_eq "exit code for a JVM outside" 3 $? "$(cat "$T/err")"
+    assert_match "the message" "^gnomon: no such process: '$JVM_PID'" "$T/err"
+    assert_match "the remedy" '--pid=host' "$T/err"
+    [ -e "$T/x.jfr" ] && fail "a file was left"
     jvm_unharmed
+}
+
+# inside FILE: what runs as process 1 of a namespace (or of one in it): a JVM beside gnomon, one in
+# a namespace below, and one that gnomon starts. Nothing of it may look like the host's numbers.
+cat >"$T/inside" <<'EOF'
+set -u
+cd "$1"
+beside() { # NAME COMMAND...
+    local name=$1
+
+    shift
+    mkfifo "$name.in"
+    "$@" "$JDK/bin/java" -Xmx64m -cp "$CLASSES" Idle 3 1 <"$name.in" >"$name.out" 2>&1 &
+    exec {fd}>"$name.in" # held open by this shell
+    for _ in {1..400}; do grep -q '^READY' "$name.out" && return; sleep 0.05; done
+    echo "not ready: $(cat "$name.out")"
+    exit 1
+}
+record() { "$GNOMON" record -q "$@" || { echo "record $*: exit code $?"; exit 1; }; }
+
+beside here env
+here=$!
+beside below unshare --pid --fork --mount-proc --kill-child
+below=$(cut -d' ' -f1 "/proc/$!/task/$!/children")
+echo "$here $below" >pids
+record -p "$here" -d 2s -o here.jfr
+record -p "$here" -d 2s --jvm agent --cpu-engine cpu --wall-engine scan -o scan.jfr
+record -p "$below" -d 2s --jvm agent -o below.jfr
+record -p "$below" -d 2s -t 'busy-*' -o threads.jfr
+mkdir all
+record --all-jvms -d 2s -o all
+echo go | record -o launched.jfr -- "$JDK/bin/java" -cp "$CLASSES" Split 2 1000 >launched.out
+kill "$here" "$below"
+kill -KILL "$below"
+wait
+EOF
+
+# inside_holds FILE PID: the busy thread's time, named, and the threads' own names and numbers.
+inside_holds() {
+    local f=$1 all named
+
+    jfr_readable "$f"
+    all=$(weight "$f" $CPU_EVENT thread=busy-thread-number-1)
+    named=$(weight "$f" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)')
+    assert_ge "$f: ms of the busy thread" 1500 "$(thread_ms "$f" busy-thread-number-1)"
+    assert_ge "$f: percent named" 95 "$(calc "100 * $named / $all")"
+    "$(jdk_newest)/bin/jfr" print --events jdk.JVMInformation "$f" >"$T/info" 2>&1
+    assert_match "$f: the JVM" "pid = $2\$" "$T/info"
+    note "$(basename "$f"): $all CPU samples, $(calc "100 * $named / $all")% named"
+}
+
+own_namespace() {
+    local dir=$T/own here below
+
+    rm -rf "$dir"
+    mkdir "$dir"
+    JDK=$JDK CLASSES=$CLASSES GNOMON=$GNOMON timeout 120 "$@" \
+        unshare --pid --fork --mount-proc --kill-child bash "$T/inside" "$dir" >"$T/inside.out" 2>&1 ||
+        fail "exit code $?: $(cat "$T/inside.out")"
+    read -r here below <"$dir/pids"
+    inside_holds "$dir/here.jfr" "$here"
+    inside_holds "$dir/below.jfr" "$below"
+    inside_holds "$dir/all/Idle-$here.jfr" "$here"
+    inside_holds "$dir/all/Idle-$below.jfr" "$below"
+    inside_holds "$dir/threads.jfr" "$below"
+    # by per-CPU clocks, so that a thread that was not found at its wall ticks would show
+    assert_ge "wall samples of an idle thread, by scans" 80 \
+        "$(weight "$dir/scan.jfr" $WALL_EVENT thread=idle-thread-number-1 'frame=Harness\.await')"
+    assert_ge "wall samples of an idle thread" 80 \
+        "$(weight "$dir/below.jfr" $WALL_EVENT thread=idle-thread-number-1 'frame=Harness\.await')"
+    assert_eq "samples of other threads than those asked for" 0 \
+        "$(weight "$dir/threads.jfr" $WALL_EVENT thread=idle-thread-number-1)"
+    assert_ge "ms of the launched one's workers" 1800 \
+        "$(thread_ms "$dir/launched.jfr" 'split-worker-.*')"
 }
 
 # As a privileged container with hostPID: other mounts, network, names and control groups.
@@ -78,7 +155,10 @@ need_cmd bwrap
 need_gnomon record
 JDK=$(jdk_oldest)
 jvm_start Idle 3 1
-own_namespace
+own_refusals
 sidecar
 jvm_end
+for_each_jdk own_namespace
+note "in a namespace within a namespace"
+own_namespace unshare --pid --fork --mount-proc --kill-child
 for_each_jdk bubble

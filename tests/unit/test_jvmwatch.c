@@ -130,14 +130,12 @@ static void namespaces(void **state)
 {
 	struct error e = {0};
 
-	assert_int_equal(pidns_judge("7", 7, "pid:[4026531836]", &e), 0);
-	assert_int_equal(pidns_judge("7", 7, NULL, &e), 0);
-	assert_int_equal(pidns_judge("7", 7, "pid:[4026532201]", &e), -EXDEV);
+	assert_int_equal(pidns_judge("7", 7, &e), 0);
+	assert_int_equal(pidns_judge("4711", 7, &e), -EXDEV);
 	assert_int_equal(e.exit, EXIT_PERMISSION);
-	assert_non_null(strstr(e.hint, "--pid=host"));
-	assert_int_equal(pidns_judge("4711", 7, "pid:[4026531836]", &e), -EXDEV);
 	assert_non_null(strstr(e.msg, "/proc"));
-	assert_int_equal(pidns_judge(NULL, 7, "pid:[4026531836]", &e), -EXDEV);
+	assert_non_null(strstr(e.hint, "--pid=host"));
+	assert_int_equal(pidns_judge(NULL, 7, &e), -EXDEV);
 }
 
 static int setup(void **state)

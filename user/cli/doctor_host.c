@@ -12,9 +12,9 @@
 #include "cli/doctor.h"
 #include "target/cgroup.h"
 #include "target/container.h"
+#include "target/pidns.h"
 #include "target/procfs.h"
 
-#define PID_NS_INIT  0xeffffffcUL /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
 #define USER_NS_INIT 0xeffffffdUL /* PROC_USER_INIT_INO */
 
 static long sysctl_long(const char *path, long missing)
@@ -228,12 +228,15 @@ void doctor_privileges(struct doctor *d)
 
 static void check_pid_ns(struct doctor *d)
 {
-	struct proc_namespaces ns;
+	struct error e = {0};
 	struct check *c;
 
-	if (proc_namespaces_read(getpid(), &ns) || !ns.pid)
+	if (pidns_check(&e)) {
+		c = doctor_add(d, CHECK_MISSING, e.exit, "PID namespace", "%s", e.msg);
+		doctor_remedy(c, "%s", e.hint);
 		return;
-	if (ns.pid == PID_NS_INIT) {
+	}
+	if (!pidns_is_private()) {
 		doctor_add(d, CHECK_OK, EXIT_OK, "PID namespace", "the host's");
 		return;
 	}

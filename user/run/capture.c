@@ -28,7 +28,7 @@ struct capture {
 	struct rings *rings;
 	int ncpu;
 	uint64_t *per_cpu; /* room for a value of each CPU */
-	bool can_switch, pids_initial;
+	bool can_switch;
 	bool scanning;	      /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t lock; /* guards tgids: scans run on the tick thread */
 	pid_t *tgids;
@@ -63,16 +63,6 @@ static bool kernel_has_field(const struct btf *btf, const char *type, const char
 		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), field))
 			return true;
 	return false;
-}
-
-/* Where this process sees the pids that BPF programs see. */
-static bool pids_are_initial(void)
-{
-	char ns[64];
-	ssize_t n = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
-
-	/* PROC_PID_INIT_INO, include/linux/proc_ns.h */
-	return n > 0 && !strncmp(ns, "pid:[4026531836]", (size_t)n);
 }
 
 /*
@@ -159,6 +149,20 @@ static int load_error(struct error *e, int rc)
 			     "the loader's words");
 }
 
+/* From here on BPF programs and we mean the same by a number (kern/pidns.bpf.h). */
+static int pidns_learn(struct capture *c, struct error *e)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.pidns_learn), &opts);
+
+	if (rc)
+		return error_set(e, rc, EXIT_KERNEL, "cannot tell the PID namespace: %s",
+				 strerror(-rc));
+	log_debug("PID namespace %u, level %u", c->skel->bss->gn_pidns_inum,
+		  c->skel->bss->gn_pidns_level);
+	return 0;
+}
+
 int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e)
 {
 	struct capture *c = calloc(1, sizeof(*c));
@@ -169,7 +173,6 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 	pthread_mutex_init(&c->lock, NULL);
 	libbpf_set_print(on_libbpf);
 	c->ncpu = libbpf_num_possible_cpus();
-	c->pids_initial = pids_are_initial();
 	c->skel = gnomon__open();
 	if (c->ncpu < 1 || !c->skel) {
 		rc = error_set(e, -errno, EXIT_INTERNAL, "cannot open the BPF object: %s",
@@ -182,7 +185,9 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 		load_error(e, rc);
 		goto fail;
 	}
-	rc = rings_create(c, cfg, e);
+	rc = pidns_learn(c, e);
+	if (!rc)
+		rc = rings_create(c, cfg, e);
 	if (rc)
 		goto fail;
 	*out = c;
@@ -338,13 +343,11 @@ static int iterate(struct bpf_program *prog)
 	return iterate_some(prog, 0);
 }
 
-/* Over the tasks of the targets. Where their pids are not what we call them, over all. */
+/* Over the tasks of the targets. */
 static int iterate_targets(struct capture *c, struct bpf_program *prog)
 {
 	int rc = 0;
 
-	if (!c->pids_initial)
-		return iterate(prog);
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < c->ntgids; i++) {
 		int one = iterate_some(prog, c->tgids[i]);

@@ -9,7 +9,7 @@
 /* The initial namespace has a fixed number: PROC_PID_INIT_INO of include/linux/proc_ns.h. */
 #define INITIAL "pid:[4026531836]"
 
-int pidns_judge(const char *self, int own, const char *ns, struct error *e)
+int pidns_judge(const char *self, int own, struct error *e)
 {
 	char number[16];
 
@@ -20,14 +20,6 @@ int pidns_judge(const char *self, int own, const char *ns, struct error *e)
 		return error_hint(e,
 				  "start the container with the host's PID namespace (--pid=host; "
 				  "Kubernetes: hostPID: true), or mount its own proc on /proc");
-	}
-	if (ns && strcmp(ns, INITIAL)) {
-		error_set(e, -EXDEV, EXIT_PERMISSION,
-			  "gnomon runs in a PID namespace of its own: BPF knows processes by other "
-			  "numbers");
-		return error_hint(e,
-				  "start the container with the host's PID namespace (--pid=host; "
-				  "Kubernetes: hostPID: true), or run gnomon on the host");
 	}
 	return 0;
 }
@@ -44,8 +36,15 @@ static const char *link_read(const char *path, char *buf, size_t cap)
 
 int pidns_check(struct error *e)
 {
-	char self[64], ns[64];
+	char self[64];
 
-	return pidns_judge(link_read("/proc/self", self, sizeof(self)), getpid(),
-			   link_read("/proc/self/ns/pid", ns, sizeof(ns)), e);
+	return pidns_judge(link_read("/proc/self", self, sizeof(self)), getpid(), e);
+}
+
+bool pidns_is_private(void)
+{
+	char ns[64];
+	const char *at = link_read("/proc/self/ns/pid", ns, sizeof(ns));
+
+	return at && strcmp(at, INITIAL);
 }

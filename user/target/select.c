@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "target/pidns.h"
+
 #define SELECT_SHOWN 5 /* JVMs named in a hint */
 
 int select_check(const struct select_spec *s, struct error *e)
@@ -96,7 +98,11 @@ static void hint_jvms(struct error *e)
 	struct jvm_skipped skipped = {0};
 
 	jvm_list(shown_cb, &s, &skipped);
-	if (!s.n)
+	if (!s.n && pidns_is_private())
+		error_hint(e, "no JVM in gnomon's own PID namespace, which is all it sees; for "
+			      "those of the host start it with --pid=host (Kubernetes: hostPID: "
+			      "true)");
+	else if (!s.n)
 		error_hint(e, skipped.denied
 				      ? "no JVM is visible to this user; try as root"
 				      : "no JVM is running here; start one with: gnomon record -- "
