@@ -5,6 +5,8 @@
 RUNC_STATE=$T/runc
 CONTAINERS=()
 TMP_NOEXEC= # or ,"noexec"
+RESOURCES='"cpu":{"quota":50000,"period":100000},"memory":{"limit":536870912}'
+MORE_MOUNTS=()
 
 runc_() { runc --root "$RUNC_STATE" "$@"; }
 
@@ -34,8 +36,10 @@ root_of_host() {
     MOUNTS+=("$(bind /usr /usr)" "$(bind /etc /etc)")
 }
 
+# bind FROM TO [rw]
 bind() {
-    printf '{"destination":"%s","type":"bind","source":"%s","options":["rbind","ro"]}' "$2" "$1"
+    printf '{"destination":"%s","type":"bind","source":"%s","options":["rbind","%s"]}' \
+        "$2" "$1" "${3:-ro}"
 }
 
 json_strings() {
@@ -62,23 +66,22 @@ config_json() {
  "mounts":[$(IFS=,; echo "${MOUNTS[*]}"),
   {"destination":"/proc","type":"proc","source":"proc"},
   {"destination":"/dev","type":"tmpfs","source":"tmpfs","options":["nosuid","mode=755"]},
-  {"destination":"/tmp","type":"tmpfs","source":"tmpfs","options":["nosuid","nodev"$TMP_NOEXEC,"mode=1777"]}],
+  {"destination":"/tmp","type":"tmpfs","source":"tmpfs","options":["nosuid","nodev"$TMP_NOEXEC,"mode=1777"]}$([ ${#MORE_MOUNTS[@]} = 0 ] || printf ',%s' "${MORE_MOUNTS[@]}")],
  "linux":{$maps"cgroupsPath":"$cgroup",
   "namespaces":[$(for s in $spaces; do echo "{\"type\":$s}"; done | paste -sd,)],
-  "resources":{"cpu":{"quota":50000,"period":100000},"memory":{"limit":536870912}},
+  "resources":{$RESOURCES},
   "seccomp":{"defaultAction":"SCMP_ACT_ALLOW","architectures":["SCMP_ARCH_X86_64","SCMP_ARCH_AARCH64"],
    "syscalls":[{"names":["ptrace","process_vm_readv","process_vm_writev","perf_event_open","bpf",
     "unshare","setns","mount"],"action":"SCMP_ACT_ERRNO"}]}}}
 JSON
 }
 
-# container_start ROOT|host USER-NS JAVA-HOME CLASS ARGS...: sets JVM_PID (here), CONTAINER_ID.
-# ROOT is a tree to be used as it is. JVM_OPTS as for jvm_start.
-container_start() {
-    local root=$1 user_ns=$2 home=$3 bundle
+# container_run ROOT|host USER-NS COMMAND...: sets CONTAINER_ID, JVM_OUT, JVM_ERR, and JVM_PID (here).
+# ROOT is a tree to be used as it is.
+container_run() {
+    local root=$1 user_ns=$2 bundle
 
-    shift 3
-    classes
+    shift 2
     JVM_N=$((JVM_N + 1))
     bundle=$T/bundle$JVM_N
     JVM_OUT=$T/jvm$JVM_N.out
@@ -91,18 +94,27 @@ container_start() {
         root=$bundle/root
         root_of_host "$root"
     fi
-    # shellcheck disable=SC2086
-    config_json "$root" "/docker/$CONTAINER_ID" "$user_ns" \
-        "$home/bin/java" ${JVM_OPTS:-} -Xmx64m -cp /classes "$@" >"$bundle/config.json"
+    config_json "$root" "/docker/$CONTAINER_ID" "$user_ns" "$@" >"$bundle/config.json"
     mkfifo "$JVM_IN"
     exec {JVM_FD}<>"$JVM_IN"
     CONTAINERS+=("$CONTAINER_ID")
     runc_ run --bundle "$bundle" --pid-file "$bundle/pid" "$CONTAINER_ID" \
         <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
     CHILDREN+=("$!")
+    until_true 10 test -s "$bundle/pid" || fail "the container does not start: $(cat "$JVM_ERR")"
+    JVM_PID=$(cat "$bundle/pid")
+}
+
+# container_start ROOT|host USER-NS JAVA-HOME CLASS ARGS...: JVM_OPTS as for jvm_start.
+container_start() {
+    local root=$1 user_ns=$2 home=$3
+
+    shift 3
+    classes
+    # shellcheck disable=SC2086
+    container_run "$root" "$user_ns" "$home/bin/java" ${JVM_OPTS:-} -Xmx64m -cp /classes "$@"
     until_true "${JVM_READY:-40}" file_has "$JVM_OUT" '^READY' ||
         fail "the container is not ready: $(cat "$JVM_ERR")"
-    JVM_PID=$(cat "$bundle/pid")
 }
 
 json_field() { grep -o "\"$2\": *[^,}]*" <<<"$1" | head -n 1 | sed 's/^[^:]*: *//; s/"//g'; }
