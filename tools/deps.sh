@@ -42,6 +42,8 @@ needs_test='
     xz-utils        xz
     runc            runc
     bubblewrap      bwrap
+    podman          podman
+    musl-tools      musl-gcc
     mmdebstrap      mmdebstrap
     git             git
     man-db          man
