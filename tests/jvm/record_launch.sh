@@ -30,3 +30,16 @@ for_each_jdk launch
 assert_eq "exit code for a program that is not there" 3 $? "$(cat "$T/err")"
 assert_match "the message" "^gnomon: .*no-such-program'" "$T/err"
 [ ! -e "$T/none.jfr" ] || fail "a recording of nothing was left"
+
+# Not a JVM: said, and what was recorded is kept.
+"$GNOMON" record -o "$T/sleep.jfr" -- /bin/sleep 1 >"$T/out" 2>"$T/err" </dev/null
+assert_eq "exit code for what never becomes a JVM" 3 $? "$(cat "$T/err")"
+assert_match "the message" "^gnomon: '/bin/sleep' never became a JVM" "$T/err"
+jfr_readable "$T/sleep.jfr"
+assert_ge "wall samples of the program" 40 "$(weight "$T/sleep.jfr" $WALL_EVENT)"
+
+# A script that execs the JVM after a while is as good as the JVM.
+printf '#!/bin/sh\nsleep 0.5\nexec "$@"\n' >"$T/start" && chmod +x "$T/start"
+echo go | "$GNOMON" record -o "$T/script.jfr" -- "$T/start" "$(jdk_oldest)/bin/java" -cp "$CLASSES" \
+    Split 2 500 >"$T/out" 2>"$T/err"
+assert_eq "exit code through a script" 0 $? "$(cat "$T/err")"

@@ -8,6 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "target/jvmproc.h"
+
+#define OFTEN_NS  10000000000ull /* it becomes one soon after its start, if ever */
+#define SELDOM_NS 1000000000ull
+
 static void child_run(int go, int failed, char *const argv[])
 {
 	sigset_t none;
@@ -69,6 +74,32 @@ int launch_go(struct launch *l, const char *name, struct error *e)
 	l->pid = 0;
 	error_set(e, -err, EXIT_TARGET, "cannot run '%s': %s", name, strerror(err));
 	return err == ENOENT ? error_hint(e, "give a path, or a name found in PATH") : -err;
+}
+
+void launch_look(struct launch *l, uint64_t now_ns)
+{
+	int rc;
+
+	if (l->pid <= 0 || l->is_jvm)
+		return;
+	if (!l->started_ns)
+		l->started_ns = now_ns;
+	if (now_ns - l->started_ns > OFTEN_NS && now_ns - l->looked_ns < SELDOM_NS)
+		return;
+	l->looked_ns = now_ns;
+	rc = jvm_proc_check(l->pid);
+	l->is_jvm = !rc;
+	l->looked |= rc == -ENOEXEC;
+}
+
+int launch_judge(const struct launch *l, const char *name, struct error *e)
+{
+	if (l->is_jvm || !l->looked)
+		return 0;
+	error_set(e, -ENOEXEC, EXIT_TARGET,
+		  "'%s' never became a JVM: the recording has its native frames alone", name);
+	return error_hint(e, "a script that starts one has to exec it; a JVM that runs already is "
+			     "recorded with -p or --name");
 }
 
 void launch_end(struct launch *l)

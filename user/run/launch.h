@@ -3,6 +3,8 @@
 #ifndef GNOMON_RUN_LAUNCH_H
 #define GNOMON_RUN_LAUNCH_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -11,6 +13,8 @@ struct launch {
 	pid_t pid;
 	int go;	    /* write end of the pipe it waits at; it exits when we die before */
 	int failed; /* read end: the errno of a failed exec, or end of file */
+	bool looked, is_jvm;
+	uint64_t started_ns, looked_ns;
 };
 
 /* Fork; the child waits. */
@@ -18,6 +22,15 @@ int launch_prepare(struct launch *l, char *const argv[], struct error *e);
 
 /* Let it exec. Waits for the exec to succeed or fail. */
 int launch_go(struct launch *l, const char *name, struct error *e);
+
+/* Again and again, a few times a second: has it become a JVM? */
+void launch_look(struct launch *l, uint64_t now_ns);
+
+/*
+ * At the end: 0, or -ENOEXEC (EXIT_TARGET) when it was looked at and was no JVM. One that ended
+ * before it could be looked at is not judged.
+ */
+int launch_judge(const struct launch *l, const char *name, struct error *e);
 
 /* After the recording: reap it if it has ended; leave it running otherwise. */
 void launch_end(struct launch *l);

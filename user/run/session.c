@@ -446,6 +446,7 @@ static void on_timer(struct session *s)
 		return;
 	drain(s);
 	fleet_poll(s->fleet, now);
+	launch_look(&s->launch, now);
 	overhead_tick(&s->cost, s->cap);
 	if (due < ACCOUNT_MIN_NS)
 		due = ACCOUNT_MIN_NS;
@@ -571,6 +572,8 @@ static int session_finish(struct session *s, struct error *e)
 	if (s->ended == TARGET_GONE && !rc && !t.cpu_samples && !t.wall_samples)
 		rc = error_set(e, -ESRCH, EXIT_TARGET,
 			       "process %d ended before anything was recorded", s->pid);
+	if (!rc && s->cfg->argv)
+		rc = launch_judge(&s->launch, s->cfg->argv[0], e);
 	/* an error is to be read, not looked for below a summary */
 	if (!rc && !s->cfg->quiet)
 		summary_print(s, &t);

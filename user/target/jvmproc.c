@@ -471,6 +471,19 @@ static int jvm_read(pid_t pid, const struct cgroup_mounts *mounts, struct jvm_pr
 	return rc ? rc : again.start == j->id.start ? 0 : -ESRCH;
 }
 
+int jvm_proc_check(pid_t pid)
+{
+	struct jvm_image image;
+	struct proc_stat st;
+	int rc = image_read(pid, &image);
+
+	/* the maps of one that has ended are empty */
+	if (rc != -ENOEXEC)
+		return rc;
+	rc = proc_stat_read(pid, 0, &st);
+	return rc ? rc : st.state == 'Z' || st.state == 'X' ? -ESRCH : -ENOEXEC;
+}
+
 int jvm_proc_read(pid_t pid, struct jvm_proc *out)
 {
 	struct cgroup_mounts mounts;

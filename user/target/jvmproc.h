@@ -102,6 +102,9 @@ bool jvm_release_scan(const char *image, size_t len, struct jvm_release *out);
  */
 int jvm_proc_read(pid_t pid, struct jvm_proc *out);
 
+/* The same answers without looking any closer. */
+int jvm_proc_check(pid_t pid);
+
 /*
  * Call cb for every JVM, in the order of /proc (ascending pids), until it returns non-zero, and
  * return that. `skipped` may be NULL.
