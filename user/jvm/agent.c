@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "jvm/agentfile.h"
 #include "jvm/agentstream.h"
 #include "jvm/agenttids.h"
@@ -34,14 +34,6 @@ struct agent {
 	uint64_t renewed;
 	int64_t time_shift; /* the target's CLOCK_MONOTONIC minus ours (time namespaces) */
 };
-
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
-}
 
 /* ---- attaching, on a thread of its own: the ring must be read while the agent fills it ---------
  */
@@ -150,7 +142,7 @@ static int agent_load_new(struct agent *a, struct error *e)
  */
 static int agent_attach(struct agent *a, struct error *e)
 {
-	uint64_t start = mono_ns();
+	uint64_t start = now_ns();
 	struct agentstream old;
 	int rc = -ENOENT;
 
@@ -164,7 +156,7 @@ static int agent_attach(struct agent *a, struct error *e)
 	a->stats.reused = !rc;
 	if (rc)
 		rc = agent_load_new(a, e);
-	a->stats.attach_ns = mono_ns() - start;
+	a->stats.attach_ns = now_ns() - start;
 	return rc;
 }
 
@@ -205,7 +197,7 @@ static void nonce_new(struct agent *a)
 {
 	do {
 		if (getrandom(&a->nonce, sizeof(a->nonce), 0) != sizeof(a->nonce))
-			a->nonce = mono_ns() ^ (uint64_t)getpid() << 40;
+			a->nonce = now_ns() ^ (uint64_t)getpid() << 40;
 	} while (!a->nonce);
 }
 
@@ -302,7 +294,7 @@ static int feed_pending(struct agent *a)
 
 static void lease_keep(struct agent *a)
 {
-	uint64_t now = mono_ns();
+	uint64_t now = now_ns();
 
 	if (now - a->renewed < RENEW_NS)
 		return;

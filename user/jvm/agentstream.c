@@ -10,20 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define FDS_MAX	  1100000 /* above the kernel's default limit of open files, 1,048,576 */
 #define LINK_NAME "/memfd:" GNA_MEMFD " (deleted)"
 #define CHUNK	  (1u << 20)
-
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
-}
 
 /* The device of the kernel's internal tmpfs, on which every memfd lies. 0 if not known. */
 static dev_t memfd_device(void)
@@ -211,7 +204,7 @@ int64_t agentstream_read(struct agentstream *s, struct buffer *b)
 
 int agentstream_renew(struct agentstream *s)
 {
-	uint64_t lease = mono_ns() + GNA_LEASE_NS;
+	uint64_t lease = now_ns() + GNA_LEASE_NS;
 
 	if (s->slot < 0)
 		return -EINVAL;

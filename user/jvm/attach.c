@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "jvm/attachflags.h"
 #include "jvm/creds.h"
 #include "jvm/jproc.h"
@@ -28,10 +28,7 @@
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(now_ns() / 1000000);
 }
 
 static int left_ms(int64_t deadline)

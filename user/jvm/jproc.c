@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/inroot.h"
 
 #define STATUS_MAX (64u << 10)
 #define MAPS_MAX   (64u << 20) /* two lines per thread: 30,000 threads have 6 MB */
@@ -166,13 +167,7 @@ void jproc_close(struct jproc *p)
 
 int jproc_openat(const struct jproc *p, const char *path, int flags)
 {
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, p->root, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
+	return inroot_open(p->root, path, flags);
 }
 
 int jproc_signal(const struct jproc *p, int sig)

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define PAGE_BYTES 4096U
 #define PAGES	   256U /* direct mapped */
@@ -93,17 +94,9 @@ void mem_flush(struct mem *m)
 	m->since = 0;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 void mem_expire(struct mem *m, unsigned int ms)
 {
-	uint64_t now = now_ms();
+	uint64_t now = now_ns() / 1000000;
 
 	if (m->since && now - m->since > ms)
 		mem_flush(m);

@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "base/buffer.h"
-#include "sym/mapfile.h"
+#include "base/inroot.h"
 
 #define DEBUG_DIR    "/usr/lib/debug"
 #define XZ_MEM_MAX   (128U << 20) /* a decoder for xz -9 needs 65 MiB */
@@ -36,7 +36,7 @@ static int open_by_id(struct elf_file **out, const struct elf_build_id *id, int 
 	for (size_t i = 1; i < id->len; i++)
 		n += snprintf(path + n, sizeof(path) - n, "%02x", id->bytes[i]);
 	snprintf(path + n, sizeof(path) - n, ".debug");
-	fd = regular_open(root_fd, path);
+	fd = inroot_open_regular(root_fd, path, O_RDONLY);
 	rc = fd < 0 ? fd : elf_file_open(out, fd);
 	if (!rc && !id_equal(elf_file_build_id(*out), id)) {
 		elf_file_close(*out);
@@ -89,7 +89,7 @@ static bool crc_matches(int fd, uint32_t want)
 static int open_candidate(struct elf_file **out, int root_fd, const char *path,
 			  const struct elf_build_id *id, uint32_t crc)
 {
-	int fd = regular_open(root_fd, path), rc;
+	int fd = inroot_open_regular(root_fd, path, O_RDONLY), rc;
 
 	if (fd < 0)
 		return fd;

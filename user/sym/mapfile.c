@@ -6,55 +6,16 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Turn an O_PATH descriptor into one for reading, if it is a regular file. Closes path_fd. */
-static int reopen_regular(int path_fd)
-{
-	char link[64];
-	struct stat st;
-	int fd;
-
-	if (fstat(path_fd, &st))
-		fd = -errno;
-	else if (!S_ISREG(st.st_mode))
-		fd = -ENOEXEC;
-	else {
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-		fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-	}
-	close(path_fd);
-	return fd;
-}
-
-static int path_open(int root_fd, const char *path)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-int regular_open(int root_fd, const char *path)
-{
-	int fd = path_open(root_fd, path);
-
-	return fd < 0 ? fd : reopen_regular(fd);
-}
+#include "base/inroot.h"
 
 /* `exact`: the kernel led us to the file, so only numbers that can be compared are. */
 static bool same_file(int fd, const struct mapping *mp, bool exact)
@@ -110,10 +71,11 @@ int mapfile_open(int proc_fd, const struct mapping *mp, const char *path)
 		root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (root < 0)
 			return -errno;
-		fd = checked(path_open(root, mapfile_path_in_root(proc_fd, path)), mp, false);
+		fd = checked(inroot_open(root, mapfile_path_in_root(proc_fd, path), O_PATH), mp,
+			     false);
 		close(root);
 	}
-	return fd < 0 ? fd : reopen_regular(fd);
+	return fd < 0 ? fd : inroot_reopen_regular(fd, O_RDONLY);
 }
 
 int mapfile_read_memory(int proc_fd, const struct mapping *mp, size_t max, void **bytes,

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens files of another process, which chooses their names, kinds and content: first with O_PATH,
- * which has no effect on whatever it is (a FIFO does not block, no driver sees an open), then, if
- * it is a regular file and the right one, for reading. A file system served by the target (FUSE)
- * can still make any of this wait: call from the naming thread only.
+ * Opens the files that another process has mapped: only regular ones, and the right ones
+ * (base/inroot.h). May wait for a file system of the process's own: call from the naming thread.
  */
 #ifndef GNOMON_SYM_MAPFILE_H
 #define GNOMON_SYM_MAPFILE_H
@@ -12,13 +10,6 @@
 #include <stdint.h>
 
 #include "target/maps.h"
-
-/*
- * Open the regular file `path` as a process whose root directory is root_fd (an open
- * /proc/PID/root) would: openat2() with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS. Returns the fd
- * or a negative errno (-ENOEXEC: not a regular file).
- */
-int regular_open(int root_fd, const char *path);
 
 /*
  * Open the file of a mapping. proc_fd is an open /proc/PID. First through map_files/START-END,

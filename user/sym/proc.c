@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "sym/mapfile.h"
 
@@ -41,14 +41,6 @@ struct symproc {
 	char other[64];		   /* klass of what is no region */
 	char text[FRAME_NAME_MAX]; /* method of a fallback */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 /* ---- regions --------------------------------------------------------------------------------- */
 

@@ -4,15 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/inroot.h"
 #include "target/text.h"
 
 /* ---- parsers --------------------------------------------------------------------------------- */
@@ -589,11 +588,8 @@ bool proc_id_alive(const struct proc_id *id)
 /* /proc counts from boot with suspend included (and in our time namespace): CLOCK_BOOTTIME. */
 uint64_t proc_uptime_ns(uint64_t start_ticks)
 {
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), now, start;
-	struct timespec ts;
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), now = clock_ns(CLOCK_BOOTTIME), start;
 
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	if (start_ticks / hz > now / 1000000000u)
 		return 0;
 	start = start_ticks / hz * 1000000000u + start_ticks % hz * (1000000000u / hz);
@@ -618,55 +614,14 @@ int proc_each(int (*cb)(pid_t pid, void *arg), void *arg)
 
 /* ---- the process's files --------------------------------------------------------------------- */
 
-/*
- * A path that the process keeps renaming makes openat2 give up with EAGAIN: the process could keep
- * us here for ever, so only a few attempts are made.
- */
-static int root_openat2(int root, const char *path, int flags)
-{
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	int fd;
-
-	for (int i = 0; i < 8; i++) {
-		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-		if (fd >= 0 || errno != EAGAIN)
-			break;
-	}
-	return fd < 0 ? -errno : fd;
-}
-
 static int root_open(pid_t pid, const char *path, int flags)
 {
 	int root = proc_open(pid, "root", O_PATH | O_DIRECTORY), fd;
 
 	if (root < 0)
 		return root;
-	fd = root_openat2(root, path, flags);
+	fd = inroot_open(root, path, flags);
 	close(root);
-	return fd;
-}
-
-/*
- * From a mere path (O_PATH) to a file that can be read: opening a FIFO or a device could block or
- * do things. Closes `at`.
- */
-static int reopen_regular(int at, int flags)
-{
-	char self[64];
-	struct stat st;
-	int fd;
-
-	if (fstat(at, &st) || !S_ISREG(st.st_mode)) {
-		close(at);
-		return -EINVAL;
-	}
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
-	fd = open(self, flags | O_CLOEXEC);
-	fd = fd < 0 ? -errno : fd;
-	close(at);
 	return fd;
 }
 
@@ -674,7 +629,7 @@ int proc_root_open(pid_t pid, const char *path, int flags)
 {
 	int at = root_open(pid, path, O_PATH);
 
-	return at < 0 ? at : reopen_regular(at, flags);
+	return at < 0 ? at : inroot_reopen_regular(at, flags);
 }
 
 int proc_map_open(pid_t pid, uint64_t start, uint64_t end)
@@ -685,7 +640,7 @@ int proc_map_open(pid_t pid, uint64_t start, uint64_t end)
 	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)start,
 		 (unsigned long long)end);
 	at = proc_open(pid, name, O_PATH);
-	return at < 0 ? at : reopen_regular(at, O_RDONLY);
+	return at < 0 ? at : inroot_reopen_regular(at, O_RDONLY);
 }
 
 int proc_root_dir(pid_t pid, const char *path)
