@@ -84,6 +84,16 @@ reasons() {
     begin tool env JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism "${j[@]}" -cp "$CLASSES" Idle 1 0
     refused "$PID" DisableAttachMechanism
     kill "$PID"
+    # the last word is _JAVA_OPTIONS'
+    begin last env _JAVA_OPTIONS=-XX:-DisableAttachMechanism \
+        "${j[@]}" -XX:+DisableAttachMechanism -cp "$CLASSES" Idle 1 0
+    until_true 5 attachable "$PID" || expect "$PID" can_attach true "_JAVA_OPTIONS"
+    kill "$PID"
+    # attaching looks into argument files, too
+    echo "-XX:+DisableAttachMechanism" >"$T/no-attach"
+    begin argfile "${j[@]}" "@$T/no-attach" -cp "$CLASSES" Idle 1 0
+    refused "$PID" DisableAttachMechanism
+    kill "$PID"
     begin rs "${j[@]}" -Xrs -cp "$CLASSES" Idle 1 0
     # its listener is started at the end of the start-up, by a thread of its own
     until_true 5 attachable "$PID" || expect "$PID" can_attach true "-Xrs"

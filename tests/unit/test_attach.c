@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "jvm/attach.h"
-#include "jvm/attachflags.h"
+#include "jvm/perfdata.h"
 #include "jvm/jproc.h"
 
 typedef void (*serve_fn)(int fd, const char *request, size_t len);
@@ -380,35 +380,8 @@ static void other_things(void **state)
 	fake_end(pid);
 }
 
-/* ---- flags ----------------------------------------------------------------------------------- */
-
-#define ARGS(f, cmd, env) attachflags_parse(f, cmd, sizeof(cmd) - 1, env, sizeof(env) - 1)
-
-static void flags(void **state)
-{
-	struct attach_flags f;
-
-	ARGS(&f, "java\0-XX:+DisableAttachMechanism\0Main\0", "");
-	assert_true(f.disabled);
-	/* the program's own arguments do not count */
-	ARGS(&f, "java\0-jar\0x.jar\0-XX:+DisableAttachMechanism\0", "");
-	assert_false(f.disabled);
-	ARGS(&f, "java\0-cp\0Main\0-XX:+DisableAttachMechanism\0Main\0", "");
-	assert_true(f.disabled);
-	ARGS(&f, "java\0Main\0", "A=1\0JAVA_TOOL_OPTIONS=-Xmx1g -XX:+DisableAttachMechanism\0");
-	assert_true(f.disabled);
-	/* the last wins: the command line over JAVA_TOOL_OPTIONS, _JAVA_OPTIONS over both */
-	ARGS(&f, "java\0-XX:-DisableAttachMechanism\0Main\0",
-	     "JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism\0");
-	assert_false(f.disabled);
-	ARGS(&f, "java\0-XX:-DisableAttachMechanism\0Main\0",
-	     "_JAVA_OPTIONS=-XX:+DisableAttachMechanism\0");
-	assert_true(f.disabled);
-	ARGS(&f, "java\0-XX:+EnableDynamicAgentLoading\0Main\0", "");
-	assert_int_equal(f.agents, AGENTS_ALLOWED);
-	ARGS(&f, "", "");
-	assert_int_equal(f.agents, AGENTS_DEFAULT);
-}
+/* ---- hsperfdata
+ * ----------------------------------------------------------------------------------- */
 
 /* One entry: 20 bytes of header, the name, the value. */
 static size_t perfdata(unsigned char *p, const char *name, char value)
@@ -431,13 +404,13 @@ static void capabilities(void **state)
 	unsigned char p[128];
 	size_t n = perfdata(p, "sun.rt.jvmCapabilities", '1'), i;
 
-	assert_int_equal(attachflags_perfdata(p, n), 1);
+	assert_int_equal(perfdata_can_attach(p, n), 1);
 	for (i = 0; i < n; i++)
-		assert_int_equal(attachflags_perfdata(p, i), -1);
+		assert_int_equal(perfdata_can_attach(p, i), -1);
 	n = perfdata(p, "sun.rt.jvmCapabilities", '0');
-	assert_int_equal(attachflags_perfdata(p, n), 0);
+	assert_int_equal(perfdata_can_attach(p, n), 0);
 	n = perfdata(p, "sun.rt.somethingElse", '0');
-	assert_int_equal(attachflags_perfdata(p, n), -1);
+	assert_int_equal(perfdata_can_attach(p, n), -1);
 }
 
 static int setup(void **state)
@@ -464,8 +437,7 @@ int main(void)
 		cmocka_unit_test(death),	  cmocka_unit_test(no_handler),
 		cmocka_unit_test(stopped),	  cmocka_unit_test(not_a_jvm),
 		cmocka_unit_test(wrong_process),  cmocka_unit_test(stale_socket),
-		cmocka_unit_test(other_things),	  cmocka_unit_test(flags),
-		cmocka_unit_test(capabilities),
+		cmocka_unit_test(other_things),	  cmocka_unit_test(capabilities),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -195,7 +195,7 @@ static void flags(void **state)
 	assert_true(c.flags.reduce_signals);
 	assert_true(c.flags.interpreted);
 	assert_true(c.flags.preserve_fp);
-	assert_true(c.flags.no_dynamic_agent);
+	assert_int_equal(c.flags.agents, JAVA_AGENTS_FORBIDDEN);
 	assert_string_equal(c.flags.gc, "G1");
 	assert_string_equal(c.flags.max_heap, "512m");
 	parse(L("java\0@opts\0M"), true, &c);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cli/cmds.h"
 #include "cli/table.h"
+#include "jvm/attach.h"
 #include "target/jvmproc.h"
 
 static bool as_json;
@@ -58,7 +59,8 @@ static void uptime_text(uint64_t ns, char *buf, size_t cap)
 
 static int row_add(const struct jvm_proc *j, void *arg)
 {
-	char pid[16], threads[16], uptime[32], jdk[96], attach[JVM_WHY_LEN + 8];
+	struct attach_status st;
+	char pid[16], threads[16], uptime[32], jdk[96], attach[sizeof(st.reason) + 8];
 	char container[CONTAINER_NAME_LEN];
 	const char *const cells[COLUMNS_N] = {pid,
 					      j->user,
@@ -76,7 +78,7 @@ static int row_add(const struct jvm_proc *j, void *arg)
 	jvm_version_text(j, jdk, sizeof(jdk));
 	container_label(&j->container, container, sizeof(container));
 	snprintf(attach, sizeof(attach), "%s%s",
-		 j->attach == JVM_ATTACH_OK ? "yes" : "no: ", j->why);
+		 attach_judge(j, &st) == ATTACH_OK ? "yes" : "no: ", st.reason);
 	l->n++;
 	return table_row(l->table, cells);
 }
@@ -112,7 +114,9 @@ static int object_add(const struct jvm_proc *j, void *arg)
 {
 	struct listing *l = arg;
 	struct json *o = &l->json;
+	struct attach_status st;
 
+	attach_judge(j, &st);
 	l->n++;
 	json_open(o, NULL, '{');
 	json_number(o, "pid", (uint64_t)j->id.pid);
@@ -130,8 +134,8 @@ static int object_add(const struct jvm_proc *j, void *arg)
 	json_number(o, "uptime_ms", j->uptime_ns / 1000000);
 	json_string(o, "main", j->cmd.main);
 	json_string(o, "gc", j->cmd.flags.gc);
-	json_bool(o, "can_attach", j->attach == JVM_ATTACH_OK);
-	json_string(o, "why_not", j->why);
+	json_bool(o, "can_attach", st.state == ATTACH_OK);
+	json_string(o, "why_not", st.reason);
 	json_close(o, '}');
 	return 0;
 }

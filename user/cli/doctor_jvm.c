@@ -39,20 +39,13 @@ static void check_attach(struct doctor *d, const struct jvm_proc *j)
 	struct attach_status st;
 	struct check *c;
 
-	if (j->release.openj9) {
-		c = doctor_add(d, CHECK_DEGRADED, EXIT_OK, "attach", "OpenJ9, not HotSpot");
-		doctor_remedy(c, "only native and kernel frames have names");
-	} else if (attach_check(j->id.pid, &st) != ATTACH_OK) {
+	if (attach_judge(j, &st) != ATTACH_OK) {
 		c = doctor_add(d, CHECK_DEGRADED, EXIT_OK, "attach", "%s", st.reason);
 		doctor_remedy(c, "%s", st.hint[0] ? st.hint : "--jvm vmstructs needs no attach");
-	} else if (st.agents == AGENTS_FORBIDDEN) {
-		c = doctor_add(d, CHECK_DEGRADED, EXIT_OK, "attach",
-			       "agents are refused (-XX:-EnableDynamicAgentLoading)");
-		doctor_remedy(c, "--jvm vmstructs needs no agent");
 	} else {
 		doctor_add(d, CHECK_OK, EXIT_OK, "attach", "%s%s",
 			   st.listening ? "possible, listening already" : "possible",
-			   st.agents == AGENTS_DEFAULT && j->release.major >= 21
+			   st.agents == JAVA_AGENTS_DEFAULT && j->release.major >= 21
 				   ? "; the JVM will warn of the agent on its stderr"
 				   : "");
 	}

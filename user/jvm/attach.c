@@ -11,15 +11,16 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "jvm/attachflags.h"
 #include "jvm/creds.h"
 #include "jvm/jproc.h"
+#include "jvm/perfdata.h"
+#include "target/jvmproc.h"
 
-#define ARGS_MAX     (2u << 20)
 #define PERFDATA_MAX (1u << 20)
 #define TMP_ENTRIES  20000
 #define ARG_LEN_MAX  1024 /* AttachOperation::arg_length_max */
@@ -47,18 +48,6 @@ static enum attach_state status_set(struct attach_status *st, enum attach_state 
 	snprintf(st->reason, sizeof(st->reason), "%.159s", reason);
 	snprintf(st->hint, sizeof(st->hint), "%.159s", hint);
 	return s;
-}
-
-static void flags_read(struct jproc *p, struct attach_flags *f)
-{
-	struct buffer cmd = BUFFER_INIT, env = BUFFER_INIT;
-
-	jproc_read(p, "cmdline", &cmd, ARGS_MAX);
-	jproc_read(p, "environ", &env, ARGS_MAX);
-	attachflags_parse(f, cmd.data ? (char *)cmd.data : "", cmd.len,
-			  env.data ? (char *)env.data : "", env.len);
-	buffer_free(&cmd);
-	buffer_free(&env);
 }
 
 /* A regular file of the target's, opened so that neither a FIFO nor a device can hold us up. */
@@ -109,7 +98,7 @@ static int perfdata_capable(const struct jproc *p)
 		struct buffer b = BUFFER_INIT;
 
 		if (perfdata_dir_ok(fd, de->d_name, p) && !perfdata_file(fd, de->d_name, p, &b))
-			capable = attachflags_perfdata(b.data, b.len);
+			capable = perfdata_can_attach(b.data, b.len);
 		buffer_free(&b);
 	}
 	closedir(d);
@@ -153,31 +142,47 @@ static enum attach_state check_listener(struct jproc *p, struct attach_status *s
 	return ATTACH_OK;
 }
 
+/* Could the JVM itself create a file there, as far as mode bits and mounts tell? */
+static bool tmp_writable(const struct jproc *p)
+{
+	int fd = jproc_openat(p, "tmp", O_PATH | O_DIRECTORY);
+	struct statvfs fs;
+	struct stat st;
+	mode_t bit;
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = !fstat(fd, &st) && !fstatvfs(fd, &fs) && !(fs.f_flag & ST_RDONLY);
+	close(fd);
+	if (!ok || !p->uid)
+		return ok;
+	bit = st.st_uid == p->uid ? S_IWUSR : st.st_gid == p->gid ? S_IWGRP : S_IWOTH;
+	return st.st_mode & bit;
+}
+
 static enum attach_state check_tmp(struct jproc *p, struct attach_status *st)
 {
-	int fd = st->listening ? -1 : jproc_openat(p, "tmp", O_PATH | O_DIRECTORY);
-
-	if (fd >= 0)
-		close(fd);
-	else if (!st->listening)
-		return status_set(st, ATTACH_NO_TMP, "it has no '/tmp' directory",
-				  "mount a tmpfs on its /tmp, or use --jvm vmstructs");
-	return ATTACH_OK;
+	if (st->listening || tmp_writable(p))
+		return ATTACH_OK;
+	return status_set(st, ATTACH_NO_TMP, "it has no '/tmp' that it can write to",
+			  "mount a tmpfs on its /tmp, or use --jvm vmstructs");
 }
 
 enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st)
 {
-	struct attach_flags f;
+	struct java_flags f = {0};
 
 	*st = (struct attach_status){0};
+	jvm_flags_read(p->pid, &f);
+	/* by number, so only now: the process that is still there is the one they were of */
 	if (jproc_refresh(p))
 		return status_set(st, ATTACH_GONE, "the process has ended", "");
 	if (!jproc_is_jvm(p))
 		return status_set(st, ATTACH_NOT_JVM, "it has not loaded libjvm.so",
 				  "gnomon jvms lists the JVMs of this host");
-	flags_read(p, &f);
 	st->agents = f.agents;
-	if (f.disabled)
+	if (f.disable_attach)
 		return status_set(st, ATTACH_DISABLED, "-XX:+DisableAttachMechanism is set",
 				  "start it without that flag, or use --jvm vmstructs");
 	if (p->state == 'T' || p->state == 't')
@@ -208,6 +213,24 @@ enum attach_state attach_check(pid_t pid, struct attach_status *st)
 	attach_check_jproc(&p, st);
 	jproc_close(&p);
 	return st->state;
+}
+
+enum attach_state attach_judge(const struct jvm_proc *j, struct attach_status *st)
+{
+	*st = (struct attach_status){0};
+	if (geteuid() && geteuid() != j->uid)
+		return status_set(st, ATTACH_PERMISSION, "another user's: needs root",
+				  "run as root");
+	if (j->release.openj9)
+		return status_set(st, ATTACH_NOT_HOTSPOT, "OpenJ9, not HotSpot",
+				  "only native and kernel frames have names");
+	if (attach_check(j->id.pid, st))
+		return st->state;
+	if (st->agents == JAVA_AGENTS_FORBIDDEN)
+		return status_set(st, ATTACH_NO_AGENTS,
+				  "agents are refused (-XX:-EnableDynamicAgentLoading)",
+				  "--jvm vmstructs needs no agent");
+	return ATTACH_OK;
 }
 
 static int refused(const struct jproc *p, const struct attach_status *st, struct error *e)

@@ -15,6 +15,9 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "target/javacmd.h"
+
+struct jvm_proc;
 
 #define ATTACH_REPLY_MAX  (16u << 20)
 #define ATTACH_TIMEOUT_MS 10000
@@ -26,29 +29,31 @@ enum attach_state {
 	ATTACH_GONE,	   /* no such process, or a zombie */
 	ATTACH_PERMISSION, /* not ours to look at */
 	ATTACH_NOT_JVM,
-	ATTACH_DISABLED, /* -XX:+DisableAttachMechanism */
-	ATTACH_STOPPED,	 /* SIGSTOP or a tracer */
-	ATTACH_FROZEN,	 /* cgroup freezer */
-	ATTACH_STARTING, /* no SIGQUIT handler (yet, or -Xrs) and no listener */
-	ATTACH_NO_TMP,	 /* no /tmp that it can write to */
-	ATTACH_FOREIGN,	 /* its socket's name belongs to another process */
-};
-
-enum attach_agents {
-	AGENTS_DEFAULT = 0, /* as the JDK has it: since 21 with a warning on the JVM's stderr */
-	AGENTS_ALLOWED,	    /* -XX:+EnableDynamicAgentLoading: no warning */
-	AGENTS_FORBIDDEN,   /* -XX:-EnableDynamicAgentLoading */
+	ATTACH_DISABLED,    /* -XX:+DisableAttachMechanism */
+	ATTACH_STOPPED,	    /* SIGSTOP or a tracer */
+	ATTACH_FROZEN,	    /* cgroup freezer */
+	ATTACH_STARTING,    /* no SIGQUIT handler (yet, or -Xrs) and no listener */
+	ATTACH_NO_TMP,	    /* no /tmp that it can write to */
+	ATTACH_FOREIGN,	    /* its socket's name belongs to another process */
+	ATTACH_NOT_HOTSPOT, /* OpenJ9 has another protocol */
+	ATTACH_NO_AGENTS,   /* attaching works, but loading an agent is refused */
 };
 
 struct attach_status {
 	enum attach_state state;
-	enum attach_agents agents;
+	enum java_agents agents;
 	bool listening;	  /* its listener is up: no signal will be needed */
 	char reason[160]; /* "" when state is ATTACH_OK */
 	char hint[160];
 };
 
-/* Can it be attached, and if not, why? Changes nothing. Returns st->state. */
+/*
+ * Can an agent be loaded into it, and if not, why? What `gnomon jvms` and `gnomon doctor` show.
+ * Changes nothing. Returns st->state.
+ */
+enum attach_state attach_judge(const struct jvm_proc *j, struct attach_status *st);
+
+/* Can it be attached to at all? */
 enum attach_state attach_check(pid_t pid, struct attach_status *st);
 enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st);
 

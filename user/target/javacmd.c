@@ -71,7 +71,7 @@ static void flag_xx(const char *name, bool on, struct java_flags *f)
 	else if (!strcmp(name, "PreserveFramePointer"))
 		f->preserve_fp = on;
 	else if (!strcmp(name, "EnableDynamicAgentLoading"))
-		f->no_dynamic_agent = !on;
+		f->agents = on ? JAVA_AGENTS_ALLOWED : JAVA_AGENTS_FORBIDDEN;
 	else if (!strcmp(name, "DebugNonSafepoints"))
 		f->debug_nonsafepoints = on;
 	else if (on && len > 5 && len - 5 < sizeof(f->gc) && !strncmp(name, "Use", 3) &&

@@ -24,16 +24,23 @@ enum java_main_kind {
 	JAVA_MAIN_PROGRAM,  /* no java launcher: base name of the program ("javac", "eclipse") */
 };
 
+/* May JVMTI agents be loaded into the running VM? Since JDK 21 it warns of it by default. */
+enum java_agents {
+	JAVA_AGENTS_DEFAULT = 0,
+	JAVA_AGENTS_ALLOWED,   /* -XX:+EnableDynamicAgentLoading: no warning */
+	JAVA_AGENTS_FORBIDDEN, /* -XX:-EnableDynamicAgentLoading */
+};
+
 struct java_flags {
 	bool disable_attach;	  /* -XX:+DisableAttachMechanism */
 	bool start_attach;	  /* -XX:+StartAttachListener: listens from the start */
 	bool reduce_signals;	  /* -Xrs, -XX:+ReduceSignalUsage */
 	bool preserve_fp;	  /* -XX:+PreserveFramePointer */
-	bool no_dynamic_agent;	  /* -XX:-EnableDynamicAgentLoading */
 	bool interpreted;	  /* -Xint */
 	bool debug_nonsafepoints; /* -XX:+DebugNonSafepoints */
-	char gc[16];		  /* "G1", "Parallel", "Serial", "Z", ...; "" the VM chose */
-	char max_heap[16];	  /* value of -Xmx as written, "" not given */
+	enum java_agents agents;
+	char gc[16];	   /* "G1", "Parallel", "Serial", "Z", ...; "" the VM chose */
+	char max_heap[16]; /* value of -Xmx as written, "" not given */
 };
 
 struct java_cmd {

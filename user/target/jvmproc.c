@@ -306,14 +306,15 @@ static void env_options(const struct proc_args *env, const char *name, struct ja
  * In the order of their power: JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS (the launcher's, JDK 9), the
  * command line, _JAVA_OPTIONS.
  */
-static void cmd_read(pid_t pid, struct java_cmd *out)
+static int cmd_read(pid_t pid, struct java_cmd *out)
 {
 	struct proc_args argv, env = {0};
 	char exe[JVM_PATH_LEN];
 	bool launcher;
+	int rc = proc_cmdline_read(pid, &argv);
 
-	if (proc_cmdline_read(pid, &argv))
-		return;
+	if (rc)
+		return rc;
 	launcher = (proc_link_read(pid, "exe", exe, sizeof(exe)) > 0 && is_java(exe)) ||
 		   (argv.n && is_java(argv.v[0]));
 	proc_environ_read(pid, &env);
@@ -324,78 +325,16 @@ static void cmd_read(pid_t pid, struct java_cmd *out)
 	env_options(&env, "_JAVA_OPTIONS", &out->flags);
 	proc_args_free(&env);
 	proc_args_free(&argv);
+	return 0;
 }
 
-/* ---- attach ---------------------------------------------------------------------------------- */
-
-static bool socket_there(pid_t pid, pid_t inner)
+int jvm_flags_read(pid_t pid, struct java_flags *out)
 {
-	int tmp = proc_root_dir(pid, "/tmp");
-	struct stat st;
-	char name[32];
-	bool there;
+	struct java_cmd cmd = {0};
+	int rc = cmd_read(pid, &cmd);
 
-	if (tmp < 0)
-		return false;
-	snprintf(name, sizeof(name), ".java_pid%d", inner);
-	there = !fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISSOCK(st.st_mode);
-	close(tmp);
-	return there;
-}
-
-/* Whether the JVM itself could create a file there, as far as mode bits and mounts tell. */
-static bool tmp_writable(pid_t pid, uint32_t uid, uint32_t gid)
-{
-	int tmp = proc_root_dir(pid, "/tmp");
-	struct statvfs fs;
-	struct stat st;
-	bool ok;
-
-	if (tmp < 0)
-		return false;
-	ok = !fstat(tmp, &st) && !fstatvfs(tmp, &fs) && !(fs.f_flag & ST_RDONLY) &&
-	     (uid == 0 || (st.st_uid == uid   ? st.st_mode & S_IWUSR
-			   : st.st_gid == gid ? st.st_mode & S_IWGRP
-					      : st.st_mode & S_IWOTH));
-	close(tmp);
-	return ok;
-}
-
-static void refuse(struct jvm_proc *j, enum jvm_attach attach, const char *why)
-{
-	j->attach = attach;
-	snprintf(j->why, sizeof(j->why), "%s", why);
-}
-
-/*
- * What would go wrong, most certain first. A process that does not run can answer nobody; SIGQUIT
- * kills a JVM whose handler is not set up; with a listener there, no signal is needed.
- */
-static void attach_judge(struct jvm_proc *j, const struct proc_status *st)
-{
-	uid_t me = geteuid();
-
-	if (me && me != j->uid)
-		return refuse(j, JVM_ATTACH_NOT_OURS, "another user's: needs root");
-	if (j->release.openj9)
-		return refuse(j, JVM_ATTACH_NOT_HOTSPOT, "OpenJ9, not HotSpot");
-	if (j->cmd.flags.disable_attach)
-		return refuse(j, JVM_ATTACH_DISABLED, "-XX:+DisableAttachMechanism");
-	if (j->limits.frozen)
-		return refuse(j, JVM_ATTACH_FROZEN, "its cgroup is frozen");
-	if (j->state == 'T' || j->state == 't')
-		return refuse(j, JVM_ATTACH_STOPPED,
-			      st->tracer ? "stopped by a debugger" : "stopped: SIGCONT it");
-	if (j->cmd.flags.no_dynamic_agent)
-		return refuse(j, JVM_ATTACH_NO_AGENTS, "-XX:-EnableDynamicAgentLoading");
-	if (j->listening)
-		return;
-	if (!(st->sigcgt & JVM_SIGQUIT_MASK))
-		return refuse(j, JVM_ATTACH_STARTING,
-			      j->cmd.flags.reduce_signals ? "-Xrs and its socket is gone"
-							  : "does not catch SIGQUIT (starting?)");
-	if (!tmp_writable(j->id.pid, j->uid, j->gid))
-		refuse(j, JVM_ATTACH_NO_TMP, "its /tmp is not writable");
+	*out = cmd.flags;
+	return rc;
 }
 
 /* ---- a process ------------------------------------------------------------------------------- */
@@ -423,23 +362,24 @@ static void elf_read(pid_t pid, struct jvm_proc *j)
 	j->machine = (uint16_t)(h[EI_NIDENT + 2] | h[EI_NIDENT + 3] << 8);
 }
 
-static int task_facts(pid_t pid, struct jvm_proc *j, struct proc_status *st)
+static int task_facts(pid_t pid, struct jvm_proc *j)
 {
+	struct proc_status st;
 	struct proc_stat stat;
 	int rc = proc_stat_read(pid, 0, &stat);
 
 	if (!rc)
-		rc = proc_status_read(pid, 0, st);
+		rc = proc_status_read(pid, 0, &st);
 	if (rc)
 		return rc;
 	if (stat.state == 'Z' || stat.state == 'X')
 		return -ESRCH;
 	j->id = (struct proc_id){pid, stat.start};
-	j->inner_pid = proc_status_inner(st);
-	j->uid = st->uid[1];
-	j->gid = st->gid[1];
+	j->inner_pid = proc_status_inner(&st);
+	j->uid = st.uid[1];
+	j->gid = st.gid[1];
 	j->state = stat.state;
-	j->threads = (uint32_t)st->threads;
+	j->threads = (uint32_t)st.threads;
 	j->uptime_ns = proc_uptime_ns(stat.start);
 	memcpy(j->comm, stat.comm, sizeof(j->comm));
 	user_name(j->uid, j->user, sizeof(j->user));
@@ -448,14 +388,13 @@ static int task_facts(pid_t pid, struct jvm_proc *j, struct proc_status *st)
 
 static int jvm_read(pid_t pid, const struct cgroup_mounts *mounts, struct jvm_proc *j)
 {
-	struct proc_status st;
 	struct proc_id again;
 	int rc;
 
 	memset(j, 0, sizeof(*j));
 	rc = image_read(pid, &j->image);
 	if (!rc)
-		rc = task_facts(pid, j, &st);
+		rc = task_facts(pid, j);
 	if (rc)
 		return rc;
 	release_read(pid, &j->image, &j->release);
@@ -464,8 +403,6 @@ static int jvm_read(pid_t pid, const struct cgroup_mounts *mounts, struct jvm_pr
 	cgroup_read(pid, &j->cgroup);
 	cgroup_limits_read(mounts, &j->cgroup, &j->limits);
 	elf_read(pid, j);
-	j->listening = socket_there(pid, j->inner_pid);
-	attach_judge(j, &st);
 	/* all of it must have been of one process */
 	rc = proc_id_read(pid, &again);
 	return rc ? rc : again.start == j->id.start ? 0 : -ESRCH;

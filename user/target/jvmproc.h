@@ -20,7 +20,6 @@
 
 #define JVM_PATH_LEN	1024
 #define JVM_VERSION_LEN 64
-#define JVM_WHY_LEN	160
 
 /* The executable mapping of libjvm.so. */
 struct jvm_image {
@@ -40,18 +39,6 @@ struct jvm_release {
 	bool openj9;		       /* not HotSpot: nothing but native frames can be had */
 };
 
-enum jvm_attach {
-	JVM_ATTACH_OK = 0,
-	JVM_ATTACH_NOT_HOTSPOT, /* OpenJ9 has another protocol */
-	JVM_ATTACH_DISABLED,	/* -XX:+DisableAttachMechanism */
-	JVM_ATTACH_NO_AGENTS,	/* attach works, but loading an agent is refused */
-	JVM_ATTACH_STOPPED,	/* SIGSTOP or a debugger */
-	JVM_ATTACH_FROZEN,	/* cgroup freezer */
-	JVM_ATTACH_STARTING,	/* SIGQUIT, not caught yet, would kill it */
-	JVM_ATTACH_NO_TMP,	/* it cannot create its socket in /tmp */
-	JVM_ATTACH_NOT_OURS,	/* another user's, and we are not root */
-};
-
 struct jvm_proc {
 	struct proc_id id;
 	pid_t inner_pid;   /* what it takes itself for: names /tmp/.java_pidN and /tmp/perf-N.map */
@@ -69,9 +56,6 @@ struct jvm_proc {
 	struct cgroup_limits limits;
 	uint16_t machine;  /* ELF e_machine of the program, 0 unknown */
 	uint8_t elf_class; /* 1: 32 bits, 2: 64 bits, 0 unknown */
-	bool listening;	   /* its attach socket is there */
-	enum jvm_attach attach;
-	char why[JVM_WHY_LEN]; /* in words, "" when attach is OK */
 };
 
 /* Processes we had to pass over. */
@@ -104,6 +88,9 @@ int jvm_proc_read(pid_t pid, struct jvm_proc *out);
 
 /* The same answers without looking any closer. */
 int jvm_proc_check(pid_t pid);
+
+/* Its VM options, from the command line, argument files and environment. 0 or a negative errno. */
+int jvm_flags_read(pid_t pid, struct java_flags *out);
 
 /*
  * Call cb for every JVM, in the order of /proc (ascending pids), until it returns non-zero, and
