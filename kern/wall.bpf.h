@@ -46,8 +46,7 @@ static __always_inline void ticks_send(struct gn_sample *s, __u64 from, __u64 un
  * The same, of those epochs in which the thread is chosen. More epochs than limits are kept of pass
  * only where the collector is held up: the last limit then has to do for the rest.
  */
-static __noinline void chosen_send(__u64 id, struct gn_sample *s, __u64 from,
-				   __u64 until)
+static __noinline void chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u64 until)
 {
 	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
 		__u64 end = ((from >> gn_epoch_shift) + 1) << gn_epoch_shift;
