@@ -239,7 +239,9 @@ static void endpoints_recording(const char *file)
 	jb_setting(&j, T_WALL, "period", "20 ms");
 	jb_request(&j, 25001000, 1000000, 1, "GET /cart/2");
 	jb_request(&j, 1000, 15000000, 1, "GET /cart/1");
-	jb_request(&j, 20001000, 70000000, 2, "POST /buy");
+	jb_request(&j, 20001000, 30000000, 2, "POST /buy");
+	jb_request(&j, 45001000, 45000000, 2, "POST /buy");
+	jb_request(&j, 119001000, 900000, 2, "POST /buy"); /* between ticks */
 	jb_metadata_begin(&j, JB_CLASSES + 1);
 	jb_classes_declare(&j);
 	jb_events_declare(&j);

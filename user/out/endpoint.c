@@ -9,11 +9,13 @@
 
 #define FIELDS_MAX 32
 
+/* Steps over all samples: hostile files could ask for samples times endpoints. */
+#define BUDGET 100000000
+
 /* A time in which a thread served a wanted endpoint. */
 struct served {
 	int64_t thread;
 	int64_t from, to;
-	int64_t latest; /* `to` of this and all of the thread before it */
 };
 
 struct endpoints {
@@ -22,6 +24,7 @@ struct endpoints {
 	size_t n, cap;
 	struct idmap spans; /* wanted local root spans */
 	bool any;	    /* some endpoint is named, wanted or not */
+	uint64_t budget;    /* steps left */
 };
 
 void endpoints_free(struct endpoints *x)
@@ -104,7 +107,8 @@ static int event_take(struct endpoints *x, struct jfr_reader *r, const struct jf
 		return 0;
 	s.thread = thread_key(r, thread);
 	s.from = jfr_ticks_time(r, v[0].i);
-	if (!s.thread || __builtin_add_overflow(s.from, jfr_ticks_span(r, duration->i), &s.to))
+	if (!s.thread || __builtin_add_overflow(s.from, jfr_ticks_span(r, duration->i), &s.to) ||
+	    s.to < s.from)
 		return 0;
 	return served_add(x, &s);
 }
@@ -118,17 +122,22 @@ static int by_thread_and_time(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
+/* In order, and where times of a thread overlap or touch, one of them. */
 static void served_sort(struct endpoints *x)
 {
+	size_t n = 0;
+
 	if (x->n)
 		qsort(x->v, x->n, sizeof(*x->v), by_thread_and_time);
 	for (size_t i = 0; i < x->n; i++) {
-		struct served *s = &x->v[i];
+		struct served *last = n ? &x->v[n - 1] : NULL, *s = &x->v[i];
 
-		s->latest = s->to;
-		if (i && s[-1].thread == s->thread && s[-1].latest > s->latest)
-			s->latest = s[-1].latest;
+		if (!last || last->thread != s->thread || last->to < s->from)
+			x->v[n++] = *s;
+		else if (last->to < s->to)
+			last->to = s->to;
 	}
+	x->n = n;
 }
 
 static int events_take(struct endpoints *x, struct jfr_reader *r)
@@ -161,6 +170,7 @@ int endpoints_read(struct endpoints **out, const char *path, const struct patter
 	x = calloc(1, sizeof(*x));
 	if (x) {
 		x->want = want;
+		x->budget = BUDGET;
 		rc = events_take(x, r);
 	}
 	jfr_reader_close(r);
@@ -181,35 +191,85 @@ int endpoints_read(struct endpoints **out, const char *path, const struct patter
 	return 0;
 }
 
-static bool serving(const struct endpoints *x, int64_t thread, int64_t at)
+/* The thread's first time that ends at `at` or later; NULL if there is none. */
+static const struct served *served_find(const struct endpoints *x, int64_t thread, int64_t at)
 {
 	size_t lo = 0, hi = x->n;
 
-	while (lo < hi) { /* the first that begins later */
+	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		const struct served *s = &x->v[mid];
 
-		if (s->thread < thread || (s->thread == thread && s->from <= at))
+		if (s->thread < thread || (s->thread == thread && s->to < at))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo && x->v[lo - 1].thread == thread && x->v[lo - 1].latest >= at;
+	return lo < x->n && x->v[lo].thread == thread ? &x->v[lo] : NULL;
 }
 
-bool endpoints_match(const struct endpoints *x, struct jfr_reader *r, const struct jfr_event *ev,
-		     const struct jfr_sample *s)
+/* Drop the first n ticks. */
+static void ticks_drop(struct jfr_sample *s, uint64_t n)
 {
-	struct jfr_value v[FIELDS_MAX];
-	int n = jfr_event_fields(r, ev, v, FIELDS_MAX);
-	const struct jfr_value *name = field(ev, v, n, "endpoint");
-	const struct jfr_value *span = field(ev, v, n, "localRootSpanId");
-	int64_t thread;
+	__int128 at = s->time_ns + (__int128)s->step_ns * (__int128)n;
 
-	if (name)
-		return wanted(x, r, name);
-	if (span && idmap_get(&x->spans, (uint64_t)span->i))
-		return true;
-	thread = thread_key(r, &s->thread);
-	return thread && serving(x, thread, s->time_ns);
+	s->ticks = at > INT64_MAX ? 0 : s->ticks - n;
+	s->time_ns = at > INT64_MAX ? INT64_MAX : (int64_t)at;
+}
+
+/* How many of the sample's ticks lie before `end`, which is not before its first. */
+static uint64_t ticks_before(const struct jfr_sample *s, __int128 end)
+{
+	__int128 n = s->step_ns > 0	? (end - s->time_ns + s->step_ns - 1) / s->step_ns
+		     : end > s->time_ns ? (__int128)s->ticks
+					: 0;
+
+	return n < (__int128)s->ticks ? (uint64_t)n : s->ticks;
+}
+
+/* Parts of samples that lie in the thread's times. */
+static int served_next(struct endpoints *x, int64_t thread, struct jfr_sample *rest,
+		       struct jfr_sample *part)
+{
+	while (rest->ticks) {
+		const struct served *s = served_find(x, thread, rest->time_ns);
+
+		if (!s)
+			return 0;
+		if (!x->budget--)
+			return -EOVERFLOW;
+		if (s->from > rest->time_ns)
+			ticks_drop(rest, ticks_before(rest, s->from));
+		if (!rest->ticks || rest->time_ns > s->to)
+			continue;
+		*part = *rest;
+		part->ticks = ticks_before(rest, (__int128)s->to + 1);
+		ticks_drop(rest, part->ticks);
+		return 1;
+	}
+	return 0;
+}
+
+int endpoints_next(struct endpoints *x, struct jfr_reader *r, const struct jfr_event *ev,
+		   struct jfr_sample *rest, struct jfr_sample *part)
+{
+	const struct jfr_value *name, *span;
+	struct jfr_value v[FIELDS_MAX];
+	int64_t thread;
+	bool all;
+	int n;
+
+	if (!rest->ticks)
+		return 0;
+	n = jfr_event_fields(r, ev, v, FIELDS_MAX);
+	name = field(ev, v, n, "endpoint");
+	span = field(ev, v, n, "localRootSpanId");
+	all = name ? wanted(x, r, name) : span && idmap_get(&x->spans, (uint64_t)span->i) != NULL;
+	if (all) {
+		*part = *rest;
+		rest->ticks = 0;
+		return 1;
+	}
+	thread = name ? 0 : thread_key(r, &rest->thread);
+	return thread ? served_next(x, thread, rest, part) : 0;
 }

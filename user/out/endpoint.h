@@ -26,8 +26,12 @@ int endpoints_read(struct endpoints **out, const char *path, const struct patter
 		   struct error *e);
 void endpoints_free(struct endpoints *x);
 
-/* Of a sample of one tick. */
-bool endpoints_match(const struct endpoints *x, struct jfr_reader *r, const struct jfr_event *ev,
-		     const struct jfr_sample *s);
+/*
+ * Take the next part off *rest (a sample of the event, at first whole) whose ticks were all taken
+ * while such an endpoint was served. 1 and *part; 0 when there is no more; -EOVERFLOW where a file
+ * would take for ever, which no recorder's does.
+ */
+int endpoints_next(struct endpoints *x, struct jfr_reader *r, const struct jfr_event *ev,
+		   struct jfr_sample *rest, struct jfr_sample *part);
 
 #endif

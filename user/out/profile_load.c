@@ -420,6 +420,20 @@ static void chunk_begin(struct load *l, uint64_t chunk)
 	idmap_clear(&l->states);
 }
 
+/* What of a sample was taken while the endpoint was served. */
+static int sample_add_served(struct load *l, const struct jfr_event *ev, const struct jfr_sample *s)
+{
+	struct jfr_sample rest = *s, part;
+	int rc;
+
+	while ((rc = endpoints_next(l->endpoints, l->r, ev, &rest, &part)) > 0) {
+		rc = sample_add(l, &part);
+		if (rc)
+			return rc;
+	}
+	return rc;
+}
+
 static int events_load(struct load *l)
 {
 	struct jfr_sample s;
@@ -431,9 +445,7 @@ static int events_load(struct load *l)
 			chunk_begin(l, ev.chunk);
 		if (s.ticks) {
 			l->p->facts.failed_stacks += s.failed;
-			rc = 0;
-			if (!l->endpoints || endpoints_match(l->endpoints, l->r, &ev, &s))
-				rc = sample_add(l, &s);
+			rc = l->endpoints ? sample_add_served(l, &ev, &s) : sample_add(l, &s);
 		} else {
 			facts_event(&l->p->facts, l->r, &ev);
 			rc = 0;
@@ -495,7 +507,7 @@ int profile_load(struct profile *p, const char *path, int side, struct jfr_repor
 		endpoints_free(l.endpoints);
 		return rc;
 	}
-	l.s = jfr_sampler_new(l.r, !l.endpoints); /* a wait may outlast what was served */
+	l.s = jfr_sampler_new(l.r, true);
 	rc = l.s ? events_load(&l) : -ENOMEM;
 	if (!rc)
 		rc = report_take(&l, rep);
