@@ -203,6 +203,7 @@ gnomon_start() {
 
     shift
     GN_N=$((GN_N + 1))
+    [[ " $* " == *" --no-cpu "* ]] && GN_NO_CPU=1 || GN_NO_CPU=
     GN_OUT=$T/gnomon$GN_N.out
     GN_ERR=$T/gnomon$GN_N.err
     "$GNOMON" -v record -o "$file" "$@" </dev/null >"$GN_OUT" 2>"$GN_ERR" &
@@ -215,7 +216,10 @@ gnomon_start() {
 
 # It holds its clocks (perf events), which come last of all before the sampling.
 recording_or_over() {
-    [ -n "$(find "/proc/$GN_PID/fd" -lname '*perf_event*' -print -quit 2>/dev/null)" ] ||
+    local fds
+
+    fds=$(ls -l "/proc/$GN_PID/fd" 2>/dev/null)
+    [[ $fds == *perf_event* || ($GN_NO_CPU && $fds == *bpf?link*) ]] ||
         pid_ended "$GN_PID"
 }
 
