@@ -149,6 +149,11 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS) -lm
 
+# What others link is enough to read a recording.
+$(BUILD)/tests/unit/test_jfrread: $(BUILD)/tests/unit/test_jfrread.o $(BUILD)/libgnomon-jfr.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka
+
 $(BUILD)/tests/bpf/%: $(BUILD)/tests/bpf/%.o $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS) -lm
