@@ -98,7 +98,8 @@ record "a pattern without the pid" 2 "same '$T/free/%n.jfr'" --all-jvms -d 1s -o
 record "a clock per thread for all" 2 "cpu-engine" --all-jvms --cpu-engine thread -d 1s -o "$T/free"
 record "no such cgroup" 3 "'/no/such/cgroup'" --cgroup /no/such/cgroup -d 1s -o "$T/free/x.jfr"
 record "a device" 6 "/dev/full'" -p "$pid" -d 1s -o /dev/full --force
-record "empty name" 6 "''|output" -p "$pid" -d 1s -o ''
+record "empty name" 2 "empty value for --output" -p "$pid" -d 1s -o ''
+record "a file system that takes no files" 6 "takes no files" -p "$pid" -d 1s -o /proc/x.jfr
 ln -s "$T/precious.jfr" "$T/link"
 record "a symbolic link" 6 "$T/link'" -p "$pid" -d 1s -o "$T/link"
 assert_eq "what the link points to" precious "$(cat "$T/precious.jfr")"
