@@ -174,6 +174,9 @@ void report_summary(const struct report_summary *r, const struct totals *t,
 	fprintf(stderr, "memory %s + %s of rings\n", report_bytes(c->memory_peak, a),
 		report_bytes(r->ring_bytes, b));
 	if (r->wall_ns)
-		fprintf(stderr, "                %s switches seen, %.1f%% with a stack taken\n",
-			report_count(r->switches, a), percent(r->captures, r->switches));
+		fprintf(stderr,
+			"                %s switches seen, %.1f%% with a stack taken; %s stacks of "
+			"threads at rest\n",
+			report_count(r->switches, a), percent(r->captures, r->switches),
+			report_count(r->remote, b));
 }

@@ -21,7 +21,8 @@ struct report_summary {
 	uint64_t cpu_ns, wall_ns;
 	bool cpu_clocks;
 	bool target_gone;
-	uint64_t switches, captures;
+	uint64_t switches, captures; /* the latter: stacks taken at them */
+	uint64_t remote;	     /* stacks read from outside */
 	uint64_t ring_bytes;
 };
 

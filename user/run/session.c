@@ -556,7 +556,8 @@ static void summary_print(struct session *s, const struct totals *t)
 	overhead_cost(&s->cost, &c);
 	capture_counters(s->cap, counters);
 	r.switches = counters[GN_CNT_SWITCHES];
-	r.captures = counters[GN_CNT_CAPTURES];
+	r.remote = counters[GN_CNT_REMOTE];
+	r.captures = counters[GN_CNT_CAPTURES] - r.remote;
 	r.ring_bytes = capture_ring_bytes(s->cap);
 	report_summary(&r, t, &c);
 }
