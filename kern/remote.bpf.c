@@ -31,9 +31,13 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 	       (t->remote_seq != t->seq || !t->remote);
 }
 
+/* Threads that a scan left for the next one, when the collector has drained the rings. */
+__u32 gn_unread = 0;
+
 /*
  * All threads off the CPU without a stack: those asleep since before the recording, and, where the
- * kernel cannot find tasks by pid in such programs, every tick's.
+ * kernel cannot find tasks by pid in such programs, every tick's. A list of frames that does not
+ * fit its ring would be missing for as long as its thread sleeps, so none is read for a full one.
  */
 SEC("iter.s/task")
 int remote_scan(struct bpf_iter__task *ctx)
@@ -44,7 +48,11 @@ int remote_scan(struct bpf_iter__task *ctx)
 	if (!task || !gn_wall_ns || !task_wanted(task))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (t && remote_due(task, t) && tick_wants_stack(task, t, t->next_tick))
+	if (!t || !remote_due(task, t) || !tick_wants_stack(task, t, t->next_tick))
+		return 0;
+	if (ring_is_nearly_full())
+		gn_unread++;
+	else
 		remote_take(task, t);
 	return 0;
 }

@@ -359,6 +359,18 @@ static int iterate_targets(struct capture *c, struct bpf_program *prog)
 	return rc;
 }
 
+/* What did not fit the rings is due again. */
+static int remote_scan(struct capture *c)
+{
+	int rc;
+
+	c->skel->bss->gn_unread = 0;
+	rc = iterate(c->skel->progs.remote_scan);
+	if (c->skel->bss->gn_unread)
+		c->remote_due = true;
+	return rc;
+}
+
 int capture_scan(struct capture *c)
 {
 	int rc = iterate(c->skel->progs.task_scan);
@@ -403,7 +415,7 @@ int capture_attach(struct capture *c, struct error *e)
 	if (!rc)
 		rc = capture_scan(c);
 	if (!rc && s->rodata->gn_wall_ns && !c->scanning)
-		rc = iterate(s->progs.remote_scan);
+		rc = remote_scan(c);
 	if (rc && e && !e->rc)
 		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
 			  strerror(-rc));
@@ -496,9 +508,9 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 		return iterate_targets(c, c->skel->progs.wall_scan);
 	}
 	if (!bpf_program__autoload(c->skel->progs.remote_tick))
-		return iterate(c->skel->progs.remote_scan);
+		return remote_scan(c);
 	if (atomic_exchange(&c->remote_due, false))
-		iterate(c->skel->progs.remote_scan);
+		remote_scan(c);
 	return bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.remote_tick), &opts);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +20,12 @@
 
 #define LOOK_NS	  1000000000ull
 #define AGAIN_MAX 1000 /* names tried for one file */
+
+/* Open files that a process takes (pidfd, /proc, memory, file), and what all need: BPF and clocks.
+ */
+#define FILES_EACH 5
+#define FILES_OWN  80
+#define FILES_CPU  4
 
 enum member_state {
 	ADDING, /* the naming thread opens its file and reads its tables */
@@ -40,9 +47,28 @@ struct fleet {
 	struct jvmwatch *watch;
 	struct cgroup_mounts mounts;
 	struct member *members;
-	size_t seen;
 	uint64_t looked_ns;
+	size_t most; /* members that the limit of open files allows */
+	bool told;   /* that there are more */
 };
+
+/* At least one: whether that works is seen. */
+static size_t members_most(void)
+{
+	size_t own = FILES_OWN + FILES_CPU * (size_t)sysconf(_SC_NPROCESSORS_CONF);
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl))
+		return SIZE_MAX;
+	if (rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+		getrlimit(RLIMIT_NOFILE, &rl);
+	}
+	if (rl.rlim_cur == RLIM_INFINITY)
+		return SIZE_MAX;
+	return rl.rlim_cur < own + FILES_EACH ? 1 : (rl.rlim_cur - own) / FILES_EACH;
+}
 
 int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct recorder *rec,
 	       struct error *e)
@@ -53,6 +79,7 @@ int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct record
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	f->cfg = *cfg;
 	f->rec = rec;
+	f->most = members_most();
 	*out = f;
 	if (!cfg->follow)
 		return 0;
@@ -89,14 +116,29 @@ static struct member *member_find(struct fleet *f, pid_t pid)
 	return m;
 }
 
+/* Room is left for what all members need, or one process too many would end the recording. */
+static bool is_full(struct fleet *f)
+{
+	if (HASH_COUNT(f->members) < f->most)
+		return false;
+	if (!f->told)
+		log_warn("the open-files limit is enough for %zu processes at a time: others are "
+			 "not recorded (raise it: ulimit -n)",
+			 f->most);
+	f->told = true;
+	return true;
+}
+
 /* A process and the descriptor that tells its end. NULL and errno. */
 static struct member *member_new(struct fleet *f, pid_t pid)
 {
-	struct member *m = calloc(1, sizeof(*m));
+	struct member *m = is_full(f) ? NULL : calloc(1, sizeof(*m));
 	struct epoll_event ev = {.events = EPOLLIN};
 
-	if (!m)
+	if (!m) {
+		errno = f->told ? EMFILE : ENOMEM;
 		return NULL;
+	}
 	m->pid = pid;
 	m->pidfd = ev.data.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (m->pidfd < 0 || epoll_ctl(f->cfg.epoll, EPOLL_CTL_ADD, m->pidfd, &ev)) {
@@ -119,6 +161,8 @@ static int member_first(struct fleet *f, pid_t pid, const char *path, struct err
 	struct member *m = member_new(f, pid);
 	int rc;
 
+	if (!m && errno == EMFILE)
+		return error_set(e, -EMFILE, EXIT_INTERNAL, "no open files left to watch it");
 	if (!m && errno == ESRCH)
 		return error_set(e, -ESRCH, EXIT_TARGET, "process %d is gone", pid);
 	if (!m)
@@ -128,8 +172,6 @@ static int member_first(struct fleet *f, pid_t pid, const char *path, struct err
 	rc = recorder_target(f->rec, pid, path, f->cfg.overwrite, e);
 	if (rc)
 		member_free(f, m);
-	else
-		f->seen++;
 	return rc;
 }
 
@@ -139,7 +181,8 @@ int fleet_first(struct fleet *f, pid_t pid, const char *path, struct error *e)
 	int rc = member_first(f, pid, path, &why);
 
 	if (rc && f->cfg.follow && why.exit != EXIT_OUTPUT) {
-		log_warn("process %d is not recorded: %s", pid, why.msg);
+		if (rc != -EMFILE)
+			log_warn("process %d is not recorded: %s", pid, why.msg);
 		return 0;
 	}
 	if (rc && e)
@@ -198,7 +241,7 @@ static void on_jvm(const struct jvm_proc *j, void *arg)
 		rc = recorder_add(f->rec, m->pid, path);
 	if (rc && m)
 		member_free(f, m);
-	if (rc && rc != -ESRCH)
+	if (rc && rc != -ESRCH && rc != -EMFILE)
 		log_warn("process %d is not recorded: %s", j->id.pid, strerror(-rc));
 }
 
@@ -227,7 +270,6 @@ static void member_on(struct fleet *f, const struct recorder_added *a)
 		member_free(f, m);
 		return;
 	}
-	f->seen++;
 	log_info("process %d: recording", m->pid);
 }
 
@@ -272,9 +314,4 @@ size_t fleet_count(const struct fleet *f)
 	for (m = f->members; m; m = m->hh.next)
 		n += m->state != ENDED;
 	return n;
-}
-
-size_t fleet_seen(const struct fleet *f)
-{
-	return f->seen;
 }

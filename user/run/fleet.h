@@ -49,6 +49,5 @@ void fleet_poll(struct fleet *f, uint64_t now_ns);
 bool fleet_source(struct fleet *f, int fd);
 
 size_t fleet_count(const struct fleet *f); /* processes being recorded */
-size_t fleet_seen(const struct fleet *f);  /* ever */
 
 #endif

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --all-jvms with a hundred JVMs: a whole file for each, those that start meanwhile included; what it
+# costs; and what happens where the open files do not suffice.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+N=${HUNDRED:-100}
+LATER=$((N / 10))
+
+# small_start COUNT: JVMs of 20 to 30 MB each, in the background; their pids are added to SMALL.
+SMALL=()
+small_start() {
+    local i
+
+    for ((i = 0; i < $1; i++)); do
+        "$JDK/bin/java" -Xmx16m -Xss256k -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
+            -XX:ReservedCodeCacheSize=16m -cp "$CLASSES" Idle 1 0 \
+            <"$T/hold" >"$T/small${#SMALL[@]}.out" 2>&1 &
+        SMALL+=($!)
+        CHILDREN+=($!)
+        # by tens: they would only be in each other's way
+        (((i + 1) % 10)) || until_true 60 small_ready || fail "not ready in 60 s"
+    done
+    until_true 60 small_ready || fail "not ready in 60 s"
+}
+small_ready() { [ "$(cat "$T"/small*.out | grep -c '^READY')" = ${#SMALL[@]} ]; }
+
+# all_there DIR PID...: a file for each, that the JDK can read, with the JVM's threads in it.
+all_there() {
+    local dir=$1 pid
+
+    shift
+    for pid; do
+        [ -s "$dir/Idle-$pid.jfr" ] || fail "no file of $pid: $(grep -w "$pid" "$GN_ERR")"
+    done
+    jfr_readable "$dir/Idle-$1.jfr"
+    jfr_readable "$dir/Idle-${*: -1}.jfr"
+    for pid in "$1" "${*: -1}"; do
+        assert_ge "wall samples of $pid's idle thread" 50 "$(weight "$dir/Idle-$pid.jfr" \
+            $WALL_EVENT thread=idle-thread-number-1 'frame=Harness\.await')"
+    done
+}
+
+hundred() {
+    mkdir "$T/out"
+    gnomon_start "$T/out" --all-jvms
+    small_start $LATER
+    # found once a second, and opened by one thread
+    until_true 20 all_files "$T/out" || fail "files: $(ls "$T/out" | wc -l)"
+    sleep 4
+    note "open files of gnomon: $(find "/proc/$GN_PID/fd" -mindepth 1 | wc -l), threads:" \
+        "$(find "/proc/$GN_PID/task" -mindepth 1 -maxdepth 1 | wc -l)"
+    gnomon_stop
+    all_there "$T/out" "${SMALL[@]}"
+    assert_eq "samples whose frames were lost" "" "$(grep -o '[0-9,]* samples whose frames' "$GN_ERR")"
+    sed -n 's/^  \(own cost\|names\|stacks\|lost\) /  \1/p' "$GN_ERR"
+    grep '^recorded' "$GN_ERR"
+}
+all_files() { [ "$(find "$1" -name 'Idle-*.jfr' -size +0 | wc -l)" -ge $N ]; }
+
+# Fewer descriptors than processes: those that find none left are told, the rest is whole.
+short_of_files() {
+    local n rc
+
+    mkdir "$T/short"
+    timeout 120 bash -c 'ulimit -n 120; exec "$@"' - "$GNOMON" record --all-jvms -d 4s -o "$T/short" \
+        2>"$T/short.err" </dev/null
+    rc=$?
+    n=$(find "$T/short" -name '*.jfr' | wc -l)
+    note "with 120 open files: exit code $rc, $n files; $(grep -m 1 'open-files' "$T/short.err")"
+    assert_eq "exit code short of open files" 0 $rc "$(tail -n 5 "$T/short.err")"
+    assert_ge "files" 5 "$n"
+    assert_eq "times it is said" 1 "$(grep -c 'open-files limit is enough for' "$T/short.err")"
+    jfr_readable "$(find "$T/short" -name '*.jfr' | head -n 1)"
+}
+
+JDK=$(jdk_oldest)
+classes
+mkfifo "$T/hold"
+exec {HOLD}<>"$T/hold"
+small_start $((N - LATER))
+hundred
+short_of_files
