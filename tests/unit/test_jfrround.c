@@ -356,6 +356,31 @@ static void test_cut(void **state)
 	free(data);
 }
 
+/* `jfr disassemble` makes a file of every chunk: its samples have their duration there too. */
+static void test_chunk_alone(void **state)
+{
+	uint64_t first, size = 0;
+	struct jfr_sampler *s;
+	struct jfr_reader *r;
+	struct jfr_sample x;
+	struct jfr_event ev;
+	size_t len;
+	uint8_t *data = two_chunks(&len, &first);
+
+	for (int i = 8; i < 16; i++)
+		size = size << 8 | data[i];
+	assert_in_range(size, 1000, len - 1000);
+	assert_int_equal(jfr_reader_open_memory(&r, data + size, len - size, NULL, NULL), 0);
+	s = jfr_sampler_new(r, true);
+	while (jfr_sampler_next(s, &ev, &x) > 0)
+		;
+	assert_int_equal(jfr_sampler_period(s, JFR_SOURCE_EXECUTION), 10 * MS);
+	assert_int_equal(jfr_sampler_period(s, JFR_SOURCE_WALL), 20 * MS);
+	jfr_sampler_free(s);
+	jfr_reader_close(r);
+	free(data);
+}
+
 static void test_frames(void **state)
 {
 	char *text = NULL;
@@ -424,6 +449,7 @@ int main(void)
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_starvation),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_chunk_alone),
 		cmocka_unit_test(test_reservoir),
 		cmocka_unit_test(test_reservoir_ends),
 		cmocka_unit_test(test_reservoir_ticks),

@@ -325,12 +325,38 @@ static void event_drop(struct jfrw *w, size_t bytes)
 	w->loss_pending += bytes;
 }
 
-/* A chunk of a thread reservoir begins with it: what came before may not be at hand. */
-static void reservoir_repeat(struct jfrw *w, enum jfr_type next)
+/* The intervals between samples, without which they have no duration. */
+static void period_keep(struct jfrw *w, const struct jfr_active_setting *s)
 {
-	if (w->chunk > 1 && !w->chunk_len && !w->segment_events && w->reservoir.sampled &&
-	    next != JFR_THREAD_RESERVOIR)
+	struct jfrw_period *p = w->periods, *end = p + sizeof(w->periods) / sizeof(*p);
+
+	if (!s->name || !s->value || strcmp(s->name, "period") ||
+	    strlen(s->value) >= sizeof(p->value))
+		return;
+	while (p < end && p->id && p->id != s->id)
+		p++;
+	if (p == end)
+		return;
+	p->id = s->id;
+	strcpy(p->value, s->value);
+}
+
+/* Before a chunk's first event: what was said in an earlier one and holds in this one too. */
+static void chunk_repeat(struct jfrw *w, enum jfr_type next)
+{
+	if (w->chunk == 1 || w->chunk_len || w->segment_events || w->repeating)
+		return;
+	w->repeating = true;
+	for (size_t i = 0; i < sizeof(w->periods) / sizeof(w->periods[0]); i++)
+		if (w->periods[i].id)
+			jfrw_active_setting(
+				w, w->chunk_mono,
+				&(struct jfr_active_setting){.id = w->periods[i].id,
+							     .name = "period",
+							     .value = w->periods[i].value});
+	if (w->reservoir.sampled && next != JFR_THREAD_RESERVOIR)
 		jfrw_event(w, JFR_THREAD_RESERVOIR, w->chunk_mono, &w->reservoir);
+	w->repeating = false;
 }
 
 void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void *fields)
@@ -338,7 +364,9 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 	const struct jfr_type_info *info = jfr_type_info(type);
 	struct buffer *b = &w->scratch;
 
-	reservoir_repeat(w, type);
+	chunk_repeat(w, type);
+	if (type == JFR_ACTIVE_SETTING)
+		period_keep(w, fields);
 	if (mono_ns < w->cfg.start_mono_ns)
 		mono_ns = w->cfg.start_mono_ns;
 	buffer_clear(b);

@@ -5,11 +5,12 @@
  * One thread calls all of this; a call only appends to memory. A thread of the writer's own does
  * the file I/O. Call jfrw_flush() about once a second: what it hands over survives kill -9.
  *
- * On disk: chunks of at most chunk_max_bytes, each complete in itself. A flush appends events and
- * a checkpoint with the constants they are the first in the chunk to refer to, then rewrites the
- * chunk's header in place, so between two system calls the file is readable by every tool, without
- * repair. Killed between those two, it has bytes behind its last chunk, which jfr_repair() takes
- * in or cuts off.
+ * On disk: chunks of at most chunk_max_bytes, each complete in itself: it also repeats the periods
+ * of samples that were set (jdk.ActiveSetting) and the thread reservoir in force. A flush appends
+ * events and a checkpoint with the constants they are the first in the chunk to refer to, then
+ * rewrites the chunk's header in place, so between two system calls the file is readable by every
+ * tool, without repair. Killed between those two, it has bytes behind its last chunk, which
+ * jfr_repair() takes in or cuts off.
  *
  * Ids (threads, stacks) are stable: the same value has the same id in every chunk, an id never
  * changes its meaning, and a chunk holds exactly the constants it refers to. They stay valid until
@@ -139,8 +140,7 @@ void jfrw_cpu_lost(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t c
 
 /*
  * From mono_ns on, only `r->sampled` of `r->eligible` threads are sampled by the wall clock; equal
- * numbers end that. To be written before the samples it is about. The writer repeats it at the
- * start of each chunk, so that a chunk alone can be scaled up.
+ * numbers end that. To be written before the samples it is about.
  */
 void jfrw_thread_reservoir(struct jfrw *w, uint64_t mono_ns, const struct jfr_thread_reservoir *r);
 

@@ -30,7 +30,13 @@ struct jfrw {
 	struct buffer segment;	 /* what the next flush appends */
 	uint64_t segment_events; /* in it */
 
+	/* what every chunk begins with, so that it can be read alone */
 	struct jfr_thread_reservoir reservoir; /* in force; sampled 0: none was said */
+	struct jfrw_period {
+		uint64_t id; /* of the event; 0: free */
+		char value[24];
+	} periods[4];
+	bool repeating;
 
 	struct buffer scratch;	/* one event or stack */
 	struct buffer scratch2; /* one constant */
