@@ -356,6 +356,25 @@ static void test_cut(void **state)
 	free(data);
 }
 
+/* Without CPU samples there is nothing to hold the waiting against. */
+static void test_starvation_unknown(void **state)
+{
+	struct jfrw *w = recording_open(0);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	struct profile *p;
+
+	jfrw_wall_sample(w, START, 0, 0, JFR_STATE_QUEUED, 10, 200 * MS);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	summary_starvation(p, f);
+	fclose(f);
+	assert_string_equal(text, "");
+	free(text);
+	profile_free(p);
+}
+
 /* `jfr disassemble` makes a file of every chunk: its samples have their duration there too. */
 static void test_chunk_alone(void **state)
 {
@@ -448,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_cputime),
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_starvation_unknown),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_chunk_alone),
 		cmocka_unit_test(test_reservoir),

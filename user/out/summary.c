@@ -282,7 +282,7 @@ static uint64_t state_wall_ns(const struct profile *p, const char *state)
 /* Waiting that was seen as such. */
 static void queued_say(uint64_t cpu, uint64_t queued, FILE *f)
 {
-	if ((double)queued < STARVED * (double)(cpu + queued))
+	if (!cpu || (double)queued < STARVED * (double)(cpu + queued))
 		return;
 	fprintf(f,
 		"\nStarved: threads that wanted to run waited %s for a CPU and had one for %s: of "
