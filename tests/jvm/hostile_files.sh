@@ -34,6 +34,12 @@ trap_set() {
     file) echo garbage >"$2" ;;
     sparse) truncate -s 10G "$2" ;;
     zero) ln -s /dev/zero "$2" ;;
+    listener) # somebody else answers, and would for ever
+        "$T/listener" "$2" &
+        LISTENER=$!
+        CHILDREN+=($LISTENER)
+        until_true 5 test -S "$2" || fail "the listener does not listen"
+        ;;
     esac
     chown -h 1234:1234 "$2"
 }
@@ -64,7 +70,33 @@ trapped() {
     [ -e /etc/gnomon-test-victim ] && fail "$WHAT: a file was made outside"
     file_has "$JVM_OUT" 'Full thread dump' && fail "$WHAT: the target dumped its threads"
     jvm_unharmed
+    [ "$1" = listener ] && kill "$LISTENER"
     rm -rf "$path"
+}
+
+listener_build() {
+    cat >"$T/listener.c" <<'EOF'
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int s = socket(AF_UNIX, SOCK_STREAM, 0), c;
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", argv[argc - 1]);
+	if (bind(s, (struct sockaddr *)&a, sizeof(a)) || listen(s, 1))
+		return 1;
+	while ((c = accept(s, 0, 0)) >= 0) {
+		while (send(c, "0\nAAAAAAA", 9, MSG_NOSIGNAL) > 0)
+			;
+		close(c);
+	}
+	return 0;
+}
+EOF
+    "${CC:-gcc}" -O1 -Wall -Wextra -Werror -o "$T/listener" "$T/listener.c" || fail "no listener"
 }
 
 traps() {
@@ -74,7 +106,7 @@ traps() {
     n=$JVM_PID
     # before there is a listener
     for kind in fifo link dir; do trapped $kind "the attach file" ".attach_pid$n"; done
-    for kind in fifo link dir file; do trapped $kind "the attach socket" ".java_pid$n"; done
+    for kind in fifo link dir file listener; do trapped $kind "the attach socket" ".java_pid$n"; done
     for kind in sparse fifo link up zero dir file; do
         trapped $kind "the perf map" "perf-$n.map"
     done
@@ -120,6 +152,7 @@ VICTIM=$T/victim
 echo precious >"$VICTIM"
 chmod 600 "$VICTIM"
 JDK=$(jdk_oldest)
+listener_build
 traps
 OWN_TMP= # the jar lies in the host's
 for_each_jdk names
