@@ -210,13 +210,26 @@ static void test_zsh(void **state)
 	if (!have("zsh"))
 		skip();
 	/* a shell at a terminal of its own: completion works nowhere else */
-	text = shell(
-		"zsh -f -c 'fpath=($PWD $fpath); zmodload zsh/zpty; zpty z zsh -f -i\n"
-		"zpty -w z \"PS1=; fpath=($PWD \\$fpath); autoload -U compinit; compinit -D -u\"\n"
-		"zpty -w z \"bindkey \\\"^I\\\" complete-word; zstyle \\\":completion:*\\\" menu "
-		"no\"\n"
-		"sleep 1; zpty -n -w z \"gnomon render --by-t\t\"; sleep 1; zpty -r -t z a\n"
-		"while zpty -r -t z b; do a=$a$b; done; print -r -- $a; zpty -d z'");
+	f = fopen("type.zsh", "w");
+	fputs("zmodload zsh/zpty; zpty z zsh -f -i\n"
+	      "seen() {\n" /* what comes within 20 s, up to $1 */
+	      "  local all= part i\n"
+	      "  for i in {1..200}; do\n"
+	      "    while zpty -r -t z part; do all+=$part; done\n"
+	      "    [[ $all == *$1* ]] && break\n"
+	      "    sleep 0.1\n"
+	      "  done\n"
+	      "  print -r -- $all\n"
+	      "}\n"
+	      "zpty -w z \"PS1=; fpath=($PWD \\$fpath); autoload -U compinit; compinit -D -u\"\n"
+	      "zpty -w z 'bindkey \"^I\" complete-word; print $((4000 + 711))'\n"
+	      "seen 4711 >/dev/null\n"
+	      "zpty -n -w z $'gnomon render --by-t\\t'\n"
+	      "seen --by-thread\n"
+	      "zpty -d z\n",
+	      f);
+	fclose(f);
+	text = shell("zsh -f type.zsh");
 	if (!strstr(text, "--by-thread"))
 		fail_msg("%s", text);
 	free(text);
