@@ -375,6 +375,26 @@ static void test_starvation_unknown(void **state)
 	profile_free(p);
 }
 
+/*
+ * A wait that goes on is accounted for now and then, each time with its length so far: the ticks of
+ * the later parts are no further apart for that.
+ */
+static void test_long_wait(void **state)
+{
+	struct profile_options o = {.to_ns = 900 * MS};
+	struct jfrw *w = recording_open(0);
+	struct profile *p = NULL;
+
+	jfrw_wall_sample(w, START, 0, 0, JFR_STATE_PARKED, 40, 800 * MS);
+	jfrw_wall_sample(w, START + 800 * MS, 0, 0, JFR_STATE_PARKED, 10, 1000 * MS);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_int_equal(profile_new(&p, &o, NULL), 0);
+	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
+	profile_finish(p);
+	assert_int_equal(p->total_ns[0][DIM_OFF], 900 * MS);
+	profile_free(p);
+}
+
 /* `jfr disassemble` makes a file of every chunk: its samples have their duration there too. */
 static void test_chunk_alone(void **state)
 {
@@ -468,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_starvation),
 		cmocka_unit_test(test_starvation_unknown),
+		cmocka_unit_test(test_long_wait),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_chunk_alone),
 		cmocka_unit_test(test_reservoir),

@@ -169,6 +169,18 @@ static int choice_read(struct jfr_sampler *s, const struct jfr_event *ev)
 			     v[s->choice_sampled].i);
 }
 
+/*
+ * Ticks are an interval apart, where that is known. The span may be shorter than all of them, and
+ * longer where it is that of a wait whose earlier ticks stand in events before.
+ */
+static int64_t step_of(const struct jfr_sampler *s, int64_t span_ns, uint64_t ticks)
+{
+	int64_t step = span_ns / (int64_t)ticks;
+	uint64_t period = s->period[JFR_SOURCE_WALL];
+
+	return period && step > 0 && (uint64_t)step > period ? (int64_t)period : step;
+}
+
 static bool sample_read(struct jfr_sampler *s, const struct binding *b, const struct jfr_event *ev,
 			struct jfr_sample *out)
 {
@@ -189,7 +201,7 @@ static bool sample_read(struct jfr_sampler *s, const struct binding *b, const st
 	if (b->samples >= 0)
 		out->ticks = AT(b->samples)->i > 0 ? (uint64_t)AT(b->samples)->i : 0;
 	if (b->span >= 0 && out->ticks > 1)
-		out->step_ns = jfr_ticks_span(s->r, AT(b->span)->i) / (int64_t)out->ticks;
+		out->step_ns = step_of(s, jfr_ticks_span(s->r, AT(b->span)->i), out->ticks);
 	if (b->period >= 0 && AT(b->period)->i > 0)
 		out->period_ns = (uint64_t)jfr_ticks_span(s->r, AT(b->period)->i);
 #undef AT
