@@ -21,7 +21,7 @@
  *
  *   kind            addr                     data
  *   KERNEL, USER    pc (for non-leaf frames the return address, flag GN_FF_RETADDR)   0
- *   INTERP          Method*                  bci (low 16 bits)
+ *   INTERP          Method*                  ConstMethod* << 16 | bci
  *   NMETHOD         pc                       compile_id << 32 | (pc - blob) clipped to 32 bits
  *   STUB            pc                       0   (any other CodeBlob: stubs, adapters, vtable ...)
  */

@@ -115,7 +115,10 @@ static const char *type_name(uint8_t type)
 static void print_frame(const struct gn_frame *f)
 {
 	struct frame_name name[VM_INLINE_MAX];
-	int n = vm_name(t.vm, f, name, VM_INLINE_MAX);
+	int n;
+
+	vm_at(t.vm, now_ns());
+	n = vm_name(t.vm, f, name, VM_INLINE_MAX);
 
 	for (int i = 0; i < n; i++) {
 		bool java = gn_frame_kind(f) != GN_FRAME_STUB;

@@ -18,7 +18,7 @@ struct mem {
 	mem_read_fn read;
 	void *ctx;
 	int fd;		/* of /proc/PID/mem, or -1 */
-	uint64_t since; /* when the oldest page was read, ms; 0 when there is none */
+	uint64_t since; /* when the oldest page was read, ns; 0 when there is none */
 	uint64_t addr[PAGES];
 	uint8_t *page[PAGES];
 };
@@ -94,14 +94,10 @@ void mem_flush(struct mem *m)
 	m->since = 0;
 }
 
-void mem_expire(struct mem *m, unsigned int ms)
+void mem_since(struct mem *m, uint64_t time)
 {
-	uint64_t now = now_ns() / 1000000;
-
-	if (m->since && now - m->since > ms)
+	if (m->since && m->since <= time)
 		mem_flush(m);
-	if (!m->since)
-		m->since = now;
 }
 
 /* The page at `addr` (aligned), or NULL when it cannot be read. */
@@ -116,6 +112,8 @@ static const uint8_t *page_get(struct mem *m, uint64_t addr)
 	if (!m->page[i])
 		return NULL;
 	m->addr[i] = NO_PAGE;
+	if (!m->since)
+		m->since = now_ns();
 	if (m->read(m->ctx, addr, m->page[i], PAGE_BYTES))
 		return NULL;
 	m->addr[i] = addr;

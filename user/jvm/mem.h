@@ -32,8 +32,8 @@ void mem_close(struct mem *m);
 /* Forget the pages held, so that the next reads see the present. */
 void mem_flush(struct mem *m);
 
-/* Forget them if they were first read more than `ms` milliseconds ago. */
-void mem_expire(struct mem *m, unsigned int ms);
+/* Forget them unless all were read after `time` (CLOCK_MONOTONIC, ns). */
+void mem_since(struct mem *m, uint64_t time);
 
 /* 0 or -EFAULT, -E2BIG (len above MEM_READ_MAX). */
 int mem_read(struct mem *m, uint64_t addr, void *dst, size_t len);

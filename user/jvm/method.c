@@ -7,9 +7,11 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "jvm/codecache.h"
 #include "jvm/stream.h"
 #include "jvm/symbol.h"
+#include "jvm/unloads.h"
 #include "jvm/vm.h"
 
 #define KEPT_MAX     (64U << 20) /* bytes of everything kept */
@@ -18,7 +20,7 @@
 #define META_MAX     65536	 /* metadata entries of an nmethod */
 #define LINES_MAX    (256U << 10)
 #define HEADER_MAX   1024 /* bytes of a ConstMethod or nmethod header */
-#define STALE_MS     20	  /* memory read longer ago than this is read again */
+#define STATE_DEAD   3	  /* nmethod states from here on are dead ones: zombie, unloaded */
 
 /* Which method an address holds: all of it changes when another one takes the place. */
 struct identity {
@@ -29,6 +31,8 @@ struct identity {
 struct method {
 	uint64_t addr;
 	struct identity id;
+	uint64_t since;		  /* it has been there from then on at least, ns */
+	uint64_t unloads;	  /* so many classes were unloaded when it was last seen there */
 	char *klass, *name, *sig; /* one allocation, owned by klass */
 	uint8_t *lines;
 	size_t lines_len;
@@ -125,8 +129,15 @@ static struct names *names_begin(struct vm *vm)
 		names_drop(n);
 		n->drops++;
 	}
-	mem_expire(vm->mem, STALE_MS);
 	return n;
+}
+
+void vm_at(struct vm *vm, uint64_t time)
+{
+	vm->then = time;
+	mem_since(vm->mem, time);
+	if (unloads_look(vm))
+		mem_flush(vm->mem);
 }
 
 void vm_kept(const struct vm *vm, struct vm_kept *out)
@@ -184,26 +195,41 @@ static int method_identify(struct vm *vm, uint64_t addr, struct identity *id)
 	return 0;
 }
 
-static int method_read_names(struct vm *vm, struct method *m)
-{
+struct texts {
 	char klass[FRAME_NAME_MAX], name[FRAME_NAME_MAX], sig[FRAME_NAME_MAX];
-	int k = symbol_read(vm, m->id.klass_symbol, klass, sizeof(klass));
-	int n = symbol_read(vm, m->id.name_symbol, name, sizeof(name));
-	int s = symbol_read(vm, m->id.sig_symbol, sig, sizeof(sig));
+};
 
-	if (k < 0 || n < 0 || s < 0)
+static int texts_read(struct vm *vm, const struct identity *id, struct texts *t)
+{
+	if (symbol_read(vm, id->klass_symbol, t->klass, sizeof(t->klass)) < 0 ||
+	    symbol_read(vm, id->name_symbol, t->name, sizeof(t->name)) < 0 ||
+	    symbol_read(vm, id->sig_symbol, t->sig, sizeof(t->sig)) < 0)
 		return -ENOENT;
-	klass_external(klass);
-	m->klass = malloc((size_t)k + (size_t)n + (size_t)s + 3);
+	klass_external(t->klass);
+	return 0;
+}
+
+static int method_keep_texts(struct vm *vm, struct method *m, const struct texts *t)
+{
+	size_t k = strlen(t->klass) + 1, n = strlen(t->name) + 1, s = strlen(t->sig) + 1;
+
+	m->klass = malloc(k + n + s);
 	if (!m->klass)
 		return -ENOMEM;
-	m->name = m->klass + k + 1;
-	m->sig = m->name + n + 1;
-	memcpy(m->klass, klass, (size_t)k + 1);
-	memcpy(m->name, name, (size_t)n + 1);
-	memcpy(m->sig, sig, (size_t)s + 1);
-	vm->names->bytes += (size_t)k + (size_t)n + (size_t)s + 3;
+	m->name = m->klass + k;
+	m->sig = m->name + n;
+	memcpy(m->klass, t->klass, k);
+	memcpy(m->name, t->name, n);
+	memcpy(m->sig, t->sig, s);
+	vm->names->bytes += k + n + s;
 	return 0;
+}
+
+/* Symbols are freed and made anew, too: the addresses do not tell all. */
+static bool method_is(const struct method *m, const struct identity *id, const struct texts *t)
+{
+	return !memcmp(&m->id, id, sizeof(*id)) && !strcmp(m->klass, t->klass) &&
+	       !strcmp(m->name, t->name) && !strcmp(m->sig, t->sig);
 }
 
 /*
@@ -254,29 +280,26 @@ static void method_read_flags(struct vm *vm, struct method *m)
 		m->hidden = m->id.flags >> 12 & 1;
 }
 
-/* The method at `addr`, as it is now; NULL when there is none. */
-static struct method *method_get(struct vm *vm, uint64_t addr)
+static struct method *method_new(struct vm *vm, uint64_t addr, const struct identity *id,
+				 const struct texts *t)
 {
-	struct names *n = names_of(vm);
-	struct method *m, *old;
-	struct identity id;
+	struct method *m = calloc(1, sizeof(*m));
 
-	if (!n || method_identify(vm, addr, &id))
-		return NULL;
-	HASH_FIND(hh, n->by_addr, &addr, sizeof(addr), old);
-	if (old && !memcmp(&old->id, &id, sizeof(id)))
-		return old;
-	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
 	m->addr = addr;
-	m->id = id;
-	if (method_read_names(vm, m)) {
+	m->id = *id;
+	if (method_keep_texts(vm, m, t)) {
 		free(m);
 		return NULL;
 	}
 	method_read_flags(vm, m);
 	method_read_lines(vm, m);
+	return m;
+}
+
+static void method_keep(struct names *n, struct method *m, struct method *old)
+{
 	if (old)
 		HASH_DEL(n->by_addr, old);
 	HASH_ADD(hh, n->by_addr, addr, sizeof(m->addr), m);
@@ -284,6 +307,38 @@ static struct method *method_get(struct vm *vm, uint64_t addr)
 	n->kept = m;
 	n->methods++;
 	n->bytes += sizeof(*m) + 64;
+}
+
+/*
+ * The method at `addr`, as it is now; NULL when there is none. While no class is unloaded it stays
+ * the one it was. Only a class redefined puts another of its methods there, which then has another
+ * ConstMethod: `cm` is what the frame had, 0 unknown.
+ */
+static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
+{
+	struct names *n = names_of(vm);
+	uint64_t begin = now_ns();
+	struct method *m, *old;
+	struct identity id;
+	struct texts t;
+
+	if (!n)
+		return NULL;
+	HASH_FIND(hh, n->by_addr, &addr, sizeof(addr), old);
+	if (old && unloads_known(vm) && old->unloads == unloads_count(vm) &&
+	    (!cm || cm == old->id.const_method))
+		return old;
+	if (method_identify(vm, addr, &id) || texts_read(vm, &id, &t))
+		return NULL;
+	m = old;
+	if (!old || !method_is(old, &id, &t)) {
+		m = method_new(vm, addr, &id, &t);
+		if (!m)
+			return NULL;
+		m->since = begin;
+		method_keep(n, m, old);
+	}
+	m->unloads = unloads_count(vm);
 	return m;
 }
 
@@ -304,14 +359,27 @@ static void method_frame(struct vm *vm, const struct method *m, int32_t bci, uin
 		out->line = line_find(m->lines, m->lines_len, vm->release, bci);
 }
 
-int method_name(struct vm *vm, uint64_t method, int bci, struct frame_name *out)
+/* Was it there already when the sample was taken? */
+static bool method_was(struct vm *vm, const struct method *m)
+{
+	if (m->since <= vm->then)
+		return true;
+	if (unloads_look(vm))
+		mem_flush(vm->mem);
+	if (unloads_none_since(vm, vm->then))
+		return true;
+	vm->unloads.unsure = true;
+	return false;
+}
+
+int method_name(struct vm *vm, uint64_t method, uint64_t cm, int bci, struct frame_name *out)
 {
 	const struct method *m;
 
 	if (!names_begin(vm))
 		return -ENOMEM;
-	m = method_get(vm, method);
-	if (!m)
+	m = method_get(vm, method, cm);
+	if (!m || (cm && cm != m->id.const_method) || !method_was(vm, m))
 		return -ENOENT;
 	method_frame(vm, m, bci, FRAME_INTERPRETED, out);
 	return 0;
@@ -383,22 +451,47 @@ static bool has_old_parts(const struct vm_layout *at)
 	return at->nm_scopes != VM_NONE && at->nm_deps != VM_NONE && at->nm_metadata != VM_NONE;
 }
 
+/* The header of the nmethod at blob, if there is one. */
+static int header_read(struct vm *vm, uint64_t blob, struct header *h)
+{
+	const struct vm_layout *at = &vm->at;
+	uint8_t block[HEADER_MAX];
+	uint64_t before = at->hb_size;
+
+	h->len = at->nm_sizeof;
+	if (!vm_has(vm, VM_NMETHOD) || !h->len || before >= sizeof(block) ||
+	    at->hb_used >= before || h->len > sizeof(block) - before || blob & 7 || blob < before ||
+	    mem_read_now(vm->mem, blob - before, block, before + h->len))
+		return -ENOENT;
+	if (!block[at->hb_used])
+		return -ENOENT;
+	memcpy(h->bytes, block + before, h->len);
+	if (at->cb_kind != VM_NONE)
+		return field(h, at->cb_kind, 1) == at->kind_nmethod ? 0 : -ENOENT;
+	return field(h, at->cb_header_size, at->cb_header_bytes) == at->nm_sizeof ? 0 : -ENOENT;
+}
+
+/*
+ * Until JDK 20 an nmethod whose class was unloaded lies there for a while, with pointers into
+ * memory that may be another class's by now; later it is freed before that memory.
+ */
+static bool is_dead(const struct vm *vm, const struct header *h)
+{
+	return vm->release < 20 && vm->at.nm_state != VM_NONE &&
+	       (int8_t)field(h, vm->at.nm_state, 1) >= STATE_DEAD;
+}
+
 static int find_parts(struct vm *vm, uint64_t blob, struct parts *p)
 {
 	const struct vm_layout *at = &vm->at;
-	struct header h = {.len = at->nm_sizeof};
+	struct header h;
 
 	memset(p, 0, sizeof(*p));
-	if (!vm_has(vm, VM_NMETHOD) || !h.len || h.len > sizeof(h.bytes) || blob & 7 ||
-	    mem_read_now(vm->mem, blob, h.bytes, h.len))
+	if (header_read(vm, blob, &h) || is_dead(vm, &h))
 		return -ENOENT;
-	if (at->cb_kind != VM_NONE) {
-		if (field(&h, at->cb_kind, 1) != at->kind_nmethod)
-			return -ENOENT;
-	} else if (field(&h, at->cb_header_size, at->cb_header_bytes) != at->nm_sizeof) {
-		return -ENOENT;
-	}
 	p->method = field(&h, at->nm_method, 8);
+	if (!p->method)
+		return -ENOENT;
 	p->compile_id = (uint32_t)field(&h, at->nm_id, 4);
 	p->level = (int8_t)field(&h, at->nm_level, 1);
 	p->code = at->cb_code_begin != VM_NONE ? field(&h, at->cb_code_begin, 8)
@@ -463,7 +556,7 @@ static void snapshot_name_scopes(struct vm *vm, struct snapshot *s, const uint64
 				break;
 			if (sc.method && sc.method <= s->nmeta && !s->meta[sc.method - 1] &&
 			    vm->names->bytes < limit)
-				s->meta[sc.method - 1] = method_get(vm, meta[sc.method - 1]);
+				s->meta[sc.method - 1] = method_get(vm, meta[sc.method - 1], 0);
 		}
 	}
 	free(seen);
@@ -476,7 +569,7 @@ static void snapshot_read(struct vm *vm, struct snapshot *s, const struct parts 
 
 	s->level = p->level;
 	s->code_off = (uint32_t)(p->code - s->key.blob);
-	s->root = method_get(vm, p->method);
+	s->root = method_get(vm, p->method, 0);
 	snapshot_read_pcs(vm, s, p);
 	s->scopes = part_copy(vm, p->scopes, p->scopes_end, &s->scopes_len);
 	meta = part_copy(vm, p->meta, p->meta_end, &len);
@@ -518,7 +611,7 @@ static struct snapshot *snapshot_get(struct vm *vm, uint64_t blob, uint32_t comp
 		return NULL;
 	s->key = key;
 	snapshot_read(vm, s, &before);
-	/* still the same code: then what was read in between belongs to it */
+	/* still the same code, and alive: then so were its methods while they were read */
 	if (find_parts(vm, blob, &after) || memcmp(&before, &after, sizeof(before))) {
 		snapshot_free(s);
 		return NULL;
@@ -619,7 +712,7 @@ int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int
 		return bracket_frame(vm, FRAME_NATIVE, "[out of memory]", out);
 	switch (gn_frame_kind(f)) {
 	case GN_FRAME_INTERP:
-		if (!method_name(vm, addr, (int)(f->data & 0xffff), out))
+		if (!method_name(vm, addr, f->data >> 16, (int)(f->data & 0xffff), out))
 			return 1;
 		return bracket_frame(vm, FRAME_INTERPRETED, "[unloaded method]", out);
 	case GN_FRAME_NMETHOD:

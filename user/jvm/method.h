@@ -7,6 +7,11 @@
  * compiled code by (blob, compile id), methods by address and a check that the address still holds
  * the same method. Memory is bounded: past 64 MB everything kept is dropped at once.
  *
+ * Addresses are of the time of a sample, and names are read later; meanwhile a class may have been
+ * unloaded and another one lie at its place. So compiled code is named only while it is alive,
+ * which keeps its classes; an interpreted method only if it was known at the time of the sample or
+ * no class was unloaded since (unloads.h). What is not certain gets no name but a mark.
+ *
  * Strings in results live until the next call of any function here on the same vm. They are
  * HotSpot's modified UTF-8, with control characters replaced by '?', and cut at FRAME_NAME_MAX.
  */
@@ -23,15 +28,23 @@ struct vm;
 #define VM_INLINE_MAX 64 /* deepest inlining named */
 
 /*
+ * What is named from now on is of `time` (CLOCK_MONOTONIC, ns): a sample's. To be called for each
+ * stack.
+ */
+void vm_at(struct vm *vm, uint64_t time);
+
+/*
  * The logical frames of a physical one, innermost first: their number (1..max), at least one
  * whatever happened: what cannot be named says so in brackets, with klass "[jvm]". `max` >= 1; with
  * less than VM_INLINE_MAX the outermost frames are left out.
  */
 int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max);
 
-/* The method at `method` (a Method*) at bci; type is FRAME_INTERPRETED. -ENOENT: no Method there.
+/*
+ * The method at `method` (a Method*) with the ConstMethod* `cm` (0 unknown) at bci; type is
+ * FRAME_INTERPRETED. -ENOENT: no such Method there, or it is not certain that it is the sample's.
  */
-int method_name(struct vm *vm, uint64_t method, int bci, struct frame_name *out);
+int method_name(struct vm *vm, uint64_t method, uint64_t cm, int bci, struct frame_name *out);
 
 /*
  * The frames of the compiled code at `blob` for the pc `pc_off` bytes from it, innermost first:

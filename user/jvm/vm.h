@@ -30,7 +30,7 @@ struct vm_layout {
 	uint64_t cb_name, cb_size, cb_kind, cb_header_size, cb_header_bytes, cb_frame_size;
 	uint64_t cb_frame_complete, cb_frame_complete_bytes, cb_code_begin, cb_code_end;
 	uint64_t cb_code_offset, cb_data_offset, cb_mutable, cb_mutable_size, cb_reloc_size;
-	uint64_t nm_sizeof, nm_method, nm_id, nm_level, nm_orig_pc, nm_deopt, nm_deopt_mh;
+	uint64_t nm_sizeof, nm_method, nm_state, nm_id, nm_level, nm_orig_pc, nm_deopt, nm_deopt_mh;
 	uint64_t nm_deopt_off, nm_deopt_mh_off, nm_scopes, nm_scopes_off, nm_pcs, nm_deps;
 	uint64_t nm_metadata, nm_immutable, nm_immutable_size;
 	uint64_t pd_pc, pd_scope, pd_size;
@@ -43,7 +43,19 @@ struct vm_layout {
 	uint64_t mark_klass_shift;
 	/* the rest */
 	uint64_t flag_list, flag_count, flag_name, flag_addr, flag_size;
+	uint64_t perf_start;
 	uint64_t major, release_string;
+};
+
+#define UNLOADS_COUNTERS 2
+
+struct unloads {		       /* unloads.c */
+	uint64_t start;		       /* of the performance counters */
+	uint64_t at[UNLOADS_COUNTERS]; /* of the values; 0 not found */
+	uint64_t count, changed_ns;    /* as last seen, and when first seen so */
+	bool looked, known;
+	uint64_t told; /* vm_refresh() has told of so many */
+	bool unsure;   /* a name could not be given since then: it can at the next sample */
 };
 
 struct names; /* method.c */
@@ -59,6 +71,8 @@ struct vm {
 	struct oops *oops;
 	struct gn_jvm *code;	/* codecache.c */
 	uint64_t enter_special; /* blob of Continuation.enterSpecial once seen, 0 */
+	struct unloads unloads;
+	uint64_t then; /* vm_at() */
 };
 
 /* Each module frees what it hung on the vm. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvm/unloads.h"
 #include "jvm/vm.h"
 
 #define NAME_MAX_BYTES 160   /* longest type or field name looked at */
@@ -108,6 +109,7 @@ static const struct row rows[] = {
 	SIZE(nm_sizeof, "nmethod", VM_NMETHOD),
 	FIELD(nm_method, "CompiledMethod", "_method", VM_NMETHOD),
 	OR_FIELD(nm_method, "nmethod", "_method", VM_NMETHOD),
+	FIELD(nm_state, "nmethod", "_state", VM_FEATURES),
 	FIELD(nm_id, "nmethod", "_compile_id", VM_NMETHOD),
 	FIELD(nm_level, "nmethod", "_comp_level", VM_NMETHOD),
 	FIELD(nm_orig_pc, "nmethod", "_orig_pc_offset", VM_DEOPT),
@@ -170,6 +172,7 @@ static const struct row rows[] = {
 	FIELD(flag_name, "JVMFlag", "_name", VM_THREAD_NAMES),
 	FIELD(flag_addr, "JVMFlag", "_addr", VM_THREAD_NAMES),
 	SIZE(flag_size, "JVMFlag", VM_THREAD_NAMES),
+	FIELD(perf_start, "PerfMemory", "_start", VM_UNLOADS),
 	FIELD(major, "Abstract_VM_Version", "_vm_major_version", VM_FEATURES),
 	FIELD(release_string, "Abstract_VM_Version", "_s_vm_release", VM_FEATURES),
 
@@ -186,11 +189,17 @@ static const struct row rows[] = {
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
 
 static const char *const feature_names[VM_FEATURES] = {
-	[VM_NAMES] = "method names",	   [VM_LINES] = "line numbers",
-	[VM_CODE] = "compiled code",	   [VM_NMETHOD] = "compiled methods",
-	[VM_SCOPES] = "inlined frames",	   [VM_INTERP] = "interpreted frames",
-	[VM_DEOPT] = "deoptimised frames", [VM_ANCHOR] = "last Java frame of native code",
-	[VM_THREADS] = "Java threads",	   [VM_THREAD_NAMES] = "Java thread names",
+	[VM_NAMES] = "method names",
+	[VM_LINES] = "line numbers",
+	[VM_CODE] = "compiled code",
+	[VM_NMETHOD] = "compiled methods",
+	[VM_SCOPES] = "inlined frames",
+	[VM_INTERP] = "interpreted frames",
+	[VM_DEOPT] = "deoptimised frames",
+	[VM_ANCHOR] = "last Java frame of native code",
+	[VM_THREADS] = "Java threads",
+	[VM_THREAD_NAMES] = "Java thread names",
+	[VM_UNLOADS] = "certainty after class unloading",
 };
 
 const char *vm_feature_name(enum vm_feature f)
@@ -570,6 +579,8 @@ int vm_open_mem(struct mem *mem, uint64_t base, struct vm **out, struct error *e
 	find_release(vm);
 	fill_in(vm);
 	find_features(vm);
+	unloads_look(vm);
+	vm->unloads.told = unloads_count(vm);
 	*out = vm;
 	return 0;
 }
@@ -635,7 +646,15 @@ void vm_close(struct vm *vm)
 	free(vm);
 }
 
-void vm_refresh(struct vm *vm)
+bool vm_refresh(struct vm *vm)
 {
+	struct unloads *u = &vm->unloads;
+	bool changed;
+
 	mem_flush(vm->mem);
+	unloads_look(vm);
+	changed = u->told != u->count || u->unsure;
+	u->told = u->count;
+	u->unsure = false;
+	return changed;
 }

@@ -30,6 +30,7 @@ enum vm_feature {
 	VM_ANCHOR,	 /* the last Java frame of a thread in native code */
 	VM_THREADS,	 /* which JavaThread an OS thread is */
 	VM_THREAD_NAMES, /* java.lang.Thread's name, id, daemon */
+	VM_UNLOADS,	 /* whether classes were unloaded since a sample */
 	VM_FEATURES
 };
 
@@ -60,7 +61,10 @@ void vm_missing(const struct vm *vm, vm_missing_fn cb, void *arg);
 /* The value of a boolean -XX flag now: 0 or 1, -ENOENT when there is none such. */
 int vm_flag(struct vm *vm, const char *name);
 
-/* Forget what is held of the JVM's memory; names and snapshots stay. */
-void vm_refresh(struct vm *vm);
+/*
+ * Forget what is held of the JVM's memory; names and snapshots stay. True when classes were
+ * unloaded, or a name was not certain: the same addresses are to be named again.
+ */
+bool vm_refresh(struct vm *vm);
 
 #endif

@@ -224,7 +224,7 @@ bool resolver_poll(struct resolver *r, uint64_t now_ns)
 	if (!r->vm || agent_wanted(r))
 		changed = jvm_look(r, now_ns);
 	if (r->vm)
-		vm_refresh(r->vm);
+		changed |= vm_refresh(r->vm);
 	if (r->agent)
 		changed |= agent_follow(r);
 	return changed;
@@ -344,6 +344,8 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 
 	arena_reset(&r->strings);
 	*cut = false;
+	if (r->vm)
+		vm_at(r->vm, stack->h.time);
 	for (size_t i = kernel_skip(r, frames, stack->nkernel); i < n; i++) {
 		int k = frame_names(r, &frames[i], names, INLINE_MAX);
 

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names from a JVM's memory that changes between a sample and its naming. The memory is made here,
+ * with a layout like that of JDK 17: two methods, and one piece of compiled code.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "jvm/method.h"
+#include "jvm/unloads.h"
+#include "jvm/vm.h"
+
+#define RAM   0x7f0000100000ULL
+#define BYTES 0x10000U
+
+/* Where things lie in it. */
+enum {
+	METHOD_A = 0x100,
+	METHOD_B = 0x200,
+	CONST_A = 0x1000,
+	CONST_B = 0x1100,
+	POOL_A = 0x2000,
+	POOL_B = 0x2100,
+	KLASS_A = 0x3000,
+	KLASS_B = 0x3100,
+	SYMBOLS = 0x4000, /* 64 bytes each */
+	BLOCK = 0x8000,
+	BLOB = BLOCK + 16,
+	CODE = BLOB + 344,
+	META = BLOB + 0x400,
+	SCOPES = META + 8,
+	PCS = SCOPES + 8,
+	PCS_END = PCS + 16,
+	PERF_POINTER = 0xa000,
+	PERF = 0xa100,
+};
+
+enum { ZOMBIE = 3, UNLOADED = 4, NOT_ENTRANT = 2 };
+
+struct jvm {
+	struct vm *vm;
+	uint8_t ram[BYTES];
+};
+
+static int ram_read(void *ctx, uint64_t addr, void *dst, size_t len)
+{
+	struct jvm *j = ctx;
+
+	if (addr < RAM || addr - RAM > BYTES || len > BYTES - (addr - RAM))
+		return -EFAULT;
+	memcpy(dst, j->ram + (addr - RAM), len);
+	return 0;
+}
+
+static void put(struct jvm *j, uint64_t at, uint64_t val, size_t width)
+{
+	memcpy(j->ram + at, &val, width);
+}
+
+static uint64_t symbol(struct jvm *j, unsigned int no, const char *text)
+{
+	uint64_t at = SYMBOLS + no * 64;
+
+	put(j, at, (uint64_t)strlen(text) << 16 | 1, 4);
+	memcpy(j->ram + at + 6, text, strlen(text));
+	return RAM + at;
+}
+
+/* A method `name` of `klass` at these places; each has a block of three symbols. */
+static void method_put(struct jvm *j, uint64_t method, uint64_t cm, uint64_t pool, uint64_t holder,
+		       unsigned int symbols, const char *klass, const char *name)
+{
+	put(j, method + 8, RAM + cm, 8);
+	put(j, cm, RAM + pool, 8);
+	put(j, cm + 8, 1, 2);
+	put(j, cm + 10, 2, 2);
+	put(j, pool, RAM + holder, 8);
+	put(j, pool + 8, 3, 4);
+	put(j, pool + 16 + 8, symbol(j, symbols, name), 8);
+	put(j, pool + 16 + 16, symbol(j, symbols + 1, "()V"), 8);
+	put(j, holder, symbol(j, symbols + 2, klass), 8);
+}
+
+/* Compiled from method A, with A as its only scope (line table none, bci 4). */
+static void nmethod_put(struct jvm *j, uint32_t id)
+{
+	static const uint8_t scope[] = {0, 0, 1, 5}; /* at 1: no sender, method 1, bci 5 - 1 */
+
+	put(j, BLOCK + 8, 1, 1);
+	put(j, BLOB + 16, 344, 4);
+	put(j, BLOB + 32, RAM + CODE, 8);
+	put(j, BLOB + 112, RAM + METHOD_A, 8);
+	put(j, BLOB + 120, RAM + SCOPES, 8);
+	put(j, BLOB + 268, PCS - BLOB, 4);
+	put(j, BLOB + 272, PCS_END - BLOB, 4);
+	put(j, BLOB + 260, META - BLOB, 4);
+	put(j, BLOB + 304, id, 4);
+	put(j, BLOB + 308, 4, 1);
+	put(j, BLOB + 315, 0, 1);
+	put(j, META, RAM + METHOD_A, 8);
+	memcpy(j->ram + SCOPES, scope, sizeof(scope));
+	put(j, PCS, 32, 4);
+	put(j, PCS + 4, 1, 4);
+}
+
+static void perf_entry(struct jvm *j, uint64_t at, const char *name)
+{
+	put(j, at, 64, 4);
+	put(j, at + 4, 20, 4);
+	put(j, at + 12, 'J', 1);
+	put(j, at + 16, 56, 4);
+	memcpy(j->ram + at + 20, name, strlen(name) + 1);
+}
+
+static void perf_put(struct jvm *j)
+{
+	put(j, PERF_POINTER, RAM + PERF, 8);
+	put(j, PERF, 0xc0c0feca, 4);
+	put(j, PERF + 8, 32 + 3 * 64, 4);
+	put(j, PERF + 24, 32, 4);
+	put(j, PERF + 28, 3, 4);
+	perf_entry(j, PERF + 32, "java.cls.loadedClasses");
+	perf_entry(j, PERF + 96, "java.cls.unloadedClasses");
+	perf_entry(j, PERF + 160, "java.cls.sharedUnloadedClasses");
+}
+
+static void unloaded(struct jvm *j, uint64_t classes)
+{
+	put(j, PERF + 96 + 56, classes, 8);
+}
+
+static void layout_put(struct vm_layout *at)
+{
+	memset(at, 0xff, sizeof(*at));
+	at->method_const = 8;
+	at->cm_constants = 0;
+	at->cm_name = 8;
+	at->cm_sig = 10;
+	at->cp_holder = 0;
+	at->cp_length = 8;
+	at->cp_size = 16;
+	at->klass_name = 0;
+	at->sym_length_ref = 0;
+	at->sym_body = 6;
+	at->hb_size = 16;
+	at->hb_used = 8;
+	at->cb_header_size = 16;
+	at->cb_header_bytes = 4;
+	at->cb_code_begin = 32;
+	at->nm_sizeof = 344;
+	at->nm_method = 112;
+	at->nm_scopes = 120;
+	at->nm_pcs = 268;
+	at->nm_deps = 272;
+	at->nm_metadata = 260;
+	at->nm_id = 304;
+	at->nm_level = 308;
+	at->nm_state = 315;
+	at->pd_size = 16;
+	at->pd_pc = 0;
+	at->pd_scope = 4;
+	at->perf_start = RAM + PERF_POINTER;
+}
+
+static int setup(void **state)
+{
+	struct jvm *j = calloc(1, sizeof(*j));
+
+	j->vm = calloc(1, sizeof(*j->vm));
+	j->vm->mem = mem_new(ram_read, j);
+	j->vm->release = 17;
+	j->vm->has = 1U << VM_NAMES | 1U << VM_CODE | 1U << VM_NMETHOD | 1U << VM_SCOPES;
+	layout_put(&j->vm->at);
+	method_put(j, METHOD_A, CONST_A, POOL_A, KLASS_A, 0, "tree/A", "first");
+	method_put(j, METHOD_B, CONST_B, POOL_B, KLASS_B, 3, "tree/B", "second");
+	nmethod_put(j, 7);
+	perf_put(j);
+	*state = j;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct jvm *j = *state;
+
+	vm_close(j->vm);
+	free(j);
+	return 0;
+}
+
+/* Another class where A was: its memory was freed and used again. */
+static void replace_a(struct jvm *j)
+{
+	method_put(j, METHOD_A, CONST_A, POOL_A, KLASS_A, 6, "tree/Other", "wrong");
+}
+
+static const char *interpreted(struct jvm *j, uint64_t time, uint64_t cm)
+{
+	struct gn_frame f = {GN_FRAME(RAM + METHOD_A, GN_FRAME_INTERP, 0), cm << 16 | 4};
+	static struct frame_name name[VM_INLINE_MAX];
+
+	vm_at(j->vm, time);
+	assert_int_equal(vm_name(j->vm, &f, name, VM_INLINE_MAX), 1);
+	return name[0].method;
+}
+
+static const char *compiled(struct jvm *j, uint64_t time, uint32_t id)
+{
+	struct gn_frame f = {GN_FRAME(RAM + CODE + 16, GN_FRAME_NMETHOD, 0),
+			     (uint64_t)id << 32 | (CODE + 16 - BLOB)};
+	static struct frame_name name[VM_INLINE_MAX];
+
+	vm_at(j->vm, time);
+	assert_int_equal(vm_name(j->vm, &f, name, VM_INLINE_MAX), 1);
+	return name[0].method;
+}
+
+#define GONE_CODE   "[unloaded compiled code]"
+#define GONE_METHOD "[unloaded method]"
+
+/* ---- */
+
+static void test_names(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	assert_string_equal(interpreted(j, now_ns(), 0), "first");
+}
+
+static void test_other_code_at_the_place(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(compiled(j, now_ns(), 6), GONE_CODE);
+}
+
+/* The header stays as it was when the block is freed. */
+static void test_freed_code(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t time = now_ns();
+
+	put(j, BLOCK + 8, 0, 1);
+	replace_a(j);
+	assert_string_equal(compiled(j, time, 7), GONE_CODE);
+}
+
+static void test_dead_code(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t time = now_ns();
+
+	replace_a(j);
+	put(j, BLOB + 315, UNLOADED, 1);
+	assert_string_equal(compiled(j, time, 7), GONE_CODE);
+	put(j, BLOB + 315, ZOMBIE, 1);
+	assert_string_equal(compiled(j, time, 7), GONE_CODE);
+}
+
+/* As an nmethod of a class just unloaded looks: no method, but its scopes still point to it. */
+static void test_code_without_method(void **state)
+{
+	struct jvm *j = *state;
+
+	put(j, BLOB + 112, 0, 8);
+	assert_string_equal(compiled(j, now_ns(), 7), GONE_CODE);
+}
+
+static void test_code_not_entrant(void **state)
+{
+	struct jvm *j = *state;
+
+	put(j, BLOB + 315, NOT_ENTRANT, 1);
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+}
+
+/* Code once named keeps its name whatever becomes of it. */
+static void test_code_kept(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+	replace_a(j);
+	unloaded(j, 1);
+	put(j, BLOCK + 8, 0, 1);
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+}
+
+/* A page held from before the sample shows what was there before. */
+static void test_old_pages(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+	unloaded(j, 1);
+	replace_a(j);
+	nmethod_put(j, 8);
+	assert_string_equal(compiled(j, now_ns(), 8), "wrong");
+}
+
+/* The same without the JVM's count of unloaded classes. */
+static void test_old_pages_uncounted(void **state)
+{
+	struct jvm *j = *state;
+
+	put(j, PERF, 0, 4);
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+	replace_a(j);
+	nmethod_put(j, 8);
+	assert_string_equal(compiled(j, now_ns(), 8), "wrong");
+	assert_false(unloads_known(j->vm));
+}
+
+/* The same addresses everywhere, but the symbols are new ones. */
+static void test_symbols_replaced(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	symbol(j, 0, "other");
+	unloaded(j, 1);
+	vm_refresh(j->vm);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "other");
+}
+
+static void test_method_unloaded_since(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t time;
+
+	vm_at(j->vm, now_ns());
+	time = now_ns();
+	unloaded(j, 3);
+	replace_a(j);
+	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
+	/* one that runs now is certain */
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
+	/* and the older sample still is not */
+	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
+}
+
+static void test_method_known_before(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t time;
+
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	time = now_ns();
+	unloaded(j, 3);
+	assert_string_equal(interpreted(j, time, RAM + CONST_A), "first");
+}
+
+static void test_other_constmethod(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_B), GONE_METHOD);
+}
+
+/* Redefined: the class stays, but its method is another one. */
+static void test_redefined(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	put(j, METHOD_A + 8, RAM + CONST_B, 8);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_B), "second");
+}
+
+static void test_refresh_tells(void **state)
+{
+	struct jvm *j = *state;
+
+	vm_at(j->vm, now_ns());
+	assert_false(vm_refresh(j->vm));
+	unloaded(j, 2);
+	vm_at(j->vm, now_ns());
+	assert_true(vm_refresh(j->vm));
+	assert_false(vm_refresh(j->vm));
+}
+
+/* Counters as no JVM writes them: not believed, nothing read astray. */
+static void test_bad_counters(void **state)
+{
+	struct jvm *j = *state;
+
+	put(j, PERF + 96, 0, 4);
+	vm_at(j->vm, now_ns());
+	assert_false(unloads_known(j->vm));
+	put(j, PERF + 96, 0x7fffffff, 4);
+	vm_at(j->vm, now_ns());
+	assert_false(unloads_known(j->vm));
+}
+
+int main(void)
+{
+#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_names),
+		TEST(test_other_code_at_the_place),
+		TEST(test_freed_code),
+		TEST(test_dead_code),
+		TEST(test_code_without_method),
+		TEST(test_code_not_entrant),
+		TEST(test_code_kept),
+		TEST(test_old_pages),
+		TEST(test_old_pages_uncounted),
+		TEST(test_symbols_replaced),
+		TEST(test_method_unloaded_since),
+		TEST(test_method_known_before),
+		TEST(test_other_constmethod),
+		TEST(test_redefined),
+		TEST(test_refresh_tells),
+		TEST(test_bad_counters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

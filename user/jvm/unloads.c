@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/unloads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "jvm/vm.h"
+
+/* JDK runtime/perfMemory.hpp: format 2.0, unchanged since JDK 1.5. */
+#define PERF_MAGIC   0xc0c0fecaU /* ca fe c0 c0 in memory */
+#define PERF_BYTES   (1U << 20)
+#define PERF_ENTRIES 4096
+#define PERF_LONG    'J'
+
+struct perf_prologue {
+	uint32_t magic;
+	uint8_t byte_order, major, minor, accessible;
+	int32_t used, overflow;
+	int64_t modified;
+	int32_t entry_offset, entries;
+};
+
+struct perf_entry {
+	int32_t length, name, vector;
+	uint8_t type, flags, units, variability;
+	int32_t data;
+};
+
+static const char *const names[UNLOADS_COUNTERS] = {
+	"java.cls.unloadedClasses",
+	"java.cls.sharedUnloadedClasses",
+};
+
+/* Notes where the value is if this entry of the copy at `p` is a counter looked for. */
+static void entry_take(struct vm *vm, const uint8_t *p, uint32_t off, const struct perf_entry *e)
+{
+	const char *name = (const char *)p + off + (uint32_t)e->name;
+
+	for (int i = 0; i < UNLOADS_COUNTERS; i++)
+		if ((size_t)(e->length - e->name) > strlen(names[i]) && !strcmp(name, names[i]) &&
+		    e->type == PERF_LONG && e->data > 0 && e->data <= e->length - 8)
+			vm->unloads.at[i] = vm->unloads.start + off + (uint32_t)e->data;
+}
+
+static void entries_scan(struct vm *vm, const uint8_t *p, uint32_t len)
+{
+	struct perf_prologue head;
+	struct perf_entry e;
+	uint32_t off;
+
+	memcpy(&head, p, sizeof(head));
+	off = (uint32_t)head.entry_offset;
+	for (int i = 0; i < head.entries && i < PERF_ENTRIES; i++) {
+		if (off > len || len - off < sizeof(e))
+			return;
+		memcpy(&e, p + off, sizeof(e));
+		if (e.length < (int32_t)sizeof(e) || (uint32_t)e.length > len - off)
+			return;
+		if (e.name >= (int32_t)sizeof(e) && e.name < e.length)
+			entry_take(vm, p, off, &e);
+		off += (uint32_t)e.length;
+	}
+}
+
+static void counters_find(struct vm *vm)
+{
+	struct unloads *u = &vm->unloads;
+	struct perf_prologue head;
+	uint8_t *copy;
+
+	if (vm->at.perf_start == VM_NONE ||
+	    mem_read_now(vm->mem, vm->at.perf_start, &u->start, sizeof(u->start)) || !u->start ||
+	    mem_read_now(vm->mem, u->start, &head, sizeof(head)) || head.magic != PERF_MAGIC ||
+	    head.used < (int32_t)sizeof(head) || head.used > (int32_t)PERF_BYTES)
+		return;
+	copy = malloc((size_t)head.used);
+	if (copy && !mem_read_now(vm->mem, u->start, copy, (size_t)head.used))
+		entries_scan(vm, copy, (uint32_t)head.used);
+	free(copy);
+}
+
+static int count_read(struct vm *vm, uint64_t *sum)
+{
+	uint64_t v;
+
+	*sum = 0;
+	for (int i = 0; i < UNLOADS_COUNTERS; i++) {
+		if (!vm->unloads.at[i] || mem_read_now(vm->mem, vm->unloads.at[i], &v, sizeof(v)))
+			return -ENOENT;
+		*sum += v;
+	}
+	return 0;
+}
+
+bool unloads_look(struct vm *vm)
+{
+	struct unloads *u = &vm->unloads;
+	uint64_t count;
+	bool first = !u->looked;
+
+	if (first)
+		counters_find(vm);
+	u->looked = true;
+	u->known = !count_read(vm, &count);
+	if (!u->known || count == u->count)
+		return false;
+	u->count = count;
+	/* what was unloaded before the first look nobody has asked about */
+	u->changed_ns = first ? 0 : now_ns();
+	return !first;
+}
+
+bool unloads_known(const struct vm *vm)
+{
+	return vm->unloads.known;
+}
+
+uint64_t unloads_count(const struct vm *vm)
+{
+	return vm->unloads.count;
+}
+
+bool unloads_none_since(const struct vm *vm, uint64_t time)
+{
+	return !vm->unloads.known || time >= vm->unloads.changed_ns;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Has the JVM unloaded classes since? What an address of metadata held when a sample was taken it
+ * still holds if not. The JVM counts unloaded classes, before it frees their memory, in two of its
+ * performance counters (JDK services/classLoadingService.cpp); they lie in its memory whether or
+ * not it shares them as a file. A JVM with -XX:-UsePerfData has none.
+ */
+#ifndef GNOMON_JVM_UNLOADS_H
+#define GNOMON_JVM_UNLOADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vm;
+
+/* Look at the counters: true when classes were unloaded since the last look. */
+bool unloads_look(struct vm *vm);
+
+/* Can this JVM tell? Valid after the first look. */
+bool unloads_known(const struct vm *vm);
+
+/* Unloaded so far, as last looked at. */
+uint64_t unloads_count(const struct vm *vm);
+
+/*
+ * Were no classes unloaded between `time` (CLOCK_MONOTONIC, ns) and the last look? True also when
+ * the JVM cannot tell.
+ */
+bool unloads_none_since(const struct vm *vm, uint64_t time);
+
+#endif
