@@ -25,6 +25,7 @@ struct gn_code_heap {
 #define GN_JVM_DEOPT_MH 0x10 /* deopt_mh is set */
 #define GN_JVM_ANCHOR	0x20 /* anchor is set */
 #define GN_JVM_INTERP	0x40 /* method_const, cm_size, interp_* are set */
+#define GN_JVM_SPILLS	0x80 /* its barriers' slow paths move sp below the frame */
 
 struct gn_jvm {
 	__u32 flags;

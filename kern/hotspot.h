@@ -418,6 +418,133 @@ hs_global int hs_prologue(const struct hs_code *code, __s32 frame, __u32 off)
 	return HS_BARE;
 }
 
+/* ---- live registers spilled below a frame -----------------------------------------------------
+ */
+
+#define HS_WIDE 256 /* bytes of code looked at before and behind pc */
+
+/* c[HS_WIDE] is the byte at pc; in s->scratch. */
+struct hs_wide {
+	__u8 c[2 * HS_WIDE];
+};
+
+/* 1 when `op rsp,imm8` or `op rsp,imm32` is at c[i]; op 0xc4 add, 0xec sub. No branch. */
+uw_fn __u64 hs_moves_sp(const __u8 *c, __u32 i, __u64 op)
+{
+	__u32 w;
+	__u64 same;
+
+	__builtin_memcpy(&w, c + i, sizeof(w));
+	same = ((((w ^ (0x8148 | op << 16)) & 0xfffdff)) - 1) >> 63;
+	uw_barrier(same);
+	return same;
+}
+
+/* The immediate of such an instruction at c[i], and where it ends. */
+uw_fn __u32 hs_sp_imm(const __u8 *c, __u32 i, __u32 *end)
+{
+	__u32 imm;
+
+	i &= 2 * HS_WIDE - 1;
+	if (i > 2 * HS_WIDE - 16)
+		i = 2 * HS_WIDE - 16;
+	__builtin_memcpy(&imm, c + i + 3, sizeof(imm));
+	*end = i + (c[i + 1] == 0x83 ? 4 : 7);
+	return c[i + 1] == 0x83 ? imm & 0xff : imm;
+}
+
+/*
+ * A barrier's slow path lies behind the method's code and is jumped to. It spills the registers in
+ * use, calls the JVM, and jumps back: `sub rsp,n; mov [rsp+x],reg ...; call; [mov reg,rax;]
+ * mov reg,[rsp+x] ...; add rsp,n; jmp` (C2: ZGC, from JDK 24 also G1), or `[push rax;] sub rsp,16;
+ * ... call; add rsp,16; [mov reg,rax;] [pop rax;] jmp` (C1, ZGC). (JDK
+ * gc/z/zBarrierSetAssembler_x86 .cpp, SaveLiveRegisters.) By how many bytes is sp below the frame
+ * at pc?
+ */
+hs_global int hs_spilled(const struct hs_wide *w)
+{
+	__u32 add = 0, sub = 0, wrong = 0, end, n, unused;
+	const __u8 *c;
+
+	if (!w)
+		return 0;
+	c = w->c;
+	/* the last one before pc has to be a sub, the first one behind an add */
+	for (__u32 i = 0; i <= HS_WIDE - 4; i++) {
+		__u32 s = (__u32)-hs_moves_sp(c, i, 0xec), a = (__u32)-hs_moves_sp(c, i, 0xc4);
+
+		sub = (sub & ~s) | (i & s);
+		wrong = (wrong & ~a & ~s) | (1 & a);
+	}
+	if (!sub || wrong)
+		return 0;
+	for (__u32 k = 0; k <= HS_WIDE - 16; k++) {
+		__u32 i = 2 * HS_WIDE - 16 - k;
+		__u32 s = (__u32)-hs_moves_sp(c, i, 0xec), a = (__u32)-hs_moves_sp(c, i, 0xc4);
+
+		add = (add & ~a) | (i & a);
+		wrong = (wrong & ~a & ~s) | (1 & s);
+	}
+	if (!add || wrong)
+		return 0;
+	n = hs_sp_imm(c, add, &end);
+	if (n != hs_sp_imm(c, sub, &unused) || n > HS_FRAME_MAX)
+		return 0;
+	end &= 2 * HS_WIDE - 1;
+	if (end > 2 * HS_WIDE - 8)
+		return 0;
+	if ((c[end] == 0x48 || c[end] == 0x4c || c[end] == 0x49) && c[end + 1] == 0x8b)
+		end += 3;
+	if (c[end & (2 * HS_WIDE - 1)] == 0x58) {
+		end++;
+		n += 8;
+	}
+	end &= 2 * HS_WIDE - 1;
+	return c[end] == 0xe9 || c[end] == 0xeb ? (int)n : 0;
+}
+
+/* C1's slow path with the leaf where only rax is pushed: before the `sub`, and behind the `add`. */
+uw_fn __u32 hs_pushed(const struct hs_wide *w)
+{
+	const __u8 *c = w->c + HS_WIDE;
+
+	if (c[-1] == 0x50 && c[0] == 0x48 && c[1] == 0x83 && c[2] == 0xec && c[3] == 0x10)
+		return 8;
+	if (c[0] == 0x48 && c[1] == 0x8b && c[3] == 0x58 && hs_moves_sp(w->c, HS_WIDE - 4, 0xc4))
+		return 8;
+	if (c[0] == 0x58 && (c[1] == 0xe9 || c[1] == 0xeb) &&
+	    (hs_moves_sp(w->c, HS_WIDE - 4, 0xc4) | hs_moves_sp(w->c, HS_WIDE - 7, 0xc4)))
+		return 8;
+	return 0;
+}
+
+/* May the frame stood on be in such a slow path: called by it, or the leaf? */
+uw_fn int hs_may_spill(const struct uw_state *s, const struct gn_jvm *j, const struct hs_blob *b)
+{
+	__u32 kind;
+
+	if (!(j->flags & GN_JVM_SPILLS) || b->kind != HS_NMETHOD || b->native)
+		return 0;
+	if (s->leaf)
+		return 1;
+	if (s->n < 2)
+		return 0;
+	kind = gn_frame_kind(&s->frames[(s->n - 2) & (GN_MAX_FRAMES - 1)]);
+	return kind == GN_FRAME_USER || kind == GN_FRAME_STUB;
+}
+
+/* Bytes between sp and the end of a frame that is set up. */
+uw_fn __u32 hs_below(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b)
+{
+	const struct hs_wide *code = (const struct hs_wide *)s->scratch;
+	__u32 n;
+
+	if (!hs_may_spill(s, j, b) || uw_copy(s, m, s->pc - HS_WIDE, s->scratch, 2 * HS_WIDE))
+		return 0;
+	n = (__u32)hs_spilled(code);
+	return n || !s->leaf ? n : hs_pushed(code);
+}
+
 /* Code bytes into s->scratch (over the header). */
 uw_fn int hs_code_bytes(struct uw_state *s, uw_mem m)
 {
@@ -440,13 +567,14 @@ uw_fn int hs_where(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 	return hs_epilogue(c, b->native);
 }
 
-uw_fn void hs_framed(struct uw_state *s, uw_mem m, const struct hs_blob *b, struct hs_way *w)
+uw_fn void hs_framed(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b,
+		     struct hs_way *w)
 {
 	int state = hs_where(s, m, b);
 
 	w->slot = s->sp;
 	if (state == HS_FULL || state == HS_NOFP)
-		w->slot += (__u32)b->frame - 8;
+		w->slot += (__u32)b->frame - 8 + hs_below(s, m, j, b);
 	else if (state == HS_PUSHED)
 		w->slot += 8;
 	else if (state == HS_POPPED)
@@ -479,7 +607,7 @@ uw_fn void hs_deopt(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
  */
 
 struct hs_interp {
-	__u64 ra, fp, sp, method, bci;
+	__u64 ra, fp, sp, method, cm, bci;
 };
 
 /*
@@ -520,6 +648,7 @@ uw_fn int hs_interp_new(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	if (s->sp <= s->fp + HS_SENDER_SP && uw_word(s, m, s->fp + HS_SENDER_SP, &f->sp))
 		return -1;
 	f->method = method;
+	f->cm = code;
 	f->bci = 0;
 	return 0;
 }
@@ -549,6 +678,7 @@ uw_fn int hs_interp_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, 
 		return -1;
 	if (uw_copy(s, m, method + j->method_const, &code, sizeof(code)) || !code || code & 7)
 		return -1;
+	f->cm = code;
 	code += j->cm_size;
 	bci = bcp - code;
 	if (s->leaf && s->reg[UW_R13] - code < 0x10000)
@@ -676,7 +806,8 @@ uw_fn int hs_stub_begin(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 	return (__u8)first == 0x52 ? HS_BEGIN_EXCEPTION : HS_BEGIN_OTHER;
 }
 
-uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct hs_blob *b, struct hs_way *w)
+uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b,
+		   struct hs_way *w)
 {
 	int begin = HS_BEGIN_OTHER;
 
@@ -690,7 +821,7 @@ uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct hs_blob *b, struct
 	else if (begin == HS_BEGIN_EXCEPTION)
 		hs_exception_blob(s, m, b, w);
 	else
-		hs_framed(s, m, b, w);
+		hs_framed(s, m, j, b, w);
 }
 
 /* ---- the JVM's own note -----------------------------------------------------------------------
@@ -765,9 +896,9 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	if (b.kind == HS_VTABLE || b.kind == HS_ADAPTER)
 		hs_between(s, m, w);
 	else if (b.kind == HS_STUB)
-		hs_stub(s, m, &b, w);
+		hs_stub(s, m, j, &b, w);
 	else if (b.frame > 0)
-		hs_framed(s, m, &b, w);
+		hs_framed(s, m, j, &b, w);
 	else
 		/* method handle intrinsics have no frame: they are jumped through */
 		w->slot = s->sp;
@@ -789,7 +920,7 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 		struct hs_interp f;
 
 		if (!hs_interp_frame(s, m, j, &f)) {
-			if (uw_push(s, f.method, GN_FRAME_INTERP, 0, f.bci))
+			if (uw_push(s, f.method, GN_FRAME_INTERP, 0, f.cm << 16 | f.bci))
 				return 1;
 			return uw_caller(s, f.ra, f.sp, f.fp, GN_FF_RETADDR);
 		}

@@ -176,6 +176,13 @@ static void fill_anchor(const struct vm *vm, struct gn_jvm *j)
 	j->flags |= GN_JVM_ANCHOR;
 }
 
+/* Which collectors' barriers spill registers below a compiled frame; see hs_spilled(). */
+static void fill_spills(struct vm *vm, struct gn_jvm *j)
+{
+	if (vm_flag(vm, "UseZGC") == 1 || (vm->release >= 24 && vm_flag(vm, "UseG1GC") == 1))
+		j->flags |= GN_JVM_SPILLS;
+}
+
 /* ---- blobs ------------------------------------------------------------------------------------
  */
 
@@ -341,6 +348,7 @@ int codecache_fill(struct vm *vm, struct gn_jvm *out)
 	fill_deopt(vm, out);
 	fill_interp(vm, out);
 	fill_anchor(vm, out);
+	fill_spills(vm, out);
 	note_blobs(vm, out);
 	return 0;
 }

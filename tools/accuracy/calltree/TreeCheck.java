@@ -25,17 +25,19 @@ import jdk.jfr.consumer.RecordingFile;
  * A stack of a thread of the tree is wrong unless its frames are a path of the tree from the
  * thread's own root: each method called by the one below, from the line of that call, with nothing
  * between that does not belong there. (A stack whose lower end is missing may begin anywhere.)
- * Stacks with a frame marked as guessed are counted apart. For every thread: complete is what ends
+ * Stacks with a frame marked as guessed are counted apart, and those with one whose code or class
+ * was gone before it was named. For every thread: complete is what ends
  * in the C library, in which threads start, or just below
  * it, in the program's _start.
  *
- * Prints one line per clock "cpu|wall EVENTS complete N guessed N truncated N failed N wrong N"
- * and "java N", those of the tree's threads that have frames of the tree; then, per kind of call,
+ * Prints one line per clock "cpu|wall EVENTS complete N guessed N truncated N failed N wrong N
+ * unnamed N" and "java N", those of the tree's threads that have frames of the tree; then, per kind of call,
  * how many were seen. EXAMPLES: how many wrong stacks to print. Exit code 1 if any is wrong.
  */
 final class TreeCheck {
     private static final String LIBRARY = "libtree.so";
     private static final String GUESSED = "[caller guessed]";
+    private static final String UNLOADED = "[unloaded ";
     private static final String MISSED = "[stack not captured]";
     private static final int RECURSIONS = 5;
 
@@ -332,6 +334,11 @@ final class TreeCheck {
             example(name, e, frames, "guessed");
             return;
         }
+        if (frames.stream().anyMatch(f -> method(f).startsWith(UNLOADED))) {
+            c.add("unnamed", samples);
+            example(name, e, frames, "unnamed");
+            return;
+        }
         try {
             if (check(t, roots.get(name), frames, complete) > 0)
                 c.add("java", samples);
@@ -386,7 +393,7 @@ final class TreeCheck {
             for (int by = 0; by < 2; by++) {
                 StringBuilder sb = new StringBuilder(x.getKey()).append(by == 0 ? "" : "-weighted");
                 for (String k : List.of("events", "complete", "guessed", "truncated", "failed",
-                    "wrong", "java"))
+                    "wrong", "unnamed", "java"))
                     sb.append(' ').append(k).append(' ').append(x.getValue().get(k, by));
                 System.out.println(sb);
             }

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules for HotSpot frames (kern/hotspot.h), each on a code heap, a stack and registers made
+ * for it. Instructions are as JDK 17 and 25 emit them (-XX:+PrintAssembly).
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kern/hotspot.h"
+#include "kern/unwind_walk.h"
+
+#define HEAP	    0x7f1000000000ULL
+#define SEGMAP	    0x7f2000000000ULL
+#define STACK	    0x7f3000000000ULL
+#define META	    0x7f4000000000ULL
+#define HEAP_BYTES  0x10000U
+#define STACK_BYTES 0x4000U
+#define META_BYTES  0x1000U
+#define SEGMENT	    128U
+
+/* Offsets of the header, from the block; those of JDK 17. */
+enum {
+	H_BLOB = 16,
+	H_USED = 8,
+	H_SIZE = 16 + 12,
+	H_HEADER = 16 + 16,
+	H_COMPLETE = 16 + 20,
+	H_FRAME = 16 + 28,
+	H_CODE = 16 + 32,
+	H_NAME = 16 + 96,
+	H_DEOPT = 16 + 128,
+	H_ORIG = 16 + 300,
+	H_ID = 16 + 304,
+	H_LEVEL = 16 + 308,
+	NMETHOD = 344,
+	CODE = 512, /* of every blob here, from the block */
+};
+
+#define NAME_VTABLE  0x1000
+#define NAME_ADAPTER 0x2000
+#define NAME_OTHER   0x3000
+
+struct world {
+	uint8_t heap[HEAP_BYTES], segmap[HEAP_BYTES / SEGMENT], stack[STACK_BYTES],
+		meta[META_BYTES];
+	struct gn_jvm jvm;
+	struct uw_proc proc;
+	struct uw_env env;
+	struct uw_state s;
+	uint64_t next; /* free from here, offset in the heap */
+};
+
+static int world_read(void *ctx, __u64 addr, void *dst, __u32 len)
+{
+	struct world *w = ctx;
+	const struct {
+		uint64_t start, len;
+		uint8_t *mem;
+	} parts[] = {{HEAP, HEAP_BYTES, w->heap},
+		     {SEGMAP, sizeof(w->segmap), w->segmap},
+		     {STACK, STACK_BYTES, w->stack},
+		     {META, META_BYTES, w->meta}};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		uint64_t off = addr - parts[i].start;
+
+		if (off < parts[i].len && len <= parts[i].len - off) {
+			memcpy(dst, parts[i].mem + off, len);
+			return 0;
+		}
+	}
+	return -EFAULT;
+}
+
+static const struct uw_page *no_page(void *ctx, __u32 file, __u32 page)
+{
+	return NULL;
+}
+
+static const struct uw_rule *no_rule(void *ctx, __u32 rule)
+{
+	return NULL;
+}
+
+static void heap_put(struct world *w, uint64_t at, uint64_t val, size_t width)
+{
+	memcpy(w->heap + at, &val, width);
+}
+
+struct spec {
+	uint64_t name; /* of a blob, 0: an nmethod */
+	uint32_t id, level;
+	int32_t frame;	  /* bytes, -8: none known */
+	int32_t complete; /* where the frame is set up, from the code */
+	const uint8_t *code;
+	size_t len;
+	size_t bytes; /* of code; 0: len */
+};
+
+/* The address of its code. */
+static uint64_t blob(struct world *w, const struct spec *p)
+{
+	uint64_t b = w->next, len = CODE + (p->bytes ? p->bytes : p->len);
+	uint64_t segments = (len + SEGMENT - 1) / SEGMENT;
+
+	heap_put(w, b, segments, 8);
+	heap_put(w, b + H_USED, 1, 1);
+	heap_put(w, b + H_SIZE, len - H_BLOB, 4);
+	heap_put(w, b + H_HEADER, p->name ? 100 : NMETHOD, 4);
+	heap_put(w, b + H_NAME, p->name, 8);
+	heap_put(w, b + H_COMPLETE, (uint32_t)p->complete, 4);
+	heap_put(w, b + H_FRAME, (uint32_t)(p->frame / 8), 4);
+	heap_put(w, b + H_CODE, HEAP + b + CODE, 8);
+	heap_put(w, b + H_ID, p->id, 4);
+	heap_put(w, b + H_LEVEL, p->level, 1);
+	memset(w->heap + b + CODE, 0x90, p->bytes);
+	memcpy(w->heap + b + CODE, p->code, p->len);
+	for (uint64_t i = 0; i < segments; i++)
+		w->segmap[b / SEGMENT + i] = (uint8_t)i;
+	w->next += segments * SEGMENT;
+	return HEAP + b + CODE;
+}
+
+static uint64_t method(struct world *w, uint32_t id, const uint8_t *code, size_t len, int32_t frame,
+		       int32_t complete)
+{
+	return blob(w, &(struct spec){.id = id,
+				      .level = 4,
+				      .frame = frame,
+				      .complete = complete,
+				      .code = code,
+				      .len = len});
+}
+
+/* The call stub: a frame pointer; below it the thread's start. */
+static uint64_t bottom(struct world *w)
+{
+	static const uint8_t code[] = {0x55, 0x48, 0x8b, 0xec, 0x90, 0x90, 0x90, 0x90};
+
+	return blob(w,
+		    &(struct spec){
+			    .name = NAME_OTHER, .frame = 0, .code = code, .len = sizeof(code)}) +
+	       6;
+}
+
+static void word(struct world *w, uint64_t addr, uint64_t val)
+{
+	memcpy(w->stack + (addr - STACK), &val, 8);
+}
+
+/* Return into the call stub at `slot`, whose own frame is above: it ends there. */
+static void caller_is_bottom(struct world *w, uint64_t slot, uint64_t fp)
+{
+	word(w, slot, bottom(w));
+	word(w, fp, 0);
+	word(w, fp + 8, 0);
+}
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct gn_jvm *j = &w->jvm;
+
+	memset(w->segmap, 0xff, sizeof(w->segmap));
+	*j = (struct gn_jvm){
+		.flags = GN_JVM_ABSOLUTE | GN_JVM_DEOPT,
+		.nheaps = 1,
+		.low = HEAP,
+		.high = HEAP + HEAP_BYTES,
+		.heap[0] = {.low = HEAP,
+			    .high = HEAP + HEAP_BYTES,
+			    .segmap = SEGMAP,
+			    .log2_segment = 7},
+		.name_vtable = NAME_VTABLE,
+		.name_adapter = NAME_ADAPTER,
+		.blob = H_BLOB,
+		.used = H_USED,
+		.name = H_NAME,
+		.size = H_SIZE,
+		.header = H_HEADER,
+		.frame = H_FRAME,
+		.complete = H_COMPLETE,
+		.code = H_CODE,
+		.id = H_ID,
+		.level = H_LEVEL,
+		.orig_pc = H_ORIG,
+		.deopt = H_DEOPT,
+		.nmethod_header = NMETHOD,
+	};
+	for (int i = 0; i < UW_MAX_MAPS; i++)
+		w->proc.start[i] = UW_NO_START;
+	w->proc.tgid = 1;
+	w->proc.n = 1;
+	w->proc.start[0] = HEAP;
+	w->proc.map[0] = (struct uw_mapping){.end = HEAP + HEAP_BYTES, .kind = UW_MAP_HOTSPOT};
+	w->env = (struct uw_env){w, world_read, &w->proc, no_page, no_rule, j};
+	uw_begin(&w->s, 1, 64);
+	w->s.leaf = 1;
+	w->next = 0x1000;
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static void walk(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	w->s.pc = pc;
+	w->s.sp = sp;
+	w->s.fp = fp;
+	uw_walk(&w->s, &w->env);
+}
+
+/* The whole stack: nmethods `ids`, then the call stub. */
+static void assert_stack(const struct world *w, const uint32_t *ids, uint32_t n)
+{
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(gn_frame_kind(&w->s.frames[i]), GN_FRAME_NMETHOD);
+		assert_int_equal(w->s.frames[i].data >> 32, ids[i]);
+		assert_int_equal(gn_frame_flags(&w->s.frames[i]) & GN_FF_GUESSED, 0);
+	}
+	assert_int_equal(gn_frame_kind(&w->s.frames[n]), GN_FRAME_STUB);
+}
+
+#define SP (STACK + 0x1000)
+#define FP (STACK + 0x2000) /* of the call stub */
+
+/* ---- compiled code ---- */
+
+/* mov [rsp-x],eax; push rbp; sub rsp,0x30; ... add rsp,0x30; pop rbp; cmp; ja; ret */
+static const uint8_t plain[] = {0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec,
+				0x30, 0x90, 0x90, 0x90, 0x90, 0x48, 0x83, 0xc4, 0x30, 0x5d, 0x49,
+				0x3b, 0x67, 0x28, 0x0f, 0x87, 0x00, 0x00, 0x00, 0x00, 0xc3};
+#define PLAIN_FRAME 0x40 /* 0x30, fp, return address */
+
+/* Where the return address is, from sp, with the leaf at each instruction. */
+static void test_every_instruction(void **state)
+{
+	static const struct {
+		uint8_t pc, slot;
+		bool saved; /* fp, below it */
+	} at[] = {{0, 0, false}, {7, 0, false},	 {8, 8, true},	 {12, 0x38, true}, {16, 0x38, true},
+		  {20, 8, true}, {21, 0, false}, {25, 0, false}, {31, 0, false}};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct world *w = *state;
+		uint64_t code = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+		caller_is_bottom(w, SP + at[i].slot, FP);
+		if (at[i].saved)
+			word(w, SP + at[i].slot - 8, FP);
+		walk(w, code + at[i].pc, SP, at[i].saved ? 1 : FP);
+		assert_stack(w, (uint32_t[]){7}, 1);
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void test_callers(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t b = method(w, 8, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	word(w, SP + 0x38, b + 14);
+	word(w, SP + 0x30, 5);
+	caller_is_bottom(w, SP + 0x78, FP);
+	word(w, SP + 0x70, FP);
+	walk(w, a + 14, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+}
+
+/* A return address into a freed block: no rule but the words on top. */
+static void test_free_block(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	w->heap[a - HEAP - CODE + H_USED] = 0;
+	walk(w, a + 14, SP, 1);
+	assert_int_equal(w->s.end, GN_END_NORULE);
+	assert_int_not_equal(gn_frame_flags(&w->s.frames[0]) & GN_FF_GUESSED, 0);
+}
+
+static void test_deoptimised(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t b = method(w, 8, plain, sizeof(plain), PLAIN_FRAME, 12), block = b - HEAP - CODE;
+
+	/* the handler is code of the method, too; what it stands for is in the frame, at 0x10 */
+	heap_put(w, block + H_DEOPT, b + 20, 8);
+	heap_put(w, block + H_ORIG, 0x10, 4);
+	word(w, SP + 0x38, b + 20);
+	word(w, SP + 0x40 + 0x10, b + 13);
+	caller_is_bottom(w, SP + 0x78, FP);
+	word(w, SP + 0x70, FP);
+	walk(w, a + 14, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+	assert_int_equal(gn_frame_addr(&w->s.frames[1]), b + 13);
+}
+
+/* ---- barriers ---- */
+
+/* C2's of ZGC, JDK 17 and 25: `sub rsp,0x30; spills; call; mov r10,rax; reloads; add; jmp`. */
+static const uint8_t c2_barrier[] = {
+	0x90, 0xc3, /* the end of the method */
+	0x48, 0x83, 0xec, 0x30, 0xc5, 0xf9, 0xd6, 0x44, 0x24, 0x28, 0x4c, 0x89, 0x5c, 0x24, 0x20,
+	0x48, 0x89, 0x04, 0x24, 0x48, 0x8d, 0x77, 0x10, 0x49, 0x8b, 0xfa, 0xe8, 0xf0, 0x80, 0x09,
+	0x15, /* 33: the call returns to here */
+	0x4c, 0x8b, 0xd0, 0x48, 0x8b, 0x04, 0x24, 0x4c, 0x8b, 0x5c, 0x24, 0x20, 0xc5, 0xf8, 0x77,
+	0xc5, 0xfa, 0x7e, 0x44, 0x24, 0x28, /* 54: */ 0x48, 0x83, 0xc4, 0x30, 0xe9, 0x17, 0xfd,
+	0xff, 0xff,
+	/* 63: another one */
+	0x48, 0x83, 0xec, 0x30, 0xe8, 0, 0, 0, 0, 0x48, 0x83, 0xc4, 0x30, 0xe9, 0, 0, 0, 0};
+
+/* C1's: `push rax; sub rsp,0x10; mov [rsp+8],rsi; mov [rsp],rdi; call; add; mov rdi,rax; pop rax;
+ * jmp` */
+static const uint8_t c1_barrier[] = {0x90, 0xc3, 0x50, 0x48,	       0x83, 0xec, 0x10, 0x48, 0x89,
+				     0x74, 0x24, 0x08, 0x48,	       0x89, 0x3c, 0x24, 0xe8, 0xb8,
+				     0xa1, 0x62, 0x07, /* 21: */ 0x48, 0x83, 0xc4, 0x10, 0x48, 0x8b,
+				     0xf8, 0x58, 0xe9, 0xac,	       0xfe, 0xff, 0xff};
+
+/* The way from `at` in a method of such code, with sp `lower` bytes below its frame. */
+static void barrier(void **state, const uint8_t *code, size_t len, uint32_t at, uint32_t lower)
+{
+	struct world *w = *state;
+	struct spec spec = {.id = 9,
+			    .level = 4,
+			    .frame = PLAIN_FRAME,
+			    .complete = 4,
+			    .code = code,
+			    .len = len,
+			    .bytes = 1024};
+	uint64_t pc, stale = method(w, 666, plain, sizeof(plain), PLAIN_FRAME, 12) + 14;
+	uint8_t room[1024];
+
+	w->jvm.flags |= GN_JVM_SPILLS;
+	/* in the middle of a method */
+	memset(room, 0x90, sizeof(room));
+	memcpy(room + 512, code, len);
+	spec.code = room;
+	spec.len = sizeof(room);
+	pc = blob(w, &spec) + 512 + at;
+	/* return addresses of calls that are over lie everywhere */
+	for (uint32_t off = 0; off < 0x200; off += 8)
+		word(w, SP + off, stale);
+	caller_is_bottom(w, SP + lower + PLAIN_FRAME - 8, FP);
+	word(w, SP + lower + PLAIN_FRAME - 16, FP);
+	walk(w, pc, SP, 1);
+	assert_stack(w, (uint32_t[]){9}, 1);
+}
+
+/* As a leaf. As a caller it is the same code, only reached otherwise: next test. */
+static void test_barrier_leaf(void **state)
+{
+	static const struct {
+		uint8_t at, lower;
+	} c2[] = {{2, 0},     {6, 0x30},  {16, 0x30}, {33, 0x30},
+		  {40, 0x30}, {54, 0x30}, {58, 0},    {63, 0}};
+	static const struct {
+		uint8_t at, lower;
+	} c1[] = {{2, 0}, {7, 0x18}, {21, 0x18}, {25, 8}, {28, 8}, {29, 0}, {3, 8}};
+
+	for (size_t i = 0; i < sizeof(c2) / sizeof(c2[0]); i++) {
+		barrier(state, c2_barrier, sizeof(c2_barrier), c2[i].at, c2[i].lower);
+		teardown(state);
+		setup(state);
+	}
+	for (size_t i = 0; i < sizeof(c1) / sizeof(c1[0]); i++) {
+		barrier(state, c1_barrier, sizeof(c1_barrier), c1[i].at, c1[i].lower);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* The runtime's stub calls, from C1's slow path: by a frame pointer. */
+static void test_barrier_caller(void **state)
+{
+	static const uint8_t stub[] = {0x55, 0x48, 0x8b, 0xec, 0x90, 0x90, 0x90, 0x90};
+	struct world *w = *state;
+	uint64_t stale = method(w, 666, plain, sizeof(plain), PLAIN_FRAME, 12) + 14, code, pc;
+	uint8_t room[1024];
+
+	w->jvm.flags |= GN_JVM_SPILLS;
+	memset(room, 0x90, sizeof(room));
+	memcpy(room + 512, c1_barrier, sizeof(c1_barrier));
+	code = method(w, 9, room, sizeof(room), PLAIN_FRAME, 4);
+	pc = blob(w, &(struct spec){.name = NAME_OTHER, .code = stub, .len = sizeof(stub)}) + 5;
+	for (uint32_t off = 0; off < 0x200; off += 8)
+		word(w, SP + off, stale);
+	word(w, SP, 0x1234);
+	word(w, SP + 8, code + 512 + 21);
+	caller_is_bottom(w, SP + 16 + 0x18 + PLAIN_FRAME - 8, FP);
+	word(w, SP + 16 + 0x18 + PLAIN_FRAME - 16, FP);
+	walk(w, pc, SP, SP);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 3);
+	assert_int_equal(w->s.frames[1].data >> 32, 9);
+}
+
+/* A call in the method itself just before such a slow path is none of it. */
+static void test_no_barrier(void **state)
+{
+	barrier(state, c2_barrier, sizeof(c2_barrier), 0, 0);
+}
+
+/* ---- other blobs ---- */
+
+static void between(void **state, uint64_t name)
+{
+	static const uint8_t code[] = {0x4c, 0x8b, 0x56, 0x08, 0x90, 0x90};
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t pc = blob(w, &(struct spec){.name = name, .code = code, .len = sizeof(code)});
+
+	word(w, SP, a + 14);
+	word(w, SP + 8 + 0x30, FP);
+	caller_is_bottom(w, SP + 8 + 0x38, FP);
+	walk(w, pc + 4, SP, 1);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 3);
+	assert_int_equal(w->s.frames[1].data >> 32, 7);
+}
+
+static void test_vtable(void **state)
+{
+	between(state, NAME_VTABLE);
+}
+
+static void test_adapter(void **state)
+{
+	between(state, NAME_ADAPTER);
+}
+
+/* It has taken the return address to rax. */
+static void test_adapter_popped(void **state)
+{
+	static const uint8_t code[] = {0x58, 0x90, 0x90};
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t pc = blob(w, &(struct spec){.name = NAME_ADAPTER, .code = code, .len = 3});
+
+	w->s.reg[UW_RAX] = a + 14;
+	word(w, SP, 0x77);
+	word(w, SP + 8 + 0x30, FP);
+	caller_is_bottom(w, SP + 8 + 0x38, FP);
+	walk(w, pc + 1, SP, 1);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.frames[1].data >> 32, 7);
+}
+
+/* ---- the end of virtual threads ---- */
+
+static void test_enter_special(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t b = method(w, 8, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	w->jvm.enter_special = b - CODE + H_BLOB;
+	word(w, SP + 0x38, b + 14);
+	walk(w, a + 14, SP, 1);
+	assert_int_equal(w->s.end, GN_END_CONT);
+	assert_int_equal(w->s.n, 2);
+}
+
+/* ---- what may be anything ---- */
+
+/* A segment map that leads nowhere, a size that is negative: an end, in bounded time. */
+static void test_hostile_heap(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	memset(w->segmap, 1, sizeof(w->segmap));
+	walk(w, a + 14, SP, 1);
+	assert_int_equal(w->s.end, GN_END_NORULE);
+	memset(w->segmap, 0, sizeof(w->segmap));
+	uw_begin(&w->s, 1, 64);
+	w->s.leaf = 1;
+	walk(w, a + 14, SP, 1);
+	assert_int_not_equal(w->s.end, GN_END_COMPLETE);
+}
+
+int main(void)
+{
+#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_every_instruction), TEST(test_callers),	TEST(test_free_block),
+		TEST(test_deoptimised),	      TEST(test_barrier_leaf),	TEST(test_barrier_caller),
+		TEST(test_no_barrier),	      TEST(test_vtable),	TEST(test_adapter),
+		TEST(test_adapter_popped),    TEST(test_enter_special), TEST(test_hostile_heap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
