@@ -57,7 +57,7 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-unit check-bpf check-jvm check-browser check-format bench accuracy fuzz format \
+.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-format bench accuracy fuzz format \
         man install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -224,6 +224,9 @@ bench: $(BUILD)/gnomon $(BUILD)/tools/bench/meter ## what profilers cost, side b
 
 accuracy: $(BUILD)/gnomon $(BUILD)/tools/bench/meter ## every ground-truth program, expected and measured (root)
 	@BUILD=$(BUILD) tools/accuracy/suite.sh
+
+check-kernels: $(BUILD)/gnomon ## load and record in Debian's 6.1 and 6.12 kernels under qemu (root)
+	@BUILD=$(BUILD) tools/kernels/kernels.sh
 
 demo: ## record a busy Java server for 10 s and show where its time goes (root)
 	@BUILD=$(BUILD) tools/demo.sh

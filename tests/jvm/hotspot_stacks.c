@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "jvm/codecache.h"
 #include "jvm/method.h"
 #include "jvm/threads.h"

@@ -51,10 +51,28 @@ static void check_attach(struct doctor *d, const struct jvm_proc *j)
 	}
 }
 
+/* What this JVM's tables lack, and what that costs: a list for one line. */
+struct lacks {
+	char text[160];
+	size_t len;
+};
+
+static void on_missing(void *arg, const char *name, enum vm_feature f)
+{
+	struct lacks *l = arg;
+	int n = snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s (%s)",
+			 l->len ? ", " : "", name, vm_feature_name(f));
+
+	if (n > 0 && (size_t)n < sizeof(l->text) - l->len)
+		l->len += (size_t)n;
+	else
+		l->text[l->len] = '\0';
+}
+
 static void check_vmstructs(struct doctor *d, const struct jvm_proc *j)
 {
 	struct error e = {0};
-	char lacks[160] = "";
+	struct lacks lacks = {0};
 	struct check *c;
 	struct vm *vm;
 	int rc;
@@ -66,14 +84,11 @@ static void check_vmstructs(struct doctor *d, const struct jvm_proc *j)
 		doctor_remedy(c, "%s", e.hint);
 		return;
 	}
-	for (int f = 0; f < VM_FEATURES; f++)
-		if (!vm_has(vm, (enum vm_feature)f))
-			snprintf(lacks + strlen(lacks), sizeof(lacks) - strlen(lacks), "%s%s",
-				 lacks[0] ? ", " : "", vm_feature_name((enum vm_feature)f));
+	vm_missing(vm, on_missing, &lacks);
 	vm_close(vm);
-	c = doctor_add(d, lacks[0] ? CHECK_DEGRADED : CHECK_OK, EXIT_OK, "vmstructs", "%s%s",
-		       lacks[0] ? "cannot tell: " : "all that is needed can be read", lacks);
-	if (lacks[0])
+	c = doctor_add(d, lacks.len ? CHECK_DEGRADED : CHECK_OK, EXIT_OK, "vmstructs", "%s%s",
+		       lacks.len ? "no " : "all that is needed can be read", lacks.text);
+	if (lacks.len)
 		doctor_remedy(c, "this JDK is not known well enough: please report it");
 }
 

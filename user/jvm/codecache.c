@@ -261,7 +261,7 @@ static void note_blob(struct vm *vm, struct gn_jvm *j, const struct named_blob *
 		j->name_adapter = b->name;
 	else if (!strcmp(name, "MethodHandles adapters"))
 		j->name_mh = b->name;
-	else if (!strncmp(name, "StubRoutines (", 14) && strstr(name, "ontinuation stubs")) {
+	else if (!strncmp(name, "StubRoutines (", 14) && strstr(name, "ontinuation")) {
 		j->cont_low = b->blob;
 		j->cont_high = b->blob + (uint64_t)b->size;
 	}
@@ -323,14 +323,35 @@ static uint64_t find_enter_special(struct vm *vm)
 	return blob;
 }
 
+static bool names_missing(const struct vm *vm, const struct gn_jvm *j)
+{
+	if (!(j->flags & GN_JVM_KIND) && (!j->name_vtable || !j->name_adapter || !j->name_mh))
+		return true;
+	return vm->release >= 20 && !j->cont_low;
+}
+
+/* A JVM looked at while it started has not made them all yet. Ever more seldom: some never come. */
+static bool find_names(struct vm *vm, struct gn_jvm *j)
+{
+	struct gn_jvm before = *j;
+
+	if (!names_missing(vm, j))
+		return false;
+	vm->name_looks++;
+	if (vm->name_looks & (vm->name_looks - 1))
+		return false;
+	note_blobs(vm, j);
+	return memcmp(&before, j, sizeof(before)) != 0;
+}
+
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
 {
 	uint64_t blob = find_enter_special(vm);
+	bool changed = blob != jvm->enter_special;
 
-	if (blob == jvm->enter_special)
-		return 0;
 	jvm->enter_special = blob;
-	return 1;
+	changed |= find_names(vm, jvm);
+	return changed;
 }
 
 int codecache_fill(struct vm *vm, struct gn_jvm *out)

@@ -22,6 +22,7 @@ struct oops {
 	uint32_t shift, klass_shift;
 	uint32_t name, tid, daemon, holder, holder_daemon, value, coder;
 	bool thread_done, holder_done, string_done;
+	bool unknown; /* it cannot be told; looking again would take as long for every thread */
 };
 
 void oops_free(struct vm *vm)
@@ -39,10 +40,11 @@ static struct oops *oops_of(struct vm *vm)
 	struct oops *o = vm->oops;
 
 	if (o)
-		return o;
+		return o->unknown ? NULL : o;
 	o = calloc(1, sizeof(*o));
 	if (!o)
 		return NULL;
+	vm->oops = o;
 	o->compressed = vm_flag(vm, "UseCompressedOops") == 1;
 	o->compact = vm_flag(vm, "UseCompactObjectHeaders") == 1;
 	/* the flag is gone once there is no other way */
@@ -50,16 +52,12 @@ static struct oops *oops_of(struct vm *vm)
 	/* generational ZGC shifts its pointers; before, the colours were part of the address */
 	o->zgc = vm_flag(vm, "UseZGC") == 1 &&
 		 (vm->release >= 24 || vm_flag(vm, "ZGenerational") == 1);
-	if (mem_u64(vm->mem, at->oops_base, &o->base) ||
-	    mem_u32(vm->mem, at->oops_shift, &o->shift) ||
-	    mem_u64(vm->mem, at->klass_base, &o->klass_base) ||
-	    mem_u32(vm->mem, at->klass_shift, &o->klass_shift) || o->shift > 16 ||
-	    o->klass_shift > 16) {
-		free(o);
-		return NULL;
-	}
-	vm->oops = o;
-	return o;
+	o->unknown = mem_u64(vm->mem, at->oops_base, &o->base) ||
+		     mem_u32(vm->mem, at->oops_shift, &o->shift) ||
+		     mem_u64(vm->mem, at->klass_base, &o->klass_base) ||
+		     mem_u32(vm->mem, at->klass_shift, &o->klass_shift) || o->shift > 16 ||
+		     o->klass_shift > 16;
+	return o->unknown ? NULL : o;
 }
 
 /*

@@ -69,8 +69,9 @@ struct vm {
 	struct vm_layout at;
 	struct names *names;
 	struct oops *oops;
-	struct gn_jvm *code;	/* codecache.c */
-	uint64_t enter_special; /* blob of Continuation.enterSpecial once seen, 0 */
+	struct gn_jvm *code;	 /* codecache.c */
+	uint64_t enter_special;	 /* blob of Continuation.enterSpecial once seen, 0 */
+	unsigned int name_looks; /* of codecache_refresh() for blobs told by their names */
 	struct unloads unloads;
 	uint64_t then; /* vm_at() */
 };

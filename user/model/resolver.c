@@ -55,7 +55,8 @@ struct resolver {
 	uint64_t tried_ns; /* last look for a JVM */
 	uint64_t now_ns;
 	struct arena strings; /* of the stack named last */
-	char source[200];
+	char lacks[120];      /* fields of VM structures that this JVM does not have */
+	char source[320];
 };
 
 /* ---- shared ---- */
@@ -91,7 +92,12 @@ void resolver_shared_close(struct resolver_shared *s)
 
 static void on_missing(void *arg, const char *name, enum vm_feature f)
 {
+	struct resolver *r = arg;
+	size_t len = strlen(r->lacks);
+
 	log_info("this JVM has no '%s': no %s", name, vm_feature_name(f));
+	if (len + strlen(name) + 3 < sizeof(r->lacks))
+		snprintf(r->lacks + len, sizeof(r->lacks) - len, "%s%s", len ? ", " : "", name);
 }
 
 static bool vm_suffices(const struct vm *vm)
@@ -115,8 +121,9 @@ static void source_describe(struct resolver *r, const char *why)
 	else if (r->agent)
 		snprintf(r->source, sizeof(r->source), "agent");
 	else if (r->vm)
-		snprintf(r->source, sizeof(r->source), "the JVM's memory (vmstructs)%s%s",
-			 why ? "; no agent: " : "", why ? why : "");
+		snprintf(r->source, sizeof(r->source), "the JVM's memory (vmstructs)%s%s%s%s",
+			 r->lacks[0] ? " without " : "", r->lacks, why ? "; no agent: " : "",
+			 why ? why : "");
 	else
 		snprintf(r->source, sizeof(r->source), "none for Java%s%s", why ? ": " : "",
 			 why ? why : "");
@@ -149,7 +156,8 @@ static bool jvm_look(struct resolver *r, uint64_t now)
 			source_describe(r, why.msg);
 			return false;
 		}
-		vm_missing(r->vm, on_missing, NULL);
+		r->lacks[0] = '\0';
+		vm_missing(r->vm, on_missing, r);
 		source_describe(r, NULL);
 	}
 	if (agent_wanted(r))
@@ -335,6 +343,10 @@ static size_t kernel_skip(struct resolver *r, const struct gn_frame *frames, siz
 static const struct frame_name guessed_mark = {"[gnomon]", "[caller guessed]", "", -1,
 					       -1,	   FRAME_NATIVE,       0,  0};
 
+/* The callers of a virtual thread's frames are in the heap, or there are none. */
+static const struct frame_name virtual_mark = {
+	"[gnomon]", "[base of a virtual thread]", "", -1, -1, FRAME_NATIVE, 0, 0};
+
 size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
 		      size_t max, bool *cut)
 {
@@ -360,6 +372,8 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 			out[at++] = names[j];
 		}
 	}
+	if (stack->end == GN_END_CONT && at < max)
+		out[at++] = virtual_mark;
 	return at;
 }
 

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: tools/bench/stack_cost.sh [SECONDS]
+#
+# What a CPU sample costs: the mean run time of the program that takes it (the kernel's BPF
+# statistics), for a thread in the same mixed stack of about 50 frames over and over, and in ever
+# other ones; on every JDK. Also the verifier's share of its limit. Fails beyond 3 us and 4 us.
+. "$(dirname "$0")/../../tests/jvm/lib.sh"
+need_root
+need_gnomon record
+: "${1:=5}"
+seconds=$1
+stats=/proc/sys/kernel/bpf_stats_enabled
+was=$(cat $stats)
+
+${CC:-gcc} -O2 -I"$ROOT" -o "$T/progs" "$ROOT/tools/kernels/progs.c" -l:libbpf.a -l:libelf.a -l:libz.a ||
+    fail "the lister of BPF programs does not compile"
+"$(jdk_oldest)/bin/javac" -d "$T" "$ROOT/tools/bench/java/Stacks.java" || fail "Stacks does not compile"
+
+cost() {
+    local home=$1 what=$2 most=$3 jfr=$T/$2.jfr runs ns depth
+
+    # shellcheck disable=SC2046
+    sleep 1000 | "$home/bin/java" $(printf -- '-XX:CompileCommand=%s ' quiet \
+        'dontinline,Stacks::*' 'exclude,Stacks::interpreted*') -cp "$T" Stacks "$what" >"$T/$what.out" &
+    JVM_PID=$!
+    CHILDREN+=("$JVM_PID")
+    until_true 20 file_has "$T/$what.out" READY || fail "the program does not start"
+    sleep 2
+    "$GNOMON" record -p "$JVM_PID" -d "$((seconds + 2))s" --cpu 1ms --wall 0 -f -o "$jfr" \
+        </dev/null >/dev/null 2>"$T/err" &
+    sleep $((seconds + 1))
+    "$T/progs" >"$T/$what.progs"
+    wait $! || fail "gnomon: $(cat "$T/err")"
+    kill "$JVM_PID"
+    read -r runs ns < <(awk -F'\t' '$1 == "thread_clock" { print $6, $7 }' "$T/$what.progs")
+    assert_ge "samples" $((seconds * 500)) "${runs:-0}"
+    depth=$("$GNOMON" render "$jfr" -f collapsed -t stacks | awk '{ n += $NF * split($0, f, ";"); w += $NF }
+        END { printf "%.0f", w ? n / w : 0 }')
+    printf '  JDK %-3s %-6s stack of %3d frames: %5d ns a sample (%d samples, bound %d)\n' \
+        "$(jdk_version "$home")" "$what" "$depth" "$ns" "$runs" "$most"
+    [ "$ns" -le "$most" ] || bad=1
+}
+
+bad=0
+echo 1 >$stats
+while read -r home; do
+    cost "$home" same 3000
+    cost "$home" other 4000
+done < <(jdks)
+echo "$was" >$stats
+awk -F'\t' '$2 > 1000 { printf "  %-16s verifier %7d instructions, %5.2f%% of its limit\n", $1, $2, $3 }' \
+    "$T/other.progs" | sort -u
+[ $bad = 0 ] || fail "a sample costs too much"
