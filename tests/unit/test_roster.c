@@ -28,10 +28,18 @@ static int java_name(void *ctx, pid_t tid, char *name, size_t size, int64_t *id)
 	return 0;
 }
 
+static int gone;
+
+static void on_gone(void *ctx, struct member *m)
+{
+	gone++;
+}
+
 static int setup(void **state)
 {
 	java = NULL;
-	*state = roster_new(getpid(), java_name, NULL);
+	gone = 0;
+	*state = roster_new(getpid(), java_name, on_gone, NULL);
 	return !*state;
 }
 
@@ -144,6 +152,7 @@ static void ended_are_forgotten(void **state)
 	assert_null(roster_find(r, TID + 1));
 	assert_non_null(roster_find(r, TID));
 	assert_int_equal(roster_count(r), 1000);
+	assert_int_equal(gone, 999);
 }
 
 static void living_thread_is_read(void **state)

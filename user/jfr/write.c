@@ -82,9 +82,10 @@ static void constants_trim(struct jfrw *w)
 	w->epoch++;
 }
 
-static bool chunk_is_full(const struct jfrw *w, uint64_t mono_ns)
+/* With `more` bytes that are not in the file yet. */
+static bool chunk_is_full(const struct jfrw *w, uint64_t mono_ns, uint64_t more)
 {
-	return w->chunk_len >= w->cfg.form.chunk_max_bytes ||
+	return w->chunk_len + more >= w->cfg.form.chunk_max_bytes ||
 	       (w->cfg.form.chunk_max_ns && mono_ns - w->chunk_mono >= w->cfg.form.chunk_max_ns) ||
 	       constants_memory(w) > w->cfg.constants_max;
 }
@@ -129,12 +130,17 @@ static void flush(struct jfrw *w, uint64_t mono_ns)
 	if (mono_ns > w->last_mono)
 		w->last_mono = mono_ns;
 	hand_over(w);
-	if (chunk_is_full(w, w->last_mono)) {
+	if (chunk_is_full(w, w->last_mono, 0)) {
 		constants_trim(w);
 		/* JMC takes one of two chunks that start at the same time */
 		chunk_begin(w, w->last_mono + 1);
 	}
 	report_loss(w, mono_ns);
+}
+
+bool jfrw_chunk_ends(const struct jfrw *w, uint64_t mono_ns)
+{
+	return chunk_is_full(w, mono_ns > w->last_mono ? mono_ns : w->last_mono, w->segment.len);
 }
 
 int jfrw_flush(struct jfrw *w, uint64_t mono_ns, struct error *e)

@@ -121,6 +121,9 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t);
 uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated);
 
 uint32_t jfrw_epoch(const struct jfrw *w);
+
+/* Would jfrw_flush() now end the chunk? What belongs into it is to be written before. */
+bool jfrw_chunk_ends(const struct jfrw *w, uint64_t mono_ns);
 void jfrw_stats(const struct jfrw *w, struct jfrw_stats *out);
 
 /* ---- events ---------------------------------------------------------------------------------- */

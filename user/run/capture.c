@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "gnomon.skel.h"
 #include "run/rings.h"
@@ -34,6 +37,8 @@ struct capture {
 	pid_t *tgids;
 	size_t ntgids;
 	bool stopped;
+	_Atomic int
+		crowded; /* the CPU whose ring was too small for an accounting, plus 1; 0: none */
 	_Atomic bool remote_due; /* threads were found that have no stack yet */
 };
 
@@ -424,6 +429,7 @@ int capture_attach(struct capture *c, struct error *e)
 
 int capture_account(struct capture *c, bool again)
 {
+	uint32_t left;
 	int rc;
 
 	if (!c->skel->rodata->gn_wall_ns)
@@ -431,7 +437,10 @@ int capture_account(struct capture *c, bool again)
 	c->skel->bss->gn_round += !again;
 	c->skel->bss->gn_unaccounted = 0;
 	rc = iterate(c->skel->progs.wall_account);
-	return rc ? rc : c->skel->bss->gn_unaccounted > 0;
+	left = c->skel->bss->gn_unaccounted;
+	if (!rc && left && !again)
+		c->crowded = sched_getcpu() + 1;
+	return rc ? rc : left > 0;
 }
 
 uint64_t capture_threads(struct capture *c)
@@ -540,17 +549,27 @@ int capture_fd(const struct capture *c)
 	return rings_fd(c->rings);
 }
 
+/* An accounting may fill half a ring; in turns it costs a look at all threads each. */
+static void rings_widen(struct capture *c)
+{
+	int cpu = atomic_exchange(&c->crowded, 0) - 1;
+	size_t bytes = 2 * capture_threads(c) * (sizeof(struct gn_sample) + 8);
+	int rc = rings_reserve(c->rings, cpu, bytes, now_ns());
+
+	if (rc)
+		log_debug("a ring buffer could not grow: %s", strerror(-rc));
+}
+
 static void rings_adapt(struct capture *c)
 {
 	__u32 key = GN_CNT_LOST_BYTES;
-	struct timespec ts;
 	int rc;
 
+	if (c->crowded)
+		rings_widen(c);
 	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &key, c->per_cpu))
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	rc = rings_grow(c->rings, c->per_cpu,
-			(uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec);
+	rc = rings_grow(c->rings, c->per_cpu, now_ns());
 	if (rc < 0)
 		log_debug("a ring buffer could not grow: %s", strerror(-rc));
 }

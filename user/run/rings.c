@@ -246,6 +246,17 @@ int rings_grow(struct rings *r, const uint64_t *lost, uint64_t now_ns)
 	return rc ? rc : replaced;
 }
 
+int rings_reserve(struct rings *r, int cpu, size_t bytes, uint64_t now_ns)
+{
+	size_t size = r->cfg.bytes, max = r->cfg.max < RINGS_RESERVE ? r->cfg.max : RINGS_RESERVE;
+
+	if (cpu < 0 || cpu >= r->cfg.ncpu)
+		return -EINVAL;
+	while (size < bytes && size < max)
+		size *= 2;
+	return size > r->cpu[cpu].bytes ? ring_replace(r, cpu, size, now_ns) : 0;
+}
+
 size_t rings_bytes(const struct rings *r)
 {
 	size_t sum = 0;

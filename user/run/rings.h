@@ -40,6 +40,13 @@ int rings_drain(struct rings *r, rings_fn fn, void *ctx);
  */
 int rings_grow(struct rings *r, const uint64_t *lost, uint64_t now_ns);
 
+/*
+ * So many bytes at once are to come on one CPU now and then: make its ring as large, as far as
+ * RINGS_RESERVE allows. 0 or -errno.
+ */
+#define RINGS_RESERVE (2u << 20)
+int rings_reserve(struct rings *r, int cpu, size_t bytes, uint64_t now_ns);
+
 size_t rings_bytes(const struct rings *r); /* of all rings there are, replaced ones included */
 
 /*

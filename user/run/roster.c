@@ -13,22 +13,26 @@
 struct roster {
 	pid_t tgid;
 	roster_java_fn java;
+	roster_member_fn gone;
 	void *ctx;
 	struct member *members;
 	uint64_t count, expired_ns;
+	size_t ended; /* members that have */
 };
 
-struct roster *roster_new(pid_t tgid, roster_java_fn java, void *ctx)
+struct roster *roster_new(pid_t tgid, roster_java_fn java, roster_member_fn gone, void *ctx)
 {
 	struct roster *r = calloc(1, sizeof(*r));
 
 	if (r)
-		*r = (struct roster){.tgid = tgid, .java = java, .ctx = ctx};
+		*r = (struct roster){.tgid = tgid, .java = java, .gone = gone, .ctx = ctx};
 	return r;
 }
 
 static void member_drop(struct roster *r, struct member *m)
 {
+	r->gone(r->ctx, m);
+	r->ended -= m->ended_ns != 0;
 	HASH_DEL(r->members, m);
 	free(m->java);
 	free(m);
@@ -131,15 +135,17 @@ void roster_ended(struct roster *r, pid_t tid, uint64_t time)
 {
 	struct member *m = roster_find(r, tid);
 
-	if (m && m->seen_ns <= time)
-		m->ended_ns = time;
+	if (!m || m->seen_ns > time)
+		return;
+	r->ended += !m->ended_ns;
+	m->ended_ns = time;
 }
 
 void roster_expire(struct roster *r, uint64_t now_ns)
 {
 	struct member *m, *tmp;
 
-	if (now_ns - r->expired_ns < EXPIRE_NS)
+	if (!r->ended || now_ns - r->expired_ns < EXPIRE_NS)
 		return;
 	r->expired_ns = now_ns;
 	HASH_ITER(hh, r->members, m, tmp) {
@@ -161,6 +167,14 @@ void roster_ask(struct roster *r, struct member *m)
 
 	if (!m->java && !r->java(r->ctx, m->tid, name, sizeof(name), &m->java_id) && name[0])
 		m->java = strdup(name);
+}
+
+void roster_each(struct roster *r, roster_member_fn fn, void *ctx)
+{
+	struct member *m, *tmp;
+
+	HASH_ITER(hh, r->members, m, tmp)
+		fn(ctx, m);
 }
 
 void roster_forget_ids(struct roster *r)

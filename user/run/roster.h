@@ -16,12 +16,22 @@
 
 struct roster;
 
+/* Wall ticks of one long time off the CPU that are not written yet. */
+struct held {
+	uint64_t time_ns;	/* of the first tick */
+	uint64_t span_ns;	/* off the CPU so far */
+	uint32_t ticks;		/* 0: nothing is held */
+	uint32_t thread, stack; /* ids in the file */
+	uint8_t state;		/* enum jfr_state */
+};
+
 struct member {
 	pid_t tid;
-	uint32_t jfr;	 /* its id in the file; 0: not written under this name yet */
-	char comm[16];	 /* the kernel's name, "" not known */
-	char *java;	 /* the full Java name, NULL not known */
-	int64_t java_id; /* then */
+	uint32_t jfr;	  /* its id in the file; 0: not written under this name yet */
+	char comm[16];	  /* the kernel's name, "" not known */
+	char *java;	  /* the full Java name, NULL not known */
+	int64_t java_id;  /* then */
+	struct held held; /* its user's */
 	/* the roster's own: when it was first heard of; born, and not named since; ended (0: not)
 	 */
 	uint64_t seen_ns, born_ns, ended_ns;
@@ -31,7 +41,10 @@ struct member {
 /* Asks the JVM: the name is copied. 0, or -ENOENT: not a Java thread, or not known yet. */
 typedef int (*roster_java_fn)(void *ctx, pid_t tid, char *name, size_t size, int64_t *id);
 
-struct roster *roster_new(pid_t tgid, roster_java_fn java, void *ctx);
+typedef void (*roster_member_fn)(void *ctx, struct member *m);
+
+/* `gone` is told of each thread that is about to be forgotten. */
+struct roster *roster_new(pid_t tgid, roster_java_fn java, roster_member_fn gone, void *ctx);
 void roster_free(struct roster *r);
 
 /* NULL: never heard of it. */
@@ -55,6 +68,8 @@ bool roster_waits(const struct member *m, uint64_t time);
 
 /* Ask once more for the Java name, if it is not known. */
 void roster_ask(struct roster *r, struct member *m);
+
+void roster_each(struct roster *r, roster_member_fn fn, void *ctx);
 
 /* Forget all ids of the file. */
 void roster_forget_ids(struct roster *r);

@@ -23,6 +23,8 @@
 #define TABLES_NS     1000000000ull /* unwind tables are made anew at most so often */
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
+#define HELD_MIN_NS   1000000000ull  /* wall ticks of so much time may wait for more */
+#define HELD_MAX_NS   60000000000ull /* until they are so much */
 
 /* Samples of one kind since the last gnomon.StackQuality. */
 struct quality {
@@ -286,34 +288,95 @@ static void quality_write(struct target *t, struct quality *q, const char *kind,
 }
 
 /* A tick's number is found by its time. */
+static uint64_t tick_of(const struct target *t, uint64_t time_ns)
+{
+	const struct target_config *cfg = &t->env->cfg;
+
+	return gn_ticks_until(time_ns - cfg->start_ns, cfg->wall_ns) - 1;
+}
+
 static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t thread,
 			uint32_t stack, enum jfr_state state)
 {
 	const struct target_config *cfg = &t->env->cfg;
-	uint64_t tick = gn_ticks_until(s->h.time - cfg->start_ns, cfg->wall_ns) - 1;
+	uint64_t tick = tick_of(t, s->h.time);
 
 	for (uint32_t i = 0; i < s->n; i++)
 		jfrw_wall_sample(t->out, cfg->start_ns + gn_tick_time(tick + i, cfg->wall_ns),
 				 thread, stack, state, 1, s->span);
 }
 
+/* ---- long sleeps ---- */
+
+static void held_write(struct target *t, struct held *h)
+{
+	if (h->ticks && t->out)
+		jfrw_wall_sample(t->out, h->time_ns, h->thread, h->stack, (enum jfr_state)h->state,
+				 h->ticks, h->span_ns);
+	h->ticks = 0;
+}
+
+static void on_held(void *ctx, struct member *m)
+{
+	held_write(ctx, &m->held);
+}
+
+/*
+ * Who sleeps for long is accounted for every 1,000 ticks. The pieces of one sleep become one event:
+ * with 10,000 threads asleep they are most of a file.
+ */
+static bool held_takes(struct target *t, struct held *h, const struct held *next)
+{
+	uint64_t ns = t->env->cfg.wall_ns;
+
+	if (next->ticks * ns < HELD_MIN_NS)
+		return false;
+	if (h->ticks && h->thread == next->thread && h->stack == next->stack &&
+	    h->state == next->state && h->ticks * ns < HELD_MAX_NS &&
+	    tick_of(t, h->time_ns) + h->ticks == tick_of(t, next->time_ns)) {
+		h->ticks += next->ticks;
+		h->span_ns = next->span_ns;
+		return true;
+	}
+	held_write(t, h);
+	*h = *next;
+	return true;
+}
+
+static void wall_write(struct target *t, const struct gn_sample *s, struct member *m,
+		       uint32_t stack, enum jfr_state state)
+{
+	struct held now = {
+		.time_ns = s->h.time,
+		.span_ns = s->span,
+		.ticks = s->n,
+		.thread = m ? thread_jfr(t, m) : 0,
+		.stack = stack,
+		.state = (uint8_t)state,
+	};
+
+	if (t->env->cfg.one_by_one) {
+		ticks_write(t, s, now.thread, stack, state);
+	} else if (!m || !held_takes(t, &m->held, &now)) {
+		if (m)
+			held_write(t, &m->held);
+		held_write(t, &now);
+	}
+}
+
 static void sample_write(struct target *t, const struct gn_sample *s, const struct stack *st)
 {
 	uint32_t stack = st ? st->jfr : no_stack(t);
-	uint32_t thread = thread_of(t, (pid_t)s->h.tid, s->h.time);
+	struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
 
 	quality_add(t, s, st);
 	if (s->clock == GN_CLOCK_WALL) {
-		if (t->env->cfg.one_by_one)
-			ticks_write(t, s, thread, stack, sample_state(s, st));
-		else
-			jfrw_wall_sample(t->out, s->h.time, thread, stack, sample_state(s, st),
-					 s->n, s->span);
+		wall_write(t, s, m, stack, sample_state(s, st));
 		t->totals.wall_samples += s->n;
 		t->totals.wall_records++;
 	} else {
 		for (uint32_t i = 0; i < s->n; i++)
-			jfrw_cpu_sample(t->out, s->h.time, thread, stack);
+			jfrw_cpu_sample(t->out, s->h.time, m ? thread_jfr(t, m) : 0, stack);
 		t->totals.cpu_samples += s->n;
 	}
 }
@@ -496,6 +559,8 @@ static void flush(struct target *t, bool last)
 	quality_write(t, &t->cpu, "cpu", now);
 	quality_write(t, &t->wall, "wall", now);
 	throttling_write(t, now, last);
+	if (last || jfrw_chunk_ends(t->out, now))
+		roster_each(t->threads, on_held, t);
 	if (jfrw_flush(t->out, now, &e) && !t->env->failed.rc)
 		t->env->failed = e;
 	jfrw_stats(t->out, &st);
@@ -573,7 +638,7 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 	t->env = env;
 	t->start_ns = now_ns();
 	snprintf(t->path, sizeof(t->path), "%s", path);
-	t->threads = roster_new(tgid, java_name, t);
+	t->threads = roster_new(tgid, java_name, on_held, t);
 	if (!t->threads)
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	else
@@ -618,10 +683,13 @@ void target_free(struct target *t, bool keep)
 
 	if (!t)
 		return;
-	if (t->out && keep)
+	if (t->out && keep) {
+		roster_each(t->threads, on_held, t);
 		jfrw_close(t->out, NULL);
-	else if (t->out)
+	} else if (t->out) {
 		jfrw_discard(t->out);
+	}
+	t->out = NULL;
 	HASH_ITER(hh, t->stacks, s, st) {
 		HASH_DEL(t->stacks, s);
 		free(s);
