@@ -10,7 +10,7 @@ const DIM_LABEL = {cpu: 'CPU', wall: 'Wall', off: 'Off CPU'};
 const TYPE_LABEL = ['interpreted', 'JIT (C2)', 'inlined', 'native', 'C++', 'kernel', 'C1', 'group'];
 const TYPE_HSL = [[52, 60], [146, 40], [181, 42], [8, 62], [30, 72], [268, 40], [92, 42], [215, 14]];
 const STATE_HUE = {RUNNING: [146, 48], RUNNABLE: [120, 38], QUEUED: [0, 72], SLEEPING: [215, 14],
-  PARKED: [225, 36], WAITING: [203, 40], BLOCKED: [22, 85], IO: [275, 45], IDLE: [215, 8],
+  PARKED: [225, 36], WAITING: [203, 40], BLOCKED: [22, 85], IO: [275, 45], IDLE: [215, 10, 16],
   IN_NATIVE: [46, 65]};
 
 // ---- data ---------------------------------------------------------------------------------------
@@ -334,8 +334,8 @@ function diffColour(n) {
 function stateColour(name) {
   const k = Object.keys(STATE_HUE).find(s => name.startsWith(s)) ||
     (name.includes('PARK') ? 'PARKED' : name.includes('WAIT') ? 'WAITING' : name.includes('BLOCK') ? 'BLOCKED' : 'SLEEPING');
-  const [h, s] = STATE_HUE[k];
-  return `hsl(${h} ${s}% ${dark() ? 48 : 58}%)`;
+  const [h, s, pale = 0] = STATE_HUE[k];
+  return `hsl(${h} ${s}% ${dark() ? 48 - pale : 58 + pale}%)`;
 }
 
 function fit(canvas, w, h) {
