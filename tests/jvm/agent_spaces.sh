@@ -142,6 +142,39 @@ traps() {
     jvm_end
 }
 
+# Listening from the start, since no signal would be taken.
+reduced_signals() {
+    jvm_in env JAVA_TOOL_OPTIONS=-Xrs
+    attached
+    jvm_end
+}
+
+# The JVM makes its socket anew (JDK 17 on); and what a killed JVM of this number left is in the way.
+no_socket() {
+    jvm_in unshare --mount sh -c "$SPACE" - 'mount -t tmpfs tmpfs /tmp'
+    attached
+    rm "/proc/$JVM_PID/root/tmp/.java_pid$JVM_PID"
+    attached
+    jvm_end
+}
+
+# As pid 1 in a container that was started again on the same /tmp.
+stale_socket() {
+    mkdir -m 1777 "$T/stale$JVM_N"
+    local tmp=$T/stale$JVM_N
+
+    jvm_in unshare --pid --fork --mount --mount-proc --kill-child \
+        sh -c "$SPACE" - "mount --bind $tmp /tmp"
+    attached
+    kill -KILL "$JVM_PID"
+    pid_gone "$JVM_PID" 10
+    [ -S "$tmp/.java_pid1" ] || fail "no socket was left"
+    jvm_in unshare --pid --fork --mount --mount-proc --kill-child \
+        sh -c "$SPACE" - "mount --bind $tmp /tmp"
+    attached
+    jvm_end
+}
+
 need_root
 need_cmd unshare
 need_cmd setpriv
@@ -152,6 +185,6 @@ trap 'rm -rf "$SEEN"; cleanup' EXIT
 classes
 cp -r "$CLASSES/." "$SEEN" && chmod -R a+rX "$SEEN"
 for t in ${CASES:-pid_one other_user user_space no_network noexec_tmp read_only nowhere \
-    tmp_read_only shared_tmp traps}; do
+    tmp_read_only shared_tmp traps reduced_signals no_socket stale_socket}; do
     for_each_jdk $t
 done

@@ -47,7 +47,7 @@ static void map_libjvm(void)
 	snprintf(path, sizeof(path), "%s/libjvm.so", dir);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	if (fd < 0 || ftruncate(fd, 4096) ||
-	    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+	    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 		_exit(1);
 	close(fd);
 }

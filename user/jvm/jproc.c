@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "base/inroot.h"
+#include "target/jvmproc.h"
 
 #define STATUS_MAX (64u << 10)
-#define MAPS_MAX   (64u << 20) /* two lines per thread: 30,000 threads have 6 MB */
+#define MAPS_READ  (64u << 20) /* two lines per thread: 30,000 threads have 6 MB */
 
 static int fd_read(int fd, struct buffer *b, size_t max)
 {
@@ -48,68 +49,32 @@ int jproc_read(const struct jproc *p, const char *name, struct buffer *b, size_t
 	return rc;
 }
 
-/* The text behind "Key:\t" at the start of a line. */
-static const char *status_field(const char *text, const char *key)
+/* Of the process, or with a name like "task/7/status" of one of its threads. */
+static int status_of(const struct jproc *p, const char *name, struct proc_status *st)
 {
-	size_t n = strlen(key);
-	const char *s = text;
+	struct buffer b = BUFFER_INIT;
+	int rc = jproc_read(p, name, &b, STATUS_MAX);
 
-	while (s) {
-		if (!strncmp(s, key, n) && s[n] == ':')
-			return s + n + 1;
-		s = strchr(s, '\n');
-		if (s)
-			s++;
-	}
-	return NULL;
-}
-
-/* The last number of the line: NSpid lists the namespaces from outside in. */
-static long last_number(const char *s)
-{
-	long v = 0;
-
-	while (s && *s && *s != '\n') {
-		if (*s >= '0' && *s <= '9')
-			v = strtol(s, (char **)&s, 10);
-		else
-			s++;
-	}
-	return v;
-}
-
-static int status_parse(struct jproc *p, const char *text, pid_t *tgid)
-{
-	const char *state = status_field(text, "State"), *ns = status_field(text, "NSpid");
-	const char *uid = status_field(text, "Uid"), *gid = status_field(text, "Gid");
-	const char *sig = status_field(text, "SigCgt"), *tg = status_field(text, "Tgid");
-	unsigned int u, g;
-
-	if (!state || !uid || !gid || !sig || !tg)
-		return -EBADMSG;
-	/* real, effective, saved, file system */
-	if (sscanf(uid, "%*u %u", &u) != 1 || sscanf(gid, "%*u %u", &g) != 1)
-		return -EBADMSG;
-	p->uid = u;
-	p->gid = g;
-	p->state = state[strspn(state, " \t")];
-	p->caught = strtoull(sig, NULL, 16);
-	*tgid = (pid_t)strtol(tg, NULL, 10);
-	p->inner = ns ? (pid_t)last_number(ns) : *tgid;
-	return p->state == 'Z' || p->state == 'X' ? -ESRCH : 0;
+	if (!rc)
+		rc = proc_status_parse((const char *)b.data, b.len, st);
+	buffer_free(&b);
+	return rc == -ENOENT ? -ESRCH : rc;
 }
 
 static int status_read(struct jproc *p, pid_t *tgid)
 {
-	struct buffer b = BUFFER_INIT;
-	int rc = jproc_read(p, "status", &b, STATUS_MAX);
+	struct proc_status st;
+	int rc = status_of(p, "status", &st);
 
-	if (!rc) {
-		b.data[b.len] = '\0'; /* fd_read() keeps a byte of room */
-		rc = status_parse(p, (const char *)b.data, tgid);
-	}
-	buffer_free(&b);
-	return rc == -ENOENT ? -ESRCH : rc;
+	if (rc)
+		return rc;
+	p->uid = st.uid[1];
+	p->gid = st.gid[1];
+	p->state = st.state;
+	p->caught = st.sigcgt;
+	p->inner = proc_status_inner(&st);
+	*tgid = st.tgid;
+	return st.state == 'Z' || st.state == 'X' ? -ESRCH : 0;
 }
 
 int jproc_refresh(struct jproc *p)
@@ -179,82 +144,37 @@ int jproc_signal(const struct jproc *p, int sig)
 bool jproc_is_jvm(const struct jproc *p)
 {
 	struct buffer b = BUFFER_INIT;
-	int rc = jproc_read(p, "maps", &b, MAPS_MAX);
+	int rc = jproc_read(p, "maps", &b, MAPS_READ);
+	struct jvm_image image;
 	bool found = false;
 
 	if ((!rc || rc == -E2BIG) && b.len)
-		found = memmem(b.data, b.len, "/libjvm.so", strlen("/libjvm.so"));
+		found = jvm_image_find((const char *)b.data, b.len, &image);
 	buffer_free(&b);
 	return found;
-}
-
-static bool file_says(const char *path, const char *word)
-{
-	char text[256];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return strstr(text, word);
-}
-
-/* One line of /proc/PID/cgroup: "ID:controllers:path". */
-static bool cgroup_frozen(char *line)
-{
-	char *controllers = strchr(line, ':');
-	char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-	char file[4400];
-
-	if (!path || strlen(path) > 4096)
-		return false;
-	*path++ = '\0';
-	controllers++;
-	if (!*controllers) {
-		snprintf(file, sizeof(file), "/sys/fs/cgroup%s/cgroup.events", path);
-		if (file_says(file, "frozen 1"))
-			return true;
-		snprintf(file, sizeof(file), "/sys/fs/cgroup/unified%s/cgroup.events", path);
-		return file_says(file, "frozen 1");
-	}
-	if (!strstr(controllers, "freezer"))
-		return false;
-	snprintf(file, sizeof(file), "/sys/fs/cgroup/freezer%s/freezer.state", path);
-	return file_says(file, "FROZEN") || file_says(file, "FREEZING");
 }
 
 bool jproc_frozen(const struct jproc *p)
 {
 	struct buffer b = BUFFER_INIT;
-	char *line, *save = NULL;
-	bool frozen = false;
+	struct cgroup_limits limits = {0};
+	struct cgroup_mounts mounts;
+	struct cgroup_ref ref;
 
-	if (!jproc_read(p, "cgroup", &b, STATUS_MAX)) {
-		b.data[b.len] = '\0';
-		for (line = strtok_r((char *)b.data, "\n", &save); line && !frozen;
-		     line = strtok_r(NULL, "\n", &save))
-			frozen = cgroup_frozen(line);
-	}
+	if (!jproc_read(p, "cgroup", &b, STATUS_MAX) && !cgroup_mounts_read(&mounts) &&
+	    !cgroup_parse((const char *)b.data, b.len, &ref))
+		cgroup_limits_read(&mounts, &ref, &limits);
 	buffer_free(&b);
-	return frozen;
+	return limits.frozen;
 }
 
 uint32_t jproc_inner_tid(const struct jproc *p, pid_t tid)
 {
-	struct buffer b = BUFFER_INIT;
+	struct proc_status st;
 	char name[64];
-	uint32_t inner = 0;
 
 	if (p->inner == p->pid)
 		return (uint32_t)tid;
 	snprintf(name, sizeof(name), "task/%d/status", tid);
-	if (!jproc_read(p, name, &b, STATUS_MAX)) {
-		b.data[b.len] = '\0';
-		inner = (uint32_t)last_number(status_field((const char *)b.data, "NSpid"));
-	}
-	buffer_free(&b);
-	return inner;
+	return status_of(p, name, &st) ? 0 : (uint32_t)proc_status_inner(&st);
 }
