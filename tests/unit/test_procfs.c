@@ -192,6 +192,10 @@ static int mount_count(const struct proc_mount *m, void *arg)
 		assert_string_equal(m->fstype, "cgroup2");
 		assert_string_equal(m->options, "rw,nsdelegate");
 		assert_int_equal(m->dev_minor, 27);
+		assert_false(m->read_only || m->noexec);
+	} else {
+		/* of the mount, not of the file system */
+		assert_true(m->read_only && m->noexec);
 	}
 	return 0;
 }
@@ -203,7 +207,7 @@ static void mountinfo_lines(void **state)
 		"rw,nsdelegate\n"
 		"no mount at all\n"
 		"37 35 0:28 / /p rw no separator\n"
-		"38 35 0:29 / /q rw - tmpfs\n";
+		"38 35 0:29 / /q ro,nosuid,noexec - tmpfs\n";
 	int n = 0;
 
 	assert_int_equal(proc_mountinfo_parse(text, strlen(text), mount_count, &n), 0);

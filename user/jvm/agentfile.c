@@ -11,6 +11,7 @@
 
 #include "jvm/agentblob.h"
 #include "jvm/creds.h"
+#include "target/procfs.h"
 
 #define MOUNTS_MAX (4u << 20)
 #define TRIES_MAX  200 /* mount points looked at */
@@ -97,59 +98,51 @@ static int try_dir(struct agentfile *f, const struct jproc *p, const char *dir)
 	return 0;
 }
 
-/* mountinfo writes space, tab, newline and backslash as \ooo. */
-static void unescape(char *s)
-{
-	char *to = s;
+struct mounts_tried {
+	struct agentfile *file;
+	const struct jproc *proc;
+	int tries;
+};
 
-	while (*s) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 4;
-		} else {
-			*to++ = *s++;
-		}
-	}
-	*to = '\0';
+/*
+ * Could a library be put there? Not where the kernel's own files are; and a file system that the
+ * target serves itself (FUSE) could keep us waiting for ever.
+ */
+static bool mount_usable(const struct proc_mount *m)
+{
+	static const char *const kinds[] = {"ext4",    "ext3", "ext2",	"xfs", "btrfs",	  "tmpfs",
+					    "overlay", "f2fs", "ramfs", "zfs", "bcachefs"};
+
+	if (m->read_only || m->noexec || strlen(m->point) + 1 >= sizeof(m->point))
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(m->fstype, kinds[i]))
+			return true;
+	return false;
 }
 
-/* "36 35 98:0 /root /point rw,noatime ..." (proc(5)): the fifth field. */
-static bool mount_point(char *line, char **point)
+/* 1: the file is placed; -ENOENT: enough tried. */
+static int try_mount(const struct proc_mount *m, void *arg)
 {
-	char *save = NULL, *opts;
-	int i;
+	struct mounts_tried *t = arg;
 
-	*point = strtok_r(line, " ", &save);
-	for (i = 0; *point && i < 4; i++)
-		*point = strtok_r(NULL, " ", &save);
-	opts = *point ? strtok_r(NULL, " ", &save) : NULL;
-	if (!opts || strncmp(opts, "rw", 2) || strstr(opts, "noexec"))
-		return false;
-	unescape(*point);
-	return strncmp(*point, "/proc", 5) && strncmp(*point, "/sys", 4);
+	if (!mount_usable(m))
+		return 0;
+	if (t->tries++ >= TRIES_MAX)
+		return -ENOENT;
+	return !try_dir(t->file, t->proc, m->point);
 }
 
 static int try_mounts(struct agentfile *f, const struct jproc *p)
 {
+	struct mounts_tried t = {.file = f, .proc = p};
 	struct buffer b = BUFFER_INIT;
-	char *line, *save = NULL, *point;
-	int rc = jproc_read(p, "mountinfo", &b, MOUNTS_MAX), tries = 0;
+	int rc = jproc_read(p, "mountinfo", &b, MOUNTS_MAX);
 
-	if (!rc) {
-		b.data[b.len] = '\0';
-		rc = -ENOENT;
-		for (line = strtok_r((char *)b.data, "\n", &save); line && tries < TRIES_MAX;
-		     line = strtok_r(NULL, "\n", &save)) {
-			if (!mount_point(line, &point))
-				continue;
-			tries++;
-			rc = try_dir(f, p, point);
-			if (!rc)
-				break;
-		}
-	}
+	if (!rc)
+		rc = proc_mountinfo_parse((const char *)b.data, b.len, try_mount, &t);
 	buffer_free(&b);
-	return rc;
+	return rc == 1 ? 0 : -ENOENT;
 }
 
 static void name_make(const struct jproc *p, char *name, size_t n)

@@ -240,6 +240,17 @@ static void unescape(struct text t, char *to, size_t cap)
 }
 
 /* "36 35 98:0 /root /point rw,noatime [optional fields] - type source superoptions" */
+static void mount_flags(struct text t, struct proc_mount *m)
+{
+	struct text one;
+
+	m->read_only = m->noexec = false;
+	while (text_cut(&t, ',', &one)) {
+		m->read_only |= text_is(one, "ro");
+		m->noexec |= text_is(one, "noexec");
+	}
+}
+
 static bool mount_parse(struct text t, struct proc_mount *m)
 {
 	struct text w, dev, root, point;
@@ -255,6 +266,9 @@ static bool mount_parse(struct text t, struct proc_mount *m)
 	m->dev_minor = (uint32_t)minor;
 	unescape(root, m->root, sizeof(m->root));
 	unescape(point, m->point, sizeof(m->point));
+	if (!text_word(&t, &w))
+		return false;
+	mount_flags(w, m);
 	do {
 		if (!text_word(&t, &w))
 			return false;

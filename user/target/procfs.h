@@ -78,7 +78,8 @@ struct proc_mount {
 	char root[512];
 	char point[512];
 	char fstype[32];
-	char options[256]; /* of the superblock */
+	char options[256];	/* of the superblock */
+	bool read_only, noexec; /* of this mount */
 };
 
 /* ---- parsers: 0 or -EBADMSG --------------------------------------------------------------------
