@@ -45,6 +45,11 @@ sleep 60 &
 other=$!
 CHILDREN+=($other)
 dead=$(sh -c 'echo $$')
+# a child that nobody waits for
+sh -c 'true & echo $! >"$1"; exec sleep 60' - "$T/zombie" &
+CHILDREN+=($!)
+until_true 5 test -s "$T/zombie" || fail "no zombie"
+zombie=$(cat "$T/zombie")
 thread=$(for t in /proc/"$pid"/task/*; do echo "${t##*/}"; done | grep -vx "$pid" | head -n 1)
 
 # ---- options (2) ---------------------------------------------------------------------------
@@ -74,6 +79,8 @@ record "neither CPU nor wall" 2 'neither' -p "$pid" --no-cpu --no-wall -o "$x"
 record "no such process" 3 "'$dead'" -p "$dead" -d 1s -o "$x"
 record "pid beyond pid_max" 3 "'2147483647'" -p 2147483647 -d 1s -o "$x"
 record "not a JVM" 3 'not a JVM' -p "$other" -d 1s -o "$x"
+record "a zombie" 3 "'$zombie' .*zombie" -p "$zombie" -d 1s -o "$x"
+record "gnomon's parent" 3 'not a JVM' -p $$ -d 1s -o "$x"
 record "a kernel thread" 3 'kernel thread' -p 2 -d 1s -o "$x"
 record "the id of a thread" 3 "thread of process '?$pid" -p "$thread" -d 1s -o "$x"
 record "no such program" 3 'no-such-program' -o "$x" -- "$T/no-such-program"
