@@ -27,9 +27,12 @@
 #define LIST_NS	     200000000ull /* at most so often */
 #define LIST_SHARE   20		  /* and at most this part of the time */
 #define INLINE_MAX   VM_INLINE_MAX
+#define KERNEL_NS    10000000000ull /* the kernel's symbols are read anew at most so often */
 
 struct resolver_shared {
-	struct ksyms *kernel; /* NULL: not to be had */
+	struct ksyms *kernel;	  /* NULL: not to be had */
+	struct ksyms *kernel_old; /* the one before: names of the stack at hand are in it */
+	uint64_t kernel_ns;	  /* when it was read anew; 0: it is older than what we load */
 	struct image_cache *images;
 };
 
@@ -84,6 +87,7 @@ void resolver_shared_close(struct resolver_shared *s)
 	if (!s)
 		return;
 	ksyms_free(s->kernel);
+	ksyms_free(s->kernel_old);
 	image_cache_free(s->images);
 	free(s);
 }
@@ -275,11 +279,34 @@ static bool frame_is_ours(const char *name)
 	return false;
 }
 
+/*
+ * BPF programs come and go, and a program that was loaded since has no name but that of the one
+ * that lies before it.
+ */
+static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
+{
+	struct ksyms *fresh;
+	struct error why = {0};
+
+	if (s->kernel_ns && now_ns - s->kernel_ns < KERNEL_NS)
+		return false;
+	s->kernel_ns = now_ns;
+	if (ksyms_open(&fresh, &why))
+		return false;
+	ksyms_free(s->kernel_old);
+	s->kernel_old = s->kernel;
+	s->kernel = fresh;
+	return true;
+}
+
 static void kernel_name(struct resolver *r, uint64_t addr, struct frame_name *out)
 {
 	*out = (struct frame_name){"[kernel]", "[unknown]", "", -1, -1, FRAME_KERNEL, 0, 0};
-	if (r->shared->kernel)
-		ksyms_lookup(r->shared->kernel, addr, out);
+	if (!r->shared->kernel)
+		return;
+	if (ksyms_lookup(r->shared->kernel, addr, out) || !strcmp(out->klass, "[bpf]"))
+		if (kernel_reload(r->shared, r->now_ns))
+			ksyms_lookup(r->shared->kernel, addr, out);
 }
 
 static int user_names(struct resolver *r, uint64_t addr, struct frame_name *out, int max)
