@@ -70,10 +70,13 @@ host() {
 
 tree() {
     JVM_OUT=$T/tree.out JVM_ERR=$T/tree.err
+    mkfifo "$T/in"
+    exec {JVM_FD}<>"$T/in" # never at its end
     # shellcheck disable=SC2016
-    sleep 60 | exec unshare -m sh -c 'mount --bind "$1" "$2/mnt" &&
+    unshare -m sh -c 'mount --bind "$1" "$2/mnt" &&
         mount --rbind /proc "$2/proc" && mount -t tmpfs tmpfs "$2/tmp" && cd / &&
-        exec chroot "$2" "$3" -cp /mnt Virtual' - "$CLASSES" "$TREE" "$1" >"$JVM_OUT" 2>"$JVM_ERR" &
+        exec chroot "$2" "$3" -cp /mnt Virtual' - "$CLASSES" "$TREE" "$1" \
+        <"$T/in" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
     JVM_PID=$!
     CHILDREN+=("$JVM_PID")
     recorded 21

@@ -20,19 +20,24 @@ ${CC:-gcc} -O2 -I"$ROOT" -o "$T/progs" "$ROOT/tools/kernels/progs.c" -l:libbpf.a
 cost() {
     local home=$1 what=$2 most=$3 jfr=$T/$2.jfr runs ns depth
 
+    [ -p "$T/in" ] || mkfifo "$T/in"
+    exec {JVM_FD}<>"$T/in" # never at its end
     # shellcheck disable=SC2046
-    sleep 1000 | "$home/bin/java" $(printf -- '-XX:CompileCommand=%s ' quiet \
-        'dontinline,Stacks::*' 'exclude,Stacks::interpreted*') -cp "$T" Stacks "$what" >"$T/$what.out" &
+    "$home/bin/java" $(printf -- '-XX:CompileCommand=%s ' quiet \
+        'dontinline,Stacks::*' 'exclude,Stacks::interpreted*') -cp "$T" Stacks "$what" \
+        <"$T/in" >"$T/$what.out" {JVM_FD}>&- &
     JVM_PID=$!
     CHILDREN+=("$JVM_PID")
     until_true 20 file_has "$T/$what.out" READY || fail "the program does not start"
     sleep 2
-    "$GNOMON" record -p "$JVM_PID" -d "$((seconds + 2))s" --cpu 1ms --wall 0 -f -o "$jfr" \
+    "$GNOMON" record -p "$JVM_PID" -d "$((seconds + 2))s" --cpu 1ms --wall 1s --force -o "$jfr" \
         </dev/null >/dev/null 2>"$T/err" &
+    CHILDREN+=("$!")
     sleep $((seconds + 1))
     "$T/progs" >"$T/$what.progs"
     wait $! || fail "gnomon: $(cat "$T/err")"
     kill "$JVM_PID"
+    exec {JVM_FD}>&-
     read -r runs ns < <(awk -F'\t' '$1 == "thread_clock" { print $6, $7 }' "$T/$what.progs")
     assert_ge "samples" $((seconds * 500)) "${runs:-0}"
     depth=$("$GNOMON" render "$jfr" -f collapsed -t stacks | awk '{ n += $NF * split($0, f, ";"); w += $NF }
