@@ -602,6 +602,8 @@ void target_tables(struct target *t)
 {
 	tables_make(t, now_ns());
 	t->had_vm = resolver_vm(t->names) != NULL;
+	/* that takes a while: names are certain from the last look on, and sampling begins now */
+	resolver_poll(t->names, now_ns());
 }
 
 /* ---- beginning and end ---- */
