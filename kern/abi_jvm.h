@@ -26,6 +26,7 @@ struct gn_code_heap {
 #define GN_JVM_ANCHOR	0x20 /* anchor is set */
 #define GN_JVM_INTERP	0x40 /* method_const, cm_size, interp_* are set */
 #define GN_JVM_SPILLS	0x80 /* its barriers' slow paths move sp below the frame */
+#define GN_JVM_SPILLING 0x100 /* and are taken so often that leaves are looked at for that, too */
 
 struct gn_jvm {
 	__u32 flags;

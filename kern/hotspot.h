@@ -518,7 +518,11 @@ uw_fn __u32 hs_pushed(const struct hs_wide *w)
 	return 0;
 }
 
-/* May the frame stood on be in such a slow path: called by it, or the leaf? */
+/*
+ * May the frame stood on be in such a slow path: called by it, or the leaf? To find out costs a
+ * microsecond, which a leaf that hardly ever is in one is not worth: its word at the wrong place is
+ * no return address, and the caller is guessed and marked.
+ */
 uw_fn int hs_may_spill(const struct uw_state *s, const struct gn_jvm *j, const struct hs_blob *b)
 {
 	__u32 kind;
@@ -526,7 +530,7 @@ uw_fn int hs_may_spill(const struct uw_state *s, const struct gn_jvm *j, const s
 	if (!(j->flags & GN_JVM_SPILLS) || b->kind != HS_NMETHOD || b->native)
 		return 0;
 	if (s->leaf)
-		return 1;
+		return !!(j->flags & GN_JVM_SPILLING);
 	if (s->n < 2)
 		return 0;
 	kind = gn_frame_kind(&s->frames[(s->n - 2) & (GN_MAX_FRAMES - 1)]);

@@ -349,7 +349,7 @@ static void barrier(void **state, const uint8_t *code, size_t len, uint32_t at, 
 	uint64_t pc, stale = method(w, 666, plain, sizeof(plain), PLAIN_FRAME, 12) + 14;
 	uint8_t room[1024];
 
-	w->jvm.flags |= GN_JVM_SPILLS;
+	w->jvm.flags |= GN_JVM_SPILLS | GN_JVM_SPILLING;
 	/* in the middle of a method */
 	memset(room, 0x90, sizeof(room));
 	memcpy(room + 512, code, len);

@@ -179,7 +179,9 @@ static void fill_anchor(const struct vm *vm, struct gn_jvm *j)
 /* Which collectors' barriers spill registers below a compiled frame; see hs_spilled(). */
 static void fill_spills(struct vm *vm, struct gn_jvm *j)
 {
-	if (vm_flag(vm, "UseZGC") == 1 || (vm->release >= 24 && vm_flag(vm, "UseG1GC") == 1))
+	if (vm_flag(vm, "UseZGC") == 1)
+		j->flags |= GN_JVM_SPILLS | GN_JVM_SPILLING;
+	else if (vm->release >= 24 && vm_flag(vm, "UseG1GC") == 1)
 		j->flags |= GN_JVM_SPILLS;
 }
 
