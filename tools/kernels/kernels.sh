@@ -103,9 +103,9 @@ judged() {
     part "$what" >"$T/part"
     [ -s "$T/part" ] || fail "'$what' was not recorded: $(tail -n 20 "$T/console")"
     grep -q "^@exit $code" "$T/part" || fail "'$what': $(grep -v '^@prog' "$T/part" | head -n 30)"
-    share=$(sed -n 's/.*stacks .* \([0-9.]*\)% complete.*/\1/p' "$T/part")
+    share=$(sed -n 's/^ *\([0-9.]*\)%.* stacks complete.*/\1/p' "$T/part" | head -n 1)
     assert_ge "share of complete stacks ($what)" "$least" "${share:-0}"
-    grep -E '^ .*(samples|stacks|lost|names) ' "$T/part" | grep -v 'own CPU' | sed "s/^ */    $what: /"
+    note "$what: $share% of the stacks complete"
 }
 
 programs() {
