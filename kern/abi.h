@@ -128,6 +128,9 @@ struct gn_sample {
 	__u64 span; /* wall: length of the off-CPU interval so far, ns */
 };
 
+/* In a stack's id: its walk came to an end. Else tables made later may show more of it. */
+#define GN_STACK_WHOLE 1
+
 struct gn_stack { /* followed by the frames */
 	struct gn_rec h;
 	__u64 id;
@@ -201,6 +204,7 @@ enum gn_phase { GN_PH_UNKNOWN = 0, GN_PH_OFF = 1, GN_PH_ENDED = 2, GN_PH_SCAN = 
 struct gn_thread {
 	__u64 out_ns;	   /* start of the off-CPU interval */
 	__u64 tick_ns;	   /* the first tick after out_ns */
+	__u64 offset;	   /* by which out_ns was got from the run queue's clock */
 	__u64 run_delay;   /* task->sched_info.run_delay then: all its time in run queues */
 	__u64 cpu_ns;	   /* task->se.sum_exec_runtime then */
 	__u64 switches;	   /* at the last scan: nvcsw + nivcsw */
@@ -241,7 +245,7 @@ struct gn_remote_tick {
 
 #define GN_YOUNG 8 /* intervals of CPU time for which a thread is young at least */
 
-#define GN_LOOK_AHEAD_MIN 15000 /* ns */
+#define GN_LOOK_AHEAD_MIN 1000 /* ns */
 
 /* ---- wall ticks ---- */
 

@@ -87,6 +87,7 @@ int task_scan(struct bpf_iter__task *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	t->out_ns = now;
+	t->offset = 0;
 	t->state = GN_ST_UNSEEN;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;

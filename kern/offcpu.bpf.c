@@ -31,7 +31,8 @@ struct {
 
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
-#define STEP_MIN 1000000 /* ns: no noise; the first time, or a clock was set */
+#define STEP_MIN 1000000    /* ns: no noise; the first time, or a clock was set */
+#define LONG_NS	 1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
 
 static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 {
@@ -50,6 +51,21 @@ static __always_inline struct gn_cpu_time *cpu_time(__u64 clock)
 	if (c && clock >= c->next)
 		cpu_time_refresh(c, clock);
 	return c;
+}
+
+/*
+ * When it got the CPU that it leaves now. In the time of its switch-out: offsets are measured just
+ * after ticks, and one that has moved by 100 ns meanwhile would make those intervals longer that
+ * cross a tick, and only those. Over a long time clocks do drift.
+ */
+static __always_inline __u64 arrival(const struct task_struct *task, const struct gn_thread *t,
+				     __u64 offset)
+{
+	__u64 in = task->sched_info.last_arrival + t->offset;
+
+	if (!t->offset || in - t->out_ns > LONG_NS)
+		return task->sched_info.last_arrival + offset;
+	return in;
 }
 
 /* ---- records ---- */
@@ -126,7 +142,7 @@ static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
 static __always_inline void interval_end(struct task_struct *task, struct gn_thread *t,
 					 __u64 offset)
 {
-	__u64 in = task->sched_info.last_arrival + offset;
+	__u64 in = arrival(task, t, offset);
 
 	if (in < t->tick_ns) {
 		if (t->stack)
@@ -150,6 +166,7 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 {
 	t->seq++;
 	t->out_ns = clock + c->offset;
+	t->offset = c->offset;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
 	if (t->next_tick < c->index) /* never back: no tick counts twice */
@@ -243,7 +260,7 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 		if (!c->next)
 			return;
 		/* its next switch-out, which finds nothing left to report, learns from it */
-		wall_report(task, t, task->sched_info.last_arrival + c->offset,
+		wall_report(task, t, arrival(task, t, c->offset),
 			    task->sched_info.run_delay - t->run_delay);
 		return;
 	}

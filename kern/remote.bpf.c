@@ -16,19 +16,29 @@
 static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
 {
 	__u32 seq = t->seq;
-	__u64 id = remote_stack(task, t);
+	__u64 had = t->stack, id = remote_stack(task, t);
 
 	if (!id)
 		return 0;
 	t->remote = id;
 	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
+	if (had && id & GN_STACK_WHOLE)		       /* in place of what it had of itself */
+		__sync_val_compare_and_swap(&t->stack, had, 0);
 	return 1;
 }
 
+/* Not 0: what was read before there were tables for it is read again. */
+__u32 gn_reread = 0;
+
 static __always_inline bool remote_due(const struct task_struct *task, const struct gn_thread *t)
 {
-	return t->phase == GN_PH_OFF && !task->on_cpu && !t->stack &&
-	       (t->remote_seq != t->seq || !t->remote);
+	__u64 id = t->stack;
+
+	if (t->phase != GN_PH_OFF || task->on_cpu)
+		return false;
+	if (!id && t->remote_seq == t->seq)
+		id = t->remote;
+	return !id || (gn_reread && !(id & GN_STACK_WHOLE));
 }
 
 /* Threads that a scan left for the next one, when the collector has drained the rings. */

@@ -59,6 +59,7 @@ static __always_inline void batch_begin(struct task_struct *task, struct gn_thre
 	t->cpu_ns = cpu;
 	t->state = state;
 	t->out_ns = bpf_ktime_get_ns();
+	t->offset = 0;
 	if (t->next_tick < gn_scan_tick) /* not when it was accounted for a change of engine */
 		t->next_tick = gn_scan_tick;
 	t->phase = GN_PH_SCAN;

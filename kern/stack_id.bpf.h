@@ -63,11 +63,20 @@ static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64
 }
 
 /* Give the frames in `s` their id and send them. `who` is tgid << 32 | tid. */
+static __always_inline __u64 stack_id(__u64 hash, __u32 end)
+{
+	__u64 id = hash & ~1ULL;
+
+	if (end == GN_END_COMPLETE || end == GN_END_NONE || end == GN_END_CONT)
+		id |= GN_STACK_WHOLE;
+	return id ? id : 2;
+}
+
 static __always_inline __u64 stack_finish(struct stack_scratch *s, __u64 who, __u64 now)
 {
 	s->uw.rec.nuser = s->uw.n - s->uw.rec.nkernel;
 	s->uw.rec.end = s->uw.end;
-	s->uw.rec.id = s->uw.hash ? s->uw.hash : 1; /* seeded with the process */
+	s->uw.rec.id = stack_id(s->uw.hash, s->uw.end); /* the hash is seeded with the process */
 	stack_send(s, who, now);
 	return s->uw.rec.id;
 }

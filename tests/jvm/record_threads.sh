@@ -39,6 +39,8 @@ softly assert_percent "wall time of all threads, scaled up" "$(calc "$threads * 
 
 pool='thread=idle-thread-.*'
 softly assert_percent "ticks of 200 threads" 100000 "$(weight "$T/batch.jfr" $WALL_EVENT "$pool")" 1
+softly assert_eq "ticks of 200 threads that are not PARKED" 0 \
+    "$(query "$T/batch.jfr" $WALL_EVENT state "$pool" | awk '!/STATE_PARKED/ { n += $1 } END { print n + 0 }')"
 softly assert_ge "ticks an event, of threads that sleep" 20 \
     "$(calc "$(weight "$T/batch.jfr" $WALL_EVENT) / $(events "$T/batch.jfr")")"
 softly assert_percent "ticks with --nobatch" 100000 "$(weight "$T/ticks.jfr" $WALL_EVENT "$pool")" 1

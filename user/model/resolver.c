@@ -22,7 +22,7 @@
 #include "target/jvmproc.h"
 #include "target/procfs.h"
 
-#define RETRY_NS     200000000ull /* between two looks for a JVM that is starting */
+#define RETRY_NS     20000000ull  /* between two looks for a JVM that is starting */
 #define LIST_THREADS 128	  /* with more Java threads than these, they are listed at once */
 #define LIST_NS	     200000000ull /* at most so often */
 #define LIST_SHARE   20		  /* and at most this part of the time */

@@ -373,6 +373,8 @@ static int remote_scan(struct capture *c)
 	rc = iterate(c->skel->progs.remote_scan);
 	if (c->skel->bss->gn_unread)
 		c->remote_due = true;
+	else
+		c->skel->bss->gn_reread = 0;
 	return rc;
 }
 
@@ -521,6 +523,12 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 	if (atomic_exchange(&c->remote_due, false))
 		remote_scan(c);
 	return bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.remote_tick), &opts);
+}
+
+void capture_reread(struct capture *c)
+{
+	c->skel->bss->gn_reread = 1;
+	c->remote_due = true;
 }
 
 void capture_epoch(struct capture *c)

@@ -93,6 +93,12 @@ int capture_switches(struct capture *c);
  */
 int capture_tick(struct capture *c, struct gn_remote_tick *arg);
 
+/*
+ * New tables were published: stacks of sleeping threads that could not be walked to their end are
+ * read again. From any thread.
+ */
+void capture_reread(struct capture *c);
+
 /* Stack ids may mean other code from now on: have the kernel send every list again. */
 void capture_epoch(struct capture *c);
 

@@ -16,10 +16,12 @@
 #include "run/tables.h"
 #include "target/procfs.h"
 
-#define QUEUE_BYTES  (32u << 20)
-#define POLL_NS	     100000000ull
-#define FLUSH_NS     1000000000ull
-#define SETTINGS_MAX 16
+#define QUEUE_BYTES   (32u << 20)
+#define POLL_NS	      100000000ull
+#define BEGIN_NS      5000000000ull /* in which a JVM may be starting: looked at more often */
+#define BEGIN_POLL_NS 25000000ull
+#define FLUSH_NS      1000000000ull
+#define SETTINGS_MAX  16
 
 /* Records made in user space, for the same queue: the numbers lie beyond enum gn_rec_type. */
 enum { REC_LOSS = 100, REC_SETTING, REC_COST, REC_CHOICE, REC_ADD, REC_END };
@@ -69,7 +71,7 @@ struct recorder {
 	uint64_t lost[LOSS_MAX]; /* of nobody knows which target */
 	pthread_t thread;
 	bool started, joined;
-	uint64_t polled_ns, flushed_ns;
+	uint64_t began_ns, polled_ns, flushed_ns;
 	_Atomic uint64_t queue_lost;
 	_Atomic bool discard; /* nothing of what is open is worth a file */
 
@@ -294,12 +296,17 @@ static void poll_targets(struct recorder *r, uint64_t now)
 	publish(r);
 }
 
+static uint64_t poll_ns(const struct recorder *r, uint64_t now)
+{
+	return now - r->began_ns < BEGIN_NS ? BEGIN_POLL_NS : POLL_NS;
+}
+
 static void work(struct recorder *r, const struct gn_rec *rec)
 {
 	uint64_t now = now_ns();
 	struct node *n, *tmp;
 
-	if (now - r->polled_ns >= POLL_NS) {
+	if (now - r->polled_ns >= poll_ns(r, now)) {
 		r->polled_ns = now;
 		poll_targets(r, now);
 	}
@@ -317,9 +324,9 @@ static void *recorder_main(void *arg)
 	struct recorder *r = arg;
 	bool ended = false;
 
-	r->polled_ns = r->flushed_ns = now_ns();
+	r->began_ns = r->polled_ns = r->flushed_ns = now_ns();
 	while (!ended)
-		work(r, queue_pop(r->queue, POLL_NS / 1000000, &ended));
+		work(r, queue_pop(r->queue, (int)(poll_ns(r, now_ns()) / 1000000), &ended));
 	poll_targets(r, now_ns());
 	while (r->targets && !r->discard)
 		on_end(r, r->targets->tgid);

@@ -22,7 +22,7 @@ struct held {
 	uint64_t span_ns;	/* off the CPU so far */
 	uint32_t ticks;		/* 0: nothing is held */
 	uint32_t thread, stack; /* ids in the file */
-	uint8_t state;		/* enum jfr_state */
+	uint32_t state;		/* enum jfr_state */
 };
 
 struct member {

@@ -141,6 +141,13 @@ static void on_epoch(void *ctx)
 	capture_epoch(s->cap);
 }
 
+static void on_tables(void *ctx)
+{
+	struct session *s = ctx;
+
+	capture_reread(s->cap);
+}
+
 /* ---- start ---- */
 
 static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
@@ -155,6 +162,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.jvm = cfg->jvm,
 		.form = cfg->form,
 		.on_epoch = on_epoch,
+		.on_tables = on_tables,
 		.wants_thread = cfg->nthreads ? on_thread : NULL,
 		.ctx = s,
 	};

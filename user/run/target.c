@@ -21,6 +21,7 @@
 
 #define THROTTLING_NS 10000000000ull
 #define TABLES_NS     1000000000ull /* unwind tables are made anew at most so often */
+#define REREADS_MAX   20
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
 #define HELD_MIN_NS   1000000000ull  /* wall ticks of so much time may wait for more */
@@ -40,6 +41,7 @@ struct target {
 	uint64_t start_ns; /* of its file, CLOCK_MONOTONIC */
 	char path[TARGET_PATH_LEN];
 	uint64_t tables_ns; /* when its unwind tables were last made */
+	unsigned int rereads;
 	bool had_vm;
 	bool tables_stale; /* code was met that they do not have */
 	struct stack *stacks;
@@ -160,8 +162,12 @@ static void tables_poll(struct target *t, bool jvm_changed, uint64_t now)
 	if (!t->env->tables)
 		return;
 	tables_follow(t->env->tables, t->tgid, resolver_vm(t->names), now);
-	if (jvm_changed || (t->tables_stale && now - t->tables_ns > TABLES_NS))
-		tables_make(t, now);
+	if (!jvm_changed && (!t->tables_stale || now - t->tables_ns <= TABLES_NS))
+		return;
+	tables_make(t, now);
+	/* what there are no tables for, ever, is not tried for ever */
+	if (jvm_changed || t->rereads++ < REREADS_MAX)
+		t->env->cfg.on_tables(t->env->cfg.ctx);
 }
 
 /* ---- stacks ---- */
@@ -352,7 +358,7 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 		.ticks = s->n,
 		.thread = m ? thread_jfr(t, m) : 0,
 		.stack = stack,
-		.state = (uint8_t)state,
+		.state = state,
 	};
 
 	if (t->env->cfg.one_by_one) {

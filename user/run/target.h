@@ -27,6 +27,8 @@ struct target_config {
 	struct jfrw_form form;
 	/* told from the naming thread whether a stack id's meaning changed (capture_epoch) */
 	void (*on_epoch)(void *ctx);
+	/* the unwinder has new tables: what it could not walk may be walked now */
+	void (*on_tables)(void *ctx);
 	/* may be NULL: asked once per thread name; true lets the thread through the filter */
 	bool (*wants_thread)(void *ctx, pid_t tid, const char *name);
 	void *ctx;
