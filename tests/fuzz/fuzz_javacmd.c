@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/target/javacmd.c user/target/jvmproc.c user/target/procfs.c user/target/cgroup.c
-// FUZZ-LINK: user/target/container.c user/base/buffer.c
+// FUZZ-LINK: user/target/container.c user/base/buffer.c user/base/inroot.c
 /* What a Java process chooses: command line, argument files, release file, names in its maps. */
 #include <stddef.h>
 #include <stdint.h>

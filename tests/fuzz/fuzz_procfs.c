@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/target/procfs.c user/target/cgroup.c user/target/container.c
+// FUZZ-LINK: user/base/inroot.c
 /* The texts of /proc and of control groups: the first byte chooses the parser. */
 #include <stddef.h>
 #include <stdint.h>

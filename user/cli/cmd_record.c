@@ -182,6 +182,13 @@ static int targets_find(struct session_target **out, size_t *n, struct error *e)
 	return rc;
 }
 
+static void targets_free(struct session_target *v, size_t n)
+{
+	for (size_t i = 0; v && i < n; i++)
+		free((char *)v[i].path);
+	free(v);
+}
+
 /* Its pid is not known yet, and may be in no name. */
 static int target_launched(char *const *argv, struct session_target **out, size_t *n,
 			   struct error *e)
@@ -236,7 +243,9 @@ static int run(int argc, char **argv, struct error *e)
 	rc = argc ? target_launched(argv, &targets, &cfg.ntargets, e)
 		  : targets_find(&targets, &cfg.ntargets, e);
 	cfg.targets = targets;
-	return rc || session_run(&cfg, e) ? (int)e->exit : EXIT_OK;
+	rc = rc || session_run(&cfg, e) ? (int)e->exit : EXIT_OK;
+	targets_free(targets, cfg.ntargets);
+	return rc;
 }
 
 const struct command cmd_record = {

@@ -344,7 +344,8 @@ static void period_keep(struct jfrw *w, const struct jfr_active_setting *s)
 	if (p == end)
 		return;
 	p->id = s->id;
-	strcpy(p->value, s->value);
+	/* when it is repeated, it is said out of here */
+	memmove(p->value, s->value, strlen(s->value) + 1);
 }
 
 /* Before a chunk's first event: what was said in an earlier one and holds in this one too. */
