@@ -205,6 +205,8 @@ struct gn_thread {
 	__u64 out_ns;	   /* start of the off-CPU interval */
 	__u64 tick_ns;	   /* the first tick after out_ns */
 	__u64 offset;	   /* by which out_ns was got from the run queue's clock */
+	__u64 usual_ns;	   /* how long it was off the CPU when last no stack was taken of it */
+	__u64 taking_ns;   /* from out_ns until `stack` was taken */
 	__u64 run_delay;   /* task->sched_info.run_delay then: all its time in run queues */
 	__u64 cpu_ns;	   /* task->se.sum_exec_runtime then */
 	__u64 switches;	   /* at the last scan: nvcsw + nivcsw */

@@ -31,8 +31,9 @@ struct {
 
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
-#define STEP_MIN 1000000    /* ns: no noise; the first time, or a clock was set */
-#define LONG_NS	 1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
+#define STEP_MIN  1000000    /* ns: no noise; the first time, or a clock was set */
+#define WAKING_NS 3000	     /* ns: from the end of that until it runs */
+#define LONG_NS	  1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
 
 static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 {
@@ -135,6 +136,22 @@ static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
 /* ---- switches ---- */
 
 /*
+ * Nobody is woken while a stack is taken of him, and one who is woken after a microsecond as a rule
+ * would be seen to sleep for as long as that takes; worse, only close to ticks. Where that may be
+ * so the interval counts as long as his last one that was not looked at.
+ */
+static __always_inline __u64 undelayed(struct gn_thread *t, __u64 in)
+{
+	__u64 off = in - t->out_ns;
+
+	if (!t->stack)
+		t->usual_ns = off;
+	else if (t->usual_ns < off && off < t->taking_ns + WAKING_NS)
+		return t->out_ns + t->usual_ns;
+	return in;
+}
+
+/*
  * The interval before the time on the CPU that ends now. It is dealt with this late because here
  * the thread's storage is at hand anyway, and the kernel has kept what is needed: when it got the
  * CPU (last_arrival) and how long it has waited in run queues in all (run_delay).
@@ -142,7 +159,7 @@ static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
 static __always_inline void interval_end(struct task_struct *task, struct gn_thread *t,
 					 __u64 offset)
 {
-	__u64 in = arrival(task, t, offset);
+	__u64 in = undelayed(t, arrival(task, t, offset));
 
 	if (in < t->tick_ns) {
 		if (t->stack)
@@ -182,6 +199,7 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 		return;
 	}
 	t->stack = switch_stack(ctx, thread_id(task, t), t->out_ns);
+	t->taking_ns = bpf_ktime_get_ns() - t->out_ns;
 }
 
 SEC("tp_btf/sched_switch")
