@@ -32,7 +32,7 @@ struct {
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
 #define STEP_MIN  1000000    /* ns: no noise; the first time, or a clock was set */
-#define WAKING_NS 3000	     /* ns: from the end of that until it runs */
+#define WAKING_NS 6000	     /* ns: from the end of that until it runs: an idle CPU comes back */
 #define LONG_NS	  1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
 
 static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
