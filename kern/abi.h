@@ -73,6 +73,15 @@ enum gn_walk_end {
 	GN_END_MAX
 };
 
+/*
+ * Nothing is missing: a thread of the kernel's has no user part, and a virtual thread's stack ends
+ * where its carrier's begins.
+ */
+static inline int gn_end_is_whole(__u32 end)
+{
+	return end == GN_END_COMPLETE || end == GN_END_NONE || end == GN_END_CONT;
+}
+
 /* ---- records ---- */
 
 enum gn_rec_type {
@@ -128,7 +137,7 @@ struct gn_sample {
 	__u64 span; /* wall: length of the off-CPU interval so far, ns */
 };
 
-/* In a stack's id: its walk came to an end. Else tables made later may show more of it. */
+/* In a stack's id: gn_end_is_whole(). Else tables made later may show more of it. */
 #define GN_STACK_WHOLE 1
 
 struct gn_stack { /* followed by the frames */
@@ -181,7 +190,6 @@ enum gn_counter {
 	GN_CNT_YOUNG,	     /* firings of own clocks of young threads (see oncpu.bpf.c) */
 	GN_CNT_LOSSMAP,	     /* losses that found no room in the loss map */
 	GN_CNT_LOST_BYTES,   /* of records that did not fit the CPU's ring */
-	GN_CNT_UNCHOSEN,     /* ticks of threads that were not in the reservoir */
 	GN_CNT_SCANNED,	     /* threads looked at by scans */
 	GN_CNT_VERIFIED, /* sleepers whose CPU time was compared with that at their switch-out */
 	GN_CNT_RAN,	 /* of those: it was another, so a switch was not seen */

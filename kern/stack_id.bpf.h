@@ -62,16 +62,16 @@ static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64
 	count_add(GN_CNT_STACKS, 1);
 }
 
-/* Give the frames in `s` their id and send them. `who` is tgid << 32 | tid. */
 static __always_inline __u64 stack_id(__u64 hash, __u32 end)
 {
-	__u64 id = hash & ~1ULL;
+	__u64 id = hash & ~(__u64)GN_STACK_WHOLE;
 
-	if (end == GN_END_COMPLETE || end == GN_END_NONE || end == GN_END_CONT)
+	if (gn_end_is_whole(end))
 		id |= GN_STACK_WHOLE;
-	return id ? id : 2;
+	return id ? id : 2; /* 0 is none */
 }
 
+/* Give the frames in `s` their id and send them. `who` is tgid << 32 | tid. */
 static __always_inline __u64 stack_finish(struct stack_scratch *s, __u64 who, __u64 now)
 {
 	s->uw.rec.nuser = s->uw.n - s->uw.rec.nkernel;

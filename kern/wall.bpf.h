@@ -55,8 +55,6 @@ static __noinline void chosen_send(__u64 id, struct gn_sample *s, __u64 from, __
 			end = until;
 		if (tick_is_chosen(id, from))
 			ticks_send(s, from, end);
-		else
-			count_add(GN_CNT_UNCHOSEN, end - from);
 		from = end;
 	}
 }

@@ -50,7 +50,7 @@ static const struct opt opts[] = {
 	{OPT_LIST, 't', "thread", "GLOB|TID",
 	 "sample only threads so named or numbered (may be repeated)", &threads},
 	{OPT_COUNT, 0, "threads", "N",
-	 "wall samples of N threads of a JVM at a time, others each second (default: of all)",
+	 "wall samples of N threads of a JVM at a time, others each 1/4 s (default: of all)",
 	 &reservoir, .min = 1, .max = 1000000},
 	{OPT_FLAG, 0, "nobatch", NULL, "an event for each wall tick, not for each time off the CPU",
 	 &no_batch},

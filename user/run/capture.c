@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -37,8 +36,7 @@ struct capture {
 	pid_t *tgids;
 	size_t ntgids;
 	bool stopped;
-	_Atomic int
-		crowded; /* the CPU whose ring was too small for an accounting, plus 1; 0: none */
+	_Atomic int crowded;	 /* 1 + the CPU whose ring was too small for an accounting, or 0 */
 	_Atomic bool remote_due; /* threads were found that have no stack yet */
 };
 

@@ -190,12 +190,6 @@ static bool stack_is_guessed(const struct gn_stack *s)
 	return false;
 }
 
-/* Kernel threads have no user part; a virtual thread's stack ends where its carrier's begins. */
-static bool stack_is_whole(const struct gn_stack *s)
-{
-	return s->end == GN_END_COMPLETE || s->end == GN_END_NONE || s->end == GN_END_CONT;
-}
-
 void target_stack(struct target *t, const struct gn_stack *rec)
 {
 	struct frame_name *frames = t->env->frames;
@@ -213,7 +207,7 @@ void target_stack(struct target *t, const struct gn_stack *rec)
 	}
 	t->tables_stale |= stack_has_unknown(rec);
 	n = resolver_stack(t->names, rec, frames, TARGET_FRAMES, &cut);
-	s->jfr = jfrw_stack(t->out, frames, n, cut || !stack_is_whole(rec));
+	s->jfr = jfrw_stack(t->out, frames, n, cut || !gn_end_is_whole(rec->end));
 	s->guessed = stack_is_guessed(rec);
 	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	s->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
