@@ -27,6 +27,8 @@ cleanup() {
         pid_gone "$p" 5 || kill -KILL "$p" 2>/dev/null
     done
     wait 2>/dev/null
+    # A killed JVM cannot remove its socket, and its pid comes again.
+    for p in "${CHILDREN[@]}"; do rm -f "/tmp/.java_pid$p"; done
     for p in "${UNMOUNT[@]}"; do umount -l "$p"; done
     if [ "${KEEP:-0}" = 1 ]; then echo "kept: $T"; else rm -rf "$T"; fi
     exit $rc
