@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: tools/deps.sh [--check] [build] [test]
+# usage: tools/deps.sh [--check] [build] [test] [browser]
 #
 # What building and testing need, on Debian 12 and 13. Root: installs what is missing and touches
 # nothing (nor the network) when all is there. Anyone else, or with --check: says what is missing
-# and how to get it. Both sets by default. Exit code 0: all there; 4: something is missing.
+# and how to get it. Without names the first two: what opens the HTML pages is 280 MB to fetch, and
+# takes a minute. Exit code 0: all there; 4: something is missing.
 set -u
 
 check=0
@@ -12,8 +13,8 @@ sets=
 for arg; do
     case $arg in
     --check) check=1 ;;
-    build | test) sets+=" $arg" ;;
-    *) sed -n '3,7s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    build | test | browser) sets+=" $arg" ;;
+    *) sed -n '3,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 : "${sets:=build test}"
@@ -44,12 +45,17 @@ needs_test='
     bubblewrap      bwrap
     podman          podman
     musl-tools      musl-gcc
+    protobuf-compiler protoc
     mmdebstrap      mmdebstrap
     git             git
     man-db          man
     mandoc          mandoc
     zsh             zsh
     JDK             /usr/lib/jvm/*/bin/javac
+'
+needs_browser='
+    chromium        chromium
+    nodejs          node
 '
 
 there() {
