@@ -183,17 +183,17 @@ enum gn_counter {
 	GN_CNT_CAPTURES,     /* off-CPU stacks taken */
 	GN_CNT_CPU,	     /* CPU samples sent */
 	GN_CNT_REMOTE,	     /* of those that were taken from outside */
-	GN_CNT_WASTED,	     /* taken at a switch-out, and no tick was crossed */
 	GN_CNT_WALL,	     /* wall records sent */
 	GN_CNT_TICKS,	     /* wall ticks those stand for */
 	GN_CNT_STACKS,	     /* stack lists sent */
 	GN_CNT_YOUNG,	     /* firings of own clocks of young threads (see oncpu.bpf.c) */
-	GN_CNT_LOSSMAP,	     /* losses that found no room in the loss map */
 	GN_CNT_LOST_BYTES,   /* of records that did not fit the CPU's ring */
 	GN_CNT_SCANNED,	     /* threads looked at by scans */
 	GN_CNT_VERIFIED, /* sleepers whose CPU time was compared with that at their switch-out */
 	GN_CNT_RAN,	 /* of those: it was another, so a switch was not seen */
-	GN_CNT_MAX
+	/* losses that found no room in the loss map: one for each enum gn_loss */
+	GN_CNT_LOSSES,
+	GN_CNT_MAX = GN_CNT_LOSSES + GN_LOSS_MAX
 };
 
 /* ---- targets ---- */

@@ -136,8 +136,8 @@ static __noinline void loss_add(__u32 tid, __u32 reason, __u64 n)
 	}
 	if (c)
 		__sync_fetch_and_add(c, n);
-	else
-		count_add(GN_CNT_LOSSMAP, n);
+	else if (reason < GN_LOSS_MAX)
+		count_add(GN_CNT_LOSSES + reason, n);
 }
 
 #define GN_RING_HEADER 8 /* BPF_RINGBUF_HDR_SZ */

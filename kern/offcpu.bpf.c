@@ -100,7 +100,6 @@ static __always_inline void wall_report(struct task_struct *task, struct gn_thre
  */
 static __always_inline void look_ahead_wasted(struct gn_thread *t)
 {
-	count_add(GN_CNT_WASTED, 1);
 	if (t->wasted_tick != t->next_tick) {
 		t->wasted_tick = t->next_tick;
 		t->wasted = 0;

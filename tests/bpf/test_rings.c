@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <cmocka.h>
 
 #include "run/capture.h"
@@ -161,11 +162,92 @@ static void test_cap(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* The loss map of the capture that was opened last. */
+static int losses_fd(void)
+{
+	struct bpf_map_info info;
+	int found = -1, fd;
+	__u32 id = 0, len;
+
+	while (!bpf_map_get_next_id(id, &id)) {
+		fd = bpf_map_get_fd_by_id(id);
+		len = sizeof(info);
+		memset(&info, 0, sizeof(info));
+		if (fd < 0)
+			continue;
+		if (bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, "losses")) {
+			close(fd);
+			continue;
+		}
+		if (found >= 0)
+			close(found);
+		found = fd;
+	}
+	assert_true(found >= 0);
+	return found;
+}
+
+struct told {
+	uint64_t of_thread, of_none, filler;
+};
+
+static void tell_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t n)
+{
+	struct told *t = ctx;
+
+	if (tid > 1 << 24) /* beyond all thread ids */
+		t->filler += n;
+	else if (reason == GN_LOSS_RING)
+		*(tid ? &t->of_thread : &t->of_none) += n;
+}
+
+/* More threads with losses than there is room to tell apart: the losses are told all the same. */
+static void test_crowded(void **state)
+{
+	uint64_t counters[GN_CNT_MAX], one = 1;
+	struct told told = {0}, again = {0};
+	struct tally t = {0};
+	struct capture *c;
+	struct clocks *clk;
+	pid_t pid = burner();
+	uint32_t n = 0;
+	int fd;
+
+	kill(pid, SIGSTOP); /* it loses nothing before there is no room */
+	record_open(&c, &clk, pid, 16 << 10);
+	fd = losses_fd();
+	for (;; n++) {
+		struct gn_loss_key key = {.tid = (1 << 25) + n};
+
+		if (bpf_map_update_elem(fd, &key, &one, BPF_ANY))
+			break;
+	}
+	kill(pid, SIGCONT);
+	sleep_ms(700);
+	clocks_close(clk);
+	capture_stop(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	capture_losses(c, tell_loss, &told);
+	capture_counters(c, counters);
+	assert_true(n > 1000);
+	assert_int_equal(told.filler, n);
+	assert_int_equal(told.of_thread, 0);
+	assert_true(told.of_none > 1000);
+	assert_int_equal(told.of_none, counters[GN_CNT_LOSSES + GN_LOSS_RING]);
+	capture_losses(c, tell_loss, &again); /* and told once */
+	assert_int_equal(again.of_none, 0);
+	close(fd);
+	capture_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_crowded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,8 +36,9 @@ struct capture {
 	pid_t *tgids;
 	size_t ntgids;
 	bool stopped;
-	_Atomic int crowded;	 /* 1 + the CPU whose ring was too small for an accounting, or 0 */
-	_Atomic bool remote_due; /* threads were found that have no stack yet */
+	_Atomic int crowded; /* 1 + the CPU whose ring was too small for an accounting, or 0 */
+	uint64_t unplaced[GN_LOSS_MAX]; /* losses of no thread, as told last */
+	_Atomic bool remote_due;	/* threads were found that have no stack yet */
 };
 
 static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -618,6 +619,22 @@ void capture_counters(const struct capture *c, uint64_t out[GN_CNT_MAX])
 	out[GN_CNT_SWITCHES] += switches_sum(c);
 }
 
+/* Of threads that the map had no room for. */
+static void losses_unplaced(struct capture *c, capture_loss_fn fn, void *ctx)
+{
+	uint64_t counters[GN_CNT_MAX];
+
+	capture_counters(c, counters);
+	for (unsigned int i = 0; i < GN_LOSS_MAX; i++) {
+		uint64_t n = counters[GN_CNT_LOSSES + i];
+
+		if (n > c->unplaced[i]) {
+			fn(ctx, 0, i, n - c->unplaced[i]);
+			c->unplaced[i] = n;
+		}
+	}
+}
+
 void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
 {
 	int fd = bpf_map__fd(c->skel->maps.losses);
@@ -632,6 +649,7 @@ void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
 		if (!bpf_map_lookup_and_delete_elem(fd, &key, &count) && count)
 			fn(ctx, (pid_t)key.tid, key.reason, count);
 	}
+	losses_unplaced(c, fn, ctx);
 }
 
 void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs)
