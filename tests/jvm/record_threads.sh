@@ -45,5 +45,9 @@ softly assert_ge "ticks an event, of threads that sleep" 20 \
     "$(calc "$(weight "$T/batch.jfr" $WALL_EVENT) / $(events "$T/batch.jfr")")"
 softly assert_percent "ticks with --nobatch" 100000 "$(weight "$T/ticks.jfr" $WALL_EVENT "$pool")" 1
 softly assert_eq "events with --nobatch" "$(weight "$T/ticks.jfr" $WALL_EVENT)" "$(events "$T/ticks.jfr")"
+for name in batch ticks; do
+    softly assert_percent "time spans of '$name', added up, in s" 1000 \
+        "$(calc "$(query "$T/$name.jfr" $WALL_EVENT span "$pool" | cut -d' ' -f1) / 1e9")" 1
+done
 jvm_end
 softly_end

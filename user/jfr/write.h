@@ -134,7 +134,10 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 /* As cfg.cpu_event says; state is JFR_STATE_DEFAULT. Stack 0: failed. */
 void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack);
 
-/* One off-CPU interval of span_ns that crossed `samples` ticks, the first at mono_ns. */
+/*
+ * An off-CPU interval, or a part of one, that crossed `samples` ticks, the first at mono_ns;
+ * span_ns is its length, so that the parts of an interval add up.
+ */
 void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack,
 		      enum jfr_state state, uint32_t samples, uint64_t span_ns);
 

@@ -19,7 +19,7 @@ struct roster;
 /* Wall ticks of one long time off the CPU that are not written yet. */
 struct held {
 	uint64_t time_ns;	/* of the first tick */
-	uint64_t span_ns;	/* off the CPU so far */
+	uint64_t span_ns;	/* off the CPU, as far as these ticks stand for it */
 	uint32_t ticks;		/* 0: nothing is held */
 	uint32_t thread, stack; /* ids in the file */
 	uint32_t state;		/* enum jfr_state */

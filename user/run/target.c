@@ -295,6 +295,17 @@ static uint64_t tick_of(const struct target *t, uint64_t time_ns)
 	return gn_ticks_until(time_ns - cfg->start_ns, cfg->wall_ns) - 1;
 }
 
+/*
+ * What an event of so many ticks says of the wait's length: no more than the ticks stand for, so
+ * that the events of one wait, each of which the kernel tells the length so far, add up to it.
+ */
+static uint64_t span_of(const struct target *t, uint64_t length_ns, uint32_t ticks)
+{
+	uint64_t ns = t->env->cfg.wall_ns * ticks;
+
+	return length_ns < ns ? length_ns : ns;
+}
+
 static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t thread,
 			uint32_t stack, enum jfr_state state)
 {
@@ -303,7 +314,7 @@ static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t th
 
 	for (uint32_t i = 0; i < s->n; i++)
 		jfrw_wall_sample(t->out, cfg->start_ns + gn_tick_time(tick + i, cfg->wall_ns),
-				 thread, stack, state, 1, s->span);
+				 thread, stack, state, 1, span_of(t, s->span, 1));
 }
 
 /* ---- long sleeps ---- */
@@ -335,7 +346,7 @@ static bool held_takes(struct target *t, struct held *h, const struct held *next
 	    h->state == next->state && h->ticks * ns < HELD_MAX_NS &&
 	    tick_of(t, h->time_ns) + h->ticks == tick_of(t, next->time_ns)) {
 		h->ticks += next->ticks;
-		h->span_ns = next->span_ns;
+		h->span_ns += next->span_ns;
 		return true;
 	}
 	held_write(t, h);
@@ -348,7 +359,7 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 {
 	struct held now = {
 		.time_ns = s->h.time,
-		.span_ns = s->span,
+		.span_ns = span_of(t, s->span, s->n),
 		.ticks = s->n,
 		.thread = m ? thread_jfr(t, m) : 0,
 		.stack = stack,

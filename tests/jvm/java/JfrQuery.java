@@ -19,11 +19,12 @@ import jdk.jfr.consumer.RecordingFile;
  *
  * JfrQuery FILE types                    events of each type
  * JfrQuery FILE EVENT KEY [FILTER...]    weight per KEY: total, thread, os, tid, state, leaf,
- *                                        frame (each frame once per stack), stack, depth
+ *                                        frame (each frame once per stack), stack, depth, span
  * JfrQuery FILE setting EVENT NAME       value of the last such ActiveSetting
  * JfrQuery FILE show EVENT               every such event, fields as text
  *
- * The weight of an event is its field `samples`, or 1. FILTER: thread=REGEX, frame=REGEX,
+ * The weight of an event is its field `samples`, or 1; for the key span it is its timeSpan in ns.
+ * FILTER: thread=REGEX, frame=REGEX,
  * state=REGEX, tid=NUMBER; a regular expression has to match the whole name.
  */
 final class JfrQuery {
@@ -111,7 +112,9 @@ final class JfrQuery {
     private void count(RecordedEvent e, String kind) {
         long weight = e.hasField("samples") ? e.getInt("samples") : 1;
 
-        if (kind.equals("frame"))
+        if (kind.equals("span"))
+            add(kind, e.getDuration("timeSpan").toNanos());
+        else if (kind.equals("frame"))
             frames(e).forEach(f -> add(f, weight));
         else
             add(key(e, kind), weight);
