@@ -78,7 +78,7 @@ static int try_dir(struct agentfile *f, const struct jproc *p, const char *dir)
 
 	if (strlen(dir) + strlen(f->name) + 2 > sizeof(f->path) || strchr(dir, ','))
 		return -ENAMETOOLONG;
-	fd = jproc_openat(p, dir, O_PATH | O_DIRECTORY);
+	fd = jproc_directory(p, dir);
 	if (fd < 0)
 		return fd;
 	if (fstatvfs(fd, &vfs))
@@ -161,7 +161,7 @@ void agentfile_sweep(const struct jproc *p, const char *path)
 	if (!slash || strcmp(slash + 1, name) || slash - path >= (int)sizeof(dir))
 		return;
 	snprintf(dir, sizeof(dir), "%.*s", slash == path ? 1 : (int)(slash - path), path);
-	fd = jproc_openat(p, dir, O_PATH | O_DIRECTORY);
+	fd = jproc_directory(p, dir);
 	if (fd < 0)
 		return;
 	if (!creds_assume(&old, p->uid, p->gid)) {

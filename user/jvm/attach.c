@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/inroot.h"
 #include "jvm/creds.h"
 #include "jvm/jproc.h"
 #include "jvm/perfdata.h"
@@ -191,6 +192,10 @@ enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st)
 	if (jproc_frozen(p))
 		return status_set(st, ATTACH_FROZEN, "its cgroup is frozen",
 				  "thaw it, or use --jvm vmstructs");
+	if (!inroot_answers(p->root, "tmp", JPROC_ANSWER_MS))
+		return status_set(st, ATTACH_NO_TMP,
+				  "the file system of its '/tmp' does not answer",
+				  "see what serves it (FUSE, NFS), or use --jvm vmstructs");
 	st->listening = socket_exists(p);
 	if (check_tmp(p, st))
 		return st->state;
@@ -244,7 +249,7 @@ static int refused(const struct jproc *p, const struct attach_status *st, struct
 
 static int tmp_open(const struct jproc *p, struct error *e)
 {
-	int fd = jproc_openat(p, "tmp", O_PATH | O_DIRECTORY);
+	int fd = jproc_directory(p, "tmp");
 
 	if (fd >= 0)
 		return fd;

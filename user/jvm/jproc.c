@@ -135,6 +135,13 @@ int jproc_openat(const struct jproc *p, const char *path, int flags)
 	return inroot_open(p->root, path, flags);
 }
 
+int jproc_directory(const struct jproc *p, const char *path)
+{
+	if (!inroot_answers(p->root, path, JPROC_ANSWER_MS))
+		return -ETIMEDOUT;
+	return inroot_open(p->root, path, O_PATH | O_DIRECTORY);
+}
+
 int jproc_signal(const struct jproc *p, int sig)
 {
 	/* a descriptor of /proc/PID is a pidfd to this call */

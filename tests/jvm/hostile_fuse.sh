@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A target whose /tmp is a file system that does not answer (FUSE; a network file system whose
+# server is gone is the same to us): what needs no /tmp works as ever, the rest refuses in time.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+[ -c /dev/fuse ] || skip "no /dev/fuse"
+
+"${CC:-gcc}" -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -o "$T/deaf_fuse" "$LIB_DIR/deaf_fuse.c" ||
+    fail "deaf_fuse does not compile"
+
+# in_time CODE COMMAND...: ends by itself, with that exit code.
+in_time() {
+    local want=$1 start=${EPOCHREALTIME/./}
+
+    shift
+    timeout -s KILL 30 "$@" >"$T/out" 2>"$T/err" </dev/null
+    assert_eq "exit code of ${*:2:5}" "$want" $? "$(cat "$T/err")"
+    note "${*:2:5}: $(calc "(${EPOCHREALTIME/./} - $start) / 1e6") s, $(head -n 1 "$T/err")"
+}
+
+classes
+JDK=$(jdk_newest)
+mkfifo "$T/in"
+exec {fd}<>"$T/in"
+unshare --mount sh -c 'mount -t tmpfs tmpfs /tmp; exec "$@"' - \
+    "$JDK/bin/java" -Xmx64m -cp "$CLASSES" Idle 3 1 <"$T/in" >"$T/jvm.out" 2>"$T/jvm.err" {fd}>&- &
+pid=$!
+CHILDREN+=($pid)
+until_true 20 file_has "$T/jvm.out" '^READY' || fail "not ready: $(cat "$T/jvm.err")"
+"$T/deaf_fuse" $pid /tmp >"$T/deaf.out" 2>"$T/deaf.err" {fd}>&- &
+deaf=$!
+CHILDREN+=($deaf)
+until_true 5 file_has "$T/deaf.out" '^READY' || skip "no FUSE mount: $(cat "$T/deaf.err")"
+
+for jvm in vmstructs auto; do
+    in_time 0 "$GNOMON" record -q -f -p $pid --jvm $jvm -d 1s -o "$T/$jvm.jfr"
+    "$GNOMON" render "$T/$jvm.jfr" >"$T/text" || fail "render"
+    assert_match "the names with $jvm" 'Harness\.' "$T/text"
+done
+# an agent cannot come in: that is said, and the rest of the recording goes on
+in_time 0 "$GNOMON" record -q -f -p $pid --jvm agent -d 1s -o "$T/agent.jfr"
+assert_match "what is said" "/tmp.*does not answer" "$T/err"
+in_time 0 "$GNOMON" jvms
+assert_match "the list" "^ *$pid " "$T/out"
+in_time 3 "$GNOMON" perfmap $pid
+assert_match "what is said" "/tmp.*does not answer" "$T/err"
+kill $deaf
+pid_gone $deaf 5 || fail "the file system does not end"
+[ -d /proc/$pid ] || fail "the target died: $(cat "$T/jvm.err")"
