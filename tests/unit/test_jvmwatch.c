@@ -66,13 +66,17 @@ static void child_map(int ready)
 struct told {
 	pid_t pid;
 	int n;
+	int refuse; /* so many times */
 };
 
-static void on_jvm(const struct jvm_proc *j, void *arg)
+static bool on_jvm(const struct jvm_proc *j, void *arg)
 {
 	struct told *t = arg;
 
-	t->n += j->id.pid == t->pid;
+	if (j->id.pid != t->pid)
+		return true;
+	t->n++;
+	return t->n > t->refuse;
 }
 
 static void appears(void **state)
@@ -126,6 +130,28 @@ static void late(void **state)
 	jvmwatch_free(w);
 }
 
+/* Who cannot do with it is told until it can: soon while the process is young, later now and then.
+ */
+static void refused(void **state)
+{
+	struct jvmwatch *w = jvmwatch_new();
+	struct told t = {.refuse = 11};
+	uint64_t now = 100 * S;
+	int ready;
+
+	t.pid = child_start(&ready);
+	child_map(ready);
+	for (int i = 0; i < 10; i++)
+		jvmwatch_look(w, now += S, on_jvm, &t);
+	assert_int_equal(t.n, 10);
+	for (int i = 0; i < 80; i++)
+		jvmwatch_look(w, now += S, on_jvm, &t);
+	assert_int_equal(t.n, 12);
+	kill(t.pid, SIGKILL);
+	waitpid(t.pid, NULL, 0);
+	jvmwatch_free(w);
+}
+
 static void namespaces(void **state)
 {
 	struct error e = {0};
@@ -162,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(appears),
 		cmocka_unit_test(late),
+		cmocka_unit_test(refused),
 		cmocka_unit_test(namespaces),
 	};
 

@@ -221,7 +221,8 @@ static int path_make(struct fleet *f, const struct jvm_proc *j, char *path, size
 	return -EEXIST;
 }
 
-static void on_jvm(const struct jvm_proc *j, void *arg)
+/* Where open files are lacking now there may be some later, when another one has ended. */
+static bool on_jvm(const struct jvm_proc *j, void *arg)
 {
 	char path[TARGET_PATH_LEN];
 	struct fleet *f = arg;
@@ -229,7 +230,7 @@ static void on_jvm(const struct jvm_proc *j, void *arg)
 	int rc;
 
 	if (member_find(f, j->id.pid) || !select_match(f->cfg.follow, &f->mounts, j))
-		return;
+		return true;
 	rc = path_make(f, j, path, sizeof(path));
 	m = rc ? NULL : member_new(f, j->id.pid);
 	if (!rc && !m)
@@ -243,6 +244,7 @@ static void on_jvm(const struct jvm_proc *j, void *arg)
 		member_free(f, m);
 	if (rc && rc != -ESRCH && rc != -EMFILE)
 		log_warn("process %d is not recorded: %s", j->id.pid, strerror(-rc));
+	return rc != -EMFILE;
 }
 
 /* Its file is open and its tables are made: let the programs see it. */

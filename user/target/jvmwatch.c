@@ -25,7 +25,7 @@ struct jvmwatch {
 	struct seen *seen;
 	uint64_t now;
 	struct jvmwatch_stats stats;
-	void (*cb)(const struct jvm_proc *j, void *arg);
+	jvmwatch_fn cb;
 	void *arg;
 };
 
@@ -110,13 +110,11 @@ static int process_look(pid_t pid, void *arg)
 	w->stats.maps++;
 	if (jvm_proc_read(pid, &j) || j.id.start != s->start)
 		return 0;
-	s->told = true;
-	w->cb(&j, w->arg);
+	s->told = w->cb(&j, w->arg);
 	return 0;
 }
 
-int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns,
-		  void (*cb)(const struct jvm_proc *j, void *arg), void *arg)
+int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg)
 {
 	struct seen *s, *tmp;
 	int rc;

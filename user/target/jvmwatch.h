@@ -6,6 +6,7 @@
 #ifndef GNOMON_TARGET_JVMWATCH_H
 #define GNOMON_TARGET_JVMWATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,13 +18,15 @@ struct jvmwatch;
 struct jvmwatch *jvmwatch_new(void);
 void jvmwatch_free(struct jvmwatch *w);
 
+/* False: not now, tell it again. */
+typedef bool (*jvmwatch_fn)(const struct jvm_proc *j, void *arg);
+
 /*
  * Look once, about every second. Calls cb for each JVM not told before; a process that becomes a
  * JVM is told within 5 s of an exec and 30 s of loading libjvm.so late in its life, at once while
- * it is young. 0, or a negative errno when /proc cannot be read.
+ * it is young; so is one that cb did not take. 0, or a negative errno when /proc cannot be read.
  */
-int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns,
-		  void (*cb)(const struct jvm_proc *j, void *arg), void *arg);
+int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg);
 
 struct jvmwatch_stats {
 	uint64_t looks, stats, maps; /* directory reads, processes read shallowly and closely */
