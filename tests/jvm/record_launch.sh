@@ -24,6 +24,21 @@ launch() {
     assert_ge "CPU samples before main" 1 "$(weight "$jfr" $CPU_EVENT 'thread=(java|main)')"
 }
 
+ends_at_once() {
+    local i rc
+
+    for i in 1 2 3 4 5; do
+        "$GNOMON" record -f -o "$T/once.jfr" -- "$JDK/bin/java" --no-such-option >"$T/out" 2>"$T/err" </dev/null
+        rc=$?
+        grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
+        "$GNOMON" record -f -o "$T/once.jfr" -- "$JDK/bin/java" -Xshare:auto -version \
+            >"$T/out" 2>"$T/err" </dev/null
+        rc=$?
+        grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
+    done
+    assert_eq "exit code of a short one" 0 $rc "$(cat "$T/err")"
+}
+
 for_each_jdk launch
 
 "$GNOMON" record -o "$T/none.jfr" -- "$T/no-such-program" >"$T/out" 2>"$T/err" </dev/null
@@ -43,3 +58,6 @@ printf '#!/bin/sh\nsleep 0.5\nexec "$@"\n' >"$T/start" && chmod +x "$T/start"
 echo go | "$GNOMON" record -o "$T/script.jfr" -- "$T/start" "$(jdk_oldest)/bin/java" -cp "$CLASSES" \
     Split 2 500 >"$T/out" 2>"$T/err"
 assert_eq "exit code through a script" 0 $? "$(cat "$T/err")"
+
+# It ends before it is much of a JVM, which is no reason to say that it never was one.
+for_each_jdk ends_at_once

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "target/jvmproc.h"
+#include "target/procfs.h"
 
 #define OFTEN_NS  10000000000ull /* it becomes one soon after its start, if ever */
 #define SELDOM_NS 1000000000ull
@@ -76,6 +78,17 @@ int launch_go(struct launch *l, const char *name, struct error *e)
 	return err == ENOENT ? error_hint(e, "give a path, or a name found in PATH") : -err;
 }
 
+/* Its launcher loads libjvm.so only after a look at its arguments. */
+static bool is_launcher(pid_t pid)
+{
+	char exe[PATH_MAX], *name;
+
+	if (proc_link_read(pid, "exe", exe, sizeof(exe)) < 0)
+		return false;
+	name = strrchr(exe, '/');
+	return name && !strcmp(name, "/java");
+}
+
 void launch_look(struct launch *l, uint64_t now_ns)
 {
 	int rc;
@@ -89,12 +102,12 @@ void launch_look(struct launch *l, uint64_t now_ns)
 	l->looked_ns = now_ns;
 	rc = jvm_proc_check(l->pid);
 	l->is_jvm = !rc;
-	l->looked |= rc == -ENOEXEC;
+	l->other = rc == -ENOEXEC && !is_launcher(l->pid);
 }
 
 int launch_judge(const struct launch *l, const char *name, struct error *e)
 {
-	if (l->is_jvm || !l->looked)
+	if (l->is_jvm || !l->other)
 		return 0;
 	error_set(e, -ENOEXEC, EXIT_TARGET,
 		  "'%s' never became a JVM: the recording has its native frames alone", name);

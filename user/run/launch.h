@@ -11,9 +11,9 @@
 
 struct launch {
 	pid_t pid;
-	int go;	    /* write end of the pipe it waits at; it exits when we die before */
-	int failed; /* read end: the errno of a failed exec, or end of file */
-	bool looked, is_jvm;
+	int go;		    /* write end of the pipe it waits at; it exits when we die before */
+	int failed;	    /* read end: the errno of a failed exec, or end of file */
+	bool other, is_jvm; /* was another program at the last look; was a JVM at one */
 	uint64_t started_ns, looked_ns;
 };
 
@@ -27,8 +27,8 @@ int launch_go(struct launch *l, const char *name, struct error *e);
 void launch_look(struct launch *l, uint64_t now_ns);
 
 /*
- * At the end: 0, or -ENOEXEC (EXIT_TARGET) when it was looked at and was no JVM. One that ended
- * before it could be looked at is not judged.
+ * At the end: 0, or -ENOEXEC (EXIT_TARGET) when it was no JVM, nor a launcher that would have
+ * become one, when looked at last. One that ended before it could be looked at is not judged.
  */
 int launch_judge(const struct launch *l, const char *name, struct error *e);
 
