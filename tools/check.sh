@@ -172,7 +172,8 @@ suite_browser() {
         timed 600 tools/deps.sh browser
         [ $rc = 0 ] || { report_fail browser packages "$took, exit code $rc"; return; }
     fi
-    build jfrgen "$BUILD" "$BUILD/tools/bench/jfrgen" || return
+    # make names it from here where it lies below
+    build jfrgen "$BUILD" "${BUILD#"$PWD"/}/tools/bench/jfrgen" || return
     timed 300 tests/browser/run.sh
     case $rc in
     0) report_ok browser pages "$took" ;;

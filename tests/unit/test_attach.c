@@ -68,8 +68,7 @@ static int listen_at(const char *path)
 
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s.tmp", path);
 	unlink(a.sun_path);
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 5) ||
-	    rename(a.sun_path, path))
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 5) || rename(a.sun_path, path))
 		_exit(1);
 	return fd;
 }
