@@ -7,13 +7,7 @@
 # jvm_in COMMAND...: a JVM started through COMMAND (which execs "$@" in the end); JVM_PID is its
 # pid here.
 jvm_in() {
-    classes
-    JVM_N=$((JVM_N + 1))
-    JVM_OUT=$T/jvm$JVM_N.out
-    JVM_ERR=$T/jvm$JVM_N.err
-    JVM_IN=$T/jvm$JVM_N.in
-    mkfifo "$JVM_IN"
-    exec {JVM_FD}<>"$JVM_IN"
+    jvm_pipes
     "$@" "$JDK/bin/java" "-Dgnomon.test=$T.$JVM_N" -Xmx64m -cp "$SEEN" AgentLoad plain \
         <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
     CHILDREN+=("$!")

@@ -8,13 +8,7 @@
 # that, seen from here.
 OWN_TMP=/tmp
 target_start() {
-    classes
-    JVM_N=$((JVM_N + 1))
-    JVM_OUT=$T/jvm$JVM_N.out
-    JVM_ERR=$T/jvm$JVM_N.err
-    JVM_IN=$T/jvm$JVM_N.in
-    mkfifo "$JVM_IN"
-    exec {JVM_FD}<>"$JVM_IN"
+    jvm_pipes
     unshare --mount sh -c '[ -z "$1" ] || mount -t tmpfs tmpfs "$1"; shift; exec "$@"' - "$OWN_TMP" \
         setpriv --reuid=1234 --regid=1234 --clear-groups "$JDK/bin/java" -Xmx64m "$@" \
         <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &

@@ -20,16 +20,14 @@ in_time() {
     note "${*:2:5}: $(calc "(${EPOCHREALTIME/./} - $start) / 1e6") s, $(head -n 1 "$T/err")"
 }
 
-classes
 JDK=$(jdk_newest)
-mkfifo "$T/in"
-exec {fd}<>"$T/in"
+jvm_pipes
 unshare --mount sh -c 'mount -t tmpfs tmpfs /tmp; exec "$@"' - \
-    "$JDK/bin/java" -Xmx64m -cp "$CLASSES" Idle 3 1 <"$T/in" >"$T/jvm.out" 2>"$T/jvm.err" {fd}>&- &
+    "$JDK/bin/java" -Xmx64m -cp "$CLASSES" Idle 3 1 <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
 pid=$!
 CHILDREN+=($pid)
-until_true 20 file_has "$T/jvm.out" '^READY' || fail "not ready: $(cat "$T/jvm.err")"
-"$T/deaf_fuse" $pid /tmp >"$T/deaf.out" 2>"$T/deaf.err" {fd}>&- &
+until_true 20 file_has "$JVM_OUT" '^READY' || fail "not ready: $(cat "$JVM_ERR")"
+"$T/deaf_fuse" $pid /tmp >"$T/deaf.out" 2>"$T/deaf.err" {JVM_FD}>&- &
 deaf=$!
 CHILDREN+=($deaf)
 until_true 5 file_has "$T/deaf.out" '^READY' || skip "no FUSE mount: $(cat "$T/deaf.err")"
@@ -48,4 +46,4 @@ in_time 3 "$GNOMON" perfmap $pid
 assert_match "what is said" "/tmp.*does not answer" "$T/err"
 kill $deaf
 pid_gone $deaf 5 || fail "the file system does not end"
-[ -d /proc/$pid ] || fail "the target died: $(cat "$T/jvm.err")"
+[ -d /proc/$pid ] || fail "the target died: $(cat "$JVM_ERR")"

@@ -130,11 +130,9 @@ classes() {
 
 # ---- the target ----------------------------------------------------------------------------
 
-# jvm_start CLASS ARGS...: a workload of java/, ready to be measured. JVM_OPTS: options of the JVM,
-# JVM_READY: seconds it may take. Sets JVM_PID, JVM_OUT, JVM_ERR; the previous one's are forgotten
-# but the process is still ended at the end.
+# jvm_pipes: sets JVM_IN, JVM_FD (its other end), JVM_OUT and JVM_ERR for one more JVM, JVM_N.
 JVM_N=0
-jvm_start() {
+jvm_pipes() {
     classes
     JVM_N=$((JVM_N + 1))
     JVM_OUT=$T/jvm$JVM_N.out
@@ -143,6 +141,13 @@ jvm_start() {
     mkfifo "$JVM_IN"
     # Opened for reading too, or opening would wait for the JVM.
     exec {JVM_FD}<>"$JVM_IN"
+}
+
+# jvm_start CLASS ARGS...: a workload of java/, ready to be measured. JVM_OPTS: options of the JVM,
+# JVM_READY: seconds it may take. Sets JVM_PID, JVM_OUT, JVM_ERR; the previous one's are forgotten
+# but the process is still ended at the end.
+jvm_start() {
+    jvm_pipes
     # shellcheck disable=SC2086
     "${JDK:=$(jdk_newest)}/bin/java" ${JVM_OPTS:-} -cp "$CLASSES" "$@" \
         <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &

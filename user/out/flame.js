@@ -526,6 +526,12 @@ function timelineInit() {
   $('timeline').hidden = false;
 }
 
+// The least of 1, 2, 5, 10 ... that is no less.
+function roundStep(least) {
+  const ten = 10 ** Math.floor(Math.log10(least));
+  return ten * [1, 2, 5, 10].find(k => ten * k >= least * .999);
+}
+
 function timelineDraw() {
   if (!TL.rows.length) return;
   const box = $('tl-scroll'), width = box.clientWidth, full = TL.rows.length * TL_ROW + TL_AXIS;
@@ -562,12 +568,12 @@ function timelineDraw() {
   });
   g.fillStyle = bg; g.fillRect(0, 0, width, TL_AXIS);
   g.fillStyle = css('--dim');
-  for (let i = 0; i <= 8; i++) {
-    const us = TL.from + (TL.to - TL.from) * i / 8;
-    g.textAlign = i === 8 ? 'right' : 'left';
-    g.fillText(us ? fmtUs(us) : '0', TL_NAME + w * i / 8 + (i === 8 ? -4 : 2), TL_AXIS / 2);
+  const step = roundStep((TL.to - TL.from) / Math.max(2, w / 120));
+  for (let us = Math.ceil(TL.from / step) * step; us <= TL.to; us += step) {
+    const x = TL_NAME + (us - TL.from) * scale;
+    g.fillRect(x, TL_AXIS - 4, 1, 4);
+    if (x + 40 < width) g.fillText(us ? fmtUs(us).replace(/\.0+ |(\.\d*[1-9])0+ /, '$1 ') : '0', x + 2, TL_AXIS / 2 - 2);
   }
-  g.textAlign = 'left';
   const mark = TL.drag || S.range;
   if (mark) {
     const a = TL_NAME + (mark[0] - TL.from) * scale, b = TL_NAME + (mark[1] - TL.from) * scale;
