@@ -10,12 +10,16 @@ need_gnomon record
 "${CC:-gcc}" -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -o "$T/deaf_fuse" "$LIB_DIR/deaf_fuse.c" ||
     fail "deaf_fuse does not compile"
 
-# in_time CODE COMMAND...: ends by itself, with that exit code.
+# in_time CODE COMMAND...: ends by itself, with that exit code. (One that hangs cannot be killed.)
 in_time() {
-    local want=$1 start=${EPOCHREALTIME/./}
+    local want=$1 start=${EPOCHREALTIME/./} p
 
     shift
-    timeout -s KILL 30 "$@" >"$T/out" 2>"$T/err" </dev/null
+    "$@" >"$T/out" 2>"$T/err" </dev/null &
+    p=$!
+    CHILDREN+=($p)
+    pid_gone $p 20 || fail "'${*:2:5}' hangs"
+    wait $p
     assert_eq "exit code of ${*:2:5}" "$want" $? "$(cat "$T/err")"
     note "${*:2:5}: $(calc "(${EPOCHREALTIME/./} - $start) / 1e6") s, $(head -n 1 "$T/err")"
 }
@@ -32,13 +36,11 @@ deaf=$!
 CHILDREN+=($deaf)
 until_true 5 file_has "$T/deaf.out" '^READY' || skip "no FUSE mount: $(cat "$T/deaf.err")"
 
-for jvm in vmstructs auto; do
-    in_time 0 "$GNOMON" record -q -f -p $pid --jvm $jvm -d 1s -o "$T/$jvm.jfr"
-    "$GNOMON" render "$T/$jvm.jfr" >"$T/text" || fail "render"
-    assert_match "the names with $jvm" 'Harness\.' "$T/text"
-done
+in_time 0 "$GNOMON" record -q -p $pid -d 1s -o "$T/auto.jfr"
+"$GNOMON" render "$T/auto.jfr" >"$T/text" || fail "render"
+assert_match "the names" 'Harness\.' "$T/text"
 # an agent cannot come in: that is said, and the rest of the recording goes on
-in_time 0 "$GNOMON" record -q -f -p $pid --jvm agent -d 1s -o "$T/agent.jfr"
+in_time 0 "$GNOMON" record -q -p $pid --jvm agent -d 1s -o "$T/agent.jfr"
 assert_match "what is said" "/tmp.*does not answer" "$T/err"
 in_time 0 "$GNOMON" jvms
 assert_match "the list" "^ *$pid " "$T/out"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Recordings of the JDK's own recorder, with everything of profile.jfc on: gnomon counts every kind
-# of event as `jfr summary` does, has the stacks of `jfr print`, and keeps all events of a file cut
-# anywhere in its last bytes. Needs no root.
+# Recordings of the JDK's own recorder, with everything of profile.jfc on, and each allocation and
+# exception: gnomon counts every kind of event as `jfr summary` does, has the stacks of `jfr print`,
+# and keeps all events of a file cut anywhere in its last bytes. Needs no root.
 . "$(dirname "$0")/lib.sh"
 need_gnomon render
 
@@ -33,17 +33,21 @@ our_stacks() {
         LC_ALL=C sort
 }
 
+ALL=jdk.JavaExceptionThrow#enabled=true,jdk.ObjectAllocationInNewTLAB#enabled=true
 compare() {
-    local f=$T/jdk.jfr n cut
+    local f=$T/jdk.jfr n cut kind
 
     rm -f "$f"
-    JVM_OPTS="-Xmx128m -XX:StartFlightRecording=filename=$f,settings=profile" jvm_start Split 2 1500
+    JVM_OPTS="-Xmx64m -XX:StartFlightRecording=filename=$f,settings=profile,$ALL" jvm_start Litter 2000
     jvm_go
     jvm_done 60
     jvm_end 30
     jfr_counts "$f" >"$T/theirs"
     our_counts "$f" >"$T/ours"
     [ "$(wc -l <"$T/theirs")" -gt 30 ] || fail "the recording has few kinds of events"
+    for kind in GarbageCollection ObjectAllocationInNewTLAB JavaExceptionThrow; do
+        assert_match "the recording" "^jdk.$kind [0-9]" "$T/theirs"
+    done
     diff "$T/theirs" "$T/ours" >"$T/diff" || fail "counts differ: $(head -n 5 "$T/diff")"
     jfr_stacks "$f" >"$T/theirs"
     our_stacks "$f" >"$T/ours"
