@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a recording's begin does to a JVM with 20,000 compiled methods: the longest gap of a thread
 # that wakes every millisecond, and the slowest requests of a client, with an agent attached, with
-# the JVM's memory read, and with nothing, in turns. ROUNDS of each (3), and KINDS (all) for a closer
-# look: a median of 15 rounds tells a millisecond from chance.
+# the JVM's memory read, and with nothing, in turns. ROUNDS of each (3), and KINDS for a closer look
+# (also "other"): a median of 15 rounds tells a millisecond from chance.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"
 
@@ -62,6 +62,8 @@ median() {
 
 kind_quiet() { round quiet true; }
 kind_vmstructs() { round vmstructs record vmstructs; }
+# the control: what recording does to a JVM that is not recorded, by its use of the CPUs
+kind_other() { JVM_PID=$OTHER round other record vmstructs; }
 kind_agent() { round agent record agent; }
 kind_attach() {
     round attach probe cycle "$JVM_PID" 1
@@ -73,10 +75,14 @@ pause() {
 
     ROUND=0
     OF=()
+    if [[ $KINDS == *other* ]]; then
+        JVM_OPTS=-Xmx64m jvm_start Idle 8 0
+        OTHER=$JVM_PID
+    fi
     JVM_READY=90
     JVM_OPTS="-Xmx512m -XX:ReservedCodeCacheSize=240m -Xcomp -XX:TieredStopAtLevel=1
         -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,AgentLoad*::*"
-    jvm_start AgentLoad many "$CLASSES_N" $((4 * ROUNDS))
+    jvm_start AgentLoad many "$CLASSES_N" $((5 * ROUNDS))
     for ((i = 0; i < ROUNDS; i++)); do
         for kind in $KINDS; do "kind_$kind"; done
     done

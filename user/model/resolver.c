@@ -271,10 +271,16 @@ struct symproc *resolver_native(struct resolver *r)
 static const char *const own_frames[] = {"__traceiter_sched_switch", "__bpf_trace_sched_switch",
 					 "bpf_trace_run4", "bpf_prog_"};
 
-static bool frame_is_ours(const char *name)
+/*
+ * A stack taken at a switch has these too, and one of a thread at rest does not: without them one
+ * place to wait at is one stack.
+ */
+static const char *const switch_frames[] = {"__schedule", "schedule", "preempt_schedule"};
+
+static bool begins_with(const char *name, const char *const *any, size_t n)
 {
-	for (size_t i = 0; i < sizeof(own_frames) / sizeof(own_frames[0]); i++)
-		if (!strncmp(name, own_frames[i], strlen(own_frames[i])))
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(name, any[i], strlen(any[i])))
 			return true;
 	return false;
 }
@@ -352,18 +358,26 @@ static void frame_keep(struct resolver *r, struct frame_name *f)
 	f->sig = arena_string(&r->strings, f->sig);
 }
 
-static size_t kernel_skip(struct resolver *r, const struct gn_frame *frames, size_t n)
+static size_t skip(struct resolver *r, const struct gn_frame *frames, size_t i, size_t n,
+		   const char *const *any, size_t nany)
 {
 	struct frame_name name;
-	size_t i = 0;
 
-	while (i < n) {
+	for (; i < n; i++) {
 		kernel_name(r, gn_frame_addr(&frames[i]) - 1, &name);
-		if (!frame_is_ours(name.method))
+		if (!begins_with(name.method, any, nany))
 			break;
-		i++;
 	}
 	return i;
+}
+
+static size_t kernel_skip(struct resolver *r, const struct gn_frame *frames, size_t n)
+{
+	size_t i = skip(r, frames, 0, n, own_frames, sizeof(own_frames) / sizeof(*own_frames));
+
+	return i ? skip(r, frames, i, n, switch_frames,
+			sizeof(switch_frames) / sizeof(*switch_frames))
+		 : 0;
 }
 
 /* Told apart from certain ones in the recording itself: a frame of its own below a guessed one. */

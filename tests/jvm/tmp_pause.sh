@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a recording's begin does to a JVM with 20,000 compiled methods: the longest gap of a thread
+# that wakes every millisecond, and the slowest requests of a client, with an agent attached, with
+# the JVM's memory read, and with nothing, in turns. ROUNDS of each (3), and KINDS for a closer look
+# (also "other"): a median of 15 rounds tells a millisecond from chance.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/agent.sh"
+
+# each class has one method that every JDK compiles here; JDK 17 compiles the constructors as well
+CLASSES_N=${CLASSES_N:-20000}
+ROUNDS=${ROUNDS:-3}
+KINDS=${KINDS:-quiet vmstructs attach agent}
+LIMIT_MS=${LIMIT_MS:-50}
+
+# round KIND COMMAND...: COMMAND runs half a second into it.
+ROUND=0
+declare -A OF
+round() {
+    local kind=$1
+
+    shift
+    ROUND=$((ROUND + 1))
+    OF[$kind]+=" $ROUND"
+    jvm_go
+    sleep 0.5
+    "$@"
+    until_true 10 file_has "$JVM_OUT" "^TRUTH gap$ROUND " || fail "the heartbeat does not end"
+    note "$kind: longest gap $(ms "gap$ROUND") ms ($(ms "halt$ROUND") without waits for a CPU), requests: p99 $(ms "p99-$ROUND") ms, \
+slowest $(ms "slowest-$ROUND") ms"
+}
+
+ms() { calc "$(truth "$1" 3) / 1e6"; }
+
+record() {
+    timeout 60 "$GNOMON" record -q -f -p "$JVM_PID" --jvm "$1" -d 1s -o "$T/pause.jfr" \
+        2>"$T/record.err" || fail "record: exit code $?: $(cat "$T/record.err")"
+}
+
+# least KIND FIELD: of that kind's rounds, that of which the rest of the machine had no part.
+least() {
+    local i
+
+    for i in ${OF[$1]}; do truth "$2$i" 3; done | sort -n | head -n 1
+}
+# bounded KIND NS: neither the heartbeat nor the slowest request of its best round is beyond.
+bounded() {
+    local what
+
+    for what in gap slowest-; do
+        assert_ge "$1: the bound in ns, against '$what'" "$(least "$1" $what)" "$2"
+    done
+}
+
+# median KIND FIELD: in ms
+median() {
+    local i
+
+    for i in ${OF[$1]}; do truth "$2$i" 3; done | sort -n |
+        awk '{ v[NR] = $1 } END { printf "%.2f", v[int((NR + 1) / 2)] / 1e6 }'
+}
+
+kind_quiet() { round quiet true; }
+kind_vmstructs() { round vmstructs record vmstructs; }
+# the control: what recording does to a JVM that is not recorded, by its use of the CPUs
+kind_other() { JVM_PID=$OTHER round other record vmstructs; }
+kind_agent() { round agent record agent; }
+kind_attach() {
+    round attach probe cycle "$JVM_PID" 1
+    note "$(tail -n 1 "$T/probe.out")"
+}
+
+pause() {
+    local i kind
+
+    ROUND=0
+    OF=()
+    if [[ $KINDS == *other* ]]; then
+        JVM_OPTS=-Xmx64m jvm_start Idle 8 0
+        OTHER=$JVM_PID
+    fi
+    JVM_READY=90
+    JVM_OPTS="-Xmx512m -XX:ReservedCodeCacheSize=240m -Xcomp -XX:TieredStopAtLevel=1
+        -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,AgentLoad*::*"
+    jvm_start AgentLoad many "$CLASSES_N" $((5 * ROUNDS))
+    for ((i = 0; i < ROUNDS; i++)); do
+        for kind in $KINDS; do "kind_$kind"; done
+    done
+    for kind in $KINDS; do
+        note "$kind, medians: gap $(median "$kind" gap) ms, halt $(median "$kind" halt) ms, \
+p99 $(median "$kind" p99-) ms, slowest $(median "$kind" slowest-) ms"
+    done
+    [[ $KINDS == *quiet*vmstructs*attach*agent* ]] || { jvm_end && return; }
+    assert_ge "pieces of code" "$CLASSES_N" \
+        "$(sed -n 's/.* codes=\([0-9]*\).*/\1/p' "$T/probe.out")"
+    assert_match "the probe's output" ' lost=0 bad=0 .*complete=1' "$T/probe.out"
+    bounded attach $((LIMIT_MS * ${SLACK:-1} * 1000000))
+    bounded agent $((LIMIT_MS * ${SLACK:-1} * 1000000))
+    # nothing stops the JVM there: what is left is gnomon's use of the CPUs, and Thread.sleep()
+    assert_ge "vmstructs: the bound in ns, against the halt" "$(least vmstructs halt)" \
+        $(($(least quiet halt) + 4000000 * ${SLACK:-1}))
+    jvm_unharmed
+    jvm_end
+}
+
+kind_niced() { OLDG=$GNOMON; GNOMON=$T/niced; round niced record vmstructs; GNOMON=$OLDG; }
+printf "#!/bin/sh\nexec nice -n 10 $GNOMON \"\$@\"\n" >$T/niced; chmod +x $T/niced
+need_root
+need_gnomon record
+probe_build
+for_each_jdk pause
