@@ -26,6 +26,11 @@ basic() {
     assert_eq "period of wall samples" "20 ms" "$(query "$jfr" setting $WALL_EVENT period)"
     assert_eq "state of CPU samples" STATE_DEFAULT "$(query "$jfr" $CPU_EVENT state | cut -d' ' -f2-)"
 
+    # What it cost, by the second: all of the time, once.
+    query "$jfr" show gnomon.Overhead >"$T/cost"
+    assert_near "seconds that the costs are of" 4 \
+        "$(awk '$1 == "period" { s += $4 == "ms" ? $3 / 1000 : $3 } END { print s }' "$T/cost")" 0.7
+
     # The names of java.lang.Thread, longer than the kernel's 15 characters.
     query "$jfr" $CPU_EVENT thread >"$T/threads"
     assert_match "the sampled threads" ' busy-thread-number-1$' "$T/threads"

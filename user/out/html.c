@@ -271,12 +271,16 @@ static void note_write(const struct profile *p, const struct html_options *o, FI
 
 	for (int i = 0; i < JFR_SOURCES; i++)
 		n += p->samples[i];
-	buffer_printf(&b, "%s recorded", format_ns(profile_recorded_ns(p)).s);
+	if (o->diff)
+		buffer_printf(&b, "A %s, B %s recorded", format_ns(p->side_ns[0]).s,
+			      format_ns(p->side_ns[1]).s);
+	else
+		buffer_printf(&b, "%s recorded", format_ns(profile_recorded_ns(p)).s);
 	buffer_printf(&b, " · %s samples", format_count(n).s);
 	buffer_printf(&b, " · %s threads", format_count(p->nthreads).s);
 	if (profile_sampled_threads(p, share, sizeof(share)))
 		buffer_printf(&b, " · wall times estimated from %s", share);
-	if (*p->facts.jvm_version)
+	if (*p->facts.jvm_version && !o->diff)
 		buffer_printf(&b, " · pid %lld", (long long)p->facts.pid);
 	buffer_byte(&b, 0);
 	json_string(b.failed ? "" : (char *)b.data, f);

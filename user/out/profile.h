@@ -140,6 +140,7 @@ struct profile {
 	struct prof_count *counts;
 	uint32_t ncounts;
 	int64_t start_ns, end_ns; /* since 1970 */
+	uint64_t side_ns[2];	  /* recorded, per side: its files one after the other */
 	uint64_t period_ns[JFR_SOURCES];
 	uint64_t samples[JFR_SOURCES]; /* that passed the filter */
 	uint64_t total_ns[2][DIMS];    /* per side */

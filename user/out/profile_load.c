@@ -473,6 +473,8 @@ static int report_take(struct load *l, struct jfr_report *rep)
 		p->start_ns = r->start_ns;
 	if (r->chunks && r->end_ns > p->end_ns)
 		p->end_ns = r->end_ns;
+	if (r->chunks && r->end_ns > r->start_ns)
+		p->side_ns[l->side] += (uint64_t)r->end_ns - (uint64_t)r->start_ns;
 	for (size_t i = 0; i < r->ncounts && !rc; i++)
 		rc = profile_count(p, r->counts[i].name, r->counts[i].events, r->counts[i].bytes);
 	return rc;

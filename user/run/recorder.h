@@ -72,7 +72,7 @@ struct recorder_choice {
 void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice);
 
 struct recorder_cost {
-	uint64_t wall_ns, cpu_ns, bpf_ns;
+	uint64_t wall_ns, cpu_ns, bpf_ns; /* since the last one */
 	uint64_t bpf_runs;
 	uint64_t memory; /* bytes resident */
 	float cpu_share; /* of one CPU, 0..1 */

@@ -42,6 +42,7 @@ struct session {
 	struct choice *choice; /* NULL: all threads */
 	struct launch launch;
 	struct overhead cost;
+	struct recorder_cost told; /* what all reports of it say together */
 	sigset_t old_mask;
 	int epoll, sigfd, timer;
 	pid_t pid;	      /* the first target */
@@ -405,21 +406,32 @@ static void drain(struct session *s)
 		recorder_wake(s->rec);
 }
 
+static uint64_t beyond(uint64_t now, uint64_t told)
+{
+	return now > told ? now - told : 0;
+}
+
+/* What it has cost since the last report, so that the events of a file can be added up. */
 static void cost_report(struct session *s)
 {
+	struct recorder_cost *told = &s->told, rc;
 	struct overhead_cost c;
-	struct recorder_cost rc;
 
 	overhead_cost(&s->cost, &c);
 	rc = (struct recorder_cost){
-		.wall_ns = c.wall_ns,
-		.cpu_ns = c.cpu_ns,
-		.bpf_ns = c.bpf_ns,
-		.bpf_runs = c.bpf_run_ns ? c.bpf_ns / c.bpf_run_ns : 0,
+		.wall_ns = beyond(c.wall_ns, told->wall_ns),
+		.cpu_ns = beyond(c.cpu_ns, told->cpu_ns),
+		.bpf_ns = beyond(c.bpf_ns, told->bpf_ns), /* projected, so it may go back */
+		.bpf_runs = beyond(c.bpf_run_ns ? c.bpf_ns / c.bpf_run_ns : 0, told->bpf_runs),
 		.memory = c.memory + capture_ring_bytes(s->cap),
-		.cpu_share =
-			c.wall_ns ? (float)((double)(c.cpu_ns + c.bpf_ns) / (double)c.wall_ns) : 0,
 	};
+	if (!rc.wall_ns)
+		return;
+	rc.cpu_share = (float)((double)(rc.cpu_ns + rc.bpf_ns) / (double)rc.wall_ns);
+	told->wall_ns += rc.wall_ns;
+	told->cpu_ns += rc.cpu_ns;
+	told->bpf_ns += rc.bpf_ns;
+	told->bpf_runs += rc.bpf_runs;
 	recorder_cost(s->rec, &rc);
 }
 
