@@ -57,7 +57,7 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-format bench accuracy fuzz format \
+.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-format bench accuracy soak fuzz format \
         man install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -209,6 +209,14 @@ deps: ## install what building and testing need (root, Debian)
 	$(Q)tools/deps.sh
 
 # ---- what it costs and how true it is ------------------------------------------------------------
+# measure SET,SCRIPT: what the script needs is installed; without some of the set it still does what it
+# can, and says so. `sudo make bench` leaves a tree that its owner can build in.
+define measure
+	$(Q)tools/deps.sh build && { tools/deps.sh $(1) || true; }
+	$(Q)$(MAKE) $(BUILD)/gnomon $(BUILD)/tools/bench/meter
+	@BUILD=$(BUILD) $(2); rc=$$?; [ -z "$$SUDO_UID" ] || chown -R "$$SUDO_UID:$${SUDO_GID:-0}" $(BUILD); exit $$rc
+endef
+
 $(BUILD)/tools/%: tools/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -219,14 +227,17 @@ $(BUILD)/tools/bench/jfrgen: tools/bench/jfrgen.c tests/unit/jfrbuild.h $(BUILD)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) $(LDFLAGS) $(WARN) -o $@ $(filter %.c %.a,$^)
 
-bench: $(BUILD)/gnomon $(BUILD)/tools/bench/meter ## what profilers cost, side by side; BENCH=full (root)
-	@BUILD=$(BUILD) tools/bench/bench.sh
+bench: ## what profilers cost, side by side, in a quarter of an hour; BENCH=full: in hours (root)
+	$(call measure,bench,tools/bench/bench.sh)
 
-accuracy: $(BUILD)/gnomon $(BUILD)/tools/bench/meter ## every ground-truth program, expected and measured (root)
-	@BUILD=$(BUILD) tools/accuracy/suite.sh
+accuracy: ## every ground-truth program, expected and measured (root)
+	$(call measure,bench,tools/accuracy/suite.sh)
 
-check-kernels: $(BUILD)/gnomon ## load and record in Debian's 6.1 and 6.12 kernels under qemu (root)
-	@BUILD=$(BUILD) tools/kernels/kernels.sh
+soak: ## SOAK_SECONDS (3600) of recording what comes and goes: memory and descriptors stay flat (root)
+	$(call measure,bench,tools/soak/soak.sh)
+
+check-kernels: ## load and record in Debian's 6.1 and 6.12 kernels under qemu (root)
+	$(call measure,kernels,tools/kernels/kernels.sh)
 
 demo: ## record a busy Java server for 10 s and show where its time goes (root)
 	@BUILD=$(BUILD) tools/demo.sh

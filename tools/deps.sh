@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: tools/deps.sh [--check] [build] [test] [browser]
+# usage: tools/deps.sh [--check] [build] [test] [browser] [bench] [kernels]
 #
-# What building and testing need, on Debian 12 and 13. Root: installs what is missing and touches
-# nothing (nor the network) when all is there. Anyone else, or with --check: says what is missing
-# and how to get it. Without names the first two: what opens the HTML pages is 280 MB to fetch, and
-# takes a minute. Exit code 0: all there; 4: something is missing.
+# What building and testing need, on Debian 12 and 13, and opening the pages, measuring, booting other
+# kernels. Root: installs what is missing and touches nothing (nor the network) when all is there. Anyone
+# else, or with --check: says what is missing and how to get it. Without names the first two: what opens
+# the HTML pages is 280 MB to fetch, and takes a minute. Exit code 0: all there; 4: something is missing.
 set -u
 
 check=0
@@ -13,7 +13,7 @@ sets=
 for arg; do
     case $arg in
     --check) check=1 ;;
-    build | test | browser) sets+=" $arg" ;;
+    build | test | browser | bench | kernels) sets+=" $arg" ;;
     *) sed -n '3,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
@@ -57,6 +57,25 @@ needs_browser='
     chromium        chromium
     nodejs          node
 '
+needs_bench='
+    procps          ps
+    JDK             /usr/lib/jvm/*/bin/javac
+    JDK-SOURCE      /usr/lib/jvm/*/lib/src.zip
+    wrk             wrk
+    tomcat10        /usr/share/tomcat10/bin/bootstrap.jar
+    tomcat10-examples /usr/share/tomcat10-examples/examples
+    libh2-java      /usr/share/java/h2.jar
+    ant             /usr/share/ant/lib/ant-launcher.jar
+    unzip           unzip
+    linux-perf      perf
+    bpftrace        bpftrace
+'
+needs_kernels='
+    JDK             /usr/lib/jvm/*/jmods/java.base.jmod
+    qemu-system-x86 qemu-system-x86_64
+    busybox-static  busybox
+    debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
+'
 
 there() {
     case $1 in
@@ -66,11 +85,11 @@ there() {
 }
 
 # Debian 12 has JDK 17, Debian 13 has 21 and 25.
-jdk_package() {
+jdk_version() {
     local version=
 
     [ -r /etc/os-release ] && version=$(. /etc/os-release && echo "${VERSION_ID:-}")
-    [ "$version" = 12 ] && echo openjdk-17-jdk-headless || echo openjdk-21-jdk-headless
+    [ "$version" = 12 ] && echo 17 || echo 21
 }
 
 missing() {
@@ -81,7 +100,7 @@ missing() {
         while read -r package sign; do
             [ -z "$package" ] || there "$sign" || echo "$package"
         done <<<"$table"
-    done | sed "s/^JDK\$/$(jdk_package)/"
+    done | sort -u | sed "s/^JDK\$/openjdk-$(jdk_version)-jdk-headless/; s/^JDK-SOURCE\$/openjdk-$(jdk_version)-source/"
 }
 
 # Debian's way to keep packages from starting daemons; ours only where there is none.
