@@ -77,6 +77,26 @@ static void test_full_and_end(void **state)
 	queue_free(q);
 }
 
+/* What is read as fast as it is written takes little memory, however large the queue may become. */
+static void test_stays_small(void **state)
+{
+	struct queue *q = queue_new(1 << 20);
+	const struct gn_rec *first = NULL, *r;
+	struct big b;
+	bool ended;
+
+	for (uint32_t i = 0; i < 5000; i++) {
+		make(&b, i);
+		assert_true(queue_push(q, &b.h));
+		r = queue_pop(q, 0, &ended);
+		check(r, i);
+		assert_null(queue_pop(q, 0, &ended));
+		first = i ? first : r;
+		assert_in_range((const char *)r - (const char *)first, 0, 1 << 17);
+	}
+	queue_free(q);
+}
+
 static void *produce(void *arg)
 {
 	struct queue *q = arg;
@@ -117,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_over_wraps),
 		cmocka_unit_test(test_full_and_end),
+		cmocka_unit_test(test_stays_small),
 		cmocka_unit_test(test_two_threads),
 	};
 

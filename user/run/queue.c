@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define ALIGN8(n) (((n) + 7) & ~(size_t)7)
+#define AGAIN	  65536 /* bytes used before an empty queue begins anew */
 
 /*
  * A ring of bytes. head and tail only grow; the record at the wrap is not split: a filler of type 0
@@ -55,12 +56,20 @@ void queue_free(struct queue *q)
 	free(q);
 }
 
+/* An empty queue begins anew soon: or all of it would have to be in memory, for nothing. */
+static size_t fill_before(const struct queue *q, size_t at, size_t size, bool empty)
+{
+	if (at + size > q->cap || (empty && at >= AGAIN && at >= size))
+		return q->cap - at;
+	return 0;
+}
+
 bool queue_push(struct queue *q, const struct gn_rec *rec)
 {
-	size_t size = ALIGN8(rec->size), head = q->head, at = head & (q->cap - 1);
-	size_t fill = at + size > q->cap ? q->cap - at : 0;
+	size_t size = ALIGN8(rec->size), head = q->head, tail = q->tail, at = head & (q->cap - 1);
+	size_t fill = fill_before(q, at, size, head == tail);
 
-	if (head + fill + size - q->tail > q->cap)
+	if (head + fill + size - tail > q->cap)
 		return false;
 	if (fill) {
 		struct gn_rec none = {.type = 0, .size = (__u32)fill};
