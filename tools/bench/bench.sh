@@ -16,9 +16,11 @@ SIZE=${BENCH:-ci}
 if [ "$SIZE" = full ]; then
     ROUNDS=7 SECONDS_EACH=15 WARM_UP=20
     WORKLOADS="idle-100 idle-1000 idle-10000 idle-30000 pingpong compute deep-100 deep-1000 alloc"
+    NATIVE_ON=*
 else
     ROUNDS=3 SECONDS_EACH=2 WARM_UP=4
-    WORKLOADS="idle-1000 idle-10000 pingpong compute deep-100 deep-1000 alloc"
+    WORKLOADS="idle-10000 pingpong compute deep-1000 alloc"
+    NATIVE_ON="pingpong compute tomcat" # perf and bpftrace name no Java frame: a few rows do
 fi
 WORKLOADS+=" tomcat h2 ant"
 JDK=$(jdk_newest)
@@ -61,7 +63,10 @@ row() {
     line+=,$(figure "$m" matched_threads)
     line+=,$(awk '/^matched_(in)?voluntary/ { n += $2 } END { if (NR) print n }' "$m")
     line+=,$(awk -v ms="$CPU_MS" '$1 == "target_cpu_ns" { printf "%.0f", $2 / ms / 1e6 }' "$m")
-    for key in cpu wall lost nostack complete; do line+=,$(figure "$t" $key); done
+    # A sample that failed (jdk.CPUTimeSample without a stack) is a lost one.
+    line+=,$(figure "$t" cpu),$(figure "$t" wall)
+    line+=,$(awk '$1 == "lost" || $1 == "failed" { n += $2; any = 1 } END { if (any) print n }' "$t")
+    line+=,$(figure "$t" nostack),$(figure "$t" complete)
     echo "$line" >>"$CSV"
 }
 
@@ -69,7 +74,7 @@ row() {
 # recording is read; its throughput does not count.
 window() {
     local w=$1 v=$2 r=$3 file=$T/$2.rec m=$T/meter opts=() text began started stopped
-    local settle=${BENCH_SETTLE:-1.5}
+    local settle=${BENCH_SETTLE:-1}
 
     opts=(-p "$TARGET" -o "$m" -t 'idle-*')
     began=$EPOCHREALTIME
@@ -88,6 +93,14 @@ window() {
         "$(calc "$stopped - $started")" "$(calc "$started - $began")"
 }
 
+# tells WORKLOAD VARIANT ROUND: whether that window tells anything. Round 0 reads recordings and times BPF.
+tells() {
+    case $2:$3 in
+    none:0 | perf:0) return 1 ;;
+    perf:* | bpftrace:*) [[ $NATIVE_ON = '*' || " $NATIVE_ON " == *" $1 "* ]] ;;
+    esac
+}
+
 # Each round begins with another variant.
 order() {
     local list=($VARIANTS) i
@@ -97,6 +110,9 @@ order() {
     done
 }
 
+# A line that the next overwrites; nothing where standard error is a file.
+progress() { [ ! -t 2 ] || printf '\r\033[K%s' "$*" >&2; }
+
 windows() {
     local w=$1 v r number
 
@@ -105,7 +121,8 @@ windows() {
     sleep "$WARM_UP"
     for ((r = 0; r <= ROUNDS; r++)); do
         for v in $(order "$r"); do
-            printf '\r\033[K%s: round %d of %d, %s' "$w" "$r" "$ROUNDS" "$v" >&2
+            tells "$w" "$v" "$r" || continue
+            progress "$w: round $r of $ROUNDS, $v"
             window "$w" "$v" "$r"
         done
     done
@@ -114,13 +131,13 @@ windows() {
 
 # A program that ends: each run is a process of its own.
 batch() {
-    local w=$1 v r text rounds=$ROUNDS
+    local w=$1 v r text
 
     "${w}_start"
-    [ "$SIZE" = full ] || rounds=2
-    for ((r = 1; r <= rounds; r++)); do
+    for ((r = 1; r <= ROUNDS; r++)); do
         for v in $(order $((r - 1))); do
-            printf '\r\033[K%s: round %d of %d, %s' "$w" "$r" "$rounds" "$v" >&2
+            tells "$w" "$v" "$r" || continue
+            progress "$w: round $r of $ROUNDS, $v"
             rm -f "$T/$v.rec"
             text=$("${w}_run" "$v" "$T/$v.rec" "$T/meter") || continue
             row "$w" "$v" "$r" "$text" "$T/meter" /dev/null "$T/$v.rec" "${text%% *}"
@@ -138,12 +155,15 @@ batch() {
 machine_quiet
 for w in $WORKLOADS; do
     workload_there "$w" || continue
+    began=$EPOCHREALTIME
     case $w in
     ant) batch "$w" ;;
     *) windows "$w" ;;
     esac
+    progress
+    printf '%s: %.0f s\n' "$w" "$(calc "$EPOCHREALTIME - $began")" >&2
 done
-printf '\r\033[K' >&2
+progress
 awk -f "$BENCH_DIR/report.awk" "$CSV" | tee "$OUT/bench.txt"
 awk -f "$BENCH_DIR/chart.awk" "$CSV" >"$OUT/bench.svg"
 echo "written: $CSV, bench.txt and bench.svg beside it"

@@ -134,7 +134,7 @@ external_start() {
     CHILDREN+=("$PROFILER_PID")
 }
 
-# profiler_start VARIANT PID FILE: attached, and sampling after BENCH_SETTLE seconds (1.5). Sets
+# profiler_start VARIANT PID FILE: attached, and sampling after BENCH_SETTLE seconds (1). Sets
 # PROFILER_PID, empty where the profiler lives within the target.
 profiler_start() {
     local jcmd=$JDK/bin/jcmd
@@ -160,7 +160,7 @@ profiler_start() {
     bpftrace) external_start bpftrace -o "$3" -e "$(bpftrace_program "$2")" ;;
     *) fail "unknown variant '$1'" ;;
     esac
-    sleep "${BENCH_SETTLE:-1.5}"
+    sleep "${BENCH_SETTLE:-1}"
     [ -z "$PROFILER_PID" ] || ! pid_ended "$PROFILER_PID" ||
         fail "$1 ended at once: $(tail -n 3 "$T/profiler.err" "${GN_ERR:-/dev/null}" 2>&1)"
 }

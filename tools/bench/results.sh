@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/bench/results.sh > tools/bench/RESULTS.md
 #
-# What was measured last, as one page: the files that bench.sh, suite.sh (make accuracy), idle.sh and
-# pingpong.sh left in BUILD (the latter two by `| tee BUILD/bench/idle.txt`, `pingpong.txt`). Says
-# for each workload and peer who was ahead. Nothing is in it that is not in those files.
+# What was measured last, as one page: the files that bench.sh, suite.sh (make accuracy), idle.sh,
+# pingpong.sh, stack_cost.sh and soak.sh left in BUILD (the last four by `| tee BUILD/bench/idle-N.txt`,
+# `pingpong.txt`, `stack.txt`, `soak.txt`), and what notes.md says of it. Says for each workload and peer who
+# was ahead. Writes bench.svg beside it.
 cd "$(dirname "$0")" || exit 1
-BUILD=${BUILD:-../../build}
+BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=../../$BUILD ;; esac
 csv=$BUILD/bench/bench.csv
 [ -s "$csv" ] || { echo "results: no '$csv': run make bench" >&2; exit 1; }
@@ -25,14 +26,36 @@ part() {
 cat <<'END'
 # Results
 
-Written by `tools/bench/results.sh`; how it was measured is in README.md. Machine, versions and
-commands:
+Written by `tools/bench/results.sh`; the words of the next section are those of notes.md. How it was
+measured is in README.md. Machine, versions, settings:
 
 END
 sed -n 's/^# /    /p' "$csv"
+printf '\n'
+cat notes.md
 printf '\n## gnomon beside the others\n\n'
-awk -f versus.awk "$csv"
+echo "\`make bench\`. CPU and wall time at once, which no peer here records together:"
+echo
+awk -v us=gnomon -f versus.awk "$csv"
+printf '\nThe same event as the peers, CPU time alone:\n\n'
+awk -v us=gnomon-cpu -f versus.awk "$csv"
+cat <<'END'
+
+throughput: gnomon's divided by the peer's, in windows of one round; range: least and most of the rounds.
+Ahead or behind: no round says otherwise and it is more than one percent. CPU per op (the target's), p99 and
+kB/s: gnomon's divided by the peer's, less is better. CPU samples taken: of the process's CPU time / interval,
+which includes the garbage collector's and the compilers' threads. complete: of all samples of either, wall
+included, down to the thread's first method.
+
+![throughput beside no profiler](bench.svg)
+END
+cp "$BUILD/bench/bench.svg" bench.svg
 part 'What it costs' 'make bench' "$BUILD/bench/bench.txt"
-part 'Idle threads' 'tools/bench/idle.sh' "$BUILD/bench/idle.txt"
+for f in "$BUILD"/bench/idle-*.txt; do
+    n=${f##*/idle-}
+    part "Idle threads: ${n%.txt}" "tools/bench/idle.sh ${n%.txt}" "$f"
+done
 part 'Switches' 'tools/bench/pingpong.sh' "$BUILD/bench/pingpong.txt"
+part 'A sample with a stack of 50 frames' 'tools/bench/stack_cost.sh' "$BUILD/bench/stack.txt"
 part 'How true it is' 'make accuracy' "$BUILD/accuracy/accuracy.txt"
+part 'Hours' 'make soak' "$BUILD/bench/soak.txt"

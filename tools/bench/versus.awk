@@ -1,48 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench.csv as a Markdown table: gnomon's throughput divided by each peer's, window by window of the
-# same round. Ahead or behind only where no round says otherwise.
+# bench.csv as Markdown tables: awk -v us=VARIANT -f versus.awk bench.csv
+#
+# That variant of gnomon beside each peer, window by window of the same round: throughput, CPU time of the
+# target per operation and p99 as ratios (medians of the rounds), recording size, complete stacks. Ahead or
+# behind in throughput only where no round says otherwise and it is more than one percent.
 
 BEGIN { FS = "," }
 /^#/ { next }
 !header { header = 1; for (i = 1; i <= NF; i++) at[$i] = i; next }
-$at["round"] > 0 && $at["seconds"] > 0 {
+{
 	w = $at["workload"]; v = $at["variant"]; r = $at["round"]
-	rate[w, v, r] = $at["operations"] / $at["seconds"]
 	if (!((w, v) in seen)) {
 		seen[w, v] = 1
 		if (!(w in nv)) order[++nw] = w
 		variant[w, ++nv[w]] = v
 	}
+	all = $at["cpu_taken"] + $at["wall_taken"]
+	if (r == 0 && all > 0) complete[w, v] = sprintf("%.1f%%", 100 * $at["complete"] / all)
+	if (r == 0 && $at["cpu_expected"] > 0 && $at["cpu_taken"] != "")
+		taken[w, v] = sprintf("%.0f%%", 100 * $at["cpu_taken"] / $at["cpu_expected"])
+}
+$at["round"] > 0 && $at["seconds"] > 0 && $at["wall_ns"] > 0 {
 	if (r > rounds) rounds = r
+	figure["rate", w, v, r] = $at["operations"] / $at["seconds"]
+	if ($at["operations"] > 0)
+		figure["cost", w, v, r] = $at["target_cpu_ns"] / $at["wall_ns"] / figure["rate", w, v, r]
+	figure["p99", w, v, r] = $at["p99_ns"] + 0
+	if ($at["recorded_s"] > 0 && $at["file_bytes"] != "")
+		figure["bytes", w, v, r] = $at["file_bytes"] / $at["recorded_s"]
 }
 
-# least, median and most of ratio[1..n]
-function spread(n,    i, k, t) {
+# ratio[1..n], sorted: of what, ours by theirs
+function compare(what, w, v,    r, i, k, t, a, b) {
+	n = 0
+	for (r = 1; r <= rounds; r++) {
+		a = figure[what, w, us, r]; b = figure[what, w, v, r]
+		if (a > 0 && b > 0) ratio[++n] = a / b
+	}
 	for (i = 2; i <= n; i++)
 		for (k = i; k > 1 && ratio[k] < ratio[k - 1]; k--) {
 			t = ratio[k]; ratio[k] = ratio[k - 1]; ratio[k - 1] = t
 		}
-	least = ratio[1]; most = ratio[n]
-	middle = (ratio[int((n + 1) / 2)] + ratio[int(n / 2) + 1]) / 2
+	return n
+}
+
+function middle() { return (ratio[int((n + 1) / 2)] + ratio[int(n / 2) + 1]) / 2 }
+function cell(what, w, v) { return compare(what, w, v) ? sprintf("%.3g", middle()) : "-" }
+function pair(of, w, v) { return (w, v) in of ? of[w, us] " / " of[w, v] : "-" }
+
+function verdict(    m) {
+	if (n < 3) return "not told apart: too few rounds"
+	m = middle()
+	if (ratio[1] > 1 && m > 1.01) return "ahead"
+	return ratio[n] < 1 && m < 0.99 ? "**behind**" : "level"
 }
 
 END {
-	print "| workload | peer | throughput, gnomon / peer | range | gnomon is |"
-	print "|---|---|---|---|---|"
+	print "| workload | peer | throughput | range | " us " is | CPU per op | p99 | kB/s | CPU samples taken | complete |"
+	print "|---|---|---|---|---|---|---|---|---|---|"
 	for (i = 1; i <= nw; i++) {
 		w = order[i]
 		for (k = 1; k <= nv[w]; k++) {
 			v = variant[w, k]
-			n = 0
-			for (r = 1; r <= rounds; r++)
-				if (rate[w, v, r] > 0 && rate[w, "gnomon", r] > 0)
-					ratio[++n] = rate[w, "gnomon", r] / rate[w, v, r]
-			if (!n || v ~ /^gnomon/) continue
-			spread(n)
-			if (n < 3) verdict = "not told apart: too few rounds"
-			else if (least > 1) verdict = "ahead"
-			else verdict = most < 1 ? "behind" : "not told apart"
-			printf "| %s | %s | %.3f | %.3f .. %.3f | %s |\n", w, v, middle, least, most, verdict
+			if (v ~ /^gnomon/ || !compare("rate", w, v)) continue
+			printf "| %s | %s | %.3f | %.3f .. %.3f | %s |", w, v, middle(), ratio[1], ratio[n], verdict()
+			printf " %s | %s | %s | %s | %s |\n", cell("cost", w, v), cell("p99", w, v), cell("bytes", w, v), \
+				pair(taken, w, v), pair(complete, w, v)
 		}
 	}
 }
