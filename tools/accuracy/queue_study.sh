@@ -26,10 +26,13 @@ samples() {
 
 own_cost() { [ "$PROFILER" != gnomon ] || grep -E 'lost  |own cost|rings' "$GN_ERR" | sed 's/^/        | /'; }
 
+# bound NAME: 1%, or a sample for each busy thread where that is more.
+bound() { samples "$1" 0 | awk -F'|' -v n="$(nproc)" '{ b = $2 ? 100 * n / $2 : 100; printf "%.1f", b < 1 ? 1 : b }'; }
+
 interval() {
     CPU_MS=$1
     measured "every-$1ms" "$D" Queue --cpu "$1ms" --no-wall
-    rows "every $1 ms" 1 percent < <(samples "every-$1ms" 0)
+    rows "every $1 ms" "$(bound "every-$1ms")" percent < <(samples "every-$1ms" 0)
     note "deepest stack $(figure "$T/every-$1ms.tally" deepest), complete" \
         "$(figure "$T/every-$1ms.tally" complete) of $(figure "$T/every-$1ms.tally" cpu)"
     own_cost
