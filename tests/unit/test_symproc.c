@@ -326,6 +326,18 @@ static void chrooted(void **state)
 	rmdir(dir);
 }
 
+/* A file system that hangs: tests/jvm/hostile_fuse.sh. */
+static void answers(void **state)
+{
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(inroot_answers(root, "tmp", 10000));
+	assert_true(inroot_answers(root, "tmp/no/such", 10000));
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* who asked is reaped */
+	assert_int_equal(errno, ECHILD);
+	close(root);
+}
+
 static void regular_only(void **state)
 {
 	char dir[] = "/tmp/gnomon-sym-XXXXXX";
@@ -461,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deleted_and_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(chrooted, setup, teardown),
+		cmocka_unit_test(answers),
 		cmocka_unit_test(regular_only),
 		cmocka_unit_test_setup_teardown(loaded_later, setup, teardown),
 		cmocka_unit_test(no_process),
