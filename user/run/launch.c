@@ -78,15 +78,13 @@ int launch_go(struct launch *l, const char *name, struct error *e)
 	return err == ENOENT ? error_hint(e, "give a path, or a name found in PATH") : -err;
 }
 
-/* Its launcher loads libjvm.so only after a look at its arguments. */
-static bool is_launcher(pid_t pid)
+/* Another program than the launcher, which loads libjvm.so only after a look at its arguments. */
+static bool is_other(pid_t pid)
 {
-	char exe[PATH_MAX], *name;
+	char exe[PATH_MAX];
+	ssize_t n = proc_link_read(pid, "exe", exe, sizeof(exe));
 
-	if (proc_link_read(pid, "exe", exe, sizeof(exe)) < 0)
-		return false;
-	name = strrchr(exe, '/');
-	return name && !strcmp(name, "/java");
+	return n > 0 && strcmp(strrchr(exe, '/') ? strrchr(exe, '/') : exe, "/java");
 }
 
 void launch_look(struct launch *l, uint64_t now_ns)
@@ -102,7 +100,8 @@ void launch_look(struct launch *l, uint64_t now_ns)
 	l->looked_ns = now_ns;
 	rc = jvm_proc_check(l->pid);
 	l->is_jvm = !rc;
-	l->other = rc == -ENOEXEC && !is_launcher(l->pid);
+	if (rc == -ENOEXEC) /* and it runs: of one that has ended, what it was is known */
+		l->other = is_other(l->pid);
 }
 
 int launch_judge(const struct launch *l, const char *name, struct error *e)
