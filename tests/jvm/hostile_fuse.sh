@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
-[ -c /dev/fuse ] || skip "no /dev/fuse"
+[ -c /dev/fuse ] || modprobe -q fuse || skip "no /dev/fuse"
 
 "${CC:-gcc}" -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -o "$T/deaf_fuse" "$LIB_DIR/deaf_fuse.c" ||
     fail "deaf_fuse does not compile"
