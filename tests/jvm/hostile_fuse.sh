@@ -18,7 +18,7 @@ in_time() {
     "$@" >"$T/out" 2>"$T/err" </dev/null &
     p=$!
     CHILDREN+=($p)
-    pid_gone $p 20 || fail "'${*:2:5}' hangs"
+    pid_gone $p 40 || fail "'${*:2:5}' hangs"
     wait $p
     assert_eq "exit code of ${*:2:5}" "$want" $? "$(cat "$T/err")"
     note "${*:2:5}: $(calc "(${EPOCHREALTIME/./} - $start) / 1e6") s, $(head -n 1 "$T/err")"
