@@ -300,6 +300,10 @@ static void test_two_sides(void **state)
 	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
 	assert_int_equal(profile_load(p, path, 1, NULL, NULL), 0);
 	assert_int_equal(profile_load(p, path, 1, NULL, NULL), 0);
+	/* what is recorded twice is twice as long, though at one time */
+	assert_true(p->side_ns[0] > 0);
+	assert_int_equal(p->side_ns[0], profile_recorded_ns(p));
+	assert_int_equal(p->side_ns[1], 2 * p->side_ns[0]);
 	profile_finish(p);
 	assert_int_equal(p->total_ns[0][DIM_WALL], 140 * MS);
 	assert_int_equal(p->total_ns[1][DIM_WALL], 280 * MS);

@@ -275,7 +275,7 @@ static void note_write(const struct profile *p, const struct html_options *o, FI
 		buffer_printf(&b, "A %s, B %s recorded", format_ns(p->side_ns[0]).s,
 			      format_ns(p->side_ns[1]).s);
 	else
-		buffer_printf(&b, "%s recorded", format_ns(profile_recorded_ns(p)).s);
+		buffer_printf(&b, "%s recorded", format_ns(p->side_ns[0]).s);
 	buffer_printf(&b, " · %s samples", format_count(n).s);
 	buffer_printf(&b, " · %s threads", format_count(p->nthreads).s);
 	if (profile_sampled_threads(p, share, sizeof(share)))

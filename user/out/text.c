@@ -43,7 +43,7 @@ void text_head(const struct profile *p, FILE *f)
 {
 	const char *sep = "";
 
-	fprintf(f, "%s recorded, %s threads: ", format_ns(profile_recorded_ns(p)).s,
+	fprintf(f, "%s recorded, %s threads: ", format_ns(p->side_ns[0]).s,
 		format_count(p->nthreads).s);
 	for (int i = 0; i < JFR_SOURCES; i++) {
 		if (!p->samples[i])
