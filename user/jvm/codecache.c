@@ -146,22 +146,30 @@ static void fill_deopt(const struct vm *vm, struct gn_jvm *j)
 		j->flags |= GN_JVM_DEOPT_MH;
 }
 
-static void fill_interp(struct vm *vm, struct gn_jvm *j)
+/*
+ * A JVM that starts makes its code heaps one after the other, then the interpreter, in more room
+ * than it will need. -EAGAIN: not so far yet.
+ */
+static int fill_interp(struct vm *vm, struct gn_jvm *j)
 {
 	const struct vm_layout *at = &vm->at;
 	uint64_t queue, low;
 	int32_t limit;
 
 	if (!vm_has(vm, VM_INTERP) || at->method_const == VM_NONE || at->cm_size == VM_NONE ||
-	    mem_u64(vm->mem, at->interp_code, &queue) || !queue ||
-	    mem_u64(vm->mem, queue + at->sq_buffer, &low) ||
+	    mem_u64(vm->mem, at->interp_code, &queue))
+		return 0;
+	if (!queue)
+		return -EAGAIN;
+	if (mem_u64(vm->mem, queue + at->sq_buffer, &low) ||
 	    mem_i32(vm->mem, queue + at->sq_limit, &limit) || limit <= 0)
-		return;
+		return -EAGAIN;
 	j->interp_low = low;
 	j->interp_high = low + (uint64_t)limit;
 	j->method_const = small(at->method_const);
 	j->cm_size = small(at->cm_size);
 	j->flags |= GN_JVM_INTERP;
+	return 0;
 }
 
 /* The walk reads the three words at once, so they have to follow each other, as they always did. */
@@ -349,9 +357,12 @@ static bool find_names(struct vm *vm, struct gn_jvm *j)
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
 {
 	uint64_t blob = find_enter_special(vm);
+	uint64_t high = jvm->interp_high;
 	bool changed = blob != jvm->enter_special;
 
 	jvm->enter_special = blob;
+	fill_interp(vm, jvm);
+	changed |= high != jvm->interp_high;
 	changed |= find_names(vm, jvm);
 	return changed;
 }
@@ -363,13 +374,14 @@ int codecache_fill(struct vm *vm, struct gn_jvm *out)
 	memset(out, 0, sizeof(*out));
 	if (!vm_has(vm, VM_CODE))
 		return -ENOTSUP;
-	rc = read_heaps(vm, out);
+	rc = fill_interp(vm, out); /* first: where it is, the heaps are */
+	if (!rc)
+		rc = read_heaps(vm, out);
 	if (rc)
 		return rc;
 	find_bounds(out);
 	fill_blob(vm, out);
 	fill_deopt(vm, out);
-	fill_interp(vm, out);
 	fill_anchor(vm, out);
 	fill_spills(vm, out);
 	note_blobs(vm, out);

@@ -15,12 +15,14 @@ struct vm;
 
 /*
  * Everything for the walk. 0; -ENOTSUP when this JVM does not say where its code heaps are
- * (vm_missing() tells); -EFAULT when they cannot be read. Features it lacks are flags not set.
+ * (vm_missing() tells); -EAGAIN while it starts and has not made them all; -EFAULT when they
+ * cannot be read. Features it lacks are flags not set.
  */
 int codecache_fill(struct vm *vm, struct gn_jvm *out);
 
 /*
- * Take over what became known since (the end of virtual threads' stacks, blobs told by names): 1
+ * Take over what became known since (the end of virtual threads' stacks, the
+ * interpreter's end, blobs told by names): 1
  * when *jvm changed and is to be published again, else 0. Cheap: a few words read.
  */
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm);

@@ -307,6 +307,11 @@ static struct jvm_entry *jvm_get(struct tables *t, pid_t tgid, struct vm *vm)
 	return j;
 }
 
+bool tables_meet(struct tables *t, pid_t tgid, struct vm *vm)
+{
+	return vm && !jvm_find(t, tgid) && jvm_get(t, tgid, vm);
+}
+
 static size_t heaps_add(const struct jvm_entry *j, struct utable_mapping *v)
 {
 	size_t n = 0;

@@ -30,6 +30,12 @@ void tables_free(struct tables *t);
 int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
 		  uint64_t now_ns);
 
+/*
+ * True once, when a JVM has come so far that its code can be walked: tables_update() is due then.
+ * `vm` may be NULL. Cheap.
+ */
+bool tables_meet(struct tables *t, pid_t tgid, struct vm *vm);
+
 /* The JVM may know more now; cheap, call it often. */
 void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns);
 

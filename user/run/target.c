@@ -21,6 +21,7 @@
 
 #define THROTTLING_NS 10000000000ull
 #define TABLES_NS     1000000000ull /* unwind tables are made anew at most so often */
+#define TABLES_MIN_NS 25000000ull   /* or so at first: a program that starts maps its libraries */
 #define REREADS_MAX   20
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
@@ -40,9 +41,9 @@ struct target {
 	struct jfrw *out;
 	uint64_t start_ns; /* of its file, CLOCK_MONOTONIC */
 	char path[TARGET_PATH_LEN];
-	uint64_t tables_ns; /* when its unwind tables were last made */
+	uint64_t tables_ns;   /* when its unwind tables were last made */
+	uint64_t tables_wait; /* and how long until they may be again */
 	unsigned int rereads;
-	bool had_vm;
 	bool tables_stale; /* code was met that they do not have */
 	struct stack *stacks;
 	struct gn_sample *late; /* samples whose stack or name has not come yet, oldest first */
@@ -138,6 +139,9 @@ static void tables_make(struct target *t, uint64_t now)
 	int rc;
 
 	t->tables_ns = now;
+	t->tables_wait = t->tables_wait ? t->tables_wait * 2 : TABLES_MIN_NS;
+	if (t->tables_wait > TABLES_NS)
+		t->tables_wait = TABLES_NS;
 	t->tables_stale = false;
 	symproc_changed(resolver_native(t->names));
 	rc = tables_update(t->env->tables, t->tgid, resolver_native(t->names),
@@ -157,16 +161,19 @@ static bool stack_has_unknown(const struct gn_stack *s)
 	return s->end == GN_END_NORULE || s->end == GN_END_FP;
 }
 
-static void tables_poll(struct target *t, bool jvm_changed, uint64_t now)
+static void tables_poll(struct target *t, uint64_t now)
 {
+	bool met;
+
 	if (!t->env->tables)
 		return;
+	met = tables_meet(t->env->tables, t->tgid, resolver_vm(t->names));
 	tables_follow(t->env->tables, t->tgid, resolver_vm(t->names), now);
-	if (!jvm_changed && (!t->tables_stale || now - t->tables_ns <= TABLES_NS))
+	if (!met && (!t->tables_stale || now - t->tables_ns <= t->tables_wait))
 		return;
 	tables_make(t, now);
 	/* what there are no tables for, ever, is not tried for ever */
-	if (jvm_changed || t->rereads++ < REREADS_MAX)
+	if (met || t->rereads++ < REREADS_MAX)
 		t->env->cfg.on_tables(t->env->cfg.ctx);
 }
 
@@ -498,7 +505,7 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 static void on_exec(struct target *t, uint64_t time)
 {
 	resolver_exec(t->names);
-	t->had_vm = false;
+	t->tables_wait = 0;
 	if (t->env->tables) {
 		tables_drop(t->env->tables, t->tgid, time);
 		tables_make(t, time);
@@ -529,8 +536,7 @@ bool target_poll(struct target *t, uint64_t now)
 {
 	bool changed = resolver_poll(t->names, now);
 
-	tables_poll(t, !t->had_vm && resolver_vm(t->names), now);
-	t->had_vm = resolver_vm(t->names) != NULL;
+	tables_poll(t, now);
 	late_retry(t, now, false);
 	roster_expire(t->threads, now);
 	return changed;
@@ -612,7 +618,6 @@ void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cos
 void target_tables(struct target *t)
 {
 	tables_make(t, now_ns());
-	t->had_vm = resolver_vm(t->names) != NULL;
 	/* that takes a while: names are certain from the last look on, and sampling begins now */
 	resolver_poll(t->names, now_ns());
 }
