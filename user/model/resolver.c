@@ -56,6 +56,7 @@ struct resolver {
 	struct agent *agent; /* NULL: not attached */
 	bool agent_tried;
 	uint64_t tried_ns; /* last look for a JVM */
+	uint64_t vm_ns;	   /* that which found it */
 	uint64_t now_ns;
 	struct arena strings; /* of the stack named last */
 	char lacks[120];      /* fields of VM structures that this JVM does not have */
@@ -160,6 +161,7 @@ static bool jvm_look(struct resolver *r, uint64_t now)
 			source_describe(r, why.msg);
 			return false;
 		}
+		r->vm_ns = now;
 		r->lacks[0] = '\0';
 		vm_missing(r->vm, on_missing, r);
 		source_describe(r, NULL);
@@ -242,10 +244,12 @@ bool resolver_poll(struct resolver *r, uint64_t now_ns)
 	return changed;
 }
 
-void resolver_exec(struct resolver *r)
+bool resolver_exec(struct resolver *r, uint64_t time_ns)
 {
 	struct symproc *native = NULL;
 
+	if (r->vm && r->vm_ns > time_ns)
+		return false;
 	jvm_forget(r);
 	/* Another program: nothing of the old image holds. If it is gone already, the old names
 	 * stay. */
@@ -253,6 +257,7 @@ void resolver_exec(struct resolver *r)
 		symproc_close(r->native);
 		r->native = native;
 	}
+	return true;
 }
 
 struct vm *resolver_vm(struct resolver *r)

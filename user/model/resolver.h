@@ -34,8 +34,11 @@ void resolver_close(struct resolver *r);
  */
 bool resolver_poll(struct resolver *r, uint64_t now_ns);
 
-/* The process has become another program. */
-void resolver_exec(struct resolver *r);
+/*
+ * The process became another program at `time_ns`. False: what is known of a JVM was read after
+ * that, and stays.
+ */
+bool resolver_exec(struct resolver *r, uint64_t time_ns);
 
 /*
  * Name a stack, leaf first; inlined frames become frames of their own. Returns the number of

@@ -146,6 +146,7 @@ static void tables_make(struct target *t, uint64_t now)
 	symproc_changed(resolver_native(t->names));
 	rc = tables_update(t->env->tables, t->tgid, resolver_native(t->names),
 			   resolver_vm(t->names), now);
+	log_debug("unwind tables of process %d: %.1f ms", t->tgid, (double)(now_ns() - now) / 1e6);
 	if (rc)
 		log_info("no unwind tables for process %d: %s", t->tgid, strerror(-rc));
 }
@@ -502,13 +503,18 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 
 /* ---- what its threads do ---- */
 
+/*
+ * The record comes late: a JVM that was launched may have been found meanwhile, and the tables made
+ * of the program that the process is now.
+ */
 static void on_exec(struct target *t, uint64_t time)
 {
-	resolver_exec(t->names);
+	bool other = resolver_exec(t->names, time);
+
 	t->tables_wait = 0;
-	if (t->env->tables) {
-		tables_drop(t->env->tables, t->tgid, time);
-		tables_make(t, time);
+	if (t->env->tables && (other || t->tables_ns <= time)) {
+		tables_drop(t->env->tables, t->tgid, now_ns());
+		tables_make(t, now_ns());
 	}
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
