@@ -241,6 +241,7 @@ struct hs_way {
 	__u8 above;  /* bytes between slot's word and the caller's sp */
 	__u8 java;   /* only code of the heaps calls this */
 	__u8 lost;   /* no rule: search, in a leaf */
+	__u8 known;  /* other is the return address, whatever is at slot */
 };
 
 /* Take the first word of code among the leaf's topmost ones for the return address. */
@@ -269,7 +270,7 @@ uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_way *w)
 {
 	__u64 ra, fp = s->fp, slot = w->slot, other = w->other, above = w->above;
-	__u32 saved = w->saved, java = w->java, lost = w->lost;
+	__u32 saved = w->saved, java = w->java, lost = w->lost, known = w->known;
 
 	/* for the verifier: numbers, not the cases that led here */
 	uw_barrier(slot);
@@ -278,10 +279,13 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 	uw_barrier(saved);
 	uw_barrier(java);
 	uw_barrier(lost);
+	uw_barrier(known);
 	if (lost)
 		return hs_guess(s, m, j);
 	if (uw_word(s, m, slot, &ra) || (saved && uw_word(s, m, slot - 8, &fp)))
 		return uw_end(s, GN_END_BADADDR);
+	if (known)
+		ra = other;
 	/* the stub of nmethods' entry barriers pushes -1 before fp, for a new sp if it needs one */
 	if (ra == ~0ULL) {
 		slot += 8;
@@ -779,7 +783,12 @@ uw_fn void hs_exception_blob(struct uw_state *s, uw_mem m, const struct hs_blob 
 	int state = HS_FULL;
 
 	w->java = 1;
-	w->lost = !off;
+	if (!off) { /* not pushed yet */
+		w->slot = s->sp - 8;
+		w->other = s->reg[UW_RDX];
+		w->known = 1;
+		return;
+	}
 	if (hs_code_bytes(s, m))
 		return;
 	if (off < HS_BEFORE)

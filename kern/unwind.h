@@ -332,14 +332,9 @@ uw_fn int uw_caller(struct uw_state *s, __u64 pc, __u64 sp, __u64 fp, __u32 flag
 		return uw_end(s, GN_END_COMPLETE);
 	if (pc >= UW_ADDR_MAX || sp & (UW_STACK_ALIGN - 1))
 		return uw_end(s, GN_END_NORULE);
-#if UW_STACK_ALIGN == 16
-	/* a leaf that has no frame: the return address is in the link register */
+	/* a leaf may have no frame left: the return address is in a register, or was just popped */
 	if (sp - s->sp > UW_MAX_FRAME || (sp == s->sp && !s->leaf))
 		return uw_end(s, GN_END_NORULE);
-#else
-	if (sp - s->sp - 1 >= UW_MAX_FRAME)
-		return uw_end(s, GN_END_NORULE);
-#endif
 	s->pc = pc;
 	s->sp = sp;
 	s->fp = fp;

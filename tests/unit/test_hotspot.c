@@ -270,6 +270,19 @@ static void test_every_instruction(void **state)
 	}
 }
 
+/* C2's stub for exceptions without a handler: add rsp,0x30; pop rbp; pop rdx; jmp rax. */
+static void test_popped(void **state)
+{
+	static const uint8_t code[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0x90, 0x90,
+				       0x48, 0x83, 0xc4, 0x30, 0x5d, 0x5a, 0xff, 0xe0};
+	struct world *w = *state;
+	uint64_t pc = method(w, 7, code, sizeof(code), PLAIN_FRAME, 5);
+
+	caller_is_bottom(w, SP - 8, FP);
+	walk(w, pc + 14, SP, FP);
+	assert_stack(w, (uint32_t[]){7}, 1);
+}
+
 static void test_callers(void **state)
 {
 	struct world *w = *state;
@@ -464,6 +477,46 @@ static void test_adapter_popped(void **state)
 	assert_int_equal(w->s.frames[1].data >> 32, 7);
 }
 
+/*
+ * C2's ExceptionBlob: push rdx; sub rsp,0x10; mov [rsp+8],rbp; ... add rsp,0x10; pop rdx; jmp. It
+ * is jumped to with the pc of the exception in rdx, from a method whose frame stays.
+ */
+static void test_exception_blob(void **state)
+{
+	static const uint8_t code[] = {0x52, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0x6c, 0x24, 0x08,
+				       0x90, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5a, 0xff, 0xe0};
+	static const struct {
+		uint8_t pc, frame; /* the method's, above sp */
+	} at[] = {{0, 0}, {1, 8}, {10, 0x18}, {16, 8}, {17, 0}};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12),
+			 up = SP + at[i].frame;
+		uint64_t pc = blob(w, &(struct spec){.name = NAME_OTHER,
+						     .frame = 0x18,
+						     .complete = 10,
+						     .code = code,
+						     .len = sizeof(code)});
+
+		w->s.reg[UW_RDX] = a + 14;
+		word(w, SP - 8, at[i].pc ? a + 14 : a + 13); /* what another call has left there */
+		if (at[i].frame)
+			word(w, up - 8, a + 14);
+		if (at[i].frame == 0x18)
+			word(w, SP + 8, 1);
+		word(w, up + 0x30, FP);
+		caller_is_bottom(w, up + 0x38, FP);
+		walk(w, pc + at[i].pc, SP, 1);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.frames[1].data, 7ULL << 32 | (a + 14 - (a - CODE + H_BLOB)));
+		assert_int_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* ---- the end of virtual threads ---- */
 
 static void test_enter_special(void **state)
@@ -501,10 +554,11 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_instruction), TEST(test_callers),	TEST(test_free_block),
-		TEST(test_deoptimised),	      TEST(test_barrier_leaf),	TEST(test_barrier_caller),
-		TEST(test_no_barrier),	      TEST(test_vtable),	TEST(test_adapter),
-		TEST(test_adapter_popped),    TEST(test_enter_special), TEST(test_hostile_heap),
+		TEST(test_every_instruction), TEST(test_callers),	 TEST(test_popped),
+		TEST(test_free_block),	      TEST(test_deoptimised),	 TEST(test_barrier_leaf),
+		TEST(test_barrier_caller),    TEST(test_no_barrier),	 TEST(test_vtable),
+		TEST(test_adapter),	      TEST(test_exception_blob), TEST(test_adapter_popped),
+		TEST(test_enter_special),     TEST(test_hostile_heap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
