@@ -391,6 +391,20 @@ static void test_refresh_tells(void **state)
 	assert_false(vm_refresh(j->vm));
 }
 
+/* In doubt for an old sample, and not for one of now. */
+static void test_in_doubt(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t before = now_ns();
+
+	vm_at(j->vm, before);
+	unloaded(j, 2);
+	assert_string_equal(interpreted(j, before, RAM + CONST_A), GONE_METHOD);
+	assert_true(vm_in_doubt(j->vm));
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	assert_false(vm_in_doubt(j->vm));
+}
+
 /* Counters as no JVM writes them: not believed, nothing read astray. */
 static void test_bad_counters(void **state)
 {
@@ -423,6 +437,7 @@ int main(void)
 		TEST(test_other_constmethod),
 		TEST(test_redefined),
 		TEST(test_refresh_tells),
+		TEST(test_in_doubt),
 		TEST(test_bad_counters),
 	};
 

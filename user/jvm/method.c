@@ -135,9 +135,15 @@ static struct names *names_begin(struct vm *vm)
 void vm_at(struct vm *vm, uint64_t time)
 {
 	vm->then = time;
+	vm->in_doubt = false;
 	mem_since(vm->mem, time);
 	if (unloads_look(vm))
 		mem_flush(vm->mem);
+}
+
+bool vm_in_doubt(const struct vm *vm)
+{
+	return vm->in_doubt;
 }
 
 void vm_kept(const struct vm *vm, struct vm_kept *out)
@@ -369,6 +375,7 @@ static bool method_was(struct vm *vm, const struct method *m)
 	if (unloads_none_since(vm, vm->then))
 		return true;
 	vm->unloads.unsure = true;
+	vm->in_doubt = true;
 	return false;
 }
 

@@ -18,6 +18,7 @@
 #ifndef GNOMON_JVM_METHOD_H
 #define GNOMON_JVM_METHOD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/frame.h"
@@ -32,6 +33,9 @@ struct vm;
  * stack.
  */
 void vm_at(struct vm *vm, uint64_t time);
+
+/* Since then a method got no name only because classes were unloaded after `time`. */
+bool vm_in_doubt(const struct vm *vm);
 
 /*
  * The logical frames of a physical one, innermost first: their number (1..max), at least one

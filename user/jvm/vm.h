@@ -74,6 +74,7 @@ struct vm {
 	unsigned int name_looks; /* of codecache_refresh() for blobs told by their names */
 	struct unloads unloads;
 	uint64_t then; /* vm_at() */
+	bool in_doubt; /* vm_in_doubt() */
 };
 
 /* Each module frees what it hung on the vm. */

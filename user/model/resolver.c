@@ -423,6 +423,11 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 	return at;
 }
 
+bool resolver_in_doubt(const struct resolver *r)
+{
+	return r->vm && vm_in_doubt(r->vm);
+}
+
 /* ---- threads ---- */
 
 /* The tid by which the JVM knows the thread. */

@@ -48,6 +48,12 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 		      size_t max, bool *cut);
 
 /*
+ * A frame of that stack has no name only because classes were unloaded since its time: the same
+ * frames at a later time, if the thread still is there then, may get one.
+ */
+bool resolver_in_doubt(const struct resolver *r);
+
+/*
  * A thread as the JVM knows it: 0, or -ENOENT for threads that are not Java threads (or whose name
  * cannot be had). tid is of the initial PID namespace.
  */

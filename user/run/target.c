@@ -25,6 +25,7 @@
 #define REREADS_MAX   20
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
+#define DOUBTED_MAX   4096	     /* stacks kept to be named again */
 #define HELD_MIN_NS   1000000000ull  /* wall ticks of so much time may wait for more */
 #define HELD_MAX_NS   60000000000ull /* until they are so much */
 
@@ -46,6 +47,7 @@ struct target {
 	unsigned int rereads;
 	bool tables_stale; /* code was met that they do not have */
 	struct stack *stacks;
+	unsigned int ndoubted;
 	struct gn_sample *late; /* samples whose stack or name has not come yet, oldest first */
 	size_t nlate;
 	struct quality cpu, wall;
@@ -59,10 +61,11 @@ struct target {
 struct stack {
 	uint64_t id;
 	uint32_t jfr;
-	uint8_t end;   /* enum gn_walk_end */
-	uint8_t sleep; /* enum thread_state for GN_ST_SLEEP */
-	uint8_t disk;  /* and for GN_ST_DISK */
-	bool guessed;  /* a frame was found by a heuristic */
+	uint8_t end;		  /* enum gn_walk_end */
+	uint8_t sleep;		  /* enum thread_state for GN_ST_SLEEP */
+	uint8_t disk;		  /* and for GN_ST_DISK */
+	bool guessed;		  /* a frame was found by a heuristic */
+	struct gn_stack *doubted; /* the frames, if they are to be named again; else NULL */
 	UT_hash_handle hh;
 };
 
@@ -198,6 +201,27 @@ static bool stack_is_guessed(const struct gn_stack *s)
 	return false;
 }
 
+static void doubted_free(struct target *t, struct stack *s)
+{
+	t->ndoubted -= s->doubted != NULL;
+	free(s->doubted);
+	s->doubted = NULL;
+}
+
+static void doubted_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
+{
+	size_t n = (size_t)rec->nkernel + rec->nuser;
+	size_t size = sizeof(*rec) + n * sizeof(struct gn_frame);
+
+	if (t->ndoubted == DOUBTED_MAX)
+		return;
+	s->doubted = malloc(size);
+	if (!s->doubted)
+		return;
+	memcpy(s->doubted, rec, size);
+	t->ndoubted++;
+}
+
 void target_stack(struct target *t, const struct gn_stack *rec)
 {
 	struct frame_name *frames = t->env->frames;
@@ -215,6 +239,9 @@ void target_stack(struct target *t, const struct gn_stack *rec)
 	}
 	t->tables_stale |= stack_has_unknown(rec);
 	n = resolver_stack(t->names, rec, frames, TARGET_FRAMES, &cut);
+	doubted_free(t, s);
+	if (resolver_in_doubt(t->names))
+		doubted_keep(t, s, rec);
 	s->jfr = jfrw_stack(t->out, frames, n, cut || !gn_end_is_whole(rec->end));
 	s->guessed = stack_is_guessed(rec);
 	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
@@ -383,6 +410,28 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 	}
 }
 
+/*
+ * A thread that stays where it was keeps its frames' methods alive: what was in doubt when its
+ * stack came can be named as of the last tick of its wait.
+ */
+static void stack_name_again(struct target *t, const struct gn_sample *s, struct stack *st)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	struct gn_stack *rec = st->doubted;
+	uint64_t last;
+
+	if (s->clock != GN_CLOCK_WALL || !s->n)
+		return;
+	last = cfg->start_ns + gn_tick_time(tick_of(t, s->h.time) + s->n - 1, cfg->wall_ns);
+	if (last <= rec->h.time)
+		return;
+	st->doubted = NULL;
+	t->ndoubted--;
+	rec->h.time = last;
+	target_stack(t, rec);
+	free(rec);
+}
+
 static void sample_write(struct target *t, const struct gn_sample *s, const struct stack *st)
 {
 	uint32_t stack = st ? st->jfr : no_stack(t);
@@ -495,6 +544,8 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 	if (!sample_begin(t, s))
 		return;
 	st = s->stack ? stack_find(t, s->stack) : NULL;
+	if (st && st->doubted)
+		stack_name_again(t, s, st);
 	if ((s->stack && !st) || sample_waits(t, s))
 		late_add(t, s);
 	else
@@ -556,6 +607,7 @@ static void ids_forget(struct target *t)
 	roster_forget_ids(t->threads);
 	HASH_ITER(hh, t->stacks, s, st) {
 		HASH_DEL(t->stacks, s);
+		doubted_free(t, s);
 		free(s);
 	}
 	t->no_stack = 0;
@@ -716,6 +768,7 @@ void target_free(struct target *t, bool keep)
 	t->out = NULL;
 	HASH_ITER(hh, t->stacks, s, st) {
 		HASH_DEL(t->stacks, s);
+		doubted_free(t, s);
 		free(s);
 	}
 	roster_free(t->threads);
