@@ -68,6 +68,13 @@ tree_end() {
     pid_gone "$JVM_PID" 10 || fail "the JVM does not end"
 }
 
+# examples MARKED: of the checker's output, the stacks that are wrong (0), or guessed and the like (1).
+examples() {
+    awk -v marked="$1" '/^---/ { show = / (guessed|truncated|unnamed), thread / == marked }
+        /^[^- ]/ { show = 0 }
+        show' "$T/check.out"
+}
+
 # One line per clock, and what was seen of each kind of call; returns 1 when it misses the targets.
 tree_judge() {
     local label=$1 out=$T/check.out
@@ -76,7 +83,8 @@ tree_judge() {
         "$T/tree.jfr" >"$out" 2>&1
     [ $? -le 1 ] || fail "the checker: $(tail -n 5 "$out")"
     grep -q '^cpu events' "$out" || fail "no CPU samples: $(tail -n 5 "$out")"
-    sed -n '/^---/,$p' "$out" | grep -E '^(---|     )' | cut -c -160 | head -n "${TREE_EXAMPLES:-60}"
+    # the wrong ones first
+    { examples 0; examples 1; } | cut -c -160 | head -n "${TREE_EXAMPLES:-60}"
     [ -z "${V:-}" ] || grep '^seen' "$out"
     awk -v label="$label" -v cpu=$CPU_COMPLETE -v wall=$WALL_COMPLETE -v guessed=$GUESSED -v slack="${SLACK:-1}" '
         # "not captured" is no failed walk: the sample came without a stack, as the recording says

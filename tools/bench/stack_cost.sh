@@ -8,8 +8,8 @@
 . "$(dirname "$0")/../../tests/jvm/lib.sh"
 need_root
 need_gnomon record
-: "${1:=5}"
-seconds=$1
+
+seconds=${1:-5}
 stats=/proc/sys/kernel/bpf_stats_enabled
 was=$(cat $stats)
 
