@@ -412,7 +412,7 @@ static uint64_t field(const struct header *h, uint64_t off, size_t width)
 {
 	uint64_t v = 0;
 
-	if (off < h->len && width <= h->len - off)
+	if (width <= sizeof(v) && off < h->len && width <= h->len - off)
 		memcpy(&v, h->bytes + off, width);
 	return v;
 }
