@@ -36,6 +36,7 @@ record() {
 }
 
 machine | sed 's/^/  /'
+room_for "$N"
 record with "$N"
 m=$T/with.meter
 verdict "collector CPU, $N idle threads" \

@@ -35,6 +35,34 @@ classes
 classes() { :; }
 java_sources "$BENCH_DIR/java" bench/java
 
+# ---- the machine's limits ------------------------------------------------------------------
+
+LIMITS_BEFORE=()
+# room_for THREADS: the host's limits of threads and of mappings (a thread has three), raised where they
+# do not suffice and set back at the end.
+room_for() {
+    limit_raise /proc/sys/kernel/pid_max $(($1 + 10000))
+    limit_raise /proc/sys/kernel/threads-max $(($1 + 10000))
+    limit_raise /proc/sys/vm/max_map_count $(($1 * 4 + 10000))
+}
+
+limit_raise() {
+    local now
+
+    now=$(cat "$1")
+    [ "$now" -lt "$2" ] || return 0
+    LIMITS_BEFORE+=("$1 $now")
+    echo "$2" >"$1" || skip "$1 is $now and cannot be raised to $2"
+    note "$1: $2 for this run, was $now"
+}
+
+limits_back() {
+    local l
+
+    for l in "${LIMITS_BEFORE[@]}"; do echo "${l#* }" >"${l% *}"; done
+}
+trap 'ENDED=$?; limits_back; (exit $ENDED); cleanup' EXIT
+
 # ---- figures -------------------------------------------------------------------------------
 
 # figure FILE KEY: what follows the key in lines "key value" (meter's, Tally's); nothing if absent.

@@ -36,7 +36,10 @@ work_start() {
     TARGET=$JVM_PID
 }
 
-idle_start() { JVM_OPTS="-Xss256k -Xmx1g" work_start Work idle "$1"; }
+idle_start() {
+    room_for "$1" >&2
+    JVM_OPTS="-Xss256k -Xmx1g" work_start Work idle "$1"
+}
 pingpong_start() { work_start Work pingpong "${1:-1}"; }
 compute_start() { work_start Work compute; }
 deep_start() { work_start Work deep "$1"; }
