@@ -227,7 +227,7 @@ $(BUILD)/tools/bench/jfrgen: tools/bench/jfrgen.c tests/unit/jfrbuild.h $(BUILD)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) $(LDFLAGS) $(WARN) -o $@ $(filter %.c %.a,$^)
 
-bench: ## what profilers cost, side by side, in a quarter of an hour; BENCH=full: in hours (root)
+bench: ## what profilers cost, side by side, in a quarter of an hour; BENCH=full: in three hours (root)
 	$(call measure,bench,tools/bench/bench.sh)
 
 accuracy: ## every ground-truth program, expected and measured (root)

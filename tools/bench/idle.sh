@@ -50,12 +50,12 @@ verdict "context switches of $(figure "$m" matched_threads) idle threads" "$swit
 awk '/^matched_(in)?voluntary/ { n += $2 }
     END { print "        while gnomon started: " n + 0 " switches of idle threads" }' "$T/with.attach"
 bytes=$(stat -c %s "$T/with.jfr")
-if [ "$bytes" -ge 1000000 ]; then
+if [ "$bytes" -ge $((100 * N)) ]; then
     record without 0
     bytes=$((bytes - $(stat -c %s "$T/without.jfr")))
     note "the same without idle threads: $(stat -c %s "$T/without.jfr") bytes"
 fi
-verdict "recording, the idle threads' part" "$bytes" bytes '<' 1000000
+verdict "recording, the idle threads' part" "$bytes" bytes '<=' $((100 * N))
 tally "$T/with.jfr" "$m" >"$T/tally"
 note "CPU samples: $(figure "$T/tally" cpu) of $(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")"
 want=$(calc "$N * $(figure "$m" wall_ns) / $WALL_MS / 1e6")
