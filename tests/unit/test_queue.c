@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,42 @@ static void test_stays_small(void **state)
 	queue_free(q);
 }
 
+static size_t resident(void)
+{
+	size_t all, pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%zu %zu", &all, &pages), 2);
+	fclose(f);
+	return pages * 4096;
+}
+
+/* What a jam filled is given back when it is over. */
+static void test_memory_comes_back(void **state)
+{
+	struct queue *q = queue_new(16 << 20);
+	size_t before = resident();
+	uint32_t in = 0, out = 0;
+	struct big b;
+	bool ended;
+
+	for (make(&b, in); queue_push(q, &b.h); make(&b, in))
+		in++;
+	assert_true(resident() > before + (12 << 20));
+	while (out < in)
+		check(queue_pop(q, 0, &ended), out++);
+	assert_null(queue_pop(q, 0, &ended));
+	for (int i = 0; i < 1000; i++) {
+		make(&b, in++);
+		assert_true(queue_push(q, &b.h));
+		check(queue_pop(q, 0, &ended), out++);
+		assert_null(queue_pop(q, 0, &ended));
+	}
+	assert_true(resident() < before + (3 << 20));
+	queue_free(q);
+}
+
 static void *produce(void *arg)
 {
 	struct queue *q = arg;
@@ -135,9 +172,8 @@ static void test_two_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order_over_wraps),
-		cmocka_unit_test(test_full_and_end),
-		cmocka_unit_test(test_stays_small),
+		cmocka_unit_test(test_order_over_wraps), cmocka_unit_test(test_full_and_end),
+		cmocka_unit_test(test_stays_small),	 cmocka_unit_test(test_memory_comes_back),
 		cmocka_unit_test(test_two_threads),
 	};
 

@@ -5,10 +5,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define ALIGN8(n) (((n) + 7) & ~(size_t)7)
-#define AGAIN	  65536 /* bytes used before an empty queue begins anew */
+#define AGAIN	  65536		    /* bytes used before an empty queue begins anew */
+#define KEEP	  ((size_t)1 << 20) /* bytes that stay in memory then */
 
 /*
  * A ring of bytes. head and tail only grow; the record at the wrap is not split: a filler of type 0
@@ -22,6 +24,7 @@ struct queue {
 	atomic_bool ended;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
+	size_t high; /* so far were bytes written since memory was given back: the producer's */
 	unsigned char *data;
 };
 
@@ -33,8 +36,8 @@ struct queue *queue_new(size_t bytes)
 	if (!q)
 		return NULL;
 	q->cap = bytes;
-	q->data = malloc(bytes);
-	if (!q->data) {
+	q->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (q->data == MAP_FAILED) {
 		free(q);
 		return NULL;
 	}
@@ -52,8 +55,16 @@ void queue_free(struct queue *q)
 		return;
 	pthread_cond_destroy(&q->more);
 	pthread_mutex_destroy(&q->lock);
-	free(q->data);
+	munmap(q->data, q->cap);
 	free(q);
+}
+
+/* After a jam: nobody reads what lies there any more. */
+static void memory_give_back(struct queue *q)
+{
+	if (q->high > KEEP)
+		madvise(q->data + KEEP, q->cap - KEEP, MADV_DONTNEED);
+	q->high = 0;
 }
 
 /* An empty queue begins anew soon: or all of it would have to be in memory, for nothing. */
@@ -71,6 +82,8 @@ bool queue_push(struct queue *q, const struct gn_rec *rec)
 
 	if (head + fill + size - tail > q->cap)
 		return false;
+	if (fill && head == tail)
+		memory_give_back(q);
 	if (fill) {
 		struct gn_rec none = {.type = 0, .size = (__u32)fill};
 
@@ -80,6 +93,8 @@ bool queue_push(struct queue *q, const struct gn_rec *rec)
 		at = 0;
 	}
 	memcpy(q->data + at, rec, rec->size);
+	if (at + size > q->high)
+		q->high = at + size;
 	q->head = head + size;
 	return true;
 }
