@@ -30,6 +30,8 @@ packages() {
 
 container_make() {
     need_cmd bwrap
+    # it has a /tmp of its own, and nothing else can be mounted over the root
+    case $T in /tmp/*) ;; *) fail "with WORKLOAD_ROOT, TMPDIR has to be below /tmp, not '$TMPDIR'" ;; esac
     [ -d "$WORKLOAD_ROOT/usr/lib/jvm" ] && return 0
     need_cmd mmdebstrap
     note "making a Debian 13 root in '$WORKLOAD_ROOT'"
