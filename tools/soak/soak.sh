@@ -70,7 +70,8 @@ churn() {
     local now next_restart=$RESTART next_stall=$STALL next=0 began=$EPOCHREALTIME
 
     while now=$(calc "$EPOCHREALTIME - $began") && now=${now%.*} && ((now < SECONDS_ALL)); do
-        if ((now >= next_restart)); then
+        # not so late that the new one is not found any more
+        if ((now >= next_restart && now < SECONDS_ALL - 5)); then
             restart
             next_restart=$((next_restart + RESTART))
         fi
