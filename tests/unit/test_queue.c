@@ -98,6 +98,29 @@ static void test_stays_small(void **state)
 	queue_free(q);
 }
 
+/* Wherever it stands, an empty queue takes as much as it says. */
+static void test_room_when_empty(void **state)
+{
+	struct queue *q = queue_new(1 << 20);
+	struct gn_rec r = {.type = 1, .size = sizeof(r)};
+	size_t room = (1 << 20) / sizeof(r);
+	bool ended;
+
+	for (size_t before = 0; before < room; before += 1111) {
+		for (size_t i = 0; i < before; i++) {
+			assert_true(queue_push(q, &r));
+			assert_non_null(queue_pop(q, 0, &ended));
+		}
+		assert_null(queue_pop(q, 0, &ended));
+		for (size_t i = 0; i < room; i++)
+			assert_true(queue_push(q, &r));
+		for (size_t i = 0; i < room; i++)
+			assert_non_null(queue_pop(q, 0, &ended));
+		assert_null(queue_pop(q, 0, &ended));
+	}
+	queue_free(q);
+}
+
 static size_t resident(void)
 {
 	size_t all, pages = 0;
@@ -174,7 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_over_wraps), cmocka_unit_test(test_full_and_end),
 		cmocka_unit_test(test_stays_small),	 cmocka_unit_test(test_memory_comes_back),
-		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_two_threads),	 cmocka_unit_test(test_room_when_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

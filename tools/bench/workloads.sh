@@ -40,7 +40,8 @@ idle_start() {
     room_for "$1" >&2
     JVM_OPTS="-Xss256k -Xmx1g" work_start Work idle "$1"
 }
-pingpong_start() { work_start Work pingpong "${1:-1}"; }
+# A pair for each processor: one alone may spin on two, and hand over without a switch.
+pingpong_start() { work_start Work pingpong "${1:-$(nproc)}"; }
 compute_start() { work_start Work compute; }
 deep_start() { work_start Work deep "$1"; }
 alloc_start() { JVM_OPTS="-Xmx256m -XX:+UseG1GC" work_start Work alloc; }

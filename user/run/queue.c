@@ -13,13 +13,19 @@
 #define KEEP	  ((size_t)1 << 20) /* bytes that stay in memory then */
 
 /*
- * A ring of bytes. head and tail only grow; the record at the wrap is not split: a filler of type 0
- * covers the rest of the ring. The lock guards sleeping only.
+ * A ring of bytes. head and tail only grow; what lies at base is the ring's first byte. The record
+ * at the wrap is not split: a filler of type 0 covers the rest of the ring. The lock guards
+ * sleeping only.
+ *
+ * An empty queue soon begins anew at the first byte, or all of it would have to be in memory for
+ * nothing. Only the producer moves base, and only where the consumer has nothing to read: it looks
+ * at base after head has told it that there is more.
  */
 struct queue {
 	size_t cap;
 	_Atomic size_t head; /* written up to here */
 	_Atomic size_t tail; /* read up to here */
+	size_t base;	     /* the producer's; for the consumer while head != tail */
 	size_t taken;	     /* bytes of the record handed out last */
 	atomic_bool ended;
 	pthread_mutex_t lock;
@@ -67,23 +73,23 @@ static void memory_give_back(struct queue *q)
 	q->high = 0;
 }
 
-/* An empty queue begins anew soon: or all of it would have to be in memory, for nothing. */
-static size_t fill_before(const struct queue *q, size_t at, size_t size, bool empty)
+static size_t offset(const struct queue *q, size_t position)
 {
-	if (at + size > q->cap || (empty && at >= AGAIN && at >= size))
-		return q->cap - at;
-	return 0;
+	return (position - q->base) & (q->cap - 1);
 }
 
 bool queue_push(struct queue *q, const struct gn_rec *rec)
 {
-	size_t size = ALIGN8(rec->size), head = q->head, tail = q->tail, at = head & (q->cap - 1);
-	size_t fill = fill_before(q, at, size, head == tail);
+	size_t size = ALIGN8(rec->size), head = q->head, tail = q->tail, at, fill;
 
+	if (head == tail && offset(q, head) >= AGAIN) {
+		memory_give_back(q);
+		q->base = head;
+	}
+	at = offset(q, head);
+	fill = at + size > q->cap ? q->cap - at : 0;
 	if (head + fill + size - tail > q->cap)
 		return false;
-	if (fill && head == tail)
-		memory_give_back(q);
 	if (fill) {
 		struct gn_rec none = {.type = 0, .size = (__u32)fill};
 
@@ -140,10 +146,10 @@ const struct gn_rec *queue_pop(struct queue *q, int timeout_ms, bool *ended)
 		*ended = last;
 		return NULL;
 	}
-	rec = (const struct gn_rec *)(q->data + (q->tail & (q->cap - 1)));
+	rec = (const struct gn_rec *)(q->data + offset(q, q->tail));
 	if (!rec->type) {
 		q->tail += rec->size;
-		rec = (const struct gn_rec *)(q->data + (q->tail & (q->cap - 1)));
+		rec = (const struct gn_rec *)(q->data + offset(q, q->tail));
 	}
 	q->taken = ALIGN8(rec->size);
 	*ended = false;
