@@ -46,7 +46,7 @@ row() {
         -v csv="${RESULTS:-/dev/null}" -v who="$PROFILER" 'BEGIN {
         d = m - e
         if (rel != "") d = e ? 100 * d / e : 0
-        if (3 * se > b) b = sprintf("%.1f", 3 * se)
+        if (3 * se > b) b = sprintf("%.1f", 3 * se) + 0
         ok = d <= b && -d <= b
         errors = se > 0 ? sprintf("%+.1f", d / se) : "-"
         word = ok ? "pass" : "FAIL"
