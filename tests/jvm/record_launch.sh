@@ -18,7 +18,7 @@ launch() {
     jfr_readable "$jfr"
     # two threads, 2 s each with the warm-up, plus the JVM's start
     assert_ge "CPU samples of the workers" 350 "$(weight "$jfr" $CPU_EVENT 'thread=split-worker-.*')"
-    assert_ge "percent of them with Java frames" 90 "$(calc "100 * $(weight "$jfr" $CPU_EVENT \
+    assert_ge "percent of them with Java frames" 95 "$(calc "100 * $(weight "$jfr" $CPU_EVENT \
         'thread=split-worker-.*' 'frame=(Split|Harness)\..*') / $(weight "$jfr" $CPU_EVENT \
         'thread=split-worker-.*')")"
     assert_ge "CPU samples before main" 1 "$(weight "$jfr" $CPU_EVENT 'thread=(java|main)')"
