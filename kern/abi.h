@@ -87,10 +87,11 @@ static inline int gn_end_is_whole(__u32 end)
 enum gn_rec_type {
 	GN_REC_SAMPLE = 1,
 	GN_REC_STACK = 2,
-	GN_REC_FORK = 3, /* a thread of a target was created */
-	GN_REC_EXIT = 4, /* a thread of a target ends */
-	GN_REC_EXEC = 5, /* a target became another program */
-	GN_REC_COMM = 6, /* a thread of a target has a new name */
+	GN_REC_FORK = 3,    /* a thread of a target was created */
+	GN_REC_EXIT = 4,    /* a thread of a target ends */
+	GN_REC_EXEC = 5,    /* a target became another program */
+	GN_REC_COMM = 6,    /* a thread of a target has a new name */
+	GN_REC_VTHREAD = 7, /* what a virtual thread is called */
 };
 
 /* Every record begins so. Pids are those of the PID namespace the collector lives in. */
@@ -134,7 +135,8 @@ struct gn_sample {
 	__u8 clock;	 /* enum gn_clock */
 	__u8 state;	 /* enum gn_state */
 	__u16 pad;
-	__u64 span; /* wall: length of the off-CPU interval so far, ns */
+	__u64 span;    /* wall: length of the off-CPU interval so far, ns */
+	__u64 vthread; /* Thread.threadId() of the virtual thread it carried, 0 none or not known */
 };
 
 /* In a stack's id: gn_end_is_whole(). Else tables made later may show more of it. */
@@ -158,6 +160,17 @@ struct gn_task_rec { /* FORK, EXIT, EXEC, COMM */
 	struct gn_rec h;
 	__u64 cpu_ns; /* EXIT: the thread's sum_exec_runtime */
 	char comm[16];
+};
+
+#define GN_VTHREAD_NAME 128 /* bytes of a virtual thread's name that are kept */
+
+/* Sent before the first sample with this id; h.tid is the carrier. */
+struct gn_vthread_rec {
+	struct gn_rec h;
+	__u64 id;
+	__u32 len;  /* bytes of its name, of which at most GN_VTHREAD_NAME are here */
+	__u32 wide; /* UTF-16 in the machine's order, else Latin-1 */
+	__u8 name[GN_VTHREAD_NAME];
 };
 
 /* ---- losses and counters ---- */
@@ -208,32 +221,38 @@ struct gn_proc {
 /* SCAN: the last scan found it off the CPU. */
 enum gn_phase { GN_PH_UNKNOWN = 0, GN_PH_OFF = 1, GN_PH_ENDED = 2, GN_PH_SCAN = 3 };
 
-/* Per thread, in task storage. */
+/*
+ * Per thread, in task storage. What is looked at in each thread at each accounting comes first:
+ * with thousands of sleepers the time goes into cache misses.
+ */
 struct gn_thread {
-	__u64 out_ns;	   /* start of the off-CPU interval */
+	__u64 id;	 /* tgid << 32 | tid, as the collector's PID namespace has them */
+	__u64 out_ns;	 /* start of the off-CPU interval */
+	__u64 next_tick; /* index of the first tick not accounted for yet */
+	__u64 stack;	 /* stack id taken at the switch-out, 0 none */
+	__u64 run_delay; /* task->sched_info.run_delay then: all its time in run queues */
+	__u64 cpu_ns;	 /* task->se.sum_exec_runtime then */
+	__u32 phase;	 /* enum gn_phase */
+	__u32 round;	 /* of accounting (wall_account) that it was last part of */
+	__u32 state;	 /* enum gn_state */
+	__u32 seq;	 /* number of switch-outs */
+	__u64 vthread;	 /* it carried at the switch-out, where `stack` was taken */
+	__u64 remote;	 /* stack id read from outside, of the interval remote_seq */
+	__u64 remote_vthread;
+	__u32 remote_seq;
+	__u32 wasted;
 	__u64 tick_ns;	   /* the first tick after out_ns */
 	__u64 offset;	   /* by which out_ns was got from the run queue's clock */
+	__u64 look_ahead;  /* ns: a stack is taken at a switch-out this close before a tick */
 	__u64 usual_ns;	   /* how long it was off the CPU when last no stack was taken of it */
 	__u64 taking_ns;   /* from out_ns until `stack` was taken */
-	__u64 run_delay;   /* task->sched_info.run_delay then: all its time in run queues */
-	__u64 cpu_ns;	   /* task->se.sum_exec_runtime then */
-	__u64 switches;	   /* at the last scan: nvcsw + nivcsw */
-	__u64 next_tick;   /* index of the first tick not accounted for yet */
-	__u64 stack;	   /* stack id taken at the switch-out, 0 none */
-	__u64 remote;	   /* stack id read from outside, of the interval remote_seq */
-	__u64 look_ahead;  /* ns: a stack is taken at a switch-out this close before a tick */
 	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick; /* tick before which `wasted` stacks were taken in vain */
 	__u64 sampled_ns;  /* CPU time up to which samples stand for it, 0 none yet */
-	__u64 id;	   /* tgid << 32 | tid, as the collector's PID namespace has them */
 	__u64 mature;	   /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
+	__u64 switches;	   /* at the last scan: nvcsw + nivcsw */
 	__u32 clock_epoch; /* for which `mature` was drawn */
-	__u32 seq;	   /* number of switch-outs */
-	__u32 remote_seq;
-	__u32 wasted;
-	__u32 phase; /* enum gn_phase */
-	__u32 state; /* enum gn_state */
-	__u32 round; /* of accounting (wall_account) that it was last part of */
+	__u32 pad;
 };
 
 /* Per CPU: time as its run queue has it. */

@@ -63,4 +63,26 @@ struct gn_jvm {
 	__u16 anchor; /* last Java sp, pc, fp in JavaThread::_anchor, three words */
 };
 
+#define GN_OOP_NARROW 0x1 /* references in objects are 32 bits: base + (n << shift) */
+#define GN_OOP_ZGC    0x2 /* generational ZGC's: the address begins above a bit out of 12-15 */
+
+/* How to tell a virtual thread and its name from its object. Offsets in bytes. */
+struct gn_vthreads {
+	__u64 klass; /* what the header of a java.lang.VirtualThread has at klass_at */
+	__u64 oop_base;
+	__u16 klass_at, klass_shift;
+	__u16 klass_bytes; /* 4 or 8 */
+	__u16 flags;	   /* GN_OOP_* */
+	__u16 oop_shift;
+	__u16 id, name;	     /* in java.lang.Thread */
+	__u16 value, coder;  /* in java.lang.String */
+	__u16 length, bytes; /* in a byte array */
+	__u16 pad;
+};
+
+/* A thread that virtual threads are mounted on. */
+struct gn_carrier {
+	__u64 slot; /* the handle whose object is what Thread.currentThread() gives there */
+};
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Threads of the targets: found at the start, born, renamed, become another program, ended. */
-#include "filter.bpf.h"
+#include "vthread.bpf.h"
 
 static __always_inline void task_send(struct task_struct *task, __u16 type, const char *comm)
 {
@@ -35,8 +35,13 @@ int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_ends, struct task_struct *task)
 {
-	if (proc_find(task_tgid(task)))
-		task_send(task, GN_REC_EXIT, task->comm);
+	__u32 tid = task_tid(task);
+
+	if (!proc_find(task_tgid(task)))
+		return 0;
+	task_send(task, GN_REC_EXIT, task->comm);
+	if (gn_carriers) /* another thread may get its number */
+		bpf_map_delete_elem(&carriers, &tid);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
  */
 #include "clock.bpf.h"
 #include "stack.bpf.h"
+#include "vthread.bpf.h"
 #include "wall.bpf.h"
 
 /* ---- time ---- */
@@ -204,6 +205,7 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 		return;
 	}
 	t->stack = switch_stack(ctx, thread_id(task, t), t->out_ns);
+	t->vthread = vthread_of(thread_id(task, t), task, SLOT_SWITCH);
 	t->taking_ns = bpf_ktime_get_ns() - t->out_ns;
 }
 

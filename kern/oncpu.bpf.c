@@ -18,6 +18,7 @@
  */
 #include "clock.bpf.h"
 #include "stack.bpf.h"
+#include "vthread.bpf.h"
 #include "hotspot_maps.bpf.h"
 
 const volatile __u32 gn_thread_filter = 0;
@@ -32,6 +33,7 @@ __u32 gn_round = 0;
 __u32 gn_unaccounted = 0;
 
 __u32 gn_clock_epoch = 1;
+__u32 gn_carriers = 0;
 
 /* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */
 __u32 gn_cpu_clocks_only = 0;
@@ -49,6 +51,7 @@ static __always_inline int cpu_sample(void *ctx, __u64 id, __u8 clock, __u32 n)
 	};
 
 	s.stack = stack_take(ctx, SLOT_CLOCK, id, s.h.time);
+	s.vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
 	if (record_send(&s.h, sizeof(s)))
 		loss_add((__u32)id, GN_LOSS_RING, n);
 	else

@@ -8,6 +8,7 @@
  * by its not having a CPU.
  */
 #include "remote.bpf.h"
+#include "wall.bpf.h"
 
 /*
  * The id is noted with the number of the interval it was read in: should the thread have moved on,
@@ -16,18 +17,19 @@
 static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
 {
 	__u32 seq = t->seq;
-	__u64 had = t->stack, id = remote_stack(task, t);
+	__u64 had = t->stack, vthread = 0, id = remote_stack(task, t, &vthread);
 
 	if (!id)
 		return 0;
 	t->remote = id;
+	t->remote_vthread = vthread;
 	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
 	if (had && id & GN_STACK_WHOLE)		       /* in place of what it had of itself */
 		__sync_val_compare_and_swap(&t->stack, had, 0);
 	return 1;
 }
 
-/* Not 0: what was read before there were tables for it is read again. */
+/* Not 0: what was read before there were tables for it, or it was a carrier, is read again. */
 __u32 gn_reread = 0;
 
 static __always_inline bool remote_due(const struct task_struct *task, const struct gn_thread *t)
@@ -38,7 +40,10 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 		return false;
 	if (!id && t->remote_seq == t->seq)
 		id = t->remote;
-	return !id || (gn_reread && !(id & GN_STACK_WHOLE));
+	if (!id || !gn_reread)
+		return !id;
+	return !(id & GN_STACK_WHOLE) ||
+	       (!wall_vthread(t) && vthread_is_carrier((__u32)thread_id(task, t)));
 }
 
 /* Threads that a scan left for the next one, when the collector has drained the rings. */

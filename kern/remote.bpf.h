@@ -8,6 +8,7 @@
 #include "hotspot.h"
 #include "unwind_walk.h"
 #include "stack_id.bpf.h"
+#include "vthread.bpf.h"
 
 /* One walk at a time: the collector runs these programs from one thread. */
 struct {
@@ -26,9 +27,11 @@ static __always_inline void remote_regs(struct uw_state *u, struct task_struct *
 }
 
 /*
- * The stack id of a task off the CPU; 0 if it could not be read, or got the CPU meanwhile.
+ * The stack id of a task off the CPU, and the virtual thread it carries; 0 if it could not be read,
+ * or got the CPU meanwhile.
  */
-static __always_inline __u64 remote_stack(struct task_struct *task, const struct gn_thread *t)
+static __always_inline __u64 remote_stack(struct task_struct *task, const struct gn_thread *t,
+					  __u64 *vthread)
 {
 	__u64 who = thread_id(task, t), id;
 	__u64 switches = task->nvcsw + task->nivcsw;
@@ -45,6 +48,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	s->uw.end = GN_END_NONE;
 	remote_regs(&s->uw, task);
 	uw_walk(&s->uw, task);
+	*vthread = vthread_of(who, task, 0);
 	if (!s->uw.n || task->on_cpu || task->nvcsw + task->nivcsw != switches)
 		return 0;
 	id = stack_finish(s, who, bpf_ktime_get_ns());

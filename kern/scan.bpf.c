@@ -50,12 +50,17 @@ static __always_inline void switches_count(const struct task_struct *task, struc
 static __always_inline void batch_begin(struct task_struct *task, struct gn_thread *t, __u64 cpu,
 					__u32 state)
 {
-	__u64 stack = cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN ? wall_stack(t) : 0;
+	__u64 stack = 0, vthread = 0;
 
+	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN) {
+		stack = wall_stack(t);
+		vthread = wall_vthread(t);
+	}
 	t->seq++;
 	if (!stack && tick_wants_stack(task, t, gn_scan_tick))
-		stack = remote_stack(task, t);
+		stack = remote_stack(task, t, &vthread);
 	t->stack = stack;
+	t->vthread = vthread;
 	t->cpu_ns = cpu;
 	t->state = state;
 	t->out_ns = bpf_ktime_get_ns();

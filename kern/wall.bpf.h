@@ -27,6 +27,14 @@ static __always_inline __u64 wall_stack(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote : 0;
 }
 
+/* The virtual thread it carried then. */
+static __always_inline __u64 wall_vthread(const struct gn_thread *t)
+{
+	if (t->stack)
+		return t->vthread;
+	return t->remote_seq == t->seq ? t->remote_vthread : 0;
+}
+
 /* `s` is of the interval; [from, until) are ticks of it. */
 static __always_inline void ticks_send(struct gn_sample *s, __u64 from, __u64 until)
 {
@@ -75,6 +83,7 @@ static __always_inline void wall_send(struct task_struct *task, struct gn_thread
 		.clock = GN_CLOCK_WALL,
 		.state = state,
 		.span = end - begin,
+		.vthread = wall_vthread(t),
 	};
 
 	if (until <= from)

@@ -78,6 +78,7 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 {
 	static struct frame_name out[VM_INLINE_MAX];
 	static struct gn_jvm jvm;
+	struct gn_vthreads layout;
 	unsigned int threads = 0;
 	struct java_thread jt;
 	struct vm_kept kept;
@@ -98,6 +99,7 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 		abort();
 	vm_threads(vm, on_thread, &threads);
 	vm_thread_by_tid(vm, 1, &jt);
+	vm_vthreads(vm, &layout);
 	vm_refresh(vm);
 }
 

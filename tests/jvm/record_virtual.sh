@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Virtual threads, JDK 21 and later: their stacks end, marked, where the frames on the carrier's
 # stack end (often only the topmost one or two are there, their callers in the heap), or go on to the
-# carrier's start; each frame has the caller that the program gives it. GNOMON_TREES: see container_tree.sh; its JDK 21 is used when it
-# is there.
+# carrier's start; each frame has the caller that the program gives it. A carrier's samples are of the
+# virtual thread that it runs, by name and id. GNOMON_TREES: see container_tree.sh; its JDK 21 is used
+# when it is there.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
 TREE=${GNOMON_TREES:-/var/cache/gnomon-test}/trixie
+ONE_CARRIER='-Djdk.virtualThreadScheduler.parallelism=2' # pinned has the other
 BASE='[gnomon].[base of a virtual thread]'
 classes
 
@@ -60,31 +62,99 @@ recorded() {
     jfr_readable "$jfr"
 }
 
-host() {
-    JVM_OPTS='' jvm_start Virtual
-    recorded "$(jdk_version "$JDK")"
+# Threads of samples, one line each: number, name, "virtual" or "-". CPU samples, or the ticks of
+# wall samples.
+threads_of() {
+    "$(jdk_newest)/bin/jfr" print --events "$1" "$2" | awk '
+        /sampledThread = / {
+            name = $0
+            sub(/^[^"]*"/, "", name)
+            sub(/" \(.*/, "", name)
+            name = name "\t" (/, virtual\)/ ? "virtual" : "-")
+        }
+        /^ *samples = / { n = $3 }
+        /^}/ { count[name] += n ? n : 1; n = 0 }
+        END { for (t in count) print count[t] "\t" t }'
+}
+
+# named LABEL: the identity of the virtual threads of VirtualNames, which JVM_PID runs.
+named() {
+    local jfr=$T/named-$1.jfr
+
+    until_true 20 file_has "$JVM_OUT" '^READY' || fail "not ready: $(cat "$JVM_ERR")"
+    sleep 1
+    "$GNOMON" record -p "$JVM_PID" -d 4s --cpu 1ms --wall 5ms -o "$jfr" </dev/null >"$T/out" \
+        2>"$T/err" || fail "gnomon: $(cat "$T/err")"
+    jvm_unharmed
+    threads_of jdk.ExecutionSample "$jfr" >"$T/cpu"
+    threads_of profiler.WallClockSample "$jfr" >"$T/wall"
+    awk -F '\t' -v slack="${SLACK:-1}" '
+        FILENAME ~ /cpu$/ && $3 == "virtual" { cpu[$2] += $1; all += $1 }
+        FILENAME ~ /cpu$/ && $2 ~ /^ForkJoinPool-1-/ { carrier += $1 }
+        FILENAME ~ /wall$/ && $3 == "virtual" && $2 == "pinned" { pinned += $1 }
+        function share(name, want, is) {
+            is = 100 * cpu[name] / all
+            want = 100 * want / 11
+            printf "%s %.1f%% (%.1f), ", name == "" ? "no name" : name, is, want
+            if (is < want - 2 * slack || is > want + 2 * slack) bad = 1
+        }
+        END {
+            if (!all) { print "no virtual thread on a sample"; exit 1 }
+            share("alpha", 5)
+            share("beta", 3)
+            share("\316\263\303\244mma\360\237\230\200", 2)
+            share("", 1)
+            printf "carriers themselves %.1f%%, pinned %d of 800 ticks\n", 100 * carrier / all, pinned
+            exit bad || carrier > all * .02 * slack || pinned < 780 || pinned > 820
+        }' "$T/cpu" "$T/wall" >"$T/judged" || fail "JDK $1: $(cat "$T/judged"; head -n 20 "$T/cpu")"
+    note "JDK $1: $(cat "$T/judged")"
+    jfr_readable "$jfr"
+}
+
+ended() {
     exec {JVM_FD}>&-
     kill "$JVM_PID"
     pid_gone "$JVM_PID" 10 || fail "the JVM does not end"
 }
 
+host() {
+    JVM_OPTS='' jvm_start Virtual
+    recorded "$(jdk_version "$JDK")"
+    ended
+    for gc in Serial Z; do
+        JVM_OPTS="$ONE_CARRIER -XX:+Use${gc}GC" jvm_start VirtualNames
+        named "$(jdk_version "$JDK")-$gc"
+        ended
+    done
+}
+
+# tree OPTION... CLASS: of JDK 21.
 tree() {
     JVM_OUT=$T/tree.out JVM_ERR=$T/tree.err
+    rm -f "$T/in"
     mkfifo "$T/in"
     exec {JVM_FD}<>"$T/in" # never at its end
     # shellcheck disable=SC2016
-    unshare -m sh -c 'mount --bind "$1" "$2/mnt" &&
-        mount --rbind /proc "$2/proc" && mount -t tmpfs tmpfs "$2/tmp" && cd / &&
-        exec chroot "$2" "$3" -cp /mnt Virtual' - "$CLASSES" "$TREE" "$1" \
+    unshare -m sh -c 'tree=$1; shift; mount --bind "$1" "$tree/mnt" && shift &&
+        mount --rbind /proc "$tree/proc" && mount -t tmpfs tmpfs "$tree/tmp" && cd / &&
+        exec chroot "$tree" "$@"' - "$TREE" "$CLASSES" "$java" -cp /mnt "$@" \
         <"$T/in" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
     JVM_PID=$!
     CHILDREN+=("$JVM_PID")
-    recorded 21
-    kill "$JVM_PID"
 }
 
 while read -r JDK; do
     [ "$(jdk_version "$JDK")" -lt 21 ] || host
 done < <(jdks)
 java=/usr/lib/jvm/java-21-openjdk-$(dpkg --print-architecture)/bin/java
-if [ -x "$TREE$java" ]; then tree "$java"; else note "without JDK 21: no '$TREE'"; fi
+if [ -x "$TREE$java" ]; then
+    tree Virtual
+    recorded 21
+    ended
+    # shellcheck disable=SC2086
+    tree $ONE_CARRIER VirtualNames
+    named 21
+    ended
+else
+    note "without JDK 21: no '$TREE'"
+fi

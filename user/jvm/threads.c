@@ -6,227 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvm/stream.h"
+#include "jvm/heap.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
 
 #define THREADS_MAX 131072
-#define FIELDS_MAX  1024 /* of a class */
-#define SUPERS_MAX  64	 /* classes above a thread's */
-#define FIELD_NONE  0	 /* offset 0 is the object's header */
-
-/* How this JVM lays out its heap, and where the few fields needed are (offsets in the object). */
-struct oops {
-	bool compressed, compressed_klass, compact, zgc;
-	uint64_t base, klass_base;
-	uint32_t shift, klass_shift;
-	uint32_t name, tid, daemon, holder, holder_daemon, value, coder;
-	bool thread_done, holder_done, string_done;
-	bool unknown; /* it cannot be told; looking again would take as long for every thread */
-};
-
-void oops_free(struct vm *vm)
-{
-	free(vm->oops);
-	vm->oops = NULL;
-}
-
-/* ---- the heap ---------------------------------------------------------------------------------
- */
-
-static struct oops *oops_of(struct vm *vm)
-{
-	const struct vm_layout *at = &vm->at;
-	struct oops *o = vm->oops;
-
-	if (o)
-		return o->unknown ? NULL : o;
-	o = calloc(1, sizeof(*o));
-	if (!o)
-		return NULL;
-	vm->oops = o;
-	o->compressed = vm_flag(vm, "UseCompressedOops") == 1;
-	o->compact = vm_flag(vm, "UseCompactObjectHeaders") == 1;
-	/* the flag is gone once there is no other way */
-	o->compressed_klass = vm_flag(vm, "UseCompressedClassPointers") != 0;
-	/* generational ZGC shifts its pointers; before, the colours were part of the address */
-	o->zgc = vm_flag(vm, "UseZGC") == 1 &&
-		 (vm->release >= 24 || vm_flag(vm, "ZGenerational") == 1);
-	o->unknown = mem_u64(vm->mem, at->oops_base, &o->base) ||
-		     mem_u32(vm->mem, at->oops_shift, &o->shift) ||
-		     mem_u64(vm->mem, at->klass_base, &o->klass_base) ||
-		     mem_u32(vm->mem, at->klass_shift, &o->klass_shift) || o->shift > 16 ||
-		     o->klass_shift > 16;
-	return o->unknown ? NULL : o;
-}
-
-/*
- * A pointer of generational ZGC on x86 (JDK gc/z/zAddress.hpp): one of bits 12-15 is set and the
- * address begins right above it.
- */
-static uint64_t zgc_address(uint64_t v)
-{
-	for (unsigned int i = 12; i < 16; i++)
-		if (v >> i & 1)
-			return v >> (i + 1);
-	return 0;
-}
-
-/* The object that a field (or, `wide`, a handle) at addr refers to; 0 none. */
-static uint64_t oop_load(struct vm *vm, uint64_t addr, bool wide)
-{
-	const struct oops *o = vm->oops;
-	uint32_t narrow;
-	uint64_t v;
-
-	if (o->compressed && !wide) {
-		if (mem_u32(vm->mem, addr, &narrow) || !narrow)
-			return 0;
-		return o->base + ((uint64_t)narrow << o->shift);
-	}
-	if (mem_u64(vm->mem, addr, &v) || !v)
-		return 0;
-	return o->zgc ? zgc_address(v) : v;
-}
-
-static uint64_t oop_klass(struct vm *vm, uint64_t obj)
-{
-	const struct oops *o = vm->oops;
-	uint32_t narrow;
-	uint64_t v;
-
-	if (o->compact) {
-		if (vm->at.mark_klass_shift > 63 || mem_u64(vm->mem, obj, &v))
-			return 0;
-		return o->klass_base + (v >> vm->at.mark_klass_shift << o->klass_shift);
-	}
-	if (o->compressed_klass) {
-		if (mem_u32(vm->mem, obj + vm->at.oop_narrow_klass, &narrow))
-			return 0;
-		return o->klass_base + ((uint64_t)narrow << o->klass_shift);
-	}
-	return mem_u64(vm->mem, obj + vm->at.oop_klass, &v) ? 0 : v;
-}
-
-/* Array header: where a byte array's length is and where its bytes start. */
-static void array_layout(const struct vm *vm, uint32_t *length, uint32_t *data)
-{
-	*length = vm->oops->compact ? 8 : vm->oops->compressed_klass ? 12 : 16;
-	*data = *length + 4;
-	/* JDK 23 gave up aligning the elements to 8 (JDK-8139457) */
-	if (vm->release < 23)
-		*data = (*data + 7) & ~7U;
-}
 
 /* ---- fields of classes ------------------------------------------------------------------------
  */
-
-struct wanted {
-	const char *name, *sig;
-	uint32_t *offset;
-};
-
-static void field_found(struct vm *vm, uint64_t pool, uint32_t name, uint32_t sig, uint32_t offset,
-			const struct wanted *w, unsigned int n)
-{
-	char text[64];
-	uint64_t sym;
-
-	if (pool_symbol(vm, pool, name, &sym) || symbol_read(vm, sym, text, sizeof(text)) < 0)
-		return;
-	for (unsigned int i = 0; i < n; i++) {
-		if (strcmp(w[i].name, text))
-			continue;
-		if (pool_symbol(vm, pool, sig, &sym) ||
-		    symbol_read(vm, sym, text, sizeof(text)) < 0 || strcmp(text, w[i].sig))
-			return;
-		*w[i].offset = offset;
-		return;
-	}
-}
-
-/* JDK 21: a stream of UNSIGNED5 (oops/fieldInfo.hpp). */
-static void fields_from_stream(struct vm *vm, uint64_t pool, uint64_t array, const struct wanted *w,
-			       unsigned int n)
-{
-	uint8_t buf[8192];
-	struct stream s;
-	uint32_t count;
-	int32_t len;
-
-	if (mem_i32(vm->mem, array + vm->at.array_length, &len) || len <= 0)
-		return;
-	if ((size_t)len > sizeof(buf))
-		len = sizeof(buf);
-	if (mem_read(vm->mem, array + vm->at.array_u1_data, buf, (size_t)len))
-		return;
-	s = stream_of(buf, (size_t)len, vm->release);
-	count = stream_unsigned(&s);
-	stream_unsigned(&s); /* injected fields: they come last and are not wanted */
-	for (uint32_t i = 0; i < count && i < FIELDS_MAX && !s.failed; i++) {
-		uint32_t name = stream_unsigned(&s), sig = stream_unsigned(&s);
-		uint32_t offset = stream_unsigned(&s), flags;
-
-		stream_unsigned(&s); /* access */
-		flags = stream_unsigned(&s);
-		if (flags & 1)
-			stream_unsigned(&s); /* initial value */
-		if (flags & 4)
-			stream_unsigned(&s); /* generic signature */
-		if (flags & 16)
-			stream_unsigned(&s); /* contention group */
-		if (!s.failed)
-			field_found(vm, pool, name, sig, offset, w, n);
-	}
-}
-
-/* Before: six u2 each; the offset is in the last two, above two tag bits. */
-static void fields_from_array(struct vm *vm, uint64_t klass, uint64_t pool, uint64_t array,
-			      const struct wanted *w, unsigned int n)
-{
-	uint16_t count, f[6];
-
-	if (vm->at.ik_java_fields == VM_NONE ||
-	    mem_u16(vm->mem, klass + vm->at.ik_java_fields, &count))
-		return;
-	for (unsigned int i = 0; i < count && i < FIELDS_MAX; i++) {
-		if (mem_read(vm->mem, array + vm->at.array_u2_data + i * sizeof(f), f, sizeof(f)))
-			return;
-		field_found(vm, pool, f[1], f[2], ((uint32_t)f[5] << 16 | f[4]) >> 2, w, n);
-	}
-}
-
-static void fields_find(struct vm *vm, uint64_t klass, const struct wanted *w, unsigned int n)
-{
-	bool stream = vm->at.ik_fieldinfo != VM_NONE;
-	uint64_t pool, array;
-
-	if (mem_u64(vm->mem, klass + vm->at.ik_constants, &pool) || !is_metadata(pool) ||
-	    mem_u64(vm->mem, klass + (stream ? vm->at.ik_fieldinfo : vm->at.ik_fields), &array) ||
-	    !is_metadata(array))
-		return;
-	if (stream)
-		fields_from_stream(vm, pool, array, w, n);
-	else
-		fields_from_array(vm, klass, pool, array, w, n);
-}
-
-/* Is obj's class, or one above it, `name`? Then that class, else 0. */
-static uint64_t klass_above(struct vm *vm, uint64_t obj, const char *name)
-{
-	uint64_t klass = oop_klass(vm, obj);
-	char text[64];
-
-	for (int i = 0; i < SUPERS_MAX && klass; i++) {
-		if (klass_name(vm, klass, text, sizeof(text)) < 0)
-			return 0;
-		if (!strcmp(text, name))
-			return klass;
-		if (mem_u64(vm->mem, klass + vm->at.klass_super, &klass))
-			return 0;
-	}
-	return 0;
-}
 
 static void find_thread_fields(struct vm *vm, uint64_t klass)
 {
@@ -299,8 +86,7 @@ static uint32_t utf16_at(const uint8_t *p, size_t i)
 	return (uint32_t)(p[i] | p[i + 1] << 8);
 }
 
-/* A String's bytes (Latin-1, or UTF-16 in the machine's order) as UTF-8 with a terminator. */
-static void string_decode(const uint8_t *p, size_t len, bool wide, char *out, size_t cap)
+void java_string_decode(const uint8_t *p, size_t len, bool wide, char *out, size_t cap)
 {
 	size_t n = 0, step = wide ? 2 : 1, put;
 
@@ -346,7 +132,7 @@ static void string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
 		len = sizeof(buf);
 	if (mem_read(vm->mem, array + at_data, buf, (size_t)len))
 		return;
-	string_decode(buf, (size_t)len, coder != 0, out, cap);
+	java_string_decode(buf, (size_t)len, coder != 0, out, cap);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------
@@ -393,6 +179,67 @@ static void object_read(struct vm *vm, struct java_thread *t)
 	if (o->name != FIELD_NONE)
 		string_read(vm, oop_load(vm, obj + o->name, false), t->name, sizeof(t->name));
 	daemon_read(vm, obj, t);
+	if (vm->at.jt_vthread != VM_NONE && klass_above(vm, obj, "jdk/internal/misc/CarrierThread"))
+		mem_u64(vm->mem, t->thread + vm->at.jt_vthread + vm->at.oh_obj, &t->carrier);
+}
+
+/* From any thread there is, since classes are found by their names among its own's. */
+static uint64_t virtual_klass(struct vm *vm)
+{
+	struct oops *o = oops_of(vm);
+	uint64_t thread, base;
+
+	if (!o || mem_u64(vm->mem, vm->at.class_thread, &thread) || !is_metadata(thread))
+		return 0;
+	find_thread_fields(vm, thread);
+	base = klass_below(vm, thread, "java/lang/BaseVirtualThread");
+	return base ? klass_below(vm, base, "java/lang/VirtualThread") : 0;
+}
+
+static bool string_layout(struct vm *vm)
+{
+	uint64_t string;
+
+	if (mem_u64(vm->mem, vm->at.class_string, &string) || !is_metadata(string))
+		return false;
+	find_string_fields(vm, string);
+	return vm->oops->value != FIELD_NONE && vm->oops->coder != FIELD_NONE;
+}
+
+int vm_vthreads(struct vm *vm, struct gn_vthreads *out)
+{
+	uint32_t at, bytes, shift, length, data;
+	const struct oops *o;
+	uint64_t klass;
+
+	if (!vm_has(vm, VM_THREAD_NAMES) || vm->at.class_thread == VM_NONE ||
+	    vm->at.class_string == VM_NONE)
+		return -ENOTSUP;
+	klass = virtual_klass(vm);
+	if (!klass)
+		return -ENOENT;
+	o = vm->oops;
+	if (!string_layout(vm) || o->tid == FIELD_NONE || o->name == FIELD_NONE ||
+	    (o->compact && vm->at.mark_klass_shift > 63))
+		return -ENOTSUP;
+	array_layout(vm, &length, &data);
+	*out = (struct gn_vthreads){
+		.klass = klass_in_header(vm, klass, &at, &bytes, &shift),
+		.oop_base = o->base,
+		.oop_shift = (uint16_t)o->shift,
+		.flags =
+			(uint16_t)((o->compressed ? GN_OOP_NARROW : 0) | (o->zgc ? GN_OOP_ZGC : 0)),
+		.id = (uint16_t)o->tid,
+		.name = (uint16_t)o->name,
+		.value = (uint16_t)o->value,
+		.coder = (uint16_t)o->coder,
+		.length = (uint16_t)length,
+		.bytes = (uint16_t)data,
+	};
+	out->klass_at = (uint16_t)at;
+	out->klass_bytes = (uint16_t)bytes;
+	out->klass_shift = (uint16_t)shift;
+	return 0;
 }
 
 static void thread_start(struct vm *vm, uint64_t thread, struct java_thread *t)

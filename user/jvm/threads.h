@@ -6,8 +6,12 @@
 #ifndef GNOMON_JVM_THREADS_H
 #define GNOMON_JVM_THREADS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "kern/abi_jvm.h"
 
 struct vm;
 
@@ -17,6 +21,7 @@ struct java_thread {
 	uint64_t thread;	    /* JavaThread* (what JVMTI agents see as eetop) */
 	pid_t tid;		    /* in the JVM's own pid namespace; 0 not started */
 	int64_t id;		    /* Thread.getId(), 0 unknown */
+	uint64_t carrier;	    /* it carries virtual threads: the handle of the current one */
 	char name[THREAD_NAME_MAX]; /* UTF-8, "" unknown: then the 15 bytes of comm must do */
 	int8_t daemon;		    /* 0, 1, -1 unknown */
 };
@@ -34,5 +39,14 @@ int vm_threads(struct vm *vm, java_thread_fn cb, void *arg);
 /* One thread by its OS tid (as in the JVM's namespace), or by its JavaThread*. 0, -ENOENT. */
 int vm_thread_by_tid(struct vm *vm, pid_t tid, struct java_thread *out);
 int vm_thread_by_address(struct vm *vm, uint64_t thread, struct java_thread *out);
+
+/*
+ * Of a JVM in which a thread is a carrier: how virtual threads look (kern/vthread.bpf.h). -ENOENT:
+ * there was none yet; -ENOTSUP: this JVM does not tell.
+ */
+int vm_vthreads(struct vm *vm, struct gn_vthreads *out);
+
+/* A String's bytes (Latin-1; wide: UTF-16 in the machine's order) as UTF-8 with a terminator. */
+void java_string_decode(const uint8_t *p, size_t len, bool wide, char *out, size_t cap);
 
 #endif

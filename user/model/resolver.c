@@ -40,6 +40,7 @@ struct resolver_shared {
 struct listed {
 	pid_t tid; /* as the JVM knows it */
 	int64_t id;
+	uint64_t carrier;
 	char *name;
 	UT_hash_handle hh;
 };
@@ -468,6 +469,7 @@ static int on_listed(void *arg, const struct java_thread *jt)
 		return -ENOMEM;
 	l->tid = jt->tid;
 	l->id = jt->id;
+	l->carrier = jt->carrier;
 	l->name = strdup(jt->name);
 	HASH_ADD_INT(r->listed, tid, l);
 	return 0;
@@ -498,6 +500,7 @@ static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread
 		if (vm_thread_by_tid(r->vm, inner, &jt))
 			return false;
 		out->java_id = jt.id;
+		out->carrier = jt.carrier;
 		snprintf(out->name, sizeof(out->name), "%s", jt.name);
 		return out->name[0];
 	}
@@ -509,6 +512,7 @@ static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread
 	if (!l || !l->name)
 		return false;
 	out->java_id = l->id;
+	out->carrier = l->carrier;
 	snprintf(out->name, sizeof(out->name), "%s", l->name);
 	return true;
 }

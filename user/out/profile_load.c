@@ -233,6 +233,16 @@ static uint64_t sample_node(struct load *l, const struct jfr_sample *s)
 	return v & UINT32_MAX;
 }
 
+/* It is one thread on whatever carrier; those without a name, which may be millions, are one. */
+static void virtual_load(struct jfr_thread *t, struct buffer *name)
+{
+	t->os_id = 0;
+	if (name->len)
+		return;
+	t->java_id = 0;
+	buffer_printf(name, "[virtual thread]");
+}
+
 static uint64_t thread_load(struct load *l, const struct jfr_sample *s)
 {
 	struct jfr_thread t = {0};
@@ -242,11 +252,12 @@ static uint64_t thread_load(struct load *l, const struct jfr_sample *s)
 	buffer_clear(b);
 	if (jfr_thread_get(l->r, &s->thread, &t)) {
 		jfr_value_string(l->r, &t.java_name, b);
-		if (!b->len)
+		if (t.is_virtual)
+			virtual_load(&t, b);
+		else if (!b->len)
 			jfr_value_string(l->r, &t.os_name, b);
 		if (!b->len)
-			buffer_printf(b, t.is_virtual ? "[virtual thread]" : "[thread %lld]",
-				      (long long)t.os_id);
+			buffer_printf(b, "[thread %lld]", (long long)t.os_id);
 	} else {
 		buffer_printf(b, "[unknown thread]");
 	}

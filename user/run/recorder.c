@@ -227,6 +227,8 @@ static void take_kernel(struct target *t, const struct gn_rec *rec)
 		target_sample(t, (const void *)rec);
 	else if (rec->type == GN_REC_STACK)
 		target_stack(t, (const void *)rec);
+	else if (rec->type == GN_REC_VTHREAD)
+		target_vthread(t, (const void *)rec);
 	else
 		target_task(t, (const void *)rec);
 }

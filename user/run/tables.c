@@ -2,6 +2,7 @@
 #include "run/tables.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "jvm/codecache.h"
+#include "jvm/threads.h"
 #include "jvm/vmstructs.h"
 #include "run/capture.h"
 #include "sym/ehframe.h"
@@ -362,10 +364,39 @@ void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
 		jvm_publish(t, j);
 }
 
+/* Its number may be another thread's by now: one that ends after this is taken out by the kernel.
+ */
+static bool thread_lives(pid_t tgid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", tgid, tid);
+	return !access(path, F_OK);
+}
+
+int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint64_t slot)
+{
+	struct gn_carrier carrier = {.slot = slot};
+	struct gn_vthreads layout;
+	int rc = vm_vthreads(vm, &layout);
+
+	if (rc)
+		return rc;
+	/* before the first carrier, so that what is looked up is there */
+	if (bpf_map_update_elem(t->maps.vthreads, &tgid, &layout, BPF_ANY) ||
+	    bpf_map_update_elem(t->maps.carriers, &tid, &carrier, BPF_ANY))
+		return -errno;
+	if (!thread_lives(tgid, tid))
+		bpf_map_delete_elem(t->maps.carriers, &tid);
+	(*t->maps.ncarriers)++;
+	return 0;
+}
+
 void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)
 {
 	struct jvm_entry *j = jvm_find(t, tgid);
 
+	bpf_map_delete_elem(t->maps.vthreads, &tgid);
 	if (j) {
 		bpf_map_delete_elem(t->maps.jvms, &tgid);
 		HASH_DEL(t->jvms, j);

@@ -39,6 +39,12 @@ bool tables_meet(struct tables *t, pid_t tgid, struct vm *vm);
 /* The JVM may know more now; cheap, call it often. */
 void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns);
 
+/*
+ * A thread of the process carries virtual threads: from now on its samples tell which.
+ * 0, or -errno: they do not.
+ */
+int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint64_t slot);
+
 /* The process has ended or become another program. */
 void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns);
 

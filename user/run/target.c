@@ -12,10 +12,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "jfr/write.h"
+#include "jvm/threads.h"
 #include "model/state.h"
 #include "run/facts.h"
 #include "run/roster.h"
 #include "run/tables.h"
+#include "run/vthreads.h"
 #include "sym/proc.h"
 #include "target/procfs.h"
 
@@ -39,6 +41,7 @@ struct target {
 	struct target_env *env;
 	struct resolver *names;
 	struct roster *threads;
+	struct vthreads *vthreads;
 	struct jfrw *out;
 	uint64_t start_ns; /* of its file, CLOCK_MONOTONIC */
 	char path[TARGET_PATH_LEN];
@@ -81,6 +84,9 @@ static int java_name(void *ctx, pid_t tid, char *name, size_t size, int64_t *id)
 		return rc;
 	snprintf(name, size, "%s", java.name);
 	*id = java.java_id;
+	if (java.carrier && t->env->tables &&
+	    !tables_carrier(t->env->tables, t->tgid, tid, resolver_vm(t->names), java.carrier))
+		t->env->cfg.on_tables(t->env->cfg.ctx);
 	return 0;
 }
 
@@ -95,13 +101,16 @@ static void thread_offer(struct target *t, struct member *m)
 		cfg->wants_thread(cfg->ctx, m->tid, m->comm);
 }
 
-/* With a thread filter, names decide who is sampled: look at all threads there are. */
-static void threads_offer(struct target *t)
+/*
+ * With a thread filter, names decide who is sampled: look at all threads there are. Carriers of
+ * virtual threads are found by the way.
+ */
+static void threads_ask(struct target *t)
 {
 	pid_t *tids = NULL;
 	size_t n = 0;
 
-	if (!t->env->cfg.wants_thread || proc_tasks_read(t->tgid, &tids, &n))
+	if (proc_tasks_read(t->tgid, &tids, &n))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		struct member *m = roster_get(t->threads, tids[i], now_ns());
@@ -112,6 +121,21 @@ static void threads_offer(struct target *t)
 		thread_offer(t, m);
 	}
 	free(tids);
+}
+
+static void threads_offer(struct target *t)
+{
+	if (t->env->cfg.wants_thread)
+		threads_ask(t);
+}
+
+static void carriers_find(struct target *t)
+{
+	struct gn_vthreads layout;
+	struct vm *vm = resolver_vm(t->names);
+
+	if (vm && !vm_vthreads(vm, &layout))
+		threads_ask(t);
 }
 
 static uint32_t thread_jfr(struct target *t, struct member *m)
@@ -126,6 +150,14 @@ static uint32_t thread_jfr(struct target *t, struct member *m)
 					     .java_tid = m->java_id,
 				     });
 	return m->jfr;
+}
+
+/* A carrier's samples are of the virtual thread it ran. */
+static uint32_t sample_thread(struct target *t, const struct gn_sample *s, struct member *m)
+{
+	if (!m)
+		return 0;
+	return s->vthread ? vthreads_jfr(t->vthreads, t->out, s->vthread, m) : thread_jfr(t, m);
 }
 
 static uint32_t thread_of(struct target *t, pid_t tid, uint64_t time)
@@ -396,7 +428,7 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 		.time_ns = s->h.time,
 		.span_ns = span_of(t, s->span, s->n),
 		.ticks = s->n,
-		.thread = m ? thread_jfr(t, m) : 0,
+		.thread = sample_thread(t, s, m),
 		.stack = stack,
 		.state = state,
 	};
@@ -444,7 +476,7 @@ static void sample_write(struct target *t, const struct gn_sample *s, const stru
 		t->totals.wall_records++;
 	} else {
 		for (uint32_t i = 0; i < s->n; i++)
-			jfrw_cpu_sample(t->out, s->h.time, m ? thread_jfr(t, m) : 0, stack);
+			jfrw_cpu_sample(t->out, s->h.time, sample_thread(t, s, m), stack);
 		t->totals.cpu_samples += s->n;
 	}
 }
@@ -475,6 +507,8 @@ static bool sample_waits(struct target *t, const struct gn_sample *s)
 {
 	const struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
 
+	if (s->vthread && !vthreads_has(t->vthreads, s->vthread))
+		return true;
 	return m && roster_waits(m, s->h.time);
 }
 
@@ -587,6 +621,17 @@ void target_task(struct target *t, const struct gn_task_rec *rec)
 		thread_offer(t, m);
 }
 
+void target_vthread(struct target *t, const struct gn_vthread_rec *rec)
+{
+	char name[VTHREAD_NAME_LEN];
+	size_t len = rec->len < GN_VTHREAD_NAME ? rec->len : GN_VTHREAD_NAME;
+
+	java_string_decode(rec->name, len, rec->wide != 0, name, sizeof(name));
+	if (vthreads_add(t->vthreads, rec->id, name, rec->len > GN_VTHREAD_NAME))
+		t->env->cfg.on_epoch(
+			t->env->cfg.ctx); /* old ones were forgotten: tell them again */
+}
+
 /* ---- at times ---- */
 
 bool target_poll(struct target *t, uint64_t now)
@@ -678,6 +723,7 @@ void target_tables(struct target *t)
 	tables_make(t, now_ns());
 	/* that takes a while: names are certain from the last look on, and sampling begins now */
 	resolver_poll(t->names, now_ns());
+	carriers_find(t);
 }
 
 /* ---- beginning and end ---- */
@@ -715,7 +761,8 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 	t->start_ns = now_ns();
 	snprintf(t->path, sizeof(t->path), "%s", path);
 	t->threads = roster_new(tgid, java_name, on_held, t);
-	if (!t->threads)
+	t->vthreads = vthreads_new();
+	if (!t->threads || !t->vthreads)
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	else
 		rc = files_open(t, overwrite, e);
@@ -772,6 +819,7 @@ void target_free(struct target *t, bool keep)
 		free(s);
 	}
 	roster_free(t->threads);
+	vthreads_free(t->vthreads);
 	resolver_close(t->names);
 	free(t->late);
 	free(t);

@@ -69,6 +69,7 @@ bool target_has_thread(const struct target *t, pid_t tid);
 void target_sample(struct target *t, const struct gn_sample *rec);
 void target_stack(struct target *t, const struct gn_stack *rec);
 void target_task(struct target *t, const struct gn_task_rec *rec);
+void target_vthread(struct target *t, const struct gn_vthread_rec *rec);
 
 /* `count` lost things of thread tid, or 0. The second does not count them in the totals. */
 void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason, uint64_t count);

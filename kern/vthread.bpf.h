@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which virtual thread a carrier runs: JavaThread::_vthread refers to its object, or to the
+ * carrier's own (JDK runtime/javaThread.hpp). That is read along with the stack, so that both are
+ * of one moment; its name is read and sent once.
+ *
+ * An object that a concurrent collector moves away is read where it was; it has to have the class
+ * of virtual threads there.
+ */
+#ifndef GNOMON_VTHREAD_BPF_H
+#define GNOMON_VTHREAD_BPF_H
+
+#include "filter.bpf.h"
+#include "abi_jvm.h"
+
+#define GN_MAX_CARRIERS 4096
+#define VTHREAD_NAMES	16384
+#define ZGC_FIRST_BIT	12
+#define ZGC_BITS	4
+
+/* How many there are; 0: nothing is looked up. */
+extern __u32 gn_carriers;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GN_MAX_CARRIERS);
+	__type(key, __u32); /* tid */
+	__type(value, struct gn_carrier);
+} carriers SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GN_MAX_PROCS);
+	__type(key, __u32); /* tgid */
+	__type(value, struct gn_vthreads);
+} vthreads SEC(".maps") __weak;
+
+struct vthread_key {
+	__u64 id;
+	__u64 tgid;
+};
+
+/* Whose names were sent, and in which epoch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, VTHREAD_NAMES);
+	__type(key, struct vthread_key);
+	__type(value, __u32);
+} vthread_names SEC(".maps") __weak;
+
+#ifdef UW_REMOTE
+#define VTHREAD_SLOTS	1
+#define vthread_scratch vthread_remote_scratch
+#else
+#define VTHREAD_SLOTS 2 /* as enum stack_slot: one program may interrupt another */
+#endif
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, VTHREAD_SLOTS);
+	__type(key, __u32);
+	__type(value, struct gn_vthread_rec);
+} vthread_scratch SEC(".maps") __weak;
+
+/* Of the current thread's memory; of `task`'s in programs that look from outside. */
+static __always_inline long vthread_read(void *to, __u32 size, __u64 from, struct task_struct *task)
+{
+#ifdef UW_REMOTE
+	return bpf_copy_from_user_task(to, size, (void *)from, task, 0);
+#else
+	return bpf_probe_read_user(to, size, (void *)from);
+#endif
+}
+
+static __always_inline __u64 oop_decode(const struct gn_vthreads *v, __u64 oop)
+{
+	if (!(v->flags & GN_OOP_ZGC))
+		return oop;
+#pragma GCC unroll 4
+	for (int i = ZGC_FIRST_BIT; i < ZGC_FIRST_BIT + ZGC_BITS; i++)
+		if (oop >> i & 1)
+			return oop >> (i + 1);
+	return 0;
+}
+
+/* The object that a field at `from` refers to, 0 none. */
+static __always_inline __u64 oop_load(const struct gn_vthreads *v, __u64 from,
+				      struct task_struct *task)
+{
+	__u64 oop = 0;
+	__u32 narrow = 0;
+
+	if (v->flags & GN_OOP_NARROW) {
+		if (vthread_read(&narrow, sizeof(narrow), from, task) || !narrow)
+			return 0;
+		return v->oop_base + ((__u64)narrow << (v->oop_shift & 31));
+	}
+	return vthread_read(&oop, sizeof(oop), from, task) ? 0 : oop_decode(v, oop);
+}
+
+/* Not inlined: once per virtual thread. Leaves the name empty where it cannot be had. */
+static __noinline int vthread_name(struct gn_vthread_rec *r, const struct gn_vthreads *v,
+				   __u64 thread, struct task_struct *task)
+{
+	__u64 str, array;
+	__u8 coder = 0;
+	__s32 len = 0;
+	__u32 n;
+
+	if (!r || !v || !task)
+		return 0;
+	r->len = r->wide = 0;
+	str = oop_load(v, thread + v->name, task);
+	if (!str || vthread_read(&coder, 1, str + v->coder, task))
+		return 0;
+	array = oop_load(v, str + v->value, task);
+	if (!array || vthread_read(&len, sizeof(len), array + v->length, task) || len <= 0)
+		return 0;
+	n = len < GN_VTHREAD_NAME ? len : GN_VTHREAD_NAME;
+	if (vthread_read(r->name, n, array + v->bytes, task))
+		return 0;
+	r->len = len;
+	r->wide = coder != 0;
+	return 0;
+}
+
+static __always_inline void vthread_send(__u64 id, __u64 who, const struct gn_vthreads *v,
+					 __u64 thread, struct task_struct *task, __u32 slot)
+{
+	struct vthread_key key = {.id = id, .tgid = who >> 32};
+	__u32 *seen = bpf_map_lookup_elem(&vthread_names, &key), epoch = gn_epoch;
+	struct gn_vthread_rec *r;
+
+	if (seen && *seen == epoch)
+		return;
+	r = bpf_map_lookup_elem(&vthread_scratch, &slot);
+	if (!r)
+		return;
+	vthread_name(r, v, thread, task);
+	r->h.type = GN_REC_VTHREAD;
+	r->h.tgid = who >> 32;
+	r->h.tid = (__u32)who;
+	r->h.time = bpf_ktime_get_ns();
+	r->id = id;
+	/* one that does not fit the ring is sent with the next sample */
+	if (!record_send(&r->h, sizeof(*r)))
+		bpf_map_update_elem(&vthread_names, &key, &epoch, BPF_ANY);
+}
+
+/* The id of the virtual thread that `who` (tgid << 32 | tid), which is `task`, runs; 0 none. */
+static __noinline __u64 vthread_mounted(__u64 who, struct task_struct *task, __u32 slot)
+{
+	__u32 tid = (__u32)who, tgid = who >> 32;
+	struct gn_carrier *c = bpf_map_lookup_elem(&carriers, &tid);
+	struct gn_vthreads *v;
+	__u64 thread = 0, klass = 0, id = 0;
+
+	if (!c || !task)
+		return 0;
+	v = bpf_map_lookup_elem(&vthreads, &tgid);
+	if (!v || vthread_read(&thread, sizeof(thread), c->slot, task))
+		return 0;
+	thread = oop_decode(v, thread);
+	if (!thread || vthread_read(&klass, sizeof(klass), thread + v->klass_at, task))
+		return 0;
+	if (v->klass_bytes == 4)
+		klass = (__u32)klass;
+	if (klass >> (v->klass_shift & 63) != v->klass ||
+	    vthread_read(&id, sizeof(id), thread + v->id, task) || !id)
+		return 0;
+	vthread_send(id, who, v, thread, task, slot);
+	return id;
+}
+
+static __always_inline bool vthread_is_carrier(__u32 tid)
+{
+	return gn_carriers && bpf_map_lookup_elem(&carriers, &tid);
+}
+
+static __always_inline __u64 vthread_of(__u64 who, struct task_struct *task, __u32 slot)
+{
+	return gn_carriers ? vthread_mounted(who, task, slot) : 0;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+import java.lang.reflect.Method;
+
+/**
+ * VirtualNames: virtual threads "alpha", "beta", one with a name beyond Latin-1 and one without a
+ * name, which run for 5, 3, 2 and 1 ms and then let the next one run; and "pinned", which sleeps in
+ * a class initializer and so keeps a carrier. Until standard input ends.
+ * Needs JDK 21 and -Djdk.virtualThreadScheduler.parallelism=2: one carrier is left for the others.
+ */
+final class VirtualNames {
+    private static volatile long sum;
+
+    private static final class Pinned {
+        static final int ONE;
+
+        static {
+            try {
+                Thread.sleep(600_000);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            ONE = 1;
+        }
+    }
+
+    private static void spin(long ms) {
+        long end = System.nanoTime() + ms * 1_000_000;
+
+        while (System.nanoTime() < end)
+            sum++;
+    }
+
+    private static void turns(int ms) {
+        for (;;) {
+            spin(ms);
+            Thread.yield();
+        }
+    }
+
+    private static void start(String name, Runnable what) throws ReflectiveOperationException {
+        Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+        Class<?> type = Class.forName("java.lang.Thread$Builder");
+        Method named = type.getMethod("name", String.class);
+
+        if (name != null)
+            builder = named.invoke(builder, name);
+        type.getMethod("start", Runnable.class).invoke(builder, what);
+    }
+
+    public static void main(String[] args) throws Exception {
+        start("pinned", () -> sum += Pinned.ONE);
+        Thread.sleep(200);
+        start("alpha", () -> turns(5));
+        start("beta", () -> turns(3));
+        start("\u03b3\u00e4mma\ud83d\ude00", () -> turns(2));
+        start(null, () -> turns(1));
+        System.out.println("READY");
+        while (System.in.read() >= 0)
+            continue;
+        System.exit(0);
+    }
+}
