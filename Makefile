@@ -57,8 +57,8 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-format bench accuracy soak fuzz format \
-        man install uninstall clean demo deps
+.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-format bench accuracy soak fuzz \
+        fuzzers format man install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -192,6 +192,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $$(call fuzz_objects,tests/f
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -o $@ $^ $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a
 
+fuzzers: $(FUZZ_BIN)
 fuzz: $(FUZZ_BIN) ## every fuzzer for FUZZ_SECONDS each (default 20)
 	@set -e; for f in $(FUZZ_BIN); do n=$$(basename $$f); c=$(BUILD)/corpus/$$n; mkdir -p $$c; \
 	  s=tests/data/corpus/$$n; [ -d $$s ] || s=; echo "== $$n"; \

@@ -218,14 +218,36 @@ suite_san() {
     fi
 }
 
+# One fuzzer; what it said and how it ended beside its corpus, since several run at once.
+fuzz_one() {
+    local log=$BUILD/corpus/$1.log
+
+    mkdir -p "$BUILD/corpus"
+    out=$log
+    timed 300 make -s fuzz BUILD="$BUILD" FUZZ_BIN="\$(BUILD)/tests/fuzz/$1" \
+        FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+    echo "$rc $took" >"$log.rc"
+}
+
 suite_fuzz() {
-    local src name
+    local src name names=()
 
     for src in tests/fuzz/fuzz_*.c; do
         name=$(basename "$src" .c)
-        [ -e "$src" ] && wanted "$name" || continue
-        step fuzz "$name" 300 make -s fuzz BUILD="$BUILD" \
-            FUZZ_BIN="\$(BUILD)/tests/fuzz/$name" FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+        [ -e "$src" ] && wanted "$name" && names+=("$name")
+    done
+    build fuzzers "$BUILD" -k fuzzers FUZZ_BIN="${names[*]/#/\$(BUILD)/tests/fuzz/}"
+    export -f fuzz_one timed
+    export BUILD FUZZ_SECONDS
+    printf '%s\n' "${names[@]}" | xargs -P "$JOBS" -I{} bash -c 'fuzz_one {}'
+    for name in "${names[@]}"; do
+        cp "$BUILD/corpus/$name.log" "$out" 2>/dev/null
+        rc=1 took=
+        read -r rc took 2>/dev/null <"$BUILD/corpus/$name.log.rc"
+        rm -f "$BUILD/corpus/$name.log.rc"
+        if [ "$rc" = 0 ]; then report_ok fuzz "$name" "$took"; else
+            report_fail fuzz "$name" "$took, exit code $rc"
+        fi
     done
 }
 

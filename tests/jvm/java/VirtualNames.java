@@ -3,7 +3,7 @@ import java.lang.reflect.Method;
 
 /**
  * VirtualNames: virtual threads "alpha", "beta", one with a name beyond Latin-1 and one without a
- * name, which run for 5, 3, 2 and 1 ms and then let the next one run; and "pinned", which sleeps in
+ * name, which do 5, 3, 2 and 1 parts of work and then let the next one run; and "pinned", which sleeps in
  * a class initializer and so keeps a carrier. Until standard input ends.
  * Needs JDK 21 and -Djdk.virtualThreadScheduler.parallelism=2: one carrier is left for the others.
  */
@@ -23,16 +23,15 @@ final class VirtualNames {
         }
     }
 
-    private static void spin(long ms) {
-        long end = System.nanoTime() + ms * 1_000_000;
-
-        while (System.nanoTime() < end)
+    /** Work and not time: a machine with other things to do must not change the shares. */
+    private static void spin(int parts) {
+        for (int i = parts * 200_000; i > 0; i--)
             sum++;
     }
 
-    private static void turns(int ms) {
+    private static void turns(int parts) {
         for (;;) {
-            spin(ms);
+            spin(parts);
             Thread.yield();
         }
     }
