@@ -178,6 +178,12 @@ static bool thread_same(const struct profile *p, uint32_t i, const void *key)
 	return a->name == b->name && a->os_id == b->os_id && a->java_id == b->java_id;
 }
 
+/* "G1 Conc#0", "C2 CompilerThread0": that digit counts nothing. */
+static bool is_vm_thread(const char *s)
+{
+	return (s[0] == 'G' || s[0] == 'C') && (s[1] == '1' || s[1] == '2') && s[2] == ' ';
+}
+
 /* "http-nio-8080-exec-12" belongs with all of "http-nio-#-exec-#". */
 static uint32_t group_name(struct profile *p, uint32_t name)
 {
@@ -186,6 +192,10 @@ static uint32_t group_name(struct profile *p, uint32_t name)
 	bool digit = false;
 
 	buffer_clear(b);
+	if (is_vm_thread(s)) {
+		buffer_add(b, s, 2);
+		s += 2;
+	}
 	for (; *s; s++) {
 		bool d = *s >= '0' && *s <= '9';
 
