@@ -13,6 +13,7 @@
 
 #define PERIOD_NS 1000000000ull
 #define WINDOW_NS 100000000ull
+#define FIRST_NS  900000000ull
 
 void overhead_start(struct overhead *o)
 {
@@ -23,30 +24,55 @@ void overhead_start(struct overhead *o)
 	};
 }
 
-static void stats_off(struct overhead *o, const struct capture *c, uint64_t now)
+/* The kernel's statistics may be on for others, too: what counts is what comes in our windows. */
+static void window_open(struct overhead *o, const struct capture *c, uint64_t now)
 {
+	o->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	o->on_since = now;
+	capture_run_time(c, &o->before_ns, &o->before_runs);
+}
+
+static void window_close(struct overhead *o, const struct capture *c, uint64_t now)
+{
+	uint64_t ns, runs;
+
 	close(o->stats_fd);
 	o->stats_fd = -1;
+	capture_run_time(c, &ns, &runs);
+	o->runs += runs - o->before_runs;
+	if (!o->first_ns) {
+		o->first_ns = now - o->on_since;
+		o->first_bpf_ns = ns - o->before_ns;
+		return;
+	}
 	o->on_ns += now - o->on_since;
-	capture_run_time(c, &o->bpf_ns, &o->bpf_runs);
+	o->bpf_ns += ns - o->before_ns;
 }
 
 void overhead_tick(struct overhead *o, const struct capture *c)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), into = (now - o->start_ns) % PERIOD_NS;
+	uint64_t length = o->first_ns ? WINDOW_NS : FIRST_NS;
 
-	if (o->stats_fd >= 0 && now - o->on_since >= WINDOW_NS) {
-		stats_off(o, c, now);
-	} else if (o->stats_fd < 0 && into < WINDOW_NS) {
-		o->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-		o->on_since = now;
-	}
+	if (o->stats_fd >= 0 && now - o->on_since >= length)
+		window_close(o, c, now);
+	else if (o->stats_fd < 0 && (into < WINDOW_NS || !o->first_ns))
+		window_open(o, c, now);
 }
 
 void overhead_stop(struct overhead *o, const struct capture *c)
 {
 	if (o->stats_fd >= 0)
-		stats_off(o, c, clock_ns(CLOCK_MONOTONIC));
+		window_close(o, c, clock_ns(CLOCK_MONOTONIC));
+}
+
+uint64_t overhead_bpf_ns(const struct overhead *o, uint64_t wall_ns)
+{
+	uint64_t rest = wall_ns > o->first_ns ? wall_ns - o->first_ns : 0;
+
+	if (!o->on_ns)
+		return o->first_bpf_ns;
+	return o->first_bpf_ns + (uint64_t)((double)o->bpf_ns * (double)rest / (double)o->on_ns);
 }
 
 static uint64_t memory_now(void)
@@ -73,9 +99,7 @@ void overhead_cost(const struct overhead *o, struct overhead_cost *out)
 		.memory = memory_now(),
 		.memory_peak = (uint64_t)ru.ru_maxrss * 1024,
 	};
-	if (o->on_ns)
-		out->bpf_ns =
-			(uint64_t)((double)o->bpf_ns * (double)out->wall_ns / (double)o->on_ns);
-	if (o->bpf_runs)
-		out->bpf_run_ns = o->bpf_ns / o->bpf_runs;
+	out->bpf_ns = overhead_bpf_ns(o, out->wall_ns);
+	if (o->runs)
+		out->bpf_run_ns = (o->first_bpf_ns + o->bpf_ns) / o->runs;
 }

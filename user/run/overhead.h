@@ -3,7 +3,8 @@
  * What we cost. CPU and memory of the collector are exact (getrusage, /proc/self/statm). The BPF
  * programs' run time comes from the kernel's statistics (BPF_ENABLE_STATS, Linux 5.8), which cost
  * every BPF program on the host two clock reads per run: so they are on for 100 ms of each second
- * and the rest is inferred.
+ * and the rest is inferred. Nothing is inferred from the beginning, when stacks are taken of all
+ * threads there are: of that the statistics are on for nearly a second.
  */
 #ifndef GNOMON_RUN_OVERHEAD_H
 #define GNOMON_RUN_OVERHEAD_H
@@ -14,9 +15,11 @@ struct capture;
 
 struct overhead {
 	uint64_t start_ns, cpu_start_ns;
-	int stats_fd;		   /* open while statistics are on, else -1 */
-	uint64_t on_since, on_ns;  /* time the statistics were on */
-	uint64_t bpf_ns, bpf_runs; /* counted in that time */
+	int stats_fd; /* open while statistics are on for us, else -1 */
+	uint64_t on_since, before_ns, before_runs;
+	uint64_t first_ns, first_bpf_ns; /* the first window's length, and what was counted in it */
+	uint64_t on_ns, bpf_ns;		 /* so of all later ones */
+	uint64_t runs;
 };
 
 struct overhead_cost {
@@ -27,6 +30,9 @@ struct overhead_cost {
 };
 
 void overhead_start(struct overhead *o);
+
+/* What was counted, over a time of wall_ns since the start. */
+uint64_t overhead_bpf_ns(const struct overhead *o, uint64_t wall_ns);
 
 /* Call about every 100 ms: switches the statistics on and off. */
 void overhead_tick(struct overhead *o, const struct capture *c);
