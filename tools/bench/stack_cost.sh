@@ -12,6 +12,7 @@ need_gnomon record
 seconds=${1:-5}
 stats=/proc/sys/kernel/bpf_stats_enabled
 was=$(cat $stats)
+trap 'rc=$?; echo "$was" >$stats; (exit $rc); cleanup' EXIT
 
 ${CC:-gcc} -O2 -I"$ROOT" -o "$T/progs" "$ROOT/tools/kernels/progs.c" -l:libbpf.a -l:libelf.a -l:libz.a ||
     fail "the lister of BPF programs does not compile"
@@ -55,7 +56,6 @@ while read -r home; do
     cost "$home" same 3000
     cost "$home" other 4000
 done < <(jdks)
-echo "$was" >$stats
 awk -F'\t' '$2 > 1000 { printf "  %-16s verifier %7d instructions, %5.2f%% of its limit\n", $1, $2, $3 }' \
     "$T/other.progs" | sort -u
 [ $bad = 0 ] || fail "a sample costs too much"

@@ -514,6 +514,8 @@ static void session_loop(struct session *s)
 
 	s->sampling_ns = s->account_ns = s->considered_ns = now_ns();
 	s->cpu_agreed = 1; /* the first second decides alone */
+	if (!s->cfg->wall_ns)
+		capture_switches(s->cap); /* from where on they are counted */
 	overhead_start(&s->cost);
 	while (!s->ended) {
 		int n = epoll_wait(s->epoll, ev, 8, wait_ms(s));

@@ -27,6 +27,7 @@
 #define REREADS_MAX   20
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
+#define CONSTANTS_MAX (64u << 20)    /* bytes of a file's names and stacks kept in memory */
 #define DOUBTED_MAX   4096	     /* stacks kept to be named again */
 #define HELD_MIN_NS   1000000000ull  /* wall ticks of so much time may wait for more */
 #define HELD_MAX_NS   60000000000ull /* until they are so much */
@@ -737,6 +738,7 @@ static int files_open(struct target *t, bool overwrite, struct error *e)
 		.overwrite = overwrite,
 		.cpu_period_ns = cfg->cpu_ns,
 		.form = cfg->form,
+		.constants_max = CONSTANTS_MAX,
 		.start_mono_ns = t->start_ns,
 	};
 	int rc;
