@@ -7,7 +7,7 @@ need_root
 TOOL=$BUILD/tests/jvm/hotspot_stacks
 mkdir -p "${TOOL%/*}"
 ${CC:-gcc} -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -O1 -g -std=gnu11 ${SAN_FLAGS:-} -o "$TOOL" \
-    "$ROOT"/tests/jvm/hotspot_stacks.c "$ROOT"/user/jvm/{codecache,mem,method,stream,symbol,threads,unloads,vmstructs}.c \
+    "$ROOT"/tests/jvm/hotspot_stacks.c "$ROOT"/user/jvm/{codecache,heap,mem,method,stream,symbol,threads,unloads,vmstructs}.c \
     "$ROOT"/user/base/error.c || fail "the walker does not compile"
 
 # Thread.print as "thread TID" and "class.method:line".
