@@ -14,7 +14,7 @@
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
 
-#define KEPT_MAX     (64U << 20) /* bytes of everything kept */
+#define KEPT_MAX     (24U << 20) /* bytes of everything kept */
 #define SNAPSHOT_MAX (4U << 20)	 /* bytes of names one nmethod may bring */
 #define PART_MAX     (8U << 20)	 /* bytes of one part of an nmethod: scopes, pcs */
 #define META_MAX     65536	 /* metadata entries of an nmethod */

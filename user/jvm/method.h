@@ -5,7 +5,7 @@
  *
  * What has been named is kept, so that code freed and classes unloaded later keep their names:
  * compiled code by (blob, compile id), methods by address and a check that the address still holds
- * the same method. Memory is bounded: past 64 MB everything kept is dropped at once.
+ * the same method. Memory is bounded: past 24 MB everything kept is dropped at once.
  *
  * Addresses are of the time of a sample, and names are read later; meanwhile a class may have been
  * unloaded and another one lie at its place. So compiled code is named only while it is alive,
