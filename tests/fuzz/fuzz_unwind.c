@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any registers, stack, rules and rows: the walk must end, with a reason, within its cap, with sp
- * rising but for signal frames.
+ * rising but for signal frames; a leaf may have nothing on the stack.
  *
  * Input: rules (24 bytes each, 8 of them), registers (19 words), rows (pairs of bytes: key step and
  * rule), then the stack, which repeats.
@@ -77,12 +77,14 @@ static void run(struct uw_state *s, const struct uw_env *env)
 	int signals = 0;
 
 	for (int i = 0; i <= GN_MAX_FRAMES; i++) {
+		bool leaf = s->leaf;
+
 		if (uw_step(s, env, &(struct uw_loop){.s = s, .m = env, .p = env->proc})) {
 			if (s->end == GN_END_NONE || s->n > s->max)
 				abort();
 			return;
 		}
-		if (s->sp <= sp && s->signals == signals)
+		if ((s->sp < sp || (s->sp == sp && !leaf)) && s->signals == signals)
 			abort();
 		signals = s->signals;
 		sp = s->sp;
