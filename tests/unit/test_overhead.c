@@ -14,8 +14,8 @@
 static void beginning_counts_once(void **state)
 {
 	struct overhead o = {
-		.first_ns = 1000 * MS,
-		.first_bpf_ns = 200 * MS,
+		.known_ns = 1000 * MS,
+		.known_bpf_ns = 200 * MS,
 		.on_ns = 900 * MS,
 		.bpf_ns = 9 * MS,
 	};
@@ -25,7 +25,7 @@ static void beginning_counts_once(void **state)
 
 static void nothing_but_the_beginning(void **state)
 {
-	struct overhead o = {.first_ns = 500 * MS, .first_bpf_ns = 7 * MS};
+	struct overhead o = {.known_ns = 500 * MS, .known_bpf_ns = 7 * MS};
 
 	assert_int_equal(overhead_bpf_ns(&o, 501 * MS), 7 * MS);
 	o = (struct overhead){0};

@@ -12,7 +12,8 @@ WALL_MS=${WALL_MS:-10}
 mkdir -p "$OUT"
 
 need_root
-[ -x "$METER" ] || make -s -C "$ROOT" BUILD="$BUILD" "$METER" || fail "'$METER' does not build"
+# make names it from there where it lies below
+[ -x "$METER" ] || make -s -C "$ROOT" BUILD="$BUILD" "${METER#"$ROOT"/}" || fail "'$METER' does not build"
 
 # java_sources DIR NAME: compiled once into BUILD/NAME, which is added to the class path.
 java_sources() {

@@ -40,24 +40,44 @@ static void window_close(struct overhead *o, const struct capture *c, uint64_t n
 	o->stats_fd = -1;
 	capture_run_time(c, &ns, &runs);
 	o->runs += runs - o->before_runs;
-	if (!o->first_ns) {
-		o->first_ns = now - o->on_since;
-		o->first_bpf_ns = ns - o->before_ns;
-		return;
+	if (o->inferring) {
+		o->on_ns += now - o->on_since;
+		o->bpf_ns += ns - o->before_ns;
+	} else {
+		o->known_ns += now - o->on_since;
+		o->known_bpf_ns += ns - o->before_ns;
 	}
-	o->on_ns += now - o->on_since;
-	o->bpf_ns += ns - o->before_ns;
+}
+
+void overhead_burst(struct overhead *o, const struct capture *c)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (o->stats_fd >= 0)
+		window_close(o, c, now);
+	o->resume = o->inferring;
+	o->inferring = false;
+	window_open(o, c, now);
+}
+
+void overhead_burst_end(struct overhead *o, const struct capture *c)
+{
+	if (o->stats_fd >= 0)
+		window_close(o, c, clock_ns(CLOCK_MONOTONIC));
+	o->inferring = o->resume;
 }
 
 void overhead_tick(struct overhead *o, const struct capture *c)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), into = (now - o->start_ns) % PERIOD_NS;
-	uint64_t length = o->first_ns ? WINDOW_NS : FIRST_NS;
+	uint64_t length = o->inferring ? WINDOW_NS : FIRST_NS;
 
-	if (o->stats_fd >= 0 && now - o->on_since >= length)
+	if (o->stats_fd >= 0 && now - o->on_since >= length) {
 		window_close(o, c, now);
-	else if (o->stats_fd < 0 && (into < WINDOW_NS || !o->first_ns))
+		o->inferring = true;
+	} else if (o->stats_fd < 0 && (into < WINDOW_NS || !o->inferring)) {
 		window_open(o, c, now);
+	}
 }
 
 void overhead_stop(struct overhead *o, const struct capture *c)
@@ -68,11 +88,11 @@ void overhead_stop(struct overhead *o, const struct capture *c)
 
 uint64_t overhead_bpf_ns(const struct overhead *o, uint64_t wall_ns)
 {
-	uint64_t rest = wall_ns > o->first_ns ? wall_ns - o->first_ns : 0;
+	uint64_t rest = wall_ns > o->known_ns ? wall_ns - o->known_ns : 0;
 
 	if (!o->on_ns)
-		return o->first_bpf_ns;
-	return o->first_bpf_ns + (uint64_t)((double)o->bpf_ns * (double)rest / (double)o->on_ns);
+		return o->known_bpf_ns;
+	return o->known_bpf_ns + (uint64_t)((double)o->bpf_ns * (double)rest / (double)o->on_ns);
 }
 
 static uint64_t memory_now(void)
@@ -101,5 +121,5 @@ void overhead_cost(const struct overhead *o, struct overhead_cost *out)
 	};
 	out->bpf_ns = overhead_bpf_ns(o, out->wall_ns);
 	if (o->runs)
-		out->bpf_run_ns = (o->first_bpf_ns + o->bpf_ns) / o->runs;
+		out->bpf_run_ns = (o->known_bpf_ns + o->bpf_ns) / o->runs;
 }

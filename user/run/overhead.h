@@ -4,11 +4,12 @@
  * programs' run time comes from the kernel's statistics (BPF_ENABLE_STATS, Linux 5.8), which cost
  * every BPF program on the host two clock reads per run: so they are on for 100 ms of each second
  * and the rest is inferred. Nothing is inferred from the beginning, when stacks are taken of all
- * threads there are: of that the statistics are on for nearly a second.
+ * threads there are, and from bursts that come seldom: these are measured.
  */
 #ifndef GNOMON_RUN_OVERHEAD_H
 #define GNOMON_RUN_OVERHEAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct capture;
@@ -17,8 +18,9 @@ struct overhead {
 	uint64_t start_ns, cpu_start_ns;
 	int stats_fd; /* open while statistics are on for us, else -1 */
 	uint64_t on_since, before_ns, before_runs;
-	uint64_t first_ns, first_bpf_ns; /* the first window's length, and what was counted in it */
-	uint64_t on_ns, bpf_ns;		 /* so of all later ones */
+	bool inferring, resume;		 /* the beginning is over */
+	uint64_t known_ns, known_bpf_ns; /* how long was measured, and what was counted */
+	uint64_t on_ns, bpf_ns;		 /* so of the windows that stand for more */
 	uint64_t runs;
 };
 
@@ -36,6 +38,10 @@ uint64_t overhead_bpf_ns(const struct overhead *o, uint64_t wall_ns);
 
 /* Call about every 100 ms: switches the statistics on and off. */
 void overhead_tick(struct overhead *o, const struct capture *c);
+/* Around what runs many programs at once, and seldom. */
+void overhead_burst(struct overhead *o, const struct capture *c);
+void overhead_burst_end(struct overhead *o, const struct capture *c);
+
 void overhead_stop(struct overhead *o, const struct capture *c);
 void overhead_cost(const struct overhead *o, struct overhead_cost *out);
 

@@ -454,8 +454,10 @@ static void each_second(struct session *s, uint64_t now)
 /* Many open intervals do not fit into the rings at once: by turns with draining. */
 static void account(struct session *s)
 {
+	overhead_burst(&s->cost, s->cap);
 	for (int i = 0; i < ACCOUNT_TURNS && capture_account(s->cap, i > 0) > 0; i++)
 		drain(s);
+	overhead_burst_end(&s->cost, s->cap);
 }
 
 static void on_timer(struct session *s)
