@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Recordings of the JDK's own recorder, with everything of profile.jfc on, and each allocation and
 # exception: gnomon counts every kind of event as `jfr summary` does, has the stacks of `jfr print`,
-# and keeps all events of a file cut anywhere in its last bytes. Needs no root.
+# and of a file cut in its last bytes loses what lay there. Needs no root.
 . "$(dirname "$0")/lib.sh"
 need_gnomon render
 
@@ -34,8 +34,12 @@ our_stacks() {
 }
 
 ALL=jdk.JavaExceptionThrow#enabled=true,jdk.ObjectAllocationInNewTLAB#enabled=true
+events_of() {
+    "$GNOMON" summary "$1" 2>/dev/null | sed -n 's/.* \([0-9,]*\) events of.*/\1/p' | tr -d ,
+}
+
 compare() {
-    local f=$T/jdk.jfr n cut kind
+    local f=$T/jdk.jfr n cut kind left
 
     rm -f "$f"
     JVM_OPTS="-Xmx64m -XX:StartFlightRecording=filename=$f,settings=profile,$ALL" jvm_start Litter 2000
@@ -53,11 +57,13 @@ compare() {
     our_stacks "$f" >"$T/ours"
     [ -s "$T/theirs" ] || fail "the recording has no execution samples"
     diff "$T/theirs" "$T/ours" >"$T/diff" || fail "stacks differ: $(head -n 5 "$T/diff")"
-    n=$("$GNOMON" summary "$f" | sed -n 's/.*chunks*, \([0-9,]*\) events.*/\1/p')
+    n=$(events_of "$f")
+    # a file may end with events, of at least 8 bytes, or with constants: only the former are missed
     for cut in 1 2 10 67 68 69 500 4096; do
         head -c -$cut "$f" >"$T/cut.jfr"
-        "$GNOMON" summary "$T/cut.jfr" 2>/dev/null | grep -q " $n events" ||
-            fail "events are lost when $cut bytes are cut off"
+        left=$(events_of "$T/cut.jfr")
+        [ $(((n - left) * 8)) -le $cut ] ||
+            fail "$left of $n events are left when $cut bytes are cut off"
     done
     note "$n events, $(awk '{ n += $NF } END { print n }' "$T/ours") execution samples"
 }
