@@ -479,9 +479,9 @@ static void pingpong(bool scan)
 	assert_near(100 * (double)n.cpu / want, 100, 2, "CPU samples in percent of CPU time");
 	life = (double)t.cpu_ns + (double)n.wall_ticks * 5 * MS;
 	/*
-	 * Two threads; half of 400 ticks of each by chance. Where they take turns on one CPU, a tick
-	 * that comes while a stack is taken may count for both of them: up to 40 points were seen.
-	 * A scan sees where a thread is when it comes by, which a busy machine delays.
+	 * Two threads; half of 400 ticks of each by chance. Where they take turns on one CPU, a
+	 * tick that comes while a stack is taken may count for both of them: up to 40 points were
+	 * seen. A scan sees where a thread is when it comes by, which a busy machine delays.
 	 */
 	assert_near(100 * life / (double)t.life_ns, 200, scan ? 30 : 20,
 		    "CPU + wall over life in percent");
