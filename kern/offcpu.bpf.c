@@ -32,9 +32,10 @@ struct {
 
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
-#define STEP_MIN  1000000    /* ns: no noise; the first time, or a clock was set */
-#define WAKING_NS 6000	     /* ns: from the end of that until it runs: an idle CPU comes back */
-#define LONG_NS	  1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
+#define STEP_MIN      1000000 /* ns: no noise; the first time, or a clock was set */
+#define WAKING_NS     6000    /* ns: from the end of that until it runs: an idle CPU comes back */
+#define TAKING_MAX_NS 100000  /* ns: no stack takes so long */
+#define LONG_NS	      1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
 
 static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 {
@@ -177,6 +178,17 @@ static __always_inline void interval_end(struct task_struct *task, struct gn_thr
 	wall_report(task, t, in, task->sched_info.run_delay - t->run_delay);
 }
 
+/*
+ * Two clocks are compared, and a virtual machine may stand still in between: what is no time in
+ * which a stack is taken, or less than none, must not make a long wait a short one.
+ */
+static __always_inline __u64 taking_since(__u64 out)
+{
+	__u64 ns = bpf_ktime_get_ns() - out;
+
+	return ns < TAKING_MAX_NS ? ns : 0;
+}
+
 /* Not inlined: the many switches without a stack need not save its registers. */
 static __noinline __u64 switch_stack(void *ctx, __u64 who, __u64 now)
 {
@@ -206,7 +218,7 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 	}
 	t->stack = switch_stack(ctx, thread_id(task, t), t->out_ns);
 	t->vthread = vthread_of(thread_id(task, t), task, SLOT_SWITCH);
-	t->taking_ns = bpf_ktime_get_ns() - t->out_ns;
+	t->taking_ns = taking_since(t->out_ns);
 }
 
 SEC("tp_btf/sched_switch")
