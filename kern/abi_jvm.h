@@ -80,6 +80,19 @@ struct gn_vthreads {
 	__u16 pad;
 };
 
+/*
+ * A pointer of generational ZGC on x86 (JDK gc/z/zAddress.hpp): one of bits 12-15 is set and the
+ * address begins right above it. 0: none.
+ */
+static inline __u64 gn_zgc_address(__u64 v)
+{
+#pragma GCC unroll 4
+	for (int i = 12; i < 16; i++)
+		if (v >> i & 1)
+			return v >> (i + 1);
+	return 0;
+}
+
 /* A thread that virtual threads are mounted on. */
 struct gn_carrier {
 	__u64 slot; /* the handle whose object is what Thread.currentThread() gives there */

@@ -15,8 +15,6 @@
 
 #define GN_MAX_CARRIERS 4096
 #define VTHREAD_NAMES	16384
-#define ZGC_FIRST_BIT	12
-#define ZGC_BITS	4
 
 /* How many there are; 0: nothing is looked up. */
 extern __u32 gn_carriers;
@@ -74,13 +72,7 @@ static __always_inline long vthread_read(void *to, __u32 size, __u64 from, struc
 
 static __always_inline __u64 oop_decode(const struct gn_vthreads *v, __u64 oop)
 {
-	if (!(v->flags & GN_OOP_ZGC))
-		return oop;
-#pragma GCC unroll 4
-	for (int i = ZGC_FIRST_BIT; i < ZGC_FIRST_BIT + ZGC_BITS; i++)
-		if (oop >> i & 1)
-			return oop >> (i + 1);
-	return 0;
+	return v->flags & GN_OOP_ZGC ? gn_zgc_address(oop) : oop;
 }
 
 /* The object that a field at `from` refers to, 0 none. */

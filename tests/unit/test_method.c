@@ -46,25 +46,7 @@ enum {
 
 enum { ZOMBIE = 3, UNLOADED = 4, NOT_ENTRANT = 2 };
 
-struct jvm {
-	struct vm *vm;
-	uint8_t ram[BYTES];
-};
-
-static int ram_read(void *ctx, uint64_t addr, void *dst, size_t len)
-{
-	struct jvm *j = ctx;
-
-	if (addr < RAM || addr - RAM > BYTES || len > BYTES - (addr - RAM))
-		return -EFAULT;
-	memcpy(dst, j->ram + (addr - RAM), len);
-	return 0;
-}
-
-static void put(struct jvm *j, uint64_t at, uint64_t val, size_t width)
-{
-	memcpy(j->ram + at, &val, width);
-}
+#include "vmram.h"
 
 static uint64_t symbol(struct jvm *j, unsigned int no, const char *text)
 {

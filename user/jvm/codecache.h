@@ -21,9 +21,9 @@ struct vm;
 int codecache_fill(struct vm *vm, struct gn_jvm *out);
 
 /*
- * Take over what became known since (the end of virtual threads' stacks, the
- * interpreter's end, blobs told by names): 1
- * when *jvm changed and is to be published again, else 0. Cheap: a few words read.
+ * Take over what became known since (the end of virtual threads' stacks, the interpreter's end,
+ * blobs told by names): 1 when *jvm changed and is to be published again, else 0. Cheap: a few
+ * words read.
  */
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm);
 

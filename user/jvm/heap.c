@@ -7,6 +7,7 @@
 #include "jvm/stream.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
+#include "kern/abi_jvm.h"
 
 #define FIELDS_MAX 1024 /* of a class */
 #define SUPERS_MAX 64	/* classes above a thread's */
@@ -47,18 +48,6 @@ struct oops *oops_of(struct vm *vm)
 	return o->unknown ? NULL : o;
 }
 
-/*
- * A pointer of generational ZGC on x86 (JDK gc/z/zAddress.hpp): one of bits 12-15 is set and the
- * address begins right above it.
- */
-static uint64_t zgc_address(uint64_t v)
-{
-	for (unsigned int i = 12; i < 16; i++)
-		if (v >> i & 1)
-			return v >> (i + 1);
-	return 0;
-}
-
 /* The object that a field (or, `wide`, a handle) at addr refers to; 0 none. */
 uint64_t oop_load(struct vm *vm, uint64_t addr, bool wide)
 {
@@ -73,7 +62,7 @@ uint64_t oop_load(struct vm *vm, uint64_t addr, bool wide)
 	}
 	if (mem_u64(vm->mem, addr, &v) || !v)
 		return 0;
-	return o->zgc ? zgc_address(v) : v;
+	return o->zgc ? gn_zgc_address(v) : v;
 }
 
 uint64_t oop_klass(struct vm *vm, uint64_t obj)

@@ -51,19 +51,15 @@ static void window_close(struct overhead *o, const struct capture *c, uint64_t n
 
 void overhead_burst(struct overhead *o, const struct capture *c)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
-	if (o->stats_fd >= 0)
-		window_close(o, c, now);
+	overhead_stop(o, c);
 	o->resume = o->inferring;
 	o->inferring = false;
-	window_open(o, c, now);
+	window_open(o, c, clock_ns(CLOCK_MONOTONIC));
 }
 
 void overhead_burst_end(struct overhead *o, const struct capture *c)
 {
-	if (o->stats_fd >= 0)
-		window_close(o, c, clock_ns(CLOCK_MONOTONIC));
+	overhead_stop(o, c);
 	o->inferring = o->resume;
 }
 

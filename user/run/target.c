@@ -628,9 +628,9 @@ void target_vthread(struct target *t, const struct gn_vthread_rec *rec)
 	size_t len = rec->len < GN_VTHREAD_NAME ? rec->len : GN_VTHREAD_NAME;
 
 	java_string_decode(rec->name, len, rec->wide != 0, name, sizeof(name));
+	/* when others were forgotten, to be told again */
 	if (vthreads_add(t->vthreads, rec->id, name, rec->len > GN_VTHREAD_NAME))
-		t->env->cfg.on_epoch(
-			t->env->cfg.ctx); /* old ones were forgotten: tell them again */
+		t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
 
 /* ---- at times ---- */
