@@ -13,8 +13,11 @@
 #define MIB		  (1ull << 20)
 #define CHUNK_DEFAULT	  (64 * MIB)
 #define CONSTANTS_DEFAULT (256 * MIB)
-#define SEGMENT_FLUSH	  (1 * MIB)  /* hand over early: readers like small checkpoints */
-#define SEGMENT_MAX	  (64 * MIB) /* beyond it, while the disk is busy, events are dropped */
+#define CONSTANTS_STEP	  (4 * MIB)   /* a chunk ends when they doubled and grew by so much */
+#define DROP_MIN	  (256 << 10) /* bytes of constants worth dropping */
+#define DROP_PART	  4	      /* and that part of all of them */
+#define SEGMENT_FLUSH	  (1 * MIB)   /* hand over early: readers like small checkpoints */
+#define SEGMENT_MAX	  (64 * MIB)  /* beyond it, while the disk is busy, events are dropped */
 #define TICKS_PER_SECOND  1000000000ull
 
 static bool failed(const struct jfrw *w)
@@ -60,6 +63,7 @@ static void chunk_begin(struct jfrw *w, uint64_t mono_ns)
 	w->chunk_mono = w->last_mono = mono_ns;
 	w->checkpoint_at = 0;
 	w->fixed_written = false;
+	w->constants = constants_memory(w);
 	buffer_add(&w->segment, room, sizeof(room));
 	buffer_add(&w->segment, w->metadata.data, w->metadata.len);
 	w->no_memory |= w->segment.failed;
@@ -68,18 +72,50 @@ static void chunk_begin(struct jfrw *w, uint64_t mono_ns)
 void jfrw_begin(struct jfrw *w, uint64_t mono_ns)
 {
 	if (w->chunk == 1 && mono_ns > w->chunk_mono)
-		w->chunk_mono = w->last_mono = mono_ns;
+		w->chunk_mono = w->last_mono = w->keep_mono = mono_ns;
+}
+
+static void constants_drop(struct jfrw *w, uint32_t oldest)
+{
+	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++)
+		if (w->pools[t])
+			pool_drop(w->pools[t], oldest);
+	w->epoch++;
+}
+
+/* Dropping makes others do their work again. */
+static bool drop_is_worth_it(const struct jfrw *w, uint32_t oldest)
+{
+	size_t sum = 0;
+
+	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++)
+		if (w->pools[t])
+			sum += pool_droppable(w->pools[t], oldest);
+	return sum >= DROP_MIN && sum >= constants_memory(w) / DROP_PART;
 }
 
 /* Constants are dropped between chunks only: within one, ids must keep resolving. */
 static void constants_trim(struct jfrw *w)
 {
-	if (constants_memory(w) <= w->cfg.constants_max)
-		return;
-	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++)
-		if (w->pools[t])
-			pool_drop(w->pools[t]);
-	w->epoch++;
+	uint64_t keep = w->cfg.constants_keep_ns;
+
+	if (keep && w->last_mono - w->keep_mono >= keep) {
+		if (drop_is_worth_it(w, w->keep_chunk))
+			constants_drop(w, w->keep_chunk);
+		w->keep_chunk = w->chunk + 1;
+		w->keep_mono = w->last_mono;
+	}
+	if (constants_memory(w) > w->cfg.constants_max)
+		constants_drop(w, w->chunk + 1);
+}
+
+/* More than twice those that it began with. */
+static bool constants_grew(const struct jfrw *w)
+{
+	size_t now = constants_memory(w);
+
+	return now > w->cfg.constants_max || (w->cfg.constants_keep_ns && now / 2 > w->constants &&
+					      now - w->constants > CONSTANTS_STEP);
 }
 
 /* With `more` bytes that are not in the file yet. */
@@ -87,7 +123,7 @@ static bool chunk_is_full(const struct jfrw *w, uint64_t mono_ns, uint64_t more)
 {
 	return w->chunk_len + more >= w->cfg.form.chunk_max_bytes ||
 	       (w->cfg.form.chunk_max_ns && mono_ns - w->chunk_mono >= w->cfg.form.chunk_max_ns) ||
-	       constants_memory(w) > w->cfg.constants_max;
+	       constants_grew(w);
 }
 
 /* Append the checkpoint and give everything to the file's thread, which must not be busy. */
@@ -212,6 +248,7 @@ static struct jfrw *writer_new(const struct jfrw_config *cfg)
 		w->pools[t] = pool_new(seed);
 		ok &= w->pools[t] != NULL;
 	}
+	w->keep_mono = cfg->start_mono_ns;
 	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_epoch_ns));
 	chunk_begin(w, cfg->start_mono_ns);
 	if (!ok || !w->cfg.path || w->metadata.failed || w->no_memory) {
@@ -276,6 +313,13 @@ void jfrw_discard(struct jfrw *w)
 uint32_t jfrw_epoch(const struct jfrw *w)
 {
 	return w->epoch;
+}
+
+bool jfrw_has_stack(const struct jfrw *w, uint32_t stack)
+{
+	size_t len;
+
+	return stack && pool_value(w->pools[JFR_STACK_TRACE], stack, &len);
 }
 
 void jfrw_stats(const struct jfrw *w, struct jfrw_stats *out)

@@ -14,8 +14,11 @@
  *
  * Ids (threads, stacks) are stable: the same value has the same id in every chunk, an id never
  * changes its meaning, and a chunk holds exactly the constants it refers to. They stay valid until
- * jfrw_epoch() changes, which happens at a chunk's end when the constants known exceed
- * constants_max; caches of ids must then be emptied. An id of an earlier epoch is written as none.
+ * jfrw_epoch() changes, which happens at a chunk's end: constants that were not used for
+ * constants_keep_ns are dropped, and all of them when what is left exceeds constants_max. Caches of
+ * ids must then be emptied, but for stacks that jfrw_has_stack(). An id that was dropped is written
+ * as none. Chunks end early where constants become many, so a writer's memory is that of its
+ * constants in use, and some MB.
  *
  * Times are CLOCK_MONOTONIC nanoseconds. Ticks of the file are nanoseconds since start_mono_ns;
  * what lies before that is written as the start.
@@ -52,8 +55,9 @@ struct jfrw_config {
 	uint64_t start_epoch_ns; /* CLOCK_REALTIME at start_mono_ns */
 	uint64_t start_mono_ns;
 	struct jfrw_form form;
-	uint64_t constants_max; /* bytes of constants kept in memory; 0: 256 MiB */
-	uint64_t cpu_period_ns; /* for JFRW_CPUTIME */
+	uint64_t constants_max;	    /* bytes of constants kept in memory; 0: 256 MiB */
+	uint64_t constants_keep_ns; /* after which those that were not used may go; 0: never */
+	uint64_t cpu_period_ns;	    /* for JFRW_CPUTIME */
 };
 
 struct jfrw_stats {
@@ -61,7 +65,7 @@ struct jfrw_stats {
 	uint64_t bytes;		 /* handed to the file */
 	uint64_t dropped_events; /* the disk did not keep up, or the file failed */
 	uint64_t dropped_bytes;
-	uint64_t stale_ids; /* references to ids of an earlier epoch */
+	uint64_t stale_ids; /* references to ids that were dropped */
 	uint32_t chunks;
 	uint32_t epoch;
 	size_t threads, stacks, methods, classes, symbols; /* known now */
@@ -121,6 +125,9 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t);
 uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated);
 
 uint32_t jfrw_epoch(const struct jfrw *w);
+
+/* Was the stack's id not dropped? */
+bool jfrw_has_stack(const struct jfrw *w, uint32_t stack);
 
 /* Would jfrw_flush() now end the chunk? What belongs into it is to be written before. */
 bool jfrw_chunk_ends(const struct jfrw *w, uint64_t mono_ns);

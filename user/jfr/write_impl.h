@@ -19,6 +19,10 @@ struct jfrw {
 	uint32_t epoch;
 	bool fixed_written; /* the constants with fixed ids, in this chunk */
 	size_t pending;	    /* bytes of constants the next checkpoint will hold */
+	size_t constants;   /* bytes of constants when the chunk began */
+	/* what was not used in this chunk or a later one is dropped at chunks' ends */
+	uint32_t keep_chunk;
+	uint64_t keep_mono; /* when it began, or later */
 
 	/* the chunk */
 	uint32_t chunk;		 /* counts from 1 */

@@ -14,7 +14,7 @@
 
 static uint32_t intern(struct jfrw *w, enum jfr_type t, const struct buffer *value)
 {
-	return value->failed ? 0 : pool_intern(w->pools[t], value->data, value->len);
+	return value->failed ? 0 : pool_intern(w->pools[t], value->data, value->len, w->chunk);
 }
 
 static bool constants_full(const struct jfrw *w)

@@ -17,14 +17,17 @@ struct entry {
 	const uint8_t *data;
 	uint32_t len;
 	uint32_t hash;
-	uint32_t chunk; /* last one it was touched in */
+	uint32_t touched, used; /* chunks */
 };
 
 struct pool {
 	uint64_t seed;
-	uint32_t base; /* id of e[0] */
-	struct entry *e;
+	struct entry *e; /* by id */
 	uint32_t n, cap;
+	uint32_t
+		*old; /* ids of the first entries, which others lay between; the rest has no gaps */
+	uint32_t n_old;
+	uint32_t base;	 /* id of e[n_old] */
 	uint32_t *slots; /* index into e + 1, 0 free; a power of two */
 	uint32_t n_slots;
 	uint32_t *pending;
@@ -44,7 +47,7 @@ struct pool *pool_new(uint64_t seed)
 	return p;
 }
 
-void pool_drop(struct pool *p)
+static void contents_free(struct pool *p)
 {
 	struct block *b, *next;
 
@@ -53,16 +56,16 @@ void pool_drop(struct pool *p)
 		free(b);
 	}
 	free(p->e);
+	free(p->old);
 	free(p->slots);
 	free(p->pending);
-	*p = (struct pool){.seed = p->seed, .base = p->base + p->n};
 }
 
 void pool_free(struct pool *p)
 {
 	if (!p)
 		return;
-	pool_drop(p);
+	contents_free(p);
 	free(p);
 }
 
@@ -140,36 +143,131 @@ static const uint8_t *store(struct pool *p, const void *data, size_t len)
 	return to;
 }
 
-uint32_t pool_intern(struct pool *p, const void *data, size_t len)
+/* Append it, where the hash table has room. */
+static struct entry *entry_add(struct pool *p, const struct entry *like, uint32_t slot)
 {
-	uint32_t hash = hash_bytes(p->seed, data, len), at;
+	struct entry *e;
 	const uint8_t *copy;
+
+	if (p->n == p->cap && !array_grow(p, (void **)&p->e, &p->cap, sizeof(*p->e)))
+		return NULL;
+	copy = store(p, like->data, like->len);
+	if (!copy)
+		return NULL;
+	e = &p->e[p->n];
+	*e = *like;
+	e->data = copy;
+	p->slots[slot] = ++p->n;
+	return e;
+}
+
+/* Where the value is or would be. */
+static uint32_t slot_find(const struct pool *p, uint32_t hash, const void *data, size_t len)
+{
+	uint32_t at = hash & (p->n_slots - 1);
+
+	for (; p->slots[at]; at = (at + 1) & (p->n_slots - 1)) {
+		const struct entry *e = &p->e[p->slots[at] - 1];
+
+		if (e->hash == hash && e->len == len && !memcmp(e->data, data, len))
+			break;
+	}
+	return at;
+}
+
+static uint32_t id_of(const struct pool *p, uint32_t i)
+{
+	return i < p->n_old ? p->old[i] : p->base + (i - p->n_old);
+}
+
+uint32_t pool_intern(struct pool *p, const void *data, size_t len, uint32_t chunk)
+{
+	struct entry like = {.data = data, .len = (uint32_t)len, .used = chunk};
+	uint32_t at;
 
 	if (p->n >= p->n_slots / 2 && !slots_grow(p))
 		return 0;
-	at = hash & (p->n_slots - 1);
-	for (; p->slots[at]; at = (at + 1) & (p->n_slots - 1)) {
-		uint32_t i = p->slots[at] - 1;
-
-		if (p->e[i].hash == hash && p->e[i].len == len && !memcmp(p->e[i].data, data, len))
-			return p->base + i;
+	like.hash = hash_bytes(p->seed, data, len);
+	at = slot_find(p, like.hash, data, len);
+	if (p->slots[at]) {
+		p->e[p->slots[at] - 1].used = chunk;
+		return id_of(p, p->slots[at] - 1);
 	}
-	if (len > UINT32_MAX || p->n >= POOL_MAX_ID - p->base)
+	if (len > UINT32_MAX || p->n - p->n_old >= POOL_MAX_ID - p->base)
 		return 0;
-	if (p->n == p->cap && !array_grow(p, (void **)&p->e, &p->cap, sizeof(*p->e)))
-		return 0;
-	copy = store(p, data, len);
-	if (!copy)
-		return 0;
-	p->e[p->n] = (struct entry){.data = copy, .len = (uint32_t)len, .hash = hash};
-	p->slots[at] = ++p->n;
-	return p->base + p->n - 1;
+	return entry_add(p, &like, at) ? id_of(p, p->n - 1) : 0;
+}
+
+static struct entry *find_old(const struct pool *p, uint32_t id)
+{
+	uint32_t lo = 0, hi = p->n_old;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (p->old[mid] < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->n_old && p->old[lo] == id ? &p->e[lo] : NULL;
 }
 
 static struct entry *find(const struct pool *p, uint32_t id)
 {
-	return id >= p->base && id - p->base < p->n ? &p->e[id - p->base] : NULL;
+	if (id < p->base)
+		return find_old(p, id);
+	return id - p->base < p->n - p->n_old ? &p->e[p->n_old + (id - p->base)] : NULL;
 }
+
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+size_t pool_droppable(const struct pool *p, uint32_t oldest)
+{
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->e[i].used < oldest)
+			sum += sizeof(p->e[i]) + p->e[i].len;
+	return sum;
+}
+
+/* What is to be kept, copied: values are freed by the block only. */
+static bool keep(struct pool *to, const struct pool *from, uint32_t oldest)
+{
+	to->old = malloc(from->n * sizeof(*to->old));
+	if (!to->old)
+		return false;
+	for (uint32_t i = 0; i < from->n; i++) {
+		const struct entry *e = &from->e[i];
+
+		if (e->used < oldest)
+			continue;
+		if (to->n >= to->n_slots / 2 && !slots_grow(to))
+			return false;
+		if (!entry_add(to, e, slot_find(to, e->hash, e->data, e->len)))
+			return false;
+		to->old[to->n_old++] = id_of(from, i);
+	}
+	to->memory += from->n * sizeof(*to->old);
+	return true;
+}
+
+void pool_drop(struct pool *p, uint32_t oldest)
+{
+	struct pool empty = {.seed = p->seed, .base = p->base + (p->n - p->n_old)}, kept = empty;
+
+	if (!p->n)
+		return;
+	if (!keep(&kept, p, oldest)) {
+		contents_free(&kept);
+		kept = empty;
+	}
+	contents_free(p);
+	*p = kept;
+}
+
+/* ---- what a chunk needs ---------------------------------------------------------------------- */
 
 const uint8_t *pool_value(const struct pool *p, uint32_t id, size_t *len)
 {
@@ -185,13 +283,13 @@ bool pool_touch(struct pool *p, uint32_t id, uint32_t chunk)
 {
 	struct entry *e = find(p, id);
 
-	if (!e || e->chunk == chunk)
+	if (!e || e->touched == chunk)
 		return false;
 	if (p->n_pending == p->pending_cap &&
 	    !array_grow(p, (void **)&p->pending, &p->pending_cap, sizeof(*p->pending)))
 		return false;
 	p->pending[p->n_pending++] = id;
-	e->chunk = chunk;
+	e->touched = e->used = chunk;
 	return true;
 }
 

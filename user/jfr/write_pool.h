@@ -4,7 +4,8 @@
  * means anything else, since the JDK's parser resolves an id to the value it had in the chunk
  * before. A chunk contains the constants its events refer to and no others: pool_touch() notes,
  * once per chunk, that a constant has to be written, and pool_pending() lists those for the next
- * checkpoint.
+ * checkpoint. Chunks are numbered; a constant was last used in the one in which it was interned or
+ * touched last.
  */
 #ifndef GNOMON_JFR_WRITE_POOL_H
 #define GNOMON_JFR_WRITE_POOL_H
@@ -20,9 +21,9 @@ struct pool *pool_new(uint64_t seed);
 void pool_free(struct pool *p);
 
 /* The id of a value, the same for equal bytes; 0 if memory or ids (2^31) ran out. */
-uint32_t pool_intern(struct pool *p, const void *data, size_t len);
+uint32_t pool_intern(struct pool *p, const void *data, size_t len, uint32_t chunk);
 
-/* The value of an id, NULL if it is none (0, or given out before pool_drop()). */
+/* The value of an id, NULL if it is none (0, or dropped since). */
 const uint8_t *pool_value(const struct pool *p, uint32_t id, size_t *len);
 
 /* True the first time in a chunk: the caller then touches what the value refers to. */
@@ -32,8 +33,14 @@ bool pool_touch(struct pool *p, uint32_t id, uint32_t chunk);
 const uint32_t *pool_pending(const struct pool *p, size_t *n);
 void pool_written(struct pool *p);
 
-/* Forget all values. Ids go on counting; old ones are no longer known. */
-void pool_drop(struct pool *p);
+/*
+ * Forget the values last used before the chunk `oldest`; the others keep their ids. Nothing may be
+ * pending. Where memory runs out all are forgotten.
+ */
+void pool_drop(struct pool *p, uint32_t oldest);
+
+/* Bytes of the values that would be dropped. */
+size_t pool_droppable(const struct pool *p, uint32_t oldest);
 
 size_t pool_count(const struct pool *p);
 size_t pool_memory(const struct pool *p);

@@ -14,10 +14,11 @@
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
 
-#define KEPT_MAX     (24U << 20) /* bytes of everything kept */
-#define SNAPSHOT_MAX (4U << 20)	 /* bytes of names one nmethod may bring */
-#define PART_MAX     (8U << 20)	 /* bytes of one part of an nmethod: scopes, pcs */
-#define META_MAX     65536	 /* metadata entries of an nmethod */
+#define KEPT_MAX     (24U << 20)     /* bytes of everything kept */
+#define AGE_NS	     120000000000ULL /* what was not used for so long, or twice that, goes */
+#define SNAPSHOT_MAX (4U << 20)	     /* bytes of names one nmethod may bring */
+#define PART_MAX     (8U << 20)	     /* bytes of one part of an nmethod: scopes, pcs */
+#define META_MAX     65536	     /* metadata entries of an nmethod */
 #define LINES_MAX    (256U << 10)
 #define HEADER_MAX   1024 /* bytes of a ConstMethod or nmethod header */
 #define STATE_DEAD   3	  /* nmethod states from here on are dead ones: zombie, unloaded */
@@ -33,9 +34,11 @@ struct method {
 	struct identity id;
 	uint64_t since;		  /* it has been there from then on at least, ns */
 	uint64_t unloads;	  /* so many classes were unloaded when it was last seen there */
+	uint64_t used;		  /* by a frame, in this age */
 	char *klass, *name, *sig; /* one allocation, owned by klass */
 	uint8_t *lines;
 	size_t lines_len;
+	size_t bytes; /* all of it */
 	uint16_t modifiers;
 	uint8_t hidden;
 	struct method *next_kept;
@@ -64,6 +67,8 @@ struct snapshot {
 	size_t scopes_len;
 	struct method **meta; /* by method index - 1 */
 	size_t nmeta;
+	size_t bytes;
+	uint64_t used; /* by a frame, in this age */
 	UT_hash_handle hh;
 };
 
@@ -72,6 +77,7 @@ struct names {
 	struct method *kept;	/* all of them */
 	struct snapshot *snapshots;
 	uint64_t bytes;
+	uint64_t age, age_ns; /* ages count from 1; when this one began */
 	unsigned int methods, drops;
 	char text[FRAME_NAME_MAX]; /* of the last frame named in brackets */
 };
@@ -91,6 +97,13 @@ static void snapshot_free(struct snapshot *s)
 	free(s);
 }
 
+static void method_free(struct method *m)
+{
+	free(m->klass);
+	free(m->lines);
+	free(m);
+}
+
 static void names_drop(struct names *n)
 {
 	struct snapshot *s, *ts;
@@ -103,9 +116,7 @@ static void names_drop(struct names *n)
 	HASH_CLEAR(hh, n->by_addr);
 	for (m = n->kept; m; m = next) {
 		next = m->next_kept;
-		free(m->klass);
-		free(m->lines);
-		free(m);
+		method_free(m);
 	}
 	n->kept = NULL;
 	n->bytes = 0;
@@ -120,6 +131,58 @@ void vm_names_free(struct vm *vm)
 	vm->names = NULL;
 }
 
+/* What is inlined into code that is kept is kept. */
+static void snapshots_age(struct names *n)
+{
+	struct snapshot *s, *tmp;
+
+	HASH_ITER(hh, n->snapshots, s, tmp) {
+		if (s->used + 1 < n->age) {
+			n->bytes -= s->bytes;
+			HASH_DEL(n->snapshots, s);
+			snapshot_free(s);
+			continue;
+		}
+		for (size_t i = 0; i < s->nmeta; i++)
+			if (s->meta[i] && s->meta[i]->used < s->used)
+				s->meta[i]->used = s->used;
+		if (s->root && s->root->used < s->used)
+			s->root->used = s->used;
+	}
+}
+
+static void methods_age(struct names *n)
+{
+	struct method **at = &n->kept, *m, *newest;
+
+	while ((m = *at)) {
+		if (m->used + 1 >= n->age) {
+			at = &m->next_kept;
+			continue;
+		}
+		*at = m->next_kept;
+		HASH_FIND(hh, n->by_addr, &m->addr, sizeof(m->addr), newest);
+		if (newest == m)
+			HASH_DEL(n->by_addr, m);
+		n->bytes -= m->bytes;
+		n->methods--;
+		method_free(m);
+	}
+}
+
+/* Names of what runs no more: classes that were unloaded, code that was replaced. */
+static void names_age(struct names *n)
+{
+	uint64_t now = now_ns();
+
+	if (now - n->age_ns < AGE_NS)
+		return;
+	n->age_ns = now;
+	n->age++;
+	snapshots_age(n);
+	methods_age(n);
+}
+
 /* What every entry point does first: no string returned before is used any more. */
 static struct names *names_begin(struct vm *vm)
 {
@@ -129,6 +192,8 @@ static struct names *names_begin(struct vm *vm)
 		names_drop(n);
 		n->drops++;
 	}
+	if (n)
+		names_age(n);
 	return n;
 }
 
@@ -227,7 +292,7 @@ static int method_keep_texts(struct vm *vm, struct method *m, const struct texts
 	memcpy(m->klass, t->klass, k);
 	memcpy(m->name, t->name, n);
 	memcpy(m->sig, t->sig, s);
-	vm->names->bytes += k + n + s;
+	m->bytes += k + n + s;
 	return 0;
 }
 
@@ -263,7 +328,7 @@ static void method_read_lines(struct vm *vm, struct method *m)
 		if (len < got || got < cap) {
 			m->lines = buf;
 			m->lines_len = len;
-			vm->names->bytes += cap;
+			m->bytes += cap;
 			return;
 		}
 		free(buf);
@@ -312,7 +377,8 @@ static void method_keep(struct names *n, struct method *m, struct method *old)
 	m->next_kept = n->kept;
 	n->kept = m;
 	n->methods++;
-	n->bytes += sizeof(*m) + 64;
+	m->bytes += sizeof(*m) + 64;
+	n->bytes += m->bytes;
 }
 
 /*
@@ -332,8 +398,10 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 		return NULL;
 	HASH_FIND(hh, n->by_addr, &addr, sizeof(addr), old);
 	if (old && unloads_known(vm) && old->unloads == unloads_count(vm) &&
-	    (!cm || cm == old->id.const_method))
+	    (!cm || cm == old->id.const_method)) {
+		old->used = n->age;
 		return old;
+	}
 	if (method_identify(vm, addr, &id) || texts_read(vm, &id, &t))
 		return NULL;
 	m = old;
@@ -345,6 +413,7 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 		method_keep(n, m, old);
 	}
 	m->unloads = unloads_count(vm);
+	m->used = n->age;
 	return m;
 }
 
@@ -587,8 +656,8 @@ static void snapshot_read(struct vm *vm, struct snapshot *s, const struct parts 
 	else
 		s->nmeta = 0;
 	free(meta);
-	vm->names->bytes += sizeof(*s) + s->npcs * sizeof(*s->pcs) + s->scopes_len +
-			    s->nmeta * sizeof(*s->meta) + 64;
+	s->bytes = sizeof(*s) + s->npcs * sizeof(*s->pcs) + s->scopes_len +
+		   s->nmeta * sizeof(*s->meta) + 64;
 }
 
 /* Where virtual threads end: codecache_fill() wants it, and JDK 21 tells nobody. */
@@ -609,8 +678,10 @@ static struct snapshot *snapshot_get(struct vm *vm, uint64_t blob, uint32_t comp
 	if (!n)
 		return NULL;
 	HASH_FIND(hh, n->snapshots, &key, sizeof(key), s);
-	if (s)
+	if (s) {
+		s->used = n->age;
 		return s;
+	}
 	if (find_parts(vm, blob, &before) || before.compile_id != compile_id)
 		return NULL;
 	s = calloc(1, sizeof(*s));
@@ -623,6 +694,8 @@ static struct snapshot *snapshot_get(struct vm *vm, uint64_t blob, uint32_t comp
 		snapshot_free(s);
 		return NULL;
 	}
+	s->used = n->age;
+	n->bytes += s->bytes;
 	HASH_ADD(hh, n->snapshots, key, sizeof(s->key), s);
 	note_enter_special(vm, s);
 	return s;

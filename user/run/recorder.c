@@ -11,6 +11,8 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
 #include "jfr/write.h"
 #include "run/queue.h"
 #include "run/tables.h"
@@ -22,6 +24,8 @@
 #define BEGIN_POLL_NS 25000000ull
 #define FLUSH_NS      1000000000ull
 #define SETTINGS_MAX  16
+#define GIVE_BACK_NS  5000000000ull /* after a target came or went, which takes memory for a while \
+				     */
 
 /* Records made in user space, for the same queue: the numbers lie beyond enum gn_rec_type. */
 enum { REC_LOSS = 100, REC_SETTING, REC_COST, REC_CHOICE, REC_ADD, REC_END };
@@ -72,6 +76,7 @@ struct recorder {
 	pthread_t thread;
 	bool started, joined;
 	uint64_t began_ns, polled_ns, flushed_ns;
+	uint64_t give_back_ns; /* when memory is given back; 0: no reason to */
 	_Atomic uint64_t queue_lost;
 	_Atomic bool discard; /* nothing of what is open is worth a file */
 
@@ -144,6 +149,7 @@ static void node_drop(struct recorder *r, struct node *n, bool keep)
 {
 	HASH_DEL(r->targets, n);
 	target_free(n->target, keep);
+	r->give_back_ns = now_ns() + GIVE_BACK_NS;
 	free(n);
 }
 
@@ -283,6 +289,15 @@ static void publish(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static void memory_poll(struct recorder *r, uint64_t now)
+{
+	if (!r->give_back_ns || now < r->give_back_ns)
+		return;
+	r->give_back_ns = 0;
+	memory_give_back();
+	log_debug("giving memory back took %.1f ms", (double)(now_ns() - now) / 1e6);
+}
+
 static void poll_targets(struct recorder *r, uint64_t now)
 {
 	uint64_t lost = atomic_exchange(&r->queue_lost, 0);
@@ -293,6 +308,7 @@ static void poll_targets(struct recorder *r, uint64_t now)
 		changed |= target_poll(n->target, now);
 	if (changed)
 		r->env.cfg.on_epoch(r->env.cfg.ctx);
+	memory_poll(r, now);
 	if (lost)
 		on_loss(r, now, 0, LOSS_QUEUE, lost);
 	publish(r);
@@ -385,6 +401,7 @@ int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overw
 		return rc;
 	}
 	HASH_ADD_INT(r->targets, tgid, n);
+	r->give_back_ns = now_ns() + GIVE_BACK_NS;
 	if (r->started)
 		begin(r, n->target);
 	return 0;

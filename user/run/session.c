@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "run/capture.h"
 #include "run/choice.h"
 #include "run/clocks.h"
@@ -632,6 +633,7 @@ int session_run(const struct session_config *cfg, struct error *e)
 	bool sampled = false;
 	int rc;
 
+	memory_configure();
 	rc = session_prepare(&s, e);
 	if (!rc) {
 		settings_write(&s);

@@ -27,10 +27,13 @@
 #define REREADS_MAX   20
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
-#define CONSTANTS_MAX (64u << 20)    /* bytes of a file's names and stacks kept in memory */
-#define DOUBTED_MAX   4096	     /* stacks kept to be named again */
-#define HELD_MIN_NS   1000000000ull  /* wall ticks of so much time may wait for more */
-#define HELD_MAX_NS   60000000000ull /* until they are so much */
+#define CONSTANTS_MAX (64u << 20)     /* bytes of a file's names and stacks kept in memory */
+#define KEEP_NS	      120000000000ull /* at least, though they are not used */
+#define KEEP_TICKS    2000	      /* and so many more: a sleeper is accounted for every 1,000 */
+#define STACKS_STEP   16384	      /* so many more stacks than twice those left: old ones go */
+#define DOUBTED_MAX   4096	      /* stacks kept to be named again */
+#define HELD_MIN_NS   1000000000ull   /* wall ticks of so much time may wait for more */
+#define HELD_MAX_NS   60000000000ull  /* until they are so much */
 
 /* Samples of one kind since the last gnomon.StackQuality. */
 struct quality {
@@ -51,6 +54,7 @@ struct target {
 	unsigned int rereads;
 	bool tables_stale; /* code was met that they do not have */
 	struct stack *stacks;
+	unsigned int nstacks; /* that were left when some were last dropped */
 	unsigned int ndoubted;
 	struct gn_sample *late; /* samples whose stack or name has not come yet, oldest first */
 	size_t nlate;
@@ -64,6 +68,7 @@ struct target {
 
 struct stack {
 	uint64_t id;
+	uint64_t seen_ns; /* when a sample had it last */
 	uint32_t jfr;
 	uint8_t end;		  /* enum gn_walk_end */
 	uint8_t sleep;		  /* enum thread_state for GN_ST_SLEEP */
@@ -216,6 +221,54 @@ static void tables_poll(struct target *t, uint64_t now)
 
 /* ---- stacks ---- */
 
+static void doubted_free(struct target *t, struct stack *s)
+{
+	t->ndoubted -= s->doubted != NULL;
+	free(s->doubted);
+	s->doubted = NULL;
+}
+
+static void stack_drop(struct target *t, struct stack *s)
+{
+	HASH_DEL(t->stacks, s);
+	doubted_free(t, s);
+	free(s);
+}
+
+static uint64_t keep_ns(const struct target *t)
+{
+	return KEEP_NS + KEEP_TICKS * t->env->cfg.wall_ns;
+}
+
+/*
+ * Stacks that were not seen for long go, and those whose ids the writer has dropped. They are named
+ * again when they come again, for which the kernel has to tell of them anew.
+ */
+static void stacks_forget(struct target *t, uint64_t now)
+{
+	struct stack *s, *tmp;
+
+	HASH_ITER(hh, t->stacks, s, tmp) {
+		if (!jfrw_has_stack(t->out, s->jfr) || s->seen_ns + keep_ns(t) < now)
+			stack_drop(t, s);
+	}
+	t->nstacks = HASH_COUNT(t->stacks);
+	t->env->cfg.on_epoch(t->env->cfg.ctx);
+}
+
+/* Before ids are used: are they still valid? */
+static void stacks_check(struct target *t)
+{
+	if (jfrw_epoch(t->out) != t->jfr_epoch) {
+		t->jfr_epoch = jfrw_epoch(t->out);
+		roster_forget_ids(t->threads);
+		t->no_stack = 0;
+		stacks_forget(t, now_ns());
+	} else if (HASH_COUNT(t->stacks) > 2 * t->nstacks + STACKS_STEP) {
+		stacks_forget(t, now_ns());
+	}
+}
+
 static struct stack *stack_find(struct target *t, uint64_t id)
 {
 	struct stack *s;
@@ -232,13 +285,6 @@ static bool stack_is_guessed(const struct gn_stack *s)
 		if (gn_frame_flags(&f[i]) & GN_FF_GUESSED)
 			return true;
 	return false;
-}
-
-static void doubted_free(struct target *t, struct stack *s)
-{
-	t->ndoubted -= s->doubted != NULL;
-	free(s->doubted);
-	s->doubted = NULL;
 }
 
 static void doubted_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
@@ -258,15 +304,18 @@ static void doubted_keep(struct target *t, struct stack *s, const struct gn_stac
 void target_stack(struct target *t, const struct gn_stack *rec)
 {
 	struct frame_name *frames = t->env->frames;
-	struct stack *s = stack_find(t, rec->id);
+	struct stack *s;
 	bool cut = false;
 	size_t n;
 
+	stacks_check(t);
+	s = stack_find(t, rec->id);
 	if (!s) {
 		s = calloc(1, sizeof(*s));
 		if (!s)
 			return;
 		s->id = rec->id;
+		s->seen_ns = rec->h.time;
 		HASH_ADD(hh, t->stacks, id, sizeof(s->id), s);
 		t->totals.stacks++;
 	}
@@ -536,7 +585,10 @@ static void late_retry(struct target *t, uint64_t now, bool last)
 
 	for (size_t i = 0; i < t->nlate; i++) {
 		struct gn_sample s = t->late[i];
-		struct stack *st = stack_find(t, s.stack);
+		struct stack *st;
+
+		stacks_check(t);
+		st = stack_find(t, s.stack);
 
 		if (last || now - s.h.time > LATE_NS ||
 		    ((st || !s.stack) && !sample_waits(t, &s))) {
@@ -578,7 +630,10 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 
 	if (!sample_begin(t, s))
 		return;
+	stacks_check(t);
 	st = s->stack ? stack_find(t, s->stack) : NULL;
+	if (st && s->h.time > st->seen_ns)
+		st->seen_ns = s->h.time;
 	if (st && st->doubted)
 		stack_name_again(t, s, st);
 	if ((s->stack && !st) || sample_waits(t, s))
@@ -645,22 +700,6 @@ bool target_poll(struct target *t, uint64_t now)
 	return changed;
 }
 
-/* Ids of an earlier epoch of the writer mean nothing: have everything named again. */
-static void ids_forget(struct target *t)
-{
-	struct stack *s, *st;
-
-	roster_forget_ids(t->threads);
-	HASH_ITER(hh, t->stacks, s, st) {
-		HASH_DEL(t->stacks, s);
-		doubted_free(t, s);
-		free(s);
-	}
-	t->no_stack = 0;
-	t->jfr_epoch = jfrw_epoch(t->out);
-	t->env->cfg.on_epoch(t->env->cfg.ctx);
-}
-
 /* At the start, now and then, and at the end, so that the difference is that of the recording. */
 static void throttling_write(struct target *t, uint64_t now, bool last)
 {
@@ -690,8 +729,7 @@ static void flush(struct target *t, bool last)
 		target_lost(t, now, 0, LOSS_FILE, st.dropped_events - t->file_dropped);
 		t->file_dropped = st.dropped_events;
 	}
-	if (jfrw_epoch(t->out) != t->jfr_epoch)
-		ids_forget(t);
+	stacks_check(t);
 }
 
 void target_flush(struct target *t)
@@ -739,6 +777,7 @@ static int files_open(struct target *t, bool overwrite, struct error *e)
 		.cpu_period_ns = cfg->cpu_ns,
 		.form = cfg->form,
 		.constants_max = CONSTANTS_MAX,
+		.constants_keep_ns = keep_ns(t),
 		.start_mono_ns = t->start_ns,
 	};
 	int rc;
@@ -815,11 +854,8 @@ void target_free(struct target *t, bool keep)
 		jfrw_discard(t->out);
 	}
 	t->out = NULL;
-	HASH_ITER(hh, t->stacks, s, st) {
-		HASH_DEL(t->stacks, s);
-		doubted_free(t, s);
-		free(s);
-	}
+	HASH_ITER(hh, t->stacks, s, st)
+		stack_drop(t, s);
 	roster_free(t->threads);
 	vthreads_free(t->vthreads);
 	resolver_close(t->names);
