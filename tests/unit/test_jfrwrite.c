@@ -693,6 +693,68 @@ static void test_epoch(void **state)
 	assert_non_null(chunk_at(1));
 }
 
+/*
+ * A recording of a day, a stack that stays and ones that never come again: what is kept does not
+ * grow, what stays keeps its id, what went has none.
+ */
+static void test_forgotten(void **state)
+{
+	struct jfrw_config cfg = {
+		.path = path,
+		.overwrite = true,
+		.start_epoch_ns = 1700000000ull * 1000 * MS,
+		.start_mono_ns = START,
+		.form.chunk_max_ns = 59000 * MS,
+		.constants_keep_ns = 120000 * MS,
+	};
+	size_t most = 0, early = 0;
+	uint32_t stays = 0, first = 0;
+	struct jfrw_stats s;
+	struct jfrw *w;
+
+	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
+	for (uint64_t minute = 0; minute < 60; minute++) {
+		uint64_t t = START + minute * 60000 * MS;
+		uint32_t id = 0;
+
+		for (int i = 0; i < 10000; i++) {
+			id = stack_of(w, "Gone", "m", (int)minute * 10000 + i);
+			jfrw_cpu_sample(w, t, 0, id);
+		}
+		if (!first)
+			first = id;
+		id = stack_of(w, "Stays", "m", 1);
+		stays = stays ? stays : id;
+		assert_int_equal(id, stays);
+		jfrw_cpu_sample(w, t, 0, stays);
+		flush_now(w, t);
+		jfrw_stats(w, &s);
+		if (minute < 10 && s.constants_bytes > early)
+			early = s.constants_bytes;
+		if (s.constants_bytes > most)
+			most = s.constants_bytes;
+		assert_true(jfrw_has_stack(w, stays));
+	}
+	assert_int_equal(s.stale_ids, 0);
+	assert_true(s.epoch > 10);
+	assert_true(most < early + early / 10); /* ids have more digits later */
+	assert_false(jfrw_has_stack(w, first));
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	load();
+	for (unsigned int n = 1; n < 50; n++) {
+		const uint8_t *c = chunk_at(n);
+		int64_t field[4];
+		char *text;
+
+		assert_non_null(c);
+		assert_int_equal(events(c, class_id(file, "jdk.ExecutionSample"), 0, NULL, NULL),
+				 10001);
+		text = frame_text(c, stays, 0, field);
+		assert_string_equal(text, "Stays.m (I)V");
+		free(text);
+	}
+}
+
 static void test_killed(void **state)
 {
 	int status;
@@ -915,23 +977,15 @@ static void test_repair_hopeless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leb),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_sample),
-		cmocka_unit_test(test_fallbacks),
-		cmocka_unit_test(test_interning),
-		cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_epoch),
-		cmocka_unit_test(test_reservoir),
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_open_errors),
-		cmocka_unit_test(test_disk_full),
-		cmocka_unit_test(test_repair_good),
-		cmocka_unit_test(test_repair_cut),
-		cmocka_unit_test(test_repair_header),
-		cmocka_unit_test(test_repair_hopeless),
+		cmocka_unit_test(test_leb),	      cmocka_unit_test(test_text),
+		cmocka_unit_test(test_table),	      cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_sample),	      cmocka_unit_test(test_fallbacks),
+		cmocka_unit_test(test_interning),     cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_epoch),	      cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_reservoir),     cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_open_errors),   cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_repair_good),   cmocka_unit_test(test_repair_cut),
+		cmocka_unit_test(test_repair_header), cmocka_unit_test(test_repair_hopeless),
 	};
 	int rc;
 

@@ -279,6 +279,42 @@ static void test_code_kept(void **state)
 	assert_string_equal(compiled(j, now_ns(), 7), "first");
 }
 
+static struct vm_kept kept_at(struct jvm *j, uint64_t time)
+{
+	struct vm_kept k;
+
+	vm_names_age(j->vm, time);
+	vm_kept(j->vm, &k);
+	return k;
+}
+
+/* Names that no stack has had for long go, and those that stay keep what they refer to. */
+static void test_aged(void **state)
+{
+	uint64_t minute = 60000000000ull, time = now_ns();
+	struct jvm *j = *state;
+	struct vm_kept k;
+
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+	k = kept_at(j, time);
+	assert_int_equal(k.methods, 1);
+	assert_int_equal(k.nmethods, 1);
+	for (int i = 1; i < 10; i++) {
+		assert_string_equal(compiled(j, now_ns(), 7), "first");
+		replace_a(j);
+		unloaded(j, 1);
+		put(j, BLOCK + 8, 0, 1);
+		k = kept_at(j, time + (unsigned int)i * 2 * minute);
+		assert_int_equal(k.nmethods, 1);
+	}
+	k = kept_at(j, time + 20 * minute);
+	k = kept_at(j, time + 22 * minute);
+	assert_int_equal(k.methods, 0);
+	assert_int_equal(k.nmethods, 0);
+	assert_int_equal(k.bytes, 0);
+	assert_string_equal(compiled(j, now_ns(), 7), GONE_CODE);
+}
+
 /* A page held from before the sample shows what was there before. */
 static void test_old_pages(void **state)
 {
@@ -411,6 +447,7 @@ int main(void)
 		TEST(test_code_without_method),
 		TEST(test_code_not_entrant),
 		TEST(test_code_kept),
+		TEST(test_aged),
 		TEST(test_old_pages),
 		TEST(test_old_pages_uncounted),
 		TEST(test_symbols_replaced),

@@ -15,7 +15,7 @@
 #include "jvm/vm.h"
 
 #define KEPT_MAX     (24U << 20)     /* bytes of everything kept */
-#define AGE_NS	     120000000000ULL /* what was not used for so long, or twice that, goes */
+#define AGE_NS	     120000000000ULL /* what was not used for so long, at most twice that, goes */
 #define SNAPSHOT_MAX (4U << 20)	     /* bytes of names one nmethod may bring */
 #define PART_MAX     (8U << 20)	     /* bytes of one part of an nmethod: scopes, pcs */
 #define META_MAX     65536	     /* metadata entries of an nmethod */
@@ -170,14 +170,13 @@ static void methods_age(struct names *n)
 	}
 }
 
-/* Names of what runs no more: classes that were unloaded, code that was replaced. */
-static void names_age(struct names *n)
+void vm_names_age(struct vm *vm, uint64_t now_ns)
 {
-	uint64_t now = now_ns();
+	struct names *n = vm->names;
 
-	if (now - n->age_ns < AGE_NS)
+	if (!n || now_ns - n->age_ns < AGE_NS)
 		return;
-	n->age_ns = now;
+	n->age_ns = now_ns;
 	n->age++;
 	snapshots_age(n);
 	methods_age(n);
@@ -192,8 +191,6 @@ static struct names *names_begin(struct vm *vm)
 		names_drop(n);
 		n->drops++;
 	}
-	if (n)
-		names_age(n);
 	return n;
 }
 

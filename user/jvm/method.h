@@ -64,6 +64,12 @@ int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_t compi
  */
 int vm_snapshot_nmethod(struct vm *vm, uint64_t blob, uint32_t compile_id);
 
+/*
+ * Call now and then: forgets the names of what was met in no stack for some minutes, such as
+ * classes that were unloaded long ago.
+ */
+void vm_names_age(struct vm *vm, uint64_t now_ns);
+
 /* Bytes kept for names, and what is kept: for the recorder's account of itself. */
 struct vm_kept {
 	uint64_t bytes;

@@ -238,8 +238,10 @@ bool resolver_poll(struct resolver *r, uint64_t now_ns)
 	r->now_ns = now_ns;
 	if (!r->vm || agent_wanted(r))
 		changed = jvm_look(r, now_ns);
-	if (r->vm)
+	if (r->vm) {
 		changed |= vm_refresh(r->vm);
+		vm_names_age(r->vm, now_ns);
+	}
 	if (r->agent)
 		changed |= agent_follow(r);
 	return changed;

@@ -24,8 +24,9 @@
 #define BEGIN_POLL_NS 25000000ull
 #define FLUSH_NS      1000000000ull
 #define SETTINGS_MAX  16
-#define GIVE_BACK_NS  5000000000ull /* after a target came or went, which takes memory for a while \
-				     */
+#define GIVE_BACK_NS                                                                               \
+	5000000000ull /* after a target came or went, which takes memory for a while               \
+		       */
 
 /* Records made in user space, for the same queue: the numbers lie beyond enum gn_rec_type. */
 enum { REC_LOSS = 100, REC_SETTING, REC_COST, REC_CHOICE, REC_ADD, REC_END };
