@@ -142,13 +142,21 @@ struct gn_sample {
 /* In a stack's id: gn_end_is_whole(). Else tables made later may show more of it. */
 #define GN_STACK_WHOLE 1
 
+/* Who took it. Of a stack that is met again only the first time is known. */
+enum gn_stack_way {
+	GN_WAY_CLOCK = 0,  /* a CPU sample */
+	GN_WAY_SWITCH = 1, /* its thread, as it left the CPU */
+	GN_WAY_REMOTE = 2, /* somebody else, while it was off the CPU */
+};
+
 struct gn_stack { /* followed by the frames */
 	struct gn_rec h;
 	__u64 id;
 	__u16 nkernel; /* the first nkernel frames */
 	__u16 nuser;   /* the rest */
 	__u8 end;      /* enum gn_walk_end of the user part */
-	__u8 pad[3];
+	__u8 way;      /* enum gn_stack_way */
+	__u8 pad[2];
 };
 
 static inline const struct gn_frame *gn_stack_frames(const struct gn_stack *s)

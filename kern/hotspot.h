@@ -47,6 +47,7 @@ uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
 #define HS_INTERP_MAX	(16 << 10)  /* bytes from sp to fp of an interpreted frame */
 #define HS_LOCALS_MAX	(512 << 10) /* bytes of its locals */
 #define HS_STUB_MAX	4096	    /* bytes from sp to fp in a stub */
+#define HS_ARGS_MAX	4096	    /* bytes of arguments: 255 words, and padding */
 #define HS_CPU_STATE	2688	    /* bytes of push_CPU_state's FPU part; the registers follow */
 #define HS_CPU_R13	(HS_CPU_STATE + 16)
 
@@ -54,6 +55,7 @@ uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
 #define HS_SENDER_SP -8
 #define HS_LAST_SP   -16 /* where its stack ends while it calls another method, else 0 */
 #define HS_METHOD    -24
+#define HS_LOCALS    -56
 #define HS_BCP	     -64
 
 enum hs_kind { HS_NMETHOD, HS_VTABLE, HS_ADAPTER, HS_STUB };
@@ -286,8 +288,9 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 		return uw_end(s, GN_END_BADADDR);
 	if (known)
 		ra = other;
-	/* the stub of nmethods' entry barriers pushes -1 before fp, for a new sp if it needs one */
-	if (ra == ~0ULL) {
+	/* the stub of nmethods' entry barriers pushes -1 before fp, for a new sp if it needs one:
+	 * if the method is not to be entered, that of its caller */
+	if (ra == ~0ULL || ra - slot - 8 <= HS_FRAME_MAX) {
 		slot += 8;
 		if (uw_word(s, m, slot, &ra))
 			return uw_end(s, GN_END_BADADDR);
@@ -639,26 +642,55 @@ uw_fn int hs_interp_older(const struct uw_state *s, __u64 last)
 	return s->n && gn_frame_kind(prev) == GN_FRAME_USER && last - s->sp > 24;
 }
 
+/* Where the caller's stack may end, given the frame at fp: above its locals. */
+uw_fn int hs_is_sender(__u64 sp, __u64 fp)
+{
+	return !(sp & 7) && sp - fp - 16 <= HS_LOCALS_MAX;
+}
+
 /*
  * A frame of which less than all slots are pushed, by TemplateInterpreterGenerator's
- * generate_fixed_frame(): Method* is in rbx, and the caller's sp in r13.
+ * generate_fixed_frame(): Method* is in rbx, and the caller's sp in r13; that is pushed, then 0,
+ * then r13 is made the bytecode pointer. Before it begins fp still is the caller's, which with
+ * -XX:+PreserveFramePointer is that of a compiled frame as near as that.
  */
 uw_fn int hs_interp_new(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_interp *f)
 {
-	__u64 method = s->reg[UW_RBX], code;
+	__u64 method = s->reg[UW_RBX], r13 = s->reg[UW_R13], code, last = 0;
 
 	if (uw_word(s, m, s->fp, &f->fp) || uw_word(s, m, s->fp + 8, &f->ra))
 		return -1;
 	if (!hs_is_code(j, f->ra) || method & 7 || method >= UW_ADDR_MAX ||
 	    uw_copy(s, m, method + j->method_const, &code, sizeof(code)) || !code || code & 7)
 		return -1;
-	f->sp = s->reg[UW_R13];
-	if (s->sp <= s->fp + HS_SENDER_SP && uw_word(s, m, s->fp + HS_SENDER_SP, &f->sp))
+	f->sp = r13;
+	if ((s->sp <= s->fp + HS_SENDER_SP && uw_word(s, m, s->fp + HS_SENDER_SP, &f->sp)) ||
+	    (s->sp <= s->fp + HS_LAST_SP && uw_word(s, m, s->fp + HS_LAST_SP, &last)))
+		return -1;
+	if (!hs_is_sender(f->sp, s->fp) || last)
+		return -1;
+	if (r13 != f->sp &&
+	    (s->sp > s->fp + HS_LAST_SP || (r13 != code && r13 != code + j->cm_size)))
 		return -1;
 	f->method = method;
 	f->cm = code;
 	f->bci = 0;
 	return 0;
+}
+
+/*
+ * In a leaf fp need not be an interpreter's. Where the locals are, in words from fp since JDK 21,
+ * and where the caller's stack ends is in a certain range in all of those; and while a method is
+ * entered, its caller's sp is in r13.
+ */
+uw_fn int hs_interp_doubtful(struct uw_state *s, uw_mem m, const struct hs_interp *f)
+{
+	__u64 locals;
+
+	if (uw_word(s, m, s->fp + HS_LOCALS, &locals))
+		return 1;
+	return (locals - 1 > HS_LOCALS_MAX / 8 && locals - s->fp - 8 > HS_LOCALS_MAX) ||
+	       !hs_is_sender(f->sp, s->fp) || s->reg[UW_R13] - s->sp < s->fp + 16 - s->sp;
 }
 
 /*
@@ -684,6 +716,8 @@ uw_fn int hs_interp_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, 
 		return -1;
 	if (!method || method & 7 || method >= UW_ADDR_MAX || !hs_is_code(j, f->ra))
 		return -1;
+	if (s->leaf && hs_interp_doubtful(s, m, f))
+		return -1;
 	if (uw_copy(s, m, method + j->method_const, &code, sizeof(code)) || !code || code & 7)
 		return -1;
 	f->cm = code;
@@ -705,8 +739,58 @@ sender:
 	return 0;
 }
 
+/*
+ * The leaf has no frame of its own, fp is the caller's: a method is entered, the caller's sp in r13
+ * and the return address on top or popped to rax; or left, the sp in rbx and the address on top or
+ * popped to r13 (remove_activation(), the interpreters' entries).
+ */
+uw_fn void hs_interp_edge(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_way *w)
+{
+	__u64 sp = s->reg[UW_R13], ra = s->reg[UW_RAX], top = 0;
+	int in_reg, on_top;
+
+	if (sp & 7 || sp - s->sp > HS_LOCALS_MAX) {
+		ra = sp;
+		sp = s->reg[UW_RBX];
+	}
+	w->lost = 1;
+	if (sp & 7 || sp - s->sp > HS_LOCALS_MAX || uw_word(s, m, s->sp, &top))
+		return;
+	in_reg = hs_is_code(j, ra);
+	on_top = hs_is_code(j, top);
+	if (!in_reg && !on_top)
+		return;
+	if (in_reg && on_top && ra != top) /* which? */
+		return;
+	w->slot = sp - 8;
+	w->other = on_top ? top : ra;
+	w->known = 1;
+	w->lost = 0;
+}
+
 /* ---- stubs ------------------------------------------------------------------------------------
  */
+
+/*
+ * An adapter from compiled to interpreted code has popped the return address to rax, noted the
+ * caller's sp in r13 and makes room below it for what the interpreter wants on the stack
+ * (gen_c2i_adapter()). fp has not changed.
+ */
+uw_fn void hs_moved_args(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_way *w)
+{
+	const __u8 *c = (const __u8 *)s->scratch;
+	__u64 sp = s->reg[UW_R13], top = 0;
+
+	if (!hs_is_code(j, w->other) || uw_word(s, m, s->sp, &top) ||
+	    (top != w->other && hs_is_code(j, top)) || hs_code_bytes(s, m))
+		return;
+	if (HS_3(c, 0, 0x4c, 0x8b, 0xec) || HS_3(c, 0, 0x49, 0x89, 0xe5))
+		sp = s->sp; /* `mov r13,rsp` is still to come */
+	if (sp & 7 || sp - s->sp > HS_ARGS_MAX)
+		return;
+	w->slot = sp - 8;
+	w->known = 1;
+}
 
 /*
  * Between two Java frames, the return address not yet or no longer below a frame: vtable and itable
@@ -714,15 +798,18 @@ sender:
  * to rax while they move arguments. An adapter that has the caller's call site corrected saves all
  * registers for that, and sp in r13 (patch_callers_callsite() in sharedRuntime_x86_64.cpp).
  */
-uw_fn void hs_between(struct uw_state *s, uw_mem m, struct hs_way *w)
+uw_fn void hs_between(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b,
+		      struct hs_way *w)
 {
 	__u64 sp;
 
 	w->slot = s->sp;
 	w->java = 1;
-	if (s->leaf)
+	if (s->leaf) {
 		w->other = s->reg[UW_RAX];
-	else if (!uw_word(s, m, s->sp + HS_CPU_R13, &sp) && sp - s->sp < HS_STUB_MAX)
+		if (b->kind == HS_ADAPTER)
+			hs_moved_args(s, m, j, w);
+	} else if (!uw_word(s, m, s->sp + HS_CPU_R13, &sp) && sp - s->sp < HS_STUB_MAX)
 		w->slot = sp;
 }
 
@@ -907,7 +994,7 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	if (b.start && j->enter_special == b.start)
 		return uw_end(s, GN_END_CONT);
 	if (b.kind == HS_VTABLE || b.kind == HS_ADAPTER)
-		hs_between(s, m, w);
+		hs_between(s, m, j, &b, w);
 	else if (b.kind == HS_STUB)
 		hs_stub(s, m, j, &b, w);
 	else if (b.frame > 0)
@@ -940,11 +1027,14 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 		/* entering or leaving a method: the frame is not there yet, or gone */
 		if (uw_push(s, s->pc, GN_FRAME_STUB, 0, 0))
 			return 1;
-		w.lost = s->leaf;
-		/* a frame removed for an exception: the return address, and the exception below it,
-		 * are pushed while the compiled caller's handler is looked for */
-		w.slot = s->sp;
-		w.above = 8;
+		if (s->leaf) {
+			hs_interp_edge(s, m, j, &w);
+		} else {
+			/* a frame removed for an exception: the return address, and the exception
+			 * below it, are pushed while the compiled caller's handler is looked for */
+			w.slot = s->sp;
+			w.above = 8;
+		}
 		w.java = 1;
 	} else if (hs_blob_frame(s, m, j, &w)) {
 		return 1;

@@ -477,6 +477,41 @@ static void test_adapter_popped(void **state)
 	assert_int_equal(w->s.frames[1].data >> 32, 7);
 }
 
+/* `pop rax; mov r13,rsp; sub rsp,0x20; mov [rsp],rax; mov [rsp+8],rdx`: the caller's sp is in r13.
+ */
+static void test_adapter_room(void **state)
+{
+	static const uint8_t code[] = {0x58, 0x4c, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x20, 0x48,
+				       0x89, 0x04, 0x24, 0x48, 0x89, 0x54, 0x24, 0x08, 0x90};
+	static const struct {
+		uint8_t pc, room;
+		bool r13, stored;
+	} at[] = {{1, 0, false, false},
+		  {4, 0, true, false},
+		  {8, 0x20, true, false},
+		  {12, 0x20, true, true}};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12),
+			 up = SP + at[i].room;
+		uint64_t pc = blob(
+			w, &(struct spec){.name = NAME_ADAPTER, .code = code, .len = sizeof(code)});
+
+		w->s.reg[UW_RAX] = a + 14;
+		w->s.reg[UW_R13] = at[i].r13 ? up : SP + 0x50;
+		word(w, SP, at[i].stored ? a + 14 : 0x77);
+		word(w, up + 0x30, FP);
+		caller_is_bottom(w, up + 0x38, FP);
+		walk(w, pc + at[i].pc, SP, 1);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.frames[1].data >> 32, 7);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /*
  * C2's ExceptionBlob: push rdx; sub rsp,0x10; mov [rsp+8],rbp; ... add rsp,0x10; pop rdx; jmp. It
  * is jumped to with the pc of the exception in rdx, from a method whose frame stays.
@@ -512,6 +547,176 @@ static void test_exception_blob(void **state)
 		assert_int_equal(w->s.n, 3);
 		assert_int_equal(w->s.frames[1].data, 7ULL << 32 | (a + 14 - (a - CODE + H_BLOB)));
 		assert_int_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* The stub of entry barriers has -1 above fp, or the sp of the method's caller if that is not to be
+ * entered. */
+static void test_entry_barrier(void **state)
+{
+	static const uint8_t code[] = {0x6a, 0xff, 0x55, 0x48, 0x8b, 0xec, 0x90, 0x90};
+	const uint64_t above[] = {~0ULL, SP + 0x60};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+		uint64_t pc = blob(
+			w, &(struct spec){.name = NAME_OTHER, .code = code, .len = sizeof(code)});
+
+		word(w, SP + 8, FP);
+		word(w, SP + 16, above[i]);
+		word(w, SP + 24, a + 14);
+		caller_is_bottom(w, SP + 32 + 0x38, FP);
+		word(w, SP + 32 + 0x30, FP);
+		walk(w, pc + 6, SP, SP + 8);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.frames[1].data >> 32, 7);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* ---- the interpreter ---- */
+
+#define METHOD	  (META + 0x100)
+#define CM	  (META + 0x200)
+#define CM_SIZE	  0x30
+#define INTERP	  (HEAP + 0x8000)
+#define INTERP_PC (INTERP + 0x10)
+
+static void with_interpreter(struct world *w)
+{
+	uint64_t cm = CM;
+
+	w->jvm.flags |= GN_JVM_INTERP;
+	w->jvm.interp_low = INTERP;
+	w->jvm.interp_high = INTERP + 0x1000;
+	w->jvm.method_const = 8;
+	w->jvm.cm_size = CM_SIZE;
+	memcpy(w->meta + (METHOD - META) + 8, &cm, 8);
+}
+
+/*
+ * A compiled method with frame pointers, 7, calls an interpreted one and has been called by 8. Its
+ * frame is of 0x20 bytes: its fp at `fp`, its sp 0x10 below.
+ */
+static uint64_t small_caller(struct world *w, uint64_t fp)
+{
+	static const uint8_t small[] = {0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec,
+					0x10, 0x90, 0x90, 0xe8, 0,    0,    0,
+					0,    0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3};
+	uint64_t a = method(w, 7, small, sizeof(small), 0x20, 8);
+	uint64_t b = method(w, 8, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	word(w, fp, FP);
+	word(w, fp + 8, b + 14);
+	word(w, fp + 16 + 0x30, FP);
+	caller_is_bottom(w, fp + 16 + 0x38, FP);
+	return a + 15;
+}
+
+/* The interpreter without a frame: then 7 and 8. */
+static void assert_edge(const struct world *w)
+{
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 4);
+	assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(gn_frame_flags(&w->s.frames[i]), GN_FF_RETADDR);
+	assert_int_equal(w->s.frames[1].data >> 32, 7);
+	assert_int_equal(w->s.frames[2].data >> 32, 8);
+}
+
+/* A method is entered: fp is its caller's, near enough to be that of a frame just begun. */
+static void test_interp_entry(void **state)
+{
+	static const struct {
+		uint32_t below;	     /* sp, from the caller's */
+		bool on_top, in_rax; /* the return address */
+	} at[] = {{0x20, true, true},  {0x20, true, false}, {0x18, false, true},
+		  {0x28, false, true}, {0x20, true, true},  {0x60, false, true}};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct world *w = *state;
+		uint64_t fp = SP + 0x200, ra = small_caller(w, fp), sp = fp - 0x10 - at[i].below;
+
+		with_interpreter(w);
+		w->s.reg[UW_RBX] = METHOD;
+		w->s.reg[UW_R13] = fp - 0x10;
+		w->s.reg[UW_RAX] = at[i].in_rax ? ra : 3;
+		word(w, sp, at[i].on_top ? ra : 0x77);
+		walk(w, INTERP_PC, sp, fp);
+		assert_edge(w);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* It is left: `leave; pop r13; mov rsp,rbx; jmp r13`. */
+static void test_interp_exit(void **state)
+{
+	for (int step = 0; step < 3; step++) {
+		struct world *w = *state;
+		uint64_t fp = SP + 0x200, ra = small_caller(w, fp), sp = fp - 0x10 - 0x20;
+
+		with_interpreter(w);
+		w->s.reg[UW_RBX] = fp - 0x10;
+		w->s.reg[UW_R13] = step ? ra : CM + CM_SIZE + 5;
+		w->s.reg[UW_RAX] = 1;
+		word(w, sp, step ? 0x77 : ra);
+		walk(w, INTERP_PC, step == 2 ? fp - 0x10 : sp, fp);
+		assert_edge(w);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* Slots of a compiled frame that look like an interpreter's without a bytecode pointer. */
+static void test_interp_not(void **state)
+{
+	struct world *w = *state;
+	uint64_t fp = SP + 0x200, ra = small_caller(w, fp), sp = fp - 0x80;
+
+	with_interpreter(w);
+	word(w, fp + HS_SENDER_SP, fp - 0x40);
+	word(w, fp + HS_METHOD, METHOD);
+	word(w, fp + HS_LOCALS, 0x123456789);
+	w->s.reg[UW_RBX] = METHOD;
+	w->s.reg[UW_R13] = fp - 0x10;
+	w->s.reg[UW_RAX] = ra;
+	walk(w, INTERP_PC, sp, fp);
+	assert_edge(w);
+}
+
+/* While its frame is pushed, and when it is there: the locals in words from fp, and as an address.
+ */
+static void test_interp_frame(void **state)
+{
+	for (int slots = 0; slots <= 10; slots++) {
+		struct world *w = *state;
+		uint64_t fp = SP + 0x200, sender = fp + 0x20, code = CM + CM_SIZE;
+		uint64_t ra = small_caller(w, sender + 0x10);
+		const uint64_t frame[] = {sender, 0, METHOD, 1, 0, META, slots == 9 ? fp + 24 : 3,
+					  code,	  9, 9};
+
+		with_interpreter(w);
+		word(w, fp, sender + 0x10);
+		word(w, fp + 8, ra);
+		for (int i = 0; i < slots; i++)
+			word(w, fp - 8 - 8 * (uint64_t)i, frame[i]);
+		w->s.reg[UW_RBX] = METHOD;
+		w->s.reg[UW_R13] = slots < 2 ? sender : slots == 2 ? CM : code;
+		walk(w, INTERP_PC, fp - 8 * (uint64_t)slots, fp);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 4);
+		assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_INTERP);
+		assert_int_equal(gn_frame_addr(&w->s.frames[0]), METHOD);
+		assert_int_equal(w->s.frames[0].data, CM << 16);
+		assert_int_equal(w->s.frames[1].data >> 32, 7);
+		assert_int_equal(w->s.frames[2].data >> 32, 8);
 		teardown(state);
 		setup(state);
 	}
@@ -558,7 +763,9 @@ int main(void)
 		TEST(test_free_block),	      TEST(test_deoptimised),	 TEST(test_barrier_leaf),
 		TEST(test_barrier_caller),    TEST(test_no_barrier),	 TEST(test_vtable),
 		TEST(test_adapter),	      TEST(test_exception_blob), TEST(test_adapter_popped),
-		TEST(test_enter_special),     TEST(test_hostile_heap),
+		TEST(test_enter_special),     TEST(test_hostile_heap),	 TEST(test_adapter_room),
+		TEST(test_entry_barrier),     TEST(test_interp_entry),	 TEST(test_interp_exit),
+		TEST(test_interp_not),	      TEST(test_interp_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

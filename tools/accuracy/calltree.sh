@@ -7,6 +7,7 @@
 # many stacks are complete, guessed, truncated, without frames, and wrong. Fails if any is wrong, or
 # if too few are complete. NAME: only these configurations (default xint c1 fp zgc).
 #
+# TREE_RAW=1: wrong ones are followed by their frames as they came from the kernel.
 # TREE_SECONDS: how long each is recorded (default 60); TREE_METHODS (default 4000), TREE_SEED;
 # TREE_HOMES: the JDKs (else all under /usr/lib/jvm; "none": none); TREE_ROOT: a root tree (mmdebstrap) whose JDKs of
 # the versions TREE_ROOT_JDKS (default 21) run in it, too; SLACK widens the bounds (tests/jvm/lib.sh).
@@ -75,6 +76,20 @@ examples() {
         show' "$T/check.out"
 }
 
+# Of each wrong stack what came from the kernel (user/run/stacklog.h): all that was new in its thread
+# at most 20 ms before or after.
+raw_frames() {
+    awk '!/^---/ || / (guessed|truncated|unnamed), thread / { next }
+        {
+            match($0, /tid [0-9]+/); tid = substr($0, RSTART + 4, RLENGTH - 4)
+            sub(/.* at /, ""); print tid, $0
+        }' "$T/check.out" | sort -u | while read -r tid at; do
+        awk -v tid="$tid" -v at="$at" '
+            function ms(iso) { return (substr(iso, 12, 2) * 60 + substr(iso, 15, 2)) * 6e4 + substr(iso, 18, 12) * 1000 }
+            $1 == "stack" && $4 == tid { d = ms($2) - ms(at); if (d > -20 && d < 20) print }' "$T/err"
+    done
+}
+
 # One line per clock, and what was seen of each kind of call; returns 1 when it misses the targets.
 tree_judge() {
     local label=$1 out=$T/check.out
@@ -85,6 +100,7 @@ tree_judge() {
     grep -q '^cpu events' "$out" || fail "no CPU samples: $(tail -n 5 "$out")"
     # the wrong ones first
     { examples 0; examples 1; } | cut -c -160 | head -n "${TREE_EXAMPLES:-60}"
+    [ -z "${TREE_RAW:-}" ] || raw_frames
     [ -z "${V:-}" ] || grep '^seen' "$out"
     awk -v label="$label" -v cpu=$CPU_COMPLETE -v wall=$WALL_COMPLETE -v guessed=$GUESSED -v slack="${SLACK:-1}" '
         # "not captured" is no failed walk: the sample came without a stack, as the recording says
@@ -113,11 +129,13 @@ tree_case() {
 
     shift
     tree_run "$@"
-    "$GNOMON" record -p "$JVM_PID" -d "${TREE_SECONDS}s" --cpu 1ms --wall 1ms -f -o "$T/tree.jfr" \
-        </dev/null >"$T/out" 2>"$T/err" || fail "gnomon: $(cat "$T/err")"
+    # shellcheck disable=SC2086
+    "$GNOMON" ${TREE_RAW:+-vvv} record -p "$JVM_PID" -d "${TREE_SECONDS}s" --cpu 1ms --wall 1ms -f -o "$T/tree.jfr" \
+        </dev/null >"$T/out" 2>"$T/err" || fail "gnomon: $(grep -v '^stack ' "$T/err")"
     tree_end
     tree_judge "$label" || { bad=1; note "$label: misses its targets"; }
     [ "${KEEP:-0}" != 1 ] || mv "$T/tree.jfr" "$T/${label// /-}.jfr"
+    [ "${KEEP:-0}" != 1 ] || mv "$T/err" "$T/${label// /-}.err"
 }
 
 options() {

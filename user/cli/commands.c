@@ -25,5 +25,5 @@ void commands_help(FILE *to)
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
 	fprintf(to, "\n`gnomon COMMAND --help` tells more; -v and -vv before the command say what "
-		    "happens.\n");
+		    "happens, -vvv also how each stack came.\n");
 }

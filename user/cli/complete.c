@@ -122,7 +122,7 @@ void complete_bash(FILE *f)
 	      f);
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(f, "%s ", (*c)->name);
-	fputs("-v -vv --version --help' ;;\n", f);
+	fputs("-v -vv -vvv --version --help' ;;\n", f);
 	for (const struct command *const *c = commands; *c; c++)
 		bash_command(*c, f);
 	fputs("  esac\n}\ncomplete -F _gnomon gnomon\n", f);
@@ -226,7 +226,8 @@ void complete_zsh(FILE *f)
 	      "}\n"
 	      "_gnomon() {\n"
 	      "  local curcontext=$curcontext state line\n"
-	      "  _arguments -C '-v[say more]' '-vv[say much more]' '--version[which build this "
+	      "  _arguments -C '-v[say more]' '-vv[say much more]' '-vvv[and all frames]' "
+	      "'--version[which build this "
 	      "is]' \\\n"
 	      "    '--help[say more]' ':command:_gnomon_commands' '*::arguments:->rest'\n"
 	      "  [[ $state == rest ]] || return\n"

@@ -53,6 +53,8 @@ int main(int argc, char **argv)
 			log_level++;
 		else if (!strcmp(argv[i], "-vv"))
 			log_level += 2;
+		else if (!strcmp(argv[i], "-vvv"))
+			log_level += 3;
 		else if (!strcmp(argv[i], "--version")) {
 			printf("gnomon %s\n", GNOMON_VERSION);
 			return stdout_finish(EXIT_OK);

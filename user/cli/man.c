@@ -140,15 +140,16 @@ void man_overview(FILE *f)
 {
 	title_put("gnomon", f);
 	fputs(".SH NAME\ngnomon \\- a profiler for JVMs: CPU and wall clock in one recording\n"
-	      ".SH SYNOPSIS\n.B gnomon\n[\\fB\\-v\\fR|\\fB\\-vv\\fR] \\fICOMMAND\\fR [options]\n"
+	      ".SH SYNOPSIS\n.B gnomon\n[\\fB\\-v\\fR|\\fB\\-vv\\fR|\\fB\\-vvv\\fR] "
+	      "\\fICOMMAND\\fR [options]\n"
 	      ".SH DESCRIPTION\n"
 	      "BPF programs take the stacks of a running JVM in the kernel, on the CPU and off it; "
 	      "a\n"
 	      "small collector names the frames and writes JDK Flight Recorder files. Nothing has "
 	      "to\n"
 	      "be set up in the JVM, and its threads are neither stopped nor signalled.\n"
-	      ".PP\nData goes to stdout, messages to stderr: \\fB\\-v\\fR and \\fB\\-vv\\fR before "
-	      "the command make\nthem more.\n.SH COMMANDS\n",
+	      ".PP\nData goes to stdout, messages to stderr: \\fB\\-v\\fR, \\fB\\-vv\\fR and "
+	      "\\fB\\-vvv\\fR before\nthe command make them more.\n.SH COMMANDS\n",
 	      f);
 	for (const struct command *const *c = commands; *c; c++) {
 		fprintf(f, ".TP\n.BR gnomon\\-%s (1)\n", (*c)->name);

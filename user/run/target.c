@@ -16,6 +16,7 @@
 #include "model/state.h"
 #include "run/facts.h"
 #include "run/roster.h"
+#include "run/stacklog.h"
 #include "run/tables.h"
 #include "run/vthreads.h"
 #include "sym/proc.h"
@@ -321,6 +322,7 @@ void target_stack(struct target *t, const struct gn_stack *rec)
 	}
 	t->tables_stale |= stack_has_unknown(rec);
 	n = resolver_stack(t->names, rec, frames, TARGET_FRAMES, &cut);
+	stacklog(rec);
 	doubted_free(t, s);
 	if (resolver_in_doubt(t->names))
 		doubted_keep(t, s, rec);

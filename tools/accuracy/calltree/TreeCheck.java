@@ -355,7 +355,8 @@ final class TreeCheck {
 
         if (reasons.merge(reason, 1, Integer::sum) > examples)
             return;
-        System.out.printf("--- %s, thread %s, %s at %s%n", why, thread,
+        System.out.printf("--- %s, thread %s, tid %d, %s at %s%n", why, thread,
+            e.getThread("sampledThread") == null ? 0 : e.getThread("sampledThread").getOSThreadId(),
             e.getEventType().getName(), e.getStartTime());
         for (int i = frames.size() - 1; i >= 0; i--) {
             RecordedFrame f = frames.get(i);
