@@ -5,6 +5,8 @@
 # Builds and tests. Suites: unit, bpf, jvm (these by default), browser, format, san, fuzz. One line per test
 # program or script, the output of those that fail, and a closing line "N passed, N failed,
 # N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
+# Scripts of which a line says "# overlaps" run first, as many at a time as there are CPUs; the others
+# want the machine for themselves.
 # Environment: BUILD (default build), GNOMON, JAVA_HOMES, FUZZ_SECONDS, V=1 (show all output).
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -26,9 +28,14 @@ export GNOMON_ORACLE=${GNOMON_ORACLE%%$'\n'*}
 passed=0 failed=0 skipped=0
 
 mkdir -p "$BUILD"
-out=$(mktemp)
+logs=$(mktemp -d)
+out=$logs/out
+declare -A running=() # names of tests, by process
 finish() {
-    rm -f "$out"
+    local pid
+
+    for pid in "${!running[@]}"; do kill "$pid" && wait "$pid"; done 2>/dev/null
+    rm -rf "$logs"
     # `sudo make check` must not leave a tree that its owner cannot build in.
     [ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:${SUDO_GID:-0}" "$BUILD"
 }
@@ -102,16 +109,51 @@ run_cmocka() {
     fi
 }
 
-run_script() {
-    local name
-
-    name=$(basename "$2" .sh)
-    timed "${JVM_TEST_SECONDS:-480}" "$2"
+# script_report SUITE NAME: by rc, took and $out.
+script_report() {
     case $rc in
-    0) report_ok "$1" "$name" "$took" ;;
-    77) report_skip "$1" "$name" "$(sed -n 's/^skip: //p' "$out" | tail -n 1)" ;;
-    *) report_fail "$1" "$name" "$took, exit code $rc" ;;
+    0) report_ok "$1" "$2" "$took" ;;
+    77) report_skip "$1" "$2" "$(sed -n 's/^skip: //p' "$out" | tail -n 1)" ;;
+    *) report_fail "$1" "$2" "$took, exit code $rc" ;;
     esac
+}
+
+JVM_TEST_SECONDS=${JVM_TEST_SECONDS:-480}
+run_script() {
+    timed "$JVM_TEST_SECONDS" "$2"
+    script_report "$1" "$(basename "$2" .sh)"
+}
+
+# overlap_wait SUITE: the first of those running to end is reported.
+overlap_wait() {
+    local suite=$1 pid name
+
+    wait -n -p pid "${!running[@]}"
+    rc=$?
+    name=${running[$pid]}
+    unset "running[$pid]"
+    out=$logs/$name
+    took=$(awk -v a="$(cat "$out.start")" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')
+    [ $rc != 124 ] || echo "stopped after $JVM_TEST_SECONDS s" >>"$out"
+    script_report "$suite" "$name"
+    out=$logs/out
+}
+
+# overlap SUITE SCRIPT...: as many at a time as there are CPUs. In the background a shell has its
+# programs ignore Ctrl-C, which these send.
+overlap() {
+    local suite=$1 script name
+
+    shift
+    for script in "$@"; do
+        [ ${#running[@]} -lt "$JOBS" ] || overlap_wait "$suite"
+        name=$(basename "$script" .sh)
+        echo "$EPOCHREALTIME" >"$logs/$name.start"
+        env --default-signal=INT,QUIT timeout -k 15 "$JVM_TEST_SECONDS" "$script" </dev/null \
+            >"$logs/$name" 2>&1 &
+        running[$!]=$name
+    done
+    while [ ${#running[@]} -gt 0 ]; do overlap_wait "$suite"; done
 }
 
 # step SUITE NAME SECONDS COMMAND...: passes when the command does.
@@ -158,12 +200,15 @@ suite_unit() { cmocka_all unit "$BUILD"; }
 suite_bpf() { cmocka_all bpf "$BUILD"; }
 
 suite_jvm() {
-    local script
+    local script some=() alone=()
 
     for script in tests/jvm/[a-z]*_*.sh; do
         [ -x "$script" ] && wanted "$(basename "$script" .sh)" || continue
-        run_script jvm "$script"
+        # the longest of them are the last by name
+        if grep -q '^# overlaps$' "$script"; then some=("$script" "${some[@]}"); else alone+=("$script"); fi
     done
+    overlap jvm "${some[@]}"
+    for script in "${alone[@]}"; do run_script jvm "$script"; done
 }
 
 # What opens the pages is large, and not needed for anything else: it is installed only for this.
@@ -225,7 +270,7 @@ fuzz_one() {
     mkdir -p "$BUILD/corpus"
     out=$log
     timed 300 make -s fuzz BUILD="$BUILD" FUZZ_BIN="\$(BUILD)/tests/fuzz/$1" \
-        FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
+        FUZZ_SECONDS="${FUZZ_SECONDS:-4}"
     echo "$rc $took" >"$log.rc"
 }
 

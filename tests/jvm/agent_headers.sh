@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The agent's own declarations of JVMTI and JNI against every JDK's headers.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 
 headers() {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The one library in processes of either C library, against a made-up JVM.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The agent in real JVMs: names, inlining, lines, threads old and new, code that comes and goes.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"
 

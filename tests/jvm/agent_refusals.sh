@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # JVMs that cannot be attached to: a clear word, soon, no thread dump in their output, no harm.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"
 

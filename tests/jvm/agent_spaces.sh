@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # JVMs in namespaces of their own, of other users, with an awkward or hostile /tmp.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"
 

@@ -3,6 +3,7 @@
 # Containers as runc makes them for Docker and Kubernetes: the JVM is process 1, of another user,
 # without network and privileges, with a read-only root, a seccomp filter, half a CPU and 512 MB;
 # then the same in a user namespace; and one where no library can be put anywhere.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/container.sh"
 

@@ -56,10 +56,13 @@ here=$!
 beside below unshare --pid --fork --mount-proc --kill-child
 below=$(cut -d' ' -f1 "/proc/$!/task/$!/children")
 echo "$here $below" >pids
-record -p "$here" -d 2s -o here.jfr
-record -p "$here" -d 2s --jvm agent --cpu-engine cpu --wall-engine scan -o scan.jfr
+# two at a time
+record -p "$here" -d 2s -o here.jfr & also=$!
 record -p "$below" -d 2s --jvm agent -o below.jfr
-record -p "$below" -d 2s -t 'busy-*' -o threads.jfr
+wait $also || exit 1
+record -p "$below" -d 2s -t 'busy-*' -o threads.jfr & also=$!
+record -p "$here" -d 2s --jvm agent --cpu-engine cpu --wall-engine scan -o scan.jfr
+wait $also || exit 1
 mkdir all
 record --all-jvms -d 2s -o all
 echo go | record -o launched.jfr -- "$JDK/bin/java" -cp "$CLASSES" Split 2 1000 >launched.out

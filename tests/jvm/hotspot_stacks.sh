@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Java frames of threads at rest, from the JVM's memory, equal what the JVM itself says (jcmd
 # Thread.print): class, method, line and inlined frames, on every JDK and several kinds of code.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 TOOL=$BUILD/tests/jvm/hotspot_stacks

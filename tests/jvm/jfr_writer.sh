@@ -3,6 +3,7 @@
 # jfr_writer.sh [BUILD] [KIND ...]: write recordings of every kind and have the JDKs' tools read them.
 # Only when named: large and rotation (100,000 stacks; 15 s each) and huge (2.3 GB, and twice that
 # below TMPDIR; a minute). No root needed.
+# overlaps
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..

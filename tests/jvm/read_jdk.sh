@@ -3,6 +3,7 @@
 # Recordings of the JDK's own recorder, with everything of profile.jfc on, and each allocation and
 # exception: gnomon counts every kind of event as `jfr summary` does, has the stacks of `jfr print`,
 # and of a file cut in its last bytes loses what lay there. Needs no root.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_gnomon render
 

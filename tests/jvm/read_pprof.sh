@@ -3,6 +3,7 @@
 # What `render -f pprof` writes, judged by protoc with the published schema's fields: nothing that
 # the schema does not have, every reference leads somewhere, the sample types and units that
 # readers of pprof know, and the counts that were written and that the text output has. No root.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_gnomon render
 need_cmd protoc

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A short recording on every JDK: contents, settings, names, and what is said where.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

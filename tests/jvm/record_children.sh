@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Processes that the target starts are not sampled, busy as they may be.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # 50 threads start and die per second, under every engine: no crash, a readable file, their CPU.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How a recording ends: Ctrl-C, SIGTERM, the target's exit, its execve, kill -9 of gnomon. Each time
 # the file is readable, the target unharmed and nothing of ours left in it.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every bad input gives one clear line on stderr, nothing on stdout, the documented exit code, and
 # leaves no file.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

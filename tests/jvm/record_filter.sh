@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # -t: only threads so named or numbered, those that come later too.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

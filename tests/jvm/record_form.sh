@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What --cpu-event, --chunk-time and --chunk-size make of the file: the JDK's tools read the other
 # CPU event and every chunk, and nothing is in the file twice.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

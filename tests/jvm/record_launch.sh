@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gnomon record -- java ...: from the first instruction on, and the program gets its arguments,
 # its input and its output.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

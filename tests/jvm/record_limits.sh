@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # More threads than files may be open: samples come by per-CPU clocks, as many as they should be,
 # and the recording says so.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

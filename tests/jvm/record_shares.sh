@@ -12,8 +12,8 @@ shares() {
     local jfr=$T/$1-$(jdk_version "$JDK").jfr n m
 
     shift
-    JVM_OPTS="$*" jvm_start Split 3 11000
-    gnomon_start "$jfr" -p "$JVM_PID"
+    JVM_OPTS="$*" jvm_start Split 3 5500
+    gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms
     jvm_go
     jvm_done 150
     gnomon_stop

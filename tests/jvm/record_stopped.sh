@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A target that is stopped (SIGSTOP) during the recording, and one that was before: gnomon neither
 # hangs nor wakes it, and the file is readable.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Two gnomons on one JVM: both files whole, and the one that ends first takes nothing from the other.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -5,6 +5,7 @@
 # carrier's start; each frame has the caller that the program gives it. A carrier's samples are of the
 # virtual thread that it runs, by name and id. GNOMON_TREES: see container_tree.sh; its JDK 21 is used
 # when it is there.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

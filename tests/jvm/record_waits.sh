@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Wall shares of sleeping, parked, waiting, blocked and reading threads, from wall samples x
 # their count, within 2 percentage points; the wall time of each thread; the states.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -2,5 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every stack of a generated program is a path of its known call tree, and nearly all are complete:
 # tools/accuracy/calltree.sh in a size for CI.
-export TREE_SECONDS=${TREE_SECONDS:-5} TREE_METHODS=${TREE_METHODS:-4000}
+# overlaps
+export TREE_SECONDS=${TREE_SECONDS:-4} TREE_WARM=${TREE_WARM:-2} TREE_METHODS=${TREE_METHODS:-4000}
 exec "$(dirname "$0")/../../tools/accuracy/calltree.sh" "$@"

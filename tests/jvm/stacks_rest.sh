@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Threads at rest, as recorded: the Java frames of every wall sample equal those of `jcmd
 # Thread.print` of the same time, lines and inlined frames included.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
