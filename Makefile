@@ -57,7 +57,7 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-format bench accuracy soak fuzz \
+.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-format bench accuracy results soak fuzz \
         fuzzers format man install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -90,6 +90,13 @@ $(SKEL): $(BUILD)/kern/gnomon.o
 -include user/agent/agent.mk
 
 # ---- user space ---------------------------------------------------------------------------------
+# A newcomer hears what is missing and how to get it, not only that there is no 'cc'.
+DEPS_STAMP := $(BUILD)/gen/deps
+$(DEPS_STAMP):
+	@mkdir -p $(@D)
+	@tools/deps.sh --check build && touch $@ || true
+$(LIB_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BUILD)/obj/user/cli/main.o: | $(DEPS_STAMP)
+
 # Only run/ and the BPF tests see the skeleton.
 # (A pattern rule without a recipe would say nothing: the objects have to be named.)
 $(filter $(BUILD)/obj/user/run/%,$(LIB_OBJ)) $(BPFT_BIN:%=%.o): | $(SKEL)
@@ -233,6 +240,9 @@ bench: ## what profilers cost, side by side, in a quarter of an hour; BENCH=full
 
 accuracy: ## every ground-truth program, expected and measured (root)
 	$(call measure,bench,tools/accuracy/suite.sh)
+
+results: ## all of RESULTS.md on this commit: bench, accuracy and more, 25 minutes (root)
+	@BUILD=$(BUILD) tools/bench/all.sh
 
 soak: ## SOAK_SECONDS (3600) of recording what comes and goes: memory and descriptors stay flat (root)
 	$(call measure,bench,tools/soak/soak.sh)

@@ -34,6 +34,7 @@ declare -A running=() # names of tests, by process
 finish() {
     local pid
 
+    trap '' INT TERM HUP # a second one must not end this
     for pid in "${!running[@]}"; do kill "$pid" && wait "$pid"; done 2>/dev/null
     rm -rf "$logs"
     # `sudo make check` must not leave a tree that its owner cannot build in.

@@ -42,6 +42,7 @@ peers() {
 suite() {
     local v
 
+    bash -c '. ../bench/lib.sh; machine'
     run 'known patterns' ./patterns.sh "$seconds"
     run 'waiting for a CPU' ./starvation.sh "$seconds"
     run 'native threads, deep stacks, a collector held up' ./queue_study.sh $((seconds / 2))

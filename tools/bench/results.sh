@@ -5,17 +5,23 @@
 # What was measured last, as one page: the files that bench.sh, suite.sh (make accuracy), idle.sh,
 # pingpong.sh, stack_cost.sh and soak.sh left in BUILD (the last four by `| tee BUILD/bench/idle-N.txt`,
 # `pingpong.txt`, `stack.txt`, `soak.txt`), and what notes.md says of it. Says for each workload and peer who
-# was ahead. Writes bench.svg beside it.
+# was ahead, and why not where it was behind (why.txt). Writes bench.svg beside it. all.sh does all of it.
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=../../$BUILD ;; esac
 csv=$BUILD/bench/bench.csv
 [ -s "$csv" ] || { echo "results: no '$csv': run make bench" >&2; exit 1; }
 
+tree_of() { sed -n 's/.*, tree \([^ ]*\)$/\1/p' "$1" | head -n 1; }
+
 part() {
     printf '\n## %s\n\n' "$1"
     if [ -s "$3" ]; then
-        printf '`%s`\n\n```\n' "$2"
+        printf '`%s`\n\n' "$2"
+        if [ "$(tree_of "$3")" != "$(tree_of "$csv")" ] && [ "$3" != "$BUILD/bench/bench.txt" ]; then
+            printf 'Measured at another commit than the tables above: %s.\n\n' "$(tree_of "$3" | sed 's/^$/not known/')"
+        fi
+        printf '```\n'
         sed "s:/tmp/gnomon-test[^/]*/::g" "$3"
         printf '```\n'
     else
@@ -36,9 +42,9 @@ cat notes.md
 printf '\n## gnomon beside the others\n\n'
 echo "\`make bench\`. CPU and wall time at once, which no peer here records together:"
 echo
-awk -v us=gnomon -f versus.awk "$csv"
+awk -v us=gnomon -v why=why.txt -f versus.awk "$csv"
 printf '\nThe same event as the peers, CPU time alone:\n\n'
-awk -v us=gnomon-cpu -f versus.awk "$csv"
+awk -v us=gnomon-cpu -v why=why.txt -f versus.awk "$csv"
 cat <<'END'
 
 throughput: gnomon's divided by the peer's, in windows of one round; range: least and most of the rounds.

@@ -5,14 +5,14 @@
 # What a CPU sample costs: the mean run time of the program that takes it (the kernel's BPF
 # statistics), for a thread in the same mixed stack of about 50 frames over and over, and in ever
 # other ones; on every JDK. Also the verifier's share of its limit. Fails beyond 3 us and 4 us.
-. "$(dirname "$0")/../../tests/jvm/lib.sh"
-need_root
+. "$(dirname "$0")/lib.sh"
 need_gnomon record
 
 seconds=${1:-5}
 stats=/proc/sys/kernel/bpf_stats_enabled
 was=$(cat $stats)
 trap 'rc=$?; echo "$was" >$stats; (exit $rc); cleanup' EXIT
+machine | sed 's/^/  /'
 
 ${CC:-gcc} -O2 -I"$ROOT" -o "$T/progs" "$ROOT/tools/kernels/progs.c" -l:libbpf.a -l:libelf.a -l:libz.a ||
     fail "the lister of BPF programs does not compile"

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench.csv as Markdown tables: awk -v us=VARIANT -f versus.awk bench.csv
+# bench.csv as Markdown tables: awk -v us=VARIANT [-v why=FILE] -f versus.awk bench.csv
 #
 # That variant of gnomon beside each peer, window by window of the same round: throughput, CPU time of the
 # target per operation and p99 as ratios (medians of the rounds), recording size, complete stacks. Ahead or
 # behind in throughput only where no round says otherwise and it is more than the noise. That is at least one
-# percent, and as much as any profiler seems to make the program faster, which none does.
+# percent, and as much as any profiler seems to make the program faster, which none does. The file has the
+# reasons for rows that are behind (why.txt); one that has none is named on stderr.
 
-BEGIN { FS = "," }
+BEGIN {
+	while (why && (getline line < why) > 0) {
+		if (line ~ /^#/ || split(line, item, " ") < 4) continue
+		key[++nwhy] = item[1] " " item[2] " " item[3]
+		sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", line)
+		reason[nwhy] = line
+	}
+	FS = ","
+}
 /^#/ { next }
 !header { header = 1; for (i = 1; i <= NF; i++) at[$i] = i; next }
 {
@@ -64,6 +73,27 @@ function verdict(least,    m) {
 	return ratio[n] < 1 && m < 1 / least ? "**behind**" : sprintf("level (noise %.0f%%)", 100 * (least - 1))
 }
 
+# a pattern with * for any
+function matches(pattern, text) {
+	gsub(/[.+]/, "[&]", pattern)
+	gsub(/\*/, ".*", pattern)
+	return text ~ "^" pattern "$"
+}
+
+function reason_of(w, v,    i) {
+	for (i = 1; i <= nwhy; i++)
+		if (matches(key[i], w " " us " " v)) return reason[i]
+	print "versus: " us " is behind " v " in " w ", and no reason is in '" why "'" > "/dev/stderr"
+	return "not looked into"
+}
+
+# Once for each reason.
+function behind_note(w, v,    text) {
+	text = reason_of(w, v)
+	if (!((w, text) in noted)) notes[++nnotes] = w SUBSEP text
+	noted[w, text] = noted[w, text] (noted[w, text] ? ", " : "") v
+}
+
 END {
 	print "| workload | peer | throughput | range | " us " is | CPU per op | p99 | kB/s | CPU samples taken | complete |"
 	print "|---|---|---|---|---|---|---|---|---|---|"
@@ -73,9 +103,16 @@ END {
 		for (k = 1; k <= nv[w]; k++) {
 			v = variant[w, k]
 			if (v ~ /^gnomon/ || !compare("rate", w, v, us)) continue
-			printf "| %s | %s | %.3f | %.3f .. %.3f | %s |", w, v, middle(), ratio[1], ratio[n], verdict(least)
+			word = verdict(least)
+			if (word ~ /behind/ && why) behind_note(w, v)
+			printf "| %s | %s | %.3f | %.3f .. %.3f | %s |", w, v, middle(), ratio[1], ratio[n], word
 			printf " %s | %s | %s | %s | %s |\n", cell("cost", w, v), cell("p99", w, v), cell("bytes", w, v), \
 				pair(taken, w, v), pair(complete, w, v)
 		}
+	}
+	if (nnotes) print "\nWhy it is behind:\n"
+	for (i = 1; i <= nnotes; i++) {
+		split(notes[i], part, SUBSEP)
+		printf "- %s (%s): %s.\n", part[1], noted[part[1], part[2]], part[2]
 	}
 }
