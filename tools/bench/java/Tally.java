@@ -91,13 +91,33 @@ final class Tally {
     private static boolean isStart(String name) {
         return name.endsWith("Thread.run") || name.endsWith("Thread.runWith")
             || name.endsWith(".main") || name.contains("clone") || name.endsWith("_start")
-            || name.contains("start_thread") || name.endsWith("VirtualThread.runContinuation");
+            || name.contains("start_thread") || name.endsWith("VirtualThread.runContinuation")
+            || isLauncher(name);
+    }
+
+    /** What the C library calls first in a thread of a JVM. */
+    private static boolean isEntry(String name) {
+        return name.endsWith("thread_native_entry") || name.endsWith("ThreadJavaMain");
+    }
+
+    /** `java` itself, where Debian has stripped it. */
+    private static boolean isLauncher(String name) {
+        return name.startsWith("java.java+0x");
+    }
+
+    /** Without its debugging symbols the C library does not tell what its frames are. */
+    private static boolean isUnnamedLibc(String name) {
+        return name.startsWith("libc.so.6.libc.so.6+0x");
     }
 
     private static boolean isComplete(RecordedStackTrace s) {
         List<RecordedFrame> f = s.getFrames();
+        int last = f.size() - 1, i = last;
 
-        return !s.isTruncated() && isStart(name(f.get(f.size() - 1)));
+        while (i > 0 && isUnnamedLibc(name(f.get(i))))
+            i--;
+        return !s.isTruncated()
+            && (isStart(name(f.get(last))) || i < last && isEntry(name(f.get(i))));
     }
 
     private void stack(RecordedEvent e, String kind, long n) {
