@@ -244,6 +244,8 @@ struct hs_way {
 	__u8 java;   /* only code of the heaps calls this */
 	__u8 lost;   /* no rule: search, in a leaf */
 	__u8 known;  /* other is the return address, whatever is at slot */
+	__u8 unsure; /* all of it may be wrong */
+	__u8 stub;   /* it is one without a known frame */
 };
 
 /* Take the first word of code among the leaf's topmost ones for the return address. */
@@ -273,6 +275,8 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 {
 	__u64 ra, fp = s->fp, slot = w->slot, other = w->other, above = w->above;
 	__u32 saved = w->saved, java = w->java, lost = w->lost, known = w->known;
+	__u32 stub = w->stub;
+	__u32 flags = GN_FF_RETADDR | (w->unsure ? GN_FF_GUESSED : 0);
 
 	/* for the verifier: numbers, not the cases that led here */
 	uw_barrier(slot);
@@ -282,6 +286,8 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 	uw_barrier(java);
 	uw_barrier(lost);
 	uw_barrier(known);
+	uw_barrier(flags);
+	uw_barrier(stub);
 	if (lost)
 		return hs_guess(s, m, j);
 	if (uw_word(s, m, slot, &ra) || (saved && uw_word(s, m, slot - 8, &fp)))
@@ -290,7 +296,7 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 		ra = other;
 	/* the stub of nmethods' entry barriers pushes -1 before fp, for a new sp if it needs one:
 	 * if the method is not to be entered, that of its caller */
-	if (ra == ~0ULL || ra - slot - 8 <= HS_FRAME_MAX) {
+	if (ra == ~0ULL || (stub && ra - slot - 8 <= HS_FRAME_MAX)) {
 		slot += 8;
 		if (uw_word(s, m, slot, &ra))
 			return uw_end(s, GN_END_BADADDR);
@@ -300,7 +306,7 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 			return hs_guess(s, m, j);
 		ra = other;
 	}
-	return uw_caller(s, ra, slot + 8 + above, fp, GN_FF_RETADDR);
+	return uw_caller(s, ra, slot + 8 + above, fp, flags);
 }
 
 /* ---- compiled code, where the pc may be anywhere ----------------------------------------------
@@ -681,16 +687,18 @@ uw_fn int hs_interp_new(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 /*
  * In a leaf fp need not be an interpreter's. Where the locals are, in words from fp since JDK 21,
  * and where the caller's stack ends is in a certain range in all of those; and while a method is
- * entered, its caller's sp is in r13.
+ * entered, its caller's sp is in r13. (Where one has just returned it may still be, with sp the
+ * same.)
  */
-uw_fn int hs_interp_doubtful(struct uw_state *s, uw_mem m, const struct hs_interp *f)
+uw_fn int hs_interp_doubtful(struct uw_state *s, uw_mem m, const struct hs_interp *f, __u64 last)
 {
 	__u64 locals;
 
 	if (uw_word(s, m, s->fp + HS_LOCALS, &locals))
 		return 1;
 	return (locals - 1 > HS_LOCALS_MAX / 8 && locals - s->fp - 8 > HS_LOCALS_MAX) ||
-	       !hs_is_sender(f->sp, s->fp) || s->reg[UW_R13] - s->sp < s->fp + 16 - s->sp;
+	       !hs_is_sender(f->sp, s->fp) ||
+	       (!last && s->reg[UW_R13] - s->sp - 1 < s->fp + 15 - s->sp);
 }
 
 /*
@@ -716,7 +724,7 @@ uw_fn int hs_interp_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, 
 		return -1;
 	if (!method || method & 7 || method >= UW_ADDR_MAX || !hs_is_code(j, f->ra))
 		return -1;
-	if (s->leaf && hs_interp_doubtful(s, m, f))
+	if (s->leaf && hs_interp_doubtful(s, m, f, last))
 		return -1;
 	if (uw_copy(s, m, method + j->method_const, &code, sizeof(code)) || !code || code & 7)
 		return -1;
@@ -813,8 +821,46 @@ uw_fn void hs_between(struct uw_state *s, uw_mem m, const struct gn_jvm *j, cons
 		w->slot = sp;
 }
 
+/*
+ * Is `ra`, of a slot of the stack, where a call of code in this blob returns to? C2 calls by `mov
+ * r10,address; call r10`.
+ */
+uw_fn int hs_has_called(struct uw_state *s, uw_mem m, const struct hs_blob *b, __u64 ra)
+{
+	const __u8 *c = (const __u8 *)s->scratch;
+	__u64 to;
+
+	if (uw_copy(s, m, ra - 16, s->scratch, 16))
+		return 0;
+	to = UW_CALL_TARGET(ra, s->scratch[1]);
+	if (c[3] == 0x49 && c[4] == 0xba && c[13] == 0x41 && c[14] == 0xff && c[15] == 0xd2)
+		__builtin_memcpy(&to, c + 5, sizeof(to));
+	return to >= b->start && to < b->end;
+}
+
+/*
+ * A leaf's fp may still be its caller's, which with -XX:+PreserveFramePointer leads to the caller's
+ * caller, if it is in a stub that keeps none. The caller is told by its call.
+ */
+uw_fn void hs_frameless_leaf(struct uw_state *s, uw_mem m, const struct gn_jvm *j,
+			     const struct hs_blob *b, struct hs_way *w)
+{
+	__u64 ra = 0, top = 0;
+
+	if (!w->lost && !uw_word(s, m, s->fp + 8, &ra) && hs_has_called(s, m, b, ra))
+		return;
+	if (!uw_word(s, m, s->sp, &top) && hs_is_code(j, top) && hs_has_called(s, m, b, top)) {
+		w->slot = s->sp;
+		w->saved = 0;
+		w->lost = 0;
+		return;
+	}
+	w->unsure = hs_is_code(j, ra); /* the JVM itself calls stubs by their addresses */
+}
+
 /* Stubs without a known frame: nearly all keep a frame pointer; the call stub is one. */
-uw_fn void hs_frameless(struct uw_state *s, uw_mem m, struct hs_way *w)
+uw_fn void hs_frameless(struct uw_state *s, uw_mem m, const struct gn_jvm *j,
+			const struct hs_blob *b, struct hs_way *w)
 {
 	const __u8 *c = (const __u8 *)s->scratch;
 
@@ -839,7 +885,10 @@ uw_fn void hs_frameless(struct uw_state *s, uw_mem m, struct hs_way *w)
 	}
 	w->slot = s->fp + 8;
 	w->saved = 1;
+	w->stub = 1;
 	w->lost = s->fp & 7 || s->fp - s->sp > HS_STUB_MAX;
+	if (s->leaf)
+		hs_frameless_leaf(s, m, j, b, w);
 }
 
 /*
@@ -915,7 +964,7 @@ uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const s
 		begin = hs_stub_begin(s, m, b);
 	uw_barrier(begin);
 	if (begin == HS_BEGIN_ENTER || (!b->frame && !b->unsized))
-		hs_frameless(s, m, w);
+		hs_frameless(s, m, j, b, w);
 	else if (b->unsized)
 		hs_bare(s, m, w);
 	else if (begin == HS_BEGIN_EXCEPTION)

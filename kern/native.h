@@ -145,13 +145,30 @@ uw_fn int native_signal_step(struct uw_state *s, uw_mem m)
 	return 0;
 }
 
-/* Code without a row: a C library without tables still has recognizable signal trampolines. */
-uw_fn int native_guess_step(struct uw_state *s, uw_mem m)
+#define NATIVE_BARE_MAX 4096 /* bytes of a function without a frame */
+
+/*
+ * Functions without rows are mostly written by hand and have no frame: the JVM's that copy, spin or
+ * read what may fault. A call that goes there then returns to what is on top: *ra.
+ */
+uw_fn int native_is_bare(struct uw_state *s, uw_mem m, __u64 *ra)
 {
 	__u64 code = 0;
 
+	return s->leaf && !uw_word(s, m, s->sp, ra) &&
+	       !uw_copy(s, m, *ra - sizeof(code), &code, sizeof(code)) &&
+	       s->pc - UW_CALL_TARGET(*ra, code) < NATIVE_BARE_MAX;
+}
+
+/* Code without a row: a C library without tables still has recognizable signal trampolines. */
+uw_fn int native_guess_step(struct uw_state *s, uw_mem m)
+{
+	__u64 code = 0, ra = 0;
+
 	if (!s->leaf && !uw_copy(s, m, s->pc, &code, sizeof(code)) && code == UW_SIGRETURN_CODE)
 		return native_signal_step(s, m);
+	if (native_is_bare(s, m, &ra))
+		return uw_caller(s, ra, s->sp + 8, s->fp, GN_FF_RETADDR);
 	return native_fp_step(s, m);
 }
 

@@ -46,6 +46,9 @@ enum uw_reg {
 		(s)->pc = (w)[32];                                                                 \
 	} while (0)
 
+/* A leaf's return address is in a register: not looked for on the stack. */
+#define UW_CALL_TARGET(ra, code) ((void)(code), ~0ULL)
+
 #ifdef __bpf__
 /* From the registers the kernel saved (struct pt_regs of vmlinux.h, already readable). */
 #define UW_REGS_FROM_PT(s, r)                                                                      \

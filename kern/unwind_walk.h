@@ -55,6 +55,10 @@ uw_fn int uw_step(struct uw_state *s, uw_mem m, const struct uw_loop *l)
 #ifdef UW_HOTSPOT
 	if (ended && l->j && !hs_recover(s, m, l->j))
 		return 0;
+	/* who has no frame pointer of his own leads to his caller's caller, and compiled code may
+	 * have one, or anything */
+	if (s->flags & GN_FF_FP && l->j && hs_is_code(l->j, s->pc))
+		s->flags |= GN_FF_GUESSED;
 #endif
 	return ended;
 }

@@ -68,6 +68,10 @@ enum uw_reg {
 		(s)->pc = (w)[16];                                                                 \
 	} while (0)
 
+/* Whereto the call before `ra` goes, if it is `call rel32`, else ~0. `code`: 8 bytes before ra. */
+#define UW_CALL_TARGET(ra, code)                                                                   \
+	(((code) >> 24 & 0xff) == 0xe8 ? (ra) + (__u64)((__s64)(code) >> 32) : ~0ULL)
+
 #ifdef __bpf__
 /* Entered by a system call: pc is where it returns to. (An interrupt leaves -1 here.) */
 #define UW_IN_SYSCALL(r) ((long)(r)->orig_ax >= 0)

@@ -297,6 +297,28 @@ static void test_callers(void **state)
 	assert_stack(w, (uint32_t[]){7, 8}, 2);
 }
 
+/*
+ * Where no rule knows that the frame is gone, what is taken for its return address is the caller's
+ * fp: no caller is left out unmarked.
+ */
+static void test_no_rule(void **state)
+{
+	static const uint8_t code[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0x90, 0x90, 0x90, 0x90};
+	struct world *w = *state;
+	uint64_t a = method(w, 7, code, sizeof(code), PLAIN_FRAME, 5);
+	uint64_t b = method(w, 8, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t c = method(w, 9, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	word(w, SP, b + 14);
+	word(w, SP + 8 + 0x30, SP + 0x100);
+	word(w, SP + 8 + 0x38, c + 14);
+	word(w, SP + 0x48 + 0x30, FP);
+	caller_is_bottom(w, SP + 0x48 + 0x38, FP);
+	walk(w, a + 8, SP, 1);
+	assert_int_equal(w->s.frames[1].data >> 32, 8);
+	assert_int_not_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
+}
+
 /* A return address into a freed block: no rule but the words on top. */
 static void test_free_block(void **state)
 {
@@ -722,6 +744,32 @@ static void test_interp_frame(void **state)
 	}
 }
 
+/* A method has returned to the one at fp: `mov rsp,last_sp; mov last_sp,0; mov r13,bcp`. */
+static void test_interp_return(void **state)
+{
+	for (int step = 0; step < 3; step++) {
+		struct world *w = *state;
+		uint64_t fp = SP + 0x200, sender = fp + 0x20, code = CM + CM_SIZE, sp = fp - 0x60;
+		uint64_t ra = small_caller(w, sender + 0x10);
+		const uint64_t frame[] = {sender, step < 2 ? sp : 0, METHOD, 1, 0, META,
+					  3,	  code + 7,	     9,	     9};
+
+		with_interpreter(w);
+		word(w, fp, sender + 0x10);
+		word(w, fp + 8, ra);
+		for (int i = 0; i < 10; i++)
+			word(w, fp - 8 - 8 * (uint64_t)i, frame[i]);
+		w->s.reg[UW_R13] = sp;
+		walk(w, INTERP_PC, step ? sp : sp - 0x30, fp);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 4);
+		assert_int_equal(gn_frame_addr(&w->s.frames[0]), METHOD);
+		assert_int_equal(w->s.frames[0].data, CM << 16 | 7);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* ---- the end of virtual threads ---- */
 
 static void test_enter_special(void **state)
@@ -765,7 +813,8 @@ int main(void)
 		TEST(test_adapter),	      TEST(test_exception_blob), TEST(test_adapter_popped),
 		TEST(test_enter_special),     TEST(test_hostile_heap),	 TEST(test_adapter_room),
 		TEST(test_entry_barrier),     TEST(test_interp_entry),	 TEST(test_interp_exit),
-		TEST(test_interp_not),	      TEST(test_interp_frame),
+		TEST(test_interp_not),	      TEST(test_interp_frame),	 TEST(test_interp_return),
+		TEST(test_no_rule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,17 +107,23 @@ static void perf_put(struct jvm *j)
 {
 	put(j, PERF_POINTER, RAM + PERF, 8);
 	put(j, PERF, 0xc0c0feca, 4);
-	put(j, PERF + 8, 32 + 3 * 64, 4);
+	put(j, PERF + 8, 32 + 4 * 64, 4);
 	put(j, PERF + 24, 32, 4);
-	put(j, PERF + 28, 3, 4);
+	put(j, PERF + 28, 4, 4);
 	perf_entry(j, PERF + 32, "java.cls.loadedClasses");
 	perf_entry(j, PERF + 96, "java.cls.unloadedClasses");
 	perf_entry(j, PERF + 160, "java.cls.sharedUnloadedClasses");
+	perf_entry(j, PERF + 224, "java.cls.sharedLoadedClasses");
 }
 
 static void unloaded(struct jvm *j, uint64_t classes)
 {
 	put(j, PERF + 96 + 56, classes, 8);
+}
+
+static void loaded(struct jvm *j, uint64_t classes)
+{
+	put(j, PERF + 32 + 56, classes, 8);
 }
 
 static void layout_put(struct vm_layout *at)
@@ -368,6 +374,60 @@ static void test_method_unloaded_since(void **state)
 	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
 }
 
+/*
+ * What is left of a class that was unloaded looks as before until another one is loaded there,
+ * which unloads none.
+ */
+static void test_left_behind(void **state)
+{
+	struct jvm *j = *state;
+
+	loaded(j, 5);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	unloaded(j, 1);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	loaded(j, 6);
+	replace_a(j);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
+}
+
+/* The same, first seen only after it was unloaded: by a sample from before. */
+static void test_seen_when_left_behind(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t time;
+
+	vm_at(j->vm, now_ns());
+	time = now_ns();
+	unloaded(j, 1);
+	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
+	loaded(j, 6);
+	replace_a(j);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
+}
+
+/* Without a count of the loaded the address is looked at each time. */
+static void test_loads_uncounted(void **state)
+{
+	struct jvm *j = *state;
+
+	put(j, PERF + 224 + 12, 'I', 1);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	unloaded(j, 1);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	replace_a(j);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
+}
+
+/* An inlined method that cannot be read has a frame all the same. */
+static void test_inlined_unreadable(void **state)
+{
+	struct jvm *j = *state;
+
+	put(j, META, 0x123450, 8);
+	assert_string_equal(compiled(j, now_ns(), 7), GONE_METHOD);
+}
+
 static void test_method_known_before(void **state)
 {
 	struct jvm *j = *state;
@@ -452,6 +512,10 @@ int main(void)
 		TEST(test_old_pages_uncounted),
 		TEST(test_symbols_replaced),
 		TEST(test_method_unloaded_since),
+		TEST(test_left_behind),
+		TEST(test_seen_when_left_behind),
+		TEST(test_loads_uncounted),
+		TEST(test_inlined_unreadable),
 		TEST(test_method_known_before),
 		TEST(test_other_constmethod),
 		TEST(test_redefined),

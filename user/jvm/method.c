@@ -21,7 +21,8 @@
 #define META_MAX     65536	     /* metadata entries of an nmethod */
 #define LINES_MAX    (256U << 10)
 #define HEADER_MAX   1024 /* bytes of a ConstMethod or nmethod header */
-#define STATE_DEAD   3	  /* nmethod states from here on are dead ones: zombie, unloaded */
+#define NEVER	     UINT64_MAX
+#define STATE_DEAD   3 /* nmethod states from here on are dead ones: zombie, unloaded */
 
 /* Which method an address holds: all of it changes when another one takes the place. */
 struct identity {
@@ -32,8 +33,12 @@ struct identity {
 struct method {
 	uint64_t addr;
 	struct identity id;
-	uint64_t since;		  /* it has been there from then on at least, ns */
-	uint64_t unloads;	  /* so many classes were unloaded when it was last seen there */
+	uint64_t since; /* it has been there from then on at least, ns */
+	/*
+	 * So many classes were unloaded when it was surely there (NEVER: that is not known), and
+	 * unloaded and loaded when it was last seen there, if only what is left of it.
+	 */
+	uint64_t alive, unloads, loads;
 	uint64_t used;		  /* by a frame, in this age */
 	char *klass, *name, *sig; /* one allocation, owned by klass */
 	uint8_t *lines;
@@ -379,10 +384,19 @@ static void method_keep(struct names *n, struct method *m, struct method *old)
 }
 
 /*
- * The method at `addr`, as it is now; NULL when there is none. While no class is unloaded it stays
- * the one it was. Only a class redefined puts another of its methods there, which then has another
- * ConstMethod: `cm` is what the frame had, 0 unknown.
+ * Has another one come to its address? Not while no class is unloaded, and else not until one is
+ * loaded: memory that was freed keeps what was in it. Only a class redefined puts another of its
+ * methods there, which then has another ConstMethod: `cm` is what the frame had, 0 unknown.
  */
+static bool method_stays(const struct vm *vm, const struct method *m, uint64_t cm)
+{
+	uint64_t count = unloads_count(vm);
+
+	return unloads_known(vm) && (!cm || cm == m->id.const_method) &&
+	       (m->alive == count || (m->unloads == count && m->loads == unloads_loads(vm)));
+}
+
+/* The method at `addr`, as it is now; NULL when there is none. */
 static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 {
 	struct names *n = names_of(vm);
@@ -394,11 +408,8 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 	if (!n)
 		return NULL;
 	HASH_FIND(hh, n->by_addr, &addr, sizeof(addr), old);
-	if (old && unloads_known(vm) && old->unloads == unloads_count(vm) &&
-	    (!cm || cm == old->id.const_method)) {
-		old->used = n->age;
+	if (old && method_stays(vm, old, cm))
 		return old;
-	}
 	if (method_identify(vm, addr, &id) || texts_read(vm, &id, &t))
 		return NULL;
 	m = old;
@@ -407,10 +418,11 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 		if (!m)
 			return NULL;
 		m->since = begin;
+		m->alive = unloads_none_since(vm, vm->then) ? unloads_count(vm) : NEVER;
 		method_keep(n, m, old);
 	}
 	m->unloads = unloads_count(vm);
-	m->used = n->age;
+	m->loads = unloads_loads(vm);
 	return m;
 }
 
@@ -721,6 +733,17 @@ static uint32_t snapshot_scope(const struct snapshot *s, int64_t pc)
 	return lo < s->npcs ? s->pcs[lo].scope : 0;
 }
 
+/* In place of one that cannot be read: nobody is left out. */
+static struct frame_name no_method(uint8_t type)
+{
+	return (struct frame_name){.klass = "[jvm]",
+				   .method = "[unloaded method]",
+				   .sig = "",
+				   .line = -1,
+				   .bci = -1,
+				   .type = type};
+}
+
 static int snapshot_frames(struct vm *vm, const struct snapshot *s, uint32_t pc_off,
 			   struct frame_name *out, int max)
 {
@@ -737,6 +760,8 @@ static int snapshot_frames(struct vm *vm, const struct snapshot *s, uint32_t pc_
 		m = sc.method && sc.method <= s->nmeta ? s->meta[sc.method - 1] : NULL;
 		if (m)
 			method_frame(vm, m, sc.bci, sc.sender ? FRAME_INLINED : type, &out[n++]);
+		else
+			out[n++] = no_method(sc.sender ? FRAME_INLINED : type);
 	}
 	if (!n && s->root) {
 		method_frame(vm, s->root, -1, type, &out[n++]);

@@ -31,6 +31,8 @@ struct perf_entry {
 static const char *const names[UNLOADS_COUNTERS] = {
 	"java.cls.unloadedClasses",
 	"java.cls.sharedUnloadedClasses",
+	"java.cls.loadedClasses",
+	"java.cls.sharedLoadedClasses",
 };
 
 /* Notes where the value is if this entry of the copy at `p` is a counter looked for. */
@@ -81,12 +83,13 @@ static void counters_find(struct vm *vm)
 	free(copy);
 }
 
-static int count_read(struct vm *vm, uint64_t *sum)
+/* Of the two counters from `first` on. */
+static int count_read(struct vm *vm, int first, uint64_t *sum)
 {
 	uint64_t v;
 
 	*sum = 0;
-	for (int i = 0; i < UNLOADS_COUNTERS; i++) {
+	for (int i = first; i < first + 2; i++) {
 		if (!vm->unloads.at[i] || mem_read_now(vm->mem, vm->unloads.at[i], &v, sizeof(v)))
 			return -ENOENT;
 		*sum += v;
@@ -97,13 +100,16 @@ static int count_read(struct vm *vm, uint64_t *sum)
 bool unloads_look(struct vm *vm)
 {
 	struct unloads *u = &vm->unloads;
-	uint64_t count;
+	uint64_t count, loads;
 	bool first = !u->looked;
 
 	if (first)
 		counters_find(vm);
 	u->looked = true;
-	u->known = !count_read(vm, &count);
+	u->known = !count_read(vm, 0, &count);
+	if (count_read(vm, 2, &loads))
+		loads = u->loads + 1; /* there may have been some */
+	u->loads = loads;
 	if (!u->known || count == u->count)
 		return false;
 	u->count = count;
@@ -120,6 +126,11 @@ bool unloads_known(const struct vm *vm)
 uint64_t unloads_count(const struct vm *vm)
 {
 	return vm->unloads.count;
+}
+
+uint64_t unloads_loads(const struct vm *vm)
+{
+	return vm->unloads.loads;
 }
 
 bool unloads_none_since(const struct vm *vm, uint64_t time)

@@ -2,8 +2,9 @@
 /*
  * Has the JVM unloaded classes since? What an address of metadata held when a sample was taken it
  * still holds if not. The JVM counts unloaded classes, before it frees their memory, in two of its
- * performance counters (JDK services/classLoadingService.cpp); they lie in its memory whether or
- * not it shares them as a file. A JVM with -XX:-UsePerfData has none.
+ * performance counters (JDK services/classLoadingService.cpp), and loaded ones, before their code
+ * runs, in two more; they lie in its memory whether or not it shares them as a file. A JVM with
+ * -XX:-UsePerfData has none.
  */
 #ifndef GNOMON_JVM_UNLOADS_H
 #define GNOMON_JVM_UNLOADS_H
@@ -21,6 +22,9 @@ bool unloads_known(const struct vm *vm);
 
 /* Unloaded so far, as last looked at. */
 uint64_t unloads_count(const struct vm *vm);
+
+/* Loaded so far: freed memory is what it was until a class is loaded there. */
+uint64_t unloads_loads(const struct vm *vm);
 
 /*
  * Were no classes unloaded between `time` (CLOCK_MONOTONIC, ns) and the last look? True also when
