@@ -244,28 +244,31 @@ struct gn_thread {
 	__u32 round;	 /* of accounting (wall_account) that it was last part of */
 	__u32 state;	 /* enum gn_state */
 	__u32 seq;	 /* number of switch-outs */
-	__u64 vthread;	 /* it carried at the switch-out, where `stack` was taken */
-	__u64 remote;	 /* stack id read from outside, of the interval remote_seq */
+	/* and these at each switch */
+	__u64 tick_ns;	  /* the first tick after out_ns */
+	__u64 offset;	  /* by which out_ns was got from the run queue's clock */
+	__u64 look_ahead; /* ns: a stack is taken at a switch-out this close before a tick */
+	__s64 owed[2];	  /* ns without a CPU that no tick stands for yet: waiting, queued */
+	__u32 often;	  /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
+	__u32 wasted;
+	__u64 vthread; /* it carried at the switch-out, where `stack` was taken */
+	__u64 remote;  /* stack id read from outside, of the interval remote_seq */
 	__u64 remote_vthread;
 	__u32 remote_seq;
-	__u32 wasted;
-	__u64 tick_ns;	   /* the first tick after out_ns */
-	__u64 offset;	   /* by which out_ns was got from the run queue's clock */
-	__u64 look_ahead;  /* ns: a stack is taken at a switch-out this close before a tick */
-	__u64 usual_ns;	   /* how long it was off the CPU when last no stack was taken of it */
-	__u64 taking_ns;   /* from out_ns until `stack` was taken */
+	__u32 clock_epoch; /* for which `mature` was drawn */
+	__u64 wait_stack;  /* the last taken of a wait, and not where it was preempted */
+	__u64 wait_vthread;
 	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick; /* tick before which `wasted` stacks were taken in vain */
 	__u64 sampled_ns;  /* CPU time up to which samples stand for it, 0 none yet */
 	__u64 mature;	   /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
 	__u64 switches;	   /* at the last scan: nvcsw + nivcsw */
-	__u32 clock_epoch; /* for which `mature` was drawn */
-	__u32 pad;
 };
 
 /* Per CPU: time as its run queue has it. */
 struct gn_cpu_time {
 	__u64 next;	/* the next tick, in the run queue's clock */
+	__u64 slack;	/* ns by which that may still be put off */
 	__u64 index;	/* its number */
 	__u64 offset;	/* CLOCK_MONOTONIC minus the run queue's clock */
 	__u64 switches; /* switch-outs of target threads */
@@ -283,6 +286,12 @@ struct gn_remote_tick {
 #define GN_YOUNG 8 /* intervals of CPU time for which a thread is young at least */
 
 #define GN_LOOK_AHEAD_MIN 1000 /* ns */
+
+/*
+ * ns after a tick at which the collector reads those who are still off the CPU; so much later at
+ * most a CPU counts a tick before which stacks were taken on it (kern/offcpu.bpf.c).
+ */
+#define GN_VISIT_DELAY 50000
 
 /* ---- wall ticks ---- */
 

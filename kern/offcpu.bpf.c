@@ -10,15 +10,16 @@
  * it, if they are still off (remote.bpf.c).
  *
  * Each tick is reported once. An interval that first waits and then queues for a CPU is two
- * records, split at the wake-up.
+ * records, split at the wake-up. Of threads that switch very often, kern/owed.bpf.h says which
+ * ticks count.
  *
  * Only switch-outs are looked at. A switch-in needs nothing: when it was is known at the next
  * switch-out.
  */
 #include "clock.bpf.h"
+#include "owed.bpf.h"
 #include "stack.bpf.h"
 #include "vthread.bpf.h"
-#include "wall.bpf.h"
 
 /* ---- time ---- */
 
@@ -32,10 +33,8 @@ struct {
 
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
-#define STEP_MIN      1000000 /* ns: no noise; the first time, or a clock was set */
-#define WAKING_NS     6000    /* ns: from the end of that until it runs: an idle CPU comes back */
-#define TAKING_MAX_NS 100000  /* ns: no stack takes so long */
-#define LONG_NS	      1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
+#define STEP_MIN 1000000    /* ns: no noise; the first time, or a clock was set */
+#define LONG_NS	 1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
 
 static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 {
@@ -44,6 +43,7 @@ static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 	c->offset = offset;
 	c->index = gn_ticks_until(clock + offset - gn_start_ns, gn_wall_ns);
 	c->next = gn_start_ns + gn_tick_time(c->index, gn_wall_ns) - offset;
+	c->slack = GN_VISIT_DELAY;
 }
 
 static __always_inline struct gn_cpu_time *cpu_time(__u64 clock)
@@ -73,6 +73,12 @@ static __always_inline __u64 arrival(const struct task_struct *task, const struc
 
 /* ---- records ---- */
 
+static __always_inline void part_report(struct task_struct *task, struct gn_thread *t, __u64 until,
+					__u32 state, __u64 begin, __u64 end)
+{
+	owed_pay(t, state, wall_send(task, t, until, state, begin, end));
+}
+
 /*
  * The interval until `end`, of which the last `queued` ns passed in a run queue: waiting until it
  * was woken, then queued for a CPU.
@@ -81,15 +87,45 @@ static __always_inline void wall_report(struct task_struct *task, struct gn_thre
 					__u64 queued)
 {
 	__u64 out = t->out_ns, until = gn_ticks_until(end - gn_start_ns, gn_wall_ns);
-	__u64 wake = end - queued;
+	__u64 wake = queued < end - out ? end - queued : out;
 
-	if (t->state != GN_ST_QUEUED && queued && wake > out && wake <= end) {
-		wall_send(task, t, gn_ticks_until(wake - gn_start_ns, gn_wall_ns), t->state, out,
-			  wake);
-		wall_send(task, t, until, GN_ST_QUEUED, wake, end);
+	if (t->state != GN_ST_QUEUED && queued) {
+		part_report(task, t, gn_ticks_until(wake - gn_start_ns, gn_wall_ns), t->state, out,
+			    wake);
+		part_report(task, t, until, GN_ST_QUEUED, wake, end);
 		return;
 	}
-	wall_send(task, t, until, t->state, out, end);
+	part_report(task, t, until, t->state, out, end);
+}
+
+/* The interval until `end`, which crosses a tick, of a thread that switches often. */
+static __noinline void often_report(struct task_struct *task, struct gn_thread *t, __u64 end,
+				    __u64 queued)
+{
+	__u64 from = t->next_tick, until = gn_ticks_until(end - gn_start_ns, gn_wall_ns);
+	__u32 state = owed_state(t);
+
+	if (until <= from)
+		return;
+	if (until > from + 1) {
+		wall_report(task, t, end, queued);
+		return;
+	}
+	owed_stack(t, state);
+	if (owed_is_due(t, state))
+		part_report(task, t, until, state, t->out_ns, end);
+	else
+		__sync_val_compare_and_swap(&t->next_tick, from, until);
+}
+
+/* A tick found it running after the interval until `end`, which crosses none. */
+static __noinline void running_report(struct task_struct *task, struct gn_thread *t, __u64 end)
+{
+	__u32 state = owed_state(t);
+
+	owed_stack(t, state);
+	if (owed_is_overdue(t, state))
+		part_report(task, t, t->next_tick + 1, state, t->out_ns, end);
 }
 
 /* ---- look-ahead ---- */
@@ -116,6 +152,8 @@ static __always_inline void look_ahead_wasted(struct gn_thread *t)
 	if (++t->wasted % WASTED_MAX)
 		return;
 	t->look_ahead -= t->look_ahead / (t->wasted == WASTED_MAX ? 8 : 2);
+	if (t->look_ahead < OFTEN_NS)
+		owed_begin(t);
 	if (t->look_ahead < GN_LOOK_AHEAD_MIN)
 		t->look_ahead = GN_LOOK_AHEAD_MIN;
 }
@@ -124,6 +162,8 @@ static __always_inline void look_ahead_missed(struct gn_thread *t)
 {
 	if (t->look_ahead < gn_wall_ns)
 		t->look_ahead *= 2;
+	else
+		t->often = 0;
 }
 
 /* Have it read from outside when the tick has passed; once per tick, however often it switches. */
@@ -138,26 +178,9 @@ static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
 		bpf_map_push_elem(&pending_odd, &tid, BPF_ANY);
 	else
 		bpf_map_push_elem(&pending_even, &tid, BPF_ANY);
-	__sync_fetch_and_add(&gn_pending[tick & 1], 1); /* after it is there */
 }
 
 /* ---- switches ---- */
-
-/*
- * Nobody is woken while a stack is taken of him, and one who is woken after a microsecond as a rule
- * would be seen to sleep for as long as that takes; worse, only close to ticks. Where that may be
- * so the interval counts as long as his last one that was not looked at.
- */
-static __always_inline __u64 undelayed(struct gn_thread *t, __u64 in)
-{
-	__u64 off = in - t->out_ns;
-
-	if (!t->stack)
-		t->usual_ns = off;
-	else if (t->usual_ns < off && off < t->taking_ns + WAKING_NS)
-		return t->out_ns + t->usual_ns;
-	return in;
-}
 
 /*
  * The interval before the time on the CPU that ends now. It is dealt with this late because here
@@ -165,29 +188,41 @@ static __always_inline __u64 undelayed(struct gn_thread *t, __u64 in)
  * CPU (last_arrival) and how long it has waited in run queues in all (run_delay).
  */
 static __always_inline void interval_end(struct task_struct *task, struct gn_thread *t,
-					 __u64 offset)
+					 const struct gn_cpu_time *c)
 {
-	__u64 in = undelayed(t, arrival(task, t, offset));
+	__u64 in = arrival(task, t, c->offset), queued = task->sched_info.run_delay - t->run_delay;
 
+	if (t->often)
+		owed_add(t, in - t->out_ns, queued);
 	if (in < t->tick_ns) {
+		if (t->often && t->next_tick < c->index)
+			running_report(task, t, in);
 		if (t->stack)
 			look_ahead_wasted(t);
 		return;
 	}
 	if (!wall_stack(t))
 		look_ahead_missed(t);
-	wall_report(task, t, in, task->sched_info.run_delay - t->run_delay);
+	if (t->often)
+		often_report(task, t, in, queued);
+	else
+		wall_report(task, t, in, queued);
 }
 
 /*
- * Two clocks are compared, and a virtual machine may stand still in between: what is no time in
- * which a stack is taken, or less than none, must not make a long wait a short one.
+ * Taking a stack delays whoever runs next on this CPU. Just before a tick that would favour long
+ * intervals, those that the delay moves into it; so the tick waits for as long, and finds each
+ * where it would have been. The collector's visit, which interrupts somebody, comes after that. A
+ * CPU that has nothing to run is not delayed by it.
  */
-static __always_inline __u64 taking_since(__u64 out)
+static __always_inline void tick_put_off(struct gn_cpu_time *c, struct gn_thread *t, __u64 clock,
+					 __u64 ns)
 {
-	__u64 ns = bpf_ktime_get_ns() - out;
-
-	return ns < TAKING_MAX_NS ? ns : 0;
+	if (c->next - clock > GN_VISIT_DELAY || ns > c->slack)
+		return;
+	c->slack -= ns;
+	c->next += ns;
+	t->tick_ns += ns;
 }
 
 /* Not inlined: the many switches without a stack need not save its registers. */
@@ -198,8 +233,10 @@ static __noinline __u64 switch_stack(void *ctx, __u64 who, __u64 now)
 }
 
 static __always_inline void interval_begin(void *ctx, struct task_struct *task, struct gn_thread *t,
-					   const struct gn_cpu_time *c, __u64 clock)
+					   struct gn_cpu_time *c, __u64 clock, bool idle)
 {
+	__u64 begin;
+
 	t->seq++;
 	t->out_ns = clock + c->offset;
 	t->offset = c->offset;
@@ -217,9 +254,15 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 		pending_add(t, task->pid); /* for bpf_task_from_pid() */
 		return;
 	}
+	begin = bpf_ktime_get_ns();
 	t->stack = switch_stack(ctx, thread_id(task, t), t->out_ns);
 	t->vthread = vthread_of(thread_id(task, t), task, SLOT_SWITCH);
-	t->taking_ns = taking_since(t->out_ns);
+	if (t->state != GN_ST_QUEUED) {
+		t->wait_stack = t->stack;
+		t->wait_vthread = t->vthread;
+	}
+	if (!idle)
+		tick_put_off(c, t, clock, bpf_ktime_get_ns() - begin);
 }
 
 SEC("tp_btf/sched_switch")
@@ -244,7 +287,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 		return 0;
 	c->switches++;
 	if (t->phase == GN_PH_OFF)
-		interval_end(prev, t, c->offset);
+		interval_end(prev, t, c);
 	else if (t->phase == GN_PH_SCAN)
 		scan_report(prev, t);
 	if (prev_state & TASK_DEAD) {
@@ -252,7 +295,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 		return 0;
 	}
 	t->state = state_of(preempt, prev_state);
-	interval_begin(ctx, prev, t, c, clock);
+	interval_begin(ctx, prev, t, c, clock, !next->pid);
 	t->phase = GN_PH_OFF;
 	return 0;
 }

@@ -69,10 +69,10 @@ static __noinline void chosen_send(__u64 id, struct gn_sample *s, __u64 from, __
 
 /*
  * The part of t's interval that began at `begin` and was spent in `state`, up to tick `until`.
- * Whoever moves next_tick forward owns the ticks in between.
+ * Whoever moves next_tick forward owns the ticks in between. How many that are.
  */
-static __always_inline void wall_send(struct task_struct *task, struct gn_thread *t, __u64 until,
-				      __u32 state, __u64 begin, __u64 end)
+static __always_inline __u64 wall_send(struct task_struct *task, struct gn_thread *t, __u64 until,
+				       __u32 state, __u64 begin, __u64 end)
 {
 	__u64 from = t->next_tick, id = thread_id(task, t);
 	struct gn_sample s = {
@@ -87,13 +87,14 @@ static __always_inline void wall_send(struct task_struct *task, struct gn_thread
 	};
 
 	if (until <= from)
-		return;
+		return 0;
 	if (__sync_val_compare_and_swap(&t->next_tick, from, until) != from)
-		return;
+		return 0;
 	if (gn_reservoir)
 		chosen_send(id, &s, from, until);
 	else
 		ticks_send(&s, from, until);
+	return until - from;
 }
 
 /* The ticks at which scans found t where it is, up to the last scan's. */

@@ -25,14 +25,11 @@
 #include "run/recorder.h"
 #include "run/report.h"
 #include "run/ticks.h"
-#include "target/procfs.h"
 
-#define DRAIN_MS	  100  /* rings are drained at least so often */
-#define ACCOUNT_TICKS	  1000 /* wall ticks of open intervals are reported at least so often */
-#define ACCOUNT_TURNS	  10000
-#define ACCOUNT_MIN_NS	  1000000000ull
-#define ACCOUNT_THREAD_NS 2000000ull /* or, where there are thousands of threads, so often each */
-#define ACCOUNT_MAX_NS	  60000000000ull /* but at least so often */
+#define DRAIN_MS       100  /* rings are drained at least so often */
+#define ACCOUNT_TICKS  1000 /* wall ticks of open intervals are reported at least so often */
+#define ACCOUNT_TURNS  10000
+#define ACCOUNT_MIN_NS 1000000000ull
 
 enum why_ended { RUNNING = 0, DURATION, SIGNALLED, TARGET_GONE, FAILED };
 
@@ -50,7 +47,6 @@ struct session {
 	sigset_t old_mask;
 	int epoll, sigfd, timer;
 	pid_t pid;	      /* the first target */
-	uint32_t epoch_shift; /* with a reservoir: log2 of the ticks of an epoch */
 	uint64_t sampling_ns; /* when sampling began, CLOCK_MONOTONIC */
 	uint64_t ended_ns;
 	uint64_t account_ns; /* last accounting */
@@ -203,21 +199,6 @@ static int targets_open(struct session *s, struct error *e)
 	return rc;
 }
 
-static uint64_t targets_threads(const struct session *s)
-{
-	uint64_t sum = 0;
-	pid_t *tids;
-	size_t n;
-
-	for (size_t i = 0; i < s->cfg->ntargets; i++) {
-		if (proc_tasks_read(s->cfg->targets[i].pid, &tids, &n))
-			continue;
-		free(tids);
-		sum += n;
-	}
-	return sum;
-}
-
 static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 {
 	struct capture_config cc = {
@@ -228,7 +209,7 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.wall_scan = s->cfg->wall_engine == WALL_ENGINE_SCAN,
 		.thread_filter = s->cfg->nthreads > 0,
 		.reservoir = s->cfg->reservoir > 0,
-		.epoch_shift = s->epoch_shift,
+		.epoch_shift = s->cfg->wall_ns ? choice_shift(s->cfg->wall_ns) : 0,
 	};
 	int rc = capture_open(&s->cap, &cc, e);
 
@@ -242,7 +223,6 @@ static int choice_prepare(struct session *s, uint64_t start, struct error *e)
 		.n = s->cfg->reservoir,
 		.start_ns = start,
 		.wall_ns = s->cfg->wall_ns,
-		.shift = s->epoch_shift,
 		.filtered = s->cfg->nthreads > 0,
 		.capture = s->cap,
 		.recorder = s->rec,
@@ -272,11 +252,8 @@ static int clocks_start(struct session *s, struct error *e)
 /* Where the threads are too many for the open-files limit, per-CPU clocks alone have to do. */
 static int sampling_start(struct session *s, uint64_t start, struct error *e)
 {
-	int rc;
+	int rc = capture_prepare(s, start, e);
 
-	if (s->cfg->wall_ns && s->cfg->reservoir)
-		s->epoch_shift = choice_shift(s->cfg->wall_ns, targets_threads(s));
-	rc = capture_prepare(s, start, e);
 	if (!rc)
 		rc = recorder_tables(s->rec, s->cap, e);
 	if (!rc)
@@ -484,25 +461,9 @@ static void account(struct session *s)
 	overhead_burst_end(&s->cost, s->cap);
 }
 
-/*
- * A sleeper that is accounted for costs nothing to the thread, but some microsecond to us. The file
- * does not suffer: what is told of one sleep is one event of up to a minute there (run/target.c).
- */
-static bool account_is_due(struct session *s, uint64_t now)
-{
-	uint64_t period = s->cfg->wall_ns * ACCOUNT_TICKS, since = now - s->account_ns, threads;
-
-	if (!s->cfg->wall_ns || since < ACCOUNT_MIN_NS || since < period)
-		return false;
-	if (since >= ACCOUNT_MAX_NS)
-		return true;
-	threads = capture_threads(s->cap);
-	return since >= threads * ACCOUNT_THREAD_NS;
-}
-
 static void on_timer(struct session *s)
 {
-	uint64_t now = now_ns(), ticks;
+	uint64_t now = now_ns(), due = s->cfg->wall_ns * ACCOUNT_TICKS, ticks;
 
 	if (read(s->timer, &ticks, sizeof(ticks)) < 0)
 		return;
@@ -510,7 +471,9 @@ static void on_timer(struct session *s)
 	fleet_poll(s->fleet, now);
 	launch_look(&s->launch, now);
 	overhead_tick(&s->cost, s->cap);
-	if ((s->choice && choice_poll(s->choice, now)) || account_is_due(s, now)) {
+	if (due < ACCOUNT_MIN_NS)
+		due = ACCOUNT_MIN_NS;
+	if ((s->choice && choice_poll(s->choice, now)) || now - s->account_ns >= due) {
 		s->account_ns = now;
 		account(s);
 	}

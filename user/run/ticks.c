@@ -105,6 +105,14 @@ static void engine_consider(struct ticks *t, uint64_t tick)
 	t->stats.changes++;
 }
 
+/* A scan finds who is off the CPU now; switches are known, a visit must not disturb the tick. */
+static uint64_t visit_time(const struct ticks *t, uint64_t tick)
+{
+	uint64_t at = t->cfg.start_ns + gn_tick_time(tick, t->cfg.wall_ns);
+
+	return t->engine == WALL_ENGINE_SCAN ? at : at + GN_VISIT_DELAY;
+}
+
 static void *ticks_main(void *arg)
 {
 	struct ticks *t = arg;
@@ -113,7 +121,7 @@ static void *ticks_main(void *arg)
 	pthread_setname_np(pthread_self(), "gnomon-ticks");
 	priority_raise();
 	for (; !t->stop; tick++) {
-		uint64_t due = t->cfg.start_ns + gn_tick_time(tick, t->cfg.wall_ns);
+		uint64_t due = visit_time(t, tick);
 
 		sleep_until(due);
 		if (now_ns() - due > LATE_NS)

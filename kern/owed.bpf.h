@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Wall ticks of threads that come and go between two ticks.
+ *
+ * Who is off the CPU for a microsecond at a time is off for longer while his stack is taken, and so
+ * are those who wait for him; and stacks are taken close to ticks. What such a thread does at a
+ * tick is then not what it does otherwise: errors of 30 points were seen where two threads
+ * take turns on a CPU. But how long it waits and queues in all is known exactly, since each switch
+ * is seen. So for these threads the sum is right by construction, and ticks only choose the stacks:
+ * time off the CPU is owed, and a tick pays an interval of it. A tick that finds the thread off the
+ * CPU counts unless a whole interval too much has been paid already; one that finds it running
+ * counts for the wait before, if more than an interval is owed. Where ticks are right, neither
+ * happens but by the chance of sampling. (CPU samples are weighed likewise: kern/oncpu.bpf.c.)
+ */
+#ifndef GNOMON_OWED_BPF_H
+#define GNOMON_OWED_BPF_H
+
+#include "wall.bpf.h"
+
+#define OFTEN_NS 100000 /* look-ahead below which a thread switches often; some dozen takings */
+
+enum owed_kind { OWED_WAITING = 0, OWED_QUEUED = 1 };
+
+static __always_inline void owed_begin(struct gn_thread *t)
+{
+	if (t->often)
+		return;
+	t->owed[OWED_WAITING] = t->owed[OWED_QUEUED] = 0;
+	t->often = 1;
+}
+
+/* The thread was off the CPU for `off` ns, `queued` of them in a run queue. */
+static __always_inline void owed_add(struct gn_thread *t, __u64 off, __u64 queued)
+{
+	if ((__s64)off < 0) /* two CPUs' clocks */
+		return;
+	if (queued > off || t->state == GN_ST_QUEUED)
+		queued = off;
+	t->owed[OWED_QUEUED] += queued;
+	t->owed[OWED_WAITING] += off - queued;
+}
+
+/* Ticks were counted. Not by the thread's own switch alone: by the accounting, too. */
+static __always_inline void owed_pay(struct gn_thread *t, __u32 state, __u64 ticks)
+{
+	if (t->often)
+		__sync_fetch_and_add(&t->owed[state == GN_ST_QUEUED], -(ticks * gn_wall_ns));
+}
+
+/*
+ * What a tick of the interval counts as: of a wait that ends in a run queue, what is owed more. A
+ * preempted thread does not wait; but where the taking of stacks has it preempted before every
+ * tick, its waits would never be paid.
+ */
+static __always_inline __u32 owed_state(const struct gn_thread *t)
+{
+	if (t->owed[OWED_QUEUED] > t->owed[OWED_WAITING])
+		return GN_ST_QUEUED;
+	if (t->state == GN_ST_QUEUED && t->wait_stack &&
+	    t->owed[OWED_WAITING] > (__s64)(2 * gn_wall_ns))
+		return GN_ST_SLEEP;
+	return t->state;
+}
+
+/* The interval has passed, and its tick counts as one in that state. */
+static __always_inline void owed_stack(struct gn_thread *t, __u32 state)
+{
+	if (t->state != GN_ST_QUEUED || state == GN_ST_QUEUED)
+		return;
+	t->stack = t->wait_stack;
+	t->vthread = t->wait_vthread;
+}
+
+static __always_inline __s64 owed_in(const struct gn_thread *t, __u32 state)
+{
+	return t->owed[state == GN_ST_QUEUED];
+}
+
+/*
+ * Does a tick that found it off the CPU count? One without a stack only if the wait is overdue: a
+ * later tick will have a stack.
+ */
+static __always_inline bool owed_is_due(const struct gn_thread *t, __u32 state)
+{
+	__s64 interval = gn_wall_ns;
+
+	return owed_in(t, state) > (wall_stack(t) ? -interval : 2 * interval);
+}
+
+/* Does one that found it running? */
+static __always_inline bool owed_is_overdue(const struct gn_thread *t, __u32 state)
+{
+	__s64 interval = gn_wall_ns;
+
+	return owed_in(t, state) > (wall_stack(t) ? interval : 3 * interval);
+}
+
+#endif
