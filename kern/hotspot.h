@@ -68,6 +68,7 @@ struct hs_blob {
 	__u8 kind;
 	__u8 native;  /* a native method's wrapper */
 	__u8 unsized; /* a stub that says that it has no size */
+	__u8 bytes;   /* the code around pc is in s->scratch */
 };
 
 /* ---- blobs ------------------------------------------------------------------------------------
@@ -575,7 +576,7 @@ uw_fn int hs_where(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 
 	if (!s->leaf)
 		return HS_FULL;
-	if (hs_code_bytes(s, m))
+	if (!b->bytes && hs_code_bytes(s, m))
 		return HS_FULL;
 	if (s->pc < b->code)
 		return HS_BARE;
@@ -839,6 +840,19 @@ uw_fn int hs_has_called(struct uw_state *s, uw_mem m, const struct hs_blob *b, _
 }
 
 /*
+ * Does native code return to `ra` from a call through a table of functions, `call *disp32(reg)`?
+ * The JVM's stubs that are called so, for JNI's Get<Type>Field(), leave the stack alone.
+ */
+uw_fn int hs_is_jni_call(struct uw_state *s, uw_mem m, __u64 ra)
+{
+	__u64 code;
+
+	if (uw_copy(s, m, ra - sizeof(code), &code, sizeof(code)))
+		return 0;
+	return (code >> 16 & 0xf8ff) == 0x90ff;
+}
+
+/*
  * A leaf's fp may still be its caller's, which with -XX:+PreserveFramePointer leads to the caller's
  * caller, if it is in a stub that keeps none. The caller is told by its call.
  */
@@ -849,7 +863,8 @@ uw_fn void hs_frameless_leaf(struct uw_state *s, uw_mem m, const struct gn_jvm *
 
 	if (!w->lost && !uw_word(s, m, s->fp + 8, &ra) && hs_has_called(s, m, b, ra))
 		return;
-	if (!uw_word(s, m, s->sp, &top) && hs_is_code(j, top) && hs_has_called(s, m, b, top)) {
+	if (!uw_word(s, m, s->sp, &top) &&
+	    (hs_is_code(j, top) ? hs_has_called(s, m, b, top) : hs_is_jni_call(s, m, top))) {
 		w->slot = s->sp;
 		w->saved = 0;
 		w->lost = 0;
@@ -1020,6 +1035,22 @@ uw_fn int hs_recover(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 /* ---- the step ---------------------------------------------------------------------------------
  */
 
+/*
+ * Is the leaf behind an nmethod's code, where a call of it goes while the callee is interpreted:
+ * `mov rbx,method; jmp`? The call's return address is on top, and nothing else has changed.
+ */
+uw_fn int hs_is_call_stub(struct uw_state *s, uw_mem m, struct hs_blob *b)
+{
+	const __u8 *c = (const __u8 *)s->scratch;
+
+	if (!s->leaf || hs_code_bytes(s, m))
+		return 0;
+	b->bytes = 1;
+	if (HS_AT(c, 0) == 0x48 && HS_AT(c, 1) == 0xbb)
+		return HS_AT(c, 10) == 0xe9;
+	return HS_AT(c, 0) == 0xe9 && HS_AT(c, -10) == 0x48 && HS_AT(c, -9) == 0xbb;
+}
+
 /* A frame of a blob: note it, and find the way to its caller. */
 uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_way *w)
 {
@@ -1031,6 +1062,9 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 		w->lost = 1;
 		b.frame = -1;
 		flags = GN_FF_GUESSED;
+	} else if (b.kind == HS_NMETHOD && hs_is_call_stub(s, m, &b)) {
+		b.frame = 0;
+		w->java = 1;
 	} else if (b.kind == HS_NMETHOD) {
 		if (!s->leaf)
 			hs_deopt(s, m, j, &b);

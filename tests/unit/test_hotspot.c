@@ -270,6 +270,33 @@ static void test_every_instruction(void **state)
 	}
 }
 
+/* Behind the code a call's stub for interpreted callees, `mov rbx,method; jmp`: its frame is not
+ * the method's. */
+static void test_call_stub(void **state)
+{
+	static const uint8_t code[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0xe8, 0, 0, 0,
+				       0,    0x90, 0xf4, 0x48, 0xbb, 1,	   2,	 3, 4, 5,
+				       6,    7,	   8,	 0xe9, 0,    0,	   0,	 0};
+	const uint8_t at[] = {13, 23};
+
+	for (size_t i = 0; i < sizeof(at); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, code, sizeof(code), PLAIN_FRAME, 5);
+
+		word(w, SP, a + 11);
+		word(w, SP + 8 + 0x30, FP);
+		caller_is_bottom(w, SP + 8 + 0x38, FP);
+		walk(w, a + at[i], SP, FP);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 3);
+		assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
+		assert_int_equal(w->s.frames[1].data >> 32, 7);
+		assert_int_equal(gn_frame_flags(&w->s.frames[1]), GN_FF_RETADDR);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* C2's stub for exceptions without a handler: add rsp,0x30; pop rbp; pop rdx; jmp rax. */
 static void test_popped(void **state)
 {
@@ -652,6 +679,52 @@ static void assert_edge(const struct world *w)
 	assert_int_equal(w->s.frames[2].data >> 32, 8);
 }
 
+/*
+ * A leaf in a stub that does not touch the stack, while fp is its caller's (7's, called by 8). Of
+ * 7's call, `mov r10,address; call r10` or `call rel32`, is known that it goes to the stub; not of
+ * one through a register: then the caller is marked.
+ */
+static void test_stub_leaf(void **state)
+{
+	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
+
+	for (int how = 0; how < 4; how++) {
+		struct world *w = *state;
+		uint64_t fp = SP + 0x18, ra = small_caller(w, fp), pc, sp = fp - 0x18;
+		uint8_t *call = w->heap + (ra - HEAP);
+
+		pc = blob(w, &(struct spec){.name = NAME_OTHER, .code = code, .len = sizeof(code)});
+		if (how == 0) {
+			int32_t rel = (int32_t)(pc - ra);
+
+			memcpy(call - 4, &rel, 4);
+		} else if (how == 1) {
+			memcpy(call - 13, (uint8_t[]){0x49, 0xba}, 2);
+			memcpy(call - 11, &pc, 8);
+			memcpy(call - 3, (uint8_t[]){0x41, 0xff, 0xd2}, 3);
+		} else if (how == 2) {
+			memcpy(call - 5, (uint8_t[]){0x90, 0x90, 0x90, 0xff, 0xd0}, 5);
+		}
+		if (how == 3) { /* JNI's: native code calls it from its table */
+			memcpy(w->meta + 0x80, (uint8_t[]){0xff, 0x90, 0x20, 3, 0, 0}, 6);
+			word(w, sp, META + 0x86);
+			walk(w, pc + 4, sp, 1);
+			assert_int_equal(gn_frame_addr(&w->s.frames[1]), META + 0x86);
+			assert_int_equal(gn_frame_flags(&w->s.frames[1]), GN_FF_RETADDR);
+			return;
+		}
+		word(w, sp, ra);
+		walk(w, pc + 4, sp, fp);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		if (how < 2)
+			assert_edge(w);
+		else
+			assert_int_not_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* A method is entered: fp is its caller's, near enough to be that of a frame just begun. */
 static void test_interp_entry(void **state)
 {
@@ -814,7 +887,7 @@ int main(void)
 		TEST(test_enter_special),     TEST(test_hostile_heap),	 TEST(test_adapter_room),
 		TEST(test_entry_barrier),     TEST(test_interp_entry),	 TEST(test_interp_exit),
 		TEST(test_interp_not),	      TEST(test_interp_frame),	 TEST(test_interp_return),
-		TEST(test_no_rule),
+		TEST(test_no_rule),	      TEST(test_stub_leaf),	 TEST(test_call_stub),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

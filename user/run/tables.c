@@ -374,17 +374,28 @@ static bool thread_lives(pid_t tgid, pid_t tid)
 	return !access(path, F_OK);
 }
 
+/* Once per JVM, before its first carrier, so that what is looked up is there. */
+static int layout_publish(struct tables *t, pid_t tgid, struct vm *vm)
+{
+	struct gn_vthreads layout;
+	int rc;
+
+	if (!bpf_map_lookup_elem(t->maps.vthreads, &tgid, &layout))
+		return 0;
+	rc = vm_vthreads(vm, &layout);
+	if (rc)
+		return rc;
+	return bpf_map_update_elem(t->maps.vthreads, &tgid, &layout, BPF_ANY) ? -errno : 0;
+}
+
 int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint64_t slot)
 {
 	struct gn_carrier carrier = {.slot = slot};
-	struct gn_vthreads layout;
-	int rc = vm_vthreads(vm, &layout);
+	int rc = layout_publish(t, tgid, vm);
 
 	if (rc)
 		return rc;
-	/* before the first carrier, so that what is looked up is there */
-	if (bpf_map_update_elem(t->maps.vthreads, &tgid, &layout, BPF_ANY) ||
-	    bpf_map_update_elem(t->maps.carriers, &tid, &carrier, BPF_ANY))
+	if (bpf_map_update_elem(t->maps.carriers, &tid, &carrier, BPF_ANY))
 		return -errno;
 	if (!thread_lives(tgid, tid))
 		bpf_map_delete_elem(t->maps.carriers, &tid);
