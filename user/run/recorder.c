@@ -73,6 +73,7 @@ struct recorder {
 	size_t nsettings;
 	struct recorder_file *files; /* of targets that have ended */
 	size_t nfiles;
+	struct totals ended;	 /* of all these together */
 	uint64_t lost[LOSS_MAX]; /* of nobody knows which target */
 	pthread_t thread;
 	bool started, joined;
@@ -132,6 +133,12 @@ static void on_loss(struct recorder *r, uint64_t time, pid_t tid, unsigned int r
 
 /* ---- the end of a target ---- */
 
+static void file_free(struct recorder_file *f)
+{
+	free(f->path);
+	free(f->names);
+}
+
 static void file_note(struct recorder *r, const struct target *target)
 {
 	struct recorder_file *v = realloc(r->files, (r->nfiles + 1) * sizeof(*v));
@@ -139,11 +146,18 @@ static void file_note(struct recorder *r, const struct target *target)
 	if (!v)
 		return;
 	r->files = v;
-	v += r->nfiles++;
-	*v = (struct recorder_file){.tgid = target_tgid(target)};
+	v += r->nfiles;
+	*v = (struct recorder_file){
+		.tgid = target_tgid(target),
+		.path = strdup(target_path(target)),
+		.names = strdup(target_source(target)),
+	};
 	target_totals(target, &v->totals);
-	snprintf(v->path, sizeof(v->path), "%s", target_path(target));
-	snprintf(v->names, sizeof(v->names), "%s", target_source(target));
+	totals_add(&r->ended, &v->totals);
+	if (v->path && v->names)
+		r->nfiles++;
+	else
+		file_free(v);
 }
 
 static void node_drop(struct recorder *r, struct node *n, bool keep)
@@ -273,11 +287,9 @@ static void take(struct recorder *r, const struct gn_rec *rec)
 /* What other threads may know; they never wait for the naming. */
 static void publish(struct recorder *r)
 {
-	struct totals sum = {0}, one;
+	struct totals sum = r->ended, one;
 	struct node *n, *tmp;
 
-	for (size_t i = 0; i < r->nfiles; i++)
-		totals_add(&sum, &r->files[i].totals);
 	HASH_ITER(hh, r->targets, n, tmp) {
 		target_totals(n->target, &one);
 		totals_add(&sum, &one);
@@ -584,6 +596,8 @@ void recorder_close(struct recorder *r, bool keep)
 	resolver_shared_close(r->env.shared);
 	queue_free(r->queue);
 	free(r->env.frames);
+	for (size_t i = 0; i < r->nfiles; i++)
+		file_free(&r->files[i]);
 	free(r->files);
 	free(r->added);
 	pthread_mutex_destroy(&r->lock);

@@ -91,8 +91,8 @@ int recorder_finish(struct recorder *r, struct error *e);
 /* A finished file. */
 struct recorder_file {
 	pid_t tgid;
-	char path[TARGET_PATH_LEN];
-	char names[200]; /* where Java names came from, in words */
+	char *path;
+	char *names; /* where Java names came from, in words */
 	struct totals totals;
 };
 
