@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/bench/all.sh (as root; `make results`)
 #
-# All that RESULTS.md holds, measured anew on one commit, and RESULTS.md written from it: make bench, make
+# All that RESULTS.md holds, measured anew on one commit, and RESULTS.md and the README's figures written from it: make bench, make
 # accuracy, idle.sh, pingpong.sh, stack_cost.sh. Some 25 minutes of a machine that does nothing else. What
 # `make soak | tee BUILD/bench/soak.txt` left is taken in as it is. A part that fails (a figure beyond
 # its bound) is said at the end; exit code 1. With changes that are not committed: refused, unless DIRTY=1.
@@ -43,5 +43,6 @@ part make-accuracy make accuracy
 rm -f "$out"/make-*.txt "$out"/*.err
 tools/bench/results.sh >"$out/RESULTS.md" || exit 1
 cp "$out/RESULTS.md" tools/bench/RESULTS.md
-echo "tools/bench/RESULTS.md: $tree, $SECONDS s in all; now see that notes.md and the README's figures are those of it"
+tools/bench/readme.sh README.md
+echo "RESULTS.md and the README's figures: $tree, $SECONDS s in all; now see that notes.md says what they say"
 [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}" >&2; exit 1; }
