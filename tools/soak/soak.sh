@@ -8,7 +8,7 @@
 # be read, and of the JVM that was there all the time no CPU sample is missing without being counted.
 #
 # SOAK_RESTART (20): seconds a JVM lives. SOAK_STALL (60): seconds between two stops. SOAK_JVM: --jvm.
-# SOAK_WARMUP: seconds that do not count (half, at most 300). See README.md beside this file.
+# SOAK_WARMUP: seconds that do not count (half, at most 600). See README.md beside this file.
 # shellcheck source=tools/bench/lib.sh
 . "$(dirname "$0")/../bench/lib.sh"
 need_gnomon record
@@ -18,7 +18,7 @@ SECONDS_ALL=${SOAK_SECONDS:-3600}
 RESTART=${SOAK_RESTART:-20}
 STALL=${SOAK_STALL:-60}
 STEP=5
-WARMUP=${SOAK_WARMUP:-$((SECONDS_ALL / 2 < 300 ? SECONDS_ALL / 2 : 300))}
+WARMUP=${SOAK_WARMUP:-$((SECONDS_ALL / 2 < 600 ? SECONDS_ALL / 2 : 600))}
 THREADS=30 LOADS=20 # a second, of each JVM
 SERIES=$BUILD/soak/soak.csv
 FILES=$T/files

@@ -28,13 +28,17 @@
 #define REREADS_MAX   20
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
-#define CONSTANTS_MAX (64u << 20)     /* bytes of a file's names and stacks kept in memory */
-#define KEEP_NS	      120000000000ull /* at least, though they are not used */
-#define KEEP_TICKS    2000	      /* and so many more: a sleeper is accounted for every 1,000 */
-#define STACKS_STEP   16384	      /* so many more stacks than twice those left: old ones go */
-#define DOUBTED_MAX   4096	      /* stacks kept to be named again */
-#define HELD_MIN_NS   1000000000ull   /* wall ticks of so much time may wait for more */
-#define HELD_MAX_NS   60000000000ull  /* until they are so much */
+#define CONSTANTS_MAX (64u << 20) /* bytes of a file's names and stacks kept in memory */
+/*
+ * Kept though they are not used: a sleeper is accounted for each minute or each 1,000 ticks, and
+ * what is told of it is held for as long again.
+ */
+#define KEEP_NS	    240000000000ull
+#define KEEP_TICKS  2000
+#define STACKS_STEP 16384	   /* so many more stacks than twice those left: old ones go */
+#define DOUBTED_MAX 4096	   /* stacks kept to be named again */
+#define HELD_MIN_NS 1000000000ull  /* wall ticks of so much time may wait for more */
+#define HELD_MAX_NS 60000000000ull /* until they are so much */
 
 /* Samples of one kind since the last gnomon.StackQuality. */
 struct quality {
