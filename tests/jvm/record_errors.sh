@@ -46,11 +46,16 @@ sleep 60 &
 other=$!
 CHILDREN+=($other)
 dead=$(sh -c 'echo $$')
-# a child that nobody waits for
-sh -c 'true & echo $! >"$1"; exec sleep 60' - "$T/zombie" &
+# a child that nobody waits for: it ends when the shell, which might, is one no more
+# shellcheck disable=SC2016
+sh -c 'parent=$$
+    (until grep -q "^sleep$" "/proc/$parent/comm"; do sleep 0.05; done) &
+    echo $! >"$1"
+    exec sleep 60' - "$T/zombie" &
 CHILDREN+=($!)
 until_true 5 test -s "$T/zombie" || fail "no zombie"
 zombie=$(cat "$T/zombie")
+until_true 10 grep -q '^State:.Z' "/proc/$zombie/status" || fail "no zombie"
 thread=$(for t in /proc/"$pid"/task/*; do echo "${t##*/}"; done | grep -vx "$pid" | head -n 1)
 
 # ---- options (2) ---------------------------------------------------------------------------
