@@ -38,6 +38,9 @@ extern __u32 gn_marking;
 extern __u32 gn_round;
 extern __u32 gn_unaccounted;
 
+/* By the parity of the tick: threads put into its pending queue, ever (remote.bpf.c). */
+extern __u64 gn_pending[2];
+
 /* Not 0 while threads are scanned at each tick instead of their switches seen (scan.bpf.c). */
 extern __u32 gn_scanning;
 extern __u64 gn_scan_tick; /* the last tick scanned, or being scanned */

@@ -178,6 +178,7 @@ static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
 		bpf_map_push_elem(&pending_odd, &tid, BPF_ANY);
 	else
 		bpf_map_push_elem(&pending_even, &tid, BPF_ANY);
+	__sync_fetch_and_add(&gn_pending[tick & 1], 1); /* after it is there */
 }
 
 /* ---- switches ---- */

@@ -97,6 +97,9 @@ static long pending_step(__u32 i, struct gn_remote_tick *arg)
 	return 0;
 }
 
+/* Threads put into pending_even and pending_odd, ever: so the collector need not look in vain. */
+__u64 gn_pending[2] = {};
+
 #define PENDING_MAX 65536
 
 /* A tick has just passed: read those of its pending threads that are still off the CPU. */

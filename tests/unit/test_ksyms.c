@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
+
 #include "sym/ksyms.h"
 
 static const char sample[] = "0000000000001000 D per_cpu_thing\n"
@@ -100,13 +102,26 @@ static void this_kernel(void **state)
 	ksyms_free(k);
 }
 
+/* Of a text nothing is known of the programs there were: those of this kernel are news, if any. */
+static void bpf_programs(void **state)
+{
+	struct ksyms *k;
+	__u32 id;
+
+	assert_int_equal(ksyms_parse(&k, sample, sizeof(sample) - 1), 0);
+	if (bpf_prog_get_next_id(0, &id) == -ENOENT && bpf_link_get_next_id(0, &id) == -ENOENT)
+		assert_false(ksyms_bpf_changed(k));
+	else
+		assert_true(ksyms_bpf_changed(k));
+	ksyms_free(k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),
-		cmocka_unit_test(hidden),
-		cmocka_unit_test(nul_bytes),
-		cmocka_unit_test(this_kernel),
+		cmocka_unit_test(names),	cmocka_unit_test(hidden),
+		cmocka_unit_test(nul_bytes),	cmocka_unit_test(this_kernel),
+		cmocka_unit_test(bpf_programs),
 	};
 
 	return cmocka_run_group_tests_name("ksyms", tests, NULL, NULL);

@@ -5,12 +5,14 @@
 # What threads that do nothing cost: IDLE_THREADS of them and 2 busy ones, recorded with
 # --cpu 10ms --wall 10ms. In the steady state, after the first IDLE_SETTLE seconds (10): the
 # collector's CPU, BPF time, switches of the idle threads; then the recording's bytes per idle
-# thread, by a second recording without any. BPF is timed in a window of its own, of 20 s: long
-# sleepers are accounted for every 1,000 ticks, 10 s, and the window must have its share of that.
+# thread, by a second recording without any. BPF is timed in a window of its own. Long sleepers are
+# accounted for every 1,000 ticks or every 2 ms for each of them (60 s at most), whichever is the longer:
+# both windows must have their share of that.
 . "$(dirname "$0")/lib.sh"
 need_gnomon record
 N=${1:-10000}
 D=${2:-60}
+BPF_S=$((N > 10000 ? N / 500 : 20))
 JDK=${JDK:-$(jdk_newest)}
 
 # record NAME THREADS: the target, gnomon, and its steady state in T/NAME.meter and .bpf.
@@ -29,7 +31,7 @@ record() {
     wait "$attach"
     sleep "${IDLE_SETTLE:-10}"
     "$METER" -p "$JVM_PID" -c "$GN_PID" -t 'idle-thread*' -o "$T/$1.meter" -- sleep "$D"
-    "$METER" -b -p "$JVM_PID" -c "$GN_PID" -o "$T/$1.bpf" -- sleep 20
+    "$METER" -b -p "$JVM_PID" -c "$GN_PID" -o "$T/$1.bpf" -- sleep "$BPF_S"
     gnomon_stop
     jvm_unharmed
     jvm_end 120

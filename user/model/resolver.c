@@ -27,12 +27,15 @@
 #define LIST_NS	     200000000ull /* at most so often */
 #define LIST_SHARE   20		  /* and at most this part of the time */
 #define INLINE_MAX   VM_INLINE_MAX
-#define KERNEL_NS    10000000000ull /* the kernel's symbols are read anew at most so often */
+/* The kernel's symbols are read anew at most so often, and more seldom where that did not help. */
+#define KERNEL_NS     10000000000ull
+#define KERNEL_MAX_NS 600000000000ull
 
 struct resolver_shared {
 	struct ksyms *kernel;	  /* NULL: not to be had */
 	struct ksyms *kernel_old; /* the one before: names of the stack at hand are in it */
 	uint64_t kernel_ns;	  /* when it was read anew; 0: it is older than what we load */
+	uint64_t kernel_wait;	  /* how long not to do so again */
 	struct image_cache *images;
 };
 
@@ -293,18 +296,16 @@ static bool begins_with(const char *name, const char *const *any, size_t n)
 	return false;
 }
 
-/*
- * BPF programs come and go, and a program that was loaded since has no name but that of the one
- * that lies before it.
- */
+/* Modules and BPF programs come and go. False: it was read a short while ago. */
 static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
 {
 	struct ksyms *fresh;
 	struct error why = {0};
 
-	if (s->kernel_ns && now_ns - s->kernel_ns < KERNEL_NS)
+	if (s->kernel_ns && now_ns - s->kernel_ns < s->kernel_wait)
 		return false;
 	s->kernel_ns = now_ns;
+	s->kernel_wait = KERNEL_NS;
 	if (ksyms_open(&fresh, &why))
 		return false;
 	ksyms_free(s->kernel_old);
@@ -313,14 +314,26 @@ static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
 	return true;
 }
 
+/*
+ * Reading all symbols takes as long as a second's naming, so it must be worth it. A BPF program
+ * that was loaded since has no name but that of the one that lies before it.
+ */
 static void kernel_name(struct resolver *r, uint64_t addr, struct frame_name *out)
 {
+	struct resolver_shared *s = r->shared;
+	uint64_t waited = s->kernel_wait;
+	int rc;
+
 	*out = (struct frame_name){"[kernel]", "[unknown]", "", -1, -1, FRAME_KERNEL, 0, 0};
-	if (!r->shared->kernel)
+	if (!s->kernel)
 		return;
-	if (ksyms_lookup(r->shared->kernel, addr, out) || !strcmp(out->klass, "[bpf]"))
-		if (kernel_reload(r->shared, r->now_ns))
-			ksyms_lookup(r->shared->kernel, addr, out);
+	rc = ksyms_lookup(s->kernel, addr, out);
+	if (!rc && (strcmp(out->klass, "[bpf]") || !ksyms_bpf_changed(s->kernel)))
+		return;
+	if (!kernel_reload(s, r->now_ns))
+		return;
+	if (ksyms_lookup(s->kernel, addr, out) && waited)
+		s->kernel_wait = waited * 2 < KERNEL_MAX_NS ? waited * 2 : KERNEL_MAX_NS;
 }
 
 static int user_names(struct resolver *r, uint64_t addr, struct frame_name *out, int max)

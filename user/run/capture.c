@@ -39,6 +39,7 @@ struct capture {
 	_Atomic int crowded; /* 1 + the CPU whose ring was too small for an accounting, or 0 */
 	uint64_t unplaced[GN_LOSS_MAX]; /* losses of no thread, as told last */
 	_Atomic bool remote_due;	/* threads were found that have no stack yet */
+	uint64_t pending[2];		/* gn_pending, as of the last visit of each parity */
 };
 
 static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -507,6 +508,16 @@ int capture_switches(struct capture *c)
 	return iterate_targets(c, c->skel->progs.switches_scan);
 }
 
+/* A thread that is put there just now is found two ticks later. */
+static bool pending_any(struct capture *c, uint64_t tick)
+{
+	uint64_t n = __atomic_load_n(&c->skel->bss->gn_pending[tick & 1], __ATOMIC_ACQUIRE);
+	bool any = n != c->pending[tick & 1];
+
+	c->pending[tick & 1] = n;
+	return any;
+}
+
 /* Without bpf_task_from_pid (before Linux 6.2) all tasks are gone through instead. */
 int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 {
@@ -521,6 +532,8 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 		return remote_scan(c);
 	if (atomic_exchange(&c->remote_due, false))
 		remote_scan(c);
+	if (!pending_any(c, arg->tick))
+		return 0;
 	return bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.remote_tick), &opts);
 }
 

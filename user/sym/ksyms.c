@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+
 #include "base/buffer.h"
 
 #define CHUNK	  (256U << 10)
@@ -24,7 +26,8 @@ struct ksyms {
 	size_t n, cap;
 	struct buffer names; /* begins with "[kernel]" */
 	uint32_t last_module;
-	bool seen, shown; /* any symbol; any address that is not 0 */
+	bool seen, shown;	   /* any symbol; any address that is not 0 */
+	uint32_t prog_id, link_id; /* the newest when it was read; 0: not known */
 };
 
 static const char kernel_name[] = "[kernel]";
@@ -226,17 +229,47 @@ static int open_error(int rc, struct error *e)
 	return rc;
 }
 
+/* ---- BPF programs that come later ---- */
+
+typedef int (*next_id_fn)(__u32 id, __u32 *next);
+
+static uint32_t newest_id(next_id_fn next_id)
+{
+	__u32 id = 0, next;
+
+	while (!next_id(id, &next) && next > id)
+		id = next;
+	return id;
+}
+
+/* Not -ENOENT: there is one, or it is not for us to know. */
+static bool any_newer(next_id_fn next_id, uint32_t id)
+{
+	__u32 next;
+
+	return next_id(id, &next) != -ENOENT;
+}
+
+bool ksyms_bpf_changed(const struct ksyms *k)
+{
+	return any_newer(bpf_prog_get_next_id, k->prog_id) ||
+	       any_newer(bpf_link_get_next_id, k->link_id);
+}
+
 int ksyms_open(struct ksyms **out, struct error *e)
 {
 	struct ksyms *k = ksyms_new();
-	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC), rc;
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC), rc = 0;
 
 	if (!k)
 		rc = -ENOMEM;
 	else if (fd < 0)
 		rc = -errno;
-	else
+	if (!rc) {
+		k->prog_id = newest_id(bpf_prog_get_next_id);
+		k->link_id = newest_id(bpf_link_get_next_id);
 		rc = read_all(k, fd);
+	}
 	if (fd >= 0)
 		close(fd);
 	if (!rc)

@@ -5,11 +5,12 @@
  *
  * kallsyms has no sizes: a function reaches up to the next symbol, and an address more than
  * KSYMS_REACH behind the last symbol is taken as unknown. A snapshot: load again for what the
- * kernel loads later.
+ * kernel loads later. That takes tens of milliseconds.
  */
 #ifndef GNOMON_SYM_KSYMS_H
 #define GNOMON_SYM_KSYMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,13 @@ int ksyms_open(struct ksyms **out, struct error *e);
 int ksyms_parse(struct ksyms **out, const char *text, size_t len);
 
 void ksyms_free(struct ksyms *k);
+
+/*
+ * BPF programs were loaded, or attached (which may make a trampoline), since it was read: what is
+ * said of an address in "[bpf]" may be wrong. Their ids only ever grow (bpf_prog_alloc_id(),
+ * kernel/bpf/syscall.c). True where that cannot be told.
+ */
+bool ksyms_bpf_changed(const struct ksyms *k);
 
 /*
  * Name addr (a return address minus 1): klass "[kernel]" or "[module]", method the symbol, or
