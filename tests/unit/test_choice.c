@@ -18,11 +18,15 @@ static void epoch_lasts_a_quarter_second(void **state)
 	static const uint64_t intervals[] = {MS / 10, MS, 10 * MS, 20 * MS, 31 * MS};
 
 	for (size_t i = 0; i < sizeof(intervals) / sizeof(*intervals); i++) {
-		uint64_t ns = intervals[i] << choice_shift(intervals[i]);
+		uint64_t ns = intervals[i] << choice_shift(intervals[i], 200);
 
 		assert_in_range(ns, 250 * MS, 499 * MS);
 	}
-	assert_int_equal(choice_shift(4000 * MS), 3);
+	assert_int_equal(choice_shift(4000 * MS, 200), 3);
+	/* 10,000 threads: 2 s at least, and it is 8 ticks of 256 ms */
+	assert_int_equal(choice_shift(256 * MS, 10000), 3);
+	assert_in_range(10 * MS << choice_shift(10 * MS, 10000), 2000 * MS, 3999 * MS);
+	assert_in_range(10 * MS << choice_shift(10 * MS, 30000), 6000 * MS, 11999 * MS);
 	assert_int_equal(gn_epoch_lead(3), 4);
 }
 

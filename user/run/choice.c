@@ -37,11 +37,13 @@ struct choice {
 	uint64_t accounted; /* the epoch for which it was last time to */
 };
 
-uint32_t choice_shift(uint64_t wall_ns)
+uint32_t choice_shift(uint64_t wall_ns, uint64_t threads)
 {
+	uint64_t least =
+		threads * CHOICE_THREAD_NS > EPOCH_NS ? threads * CHOICE_THREAD_NS : EPOCH_NS;
 	uint32_t shift = SHIFT_MIN;
 
-	while (wall_ns << shift < EPOCH_NS)
+	while (wall_ns << shift < least)
 		shift++;
 	return shift;
 }
@@ -68,7 +70,7 @@ int choice_open(struct choice **out, const struct choice_config *cfg, struct err
 	if (!c)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	c->cfg = *cfg;
-	c->shift = choice_shift(cfg->wall_ns);
+	c->shift = cfg->shift;
 	*out = c;
 	return 0;
 }
@@ -166,10 +168,10 @@ static void proc_choose(struct choice *c, pid_t tgid, uint64_t now, uint64_t now
 	if (!p)
 		return;
 	p->seen = true;
-	if (now_ns - p->read_ns >= THREADS_NS)
-		threads_read(c, p, now_ns);
 	if (p->until < now)
 		p->until = now;
+	if (p->until <= now + AHEAD && now_ns - p->read_ns >= THREADS_NS)
+		threads_read(c, p, now_ns);
 	for (; p->until <= now + AHEAD; p->until++)
 		epoch_choose(c, p, p->until);
 }

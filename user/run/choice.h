@@ -21,16 +21,20 @@ struct recorder;
 struct choice_config {
 	uint32_t n; /* threads per process */
 	uint64_t start_ns, wall_ns;
-	bool filtered; /* only threads in the capture's filter are eligible */
+	uint32_t shift; /* choice_shift() */
+	bool filtered;	/* only threads in the capture's filter are eligible */
 	struct capture *capture;
 	struct recorder *recorder;
 };
 
 /*
- * log2 of the ticks of an epoch: a quarter to half a second, and at least 8 ticks. The shorter, the
- * more draws; but at each the collector has to look for sleepers, and it comes by every 100 ms.
+ * log2 of the ticks of an epoch: at least 8 ticks, a quarter of a second and CHOICE_THREAD_NS for
+ * each of the `threads` there are; less than twice the largest of these. The shorter, the more
+ * draws; but at each the collector has to look for sleepers among all threads, and it comes by
+ * every 100 ms.
  */
-uint32_t choice_shift(uint64_t wall_ns);
+#define CHOICE_THREAD_NS 200000ull
+uint32_t choice_shift(uint64_t wall_ns, uint64_t threads);
 
 /*
  * The nth smallest of `count` hashes, which are put into another order: those at most as large are

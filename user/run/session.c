@@ -25,6 +25,7 @@
 #include "run/recorder.h"
 #include "run/report.h"
 #include "run/ticks.h"
+#include "target/procfs.h"
 
 #define DRAIN_MS	  100  /* rings are drained at least so often */
 #define ACCOUNT_TICKS	  1000 /* wall ticks of open intervals are reported at least so often */
@@ -49,6 +50,7 @@ struct session {
 	sigset_t old_mask;
 	int epoll, sigfd, timer;
 	pid_t pid;	      /* the first target */
+	uint32_t epoch_shift; /* with a reservoir: log2 of the ticks of an epoch */
 	uint64_t sampling_ns; /* when sampling began, CLOCK_MONOTONIC */
 	uint64_t ended_ns;
 	uint64_t account_ns; /* last accounting */
@@ -201,6 +203,21 @@ static int targets_open(struct session *s, struct error *e)
 	return rc;
 }
 
+static uint64_t targets_threads(const struct session *s)
+{
+	uint64_t sum = 0;
+	pid_t *tids;
+	size_t n;
+
+	for (size_t i = 0; i < s->cfg->ntargets; i++) {
+		if (proc_tasks_read(s->cfg->targets[i].pid, &tids, &n))
+			continue;
+		free(tids);
+		sum += n;
+	}
+	return sum;
+}
+
 static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 {
 	struct capture_config cc = {
@@ -211,7 +228,7 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.wall_scan = s->cfg->wall_engine == WALL_ENGINE_SCAN,
 		.thread_filter = s->cfg->nthreads > 0,
 		.reservoir = s->cfg->reservoir > 0,
-		.epoch_shift = s->cfg->wall_ns ? choice_shift(s->cfg->wall_ns) : 0,
+		.epoch_shift = s->epoch_shift,
 	};
 	int rc = capture_open(&s->cap, &cc, e);
 
@@ -225,6 +242,7 @@ static int choice_prepare(struct session *s, uint64_t start, struct error *e)
 		.n = s->cfg->reservoir,
 		.start_ns = start,
 		.wall_ns = s->cfg->wall_ns,
+		.shift = s->epoch_shift,
 		.filtered = s->cfg->nthreads > 0,
 		.capture = s->cap,
 		.recorder = s->rec,
@@ -254,8 +272,11 @@ static int clocks_start(struct session *s, struct error *e)
 /* Where the threads are too many for the open-files limit, per-CPU clocks alone have to do. */
 static int sampling_start(struct session *s, uint64_t start, struct error *e)
 {
-	int rc = capture_prepare(s, start, e);
+	int rc;
 
+	if (s->cfg->wall_ns && s->cfg->reservoir)
+		s->epoch_shift = choice_shift(s->cfg->wall_ns, targets_threads(s));
+	rc = capture_prepare(s, start, e);
 	if (!rc)
 		rc = recorder_tables(s->rec, s->cap, e);
 	if (!rc)
