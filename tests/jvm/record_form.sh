@@ -47,6 +47,17 @@ fi
 ms=$(awk -F, 'NR > 1 { if ($5 > n) n = $5 } END { print n / 1e6 }' "$T/csv")
 assert_near "ms of the busy thread" 4000 "$ms" 400
 
+# A sleeper's time is in the chunk in which it passed: 50 ticks of 20 ms.
+mkdir "$T/parts"
+jfr_silent "$JDK" disassemble --max-chunks 1 --output "$T/parts" "$jfr"
+n=0
+for part in $(find "$T/parts" -name '*.jfr' | sort | sed -n '2,3p'); do
+    assert_near "ticks of a sleeper in one chunk" 50 \
+        "$(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)" 10
+    n=$((n + 1))
+done
+assert_eq "chunks looked at" 2 $n
+
 form size --chunk-size 64k --cpu 100us --wall 1ms
 assert_ge "chunks of 64 kB" 2 "$(chunks "$T/size.jfr")"
 "$GNOMON" summary "$T/size.jfr" >"$T/summary" 2>"$T/err" || fail "summary"

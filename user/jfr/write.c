@@ -179,6 +179,11 @@ bool jfrw_chunk_ends(const struct jfrw *w, uint64_t mono_ns)
 	return chunk_is_full(w, mono_ns > w->last_mono ? mono_ns : w->last_mono, w->segment.len);
 }
 
+bool jfrw_chunk_ends_soon(const struct jfrw *w, uint64_t next_ns)
+{
+	return chunk_is_full(w, next_ns, 2 * (uint64_t)w->segment.len);
+}
+
 int jfrw_flush(struct jfrw *w, uint64_t mono_ns, struct error *e)
 {
 	flush(w, mono_ns);

@@ -131,6 +131,9 @@ bool jfrw_has_stack(const struct jfrw *w, uint32_t stack);
 
 /* Would jfrw_flush() now end the chunk? What belongs into it is to be written before. */
 bool jfrw_chunk_ends(const struct jfrw *w, uint64_t mono_ns);
+
+/* Or the flush after it, at next_ns, if as much is written until then as was since the last one? */
+bool jfrw_chunk_ends_soon(const struct jfrw *w, uint64_t next_ns);
 void jfrw_stats(const struct jfrw *w, struct jfrw_stats *out);
 
 /* ---- events ---------------------------------------------------------------------------------- */

@@ -445,6 +445,12 @@ int capture_account(struct capture *c, bool again)
 	return rc ? rc : left > 0;
 }
 
+int capture_account_of(struct capture *c, pid_t tgid)
+{
+	c->skel->bss->gn_round++;
+	return iterate_some(c->skel->progs.wall_account, tgid);
+}
+
 uint64_t capture_threads(struct capture *c)
 {
 	uint64_t n = 0;

@@ -73,6 +73,9 @@ int capture_scan(struct capture *c);
  */
 int capture_account(struct capture *c, bool again);
 
+/* The same of one process; what does not fit is left for another time. */
+int capture_account_of(struct capture *c, pid_t tgid);
+
 uint64_t capture_threads(struct capture *c); /* of all targets, now */
 
 /* Whether this kernel shows what wall samples by switches need; else they are by scans. */

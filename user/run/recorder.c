@@ -22,7 +22,6 @@
 #define POLL_NS	      100000000ull
 #define BEGIN_NS      5000000000ull /* in which a JVM may be starting: looked at more often */
 #define BEGIN_POLL_NS 25000000ull
-#define FLUSH_NS      1000000000ull
 #define SETTINGS_MAX  16
 #define GIVE_BACK_NS                                                                               \
 	5000000000ull /* after a target came or went, which takes memory for a while               \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +54,9 @@ struct session {
 	uint32_t epoch_shift; /* with a reservoir: log2 of the ticks of an epoch */
 	uint64_t sampling_ns; /* when sampling began, CLOCK_MONOTONIC */
 	uint64_t ended_ns;
-	uint64_t account_ns; /* last accounting */
-	uint64_t seconds;    /* whole ones shown */
+	uint64_t account_ns;	/* last accounting */
+	_Atomic pid_t chunk_of; /* whose file's chunk ends soon, 0 nobody's, -1 several */
+	uint64_t seconds;	/* whole ones shown */
 	enum why_ended ended;
 	enum wall_engine wall_engine; /* written last; AUTO none */
 	bool cpu_clocks;	      /* per-CPU clocks alone */
@@ -154,6 +156,16 @@ static void on_tables(void *ctx)
 	capture_reread(s->cap);
 }
 
+/* From the naming thread. */
+static void on_chunk_end(void *ctx, pid_t tgid)
+{
+	struct session *s = ctx;
+	pid_t nobody = 0;
+
+	if (!atomic_compare_exchange_strong(&s->chunk_of, &nobody, tgid) && nobody != tgid)
+		s->chunk_of = -1;
+}
+
 /* ---- start ---- */
 
 static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
@@ -169,6 +181,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.form = cfg->form,
 		.on_epoch = on_epoch,
 		.on_tables = on_tables,
+		.on_chunk_end = on_chunk_end,
 		.wants_thread = cfg->nthreads ? on_thread : NULL,
 		.ctx = s,
 	};
@@ -500,6 +513,21 @@ static bool account_is_due(struct session *s, uint64_t now)
 	return since >= threads * ACCOUNT_THREAD_NS;
 }
 
+static void account_poll(struct session *s, uint64_t now)
+{
+	pid_t tgid = atomic_exchange(&s->chunk_of, 0);
+
+	if (tgid < 0 || (s->choice && choice_poll(s->choice, now)) || account_is_due(s, now)) {
+		s->account_ns = now;
+		account(s);
+	} else if (tgid) {
+		overhead_burst(&s->cost, s->cap);
+		capture_account_of(s->cap, tgid);
+		overhead_burst_end(&s->cost, s->cap);
+		drain(s);
+	}
+}
+
 static void on_timer(struct session *s)
 {
 	uint64_t now = now_ns(), ticks;
@@ -510,10 +538,7 @@ static void on_timer(struct session *s)
 	fleet_poll(s->fleet, now);
 	launch_look(&s->launch, now);
 	overhead_tick(&s->cost, s->cap);
-	if ((s->choice && choice_poll(s->choice, now)) || account_is_due(s, now)) {
-		s->account_ns = now;
-		account(s);
-	}
+	account_poll(s, now);
 	if ((now - s->sampling_ns) / 1000000000u > s->seconds) {
 		s->seconds = (now - s->sampling_ns) / 1000000000u;
 		each_second(s, now);

@@ -736,6 +736,9 @@ static void flush(struct target *t, bool last)
 		t->file_dropped = st.dropped_events;
 	}
 	stacks_check(t);
+	/* the next flush comes a little later than FLUSH_NS */
+	if (!last && t->env->cfg.wall_ns && jfrw_chunk_ends_soon(t->out, now + FLUSH_NS * 5 / 4))
+		t->env->cfg.on_chunk_end(t->env->cfg.ctx, t->tgid);
 }
 
 void target_flush(struct target *t)

@@ -29,6 +29,8 @@ struct target_config {
 	void (*on_epoch)(void *ctx);
 	/* the unwinder has new tables: what it could not walk may be walked now */
 	void (*on_tables)(void *ctx);
+	/* what its threads wait for is to be accounted for within FLUSH_NS: a chunk will end */
+	void (*on_chunk_end)(void *ctx, pid_t tgid);
 	/* may be NULL: asked once per thread name; true lets the thread through the filter */
 	bool (*wants_thread)(void *ctx, pid_t tid, const char *name);
 	void *ctx;
@@ -90,7 +92,8 @@ void target_tables(struct target *t);
 /* Ten times a second: what has changed in it? True: addresses may mean other code than before. */
 bool target_poll(struct target *t, uint64_t now);
 
-/* Once a second. */
+/* Every FLUSH_NS. */
+#define FLUSH_NS 1000000000ull
 void target_flush(struct target *t);
 
 #endif
