@@ -18,9 +18,9 @@ part() {
     printf '\n## %s\n\n' "$1"
     if [ -s "$3" ]; then
         printf '`%s`\n\n' "$2"
-        if [ "$(tree_of "$3")" != "$(tree_of "$csv")" ] && [ "$3" != "$BUILD/bench/bench.txt" ]; then
-            printf 'Measured at another commit than the tables above: %s.\n\n' "$(tree_of "$3" | sed 's/^$/not known/')"
-        fi
+        tree=$(tree_of "$3")
+        [ "$tree" = "$(tree_of "$csv")" ] || [ "$3" = "$BUILD/bench/bench.txt" ] ||
+            printf 'Measured at another commit than the tables above: %s.\n\n' "${tree:-not known}"
         printf '```\n'
         sed "s:/tmp/gnomon-test[^/]*/::g" "$3"
         printf '```\n'
