@@ -163,7 +163,7 @@ static __always_inline void look_ahead_missed(struct gn_thread *t)
 	if (t->look_ahead < gn_wall_ns)
 		t->look_ahead *= 2;
 	else
-		t->often = 0;
+		owed_end(t);
 }
 
 /* Have it read from outside when the tick has passed; once per tick, however often it switches. */
@@ -360,6 +360,7 @@ static __always_inline void account_scan(struct task_struct *task, struct gn_thr
 	scan_report(task, t);
 	if (gn_scanning)
 		return;
+	owed_end(t);
 	t->run_delay = task->sched_info.run_delay;
 	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
 	__sync_val_compare_and_swap(&t->phase, GN_PH_SCAN,

@@ -4,9 +4,9 @@
  *
  * Who is off the CPU for a microsecond at a time is off for longer while his stack is taken, and so
  * are those who wait for him; and stacks are taken close to ticks. What such a thread does at a
- * tick is then not what it does otherwise: errors of 30 points were seen where two threads
- * take turns on a CPU. But how long it waits and queues in all is known exactly, since each switch
- * is seen. So for these threads the sum is right by construction, and ticks only choose the stacks:
+ * tick is then not what it does otherwise: errors of 30 points were seen where two threads take
+ * turns on a CPU. But how long it waits and queues in all is known exactly, since each switch is
+ * seen. So for these threads the sum is right by construction, and ticks only choose the stacks:
  * time off the CPU is owed, and a tick pays an interval of it. A tick that finds the thread off the
  * CPU counts unless a whole interval too much has been paid already; one that finds it running
  * counts for the wait before, if more than an interval is owed. Where ticks are right, neither
@@ -21,12 +21,19 @@
 
 enum owed_kind { OWED_WAITING = 0, OWED_QUEUED = 1 };
 
+/* Its look-ahead has become as short as that. */
 static __always_inline void owed_begin(struct gn_thread *t)
 {
 	if (t->often)
 		return;
 	t->owed[OWED_WAITING] = t->owed[OWED_QUEUED] = 0;
 	t->often = 1;
+}
+
+/* Ticks were counted that were not paid: it begins anew when its look-ahead shrinks again. */
+static __always_inline void owed_end(struct gn_thread *t)
+{
+	t->often = 0;
 }
 
 /* The thread was off the CPU for `off` ns, `queued` of them in a run queue. */
@@ -77,14 +84,20 @@ static __always_inline __s64 owed_in(const struct gn_thread *t, __u32 state)
 }
 
 /*
- * Does a tick that found it off the CPU count? One without a stack only if the wait is overdue: a
- * later tick will have a stack.
+ * Is a stack to be waited for, since a later tick will have one? Not with a reservoir: out of it no
+ * stacks are taken, and what were left owing there would be paid in it.
  */
+static __always_inline bool owed_lacks_stack(const struct gn_thread *t)
+{
+	return !gn_reservoir && !wall_stack(t);
+}
+
+/* Does a tick that found it off the CPU count? */
 static __always_inline bool owed_is_due(const struct gn_thread *t, __u32 state)
 {
 	__s64 interval = gn_wall_ns;
 
-	return owed_in(t, state) > (wall_stack(t) ? -interval : 2 * interval);
+	return owed_in(t, state) > (owed_lacks_stack(t) ? 2 * interval : -interval);
 }
 
 /* Does one that found it running? */
@@ -92,7 +105,7 @@ static __always_inline bool owed_is_overdue(const struct gn_thread *t, __u32 sta
 {
 	__s64 interval = gn_wall_ns;
 
-	return owed_in(t, state) > (wall_stack(t) ? interval : 3 * interval);
+	return owed_in(t, state) > (owed_lacks_stack(t) ? 3 * interval : interval);
 }
 
 #endif
