@@ -73,11 +73,11 @@ rows() {
 }
 
 # shares NAME COMM-REGEX [KIND...]: percent of the window that each such thread ran, queued, waited.
-# Kinds: on queued waiting life.
+# Kinds: on queued waiting life. BUSY=1: the threads never wait.
 shares() {
     local name=$1 comm=$2
 
     shift 2
     awk -v comm="$comm" -v kinds=" ${*:-on queued waiting} " -v cpu_ms="$CPU_MS" \
-        -v wall_ms="$WALL_MS" -f "$ACCURACY_DIR/shares.awk" "$T/$name.meter" "$T/$name.tally"
+        -v wall_ms="$WALL_MS" -v busy="${BUSY:-0}" -f "$ACCURACY_DIR/shares.awk" "$T/$name.meter" "$T/$name.tally"
 }

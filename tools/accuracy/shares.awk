@@ -3,6 +3,9 @@
 # "what|expected|measured|unit|standard error": awk -v comm=REGEX -v kinds=" on queued waiting life "
 # -v cpu_ms=N -v wall_ms=N -f shares.awk METER TALLY
 #
+# -v busy=1: the threads never wait, so what they do not run they queue. (The scheduler adds a wait in a
+# run queue when it ends: of a window its figure is out by one wait at each end.)
+#
 # A share p of n samples has at best the standard error of n random ones, sqrt(p (1 - p) / n); our
 # ticks are one per interval, so that ours is smaller.
 
@@ -31,7 +34,7 @@ END {
 	for (i = 1; i <= n; i++) {
 		tid = order[i]
 		on = 100 * ran[tid] / window
-		q = 100 * delayed[tid] / window
+		q = busy ? 100 - on : 100 * delayed[tid] / window
 		ticks = window / (wall_ms * 1e6)
 		a = 100 * cpu[tid] * cpu_ms * 1e6 / window
 		b = 100 * queued[tid] * wall_ms * 1e6 / window
