@@ -21,16 +21,16 @@
 
 enum owed_kind { OWED_WAITING = 0, OWED_QUEUED = 1 };
 
-/* Its look-ahead has become as short as that. */
+/*
+ * Its look-ahead has become as short as that. What was owed when it was so last still is: a thread
+ * that comes and goes would gain or lose an interval each time.
+ */
 static __always_inline void owed_begin(struct gn_thread *t)
 {
-	if (t->often)
-		return;
-	t->owed[OWED_WAITING] = t->owed[OWED_QUEUED] = 0;
 	t->often = 1;
 }
 
-/* Ticks were counted that were not paid: it begins anew when its look-ahead shrinks again. */
+/* It switches seldom, or ticks were counted that were not paid. */
 static __always_inline void owed_end(struct gn_thread *t)
 {
 	t->often = 0;
