@@ -330,9 +330,19 @@ struct hs_code {
 #define HS_3(c, i, x, y, z)                                                                        \
 	(HS_AT(c, i) == (x) && HS_AT(c, (i) + 1) == (y) && HS_AT(c, (i) + 2) == (z))
 
-/* `lea r10,[rip+x]; mov [r15+x],r10; jmp`: the slow path of a return's safepoint poll. */
+/*
+ * `lea r10,[rip+x]; mov [r15+x],r10; jmp`: the slow path of a return's safepoint poll. In JDK 25
+ * `mov r10,address` begins it.
+ */
 uw_fn int hs_poll_stub(const __u8 *c)
 {
+	if (HS_AT(c, 0) == 0x49 && HS_AT(c, 1) == 0xba && HS_3(c, 10, 0x4d, 0x89, 0x97))
+		return 1;
+	if (HS_3(c, 0, 0x4d, 0x89, 0x97) && HS_AT(c, -10) == 0x49 && HS_AT(c, -9) == 0xba)
+		return 1;
+	if (HS_AT(c, 0) == 0xe9 && HS_3(c, -7, 0x4d, 0x89, 0x97) && HS_AT(c, -17) == 0x49 &&
+	    HS_AT(c, -16) == 0xba)
+		return 1;
 	if (HS_3(c, 0, 0x4c, 0x8d, 0x15) && HS_3(c, 7, 0x4d, 0x89, 0x97))
 		return 1;
 	if (HS_3(c, 0, 0x4d, 0x89, 0x97) && HS_3(c, -7, 0x4c, 0x8d, 0x15))
@@ -358,7 +368,8 @@ hs_global int hs_epilogue(const struct hs_code *code, int native)
 		return HS_BARE;
 	if (HS_3(c, 0, 0x49, 0x3b, 0x67) || HS_3(c, 0, 0x49, 0x3b, 0xa7))
 		return HS_BARE;
-	if (op == 0x0f && HS_AT(c, 1) == 0x87 &&
+	/* ja; or jb, where a method with a reserved zone of the stack looks whether it was used */
+	if (op == 0x0f && (HS_AT(c, 1) == 0x87 || HS_AT(c, 1) == 0x82) &&
 	    (HS_3(c, -4, 0x49, 0x3b, 0x67) || HS_3(c, -7, 0x49, 0x3b, 0xa7)))
 		return HS_BARE;
 	if (hs_poll_stub(c))
@@ -372,6 +383,11 @@ hs_global int hs_epilogue(const struct hs_code *code, int native)
 		return HS_BARE;
 	if ((op == 0xff || op == 0x41) && HS_AT(c, -1) == 0x5a && HS_AT(c, -2) == 0x5d)
 		return HS_POPPED;
+	/* JDK 25: `leave; test [r15+x],1; je; ... jmp; cmp [r15+x],0; jne; ret` */
+	if (native && ((op == 0x74 && HS_3(c, -5, 0x41, 0xf6, 0x47) && HS_AT(c, -6) == 0xc9) ||
+		       (HS_3(c, 0, 0x49, 0x83, 0x7f) && HS_AT(c, -5) == 0xe9) ||
+		       (op == 0x0f && HS_3(c, -5, 0x49, 0x83, 0x7f) && HS_AT(c, -10) == 0xe9)))
+		return HS_BARE;
 	/* `leave`, then a check for a pending exception, before the ret */
 	if (native && (HS_AT(c, -1) == 0xc9 || (op == 0x0f && HS_AT(c, -9) == 0xc9) ||
 		       (op == 0x0f && HS_AT(c, -6) == 0xc9)))

@@ -270,6 +270,51 @@ static void test_every_instruction(void **state)
 	}
 }
 
+/* add rsp,0x40; pop rbp; cmp rsp,[r15+x] (of the reserved zone); jb; ...: the return address is on
+ * top. */
+static void test_reserved_zone(void **state)
+{
+	static const uint8_t code[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0x48, 0x83, 0xc4,
+				       0x30, 0x5d, 0x49, 0x3b, 0xa7, 0xb8, 5,	 0,    0,
+				       0x0f, 0x82, 0x3d, 0,    0,    0,	   0x49, 0x8b, 0xff};
+	struct world *w = *state;
+	uint64_t a = method(w, 7, code, sizeof(code), PLAIN_FRAME, 5);
+	uint64_t stale = method(w, 9, plain, sizeof(plain), PLAIN_FRAME, 12) + 14;
+
+	word(w, SP + PLAIN_FRAME - 8, stale);
+	caller_is_bottom(w, SP, FP);
+	walk(w, a + 18, SP, FP);
+	assert_stack(w, (uint32_t[]){7}, 1);
+}
+
+/* A native method's wrapper in JDK 25, from `leave` on, with the slow path of its poll. */
+static void test_native_epilogue(void **state)
+{
+	static const uint8_t code[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0xc9, 0x41, 0xf6, 0x47,
+				       0x28, 1,	   0x74, 0x16, 0x49, 0xba, 1,	 2,    3,    4,
+				       5,    6,	   7,	 8,    0x4d, 0x89, 0x97, 0x38, 5,    0,
+				       0,    0xe9, 1,	 2,    3,    4,	   0x49, 0x83, 0x7f, 8,
+				       0,    0x0f, 0x85, 1,    0,    0,	   0,	 0xc3};
+	const uint8_t at[] = {7, 12, 14, 24, 31, 36, 41, 47};
+
+	for (size_t i = 0; i < sizeof(at); i++) {
+		struct world *w = *state;
+		uint64_t a = blob(w, &(struct spec){.id = 7,
+						    .frame = PLAIN_FRAME,
+						    .complete = 5,
+						    .code = code,
+						    .len = sizeof(code)});
+		uint64_t stale = method(w, 9, plain, sizeof(plain), PLAIN_FRAME, 12) + 14;
+
+		word(w, SP + PLAIN_FRAME - 8, stale);
+		caller_is_bottom(w, SP, FP);
+		walk(w, a + at[i], SP, FP);
+		assert_stack(w, (uint32_t[]){7}, 1);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* Behind the code a call's stub for interpreted callees, `mov rbx,method; jmp`: its frame is not
  * the method's. */
 static void test_call_stub(void **state)
@@ -880,14 +925,15 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_instruction), TEST(test_callers),	 TEST(test_popped),
-		TEST(test_free_block),	      TEST(test_deoptimised),	 TEST(test_barrier_leaf),
-		TEST(test_barrier_caller),    TEST(test_no_barrier),	 TEST(test_vtable),
-		TEST(test_adapter),	      TEST(test_exception_blob), TEST(test_adapter_popped),
-		TEST(test_enter_special),     TEST(test_hostile_heap),	 TEST(test_adapter_room),
-		TEST(test_entry_barrier),     TEST(test_interp_entry),	 TEST(test_interp_exit),
-		TEST(test_interp_not),	      TEST(test_interp_frame),	 TEST(test_interp_return),
-		TEST(test_no_rule),	      TEST(test_stub_leaf),	 TEST(test_call_stub),
+		TEST(test_every_instruction), TEST(test_callers),	  TEST(test_popped),
+		TEST(test_free_block),	      TEST(test_deoptimised),	  TEST(test_barrier_leaf),
+		TEST(test_barrier_caller),    TEST(test_no_barrier),	  TEST(test_vtable),
+		TEST(test_adapter),	      TEST(test_exception_blob),  TEST(test_adapter_popped),
+		TEST(test_enter_special),     TEST(test_hostile_heap),	  TEST(test_adapter_room),
+		TEST(test_entry_barrier),     TEST(test_interp_entry),	  TEST(test_interp_exit),
+		TEST(test_interp_not),	      TEST(test_interp_frame),	  TEST(test_interp_return),
+		TEST(test_no_rule),	      TEST(test_stub_leaf),	  TEST(test_call_stub),
+		TEST(test_reserved_zone),     TEST(test_native_epilogue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
