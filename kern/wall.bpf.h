@@ -35,27 +35,35 @@ static __always_inline __u64 wall_vthread(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote_vthread : 0;
 }
 
-/* `s` is of the interval; [from, until) are ticks of it. */
-static __always_inline void ticks_send(struct gn_sample *s, __u64 from, __u64 until)
+/*
+ * `s` is of the interval; [from, until) are ticks of it. Not static, as the next: such a function is
+ * verified by itself, once, and not again with each of the states that its callers may be in.
+ */
+__weak __noinline int ticks_send(struct gn_sample *s, __u64 from, __u64 until)
 {
+	if (!s)
+		return 0;
 	s->h.time = gn_start_ns + gn_tick_time(from, gn_wall_ns);
 	s->n = until - from;
 	if (!s->stack)
 		loss_add(s->h.tid, GN_LOSS_MISSED, s->n);
 	if (record_send(&s->h, sizeof(*s))) {
 		loss_add(s->h.tid, GN_LOSS_WALL, s->n);
-		return;
+		return 0;
 	}
 	count_add(GN_CNT_WALL, 1);
 	count_add(GN_CNT_TICKS, s->n);
+	return 0;
 }
 
 /*
  * The same, of those epochs in which the thread is chosen. More epochs than limits are kept of pass
  * only where the collector is held up: the last limit then has to do for the rest.
  */
-static __noinline void chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u64 until)
+__weak __noinline int chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u64 until)
 {
+	if (!s)
+		return 0;
 	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
 		__u64 end = ((from >> gn_epoch_shift) + 1) << gn_epoch_shift;
 
@@ -65,6 +73,7 @@ static __noinline void chosen_send(__u64 id, struct gn_sample *s, __u64 from, __
 			ticks_send(s, from, end);
 		from = end;
 	}
+	return 0;
 }
 
 /*
