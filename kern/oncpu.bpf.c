@@ -91,13 +91,12 @@ static __always_inline bool thread_is_mature(const struct gn_thread *t)
 static __always_inline __u32 clock_weight(struct gn_thread *t, __u64 band)
 {
 	__u64 now = clock_cpu_time(bpf_get_current_task_btf());
-	__s64 due = now - t->sampled_ns;
 	__u32 n = 1;
+	__s64 due;
 
-	if (!t->sampled_ns) {
-		t->sampled_ns = now;
-		return 1;
-	}
+	if (!t->sampled_ns) /* the first may come late, too */
+		t->sampled_ns = t->mature;
+	due = now - t->sampled_ns;
 	if (due > (__s64)(gn_cpu_ns + band))
 		n = (due - band + gn_cpu_ns - 1) / gn_cpu_ns;
 	else if (due + (__s64)band < (__s64)gn_cpu_ns)

@@ -36,8 +36,8 @@ static __always_inline __u64 wall_vthread(const struct gn_thread *t)
 }
 
 /*
- * `s` is of the interval; [from, until) are ticks of it. Not static, as the next: such a function is
- * verified by itself, once, and not again with each of the states that its callers may be in.
+ * `s` is of the interval; [from, until) are ticks of it. Not static, as the next: such a function
+ * is verified by itself, once, and not again with each of the states that its callers may be in.
  */
 __weak __noinline int ticks_send(struct gn_sample *s, __u64 from, __u64 until)
 {
