@@ -219,7 +219,7 @@ uw_fn int hs_find(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct h
 	kind = hs_kind(s, j);
 	uw_barrier(kind); /* one number to the verifier, not four cases of all that follows */
 	b->kind = kind;
-	b->frame = hs_s32(s, j->frame) * 8;
+	b->frame = (__s32)((__u32)hs_s32(s, j->frame) * 8);
 	b->complete = j->flags & GN_JVM_SHORTS ? hs_s16(s, j->complete) : hs_s32(s, j->complete);
 	b->code = j->flags & GN_JVM_ABSOLUTE ? hs_u64(s, j->code) : b->start + hs_s32(s, j->code);
 	b->id = (__u32)hs_s32(s, j->id);

@@ -35,8 +35,8 @@ part() {
 mkdir -p "$out"
 rm -rf "$out"/{bench.csv,bench.txt,bench.svg,idle-*.txt,pingpong.txt,stack.txt} "$BUILD/accuracy"
 part make-bench make bench
-part idle-10000 tools/bench/idle.sh 10000 40
-IDLE_SETTLE=30 part idle-30000 tools/bench/idle.sh 30000 30
+part idle-10000 tools/bench/idle.sh 10000 60
+part idle-30000 tools/bench/idle.sh 30000 60
 part pingpong tools/bench/pingpong.sh 3 5
 part stack tools/bench/stack_cost.sh 4
 part make-accuracy make accuracy

@@ -15,7 +15,7 @@ D=${2:-60}
 BPF_S=$((N > 10000 ? N / 500 : 20))
 JDK=${JDK:-$(jdk_newest)}
 
-# record NAME THREADS: the target, gnomon, and its steady state in T/NAME.meter and .bpf.
+# record NAME THREADS: the target, gnomon, and its steady state in T/NAME.meter; the file is of that alone.
 record() {
     local jfr=$T/$1.jfr began attach
 
@@ -25,22 +25,39 @@ record() {
     attach=$!
     sleep 1
     began=$EPOCHREALTIME
-    # shellcheck disable=SC2046
-    GN_SETTLE=0 gnomon_start "$jfr" -p "$JVM_PID" $(gnomon_options gnomon) ${GNOMON_OPTS:-}
+    recorder_start "$jfr"
     note "$2 idle threads: recording began after $(calc "$EPOCHREALTIME - $began") s"
     wait "$attach"
     sleep "${IDLE_SETTLE:-10}"
     "$METER" -p "$JVM_PID" -c "$GN_PID" -t 'idle-thread*' -o "$T/$1.meter" -- sleep "$D"
+    gnomon_stop
+    sed 's/^/  | /' "$GN_ERR"
+}
+
+recorder_start() {
+    # shellcheck disable=SC2046
+    GN_SETTLE=0 gnomon_start "$1" -p "$JVM_PID" $(gnomon_options gnomon) ${GNOMON_OPTS:-}
+}
+
+# BPF programs, timed in a recording of its own: T/NAME.bpf.
+record_bpf() {
+    recorder_start "$T/bpf.jfr"
+    sleep "${IDLE_SETTLE:-10}"
     "$METER" -b -p "$JVM_PID" -c "$GN_PID" -o "$T/$1.bpf" -- sleep "$BPF_S"
     gnomon_stop
+    rm "$T/bpf.jfr"
+}
+
+target_end() {
     jvm_unharmed
     jvm_end 120
-    sed 's/^/  | /' "$GN_ERR"
 }
 
 machine | sed 's/^/  /'
 room_for "$N"
 record with "$N"
+record_bpf with
+target_end
 m=$T/with.meter
 verdict "collector CPU, $N idle threads" \
     "$(per_core "$(figure "$m" profiler_cpu_ns)" "$(figure "$m" wall_ns)")" "% core" '<' 0.5
@@ -55,6 +72,7 @@ awk '/^matched_(in)?voluntary/ { n += $2 }
 bytes=$(stat -c %s "$T/with.jfr")
 if [ "$bytes" -ge $((100 * N)) ]; then
     record without 0
+    target_end
     bytes=$((bytes - $(stat -c %s "$T/without.jfr")))
     note "the same without idle threads: $(stat -c %s "$T/without.jfr") bytes"
 fi

@@ -48,7 +48,7 @@ table() {
 
     printf '| | | measured by |\n|---|---|---|\n'
     row "10,000 idle threads, CPU and wall each 10 ms" "collector $(value "$idle" 'collector CPU')% of a core, BPF \
-$(value "$idle" 'BPF time')%; switches of theirs: $(value "$idle" 'context switches')" "tools/bench/idle.sh 10000 40"
+$(value "$idle" 'BPF time')%; switches of theirs: $(value "$idle" 'context switches')" "tools/bench/idle.sh 10000 60"
     row "a program that only switches, $(sed -n 's/.*without a profiler: \([0-9]*\)[0-9]\{4\} .*/\10,000/p' "$switches" 2>/dev/null) times a second" \
         "$(value "$switches" ' gnomon: throughput lost')% of its throughput" "tools/bench/pingpong.sh 3 5"
     row "a CPU sample with a stack of some 45 frames" "$(sed -n 's/.*frames: *\([0-9]*\) ns a sample.*/\1/p' "$stack" 2>/dev/null | sort -g |
