@@ -197,7 +197,7 @@ fuzz_objects = $(patsubst %.S,$(BUILD)/obj/%.o,$(patsubst %.c,$(BUILD)/fuzz/%.o,
 $(BUILD)/tests/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $$(call fuzz_objects,tests/fuzz/$$*.c)
 	$(call say,FUZZ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -o $@ $^ $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -o $@ $^ -l:libbpf.a $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a
 
 fuzzers: $(FUZZ_BIN)
 fuzz: $(FUZZ_BIN) ## every fuzzer for FUZZ_SECONDS each (default 20)
