@@ -63,6 +63,7 @@ struct resolver {
 	uint64_t vm_ns;	   /* that which found it */
 	uint64_t now_ns;
 	struct arena strings; /* of the stack named last */
+	bool guessed;	      /* a frame of that was */
 	char lacks[120];      /* fields of VM structures that this JVM does not have */
 	char source[320];
 };
@@ -409,22 +410,39 @@ static const struct frame_name guessed_mark = {"[gnomon]", "[caller guessed]", "
 static const struct frame_name virtual_mark = {
 	"[gnomon]", "[base of a virtual thread]", "", -1, -1, FRAME_NATIVE, 0, 0};
 
+/*
+ * The JVM replaces a deoptimised frame by interpreted ones that it lays out empty and then fills in
+ * (Deoptimization::unpack_frames, runtime/deoptimization.cpp): until it is back from there they may
+ * hold what lay there before.
+ */
+static bool unpacks(const struct frame_name *name)
+{
+	return !strcmp(name->method, "DeoptimizationBlob") ||
+	       !strcmp(name->method, "UncommonTrapBlob");
+}
+
 size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
 		      size_t max, bool *cut)
 {
 	const struct gn_frame *frames = gn_stack_frames(stack);
 	size_t n = (size_t)stack->nkernel + stack->nuser, at = 0;
 	struct frame_name names[INLINE_MAX];
+	bool unpacked = false, guessed;
 
 	arena_reset(&r->strings);
-	*cut = false;
+	*cut = r->guessed = false;
 	if (r->vm)
 		vm_at(r->vm, stack->h.time);
 	for (size_t i = kernel_skip(r, frames, stack->nkernel); i < n; i++) {
+		uint32_t kind = gn_frame_kind(&frames[i]);
 		int k = frame_names(r, &frames[i], names, INLINE_MAX);
 
-		if (gn_frame_flags(&frames[i]) & GN_FF_GUESSED && at < max)
+		unpacked = unpacked && kind == GN_FRAME_INTERP;
+		guessed = unpacked || gn_frame_flags(&frames[i]) & GN_FF_GUESSED;
+		r->guessed |= guessed;
+		if (guessed && at < max)
 			out[at++] = guessed_mark;
+		unpacked |= kind == GN_FRAME_STUB && unpacks(&names[0]);
 		for (int j = 0; j < k; j++) {
 			if (at == max) {
 				*cut = true;
@@ -437,6 +455,11 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 	if (stack->end == GN_END_CONT && at < max)
 		out[at++] = virtual_mark;
 	return at;
+}
+
+bool resolver_guessed(const struct resolver *r)
+{
+	return r->guessed;
 }
 
 bool resolver_in_doubt(const struct resolver *r)

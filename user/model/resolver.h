@@ -47,6 +47,9 @@ bool resolver_exec(struct resolver *r, uint64_t time_ns);
 size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
 		      size_t max, bool *cut);
 
+/* Of that stack: a frame is marked, since a heuristic led to it, or it was being made. */
+bool resolver_guessed(const struct resolver *r);
+
 /*
  * A frame of that stack has no name only because classes were unloaded since its time: the same
  * frames at a later time, if the thread still is there then, may get one.

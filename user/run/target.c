@@ -282,16 +282,6 @@ static struct stack *stack_find(struct target *t, uint64_t id)
 	return s;
 }
 
-static bool stack_is_guessed(const struct gn_stack *s)
-{
-	const struct gn_frame *f = gn_stack_frames(s) + s->nkernel;
-
-	for (int i = 0; i < s->nuser; i++)
-		if (gn_frame_flags(&f[i]) & GN_FF_GUESSED)
-			return true;
-	return false;
-}
-
 static void doubted_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
 {
 	size_t n = (size_t)rec->nkernel + rec->nuser;
@@ -331,7 +321,7 @@ void target_stack(struct target *t, const struct gn_stack *rec)
 	if (resolver_in_doubt(t->names))
 		doubted_keep(t, s, rec);
 	s->jfr = jfrw_stack(t->out, frames, n, cut || !gn_end_is_whole(rec->end));
-	s->guessed = stack_is_guessed(rec);
+	s->guessed = resolver_guessed(t->names);
 	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	s->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
 	s->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
