@@ -440,7 +440,7 @@ int capture_account(struct capture *c, bool again)
 	c->skel->bss->gn_unaccounted = 0;
 	rc = iterate(c->skel->progs.wall_account);
 	left = c->skel->bss->gn_unaccounted;
-	if (!rc && left && !again)
+	if (!rc && left)
 		c->crowded = sched_getcpu() + 1;
 	return rc ? rc : left > 0;
 }
@@ -579,9 +579,8 @@ int capture_fd(const struct capture *c)
 }
 
 /* An accounting may fill half a ring; in turns it costs a look at all threads each. */
-static void rings_widen(struct capture *c)
+static void ring_widen(struct capture *c, int cpu)
 {
-	int cpu = atomic_exchange(&c->crowded, 0) - 1;
 	size_t bytes = 2 * capture_threads(c) * (sizeof(struct gn_sample) + 8);
 	int rc = rings_reserve(c->rings, cpu, bytes, now_ns());
 
@@ -591,16 +590,22 @@ static void rings_widen(struct capture *c)
 
 static void rings_adapt(struct capture *c)
 {
+	int crowded = atomic_exchange(&c->crowded, 0), rc;
 	__u32 key = GN_CNT_LOST_BYTES;
-	int rc;
 
-	if (c->crowded)
-		rings_widen(c);
+	if (crowded)
+		ring_widen(c, crowded - 1);
 	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &key, c->per_cpu))
 		return;
 	rc = rings_grow(c->rings, c->per_cpu, now_ns());
 	if (rc < 0)
 		log_debug("a ring buffer could not grow: %s", strerror(-rc));
+}
+
+void capture_make_room(struct capture *c)
+{
+	if (c->skel->rodata->gn_wall_ns && !c->skel->rodata->gn_reservoir)
+		ring_widen(c, sched_getcpu());
 }
 
 int capture_drain(struct capture *c, capture_fn fn, void *ctx)

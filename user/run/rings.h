@@ -44,7 +44,7 @@ int rings_grow(struct rings *r, const uint64_t *lost, uint64_t now_ns);
  * So many bytes at once are to come on one CPU now and then: make its ring as large, as far as
  * RINGS_RESERVE allows. 0 or -errno.
  */
-#define RINGS_RESERVE (2u << 20)
+#define RINGS_RESERVE (4u << 20)
 int rings_reserve(struct rings *r, int cpu, size_t bytes, uint64_t now_ns);
 
 size_t rings_bytes(const struct rings *r); /* of all rings there are, replaced ones included */

@@ -492,6 +492,7 @@ static void each_second(struct session *s, uint64_t now)
 static void account(struct session *s)
 {
 	overhead_burst(&s->cost, s->cap);
+	capture_make_room(s->cap);
 	for (int i = 0; i < ACCOUNT_TURNS && capture_account(s->cap, i > 0) > 0; i++)
 		drain(s);
 	overhead_burst_end(&s->cost, s->cap);
