@@ -16,6 +16,7 @@
 
 #include "kern/hotspot.h"
 #include "kern/unwind_walk.h"
+#include "tests/uwwalk.h"
 
 #define HEAP	   0x100000ULL
 #define META	   0x200000ULL
@@ -127,34 +128,8 @@ static void world_init(struct world *w, const struct input *in)
 		.kind_mh = in->kinds[3],
 	};
 	layout_init(j, in->layout);
-	for (int i = 0; i < UW_MAX_MAPS; i++)
-		w->proc.start[i] = UW_NO_START;
-	w->proc.tgid = 1;
-	w->proc.n = 1;
-	w->proc.start[0] = HEAP;
-	w->proc.map[0] = (struct uw_mapping){.end = HEAP + HEAP_BYTES, .kind = UW_MAP_HOTSPOT};
-}
-
-static void run(struct uw_state *s, const struct uw_env *env)
-{
-	struct uw_loop l = {s, env, env->proc, env->jvm};
-	uint64_t sp = s->sp;
-	int signals = 0;
-
-	for (int i = 0; i <= GN_MAX_FRAMES; i++) {
-		bool leaf = s->leaf;
-
-		if (uw_step(s, env, &l)) {
-			if (s->end == GN_END_NONE || s->n > s->max)
-				abort();
-			return;
-		}
-		if ((s->sp < sp || (s->sp == sp && !leaf)) && s->signals == signals)
-			abort();
-		signals = s->signals;
-		sp = s->sp;
-	}
-	abort();
+	uwwalk_proc(&w->proc, HEAP,
+		    (struct uw_mapping){.end = HEAP + HEAP_BYTES, .kind = UW_MAP_HOTSPOT});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -180,6 +155,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.leaf = in.leaf & 1;
 	s.flags = in.leaf & 2 ? GN_FF_RETADDR : 0;
 	s.hs[HS_THREAD] = in.thread;
-	run(&s, &env);
+	uwwalk_run(&s, &env);
 	return 0;
 }

@@ -8,6 +8,7 @@
  */
 // FUZZ-LINK: user/sym/ehframe.c user/sym/utable.c user/sym/utable_rules.c
 #include "tests/uwmem.h"
+#include "tests/uwwalk.h"
 
 #define CODE  0x400000ULL
 #define STACK 0x7f0000000000ULL
@@ -63,33 +64,7 @@ static void world_init(struct world *w, const struct input *in)
 		key += in->rows[i][0] + 1;
 	}
 	w->page.height = in->flags >> 4;
-	w->proc.tgid = 1;
-	w->proc.n = 1;
-	for (int i = 0; i < UW_MAX_MAPS; i++)
-		w->proc.start[i] = UW_NO_START;
-	w->proc.start[0] = CODE;
-	w->proc.map[0] = (struct uw_mapping){CODE + 0x10000, CODE, 1, UW_MAP_FILE};
-}
-
-static void run(struct uw_state *s, const struct uw_env *env)
-{
-	uint64_t sp = s->sp;
-	int signals = 0;
-
-	for (int i = 0; i <= GN_MAX_FRAMES; i++) {
-		bool leaf = s->leaf;
-
-		if (uw_step(s, env, &(struct uw_loop){.s = s, .m = env, .p = env->proc})) {
-			if (s->end == GN_END_NONE || s->n > s->max)
-				abort();
-			return;
-		}
-		if ((s->sp < sp || (s->sp == sp && !leaf)) && s->signals == signals)
-			abort();
-		signals = s->signals;
-		sp = s->sp;
-	}
-	abort();
+	uwwalk_proc(&w->proc, CODE, (struct uw_mapping){CODE + 0x10000, CODE, 1, UW_MAP_FILE});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -114,6 +89,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.fp = in.regs[UW_NREG + 2];
 	s.leaf = in.flags & 1;
 	s.flags = in.flags & 2 ? GN_FF_RETADDR : 0;
-	run(&s, &env);
+	uwwalk_run(&s, &env);
 	return 0;
 }

@@ -16,6 +16,7 @@
 
 #include "kern/hotspot.h"
 #include "kern/unwind_walk.h"
+#include "tests/uwwalk.h"
 
 #define HEAP	    0x7f1000000000ULL
 #define SEGMAP	    0x7f2000000000ULL
@@ -195,12 +196,8 @@ static int setup(void **state)
 		.deopt = H_DEOPT,
 		.nmethod_header = NMETHOD,
 	};
-	for (int i = 0; i < UW_MAX_MAPS; i++)
-		w->proc.start[i] = UW_NO_START;
-	w->proc.tgid = 1;
-	w->proc.n = 1;
-	w->proc.start[0] = HEAP;
-	w->proc.map[0] = (struct uw_mapping){.end = HEAP + HEAP_BYTES, .kind = UW_MAP_HOTSPOT};
+	uwwalk_proc(&w->proc, HEAP,
+		    (struct uw_mapping){.end = HEAP + HEAP_BYTES, .kind = UW_MAP_HOTSPOT});
 	w->env = (struct uw_env){w, world_read, &w->proc, no_page, no_rule, j};
 	uw_begin(&w->s, 1, 64);
 	w->s.leaf = 1;

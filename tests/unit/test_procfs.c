@@ -265,6 +265,7 @@ static void own_threads(void **state)
 		assert_true(!i || tids[i - 1] < tids[i]);
 	}
 	assert_true(seen);
+	assert_int_equal(proc_tasks_count(getpid()), n);
 	free(tids);
 	assert_int_equal(proc_schedstat_read(getpid(), tid, &ss), 0);
 	pthread_cancel(th);
@@ -291,6 +292,7 @@ static void identity(void **state)
 	waitpid(pid, NULL, 0);
 	assert_int_equal(proc_id_read(pid, &id), -ESRCH);
 	assert_int_equal(proc_tasks_read(pid, &(pid_t *){NULL}, &(size_t){0}), -ESRCH);
+	assert_int_equal(proc_tasks_count(pid), 0);
 }
 
 /* RESOLVE_IN_ROOT with our own root: what is not a regular file must not be opened. */

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "base/log.h"
 #include "gnomon.skel.h"
 #include "run/rings.h"
+#include "target/procfs.h"
 
 #define RING_BYTES (128u << 10) /* per CPU, at first: about 2,300 samples */
 #define RING_MAX   (64u << 20)
@@ -454,16 +454,10 @@ int capture_account_of(struct capture *c, pid_t tgid)
 uint64_t capture_threads(struct capture *c)
 {
 	uint64_t n = 0;
-	char path[64];
-	struct stat st;
 
 	pthread_mutex_lock(&c->lock);
-	for (size_t i = 0; i < c->ntgids; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/task", c->tgids[i]);
-		/* "." and ".." and one for each: proc_task_getattr(), fs/proc/base.c */
-		if (!stat(path, &st) && st.st_nlink > 2)
-			n += st.st_nlink - 2;
-	}
+	for (size_t i = 0; i < c->ntgids; i++)
+		n += proc_tasks_count(c->tgids[i]);
 	pthread_mutex_unlock(&c->lock);
 	return n;
 }

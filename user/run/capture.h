@@ -73,14 +73,14 @@ int capture_scan(struct capture *c);
  */
 int capture_account(struct capture *c, bool again);
 
+/* The same of one process; what does not fit is left for another time. */
+int capture_account_of(struct capture *c, pid_t tgid);
+
 /*
  * From the draining thread, before an accounting: the ring of the CPU that we are on shall take the
  * records of all threads at once. Should the kernel move us, it takes turns.
  */
 void capture_make_room(struct capture *c);
-
-/* The same of one process; what does not fit is left for another time. */
-int capture_account_of(struct capture *c, pid_t tgid);
 
 uint64_t capture_threads(struct capture *c); /* of all targets, now */
 

@@ -219,15 +219,9 @@ static int targets_open(struct session *s, struct error *e)
 static uint64_t targets_threads(const struct session *s)
 {
 	uint64_t sum = 0;
-	pid_t *tids;
-	size_t n;
 
-	for (size_t i = 0; i < s->cfg->ntargets; i++) {
-		if (proc_tasks_read(s->cfg->targets[i].pid, &tids, &n))
-			continue;
-		free(tids);
-		sum += n;
-	}
+	for (size_t i = 0; i < s->cfg->ntargets; i++)
+		sum += proc_tasks_count(s->cfg->targets[i].pid);
 	return sum;
 }
 

@@ -571,6 +571,16 @@ int proc_tasks_read(pid_t pid, pid_t **tids, size_t *n)
 	return 0;
 }
 
+size_t proc_tasks_count(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	/* "." and ".." and one for each: proc_task_getattr(), fs/proc/base.c */
+	return !stat(path, &st) && st.st_nlink > 2 ? st.st_nlink - 2 : 0;
+}
+
 int proc_tgid(pid_t id, pid_t *tgid)
 {
 	struct proc_status st;

@@ -134,6 +134,9 @@ int proc_namespaces_read(pid_t pid, struct proc_namespaces *out);
  */
 int proc_tasks_read(pid_t pid, pid_t **tids, size_t *n);
 
+/* How many threads it has, 0 if it is gone: without looking at them. */
+size_t proc_tasks_count(pid_t pid);
+
 /* The thread group of any task id: equal to `id` for a process, else the process it belongs to. */
 int proc_tgid(pid_t id, pid_t *tgid);
 
