@@ -856,16 +856,20 @@ uw_fn int hs_has_called(struct uw_state *s, uw_mem m, const struct hs_blob *b, _
 }
 
 /*
- * Does native code return to `ra` from a call through a table of functions, `call *disp32(reg)`?
- * The JVM's stubs that are called so, for JNI's Get<Type>Field(), leave the stack alone.
+ * Does `ra` follow a call through a register by which a frameless stub is known to be called? From
+ * native code `call *disp32(reg)`, through a table of functions: JNI's Get<Type>Field() may be
+ * stubs. From the interpreter `call r11`: a native method's signature handler, which writes the
+ * call's arguments relative to sp (interpreterRT_x86_64.cpp).
  */
-uw_fn int hs_is_jni_call(struct uw_state *s, uw_mem m, __u64 ra)
+uw_fn int hs_is_stub_call(struct uw_state *s, uw_mem m, const struct gn_jvm *j, __u64 ra)
 {
 	__u64 code;
 
 	if (uw_copy(s, m, ra - sizeof(code), &code, sizeof(code)))
 		return 0;
-	return (code >> 16 & 0xf8ff) == 0x90ff;
+	if (!hs_is_code(j, ra))
+		return (code >> 16 & 0xf8ff) == 0x90ff;
+	return ra - j->interp_low < j->interp_high - j->interp_low && code >> 40 == 0xd3ff41;
 }
 
 /*
@@ -880,7 +884,7 @@ uw_fn void hs_frameless_leaf(struct uw_state *s, uw_mem m, const struct gn_jvm *
 	if (!w->lost && !uw_word(s, m, s->fp + 8, &ra) && hs_has_called(s, m, b, ra))
 		return;
 	if (!uw_word(s, m, s->sp, &top) &&
-	    (hs_is_code(j, top) ? hs_has_called(s, m, b, top) : hs_is_jni_call(s, m, top))) {
+	    (hs_is_stub_call(s, m, j, top) || hs_has_called(s, m, b, top))) {
 		w->slot = s->sp;
 		w->saved = 0;
 		w->lost = 0;

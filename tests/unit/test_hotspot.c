@@ -859,6 +859,33 @@ static void test_interp_frame(void **state)
 	}
 }
 
+/* A native method's signature handler is called, by `call r11`, and leaves fp and the stack alone.
+ */
+static void test_signature_handler(void **state)
+{
+	static const uint8_t code[] = {0x49, 0x8b, 0x36, 0x49, 0x8b, 0x56, 0xf8, 0xc3};
+	struct world *w = *state;
+	uint64_t fp = SP + 0x200, sender = fp + 0x20, sp = fp - 0x80;
+	uint64_t ra = small_caller(w, sender + 0x10), pc;
+	const uint64_t frame[] = {sender, 0, METHOD, 1, 0, META, 3, 0, 9, 9};
+
+	with_interpreter(w);
+	memcpy(w->heap + (INTERP_PC - 3 - HEAP), (uint8_t[]){0x41, 0xff, 0xd3}, 3);
+	pc = blob(w, &(struct spec){.name = NAME_OTHER, .code = code, .len = sizeof(code)});
+	word(w, fp, sender + 0x10);
+	word(w, fp + 8, ra);
+	for (int i = 0; i < 10; i++)
+		word(w, fp - 8 - 8 * (uint64_t)i, frame[i]);
+	word(w, sp, INTERP_PC);
+	walk(w, pc + 3, sp, fp);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 5);
+	assert_int_equal(gn_frame_addr(&w->s.frames[1]), METHOD);
+	for (int i = 1; i < 5; i++)
+		assert_int_equal(gn_frame_flags(&w->s.frames[i]) & GN_FF_GUESSED, 0);
+	assert_int_equal(w->s.frames[2].data >> 32, 7);
+}
+
 /* A method has returned to the one at fp: `mov rsp,last_sp; mov last_sp,0; mov r13,bcp`. */
 static void test_interp_return(void **state)
 {
@@ -922,15 +949,15 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_instruction), TEST(test_callers),	  TEST(test_popped),
-		TEST(test_free_block),	      TEST(test_deoptimised),	  TEST(test_barrier_leaf),
-		TEST(test_barrier_caller),    TEST(test_no_barrier),	  TEST(test_vtable),
-		TEST(test_adapter),	      TEST(test_exception_blob),  TEST(test_adapter_popped),
-		TEST(test_enter_special),     TEST(test_hostile_heap),	  TEST(test_adapter_room),
-		TEST(test_entry_barrier),     TEST(test_interp_entry),	  TEST(test_interp_exit),
-		TEST(test_interp_not),	      TEST(test_interp_frame),	  TEST(test_interp_return),
-		TEST(test_no_rule),	      TEST(test_stub_leaf),	  TEST(test_call_stub),
-		TEST(test_reserved_zone),     TEST(test_native_epilogue),
+		TEST(test_every_instruction), TEST(test_callers),	 TEST(test_popped),
+		TEST(test_free_block),	      TEST(test_deoptimised),	 TEST(test_barrier_leaf),
+		TEST(test_barrier_caller),    TEST(test_no_barrier),	 TEST(test_vtable),
+		TEST(test_adapter),	      TEST(test_exception_blob), TEST(test_adapter_popped),
+		TEST(test_enter_special),     TEST(test_hostile_heap),	 TEST(test_adapter_room),
+		TEST(test_entry_barrier),     TEST(test_interp_entry),	 TEST(test_interp_exit),
+		TEST(test_interp_not),	      TEST(test_interp_frame),	 TEST(test_interp_return),
+		TEST(test_signature_handler), TEST(test_no_rule),	 TEST(test_stub_leaf),
+		TEST(test_call_stub),	      TEST(test_reserved_zone),	 TEST(test_native_epilogue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
