@@ -665,17 +665,21 @@ uw_fn int hs_interp_older(const struct uw_state *s, __u64 last)
 	return s->n && gn_frame_kind(prev) == GN_FRAME_USER && last - s->sp > 24;
 }
 
-/* Where the caller's stack may end, given the frame at fp: above its locals. */
+/*
+ * Where the caller's stack may end, given the frame at fp: above its locals; or, where a method
+ * handle's linker has taken the last argument away, at the return address, which was moved there
+ * (MethodHandles::generate_method_handle_dispatch()).
+ */
 uw_fn int hs_is_sender(__u64 sp, __u64 fp)
 {
-	return !(sp & 7) && sp - fp - 16 <= HS_LOCALS_MAX;
+	return !(sp & 7) && sp - fp - 8 <= HS_LOCALS_MAX;
 }
 
 /*
  * A frame of which less than all slots are pushed, by TemplateInterpreterGenerator's
  * generate_fixed_frame(): Method* is in rbx, and the caller's sp in r13; that is pushed, then 0,
- * then r13 is made the bytecode pointer. Before it begins fp still is the caller's, which with
- * -XX:+PreserveFramePointer is that of a compiled frame as near as that.
+ * then r13 is made the bytecode pointer, in JDK 25 before the 0. Before it begins fp still is the
+ * caller's, which with -XX:+PreserveFramePointer is that of a compiled frame as near as that.
  */
 uw_fn int hs_interp_new(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_interp *f)
 {
@@ -693,7 +697,7 @@ uw_fn int hs_interp_new(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	if (!hs_is_sender(f->sp, s->fp) || last)
 		return -1;
 	if (r13 != f->sp &&
-	    (s->sp > s->fp + HS_LAST_SP || (r13 != code && r13 != code + j->cm_size)))
+	    (s->sp > s->fp + HS_SENDER_SP || (r13 != code && r13 != code + j->cm_size)))
 		return -1;
 	f->method = method;
 	f->cm = code;

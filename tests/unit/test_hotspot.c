@@ -828,32 +828,64 @@ static void test_interp_not(void **state)
 	assert_edge(w);
 }
 
+/*
+ * An interpreted method, 7's callee, of whose frame at fp so many slots are pushed; the stack of
+ * its caller ends at `sender`.
+ */
+static void interp_pushed(struct world *w, int slots, uint64_t sender, uint64_t locals,
+			  uint64_t r13)
+{
+	uint64_t fp = SP + 0x200, above = sender < fp + 16 ? fp + 16 : sender;
+	uint64_t ra = small_caller(w, above + 0x10);
+	const uint64_t frame[] = {sender, 0, METHOD, 1, 0, META, locals, CM + CM_SIZE, 9, 9};
+
+	with_interpreter(w);
+	word(w, fp, above + 0x10);
+	word(w, fp + 8, ra);
+	for (int i = 0; i < slots; i++)
+		word(w, fp - 8 - 8 * (uint64_t)i, frame[i]);
+	w->s.reg[UW_RBX] = METHOD;
+	w->s.reg[UW_R13] = r13;
+	walk(w, INTERP_PC, fp - 8 * (uint64_t)slots, fp);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 4);
+	assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_INTERP);
+	assert_int_equal(gn_frame_addr(&w->s.frames[0]), METHOD);
+	assert_int_equal(w->s.frames[0].data, CM << 16);
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(gn_frame_flags(&w->s.frames[i]), GN_FF_RETADDR);
+	assert_int_equal(w->s.frames[1].data >> 32, 7);
+	assert_int_equal(w->s.frames[2].data >> 32, 8);
+}
+
 /* While its frame is pushed, and when it is there: the locals in words from fp, and as an address.
  */
 static void test_interp_frame(void **state)
 {
-	for (int slots = 0; slots <= 10; slots++) {
-		struct world *w = *state;
-		uint64_t fp = SP + 0x200, sender = fp + 0x20, code = CM + CM_SIZE;
-		uint64_t ra = small_caller(w, sender + 0x10);
-		const uint64_t frame[] = {sender, 0, METHOD, 1, 0, META, slots == 9 ? fp + 24 : 3,
-					  code,	  9, 9};
+	uint64_t fp = SP + 0x200, sender = fp + 0x20, code = CM + CM_SIZE;
 
-		with_interpreter(w);
-		word(w, fp, sender + 0x10);
-		word(w, fp + 8, ra);
-		for (int i = 0; i < slots; i++)
-			word(w, fp - 8 - 8 * (uint64_t)i, frame[i]);
-		w->s.reg[UW_RBX] = METHOD;
-		w->s.reg[UW_R13] = slots < 2 ? sender : slots == 2 ? CM : code;
-		walk(w, INTERP_PC, fp - 8 * (uint64_t)slots, fp);
-		assert_int_equal(w->s.end, GN_END_COMPLETE);
-		assert_int_equal(w->s.n, 4);
-		assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_INTERP);
-		assert_int_equal(gn_frame_addr(&w->s.frames[0]), METHOD);
-		assert_int_equal(w->s.frames[0].data, CM << 16);
-		assert_int_equal(w->s.frames[1].data >> 32, 7);
-		assert_int_equal(w->s.frames[2].data >> 32, 8);
+	for (int slots = 0; slots <= 10; slots++) {
+		interp_pushed(*state, slots, sender, slots == 9 ? fp + 24 : 3,
+			      slots < 2	   ? sender
+			      : slots == 2 ? CM
+					   : code);
+		teardown(state);
+		setup(state);
+	}
+	/* JDK 25 has the bytecode pointer in r13 before it pushes the second slot */
+	interp_pushed(*state, 1, sender, 3, code);
+}
+
+/*
+ * Called through a method handle's linker (linkToStatic() and the like), which has taken the last
+ * argument off the stack: the return address is where r13 says that the caller's stack ends.
+ */
+static void test_interp_linked(void **state)
+{
+	uint64_t fp = SP + 0x200, sender = fp + 8, code = CM + CM_SIZE;
+
+	for (int slots = 0; slots <= 10; slots++) {
+		interp_pushed(*state, slots, sender, 2, slots < 2 ? sender : code);
 		teardown(state);
 		setup(state);
 	}
@@ -956,8 +988,9 @@ int main(void)
 		TEST(test_enter_special),     TEST(test_hostile_heap),	 TEST(test_adapter_room),
 		TEST(test_entry_barrier),     TEST(test_interp_entry),	 TEST(test_interp_exit),
 		TEST(test_interp_not),	      TEST(test_interp_frame),	 TEST(test_interp_return),
-		TEST(test_signature_handler), TEST(test_no_rule),	 TEST(test_stub_leaf),
-		TEST(test_call_stub),	      TEST(test_reserved_zone),	 TEST(test_native_epilogue),
+		TEST(test_signature_handler), TEST(test_interp_linked),	 TEST(test_no_rule),
+		TEST(test_stub_leaf),	      TEST(test_call_stub),	 TEST(test_reserved_zone),
+		TEST(test_native_epilogue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,18 +103,27 @@ tree_judge() {
     [ -z "${TREE_RAW:-}" ] || raw_frames
     [ -z "${V:-}" ] || grep '^seen' "$out"
     awk -v label="$label" -v cpu=$CPU_COMPLETE -v wall=$WALL_COMPLETE -v guessed=$GUESSED -v slack="${SLACK:-1}" '
-        # "not captured" is no failed walk: the sample came without a stack, as the recording says
+        # Shares of stacks are of those walked; of the samples, by the ticks they stand for, those
+        # that came without one are not complete.
         function share(x, of) { return of ? 100 * x / of : 0 }
+        function read_counts(    i) { for (i = 2; i < NF; i += 2) n[$i] = $(i + 1) }
         $1 == "cpu" || $1 == "wall" {
-            for (i = 2; i < NF; i += 2) n[$i] = $(i + 1)
+            read_counts()
             walked = n["events"] - n["failed"]
+            least = 100 - slack * (100 - ($1 == "cpu" ? cpu : wall))
             c = share(n["complete"], walked); g = share(n["guessed"], walked)
             printf "  %-22s %-4s %7d stacks, %7d in the tree: %7.3f%% complete %6.3f%% guessed" \
-                " %6.3f%% truncated, %d unnamed, %d wrong; %d samples (%.2f%%) without a stack\n",
-                label, $1, walked, n["java"], c, g, share(n["truncated"], walked),
-                n["unnamed"], n["wrong"], n["failed"], share(n["failed"], n["events"])
-            least = 100 - slack * (100 - ($1 == "cpu" ? cpu : wall))
+                " %6.3f%% truncated, %d unnamed, %d wrong", label, $1, walked, n["java"], c, g,
+                share(n["truncated"], walked), n["unnamed"], n["wrong"]
             if (c < least || g >= guessed * slack || n["wrong"] || n["java"] < 200)
+                bad = 1
+        }
+        $1 == "cpu-weighted" || $1 == "wall-weighted" {
+            read_counts()
+            c = share(n["complete"], n["events"])
+            printf "; of %d samples %.3f%% complete, %.3f%% without a stack\n", n["events"], c,
+                share(n["failed"], n["events"])
+            if (c < least)
                 bad = 1
         }
         $1 == "seen" { kinds++ }
