@@ -6,8 +6,9 @@
  * code/codeBlob.hpp, and the instructions its compilers emit around a frame
  * (cpu/x86/macroAssembler_x86.cpp verified_entry, c1_MacroAssembler_x86.cpp, x86_64.ad).
  *
- * The caller may set s->hs[HS_THREAD] to the thread's JavaThread* before the walk, 0 when unknown:
- * then the JVM's own note of the last Java frame is used, too.
+ * Where the way through native code is not certain, the JVM's own note of the last Java frame is
+ * used, if the thread's JavaThread* is known: by its number (uw_state.tid, java_threads), or the
+ * caller sets s->hs[HS_THREAD] before the walk.
  */
 #ifndef GNOMON_HOTSPOT_H
 #define GNOMON_HOTSPOT_H
@@ -29,6 +30,11 @@
 uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
 {
 	return m->jvm;
+}
+
+uw_fn __u64 uw_get_java_thread(uw_mem m, __u32 tid)
+{
+	return 0; /* hs[HS_THREAD] tells */
 }
 #endif
 
@@ -1017,15 +1023,19 @@ uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const s
 
 /*
  * JavaFrameAnchor: sp, pc, fp of the last Java frame while a thread is in native code or in the JVM
- * (runtime/javaFrameAnchor.hpp); sp is 0 while it runs Java code. 0 when the walk goes on there.
+ * (runtime/javaFrameAnchor.hpp); sp is 0 while it runs Java code. 0 when the walk goes on there:
+ * marked, since native frames may be missing, unless that is where the walk had come to.
  */
 uw_fn int hs_anchor(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
-	__u64 a[3];
+	__u64 a[3], thread = s->hs[HS_THREAD];
+	int same;
 
-	if (!(j->flags & GN_JVM_ANCHOR) || !s->hs[HS_THREAD] || s->hs[HS_SEEN])
+	if (!(j->flags & GN_JVM_ANCHOR))
 		return -1;
-	if (uw_copy(s, m, s->hs[HS_THREAD] + j->anchor, a, sizeof(a)))
+	if (!thread)
+		thread = uw_get_java_thread(m, s->tid);
+	if (!thread || uw_copy(s, m, thread + j->anchor, a, sizeof(a)))
 		return -1;
 	if (!a[0] || a[0] & 7 || a[0] - s->sp >= UW_MAX_FRAME)
 		return -1;
@@ -1033,25 +1043,25 @@ uw_fn int hs_anchor(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 		return -1;
 	if (!hs_is_code(j, a[1]))
 		return -1;
+	same = s->pc == a[1] && s->sp == a[0];
 	s->pc = a[1];
 	s->sp = a[0];
 	if (a[2])
 		s->fp = a[2];
 	s->leaf = 0;
-	s->flags = GN_FF_RETADDR;
+	s->flags = same ? GN_FF_RETADDR : GN_FF_RETADDR | GN_FF_GUESSED;
 	return 0;
 }
 
 /*
- * Called when the native part of a walk failed: 0 when it goes on at the last Java frame, the
- * native frames in between missing.
+ * Called when the native part of a walk has ended: 0 when it goes on at the last Java frame. Native
+ * code without rules may seem to end at a thread's start (psABI: fp 0), where it does not.
  */
 uw_fn int hs_recover(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
-	if (s->end != GN_END_NORULE && s->end != GN_END_BADADDR)
+	if (s->end == GN_END_DEPTH || s->hs[HS_SEEN] || hs_anchor(s, m, j))
 		return -1;
-	if (hs_anchor(s, m, j))
-		return -1;
+	s->hs[HS_SEEN] = 1;
 	s->end = GN_END_NONE;
 	return 0;
 }
@@ -1117,7 +1127,7 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 	struct hs_way w = {};
 
 	if (!s->hs[HS_SEEN]) {
-		if (!s->leaf)
+		if (s->flags & GN_FF_GUESSED)
 			hs_anchor(s, m, j);
 		s->hs[HS_SEEN] = 1;
 	}

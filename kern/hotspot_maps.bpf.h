@@ -14,6 +14,21 @@ struct {
 	__type(value, struct gn_jvm);
 } gn_jvms __weak SEC(".maps");
 
+/* tid -> its JavaThread*, of threads that user space has named. Gone with the thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u64);
+} java_threads __weak SEC(".maps");
+
+uw_fn __u64 uw_get_java_thread(uw_mem m, __u32 tid)
+{
+	__u64 *thread = bpf_map_lookup_elem(&java_threads, &tid);
+
+	return thread ? *thread : 0;
+}
+
 uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
 {
 	return bpf_map_lookup_elem(&gn_jvms, &tgid);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Threads of the targets: found at the start, born, renamed, become another program, ended. */
 #include "vthread.bpf.h"
+#include "hotspot_maps.bpf.h"
 
 static __always_inline void task_send(struct task_struct *task, __u16 type, const char *comm)
 {
@@ -40,8 +41,10 @@ int BPF_PROG(task_ends, struct task_struct *task)
 	if (!proc_find(task_tgid(task)))
 		return 0;
 	task_send(task, GN_REC_EXIT, task->comm);
-	if (gn_carriers) /* another thread may get its number */
+	/* another thread may get its number */
+	if (gn_carriers)
 		bpf_map_delete_elem(&carriers, &tid);
+	bpf_map_delete_elem(&java_threads, &tid);
 	return 0;
 }
 

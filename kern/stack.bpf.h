@@ -64,6 +64,7 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, __u64 w
 	if (!s)
 		return 0;
 	uw_begin(&s->uw, tgid, GN_MAX_FRAMES);
+	s->uw.tid = (__u32)who;
 	len = bpf_get_stack(ctx, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
 	s->uw.rec.nkernel = s->uw.n;

@@ -159,6 +159,7 @@ struct uw_state {
 	__u8 signals; /* signal frames passed */
 	__u8 end;     /* enum gn_walk_end, 0 while walking */
 	__u32 tgid;
+	__u32 tid; /* the caller's: for what is known of the thread; 0 unknown */
 	__u32 n;   /* frames recorded; start above 0 to keep what is before (kernel frames) */
 	__u32 max; /* cap of n, <= GN_MAX_FRAMES */
 
@@ -277,6 +278,7 @@ uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 	s->signals = 0;
 	s->end = GN_END_NONE;
 	s->tgid = tgid;
+	s->tid = 0;
 	s->n = 0;
 	s->hash = tgid;
 	s->max = max < GN_MAX_FRAMES ? max : GN_MAX_FRAMES;

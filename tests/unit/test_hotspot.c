@@ -944,6 +944,76 @@ static void test_interp_return(void **state)
 	}
 }
 
+/* ---- the JVM's note of the last Java frame ---- */
+
+#define THREAD (META + 0x400)
+#define ANCHOR 0x40
+
+/* Native code without rules, its fp anything or 0, called by 7; what the JVM has noted. */
+static void native_leaf(struct world *w, uint64_t fp, uint64_t noted_sp)
+{
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	const uint64_t anchor[] = {noted_sp, a + 14, 0};
+
+	w->jvm.flags |= GN_JVM_ANCHOR;
+	w->jvm.anchor = ANCHOR;
+	w->s.hs[HS_THREAD] = THREAD;
+	memcpy(w->meta + (THREAD - META) + ANCHOR, anchor, sizeof(anchor));
+	word(w, SP + 0x80 + 0x30, FP);
+	caller_is_bottom(w, SP + 0x80 + 0x38, FP);
+	walk(w, META + 0x800, SP, fp);
+}
+
+static void test_anchor(void **state)
+{
+	static const uint64_t fp[] = {0, 1, 0x7777777777, SP + 0x10};
+
+	for (size_t i = 0; i < sizeof(fp) / sizeof(fp[0]); i++) {
+		struct world *w = *state;
+
+		native_leaf(w, fp[i], SP + 0x80);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 3);
+		assert_int_equal(gn_frame_addr(&w->s.frames[0]), META + 0x800);
+		/* native frames may be missing before it, not after */
+		assert_int_equal(w->s.frames[1].data >> 32, 7);
+		assert_int_not_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
+		assert_int_equal(gn_frame_flags(&w->s.frames[2]) & GN_FF_GUESSED, 0);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* By frame pointer to the very frame that was noted: then it is certain. */
+static void test_anchor_agrees(void **state)
+{
+	struct world *w = *state;
+
+	word(w, SP + 0x70, 0x1234);
+	word(w, SP + 0x78, HEAP + 0x1000 + CODE + 14);
+	native_leaf(w, SP + 0x70, SP + 0x80);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 3);
+	assert_int_equal(w->s.frames[1].data >> 32, 7);
+	assert_int_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
+}
+
+/* A note that is none (the thread runs Java code), or of a frame that has returned. */
+static void test_anchor_none(void **state)
+{
+	static const uint64_t noted[] = {0, SP - 0x40, SP + 0x84, SP + UW_MAX_FRAME + 8};
+
+	for (size_t i = 0; i < sizeof(noted) / sizeof(noted[0]); i++) {
+		struct world *w = *state;
+
+		native_leaf(w, 1, noted[i]);
+		assert_int_equal(w->s.end, GN_END_NORULE);
+		assert_int_equal(w->s.n, 1);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* ---- the end of virtual threads ---- */
 
 static void test_enter_special(void **state)
@@ -981,15 +1051,36 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_instruction), TEST(test_callers),	 TEST(test_popped),
-		TEST(test_free_block),	      TEST(test_deoptimised),	 TEST(test_barrier_leaf),
-		TEST(test_barrier_caller),    TEST(test_no_barrier),	 TEST(test_vtable),
-		TEST(test_adapter),	      TEST(test_exception_blob), TEST(test_adapter_popped),
-		TEST(test_enter_special),     TEST(test_hostile_heap),	 TEST(test_adapter_room),
-		TEST(test_entry_barrier),     TEST(test_interp_entry),	 TEST(test_interp_exit),
-		TEST(test_interp_not),	      TEST(test_interp_frame),	 TEST(test_interp_return),
-		TEST(test_signature_handler), TEST(test_interp_linked),	 TEST(test_no_rule),
-		TEST(test_stub_leaf),	      TEST(test_call_stub),	 TEST(test_reserved_zone),
+		TEST(test_every_instruction),
+		TEST(test_callers),
+		TEST(test_popped),
+		TEST(test_free_block),
+		TEST(test_deoptimised),
+		TEST(test_barrier_leaf),
+		TEST(test_barrier_caller),
+		TEST(test_no_barrier),
+		TEST(test_vtable),
+		TEST(test_adapter),
+		TEST(test_exception_blob),
+		TEST(test_adapter_popped),
+		TEST(test_anchor),
+		TEST(test_anchor_agrees),
+		TEST(test_anchor_none),
+		TEST(test_enter_special),
+		TEST(test_hostile_heap),
+		TEST(test_adapter_room),
+		TEST(test_entry_barrier),
+		TEST(test_interp_entry),
+		TEST(test_interp_exit),
+		TEST(test_interp_not),
+		TEST(test_interp_frame),
+		TEST(test_interp_return),
+		TEST(test_signature_handler),
+		TEST(test_interp_linked),
+		TEST(test_no_rule),
+		TEST(test_stub_leaf),
+		TEST(test_call_stub),
+		TEST(test_reserved_zone),
 		TEST(test_native_epilogue),
 	};
 

@@ -345,7 +345,7 @@ static unsigned int type_bytes(const char *type)
 	return 0;
 }
 
-static bool named(struct mem *m, uint64_t addr, char *buf)
+static bool named(struct mem *m, uint64_t addr, char buf[static NAME_MAX_BYTES])
 {
 	return addr && mem_str(m, addr, buf, NAME_MAX_BYTES) > 0;
 }
@@ -450,7 +450,7 @@ static void find_release(struct vm *vm)
 {
 	uint64_t addr;
 	int32_t major = 0;
-	char text[32];
+	char text[NAME_MAX_BYTES];
 
 	/* JDK 8 gives HotSpot's own version (25.x) here, so the string's "25.yyy-b" tells */
 	if (vm->at.major != VM_NONE)

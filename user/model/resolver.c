@@ -43,7 +43,7 @@ struct resolver_shared {
 struct listed {
 	pid_t tid; /* as the JVM knows it */
 	int64_t id;
-	uint64_t carrier;
+	uint64_t thread, carrier;
 	char *name;
 	UT_hash_handle hh;
 };
@@ -507,6 +507,7 @@ static int on_listed(void *arg, const struct java_thread *jt)
 		return -ENOMEM;
 	l->tid = jt->tid;
 	l->id = jt->id;
+	l->thread = jt->thread;
 	l->carrier = jt->carrier;
 	l->name = strdup(jt->name);
 	HASH_ADD_INT(r->listed, tid, l);
@@ -538,6 +539,7 @@ static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread
 		if (vm_thread_by_tid(r->vm, inner, &jt))
 			return false;
 		out->java_id = jt.id;
+		out->thread = jt.thread;
 		out->carrier = jt.carrier;
 		snprintf(out->name, sizeof(out->name), "%s", jt.name);
 		return out->name[0];
@@ -550,6 +552,7 @@ static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread
 	if (!l || !l->name)
 		return false;
 	out->java_id = l->id;
+	out->thread = l->thread;
 	out->carrier = l->carrier;
 	snprintf(out->name, sizeof(out->name), "%s", l->name);
 	return true;

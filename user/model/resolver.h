@@ -63,6 +63,7 @@ bool resolver_in_doubt(const struct resolver *r);
 struct resolved_thread {
 	char name[512]; /* the full Java name */
 	int64_t java_id;
+	uint64_t thread;  /* its JavaThread*; 0 not known */
 	uint64_t carrier; /* of virtual threads: struct java_thread's; 0 no, or not known */
 };
 int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out);

@@ -555,6 +555,7 @@ void capture_tables(const struct capture *c, struct capture_tables *out)
 		.files = bpf_map__fd(c->skel->maps.uw_files),
 		.rules = bpf_map__fd(c->skel->maps.uw_rules),
 		.jvms = bpf_map__fd(c->skel->maps.gn_jvms),
+		.java_threads = bpf_map__fd(c->skel->maps.java_threads),
 		.vthreads = bpf_map__fd(c->skel->maps.vthreads),
 		.carriers = bpf_map__fd(c->skel->maps.carriers),
 		.ncarriers = &c->skel->bss->gn_carriers,

@@ -388,19 +388,31 @@ static int layout_publish(struct tables *t, pid_t tgid, struct vm *vm)
 	return bpf_map_update_elem(t->maps.vthreads, &tgid, &layout, BPF_ANY) ? -errno : 0;
 }
 
+/* Known of a thread by its number, unless it has ended meanwhile: another may have that next. */
+static int thread_publish(int map, pid_t tgid, pid_t tid, const void *value)
+{
+	if (bpf_map_update_elem(map, &tid, value, BPF_ANY))
+		return -errno;
+	if (!thread_lives(tgid, tid))
+		bpf_map_delete_elem(map, &tid);
+	return 0;
+}
+
+int tables_java_thread(struct tables *t, pid_t tgid, pid_t tid, uint64_t thread)
+{
+	return thread_publish(t->maps.java_threads, tgid, tid, &thread);
+}
+
 int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint64_t slot)
 {
 	struct gn_carrier carrier = {.slot = slot};
 	int rc = layout_publish(t, tgid, vm);
 
-	if (rc)
-		return rc;
-	if (bpf_map_update_elem(t->maps.carriers, &tid, &carrier, BPF_ANY))
-		return -errno;
-	if (!thread_lives(tgid, tid))
-		bpf_map_delete_elem(t->maps.carriers, &tid);
-	(*t->maps.ncarriers)++;
-	return 0;
+	if (!rc)
+		rc = thread_publish(t->maps.carriers, tgid, tid, &carrier);
+	if (!rc)
+		(*t->maps.ncarriers)++;
+	return rc;
 }
 
 void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)

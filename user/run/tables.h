@@ -40,6 +40,12 @@ bool tables_meet(struct tables *t, pid_t tgid, struct vm *vm);
 void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns);
 
 /*
+ * Which JavaThread the thread is: its stacks then find the last Java frame where native code has no
+ * rules. 0 or -errno (-E2BIG: too many threads).
+ */
+int tables_java_thread(struct tables *t, pid_t tgid, pid_t tid, uint64_t thread);
+
+/*
  * A thread of the process carries virtual threads: from now on its samples tell which.
  * 0, or -errno: they do not.
  */

@@ -26,6 +26,7 @@
 #define TABLES_NS     1000000000ull /* unwind tables are made anew at most so often */
 #define TABLES_MIN_NS 25000000ull   /* or so at first: a program that starts maps its libraries */
 #define REREADS_MAX   20
+#define MEET_THREADS  500	    /* looked at in some 10 ms */
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
 #define CONSTANTS_MAX (64u << 20) /* bytes of a file's names and stacks kept in memory */
@@ -95,7 +96,11 @@ static int java_name(void *ctx, pid_t tid, char *name, size_t size, int64_t *id)
 		return rc;
 	snprintf(name, size, "%s", java.name);
 	*id = java.java_id;
-	if (java.carrier && t->env->tables &&
+	if (!t->env->tables)
+		return 0;
+	if (java.thread)
+		tables_java_thread(t->env->tables, t->tgid, tid, java.thread);
+	if (java.carrier &&
 	    !tables_carrier(t->env->tables, t->tgid, tid, resolver_vm(t->names), java.carrier))
 		t->env->cfg.on_tables(t->env->cfg.ctx);
 	return 0;
@@ -114,7 +119,7 @@ static void thread_offer(struct target *t, struct member *m)
 
 /*
  * With a thread filter, names decide who is sampled: look at all threads there are. Carriers of
- * virtual threads are found by the way.
+ * virtual threads are found by the way, and which JavaThread each is.
  */
 static void threads_ask(struct target *t)
 {
@@ -140,12 +145,16 @@ static void threads_offer(struct target *t)
 		threads_ask(t);
 }
 
-static void carriers_find(struct target *t)
+/*
+ * What samples need to know of threads, before the first of them; where there are many, carriers
+ * alone are worth the time.
+ */
+static void threads_meet(struct target *t)
 {
 	struct gn_vthreads layout;
 	struct vm *vm = resolver_vm(t->names);
 
-	if (vm && !vm_vthreads(vm, &layout))
+	if (vm && (proc_tasks_count(t->tgid) <= MEET_THREADS || !vm_vthreads(vm, &layout)))
 		threads_ask(t);
 }
 
@@ -761,7 +770,7 @@ void target_tables(struct target *t)
 	tables_make(t, now_ns());
 	/* that takes a while: names are certain from the last look on, and sampling begins now */
 	resolver_poll(t->names, now_ns());
-	carriers_find(t);
+	threads_meet(t);
 }
 
 /* ---- beginning and end ---- */

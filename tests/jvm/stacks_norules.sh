@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Native code without unwind tables and without frame pointers, called from Java, awake and asleep:
+# the Java frames that called it are there, by the JVM's own note of them, and marked.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+[ "$(uname -m)" = x86_64 ] || skip "norules.c is for x86_64"
+
+${CC:-gcc} -O2 -w -shared -fPIC -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables \
+    -fno-stack-protector -o "$T/libnorules.so" "$LIB_DIR/norules.c" || fail "norules.c does not compile"
+
+# caller THREAD METHOD: of the thread's time 95% is in a marked native frame that METHOD called
+caller() {
+    awk -v thread="$1" -v method="$2" '
+        { all += $NF }
+        $0 ~ method "(;|\\$)" && /caller guessed/ && /libnorules/ { good += $NF }
+        !/Thread.run/ { print "cut: " $0 }
+        END {
+            printf "%s: %.1f%% of %.0f ms below %s\n", thread, all ? 100 * good / all : 0, all / 1e6, method
+            exit !all || good < all * 0.95
+        }' "$T/stacks" >"$T/check.out" || fail "$(tail -n 5 "$T/check.out")"
+    note "$(tail -n 1 "$T/check.out")"
+}
+
+norules() {
+    local jfr=$T/norules.jfr
+
+    jvm_start NoRules "$T/libnorules.so"
+    "$GNOMON" record -p "$JVM_PID" -d 2s --cpu 5ms --wall 10ms -f -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
+        fail "gnomon: $(cat "$T/err")"
+    jvm_unharmed
+    jvm_end
+    for t in burns-0 burns-1 sleeps; do
+        "$GNOMON" render "$jfr" -f collapsed -t $t >"$T/stacks" || fail "render fails"
+        caller $t NoRules.${t%-*}
+    done
+}
+
+for_each_jdk norules
