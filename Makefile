@@ -57,8 +57,8 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-format bench accuracy results soak fuzz \
-        fuzzers format man install uninstall clean demo deps
+.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-arm64 check-format bench accuracy results soak \
+        fuzz fuzzers format man install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -66,7 +66,7 @@ C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[
 all: $(BUILD)/gnomon ## build gnomon
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 # ---- BPF: one object, one skeleton --------------------------------------------------------------
 BPFFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter \
@@ -181,6 +181,41 @@ check-bpf: $(BPFT_BIN) ## BPF tests in this kernel (root)
 
 check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen ## the pages, in a headless Chromium (needs chromium, node)
 	@BUILD=$(BUILD) tests/browser/run.sh
+
+# ---- aarch64: compiled, on any machine -----------------------------------------------------------
+# The BPF side down to its skeleton, and all of user space against aarch64's C library.
+ARM64      := $(BUILD)/arm64
+ARM64_BPF  := $(BPF_SRC:kern/%.bpf.c=$(ARM64)/kern/%.bpf.o)
+ARM64_SKEL := $(ARM64)/gen/gnomon.skel.h
+ARM64_OBJ  := $(patsubst %.c,$(ARM64)/%.o,$(wildcard user/*/*.c))
+# (other libraries' headers do not depend on the machine, but may lie in a folder of this one's)
+ARM64_INC  := $(addprefix -isystem ,$(wildcard /usr/aarch64-linux-gnu/include)) \
+              -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
+ARM64_FLAGS := --target=aarch64-linux-gnu -std=gnu11 -D_GNU_SOURCE -I. -Iuser -I$(ARM64)/gen \
+               -DGNOMON_VERSION='""' $(ARM64_INC) \
+               $(filter-out -Wshadow=local,$(WARN)) -Wno-format-nonliteral
+
+$(ARM64)/kern/%.bpf.o: kern/%.bpf.c
+	$(call say,BPF,$< (aarch64))
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(subst -D__TARGET_ARCH_$(BPFARCH),-D__TARGET_ARCH_arm64,$(BPFFLAGS)) \
+	  -MMD -MP -MT $@ -MF $(@:.o=.d) -c $< -o $@
+
+$(ARM64)/kern/gnomon.o: $(ARM64_BPF)
+	$(call say,BPFLINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+$(ARM64_SKEL): $(ARM64)/kern/gnomon.o
+	$(call say,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name gnomon > $@
+
+$(ARM64)/user/%.o: user/%.c | $(ARM64_SKEL)
+	$(call say,CC,$< (aarch64))
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(ARM64_FLAGS) -MMD -MP -c $< -o $@
+
+check-arm64: $(ARM64_SKEL) $(ARM64_OBJ) ## that it compiles for aarch64: the BPF side and user space (no root)
 
 # ---- fuzzing: libFuzzer, clang ------------------------------------------------------------------
 FUZZ_SECONDS ?= 20

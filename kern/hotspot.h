@@ -16,6 +16,8 @@
 #include "abi_jvm.h"
 #include "unwind.h"
 
+#ifdef UW_HOTSPOT_RULES /* of this machine */
+
 #define UW_HOTSPOT 1 /* unwind_walk.h calls hs_step() */
 
 /*
@@ -1158,5 +1160,7 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 	}
 	return hs_return(s, m, j, &w);
 }
+
+#endif /* UW_HOTSPOT_RULES */
 
 #endif

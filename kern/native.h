@@ -252,6 +252,11 @@ uw_fn int native_unknown_step(struct uw_state *s, uw_mem m)
 {
 	if (uw_push(s, s->pc, GN_FRAME_USER, 0, 0))
 		return 1;
+#ifndef UW_HOTSPOT_RULES
+	/* what the JVM compiled has its own uses for the frame pointer: it would lead astray */
+	if (s->map.kind == UW_MAP_HOTSPOT)
+		return uw_end(s, GN_END_NORULE);
+#endif
 	return native_guess_step(s, m);
 }
 

@@ -50,6 +50,12 @@ enum uw_reg {
 #define UW_CALL_TARGET(ra, code) ((void)(code), ~0ULL)
 
 #ifdef __bpf__
+/*
+ * Entered by a system call: pc is where it returns to. (Anything else leaves NO_SYSCALL, -1, here:
+ * arch/arm64/include/asm/ptrace.h.)
+ */
+#define UW_IN_SYSCALL(r) ((r)->syscallno != -1)
+
 /* From the registers the kernel saved (struct pt_regs of vmlinux.h, already readable). */
 #define UW_REGS_FROM_PT(s, r)                                                                      \
 	do {                                                                                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The loop over the steps. HotSpot code is walked when kern/hotspot.h was included before (it
- * defines UW_HOTSPOT); else its frames go by frame pointer.
+ * defines UW_HOTSPOT); else its frames go by frame pointer, or nowhere on machines without rules.
  */
 #ifndef GNOMON_UNWIND_WALK_H
 #define GNOMON_UNWIND_WALK_H

@@ -31,6 +31,8 @@ enum uw_reg {
 	UW_REG_KEPT = UW_RBX,
 };
 
+#define UW_HOTSPOT_RULES 1 /* kern/hotspot.h is for this machine */
+
 #define UW_STACK_ALIGN 8
 /* a code address as it stands in a return slot: nothing to strip */
 #define UW_CODE_ADDR(ra) (ra)

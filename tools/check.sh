@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/check.sh [--only SUITE[,SUITE...]] [NAME-PATTERN...]
 #
-# Builds and tests. Suites: unit, bpf, jvm (these by default), browser, format, san, fuzz. One line per test
-# program or script, the output of those that fail, and a closing line "N passed, N failed,
-# N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
+# Builds and tests. Suites: unit, arm64, bpf, jvm (these by default), browser, format, san, fuzz. One
+# line per test program or script, the output of those that fail, and a closing line "N passed,
+# N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
 # Scripts of which a line says "# overlaps" run first, as many at a time as there are CPUs; the others
 # want the machine for themselves.
 # Environment: BUILD (default build), GNOMON, JAVA_HOMES, FUZZ_SECONDS, V=1 (show all output).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-suites=unit,bpf,jvm
+suites=unit,arm64,bpf,jvm
 if [ "${1:-}" = --only ]; then
     suites=${2:?--only needs suites}
     shift 2
@@ -200,6 +200,17 @@ cmocka_all() {
 suite_unit() { cmocka_all unit "$BUILD"; }
 suite_bpf() { cmocka_all bpf "$BUILD"; }
 
+# That it compiles for the machine that the tests do not run on.
+suite_arm64() {
+    if ! compgen -G '/usr/*/*/gnu/stubs-lp64.h' >/dev/null; then
+        report_skip arm64 compile 'needs libc6-dev-arm64-cross: sudo make deps'
+        return
+    fi
+    timed 300 make -j"$JOBS" BUILD="$BUILD" check-arm64
+    sed -i '/^  [A-Z]\+  /d' "$out"
+    script_report arm64 compile
+}
+
 suite_jvm() {
     local script some=() alone=()
 
@@ -325,7 +336,7 @@ prepare || {
 }
 for suite in ${suites//,/ }; do
     if ! declare -F "suite_$suite" >/dev/null; then
-        echo "check: no suite '$suite': unit, bpf, jvm, browser, format, san, fuzz" >&2
+        echo "check: no suite '$suite': unit, arm64, bpf, jvm, browser, format, san, fuzz" >&2
         exit 2
     fi
     "suite_$suite"

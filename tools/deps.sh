@@ -51,6 +51,7 @@ needs_test='
     man-db          man
     mandoc          mandoc
     zsh             zsh
+    libc6-dev-arm64-cross /usr/*/*/gnu/stubs-lp64.h
     JDK             /usr/lib/jvm/*/bin/javac
 '
 needs_browser='

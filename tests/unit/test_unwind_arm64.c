@@ -168,11 +168,35 @@ static void test_arm64_no_loop(void **state)
 	uwmem_free(w.m);
 }
 
+/* What HotSpot compiled has no rules here, and may have anything in x29: the stack ends. */
+static void test_arm64_java(void **state)
+{
+	struct utable_mapping v = {CODE, CODE + 0x10000, CODE, UW_MAP_HOTSPOT, 0};
+	struct uw_state *s = calloc(1, sizeof(*s));
+	struct world w = {.m = uwmem_new(1)};
+	struct uw_env env = {&w, world_read, &w.m->proc, world_page, world_rule};
+
+	assert_int_equal(utable_proc_set(w.m->u, 1, &v, 1, 1), 0);
+	w.stack[64 / 8 + 1] = CODE + 0x100; /* a frame record, as it were */
+	uw_begin(s, 1, GN_MAX_FRAMES);
+	s->pc = CODE + 0x1004;
+	s->sp = STACK;
+	s->fp = STACK + 64;
+	s->leaf = 1;
+	uw_walk(s, &env);
+	assert_int_equal(s->end, GN_END_NORULE);
+	assert_int_equal(s->n, 1);
+	expect_frame(s, 0, 0x1004, 0);
+	free(s);
+	uwmem_free(w.m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arm64_walk),
 		cmocka_unit_test(test_arm64_no_loop),
+		cmocka_unit_test(test_arm64_java),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel, what we are allowed to do, and where we run. */
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "cli/doctor.h"
 #include "target/cgroup.h"
 #include "target/container.h"
+#include "target/jvmproc.h"
 #include "target/pidns.h"
 #include "target/procfs.h"
 
@@ -38,6 +40,16 @@ static void check_version(struct doctor *d)
 	doctor_remedy(doctor_add(d, ok ? CHECK_OK : CHECK_MISSING, EXIT_KERNEL, "version",
 				 "Linux %s, %s", u.release, u.machine),
 		      "%s", ok ? "" : "needs Linux 6.1 or later");
+}
+
+/* Built for a machine whose compiled Java code the unwinder has no rules for (kern/hotspot.h). */
+static void check_machine(struct doctor *d)
+{
+	if (jvm_own_machine() == EM_X86_64)
+		return;
+	doctor_remedy(doctor_add(d, CHECK_DEGRADED, EXIT_OK, "machine",
+				 "stacks end where Java code begins"),
+		      "record on x86_64: Java frames are known for that machine only");
 }
 
 static void check_btf(struct doctor *d)
@@ -132,6 +144,7 @@ void doctor_kernel(struct doctor *d)
 {
 	doctor_group(d, "kernel");
 	check_version(d);
+	check_machine(d);
 	check_btf(d);
 	check_lockdown(d);
 	check_jit(d);
