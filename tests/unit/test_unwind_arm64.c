@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The aarch64 rules, on any machine: the same sources with UW_ARM64, over a stack made by hand.
+ * The aarch64 rules, on any machine: the same sources with UW_ARM64, over stacks made by hand, and
+ * over one that a program for aarch64 saved (tools/stacks/arm64.c).
  */
 #define UW_ARM64
 #include <setjmp.h>
@@ -13,6 +14,7 @@
 #include "user/sym/utable.c"
 #include "user/sym/utable_rules.c"
 
+#include "savedstack.h"
 #include "uwmem.h"
 
 #define VADDR 0x9000ULL
@@ -191,12 +193,163 @@ static void test_arm64_java(void **state)
 	uwmem_free(w.m);
 }
 
+/* ---- a saved stack ----------------------------------------------------------------------------
+ */
+
+struct program {
+	struct uwelf elf;
+	struct saved saved;
+	struct uwmem *m;
+	uint8_t *stack;
+};
+
+static const struct uw_page *program_page(void *ctx, __u32 file, __u32 page)
+{
+	return uwmem_get_page(((struct program *)ctx)->m, file, page);
+}
+
+static const struct uw_rule *program_rule(void *ctx, __u32 rule)
+{
+	return uwmem_get_rule(((struct program *)ctx)->m, rule);
+}
+
+static int program_read(void *ctx, __u64 addr, void *dst, __u32 len)
+{
+	return saved_read(&((struct program *)ctx)->saved, addr, dst, len);
+}
+
+/* The function that addr is in, "" none. */
+static const char *program_function(const struct program *p, uint64_t addr)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(p->elf.elf, scn))) {
+		Elf_Data *d = elf_getdata(scn, NULL);
+		GElf_Shdr sh;
+		GElf_Sym sym;
+
+		gelf_getshdr(scn, &sh);
+		for (int i = 0; sh.sh_type == SHT_SYMTAB && gelf_getsym(d, i, &sym); i++)
+			if (GELF_ST_TYPE(sym.st_info) == STT_FUNC &&
+			    addr - sym.st_value < sym.st_size)
+				return elf_strptr(p->elf.elf, sh.sh_link, sym.st_name);
+	}
+	return "";
+}
+
+static void program_open(struct program *p)
+{
+	struct utable_mapping v = {.kind = UW_MAP_FILE};
+	struct ehframe_table t;
+	GElf_Phdr ph;
+	size_t len, n;
+
+	p->m = uwmem_new(1);
+	p->stack = uwelf_slurp("tests/data/stacks/arm64.stack", &len);
+	assert_non_null(p->stack);
+	assert_int_equal(saved_open(&p->saved, p->stack, len), 0);
+	assert_int_equal(p->saved.machine, EM_AARCH64);
+	assert_int_equal(uwelf_open(&p->elf, uwelf_slurp("tests/data/stacks/arm64.elf", &len), len),
+			 0);
+	assert_int_equal(elf_getphdrnum(p->elf.elf, &n), 0);
+	while (n-- && gelf_getphdr(p->elf.elf, (int)n, &ph))
+		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X) {
+			v.start = ph.p_vaddr;
+			v.end = ph.p_vaddr + ph.p_memsz;
+		}
+	assert_int_equal(ehframe_compile(&p->elf.eh, 0, &t), 0);
+	assert_int_equal(t.skipped, 0);
+	assert_int_equal(utable_file_add(p->m->u, "k", 1, &t, &v.arg), 0);
+	assert_int_equal(utable_proc_set(p->m->u, 1, &v, 1, 1), 0);
+	ehframe_free(&t);
+}
+
+static void program_close(struct program *p)
+{
+	uwelf_close(&p->elf);
+	uwmem_free(p->m);
+	free(p->stack);
+}
+
+static void program_walk(struct program *p, struct uw_state *s)
+{
+	struct uw_env env = {p, program_read, &p->m->proc, program_page, program_rule};
+	struct saved_section h;
+	const uint8_t *regs = saved_find(&p->saved, "REGS", 0, &h);
+	uint64_t r[33];
+
+	assert_non_null(regs);
+	assert_int_equal(h.len, sizeof(r));
+	memcpy(r, regs, sizeof(r));
+	uw_begin(s, 1, GN_MAX_FRAMES);
+	memcpy(s->reg, r, UW_NREG * sizeof(r[0]));
+	s->fp = r[UW_FP];
+	s->sp = r[UW_SP];
+	s->pc = r[32];
+	s->leaf = 1;
+	uw_walk(s, &env);
+}
+
+/* What the program does, from its text: not what the walk said. */
+static void test_arm64_saved(void **state)
+{
+	static const char *const chain[] = {"dump",  "handler", "", /* the emulator's trampoline */
+					    "leaf",  "plain",	"large", "variable",
+					    "begin", "_start"};
+	struct uw_state *s = calloc(1, sizeof(*s));
+	struct program *p = calloc(1, sizeof(*p));
+	uint32_t i, n = sizeof(chain) / sizeof(chain[0]);
+
+	program_open(p);
+	program_walk(p, s);
+	assert_int_equal(s->end, GN_END_COMPLETE);
+	for (i = 0; i < n && i < s->n; i++) {
+		uint32_t flags = gn_frame_flags(&s->frames[i]);
+
+		/* neither a guess nor a frame pointer; what was interrupted has no return address
+		 */
+		assert_int_equal(flags, i == 0 || i == 3 ? 0 : GN_FF_RETADDR);
+		assert_string_equal(
+			program_function(p, gn_frame_addr(&s->frames[i]) - (flags ? 1 : 0)),
+			chain[i]);
+	}
+	assert_int_equal(s->n, n);
+	assert_int_equal(s->signals, 1);
+	program_close(p);
+	free(p);
+	free(s);
+}
+
+/* Bytes of it lost: the walk ends with a reason, and what it passed before is right. */
+static void test_arm64_saved_cut(void **state)
+{
+	struct uw_state *whole = calloc(1, sizeof(*whole)), *s = calloc(1, sizeof(*s));
+	struct program *p = calloc(1, sizeof(*p));
+	uint32_t full;
+
+	program_open(p);
+	program_walk(p, whole);
+	full = p->saved.mem[0].len;
+	assert_true(full > 2 * UW_WINDOW);
+	for (uint32_t len = 0; len < full; len += UW_WINDOW) {
+		p->saved.mem[0].len = len;
+		program_walk(p, s);
+		assert_int_equal(s->end, GN_END_BADADDR);
+		assert_true(s->n < whole->n);
+		assert_memory_equal(s->frames, whole->frames, s->n * sizeof(s->frames[0]));
+	}
+	program_close(p);
+	free(p);
+	free(s);
+	free(whole);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_arm64_walk),
-		cmocka_unit_test(test_arm64_no_loop),
-		cmocka_unit_test(test_arm64_java),
+		cmocka_unit_test(test_arm64_walk),	cmocka_unit_test(test_arm64_no_loop),
+		cmocka_unit_test(test_arm64_java),	cmocka_unit_test(test_arm64_saved),
+		cmocka_unit_test(test_arm64_saved_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
