@@ -32,7 +32,7 @@ measured() {
 kinds() {
     case $PROFILER in
     gnomon) echo on queued waiting life ;;
-    async-wall) echo on waiting ;;
+    async-both) echo on waiting ;;
     *) echo on ;;
     esac
 }

@@ -4,7 +4,7 @@
 #
 # Threads whose time has a known pattern (java/Patterns.java): shares of wall time within 2 points
 # of the scheduler's figures, the sum of all samples x interval within 2% of the window, less than
-# 1% of samples without a stack, no record twice. PROFILER=jfr-cputime, async-wall ...: another one's
+# 1% of samples without a stack, no record twice. PROFILER=jfr-cputime, async-both ...: another one's
 # figures.
 . "$(dirname "$0")/lib.sh"
 # Short enough that the bounds are 3 standard errors and more.

@@ -34,7 +34,7 @@ peers() {
 
     for v in $(bash -c '. ../bench/lib.sh; variants "$(jdk_newest)"'); do
         case $v in
-        jfr | jfr-cputime | async | async-wall) echo "$v" ;;
+        jfr | jfr-cputime | async | async-both) echo "$v" ;;
         esac
     done
 }

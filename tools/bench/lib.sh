@@ -12,6 +12,12 @@ WALL_MS=${WALL_MS:-10}
 mkdir -p "$OUT"
 
 need_root
+# Where its path is wrong one has to know before all else.
+[ -z "${ASYNC_PROFILER:-}" ] || [ -f "$ASYNC_PROFILER" ] || {
+    echo "ASYNC_PROFILER='$ASYNC_PROFILER': no such file: give the path of libasyncProfiler.so" >&2
+    exit 2
+}
+[ -z "${ASYNC_PROFILER:-}" ] || ASYNC_PROFILER=$(realpath "$ASYNC_PROFILER")
 # make names it from there where it lies below
 [ -x "$METER" ] || make -s -C "$ROOT" BUILD="$BUILD" "${METER#"$ROOT"/}" || fail "'$METER' does not build"
 
@@ -108,7 +114,7 @@ variants() {
     major=$(jdk_version "$1")
     echo none gnomon gnomon-cpu jfr
     [ "$major" -ge 25 ] && echo jfr-cputime
-    [ -f "${ASYNC_PROFILER:-}" ] && echo async async-wall
+    [ -n "${ASYNC_PROFILER:-}" ] && echo async async-both
     command -v perf >/dev/null && perf record -o /dev/null -e cpu-clock -- true >/dev/null 2>&1 &&
         echo perf
     command -v bpftrace >/dev/null && bpftrace -e 'BEGIN { exit(); }' >/dev/null 2>&1 &&
@@ -146,15 +152,31 @@ jfr_settings() {
     echo "$T/$1.jfc"
 }
 
+# Its depth is what it takes by default; JFR's is an option of the JVM (workloads.sh).
 async_options() {
-    local more=
+    local event
 
-    [ "$1" = async-wall ] && more=",wall=${WALL_MS}ms"
-    echo "start,event=cpu,interval=${CPU_MS}ms$more,jfr,file=$2"
+    case $1 in
+    async) event="event=cpu,interval=${CPU_MS}ms" ;;
+    async-wall) event="event=wall,interval=${WALL_MS}ms" ;;
+    async-both) event="event=cpu,interval=${CPU_MS}ms,wall=${WALL_MS}ms" ;;
+    *) fail "unknown variant '$1'" ;;
+    esac
+    echo "start,$event,jstackdepth=2048,jfr,file=$2"
 }
 
+# agent_load PID LIBRARY OPTIONS: within quotes, or jcmd's parser ends the word at the first "=". It exits
+# 0 whatever the agent says.
+agent_load() {
+    local said
+
+    said=$("$JDK/bin/jcmd" "$1" JVMTI.agent_load "$2" "\"$3\"" 2>&1) && [[ $said == *"return code: 0"* ]] ||
+        fail "'$2' does not take '$3': $said"
+}
+
+# Stacks, and how many were taken in which hundredth of a second since the start of the machine.
 bpftrace_program() {
-    echo "profile:ms:$CPU_MS /pid == $1/ { @[ustack] = count(); }"
+    echo "profile:ms:$CPU_MS /pid == $1/ { @[ustack] = count(); @at[nsecs / 10000000] = count(); }"
 }
 
 external_start() {
@@ -181,11 +203,9 @@ profiler_start() {
         "$jcmd" "$2" JFR.start name=bench "settings=$(jfr_settings "$1")" >"$T/jcmd.out" 2>&1 ||
             fail "JFR.start: $(cat "$T/jcmd.out")"
         ;;
-    async | async-wall)
-        "$jcmd" "$2" JVMTI.agent_load "$ASYNC_PROFILER" "$(async_options "$1" "$3")" \
-            >"$T/jcmd.out" 2>&1 || fail "agent_load: $(cat "$T/jcmd.out")"
-        ;;
-    perf) external_start perf record -q -e cpu-clock -c $((CPU_MS * 1000000)) -g -p "$2" -o "$3" ;;
+    async*) agent_load "$2" "$ASYNC_PROFILER" "$(async_options "$1" "$3")" ;;
+    perf) external_start perf record -q -k CLOCK_REALTIME -e cpu-clock -c $((CPU_MS * 1000000)) \
+        -g -p "$2" -o "$3" ;;
     bpftrace) external_start bpftrace -o "$3" -e "$(bpftrace_program "$2")" ;;
     *) fail "unknown variant '$1'" ;;
     esac
@@ -203,8 +223,7 @@ profiler_stop() {
     gnomon*) gnomon_stop ;;
     jfr | jfr-cputime) "$jcmd" "$2" JFR.stop name=bench "filename=$3" >"$T/jcmd.out" 2>&1 ||
         fail "JFR.stop: $(cat "$T/jcmd.out")" ;;
-    async | async-wall) "$jcmd" "$2" JVMTI.agent_load "$ASYNC_PROFILER" "stop,file=$3" \
-        >"$T/jcmd.out" 2>&1 || fail "agent_load: $(cat "$T/jcmd.out")" ;;
+    async*) agent_load "$2" "$ASYNC_PROFILER" "stop,jfr,file=$3" ;;
     *)
         kill -INT "$PROFILER_PID"
         pid_gone "$PROFILER_PID" 60 || fail "$1 does not end"
@@ -221,6 +240,26 @@ tally() {
         -cp "$CLASSES" Tally "$1" "$(figure "$2" from_epoch_ns)" "$(figure "$2" to_epoch_ns)" \
         $((WALL_MS * 1000000)) ${3:+"$3"} 2>"$T/tally.err" ||
         fail "the JDK cannot read '$1': $(head -n 5 "$T/tally.err")"
+}
+
+# tally_perf FILE METER_FILE: the same of perf's, whose clock is that of the epoch (-k CLOCK_REALTIME).
+tally_perf() {
+    perf script -i "$1" -F time --ns --show-lost-events 2>"$T/tally.err" |
+        awk -v from="$(figure "$2" from_epoch_ns)" -v to="$(figure "$2" to_epoch_ns)" '
+            /LOST/ { for (i = 1; i < NF; i++) if ($i == "lost") lost += $(i + 1); next }
+            $1 * 1e9 >= from && $1 * 1e9 < to { n++ }
+            END { printf "cpu %d\nlost %d\n", n, lost }'
+}
+
+# tally_bpftrace FILE METER_FILE: by hundredths of a second (bpftrace_program), and so by that much inexact.
+tally_bpftrace() {
+    awk -v from="$(figure "$2" from_epoch_ns)" -v to="$(figure "$2" to_epoch_ns)" \
+        -v boot="$(calc "$EPOCHREALTIME - $(cut -d' ' -f1 /proc/uptime)")" '
+        match($0, /^@at\[[0-9]+\]: /) {
+            at = (substr($0, 5) + 0.5) / 100 + boot
+            if (at >= from / 1e9 && at < to / 1e9) n += $2
+        }
+        END { printf "cpu %d\n", n }' "$1"
 }
 
 # What a report has to say of the machine.

@@ -21,12 +21,14 @@ import jdk.jfr.consumer.RecordingFile;
  *   native N       jdk.NativeMethodSample
  *   failed N       jdk.CPUTimeSample without a stack
  *   wall N         profiler.WallClockSample, ticks: a record of n ticks from time t on has them
- *                  at t, t + WALL_NS, ...; those within the window count
+ *                  at t, t + WALL_NS, ...; those within the window count. async-profiler's ticks
+ *                  lie evenly in the record's span: its rounds take longer with many threads
  *   lost N         jdk.CPUTimeSamplesLost; gnomon.SamplesLost of CPU samples
  *   nostack N      of cpu + wall: without a frame
  *   complete N     of cpu + wall: not truncated and down to the thread's first method
  *   deepest N      frames of the deepest stack
  *   twice N        wall records that stand for ticks another of the thread stands for
+ *   by VERSION ENGINE                            async-profiler: which, and its source of CPU samples
  *   thread TID cpu N NAME
  *   thread TID STATE N NAME                      wall
  *   method TID cpu|wall N METHOD                 of CLASS, the innermost of it in a stack
@@ -39,6 +41,7 @@ final class Tally {
     private final Map<Long, List<long[]>> records = new TreeMap<>();
     private final long from, to, wallNs;
     private final String klass;
+    private String version, engine;
 
     private Tally(long from, long to, long wallNs, String klass) {
         this.from = from;
@@ -90,6 +93,7 @@ final class Tally {
     /** A thread's first method, in Java or, where native frames are told, in C. */
     private static boolean isStart(String name) {
         return name.endsWith("Thread.run") || name.endsWith("Thread.runWith")
+            || name.endsWith("Reference$ReferenceHandler.run")
             || name.endsWith(".main") || name.contains("clone") || name.endsWith("_start")
             || name.contains("start_thread") || name.endsWith("VirtualThread.runContinuation")
             || isLauncher(name);
@@ -110,9 +114,18 @@ final class Tally {
         return name.startsWith("libc.so.6.libc.so.6+0x");
     }
 
+    /** async-profiler's for what it finds beyond the first frame of a program. */
+    private static boolean isUnknown(String name) {
+        return name.equals(".unknown") || name.endsWith("[unknown]");
+    }
+
     private static boolean isComplete(RecordedStackTrace s) {
         List<RecordedFrame> f = s.getFrames();
-        int last = f.size() - 1, i = last;
+        int last = f.size() - 1;
+
+        if (last > 0 && isUnknown(name(f.get(last))))
+            last--;
+        int i = last;
 
         while (i > 0 && isUnnamedLibc(name(f.get(i))))
             i--;
@@ -147,18 +160,32 @@ final class Tally {
         stack(e, "cpu", 1);
     }
 
-    private long ticksInside(long start, long ticks) {
+    private long ticksInside(long start, long ticks, long step) {
         long n = 0;
 
         for (long i = 0; i < ticks; i++)
-            if (start + i * wallNs >= from && start + i * wallNs < to)
+            if (start + i * step >= from && start + i * step < to)
                 n++;
         return n;
     }
 
+    private long step(RecordedEvent e, long ticks) {
+        if (engine == null || ticks < 2 || !e.hasField("timeSpan"))
+            return wallNs;
+        return Math.max(1, e.getDuration("timeSpan").toNanos() / (ticks - 1));
+    }
+
+    /** How async-profiler says which it is; it does so before all samples. */
+    private void setting(RecordedEvent e) {
+        if (e.getString("name").equals("version"))
+            version = e.getString("value");
+        else if (e.getString("name").equals("engine"))
+            engine = e.getString("value");
+    }
+
     private void wall(RecordedEvent e) {
         long ticks = e.hasField("samples") ? e.getInt("samples") : 1;
-        long n = ticksInside(start(e), ticks), tid = tid(e);
+        long n = ticksInside(start(e), ticks, step(e, ticks)), tid = tid(e);
 
         add("wall", n);
         add("thread " + tid + " " + e.getString("state") + " %d " + threadName(e), n);
@@ -183,7 +210,9 @@ final class Tally {
     private void event(RecordedEvent e) {
         String type = e.getEventType().getName();
 
-        if (type.equals("profiler.WallClockSample"))
+        if (type.equals("jdk.ActiveSetting"))
+            setting(e);
+        else if (type.equals("profiler.WallClockSample"))
             wall(e);
         else if (start(e) < from || start(e) >= to)
             return;
@@ -198,6 +227,8 @@ final class Tally {
     }
 
     private void print() {
+        if (engine != null)
+            System.out.println("by " + version + " " + engine);
         sums.forEach((k, n) ->
             System.out.println(k.contains("%d") ? k.replaceFirst("%d", "" + n) : k + " " + n));
     }
