@@ -7,6 +7,7 @@
 # run). Writes bench.csv, bench.txt and bench.svg to BUILD/bench. As root. Environment:
 #   CPU_MS, WALL_MS (10)  intervals     GNOMON_OPTS  more options of `gnomon record`
 #   ASYNC_PROFILER        path of libasyncProfiler.so, to compare with it
+#   WARM_UP               seconds before the first window
 # See README.md beside this file for how to read the table.
 . "$(dirname "$0")/lib.sh"
 . "$BENCH_DIR/workloads.sh"
@@ -14,11 +15,11 @@ need_gnomon record
 
 SIZE=${BENCH:-ci}
 if [ "$SIZE" = full ]; then
-    ROUNDS=7 SECONDS_EACH=15 WARM_UP=20
+    ROUNDS=7 SECONDS_EACH=15 WARM_UP=${WARM_UP:-20}
     WORKLOADS="idle-100 idle-1000 idle-10000 idle-30000 pingpong compute deep-100 deep-1000 alloc"
     NATIVE_ON=*
 else
-    ROUNDS=3 SECONDS_EACH=2 WARM_UP=4
+    ROUNDS=3 SECONDS_EACH=2 WARM_UP=${WARM_UP:-4}
     WORKLOADS="idle-10000 pingpong compute deep-1000 alloc"
     NATIVE_ON="pingpong compute tomcat" # perf and bpftrace name no Java frame: a few rows do
 fi
@@ -32,7 +33,7 @@ while getopts w:v:r:s:j: o; do
     r) ROUNDS=$OPTARG ;;
     s) SECONDS_EACH=$OPTARG ;;
     j) JDK=$OPTARG ;;
-    *) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 : "${VARIANTS:=$(variants "$JDK" | xargs)}"
@@ -40,7 +41,7 @@ CSV=$OUT/bench.csv
 
 columns=workload,variant,round,seconds,operations,p50_ns,p99_ns,p999_ns,target_cpu_ns,wall_ns,\
 profiler_cpu_ns,profiler_rss,bpf_map_bytes,bpf_ns,bpf_runs,target_rss,file_bytes,recorded_s,start_s,\
-idle_threads,idle_switches,cpu_expected,cpu_taken,wall_taken,lost,nostack,complete
+idle_threads,idle_switches,cpu_expected,cpu_taken,wall_taken,lost,nostack,complete,switches,wall_expected
 
 # function_of WORKLOAD WHAT: the function that does it; the programs of java/ share theirs.
 function_of() {
@@ -48,6 +49,21 @@ function_of() {
 
     declare -F "$name" >/dev/null || name=work_$2
     echo "$name"
+}
+
+# sum FILE PATTERN: of the figures whose keys match; nothing if there is none.
+sum() { awk -v p="$2" '$1 ~ p { n += $2; any = 1 } END { if (any) print n }' "$1"; }
+
+# wall_expected VARIANT METER_FILE: the ticks of all threads, of which gnomon's wall samples are those without a
+# CPU and async-profiler's are all.
+wall_expected() {
+    case $1 in
+    gnomon-cpu | async) ;;
+    gnomon* | async-*) awk -v v="$1" -v ms="$WALL_MS" '
+        { f[$1] = $2 }
+        END { ns = f["target_threads"] * f["wall_ns"] - (v ~ /^gnomon/ ? f["target_cpu_ns"] : 0)
+            if (ns > 0) printf "%.0f", ns / ms / 1e6 }' "$2" ;;
+    esac
 }
 
 # row WORKLOAD VARIANT ROUND MARK METER_FILE TALLY FILE RECORDED_S [START_S]
@@ -60,20 +76,37 @@ row() {
         line+=,$(figure "$m" $key)
     done
     line+=,$(stat -c %s "$file" 2>/dev/null),$8,${9:-}
-    line+=,$(figure "$m" matched_threads)
-    line+=,$(awk '/^matched_(in)?voluntary/ { n += $2 } END { if (NR) print n }' "$m")
+    line+=,$(figure "$m" matched_threads),$(sum "$m" '^matched_(in)?voluntary')
     line+=,$(awk -v ms="$CPU_MS" '$1 == "target_cpu_ns" { printf "%.0f", $2 / ms / 1e6 }' "$m")
     # A sample that failed (jdk.CPUTimeSample without a stack) is a lost one.
-    line+=,$(figure "$t" cpu),$(figure "$t" wall)
-    line+=,$(awk '$1 == "lost" || $1 == "failed" { n += $2; any = 1 } END { if (any) print n }' "$t")
+    [[ $v == *-wall ]] && line+=, || line+=,$(figure "$t" cpu)
+    line+=,$(figure "$t" wall),$(sum "$t" '^(lost|failed)$')
     line+=,$(figure "$t" nostack),$(figure "$t" complete)
+    line+=,$(sum "$m" '^switches_'),$(wall_expected "$v" "$m")
     echo "$line" >>"$CSV"
+}
+
+# quality VARIANT FILE METER_FILE: what there is in a recording of the window.
+quality() {
+    case $1 in
+    gnomon* | jfr* | async*) tally "$2" "$3" ;;
+    perf) tally_perf "$2" "$3" ;;
+    bpftrace) tally_bpftrace "$2" "$3" ;;
+    esac
+}
+
+# async_named VARIANT TALLY: which async-profiler it is, once among the facts about the machine.
+async_named() {
+    local by
+
+    [[ $1 == async || $1 == async-both ]] && by=$(sed -n 's/^by //p' "$2") && [ -n "$by" ] || return 0
+    grep -q '^# async-profiler' "$CSV" || sed -i "/^# JDK/a # async-profiler: ${by% *}, CPU samples by ${by##* }" "$CSV"
 }
 
 # window WORKLOAD VARIANT ROUND: round 0 is that of quality: BPF is timed, which costs, and the
 # recording is read; its throughput does not count.
 window() {
-    local w=$1 v=$2 r=$3 file=$T/$2.rec m=$T/meter opts=() text began started stopped
+    local w=$1 v=$2 r=$3 file=$T/$2.jfr m=$T/meter opts=() text began started stopped
     local settle=${BENCH_SETTLE:-1}
 
     opts=(-p "$TARGET" -o "$m" -t 'idle-*')
@@ -86,9 +119,8 @@ window() {
     profiler_stop "$v" "$TARGET" "$file"
     stopped=$EPOCHREALTIME
     : >"$T/tally"
-    case $r:$v in
-    0:gnomon* | 0:jfr* | 0:async*) tally "$file" "$m" >"$T/tally" ;;
-    esac
+    [ "$r" != 0 ] || quality "$v" "$file" "$m" >"$T/tally"
+    async_named "$v" "$T/tally"
     row "$w" "$v" "$r" "$text" "$m" "$T/tally" "$file" \
         "$(calc "$stopped - $started")" "$(calc "$started - $began")"
 }
@@ -96,7 +128,7 @@ window() {
 # tells WORKLOAD VARIANT ROUND: whether that window tells anything. Round 0 reads recordings and times BPF.
 tells() {
     case $2:$3 in
-    none:0 | perf:0) return 1 ;;
+    none:0) return 1 ;;
     perf:* | bpftrace:*) [[ $NATIVE_ON = '*' || " $NATIVE_ON " == *" $1 "* ]] ;;
     esac
 }
@@ -129,18 +161,23 @@ windows() {
     "$(function_of "$w" stop)"
 }
 
-# A program that ends: each run is a process of its own.
+# A program that ends: each run is a process of its own. Here, too, recordings are read in round 0, before
+# which the files are in the page cache.
 batch() {
-    local w=$1 v r text
+    local w=$1 v r text file
 
     "${w}_start"
-    for ((r = 1; r <= ROUNDS; r++)); do
-        for v in $(order $((r - 1))); do
+    "${w}_run" none - "$T/meter" >/dev/null
+    for ((r = 0; r <= ROUNDS; r++)); do
+        for v in $(order "$r"); do
             tells "$w" "$v" "$r" || continue
             progress "$w: round $r of $ROUNDS, $v"
-            rm -f "$T/$v.rec"
-            text=$("${w}_run" "$v" "$T/$v.rec" "$T/meter") || continue
-            row "$w" "$v" "$r" "$text" "$T/meter" /dev/null "$T/$v.rec" "${text%% *}"
+            file=$T/$v.jfr
+            rm -f "$file"
+            text=$("${w}_run" "$v" "$file" "$T/meter") || continue
+            : >"$T/tally"
+            [ "$r" != 0 ] || quality "$v" "$file" "$T/meter" >"$T/tally"
+            row "$w" "$v" "$r" "$text" "$T/meter" "$T/tally" "$file" "${text%% *}"
         done
     done
 }

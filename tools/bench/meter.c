@@ -9,10 +9,12 @@
  *	-b       have the kernel time BPF programs; costs each run of each program two clock reads
  *	-o FILE  the figures go there, not to stdout
  *
- * The window is the command's life: figures are differences over it. Facts: CPU time from the
- * process's CPU clock (exact, the dead threads included); of threads from /proc/PID/task/TID/
- * schedstat (run time, time in the run queue, ns; Linux with CONFIG_SCHED_INFO) and status; BPF
- * from the programs and maps whose descriptors the profiler holds. Exit code: the command's.
+ * The window is the command's life: figures are differences over it. switches_* are those of all
+ *threads of the target that are there at its end; command_* are the command's own with its children
+ *(rusage). Facts: CPU time from the process's CPU clock (exact, the dead threads included); of
+ *threads from /proc/PID/task/TID/ schedstat (run time, time in the run queue, ns; Linux with
+ *CONFIG_SCHED_INFO) and status; BPF from the programs and maps whose descriptors the profiler
+ *holds. Exit code: the command's.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -57,6 +60,7 @@ static pid_t target, profiler;
 static const char *glob;
 static bool each, bpf_timed;
 static struct snapshot before, after;
+static struct rusage command;
 
 static void die(const char *what)
 {
@@ -135,8 +139,10 @@ static void threads_read(struct snapshot *s)
 	s->threads = calloc(MAX_THREADS, sizeof(*s->threads));
 	snprintf(path, sizeof(path), "/proc/%d/task", target);
 	dir = opendir(path);
-	if (!s->threads || !dir)
-		die(path);
+	if (!s->threads)
+		die("no memory for threads");
+	if (!dir) /* gone: its CPU time is missing from what we say, too */
+		return;
 	while ((d = readdir(dir)) && s->nthreads < MAX_THREADS)
 		if (d->d_name[0] != '.' && thread_read(&s->threads[s->nthreads], atoi(d->d_name)))
 			s->nthreads++;
@@ -219,7 +225,7 @@ static void bpf_time(void)
 /* The slow reads lie outside of the window at both ends. */
 static void snapshot_before(struct snapshot *s)
 {
-	if (target && (each || glob))
+	if (target)
 		threads_read(s);
 	if (profiler)
 		bpf_read(s);
@@ -235,7 +241,7 @@ static void snapshot_after(struct snapshot *s)
 	s->profiler_ns = process_ns(profiler);
 	if (profiler)
 		bpf_read(s);
-	if (target && (each || glob))
+	if (target)
 		threads_read(s);
 }
 
@@ -250,7 +256,7 @@ static int command_run(char **argv)
 		execvp(argv[0], argv);
 		die(argv[0]);
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (wait4(pid, &status, 0, &command) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -268,6 +274,35 @@ static void print_memory(FILE *f, const char *who, pid_t pid)
 	fprintf(f, "%s_rss_bytes %lu\n", who, field(buf, "\nVmRSS:") * 1024);
 	fprintf(f, "%s_rss_peak_bytes %lu\n", who, field(buf, "\nVmHWM:") * 1024);
 	fprintf(f, "%s_threads %lu\n", who, field(buf, "\nThreads:"));
+}
+
+static uint64_t timeval_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+static void print_command(FILE *f)
+{
+	fprintf(f, "command_cpu_ns %lu\ncommand_rss_peak_bytes %lu\ncommand_switches %lu\n",
+		timeval_ns(command.ru_utime) + timeval_ns(command.ru_stime),
+		(uint64_t)command.ru_maxrss * 1024,
+		(uint64_t)(command.ru_nvcsw + command.ru_nivcsw));
+}
+
+/* A thread that began in the window has all its switches in it. */
+static void print_switches(FILE *f)
+{
+	uint64_t voluntary = 0, involuntary = 0;
+
+	for (size_t i = 0; i < after.nthreads; i++) {
+		const struct thread *b = &after.threads[i];
+		const struct thread *a =
+			bsearch(b, before.threads, before.nthreads, sizeof(*b), by_tid);
+
+		voluntary += b->voluntary - (a ? a->voluntary : 0);
+		involuntary += b->involuntary - (a ? a->involuntary : 0);
+	}
+	fprintf(f, "switches_voluntary %lu\nswitches_involuntary %lu\n", voluntary, involuntary);
 }
 
 static void print_threads(FILE *f)
@@ -334,6 +369,9 @@ static void print(FILE *f)
 	print_memory(f, "target", target);
 	print_memory(f, "profiler", profiler);
 	print_threads(f);
+	if (target)
+		print_switches(f);
+	print_command(f);
 	if (profiler)
 		print_bpf(f);
 }

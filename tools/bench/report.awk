@@ -2,7 +2,8 @@
 # bench.csv as a table for people: awk -f report.awk bench.csv
 #
 # A ratio is that of two windows of one round, so a machine that drifts does not count. Medians over
-# the rounds; [least .. most] in brackets. Round 0 counts for BPF and samples only.
+# the rounds; [least .. most] in brackets. Round 0 counts for BPF and samples only. Two tables for each
+# workload: how it ran, and what that took and gave.
 
 function sorted(list, out,    n, i, k, t) {
 	n = split(list, out, " ")
@@ -51,11 +52,10 @@ BEGIN { FS = "," }
 			bpf[w, v] = 100 * $at["bpf_ns"] / wall
 			mean[w, v] = $at["bpf_ns"] / $at["bpf_runs"]
 		}
-		expected[w, v] = $at["cpu_expected"]
-		taken[w, v] = $at["cpu_taken"]
-		lost[w, v] = $at["lost"]
+		cpu[w, v] = share($at["cpu_taken"], $at["cpu_expected"], $at["lost"])
+		if ($at["wall_expected"] > 0) ticks[w, v] = share($at["wall_taken"], $at["wall_expected"])
 		all = $at["cpu_taken"] + $at["wall_taken"]
-		if (all > 0) complete[w, v] = 100 * $at["complete"] / all
+		if (all > 0 && $at["complete"] != "") complete[w, v] = 100 * $at["complete"] / all
 		next
 	}
 	rate = $at["seconds"] > 0 ? $at["operations"] / $at["seconds"] : 0
@@ -67,6 +67,11 @@ BEGIN { FS = "," }
 		costs[w, v, r] = cost
 		put("target", 100 * $at["target_cpu_ns"] / $at["wall_ns"])
 	}
+	if ($at["switches"] != "" && $at["operations"] > 0) {
+		switches[w, v, r] = $at["switches"] / $at["operations"]
+		put("switches", switches[w, v, r])
+	}
+	if ($at["target_rss"] > 0) resident[w, v, r] = $at["target_rss"]
 	if ($at["profiler_cpu_ns"] != "")
 		put("profiler", 100 * $at["profiler_cpu_ns"] / $at["wall_ns"])
 	if ($at["profiler_rss"] != "")
@@ -78,43 +83,65 @@ BEGIN { FS = "," }
 	if (r > rounds) rounds = r
 }
 
-function ratios(of, w, v,    r, out) {
-	for (r = 1; r <= rounds; r++)
-		if (of == "rate" && rates[w, "none", r] > 0)
-			out = out " " rates[w, v, r] / rates[w, "none", r]
-		else if (of == "cost" && costs[w, "none", r] > 0 && costs[w, v, r] > 0)
-			out = out " " costs[w, v, r] / costs[w, "none", r]
+# "taken/expected share", and what was counted as lost
+function share(n, of, lost) {
+	if (n == "") return "-"
+	return big(n) "/" big(of) (of > 0 ? sprintf(" %.0f%%", 100 * n / of) : "") (lost > 0 ? " -" lost : "")
+}
+
+# Of one round each, to that of no profiler: ratios, or differences.
+function beside(figures, w, v, minus,    r, a, b, out) {
+	for (r = 1; r <= rounds; r++) {
+		if (!((w, v, r) in figures) || !((w, "none", r) in figures)) continue
+		a = figures[w, v, r]; b = figures[w, "none", r]
+		if (minus) out = out " " a - b
+		else if (b > 0 && a > 0) out = out " " a / b
+	}
 	return out
 }
 
-function us(x) { return x == "" ? "-" : x >= 1e5 ? sprintf("%.1fms", x / 1e6) : sprintf("%.1fus", x / 1e3) }
+# three digits that say something
+function three(x) { return x >= 100 ? sprintf("%.0f", x) : sprintf(x >= 10 ? "%.1f" : "%.2f", x) }
+function us(x) { return x == "" ? "-" : x >= 1e6 ? three(x / 1e6) "ms" : three(x / 1e3) "us" }
 
+function head() {
+	printf "  %-13s %8s %20s %7s %17s %7s %9s %9s %9s %8s %8s %6s %7s %6s\n", "", "op/s", "range", "ratio", "range", \
+		"CPU/op", "p50", "p99", "p99.9", "CPU", "own CPU", "BPF", "ns/run", "start"
+}
+
+function line(w, v,    n, x, rr) {
+	rr = beside(rates, w, v)
+	n = sorted(list[w, v, "rate"], x)
+	printf "  %-13s %8s %20s %7s %17s %7s %9s %9s %9s %8s %8s %6s %7s %6s\n", v, big(median(list[w, v, "rate"])), \
+		n ? "[" big(x[1]) " .. " big(x[n]) "]" : "-", show("%.3f", median(rr)), range(rr, "%.3f"), \
+		show("%.3f", median(beside(costs, w, v))), us(median(list[w, v, "p50"])), us(median(list[w, v, "p99"])), \
+		us(median(list[w, v, "p999"])), show("%.1f%%", median(list[w, v, "target"])), \
+		show("%.2f%%", median(list[w, v, "profiler"])), show("%.2f%%", bpf[w, v]), show("%.0f", mean[w, v]), \
+		show("%.1fs", v == "none" ? "" : median(list[w, v, "start"]))
+}
+
+function head_more() {
+	printf "  %-13s %10s %7s %7s %8s %7s %8s %24s %20s %9s\n", "", "switch/op", "ratio", "idle+", "RSS+", "MB", \
+		"kB/s", "CPU samples/expected", "wall/expected", "complete"
+}
+
+function line_more(w, v,    none) {
+	none = v == "none"
+	printf "  %-13s %10s %7s %7s %8s %7s %8s %24s %20s %9s\n", v, show("%.3g", median(list[w, v, "switches"])), \
+		show("%.2f", median(beside(switches, w, v))), show("%.0f", median(list[w, v, "idle"])), \
+		none ? "-" : show("%+.1f", median(beside(resident, w, v, 1)) / 1e6), show("%.1f", median(list[w, v, "memory"])), \
+		show("%.1f", median(list[w, v, "bytes"])), (w, v) in cpu ? cpu[w, v] : "-", (w, v) in ticks ? ticks[w, v] : "-", \
+		show("%.1f%%", complete[w, v])
+}
 
 END {
 	for (i = 1; i <= nworkloads; i++) {
 		w = order[i]
 		printf "\n%s\n", w
-		printf "  %-13s %8s %20s %7s %17s %7s %9s %9s %9s %7s %6s %7s %6s %8s %6s %6s %17s %9s\n", "", "op/s", \
-			"range", "ratio", "range", "CPU/op", "p50", "p99", "p99.9", "own CPU", "BPF", "ns/run", \
-			"MB", "kB/s", "start", "idle+", "samples/expected", "complete"
-		for (k = 1; k <= nvariants[w]; k++) {
-			v = variant[w, k]
-			rr = ratios("rate", w, v)
-			n = sorted(list[w, v, "rate"], x)
-			samples = taken[w, v] == "" ? "-" : taken[w, v] "/" expected[w, v] \
-				(lost[w, v] > 0 ? " -" lost[w, v] : "")
-			printf "  %-13s %8s %20s %7s %17s %7s %9s %9s %9s %7s %6s %7s %6s %8s %6s %6s %17s %9s\n", v, \
-				big(median(list[w, v, "rate"])), \
-				n ? "[" big(x[1]) " .. " big(x[n]) "]" : "-", \
-				show("%.3f", median(rr)), range(rr, "%.3f"), \
-				show("%.3f", median(ratios("cost", w, v))), \
-				us(median(list[w, v, "p50"])), us(median(list[w, v, "p99"])), \
-				us(median(list[w, v, "p999"])), \
-				show("%.2f%%", median(list[w, v, "profiler"])), show("%.2f%%", bpf[w, v]), \
-				show("%.0f", mean[w, v]), show("%.1f", median(list[w, v, "memory"])), \
-				show("%.1f", median(list[w, v, "bytes"])), show("%.1fs", v == "none" ? "" : median(list[w, v, "start"])), \
-				show("%.0f", median(list[w, v, "idle"])), \
-				samples, show("%.1f%%", complete[w, v])
-		}
+		head()
+		for (k = 1; k <= nvariants[w]; k++) line(w, variant[w, k])
+		print ""
+		head_more()
+		for (k = 1; k <= nvariants[w]; k++) line_more(w, variant[w, k])
 	}
 }

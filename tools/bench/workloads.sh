@@ -43,7 +43,8 @@ idle_start() {
 # A pair for each processor: one alone may spin on two, and hand over without a switch.
 pingpong_start() { work_start Work pingpong "${1:-$(nproc)}"; }
 compute_start() { work_start Work compute; }
-deep_start() { work_start Work deep "$1"; }
+# The profilers of the JDK end at 64 frames unless told otherwise at the start.
+deep_start() { JVM_OPTS="-XX:FlightRecorderOptions=stackdepth=2048" work_start Work deep "$1"; }
 alloc_start() { JVM_OPTS="-Xmx256m -XX:+UseG1GC" work_start Work alloc; }
 
 # What MARK says of the window that ends now: "seconds operations p50 p99 p99.9".
@@ -147,13 +148,13 @@ h2_stop() {
 
 ant_sources() { echo "$JDK/lib/src.zip"; }
 
-# CI: a small module; full: java.xml, 1,857 files.
+# CI: 204 files; full: java.xml, 1,857 files.
 ant_start() {
-    ANT_MODULE=java.prefs
+    ANT_MODULE=java.naming
     [ "$SIZE" = full ] && ANT_MODULE=java.xml
     [ -d "$T/ant/src" ] && return
     mkdir -p "$T/ant/src"
-    unzip -q "$(readlink -f "$(ant_sources)")" "java.prefs/*" "java.xml/*" -d "$T/ant/src" || fail "no sources in '$(ant_sources)'"
+    unzip -q "$(readlink -f "$(ant_sources)")" "$ANT_MODULE/*" -d "$T/ant/src" || fail "no sources in '$(ant_sources)'"
     cat >"$T/ant/build.xml" <<-END
 	<project default="compile">
 	  <target name="compile">
@@ -169,14 +170,36 @@ ant_start() {
 	END
 }
 
+# ant_command METER_FILE WRAPPER...: the whole of it is the meter's window.
 ant_command() {
+    local m=$1
+
+    shift
     # shellcheck disable=SC2086
-    (cd "$T/ant" && exec "$@" "$JDK/bin/java" ${ANT_JVM_OPTS:-} -Xmx1g \
+    (cd "$T/ant" && exec "$METER" -o "$m" -- "$@" "$JDK/bin/java" ${ANT_JVM_OPTS:-} -Xmx1g \
         -cp "/usr/share/ant/lib/ant-launcher.jar:$CLASSES" \
         Build org.apache.tools.ant.launch.Launcher -q "-Dmodule=$ANT_MODULE" >"$T/ant.out" 2>&1)
 }
 
-# ant_run VARIANT FILE METER_FILE: prints "seconds 1 - - -" of the JVM's life, and its CPU to the file.
+# ant_meter METER_FILE WRAPPER...: what the command used, as the figures of a target and its profiler. A
+# profiler within the JVM is part of the target; one around it has what the JVM says it did not use.
+ant_meter() {
+    local m=$1 all jvm
+
+    shift
+    all=$(figure "$m" command_cpu_ns)
+    jvm=$(figure "$T/ant.out" CPU)
+    [ -n "$jvm" ] || fail "ant did not end well: $(tail -n 5 "$T/ant.out")"
+    [ $# -gt 0 ] || jvm=$all
+    {
+        echo "target_cpu_ns $jvm"
+        [ $# = 0 ] || echo "profiler_cpu_ns $((all > jvm ? all - jvm : 0))"
+        echo "target_rss_bytes $(figure "$m" command_rss_peak_bytes)"
+        echo "switches_all $(figure "$m" command_switches)"
+    } >>"$m"
+}
+
+# ant_run VARIANT FILE METER_FILE: prints "seconds 1 - - -", from the command's start to its end.
 ant_run() {
     local wrap=()
 
@@ -187,11 +210,10 @@ ant_run() {
     gnomon*) wrap=("$GNOMON" record -q -f -o "$2" $(gnomon_options "$1") ${GNOMON_OPTS:-} --) ;;
     jfr*) ANT_JVM_OPTS="-XX:StartFlightRecording=filename=$2,settings=$(jfr_settings "$1")" ;;
     async*) ANT_JVM_OPTS="-agentpath:$ASYNC_PROFILER=$(async_options "$1" "$2")" ;;
-    perf) wrap=(perf record -q -e cpu-clock -c $((CPU_MS * 1000000)) -g -o "$2" --) ;;
+    perf) wrap=(perf record -q -k CLOCK_REALTIME -e cpu-clock -c $((CPU_MS * 1000000)) -g -o "$2" --) ;;
     bpftrace) return 1 ;; # has no way to start with the target and name only it
     esac
-    ant_command "${wrap[@]}" || fail "ant: $(tail -n 5 "$T/ant.out")"
-    awk '$1 == "LIFE" { printf "wall_ns %s\ntarget_cpu_ns %s\n", $2, $3 }' "$T/ant.out" >"$3"
-    [ -s "$3" ] || fail "ant did not end well: $(tail -n 5 "$T/ant.out")"
+    ant_command "$3" "${wrap[@]}" || fail "ant: $(tail -n 5 "$T/ant.out")"
+    ant_meter "$3" "${wrap[@]}"
     awk '$1 == "wall_ns" { printf "%.3f 1 - - -\n", $2 / 1e9 }' "$3"
 }

@@ -11,8 +11,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * mark before; "end" ends the program.
  */
 final class Load {
-    /** 16 buckets per power of two: values are right to 1/16. */
-    private static final int BUCKETS = 64 * 16;
+    /** So many buckets for each power of two: values are right to less than one percent. */
+    private static final int BITS = 7, SUB = 1 << BITS;
+    private static final int BUCKETS = (64 - BITS) * SUB;
     private static final List<Worker> workers = new CopyOnWriteArrayList<>();
 
     private Load() {
@@ -32,20 +33,20 @@ final class Load {
     }
 
     static int bucket(long ns) {
-        if (ns < 16)
+        if (ns < SUB)
             return (int) Math.max(0, ns);
         int exponent = 63 - Long.numberOfLeadingZeros(ns);
 
-        return (exponent - 3) * 16 + (int) (ns >>> exponent - 4 & 15);
+        return (exponent - BITS + 1) * SUB + (int) (ns >>> exponent - BITS & SUB - 1);
     }
 
     /** The middle of the bucket. */
     static double value(int bucket) {
-        if (bucket < 16)
+        if (bucket < SUB)
             return bucket;
-        int exponent = bucket / 16 + 3;
+        int exponent = bucket / SUB + BITS - 1;
 
-        return Math.scalb(16 + bucket % 16 + 0.5, exponent - 4);
+        return Math.scalb(SUB + bucket % SUB + 0.5, exponent - BITS);
     }
 
     private static long[] sum() {
