@@ -321,6 +321,20 @@ static void test_aged(void **state)
 	assert_string_equal(compiled(j, now_ns(), 7), GONE_CODE);
 }
 
+/* The same of an interpreted one, which nothing else keeps. */
+static void test_aged_interpreted(void **state)
+{
+	uint64_t minute = 60000000000ull, time = now_ns();
+	struct jvm *j = *state;
+
+	for (unsigned int i = 0; i < 10; i++) {
+		assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+		assert_int_equal(kept_at(j, time + i * 2 * minute).methods, 1);
+	}
+	kept_at(j, time + 20 * minute);
+	assert_int_equal(kept_at(j, time + 22 * minute).methods, 0);
+}
+
 /* A page held from before the sample shows what was there before. */
 static void test_old_pages(void **state)
 {
@@ -508,6 +522,7 @@ int main(void)
 		TEST(test_code_not_entrant),
 		TEST(test_code_kept),
 		TEST(test_aged),
+		TEST(test_aged_interpreted),
 		TEST(test_old_pages),
 		TEST(test_old_pages_uncounted),
 		TEST(test_symbols_replaced),

@@ -408,8 +408,10 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 	if (!n)
 		return NULL;
 	HASH_FIND(hh, n->by_addr, &addr, sizeof(addr), old);
-	if (old && method_stays(vm, old, cm))
+	if (old && method_stays(vm, old, cm)) {
+		old->used = n->age;
 		return old;
+	}
 	if (method_identify(vm, addr, &id) || texts_read(vm, &id, &t))
 		return NULL;
 	m = old;
@@ -423,6 +425,7 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 	}
 	m->unloads = unloads_count(vm);
 	m->loads = unloads_loads(vm);
+	m->used = n->age;
 	return m;
 }
 
