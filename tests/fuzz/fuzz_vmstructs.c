@@ -3,9 +3,10 @@
  * A JVM whose memory is anything at all: opening it, its code cache, names of frames, its threads.
  * Everything has to end, in bounded time and memory.
  *
- * Input: the first byte says how. Even: the rest is the image of libjvm.so and all it points to.
- * Odd: then come a release, a byte for each field of the layout (times 8; 255: there is none), 16
- * frames, and the memory, which every address below 2^46 leads into.
+ * Input: the first byte says how. Even: the rest is the image of libjvm.so and all it points to
+ * (seeds image-*: test_vmstructs --seed DIR). Odd: then come a release, a byte for each field of
+ * the layout (times 8; 255: there is none), 16 frames, and the memory, which every address below
+ * 2^46 leads into.
  */
 // FUZZ-LINK: user/jvm/codecache.c user/jvm/mem.c user/jvm/method.c user/jvm/stream.c
 // FUZZ-LINK: user/jvm/symbol.c user/jvm/heap.c user/jvm/threads.c user/jvm/unloads.c

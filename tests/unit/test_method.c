@@ -226,6 +226,49 @@ static void test_names(void **state)
 	assert_string_equal(interpreted(j, now_ns(), 0), "first");
 }
 
+/* JDK 23 and 24: scopes and pcs out of the code cache, metadata behind the oops (code/nmethod.hpp).
+ */
+static void test_code_of_jdk24(void **state)
+{
+	struct jvm *j = *state;
+	struct vm_layout *at = &j->vm->at;
+	static const uint8_t scope[] = {0, 1, 2, 6}; /* numbers have no zero bytes since 20 */
+	const uint64_t fixed = 0xb000;
+
+	j->vm->release = 24;
+	at->nm_scopes = at->nm_deps = VM_NONE;
+	at->nm_immutable = 120;
+	at->nm_immutable_size = 128;
+	at->nm_scopes_off = 272;
+	at->cb_size = 12;
+	at->cb_data_offset = 24;
+	at->nm_metadata_bytes = 2;
+	put(j, BLOB + 120, RAM + fixed, 8);
+	put(j, BLOB + 128, 40, 4);
+	put(j, BLOB + 268, 8, 4); /* pcs */
+	put(j, BLOB + 272, 24, 4);
+	put(j, BLOB + 24, META - 16 - BLOB, 4);
+	put(j, BLOB + 260, 0xffff0010, 4); /* 16 in two bytes; another field follows */
+	put(j, BLOB + 12, META + 8 - BLOB, 4);
+	memcpy(j->ram + fixed + 8, j->ram + PCS, 16);
+	memcpy(j->ram + fixed + 24, scope, sizeof(scope));
+	put(j, META, RAM + METHOD_B, 8); /* what was inlined there */
+	assert_string_equal(compiled(j, now_ns(), 7), "second");
+}
+
+/* JDK 8 has all of it at offsets from the blob. */
+static void test_code_of_jdk8(void **state)
+{
+	struct jvm *j = *state;
+
+	j->vm->release = 8;
+	j->vm->at.nm_scopes = VM_NONE;
+	j->vm->at.nm_scopes_off = 264;
+	put(j, BLOB + 264, SCOPES - BLOB, 4);
+	put(j, META, RAM + METHOD_B, 8);
+	assert_string_equal(compiled(j, now_ns(), 7), "second");
+}
+
 static void test_other_code_at_the_place(void **state)
 {
 	struct jvm *j = *state;
@@ -515,6 +558,8 @@ int main(void)
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_names),
+		TEST(test_code_of_jdk24),
+		TEST(test_code_of_jdk8),
 		TEST(test_other_code_at_the_place),
 		TEST(test_freed_code),
 		TEST(test_dead_code),

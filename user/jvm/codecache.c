@@ -11,7 +11,6 @@
 #define HOPS_MAX     64	    /* over the segment map, for one pc */
 #define BLOCKS_MAX   100000 /* looked at for one scan of a heap */
 #define SEGMENT_FREE 0xff   /* segment map: no block here */
-#define HEADER_BYTES 400    /* what the BPF step reads of a block; kern/hotspot.h */
 #define LOG2_SEG_MIN 4
 #define LOG2_SEG_MAX 16
 
@@ -87,12 +86,13 @@ int codecache_heap(const struct gn_jvm *jvm, uint64_t addr)
 /* ---- fields -----------------------------------------------------------------------------------
  */
 
-/* An offset from the HeapBlock, or 0 when the field is missing or out of the header read. */
+/* An offset from the HeapBlock, 0 when the field is missing: what is far off is, see vmstructs.c.
+ */
 static uint16_t from_block(const struct vm *vm, uint64_t off)
 {
 	uint64_t v = vm->at.hb_size + off;
 
-	return off == VM_NONE || v > HEADER_BYTES - 8 ? 0 : (uint16_t)v;
+	return off == VM_NONE || v > VM_HEADER_BYTES - 8 ? 0 : (uint16_t)v;
 }
 
 static uint16_t small(uint64_t off)

@@ -503,10 +503,12 @@ static uint64_t field_int(const struct header *h, uint64_t off)
 	return (uint64_t)(int64_t)(int32_t)field(h, off, 4);
 }
 
+/* Until JDK 22; until 8 the scopes, too, were at an offset. */
 static void find_parts_old(const struct vm_layout *at, const struct header *h, uint64_t blob,
 			   struct parts *p)
 {
-	p->scopes = field(h, at->nm_scopes, 8);
+	p->scopes = at->nm_scopes != VM_NONE ? field(h, at->nm_scopes, 8)
+					     : blob + field_int(h, at->nm_scopes_off);
 	p->pcs = blob + field_int(h, at->nm_pcs);
 	p->pcs_end = blob + field_int(h, at->nm_deps);
 	p->scopes_end = p->pcs;
@@ -514,29 +516,25 @@ static void find_parts_old(const struct vm_layout *at, const struct header *h, u
 	p->meta_end = p->scopes;
 }
 
-/* JDK 25: what never changes was moved out of the code cache (JDK code/nmethod.hpp). */
-static void find_parts_new(const struct vm_layout *at, const struct header *h, struct parts *p)
+/* JDK 23 moved what never changes out of the code cache, 25 the metadata (code/nmethod.hpp). */
+static void find_parts_new(const struct vm_layout *at, const struct header *h, uint64_t blob,
+			   struct parts *p)
 {
-	uint64_t fixed = field(h, at->nm_immutable, 8), mutable = field(h, at->cb_mutable, 8);
+	uint64_t fixed = field(h, at->nm_immutable, 8), mutable;
 
 	p->pcs = fixed + field_int(h, at->nm_pcs);
 	p->pcs_end = fixed + field_int(h, at->nm_scopes_off);
 	p->scopes = p->pcs_end;
 	p->scopes_end = fixed + field_int(h, at->nm_immutable_size);
-	p->meta = mutable + field_int(h, at->cb_reloc_size);
-	p->meta_end = mutable + field_int(h, at->cb_mutable_size);
-}
-
-static bool has_new_parts(const struct vm_layout *at)
-{
-	return at->nm_immutable != VM_NONE && at->nm_scopes_off != VM_NONE &&
-	       at->nm_immutable_size != VM_NONE && at->cb_mutable != VM_NONE &&
-	       at->cb_reloc_size != VM_NONE && at->cb_mutable_size != VM_NONE;
-}
-
-static bool has_old_parts(const struct vm_layout *at)
-{
-	return at->nm_scopes != VM_NONE && at->nm_deps != VM_NONE && at->nm_metadata != VM_NONE;
+	if (at->cb_mutable != VM_NONE) {
+		mutable = field(h, at->cb_mutable, 8);
+		p->meta = mutable + field_int(h, at->cb_reloc_size);
+		p->meta_end = mutable + field_int(h, at->cb_mutable_size);
+	} else if (at->cb_data_offset != VM_NONE) {
+		mutable = blob + field_int(h, at->cb_data_offset);
+		p->meta = mutable + field(h, at->nm_metadata, at->nm_metadata_bytes);
+		p->meta_end = blob + field_int(h, at->cb_size);
+	}
 }
 
 /* The header of the nmethod at blob, if there is one. */
@@ -586,9 +584,9 @@ static int find_parts(struct vm *vm, uint64_t blob, struct parts *p)
 					       : blob + field_int(&h, at->cb_code_offset);
 	if (!vm_has(vm, VM_SCOPES))
 		return 0;
-	if (has_new_parts(at))
-		find_parts_new(at, &h, p);
-	else if (has_old_parts(at))
+	if (at->nm_immutable != VM_NONE)
+		find_parts_new(at, &h, blob, p);
+	else
 		find_parts_old(at, &h, blob, p);
 	return 0;
 }

@@ -11,6 +11,9 @@
 
 #define VM_NONE UINT64_MAX /* this JVM has no such field */
 
+/* What the BPF step reads of a blob, from its HeapBlock on: kern/hotspot.h. */
+#define VM_HEADER_BYTES 400
+
 /*
  * Offsets of fields in their structs, addresses of static fields, sizes of types, values of
  * constants. Named type_field.
@@ -32,7 +35,7 @@ struct vm_layout {
 	uint64_t cb_code_offset, cb_data_offset, cb_mutable, cb_mutable_size, cb_reloc_size;
 	uint64_t nm_sizeof, nm_method, nm_state, nm_id, nm_level, nm_orig_pc, nm_deopt, nm_deopt_mh;
 	uint64_t nm_deopt_off, nm_deopt_mh_off, nm_scopes, nm_scopes_off, nm_pcs, nm_deps;
-	uint64_t nm_metadata, nm_immutable, nm_immutable_size;
+	uint64_t nm_metadata, nm_metadata_bytes, nm_immutable, nm_immutable_size;
 	uint64_t pd_pc, pd_scope, pd_size;
 	uint64_t interp_code, sq_buffer, sq_limit, cont_return_pc;
 	uint64_t kind_nmethod, kind_buffer, kind_adapter, kind_vtable, kind_mh;

@@ -24,13 +24,15 @@ enum row_kind { ROW_FIELD, ROW_SIZE, ROW_CONST };
 
 /*
  * One thing to find. Rows that follow each other with `alt` set are other places of the same
- * fact in other releases: one of them is enough. `feature` VM_FEATURES: nothing fails without it.
+ * fact in other releases: one of them is enough. `with`: needed only where that was found, as
+ * releases differ in more than the name. `feature` VM_FEATURES: nothing fails without it.
  */
 struct row {
 	enum row_kind kind;
 	const char *type, *field; /* constants have the whole name in type */
 	uint16_t to;		  /* offset in struct vm_layout */
 	uint16_t bytes_to;	  /* where the width of the field goes, 0 nowhere */
+	uint16_t with;		  /* offset in struct vm_layout, 0 always */
 	uint8_t feature;
 	bool alt;
 };
@@ -38,23 +40,31 @@ struct row {
 #define TO(member) offsetof(struct vm_layout, member)
 #define FIELD(m, type, field, feature)                                                             \
 	{                                                                                          \
-		ROW_FIELD, type, field, TO(m), 0, feature, false                                   \
+		ROW_FIELD, type, field, TO(m), 0, 0, feature, false                                \
 	}
 #define OR_FIELD(m, type, field, feature)                                                          \
 	{                                                                                          \
-		ROW_FIELD, type, field, TO(m), 0, feature, true                                    \
+		ROW_FIELD, type, field, TO(m), 0, 0, feature, true                                 \
 	}
 #define WIDTH(m, w, type, field, feature)                                                          \
 	{                                                                                          \
-		ROW_FIELD, type, field, TO(m), TO(w), feature, false                               \
+		ROW_FIELD, type, field, TO(m), TO(w), 0, feature, false                            \
+	}
+#define OR_WIDTH(m, w, type, field, feature)                                                       \
+	{                                                                                          \
+		ROW_FIELD, type, field, TO(m), TO(w), 0, feature, true                             \
+	}
+#define WITH(other, m, type, field, feature)                                                       \
+	{                                                                                          \
+		ROW_FIELD, type, field, TO(m), 0, TO(other), feature, false                        \
 	}
 #define SIZE(m, type, feature)                                                                     \
 	{                                                                                          \
-		ROW_SIZE, type, NULL, TO(m), 0, feature, false                                     \
+		ROW_SIZE, type, NULL, TO(m), 0, 0, feature, false                                  \
 	}
 #define CONST(m, name)                                                                             \
 	{                                                                                          \
-		ROW_CONST, name, NULL, TO(m), 0, VM_FEATURES, false                                \
+		ROW_CONST, name, NULL, TO(m), 0, 0, VM_FEATURES, false                             \
 	}
 
 /* clang-format off */
@@ -82,9 +92,9 @@ static const struct row rows[] = {
 
 	FIELD(cc_heaps, "CodeCache", "_heaps", VM_CODE),
 	OR_FIELD(cc_heap, "CodeCache", "_heap", VM_CODE),
-	FIELD(ga_len, "GrowableArrayBase", "_len", VM_FEATURES),
-	OR_FIELD(ga_len, "GenericGrowableArray", "_len", VM_FEATURES),
-	FIELD(ga_data, "GrowableArray<int>", "_data", VM_FEATURES),
+	WITH(cc_heaps, ga_len, "GrowableArrayBase", "_len", VM_CODE),
+	OR_FIELD(ga_len, "GenericGrowableArray", "_len", VM_CODE),
+	WITH(cc_heaps, ga_data, "GrowableArray<int>", "_data", VM_CODE),
 	FIELD(ch_memory, "CodeHeap", "_memory", VM_CODE),
 	FIELD(ch_segmap, "CodeHeap", "_segmap", VM_CODE),
 	FIELD(ch_log2, "CodeHeap", "_log2_segment_size", VM_CODE),
@@ -104,7 +114,6 @@ static const struct row rows[] = {
 	FIELD(cb_code_begin, "CodeBlob", "_code_begin", VM_CODE),
 	OR_FIELD(cb_code_offset, "CodeBlob", "_code_offset", VM_CODE),
 	FIELD(cb_code_end, "CodeBlob", "_code_end", VM_FEATURES),
-	FIELD(cb_data_offset, "CodeBlob", "_data_offset", VM_FEATURES),
 
 	SIZE(nm_sizeof, "nmethod", VM_NMETHOD),
 	FIELD(nm_method, "CompiledMethod", "_method", VM_NMETHOD),
@@ -118,16 +127,19 @@ static const struct row rows[] = {
 	OR_FIELD(nm_deopt_off, "nmethod", "_deopt_handler_entry_offset", VM_DEOPT),
 	FIELD(nm_deopt_mh, "CompiledMethod", "_deopt_mh_handler_begin", VM_FEATURES),
 	FIELD(nm_deopt_mh_off, "nmethod", "_deopt_mh_handler_offset", VM_FEATURES),
-	FIELD(nm_scopes, "CompiledMethod", "_scopes_data_begin", VM_SCOPES),
-	OR_FIELD(nm_scopes_off, "nmethod", "_scopes_data_offset", VM_SCOPES),
 	FIELD(nm_pcs, "nmethod", "_scopes_pcs_offset", VM_SCOPES),
-	FIELD(nm_deps, "nmethod", "_dependencies_offset", VM_SCOPES),
-	OR_FIELD(nm_immutable, "nmethod", "_immutable_data", VM_SCOPES),
-	FIELD(nm_metadata, "nmethod", "_metadata_offset", VM_SCOPES),
-	OR_FIELD(cb_mutable, "CodeBlob", "_mutable_data", VM_SCOPES),
-	FIELD(cb_mutable_size, "CodeBlob", "_mutable_data_size", VM_FEATURES),
-	FIELD(cb_reloc_size, "CodeBlob", "_relocation_size", VM_FEATURES),
-	FIELD(nm_immutable_size, "nmethod", "_immutable_data_size", VM_FEATURES),
+	FIELD(nm_immutable, "nmethod", "_immutable_data", VM_SCOPES),
+	OR_FIELD(nm_deps, "nmethod", "_dependencies_offset", VM_SCOPES),
+	WITH(nm_deps, nm_scopes, "CompiledMethod", "_scopes_data_begin", VM_SCOPES),
+	OR_FIELD(nm_scopes_off, "nmethod", "_scopes_data_offset", VM_SCOPES),
+	WITH(nm_immutable, nm_scopes_off, "nmethod", "_scopes_data_offset", VM_SCOPES),
+	WITH(nm_immutable, nm_immutable_size, "nmethod", "_immutable_data_size", VM_SCOPES),
+	FIELD(cb_mutable, "CodeBlob", "_mutable_data", VM_SCOPES),
+	OR_WIDTH(nm_metadata, nm_metadata_bytes, "nmethod", "_metadata_offset", VM_SCOPES),
+	WITH(nm_immutable, cb_mutable, "CodeBlob", "_mutable_data", VM_SCOPES),
+	OR_FIELD(cb_data_offset, "CodeBlob", "_data_offset", VM_SCOPES),
+	WITH(cb_mutable, cb_mutable_size, "CodeBlob", "_mutable_data_size", VM_SCOPES),
+	WITH(cb_mutable, cb_reloc_size, "CodeBlob", "_relocation_size", VM_SCOPES),
 	FIELD(pd_pc, "PcDesc", "_pc_offset", VM_SCOPES),
 	FIELD(pd_scope, "PcDesc", "_scope_decode_offset", VM_SCOPES),
 	SIZE(pd_size, "PcDesc", VM_SCOPES),
@@ -140,7 +152,7 @@ static const struct row rows[] = {
 	FIELD(jt_anchor, "JavaThread", "_anchor", VM_ANCHOR),
 	FIELD(anchor_sp, "JavaFrameAnchor", "_last_Java_sp", VM_ANCHOR),
 	FIELD(anchor_pc, "JavaFrameAnchor", "_last_Java_pc", VM_ANCHOR),
-	FIELD(anchor_fp, "JavaFrameAnchor", "_last_Java_fp", VM_FEATURES),
+	FIELD(anchor_fp, "JavaFrameAnchor", "_last_Java_fp", VM_ANCHOR),
 	FIELD(tl_list, "ThreadsSMRSupport", "_java_thread_list", VM_THREADS),
 	FIELD(tl_length, "ThreadsList", "_length", VM_THREADS),
 	FIELD(tl_threads, "ThreadsList", "_threads", VM_THREADS),
@@ -217,11 +229,6 @@ const char *vm_feature_name(enum vm_feature f)
 static uint64_t *slot(struct vm_layout *at, uint16_t to)
 {
 	return (uint64_t *)((char *)at + to);
-}
-
-static bool row_found(const struct vm *vm, const struct row *r)
-{
-	return *(const uint64_t *)((const char *)&vm->at + r->to) != VM_NONE;
 }
 
 /* ---- libjvm's dynamic symbols, in memory ------------------------------------------------------
@@ -477,8 +484,58 @@ static void fill_in(struct vm *vm)
 		at->cb_header_bytes = 4;
 	if (!at->cb_frame_complete_bytes || at->cb_frame_complete_bytes == VM_NONE)
 		at->cb_frame_complete_bytes = 4;
+	if (!at->nm_metadata_bytes || at->nm_metadata_bytes == VM_NONE)
+		at->nm_metadata_bytes = 4;
 	if (at->kind_nmethod == VM_NONE)
 		at->cb_kind = VM_NONE;
+}
+
+/*
+ * What the kernel side reads of a blob lies within VM_HEADER_BYTES of its block, and numbers that
+ * it takes are of 16 bits: elsewhere a field is as good as not there.
+ */
+static void drop_far(struct vm_layout *at)
+{
+	uint64_t *const blob[] = {
+		&at->cb_name,	     &at->cb_size,	  &at->cb_kind,
+		&at->cb_header_size, &at->cb_frame_size,  &at->cb_frame_complete,
+		&at->cb_code_begin,  &at->cb_code_offset, &at->nm_id,
+		&at->nm_level,	     &at->nm_orig_pc,	  &at->nm_deopt,
+		&at->nm_deopt_off,   &at->nm_deopt_mh,	  &at->nm_deopt_mh_off,
+	};
+	uint64_t *const number[] = {&at->nm_sizeof, &at->method_const, &at->cm_size};
+	uint64_t far;
+
+	if (at->hb_size > VM_HEADER_BYTES - 8)
+		at->hb_size = VM_NONE;
+	if (at->hb_used >= at->hb_size)
+		at->hb_used = VM_NONE;
+	far = VM_HEADER_BYTES - 8 - (at->hb_size == VM_NONE ? 0 : at->hb_size);
+	for (size_t i = 0; i < sizeof(blob) / sizeof(blob[0]); i++)
+		if (*blob[i] > far)
+			*blob[i] = VM_NONE;
+	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
+		if (*number[i] > UINT16_MAX)
+			*number[i] = VM_NONE;
+}
+
+static bool found(const struct vm *vm, uint16_t to)
+{
+	return *(const uint64_t *)((const char *)&vm->at + to) != VM_NONE;
+}
+
+/*
+ * Whether what rows[*i] asks for is there, or not asked of this JVM; *i goes on behind its
+ * alternatives.
+ */
+static bool row_met(const struct vm *vm, unsigned int *i)
+{
+	const struct row *first = &rows[*i];
+	bool met = found(vm, first->to) || (first->with && !found(vm, first->with));
+
+	for (++*i; *i < NROWS && rows[*i].alt; ++*i)
+		met |= found(vm, rows[*i].to);
+	return met || first->feature >= VM_FEATURES;
 }
 
 static void find_features(struct vm *vm)
@@ -486,15 +543,14 @@ static void find_features(struct vm *vm)
 	vm->has = (1U << VM_FEATURES) - 1;
 	for (unsigned int i = 0; i < NROWS;) {
 		unsigned int f = rows[i].feature;
-		bool found = row_found(vm, &rows[i]);
 
-		for (i++; i < NROWS && rows[i].alt; i++)
-			found |= row_found(vm, &rows[i]);
-		if (!found && f < VM_FEATURES)
+		if (!row_met(vm, &i))
 			vm->has &= ~(1U << f);
 	}
 	if (!vm_has(vm, VM_NAMES))
 		vm->has &= ~(1U << VM_LINES | 1U << VM_SCOPES);
+	if (vm->at.method_const == VM_NONE || vm->at.cm_size == VM_NONE)
+		vm->has &= ~(1U << VM_INTERP);
 	if (!vm_has(vm, VM_CODE))
 		vm->has &= ~(1U << VM_NMETHOD);
 	if (!vm_has(vm, VM_NMETHOD))
@@ -513,22 +569,33 @@ int vm_release(const struct vm *vm)
 	return vm->release;
 }
 
+/* "Klass._name", with all the places it was looked for at: "X._a or Y._b". */
+static void row_name(const struct row *r, char *name, size_t size)
+{
+	size_t len = 0;
+
+	for (bool first = true; r < rows + NROWS && (first || r->alt) && len < size; r++) {
+		const char *sep = first ? "" : " or ";
+		int n = r->kind == ROW_FIELD
+				? snprintf(name + len, size - len, "%s%s.%s", sep, r->type,
+					   r->field)
+				: snprintf(name + len, size - len, "%ssizeof(%s)", sep, r->type);
+
+		len += n > 0 ? (size_t)n : 0;
+		first = false;
+	}
+}
+
 void vm_missing(const struct vm *vm, vm_missing_fn cb, void *arg)
 {
 	char name[2 * NAME_MAX_BYTES];
 
 	for (unsigned int i = 0; i < NROWS;) {
 		const struct row *first = &rows[i];
-		bool found = row_found(vm, first);
 
-		for (i++; i < NROWS && rows[i].alt; i++)
-			found |= row_found(vm, &rows[i]);
-		if (found || first->feature >= VM_FEATURES)
+		if (row_met(vm, &i))
 			continue;
-		if (first->kind == ROW_FIELD)
-			snprintf(name, sizeof(name), "%s.%s", first->type, first->field);
-		else
-			snprintf(name, sizeof(name), "sizeof(%s)", first->type);
+		row_name(first, name, sizeof(name));
 		cb(arg, name, (enum vm_feature)first->feature);
 	}
 }
@@ -584,6 +651,7 @@ int vm_open_mem(struct mem *mem, uint64_t base, struct vm **out, struct error *e
 	read_values(vm, &d, ROW_CONST, "gHotSpotVMLongConstants", "gHotSpotVMLongConstantEntry",
 		    "NameOffset", "ValueOffset", true);
 	find_release(vm);
+	drop_far(&vm->at);
 	fill_in(vm);
 	find_features(vm);
 	unloads_look(vm);
