@@ -8,7 +8,7 @@
 # if too few are complete. NAME: only these configurations (default xint c1 fp zgc).
 #
 # TREE_RAW=1: wrong ones are followed by their frames as they came from the kernel.
-# TREE_SECONDS: how long each is recorded (default 60); TREE_METHODS (default 4000), TREE_SEED;
+# TREE_JVM: --jvm (auto, agent, vmstructs). TREE_SECONDS: how long each is recorded (default 60); TREE_METHODS (default 4000), TREE_SEED;
 # TREE_HOMES: the JDKs (else all under /usr/lib/jvm; "none": none); TREE_ROOT: a root tree (mmdebstrap) whose JDKs of
 # the versions TREE_ROOT_JDKS (default 21) run in it, too; SLACK widens the bounds (tests/jvm/lib.sh).
 . "$(dirname "$0")/../../tests/jvm/lib.sh"
@@ -139,7 +139,7 @@ tree_case() {
     shift
     tree_run "$@"
     # shellcheck disable=SC2086
-    "$GNOMON" ${TREE_RAW:+-vvv} record -p "$JVM_PID" -d "${TREE_SECONDS}s" --cpu 1ms --wall 1ms -f -o "$T/tree.jfr" \
+    "$GNOMON" ${TREE_RAW:+-vvv} record -p "$JVM_PID" -d "${TREE_SECONDS}s" --cpu 1ms --wall 1ms -f ${TREE_JVM:+--jvm "$TREE_JVM"} -o "$T/tree.jfr" \
         </dev/null >"$T/out" 2>"$T/err" || fail "gnomon: $(grep -v '^stack ' "$T/err")"
     tree_end
     tree_judge "$label" || { bad=1; note "$label: misses its targets"; }

@@ -337,16 +337,39 @@ static void kernel_name(struct resolver *r, uint64_t addr, struct frame_name *ou
 		s->kernel_wait = waited * 2 < KERNEL_MAX_NS ? waited * 2 : KERNEL_MAX_NS;
 }
 
+static int agent_names(struct resolver *r, uint64_t addr, struct frame_name *out, int max)
+{
+	return r->agent ? agent_lookup(r->agent, addr, r->now_ns, out, max) : 0;
+}
+
 static int user_names(struct resolver *r, uint64_t addr, struct frame_name *out, int max)
 {
-	int n = 0;
+	int n = agent_names(r, addr, out, max);
 
-	if (r->agent)
-		n = agent_lookup(r->agent, addr, r->now_ns, out, max);
 	if (n > 0)
 		return n;
 	symproc_lookup(r->native, addr, out);
 	return 1;
+}
+
+static int heap_names(struct resolver *r, const struct gn_frame *f, uint64_t addr,
+		      struct frame_name *out, int max)
+{
+	return r->vm ? vm_name(r->vm, f, out, max) : user_names(r, addr, out, max);
+}
+
+/*
+ * Of a compiled method. Its JVM's memory tells which compilation the code is; an agent only what
+ * was last said to be at the address, 1 of 4,000 names of a known call tree being another's. It is
+ * asked where the JVM does not tell.
+ */
+static int compiled_names(struct resolver *r, const struct gn_frame *f, uint64_t addr,
+			  struct frame_name *out, int max)
+{
+	bool told = r->vm && vm_has(r->vm, VM_NMETHOD) && vm_has(r->vm, VM_SCOPES);
+	int n = told ? 0 : agent_names(r, addr, out, max);
+
+	return n > 0 ? n : heap_names(r, f, addr, out, max);
 }
 
 /* The logical frames of one physical frame, innermost first. */
@@ -361,12 +384,11 @@ static int frame_names(struct resolver *r, const struct gn_frame *f, struct fram
 	case GN_FRAME_KERNEL:
 		kernel_name(r, addr, out);
 		return 1;
-	case GN_FRAME_INTERP:
 	case GN_FRAME_NMETHOD:
+		return compiled_names(r, f, addr, out, max);
+	case GN_FRAME_INTERP:
 	case GN_FRAME_STUB:
-		if (r->vm)
-			return vm_name(r->vm, f, out, max);
-		return user_names(r, addr, out, max);
+		return heap_names(r, f, addr, out, max);
 	default:
 		return user_names(r, addr, out, max);
 	}
