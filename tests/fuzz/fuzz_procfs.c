@@ -25,12 +25,17 @@ static void parse_task(const char *s, size_t n)
 	struct proc_schedstat ss;
 	struct proc_status status;
 	struct proc_stat stat;
+	int64_t shift;
 
 	if (!proc_stat_parse(s, n, &stat) && strlen(stat.comm) >= sizeof(stat.comm))
 		abort();
 	if (!proc_status_parse(s, n, &status) && status.nspid_n > PROC_NS_LEVELS)
 		abort();
 	proc_schedstat_parse(s, n, &ss);
+	/* the difference of two has to be one again */
+	proc_timens_parse(s, n, &shift);
+	if (shift > INT64_MAX / 2 + 1000000000 || shift < -INT64_MAX / 2)
+		abort();
 }
 
 static void parse_args(const char *s, size_t n)

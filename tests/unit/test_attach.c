@@ -228,6 +228,40 @@ static void load_failed(void **state)
 	assert_int_equal(fake_end(pid), 0);
 }
 
+/* Some JVMs have nothing more to say of a library that they have loaded. */
+static void serve_ok_alone(int fd, const char *request, size_t len)
+{
+	say(fd, "0\n");
+}
+
+static void loaded_without_a_word(void **state)
+{
+	pid_t pid = fake_start(serve_ok_alone, true);
+	struct error e = {0};
+	struct jproc p;
+
+	assert_int_equal(jproc_open(&p, pid, &e), 0);
+	assert_int_equal(attach_load(&p, "/x.so", "", 5000, &e), 0);
+	jproc_close(&p);
+	assert_int_equal(fake_end(pid), 0);
+}
+
+/* Text where the status should be is no success. */
+static void serve_other_protocol(int fd, const char *request, size_t len)
+{
+	say(fd, "HTTP/1.1 400 Bad\tRequest\n\n");
+}
+
+static void other_protocol(void **state)
+{
+	pid_t pid = fake_start(serve_other_protocol, true);
+	struct error e = {0};
+
+	assert_int_equal(command(pid, 5000, NULL, &e), -EPROTO);
+	assert_non_null(strstr(e.msg, "'HTTP/1.1 400 Bad?Request'"));
+	assert_int_equal(fake_end(pid), 0);
+}
+
 static void serve_nothing(int fd, const char *request, size_t len)
 {
 }
@@ -437,7 +471,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answered),	  cmocka_unit_test(refused),
-		cmocka_unit_test(load_failed),	  cmocka_unit_test(broken_off),
+		cmocka_unit_test(load_failed),	  cmocka_unit_test(loaded_without_a_word),
+		cmocka_unit_test(other_protocol), cmocka_unit_test(broken_off),
 		cmocka_unit_test(never_answered), cmocka_unit_test(endless_answer),
 		cmocka_unit_test(death),	  cmocka_unit_test(no_handler),
 		cmocka_unit_test(stopped),	  cmocka_unit_test(not_a_jvm),

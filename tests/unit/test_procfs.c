@@ -140,6 +140,35 @@ static void schedstat(void **state)
 	assert_int_equal(PARSE(proc_schedstat_parse, "", &s), -EBADMSG);
 }
 
+static void timens(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"boottime 1 2\n",
+		"monotonic\n",
+		"monotonic 1\n",
+		"monotonic 1 -2\n",
+		"monotonic 1 1000000000\n",
+		"monotonic 1 9223372036854775807\n", /* with the seconds beyond 64 bits */
+		"monotonic 4611686019 0\n",
+		"monotonic -9223372036854775808 0\n",
+		"monotonic --1 0\n",
+		"xmonotonic 1 2\n",
+	};
+	int64_t ns;
+
+	assert_int_equal(
+		PARSE(proc_timens_parse, "monotonic  864000  7\nboottime  1728000  0\n", &ns), 0);
+	assert_int_equal(ns, 864000000000007);
+	/* a third of a second less than two: whole seconds go down, nanoseconds up */
+	assert_int_equal(PARSE(proc_timens_parse, "boottime 0 0\nmonotonic -2 333000000", &ns), 0);
+	assert_int_equal(ns, -1667000000);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(PARSE(proc_timens_parse, bad[i], &ns), -EBADMSG);
+		assert_int_equal(ns, 0);
+	}
+}
+
 static void args(void **state)
 {
 	static const char text[] = "java\0-cp\0\0a b\0last";
@@ -340,6 +369,7 @@ int main(void)
 		cmocka_unit_test(mountinfo_lines), cmocka_unit_test(own_stat),
 		cmocka_unit_test(own_threads),	   cmocka_unit_test(identity),
 		cmocka_unit_test(root_files),	   cmocka_unit_test(cmdline_of_own),
+		cmocka_unit_test(timens),
 	};
 
 	return cmocka_run_group_tests_name("procfs", tests, NULL, NULL);

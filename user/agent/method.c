@@ -5,6 +5,7 @@
  */
 #include "agent/agent.h"
 #include "agent/ring.h"
+#include "agent/str.h"
 #include "agent/sys.h"
 
 #define SENT_SLOTS 65536 /* direct mapped; a collision only means sending a name twice */

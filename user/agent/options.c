@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
 #include "agent/stream.h"
+#include "agent/str.h"
 #include "agent/sys.h"
 
 static uint64_t hex_parse(const char *s, size_t n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "START SIZE name\n" in hexadecimal: linux/tools/perf/Documentation/jit-interface.txt. */
 #include "agent/agent.h"
+#include "agent/str.h"
 #include "agent/sys.h"
 
 #define LINE_MAX  768

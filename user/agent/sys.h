@@ -26,7 +26,5 @@ uint64_t sys_now(void);
 
 void *memcpy(void *to, const void *from, size_t n);
 void *memset(void *to, int c, size_t n);
-size_t str_len(const char *s, size_t max);
-bool str_same(const char *a, size_t n, const char *lit);
 
 #endif

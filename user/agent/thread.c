@@ -6,6 +6,7 @@
  */
 #include "agent/agent.h"
 #include "agent/ring.h"
+#include "agent/str.h"
 #include "agent/sys.h"
 
 #define THREAD_NAME_MAX 1024

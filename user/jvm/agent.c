@@ -17,6 +17,7 @@
 #include "jvm/agenttids.h"
 #include "jvm/attach.h"
 #include "jvm/jproc.h"
+#include "target/procfs.h"
 
 #define RENEW_NS	1000000000ULL
 #define MARK_WAIT_MS	500
@@ -162,23 +163,16 @@ static int agent_attach(struct agent *a, struct error *e)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* "monotonic  SECONDS  NANOSECONDS" (time_namespaces(7)); 0 where the file is not. */
+/* 0 where the kernel has no time namespaces. */
 static int64_t time_offset(const struct jproc *p)
 {
 	struct buffer b = BUFFER_INIT;
-	long long s = 0, ns = 0;
-	char *m;
+	int64_t shift = 0;
 
-	if (!jproc_read(p, "timens_offsets", &b, 4096)) {
-		b.data[b.len] = '\0';
-		m = strstr((char *)b.data, "monotonic");
-		if (!m || sscanf(m, "monotonic %lld %lld", &s, &ns) != 2)
-			s = ns = 0;
-	}
+	if (!jproc_read(p, "timens_offsets", &b, 4096))
+		proc_timens_parse((const char *)b.data, b.len, &shift);
 	buffer_free(&b);
-	if (s > 1000000000LL || s < -1000000000LL)
-		return 0;
-	return s * 1000000000LL + ns;
+	return shift;
 }
 
 static int64_t time_shift(const struct jproc *p)

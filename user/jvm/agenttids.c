@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#define OSTHREAD_MAX  2048 /* bytes of a JavaThread looked through for the OSThread* */
-#define THREAD_ID_MAX 256  /* bytes of an OSThread looked through for the tid */
-#define KNOWN_MAX     400000
+#include "jvm/tidplace.h"
+
+#define KNOWN_MAX 400000
 
 struct pair {
 	uint32_t outer, inner;
@@ -140,58 +140,45 @@ void agenttids_learn(struct agenttids *t, struct agentindex *ix)
 /* ---- from JavaThread* to tid ------------------------------------------------------------------
  */
 
-static bool target_read(const struct agenttids *t, uint64_t addr, void *to, size_t n)
+static int target_read(void *ctx, uint64_t addr, void *to, size_t n)
 {
+	const struct agenttids *t = ctx;
 	struct iovec l = {to, n}, r = {(void *)(uintptr_t)addr, n};
 
-	return process_vm_readv(t->proc->pid, &l, 1, &r, 1, 0) == (ssize_t)n;
+	return process_vm_readv(t->proc->pid, &l, 1, &r, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
 }
 
-static uint32_t thread_tid(const struct agenttids *t, uint64_t javathread, uint32_t osthread,
-			   uint32_t thread_id)
-{
-	uint64_t os;
-	uint32_t tid;
-
-	if (!target_read(t, javathread + osthread, &os, sizeof(os)) || !os ||
-	    !target_read(t, os + thread_id, &tid, sizeof(tid)))
-		return 0;
-	return tid;
-}
-
-struct known {
-	uint64_t javathread;
-	uint32_t tid;
-};
-
+/* Threads that have a JavaThread*, and inner tids of the process's tasks. */
 struct census {
-	struct known *v; /* every thread that has a JavaThread* */
-	size_t n, cap;
-	uint32_t *tids; /* inner tids of the process's tasks, sorted */
+	struct tidplace_thread *threads;
+	size_t nthreads, threads_cap;
+	uint32_t *tids;
 	size_t ntids, tids_cap;
-	uint32_t *found; /* tids by the offsets under test */
 };
 
 static void census_thread(uint64_t javathread, uint32_t tid, const char *name, void *arg)
 {
 	struct census *c = arg;
 
-	if (c->n == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 64;
-		struct known *v = realloc(c->v, cap * sizeof(*v));
+	if (c->nthreads == c->threads_cap) {
+		size_t cap = c->threads_cap ? c->threads_cap * 2 : 64;
+		struct tidplace_thread *v = realloc(c->threads, cap * sizeof(*v));
 
 		if (!v)
 			return;
-		c->v = v;
-		c->cap = cap;
+		c->threads = v;
+		c->threads_cap = cap;
 	}
-	c->v[c->n++] = (struct known){javathread, tid};
+	c->threads[c->nthreads++] = (struct tidplace_thread){javathread, tid};
 }
 
 static void census_task(struct agenttids *t, pid_t tid, void *arg)
 {
+	uint32_t inner = agenttids_inner(t, tid);
 	struct census *c = arg;
 
+	if (!inner)
+		return; /* it has ended */
 	if (c->ntids == c->tids_cap) {
 		size_t cap = c->tids_cap ? c->tids_cap * 2 : 64;
 		uint32_t *v = realloc(c->tids, cap * sizeof(*v));
@@ -201,7 +188,7 @@ static void census_task(struct agenttids *t, pid_t tid, void *arg)
 		c->tids = v;
 		c->tids_cap = cap;
 	}
-	c->tids[c->ntids++] = agenttids_inner(t, tid);
+	c->tids[c->ntids++] = inner;
 }
 
 static int compare_u32(const void *a, const void *b)
@@ -211,116 +198,44 @@ static int compare_u32(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool is_task(const struct census *c, uint32_t tid)
-{
-	return bsearch(&tid, c->tids, c->ntids, sizeof(tid), compare_u32);
-}
-
-/* Every thread must get another tid, one of the process's own, and the known ones their own. */
-static bool offsets_fit(const struct agenttids *t, struct census *c, uint32_t osthread,
-			uint32_t thread_id)
-{
-	size_t i, n = 0, missing = 0;
-
-	for (i = 0; i < c->n; i++) {
-		uint32_t tid = thread_tid(t, c->v[i].javathread, osthread, thread_id);
-
-		if (c->v[i].tid && tid != c->v[i].tid)
-			return false;
-		if (is_task(c, tid))
-			c->found[n++] = tid;
-		else
-			missing++; /* may have ended since */
-	}
-	if (!n || missing > c->n / 8 + 1)
-		return false;
-	qsort(c->found, n, sizeof(c->found[0]), compare_u32);
-	for (i = 1; i < n; i++)
-		if (c->found[i] == c->found[i - 1])
-			return false;
-	return true;
-}
-
-/* Places near os where the tid lies. */
-static bool osthread_try(const struct agenttids *t, struct census *c, const struct known *k,
-			 uint64_t os, uint32_t osthread, uint32_t *thread_id)
-{
-	uint8_t text[THREAD_ID_MAX];
-	uint32_t off;
-
-	if (os % 8 || os < 4096 || !target_read(t, os, text, sizeof(text)))
-		return false;
-	for (off = 0; off < THREAD_ID_MAX; off += 4) {
-		if (!memcmp(text + off, &k->tid, sizeof(k->tid)) &&
-		    offsets_fit(t, c, osthread, off)) {
-			*thread_id = off;
-			return true;
-		}
-	}
-	return false;
-}
-
-static const struct known *census_known(const struct census *c)
-{
-	size_t i;
-
-	for (i = 0; i < c->n; i++)
-		if (c->v[i].tid && is_task(c, c->v[i].tid))
-			return &c->v[i];
-	return NULL;
-}
-
-static int offsets_search(struct agenttids *t, struct census *c, uint32_t *osthread,
-			  uint32_t *thread_id)
-{
-	const struct known *k = census_known(c);
-	uint64_t words[OSTHREAD_MAX / 8];
-	uint32_t i, n = OSTHREAD_MAX / 8;
-
-	if (!k)
-		return -ENOENT;
-	/* a JavaThread is smaller than that, but malloc'ed memory goes on behind it, mostly */
-	while (n && !target_read(t, k->javathread, words, n * 8))
-		n /= 2;
-	for (i = 0; i < n; i++) {
-		*osthread = i * 8;
-		if (osthread_try(t, c, k, words[i], *osthread, thread_id))
-			return 0;
-	}
-	return -ENOENT;
-}
-
-static void census_free(struct census *c)
-{
-	free(c->v);
-	free(c->tids);
-	free(c->found);
-}
-
-static int census_take(struct census *c, struct agenttids *t, struct agentindex *ix)
+/* *out points into *c, which is the caller's to free. */
+static int census_take(struct census *c, struct tidplace_census *out, struct agenttids *t,
+		       struct agentindex *ix)
 {
 	*c = (struct census){0};
 	agentindex_threads(ix, census_thread, c);
 	tasks_each(t, census_task, c);
-	if (!c->n || !c->ntids)
+	if (!c->nthreads || !c->ntids)
 		return -ENOENT;
 	qsort(c->tids, c->ntids, sizeof(c->tids[0]), compare_u32);
-	c->found = calloc(c->n, sizeof(c->found[0]));
-	return c->found ? 0 : -ENOMEM;
+	*out = (struct tidplace_census){
+		.read = target_read,
+		.ctx = t,
+		.threads = c->threads,
+		.nthreads = c->nthreads,
+		.tids = c->tids,
+		.ntids = c->ntids,
+	};
+	return 0;
 }
 
-static int census_bind(struct agenttids *t, struct agentindex *ix, const struct census *c,
-		       uint32_t osthread, uint32_t thread_id)
+static void census_free(struct census *c)
+{
+	free(c->threads);
+	free(c->tids);
+}
+
+static int census_bind(struct agentindex *ix, const struct tidplace_census *c,
+		       const struct tidplace *at)
 {
 	int bound = 0;
-	size_t i;
 
-	for (i = 0; i < c->n; i++) {
-		uint32_t tid = thread_tid(t, c->v[i].javathread, osthread, thread_id);
+	for (size_t i = 0; i < c->nthreads; i++) {
+		uint32_t tid = tidplace_tid(c, at, c->threads[i].javathread);
 
-		if (!is_task(c, tid))
+		if (!tid)
 			continue;
-		agentindex_thread_bind(ix, c->v[i].javathread, tid);
+		agentindex_thread_bind(ix, c->threads[i].javathread, tid);
 		bound++;
 	}
 	return bound;
@@ -328,14 +243,15 @@ static int census_bind(struct agenttids *t, struct agentindex *ix, const struct 
 
 int agenttids_calibrate(struct agenttids *t, struct agentindex *ix)
 {
-	uint32_t osthread, thread_id;
+	struct tidplace_census known;
+	struct tidplace at;
 	struct census c;
-	int rc = census_take(&c, t, ix);
+	int rc = census_take(&c, &known, t, ix);
 
 	if (!rc)
-		rc = offsets_search(t, &c, &osthread, &thread_id);
+		rc = tidplace_find(&known, &at);
 	if (!rc)
-		census_bind(t, ix, &c, osthread, thread_id);
+		census_bind(ix, &known, &at);
 	census_free(&c);
 	return rc;
 }
@@ -343,11 +259,13 @@ int agenttids_calibrate(struct agenttids *t, struct agentindex *ix)
 int agenttids_bind(struct agenttids *t, struct agentindex *ix, uint32_t osthread,
 		   uint32_t thread_id)
 {
+	struct tidplace at = {osthread, thread_id};
+	struct tidplace_census known;
 	struct census c;
-	int rc = census_take(&c, t, ix);
+	int rc = census_take(&c, &known, t, ix);
 
 	if (!rc)
-		rc = census_bind(t, ix, &c, osthread, thread_id);
+		rc = census_bind(ix, &known, &at);
 	census_free(&c);
 	return rc;
 }

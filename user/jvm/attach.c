@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/inroot.h"
+#include "jvm/attachreply.h"
 #include "jvm/creds.h"
 #include "jvm/jproc.h"
 #include "jvm/perfdata.h"
@@ -540,7 +541,7 @@ static int request_send(int fd, const struct buffer *b, int64_t deadline)
 static int reply_read(int fd, struct buffer *b, int64_t deadline)
 {
 	for (;;) {
-		char *to = buffer_reserve(b, 4097);
+		char *to = buffer_reserve(b, 4096);
 		ssize_t n;
 		int rc;
 
@@ -561,38 +562,6 @@ static int reply_read(int fd, struct buffer *b, int64_t deadline)
 	}
 }
 
-/* A message of the JVM's on one line of ours: it is foreign text. */
-static void text_clean(char *to, size_t n, const char *from)
-{
-	size_t i;
-
-	for (i = 0; i + 1 < n && from[i] && from[i] != '\n'; i++)
-		to[i] = (unsigned char)from[i] < ' ' || from[i] == 127 ? '?' : from[i];
-	to[i] = '\0';
-}
-
-/* "STATUS\nOUTPUT": 0 is success. */
-static int reply_split(const struct jproc *p, const struct buffer *raw, struct buffer *reply,
-		       struct error *e)
-{
-	const char *text = (const char *)raw->data;
-	const char *out = text ? strchr(text, '\n') : NULL;
-	char line[200];
-
-	if (!out)
-		return error_set(e, -EPROTO, EXIT_TARGET,
-				 "process %d broke off the attach conversation", p->pid);
-	out++;
-	if (strtol(text, NULL, 10)) {
-		text_clean(line, sizeof(line), out);
-		return error_set(e, -EREMOTEIO, EXIT_TARGET, "the JVM of process %d refused: %s",
-				 p->pid, line);
-	}
-	if (reply)
-		buffer_add(reply, out, raw->len - (size_t)(out - text));
-	return 0;
-}
-
 static int converse(struct jproc *p, int fd, const struct buffer *request, struct buffer *reply,
 		    int64_t deadline, struct error *e)
 {
@@ -606,10 +575,8 @@ static int converse(struct jproc *p, int fd, const struct buffer *request, struc
 	else if (rc)
 		error_set(e, rc, EXIT_TARGET, "lost the attach connection to process %d: %s",
 			  p->pid, strerror(-rc));
-	else {
-		raw.data[raw.len] = '\0';
-		rc = reply_split(p, &raw, reply, e);
-	}
+	else
+		rc = attachreply_split(p->pid, (const char *)raw.data, raw.len, reply, e);
 	buffer_free(&raw);
 	return rc;
 }
@@ -650,21 +617,6 @@ int attach_command(pid_t pid, const char *cmd, const char *const args[3], struct
 	return rc;
 }
 
-/* The output of "load": "return code: 0" since JDK 9, "0" before; else a sentence. */
-static int load_result(const struct jproc *p, const struct buffer *reply, struct error *e)
-{
-	const char *text = (const char *)reply->data;
-	char line[200];
-
-	if (!text || !*text || !strncmp(text, "return code: 0", 14) || !strcmp(text, "0") ||
-	    !strcmp(text, "0\n"))
-		return 0;
-	text_clean(line, sizeof(line), text);
-	error_set(e, -EREMOTEIO, EXIT_TARGET, "the JVM of process %d did not load the agent: %s",
-		  p->pid, line);
-	return error_hint(e, "use --jvm vmstructs");
-}
-
 int attach_load(struct jproc *p, const char *path, const char *options, int timeout_ms,
 		struct error *e)
 {
@@ -672,10 +624,10 @@ int attach_load(struct jproc *p, const char *path, const char *options, int time
 	struct buffer reply = BUFFER_INIT;
 	int rc = attach_command_jproc(p, "load", args, &reply, timeout_ms, e);
 
-	if (!rc) {
-		buffer_byte(&reply, 0);
-		rc = load_result(p, &reply, e);
-	}
+	if (!rc)
+		rc = reply.failed
+			     ? error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory")
+			     : attachreply_loaded(p->pid, (const char *)reply.data, reply.len, e);
 	buffer_free(&reply);
 	return rc;
 }

@@ -157,6 +157,34 @@ int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *ou
 	return 0;
 }
 
+/* The kernel keeps seconds within KTIME_SEC_MAX / 2 and nanoseconds in one second. */
+static bool timens_offset(struct text line, int64_t *ns)
+{
+	uint64_t seconds, rest;
+	bool negative;
+	struct text w;
+
+	if (!text_word(&line, &w))
+		return false;
+	negative = text_eat(&w, "-");
+	if (!text_number(&w, 10, &seconds) || w.p != w.end || !text_word_u64(&line, &rest) ||
+	    seconds > INT64_MAX / 2 / 1000000000 || rest >= 1000000000)
+		return false;
+	*ns = (negative ? -(int64_t)seconds : (int64_t)seconds) * 1000000000 + (int64_t)rest;
+	return true;
+}
+
+int proc_timens_parse(const char *text, size_t len, int64_t *monotonic)
+{
+	struct text t = text_of(text, len), line, key;
+
+	*monotonic = 0;
+	while (text_line(&t, &line))
+		if (text_word(&line, &key) && text_is(key, "monotonic"))
+			return timens_offset(line, monotonic) ? 0 : -EBADMSG;
+	return -EBADMSG;
+}
+
 /* Takes over `data`, which has a NUL at data[len]. */
 static int args_index(char *data, size_t len, struct proc_args *out)
 {

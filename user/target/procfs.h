@@ -88,6 +88,12 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *out);
 int proc_status_parse(const char *text, size_t len, struct proc_status *out);
 int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *out);
 
+/*
+ * timens_offsets (time_namespaces(7)): what CLOCK_MONOTONIC is ahead by in there, in ns. As the
+ * kernel has it, that is less than 146 years either way.
+ */
+int proc_timens_parse(const char *text, size_t len, int64_t *monotonic);
+
 /* Take over a copy of the text; free with proc_args_free(). -ENOMEM. */
 int proc_args_parse(const char *text, size_t len, struct proc_args *out);
 void proc_args_free(struct proc_args *a);
