@@ -3,7 +3,8 @@
 # usage: tools/bench/all.sh (as root; `make results`)
 #
 # All that RESULTS.md holds, measured anew on one commit, and RESULTS.md and the README's figures written from it: make bench, make
-# accuracy, idle.sh, pingpong.sh, stack_cost.sh. Some 25 minutes of a machine that does nothing else. What
+# accuracy, idle.sh, pingpong.sh, stack_cost.sh. Some 35 minutes of a machine that does nothing else: each part
+# waits for a load below 1, two minutes at most, and says so at its beginning where that did not come. What
 # `make soak | tee BUILD/bench/soak.txt` left is taken in as it is. A part that fails (a figure beyond
 # its bound) is said at the end; exit code 1. With changes that are not committed: refused, unless DIRTY=1.
 cd "$(dirname "$0")/../.." || exit 1
@@ -11,7 +12,7 @@ BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD
 out=$BUILD/bench
-tree=$(git describe --always --dirty) || exit 1
+tree=$(git describe --tags --always --dirty) || exit 1
 failed=()
 
 if [[ $tree == *-dirty && ${DIRTY:-0} != 1 ]]; then
@@ -19,11 +20,23 @@ if [[ $tree == *-dirty && ${DIRTY:-0} != 1 ]]; then
     exit 2
 fi
 
+# quiet_wait: until the load is below 1, or two minutes. Each part says itself what load it began with.
+quiet_wait() {
+    local left=24
+
+    until awk '$1 >= 1 { exit 1 }' /proc/loadavg; do
+        ((left-- > 0)) || { echo "all: warning: the machine does not become quiet" >&2; return; }
+        sleep 5
+    done
+}
+
 # part NAME COMMAND...: what it says goes to BUILD/bench/NAME.txt, too.
 part() {
-    local name=$1 began=$SECONDS rc
+    local name=$1 began rc
 
     shift
+    quiet_wait
+    began=$SECONDS
     printf '\n#### %s: %s\n' "$name" "$*"
     "$@" > >(tee "$out/$name.txt") 2> >(tee "$out/$name.err" >&2)
     rc=$?

@@ -100,7 +100,7 @@ async_named() {
     local by
 
     [[ $1 == async || $1 == async-both ]] && by=$(sed -n 's/^by //p' "$2") && [ -n "$by" ] || return 0
-    grep -q '^# async-profiler' "$CSV" || sed -i "/^# JDK/a # async-profiler: ${by% *}, CPU samples by ${by##* }" "$CSV"
+    grep -q '^# async-profiler: ' "$CSV" || sed -i "/^# JDK/a # async-profiler: ${by% *}, CPU samples by ${by##* }" "$CSV"
 }
 
 # window WORKLOAD VARIANT ROUND: round 0 is that of quality: BPF is timed, which costs, and the
@@ -183,13 +183,14 @@ batch() {
 }
 
 {
-    echo "# $(date -u +%Y-%m-%d) $0 (BENCH=$SIZE): CPU_MS=$CPU_MS WALL_MS=$WALL_MS" \
+    echo "# $(date -u +%Y-%m-%d), BENCH=$SIZE: CPU_MS=$CPU_MS WALL_MS=$WALL_MS" \
         "rounds=$ROUNDS seconds=$SECONDS_EACH GNOMON_OPTS='${GNOMON_OPTS:-}'"
     machine | sed 's/^/# /'
+    [ -n "${ASYNC_PROFILER:-}" ] || echo "# without async-profiler (ASYNC_PROFILER= was not given)"
     echo "# JDK: $(sed -n 's/^JAVA_RUNTIME_VERSION="\(.*\)"/\1/p' "$JDK/release")"
     echo "$columns"
 } >"$CSV"
-machine_quiet
+machine_quiet >&2
 for w in $WORKLOADS; do
     workload_there "$w" || continue
     began=$EPOCHREALTIME

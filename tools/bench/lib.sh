@@ -4,6 +4,8 @@
 # shellcheck disable=SC2034
 BENCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$BENCH_DIR/../../tests/jvm/lib.sh"
+# As it was given: the script that sources this, and its arguments.
+COMMAND=${0#"$ROOT"/}${*:+ $*}
 
 OUT=$BUILD/bench
 METER=$BUILD/tools/bench/meter
@@ -264,16 +266,18 @@ tally_bpftrace() {
 
 # What a report has to say of the machine.
 machine() {
+    [ ! -f "$0" ] || echo "command: $COMMAND"
     echo "kernel: $(uname -sr), $(nproc) CPUs, $(awk '/MemTotal/ { print int($2 / 1048576) }' \
         /proc/meminfo) GB"
     echo "processor: $(awk -F': *' '/model name/ { print $2; exit }' /proc/cpuinfo)"
     echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
+    machine_quiet
     echo "$("$GNOMON" --version 2>/dev/null | head -n 1), tree" \
-        "$(git -C "$ROOT" describe --always --dirty 2>/dev/null || echo unknown)"
+        "$(git -C "$ROOT" describe --tags --always --dirty 2>/dev/null || echo unknown)"
 }
 
 # machine_quiet: a warning where others' load makes the figures worthless.
 machine_quiet() {
-    awk -v n="$(nproc)" '$1 > 0.3 * n { exit 1 }' /proc/loadavg ||
-        echo "warning: load $(cut -d' ' -f1 /proc/loadavg) before the start: figures are noisy" >&2
+    awk '$1 >= 1 { exit 1 }' /proc/loadavg ||
+        echo "warning: the machine was not quiet, load $(cut -d' ' -f1 /proc/loadavg): figures are noisy"
 }

@@ -84,7 +84,6 @@ quality() {
 }
 
 machine | sed 's/^/  /'
-machine_quiet
 jvm_start Work pingpong "$PAIRS"
 sleep 5
 throughput

@@ -5,28 +5,63 @@
 # What was measured last, as one page: the files that bench.sh, suite.sh (make accuracy), idle.sh,
 # pingpong.sh, stack_cost.sh and soak.sh left in BUILD (the last four by `| tee BUILD/bench/idle-N.txt`,
 # `pingpong.txt`, `stack.txt`, `soak.txt`), and what notes.md says of it. Says for each workload and peer who
-# was ahead, and why not where it was behind (why.txt). Writes bench.svg beside it. all.sh does all of it.
+# was ahead, and why not where it was behind (why.txt). Refused (1) where they are of several commits (soak.txt may be of
+# another), or a binary was not that of its tree. Writes bench.svg beside it. all.sh does all of it.
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=../../$BUILD ;; esac
 csv=$BUILD/bench/bench.csv
 [ -s "$csv" ] || { echo "results: no '$csv': run make bench" >&2; exit 1; }
 
-tree_of() { sed -n 's/.*, tree \([^ ]*\)$/\1/p' "$1" | head -n 1; }
+# "VERSION TREE": of the binary that was measured, and of the sources beside it.
+commits_of() { sed -n 's/^[# ]*gnomon \([^ ]*\), tree \([^ ]*\)$/\1 \2/p' "$1" | head -n 1; }
 
+refuse() {
+    echo "results: $1" >&2
+    exit 1
+}
+
+# same_commit FILE: that of bench.csv, in the binary and in the tree.
+same_commit() {
+    local version tree
+
+    [ -s "$1" ] || return 0
+    read -r version tree < <(commits_of "$1")
+    [ -n "${tree:-}" ] || refuse "'$1' does not say of which commit it is: measure it again"
+    [ "$version" = "$tree" ] ||
+        refuse "'$1' is of a gnomon of $version beside a tree of $tree: run make, and measure it again"
+    [ "$tree" = "${commit:=$tree}" ] || refuse "'$1' is of $tree, '$csv' of $commit: measure both on one commit"
+}
+
+commit=
+for f in "$csv" "$BUILD"/bench/{idle-*,pingpong,stack}.txt "$BUILD/accuracy/accuracy.txt"; do
+    same_commit "$f"
+done
+
+# part TITLE COMMAND FILE: the file says itself what ran, where it was a script; COMMAND if not. make soak takes an
+# hour and may be of another commit.
 part() {
+    local ran tree
+
     printf '\n## %s\n\n' "$1"
-    if [ -s "$3" ]; then
-        printf '`%s`\n\n' "$2"
-        tree=$(tree_of "$3")
-        [ "$tree" = "$(tree_of "$csv")" ] || [ "$3" = "$BUILD/bench/bench.txt" ] ||
-            printf 'Measured at another commit than the tables above: %s.\n\n' "${tree:-not known}"
-        printf '```\n'
-        sed "s:/tmp/gnomon-test[^/]*/::g" "$3"
-        printf '```\n'
-    else
+    if [ ! -s "$3" ]; then
         printf 'Not run (`%s`).\n' "$2"
+        return
     fi
+    ran=$(sed -n 's/^[# ]*command: //p' "$3" | head -n 1)
+    case $ran in '' | tools/bench/bench.sh | tools/soak/soak.sh) ran=$2 ;; esac
+    printf '`%s`\n\n' "$ran"
+    read -r _ tree < <(commits_of "$3")
+    [ "${tree:-$commit}" = "$commit" ] || printf 'Measured at another commit: %s.\n\n' "$tree"
+    printf '```\n'
+    sed -e "s:/tmp/gnomon-test[^/]*/::g" -e '/^[# ]*command: /d' "$3"
+    printf '```\n'
+}
+
+# "44 to 45 frames", of what stack_cost.sh sampled
+depths() {
+    sed -n 's/.*stack of *\([0-9]*\) frames.*/\1/p' "$1" 2>/dev/null | sort -n |
+        awk 'NR == 1 { a = $1 } { b = $1 } END { if (NR) printf a == b ? "%d frames" : "%d to %d frames", a, b }'
 }
 
 cat <<'END'
@@ -40,19 +75,22 @@ sed -n 's/^# /    /p' "$csv"
 printf '\n'
 cat notes.md
 printf '\n## gnomon beside the others\n\n'
-echo "\`make bench\`. CPU and wall time at once, which no peer here records together:"
+echo "\`make bench\`. CPU and wall time at once, which of the peers async-both alone records:"
 echo
 awk -v us=gnomon -v why=why.txt -f versus.awk "$csv"
 printf '\nThe same event as the peers, CPU time alone:\n\n'
 awk -v us=gnomon-cpu -v why=why.txt -f versus.awk "$csv"
 cat <<'END'
 
-throughput: gnomon's divided by the peer's, in windows of one round; range: least and most of the rounds.
-Ahead or behind: no round says otherwise and it is more than the noise, which is at least one percent, and as much
-as any profiler seems to make the program faster. CPU per op (the target's), p99 and kB/s: gnomon's divided by
-the peer's, less is better. CPU samples taken: of the process's CPU time / interval,
-which includes the garbage collector's and the compilers' threads. complete: of all samples of either, wall
-included, down to the thread's first method.
+throughput, CPU per op (the target's), p99, bytes (of a recording's second): gnomon's divided by the peer's, in windows of
+one round, medians; for throughput the least and the most of the rounds, too. Ahead or behind: no round says otherwise and
+it is more than the noise, which is 1% (5% of p99 and bytes), or as much as any profiler seems to better the program. "above none":
+gnomon's own windows are better than those without a profiler, so what is ahead is noise. CPU samples
+taken, gnomon's and the peer's: of the process's CPU time / interval, which includes the garbage collector's and the
+compilers' threads; the verdict is by two standard errors. complete: of all samples of either, wall
+included, down to the thread's first method; deep-1000 runs with `-XX:FlightRecorderOptions=stackdepth=2048`, without
+which the JDK's profilers end at 64 frames. In ant the throughput is that of whole commands: what starting and ending a
+profiler takes is in it.
 
 ![throughput beside no profiler](bench.svg)
 END
@@ -60,10 +98,11 @@ cp "$BUILD/bench/bench.svg" bench.svg
 part 'What it costs' 'make bench' "$BUILD/bench/bench.txt"
 for f in "$BUILD"/bench/idle-*.txt; do
     n=${f##*/idle-}
-    part "Idle threads: ${n%.txt}" "tools/bench/idle.sh ${n%.txt}" "$f"
+    part "Idle threads: ${n%.txt}" "tools/bench/idle.sh ${n%.txt} 60" "$f"
 done
-part 'Switches' 'tools/bench/pingpong.sh' "$BUILD/bench/pingpong.txt"
-part 'A sample with a stack of 50 frames' 'tools/bench/stack_cost.sh' "$BUILD/bench/stack.txt"
+depths=$(depths "$BUILD/bench/stack.txt")
+part 'Switches' 'tools/bench/pingpong.sh 3 5' "$BUILD/bench/pingpong.txt"
+part "A sample with a stack${depths:+ of $depths}" 'tools/bench/stack_cost.sh 4' "$BUILD/bench/stack.txt"
 # Without the stacks that calltree.sh shows of what it guessed.
 awk '/^--- / { inside = 1; next } inside && /^      / { next } { inside = 0; print }' \
     "$BUILD/accuracy/accuracy.txt" >"$BUILD/accuracy/short.txt" 2>/dev/null

@@ -3,7 +3,7 @@
 # usage: tools/bench/stack_cost.sh [SECONDS]
 #
 # What a CPU sample costs: the mean run time of the program that takes it (the kernel's BPF
-# statistics), for a thread in the same mixed stack of about 50 frames over and over, and in ever
+# statistics), for a thread in the same mixed stack of some 45 frames over and over, and in ever
 # other ones; on every JDK. Also the verifier's share of its limit. Fails beyond 3 us and 4 us.
 . "$(dirname "$0")/lib.sh"
 need_gnomon record

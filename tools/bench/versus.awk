@@ -2,10 +2,9 @@
 # bench.csv as Markdown tables: awk -v us=VARIANT [-v why=FILE] -f versus.awk bench.csv
 #
 # That variant of gnomon beside each peer, window by window of the same round: throughput, CPU time of the
-# target per operation and p99 as ratios (medians of the rounds), recording size, complete stacks. Ahead or
-# behind in throughput only where no round says otherwise and it is more than the noise. That is at least one
-# percent, and as much as any profiler seems to make the program faster, which none does. The file has the
-# reasons for rows that are behind (why.txt); one that has none is named on stderr.
+# target per operation, p99 and bytes as ratios, ours to theirs (medians of the rounds), and CPU samples of those
+# expected. Each with its verdict; README.md has the rules. The file has the reasons for what is behind (why.txt);
+# what has none is named on stderr.
 
 BEGIN {
 	while (why && (getline line < why) > 0) {
@@ -15,6 +14,7 @@ BEGIN {
 		reason[nwhy] = line
 	}
 	FS = ","
+	LEAST["throughput"] = 1.01; LEAST["cpu"] = 1.01; LEAST["p99"] = 1.05; LEAST["bytes"] = 1.05
 }
 /^#/ { next }
 !header { header = 1; for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -26,15 +26,17 @@ BEGIN {
 		variant[w, ++nv[w]] = v
 	}
 	all = $at["cpu_taken"] + $at["wall_taken"]
-	if (r == 0 && all > 0) complete[w, v] = sprintf("%.1f%%", 100 * $at["complete"] / all)
-	if (r == 0 && $at["cpu_expected"] > 0 && $at["cpu_taken"] != "")
-		taken[w, v] = sprintf("%.0f%%", 100 * $at["cpu_taken"] / $at["cpu_expected"])
+	if (r == 0 && all > 0 && $at["complete"] != "") complete[w, v] = sprintf("%.1f%%", 100 * $at["complete"] / all)
+	if (r == 0 && $at["cpu_expected"] > 0 && $at["cpu_taken"] != "") {
+		expected[w, v] = $at["cpu_expected"]
+		taken[w, v] = $at["cpu_taken"] / $at["cpu_expected"]
+	}
 }
 $at["round"] > 0 && $at["seconds"] > 0 && $at["wall_ns"] > 0 {
 	if (r > rounds) rounds = r
-	figure["rate", w, v, r] = $at["operations"] / $at["seconds"]
+	figure["throughput", w, v, r] = $at["operations"] / $at["seconds"]
 	if ($at["operations"] > 0)
-		figure["cost", w, v, r] = $at["target_cpu_ns"] / $at["wall_ns"] / figure["rate", w, v, r]
+		figure["cpu", w, v, r] = $at["target_cpu_ns"] / $at["wall_ns"] / figure["throughput", w, v, r]
 	figure["p99", w, v, r] = $at["p99_ns"] + 0
 	if ($at["recorded_s"] > 0 && $at["file_bytes"] != "")
 		figure["bytes", w, v, r] = $at["file_bytes"] / $at["recorded_s"]
@@ -55,22 +57,29 @@ function compare(what, w, v, u,    r, i, k, t, a, b) {
 }
 
 function middle() { return (ratio[int((n + 1) / 2)] + ratio[int(n / 2) + 1]) / 2 }
-function cell(what, w, v) { return compare(what, w, v, us) ? sprintf("%.3g", middle()) : "-" }
-function pair(of, w, v) { return (w, v) in of ? of[w, us] " / " of[w, v] : "-" }
 
-function noise(w,    k, most) {
-	most = 1.01
+# How many times better the median of u's is than none's: more is better of throughput alone.
+function gain(what, w, u,    m) {
+	if (u == "none" || !compare(what, w, "none", u)) return 1
+	m = middle()
+	return what == "throughput" ? m : 1 / m
+}
+
+# The noise: as much as any profiler seems to better the program, which none does.
+function noise(what, w,    k, g, most) {
+	most = LEAST[what]
 	for (k = 1; k <= nv[w]; k++)
-		if (variant[w, k] != "none" && compare("rate", w, "none", variant[w, k]) && middle() > most)
-			most = middle()
+		if ((g = gain(what, w, variant[w, k])) > most) most = g
 	return most
 }
 
-function verdict(least,    m) {
-	if (n < 3) return "not told apart: too few rounds"
-	m = middle()
-	if (ratio[1] > 1 && m > least) return "ahead"
-	return ratio[n] < 1 && m < 1 / least ? "**behind**" : sprintf("level (noise %.0f%%)", 100 * (least - 1))
+# Of ratio[]. Where ours bettered the program itself by more than the least it is noise that we had, and no merit.
+function verdict(what, least, unreal,    m, worst, best) {
+	if (n < 3) return "(too few rounds)"
+	m = middle(); worst = ratio[1]; best = ratio[n]
+	if (what != "throughput") { m = 1 / m; worst = 1 / ratio[n]; best = 1 / ratio[1] }
+	if (worst > 1 && m > least) return unreal ? "level: above none" : "ahead"
+	return best < 1 && m < 1 / least ? "**behind**" : sprintf("level within %.0f%%", 100 * (least - 1))
 }
 
 # a pattern with * for any
@@ -80,39 +89,65 @@ function matches(pattern, text) {
 	return text ~ "^" pattern "$"
 }
 
-function reason_of(w, v,    i) {
+function reason_of(what, w, v,    i) {
 	for (i = 1; i <= nwhy; i++)
-		if (matches(key[i], w " " us " " v)) return reason[i]
-	print "versus: " us " is behind " v " in " w ", and no reason is in '" why "'" > "/dev/stderr"
+		if (matches(key[i], w " " us " " v "/" what)) return reason[i]
+	print "versus: " us " is behind " v " in " w " (" what "), and no reason is in '" why "'" > "/dev/stderr"
 	return "not looked into"
 }
 
-# Once for each reason.
-function behind_note(w, v,    text) {
-	text = reason_of(w, v)
-	if (!((w, text) in noted)) notes[++nnotes] = w SUBSEP text
-	noted[w, text] = noted[w, text] (noted[w, text] ? ", " : "") v
+# Once for each reason of a workload.
+function behind_note(what, w, v,    text) {
+	text = reason_of(what, w, v)
+	if (!((w, what, text) in noted)) notes[++nnotes] = w SUBSEP what SUBSEP text
+	noted[w, what, text] = noted[w, what, text] (noted[w, what, text] ? ", " : "") v
 }
 
+function told(what, w, v, word) {
+	if (word ~ /behind/ && why) behind_note(what, w, v)
+	return word
+}
+
+# cell(WHAT, ...): "ratio verdict"; of throughput the range, too.
+function cell(what, w, v,    least, unreal, span) {
+	least = noise(what, w)
+	unreal = gain(what, w, us) > LEAST[what]
+	if (!compare(what, w, v, us)) return "-"
+	span = what == "throughput" ? sprintf(" (%.3f .. %.3f)", ratio[1], ratio[n]) : ""
+	return sprintf("%.3f", middle()) span " " told(what, w, v, verdict(what, least, unreal))
+}
+
+# The nearer to all that was expected the better, by more than two standard errors of the smaller count.
+function samples(w, v,    a, b, least, fewer, text) {
+	if (!((w, us) in taken) || !((w, v) in taken)) return "-"
+	a = taken[w, us]; b = taken[w, v]
+	text = sprintf("%.0f%% / %.0f%% ", 100 * a, 100 * b)
+	fewer = expected[w, us] < expected[w, v] ? expected[w, us] : expected[w, v]
+	least = 1 + 2 / sqrt(fewer)
+	if (a > 1) a = 1 / a
+	if (b > 1) b = 1 / b
+	if (a > b * least) return text "ahead"
+	return text told("samples", w, v, a * least < b ? "**behind**" : "level")
+}
+
+function pair(of, w, v) { return (w, v) in of ? of[w, us] " / " of[w, v] : "-" }
+
 END {
-	print "| workload | peer | throughput | range | " us " is | CPU per op | p99 | kB/s | CPU samples taken | complete |"
-	print "|---|---|---|---|---|---|---|---|---|---|"
+	print "| workload | peer | throughput | CPU per op | p99 | bytes | CPU samples taken | complete |"
+	print "|---|---|---|---|---|---|---|---|"
 	for (i = 1; i <= nw; i++) {
 		w = order[i]
-		least = noise(w)
 		for (k = 1; k <= nv[w]; k++) {
 			v = variant[w, k]
-			if (v ~ /^gnomon/ || !compare("rate", w, v, us)) continue
-			word = verdict(least)
-			if (word ~ /behind/ && why) behind_note(w, v)
-			printf "| %s | %s | %.3f | %.3f .. %.3f | %s |", w, v, middle(), ratio[1], ratio[n], word
-			printf " %s | %s | %s | %s | %s |\n", cell("cost", w, v), cell("p99", w, v), cell("bytes", w, v), \
-				pair(taken, w, v), pair(complete, w, v)
+			if (v ~ /^gnomon/ || !compare("throughput", w, v, us)) continue
+			printf "| %s | %s | %s |", w, v, cell("throughput", w, v)
+			printf " %s | %s | %s |", cell("cpu", w, v), cell("p99", w, v), cell("bytes", w, v)
+			printf " %s | %s |\n", samples(w, v), pair(complete, w, v)
 		}
 	}
 	if (nnotes) print "\nWhy it is behind:\n"
 	for (i = 1; i <= nnotes; i++) {
 		split(notes[i], part, SUBSEP)
-		printf "- %s (%s): %s.\n", part[1], noted[part[1], part[2]], part[2]
+		printf "- %s, %s (%s): %s.\n", part[1], part[2], noted[part[1], part[2], part[3]], part[3]
 	}
 }
