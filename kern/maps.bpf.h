@@ -21,6 +21,7 @@
 extern const volatile __u64 gn_cpu_ns;	      /* CPU interval, 0 = no CPU samples */
 extern const volatile __u64 gn_wall_ns;	      /* wall interval, 0 = no wall samples */
 extern const volatile __u64 gn_start_ns;      /* CLOCK_MONOTONIC of tick 0's stratum */
+extern const volatile __u32 gn_depth;	      /* user frames of a stack at most */
 extern const volatile __u32 gn_reservoir;     /* wall samples of some threads at a time */
 extern const volatile __u32 gn_epoch_shift;   /* then: log2 of the ticks of an epoch */
 extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sampled */

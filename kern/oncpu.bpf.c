@@ -22,6 +22,7 @@
 #include "hotspot_maps.bpf.h"
 
 const volatile __u32 gn_thread_filter = 0;
+const volatile __u32 gn_depth = GN_MAX_FRAMES;
 const volatile __u32 gn_reservoir = 0;
 const volatile __u32 gn_epoch_shift = 0;
 const volatile __u64 gn_cpu_ns = 0;

@@ -46,6 +46,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	len = bpf_get_task_stack(task, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
 	s->uw.rec.nkernel = s->uw.n;
+	uw_limit(&s->uw, gn_depth);
 	s->uw.rec.way = GN_WAY_REMOTE;
 	s->uw.end = GN_END_NONE;
 	remote_regs(&s->uw, task);

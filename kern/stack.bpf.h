@@ -68,6 +68,7 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, __u64 w
 	len = bpf_get_stack(ctx, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
 	s->uw.rec.nkernel = s->uw.n;
+	uw_limit(&s->uw, gn_depth);
 	s->uw.rec.way = slot == SLOT_CLOCK ? GN_WAY_CLOCK : GN_WAY_SWITCH;
 	user_walk(ctx, s, tgid);
 	return s->uw.n ? stack_finish(s, who, now) : 0;

@@ -291,6 +291,14 @@ uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 		s->hs[i] = 0;
 }
 
+/* At most so many frames more. */
+uw_fn void uw_limit(struct uw_state *s, __u32 frames)
+{
+	__u32 max = s->n + frames;
+
+	s->max = max < GN_MAX_FRAMES ? max : GN_MAX_FRAMES;
+}
+
 uw_fn int uw_end(struct uw_state *s, enum gn_walk_end why)
 {
 	s->end = why;

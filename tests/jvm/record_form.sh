@@ -67,6 +67,24 @@ form plain
 assert_eq "chunks by default" 1 "$(chunks "$T/plain.jfr")"
 assert_eq "jdk.CPUTimeSample" 0 "$(events "$T/plain.jfr" jdk.CPUTimeSample)"
 
+# A sleeper's stack has some 15 frames beside the kernel's, of which the innermost are left.
+form depth --depth 9
+"$GNOMON" render "$T/depth.jfr" -f collapsed -t 'idle-thread-number-1' >"$T/stacks" || fail "render"
+assert_eq "stacks of other than 9 frames" 0 "$(awk '{
+        sub(/ [0-9]+$/, "")
+        n = split($0, f, ";")
+        user = 0
+        for (i = 1; i <= n; i++)
+            user += index(f[i], "[kernel].") != 1
+        bad += user != 9
+    }
+    END { print NR ? bad + 0 : "none" }' "$T/stacks")"
+"$GNOMON" summary "$T/depth.jfr" >"$T/summary" 2>"$T/err" || fail "summary"
+assert_match "the summary" 'cut at the depth limit' "$T/summary"
+assert_match "its settings" '9 frames' <("$JDK/bin/jfr" print --events jdk.ActiveSetting "$T/depth.jfr")
+
+bad --depth 7
+bad --depth 1025
 bad --cpu-event both
 bad --chunk-size 1k
 bad --chunk-size 2g

@@ -17,7 +17,7 @@
 static struct select_spec select_by;
 static const char *output;
 static bool overwrite, quiet, no_wall, no_cpu, no_batch;
-static uint64_t duration, cpu = 10 * MS, wall = 20 * MS, reservoir;
+static uint64_t duration, cpu = 10 * MS, wall = 20 * MS, reservoir, depth;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static struct opt_list threads;
 static struct jfrw_form form;
@@ -54,6 +54,9 @@ static const struct opt opts[] = {
 	 &reservoir, .min = 1, .max = 1000000},
 	{OPT_FLAG, 0, "nobatch", NULL, "an event for each wall tick, not for each time off the CPU",
 	 &no_batch},
+	{OPT_COUNT, 0, "depth", "N",
+	 "frames of a stack beside the kernel's; deeper ones are cut (default 1024, the most)",
+	 &depth, .min = 8, .max = GN_MAX_FRAMES},
 	{OPT_ENUM, 0, "jvm", "HOW", "where Java names come from: auto, agent, vmstructs, none",
 	 &jvm, .choices = {"auto", "agent", "vmstructs", "none"}},
 	{OPT_ENUM, 0, "cpu-engine", "HOW",
@@ -219,6 +222,7 @@ static int run(int argc, char **argv, struct error *e)
 		.jvm = (enum resolver_mode)jvm,
 		.threads = threads.v,
 		.nthreads = threads.n,
+		.depth = (uint32_t)depth,
 		.reservoir = (uint32_t)reservoir,
 		.one_by_one = no_batch,
 		.form = form,

@@ -106,6 +106,8 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	c->skel->rodata->gn_start_ns = cfg->start_ns;
 	c->skel->bss->gn_cpu_clocks_only = cfg->cpu_clocks;
 	c->skel->rodata->gn_thread_filter = cfg->thread_filter;
+	if (cfg->depth)
+		c->skel->rodata->gn_depth = cfg->depth;
 	c->skel->rodata->gn_reservoir = cfg->reservoir;
 	c->skel->rodata->gn_epoch_shift = cfg->epoch_shift;
 	if (!cfg->wall_ns) {

@@ -23,6 +23,7 @@ struct capture_config {
 	uint64_t cpu_ns;      /* CPU interval, 0 = no CPU samples */
 	uint64_t wall_ns;     /* wall interval, 0 = no wall samples; below 2^32 */
 	uint64_t start_ns;    /* CLOCK_MONOTONIC where tick 0's interval begins */
+	uint32_t depth;	      /* user frames of a stack at most; 0 = as there is room for */
 	bool cpu_clocks;      /* begin with per-CPU clocks alone */
 	bool wall_scan;	      /* begin with wall samples by scans */
 	bool thread_filter;   /* sample only threads given to capture_want() */

@@ -234,6 +234,7 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.cpu_clocks = s->cpu_clocks,
 		.wall_scan = s->cfg->wall_engine == WALL_ENGINE_SCAN,
 		.thread_filter = s->cfg->nthreads > 0,
+		.depth = s->cfg->depth,
 		.reservoir = s->cfg->reservoir > 0,
 		.epoch_shift = s->epoch_shift,
 	};
@@ -327,9 +328,19 @@ static void cpu_engine_write(struct session *s)
 	recorder_setting(s->rec, "gnomon.cpuEngine", value);
 }
 
+static void depth_write(struct session *s)
+{
+	char value[32];
+
+	snprintf(value, sizeof(value), "%u frames", s->cfg->depth);
+	recorder_setting(s->rec, "gnomon.depth", value);
+}
+
 static void settings_write(struct session *s)
 {
 	recorder_setting(s->rec, "gnomon.version", GNOMON_VERSION);
+	if (s->cfg->depth)
+		depth_write(s);
 	if (s->cfg->cpu_ns)
 		cpu_engine_write(s);
 	wall_engine_write(s);

@@ -43,6 +43,7 @@ struct session_config {
 	enum resolver_mode jvm;
 	const char *const *threads; /* name globs or tids; a thread matching any is sampled */
 	size_t nthreads;
+	uint32_t depth;	    /* user frames of a stack at most, 0: as there is room for */
 	uint32_t reservoir; /* wall samples of so many threads of a process at a time, 0: of all */
 	bool one_by_one;    /* an event for each wall tick */
 	struct jfrw_form form;
