@@ -249,7 +249,7 @@ suite_format() {
     else
         echo "note: clang-format 14 decides on the format, not '${version:-none}': not checked"
     fi
-    step format shell-syntax 20 bash -c 'for f in tools/*.sh tests/jvm/*.sh .ci/run; do
+    step format shell-syntax 20 bash -c 'for f in tools/*.sh tools/*/*.sh tests/jvm/*.sh .ci/run; do
         bash -n "$f" || exit 1; done'
 }
 

@@ -7,7 +7,7 @@
 # run). Writes bench.csv, bench.txt and bench.svg to BUILD/bench. As root. Environment:
 #   CPU_MS, WALL_MS (10)  intervals     GNOMON_OPTS  more options of `gnomon record`
 #   ASYNC_PROFILER        path of libasyncProfiler.so, to compare with it
-#   WARM_UP               seconds before the first window
+#   WARM_UP               seconds before the first window; BENCH_OUT: another directory for what is written
 # See README.md beside this file for how to read the table.
 . "$(dirname "$0")/lib.sh"
 . "$BENCH_DIR/workloads.sh"
@@ -33,7 +33,7 @@ while getopts w:v:r:s:j: o; do
     r) ROUNDS=$OPTARG ;;
     s) SECONDS_EACH=$OPTARG ;;
     j) JDK=$OPTARG ;;
-    *) sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 : "${VARIANTS:=$(variants "$JDK" | xargs)}"

@@ -7,7 +7,7 @@ BENCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # As it was given: the script that sources this, and its arguments.
 COMMAND=${0#"$ROOT"/}${*:+ $*}
 
-OUT=$BUILD/bench
+OUT=${BENCH_OUT:-$BUILD/bench}
 METER=$BUILD/tools/bench/meter
 CPU_MS=${CPU_MS:-10}
 WALL_MS=${WALL_MS:-10}
@@ -154,7 +154,8 @@ jfr_settings() {
     echo "$T/$1.jfc"
 }
 
-# Its depth is what it takes by default; JFR's is an option of the JVM (workloads.sh).
+# Its depth is what it takes by default; JFR's is an option of the JVM (workloads.sh). Its signals are SIGURG and,
+# as by default, SIGVTALRM: its SIGPROF would stay installed, and jdk.CPUTimeSample refuses to share that one.
 async_options() {
     local event
 
@@ -164,7 +165,7 @@ async_options() {
     async-both) event="event=cpu,interval=${CPU_MS}ms,wall=${WALL_MS}ms" ;;
     *) fail "unknown variant '$1'" ;;
     esac
-    echo "start,$event,jstackdepth=2048,jfr,file=$2"
+    echo "start,$event,jstackdepth=2048,signal=23/26,jfr,file=$2"
 }
 
 # agent_load PID LIBRARY OPTIONS: within quotes, or jcmd's parser ends the word at the first "=". It exits
@@ -173,7 +174,7 @@ agent_load() {
     local said
 
     said=$("$JDK/bin/jcmd" "$1" JVMTI.agent_load "$2" "\"$3\"" 2>&1) && [[ $said == *"return code: 0"* ]] ||
-        fail "'$2' does not take '$3': $said"
+        fail "'$2' does not take '$3': ${said//$'\n'/ }"
 }
 
 # Stacks, and how many were taken in which hundredth of a second since the start of the machine.
