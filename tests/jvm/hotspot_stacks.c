@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: hotspot_stacks PID
+ * usage: hotspot_stacks PID [DIRECTORY]
  *
  * The Java frames of every thread of a JVM at rest, walked by kern/hotspot.h in user space and
  * named from the JVM's memory; the JVM is not stopped. Registers come from /proc/PID/task/TID/
@@ -9,6 +9,9 @@
  *
  *	thread TID END NAME
  *	class.method:line type
+ *
+ * With a directory native code is walked by its tables, too, and each thread's walk is saved there
+ *as TID.stack, for tests/unit/test_saved.c.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -25,6 +28,9 @@
 #include "kern/hotspot.h"
 #include "kern/unwind_walk.h"
 
+#include "stack_save.h"
+#include "uwmem.h"
+
 static struct {
 	struct vm *vm;
 	struct mem *mem;
@@ -33,23 +39,31 @@ static struct {
 	struct uw_env env;
 	struct uw_state state;
 	pid_t pid;
-	unsigned int reads;
+	struct uwmem *native; /* when saving */
+	const char *dir;
 } t;
 
 static int env_read(void *ctx, __u64 addr, void *dst, __u32 len)
 {
-	t.reads++;
-	return mem_read_now(t.mem, addr, dst, len);
+	int rc = mem_read_now(t.mem, addr, dst, len);
+
+	if (t.dir && !rc)
+		save_read(addr, dst, len);
+	return rc;
 }
 
 static const struct uw_page *env_page(void *ctx, __u32 file, __u32 page)
 {
-	return NULL;
+	return t.native ? uwmem_get_page(t.native, file, page) : NULL;
 }
 
 static const struct uw_rule *env_rule(void *ctx, __u32 rule)
 {
-	return NULL;
+	const struct uw_rule *r = t.native ? uwmem_get_rule(t.native, rule) : NULL;
+
+	if (r)
+		save_rule(&t.state, r);
+	return r;
 }
 
 static int heap_order(const void *a, const void *b)
@@ -79,6 +93,43 @@ static void make_tables(void)
 				.jvm = &t.jvm,
 				.page = env_page,
 				.rule = env_rule};
+}
+
+struct proc_entry {
+	__u64 start;
+	struct uw_mapping map;
+};
+
+static int entry_order(const void *a, const void *b)
+{
+	const struct proc_entry *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Native code beside the heaps, which the process has mapped as well. */
+static int make_native(void)
+{
+	static struct proc_entry v[UW_MAX_MAPS];
+	const struct uw_proc *p;
+	__u32 n = 0;
+
+	t.native = uwmem_new(t.pid);
+	if (uwmem_load(t.native))
+		return -1;
+	p = &t.native->proc;
+	for (__u32 i = 0; i < t.proc.n; i++)
+		v[n++] = (struct proc_entry){t.proc.start[i], t.proc.map[i]};
+	for (__u32 i = 0; i < p->n && n < UW_MAX_MAPS; i++)
+		if (p->start[i] < t.jvm.low || p->start[i] >= t.jvm.high)
+			v[n++] = (struct proc_entry){p->start[i], p->map[i]};
+	qsort(v, n, sizeof(v[0]), entry_order);
+	t.proc.n = n;
+	for (__u32 i = 0; i < n; i++) {
+		t.proc.start[i] = v[i].start;
+		t.proc.map[i] = v[i].map;
+	}
+	return 0;
 }
 
 /* sp and pc of a thread in a system call: the last two numbers of /proc/PID/task/TID/syscall. */
@@ -113,7 +164,7 @@ static const char *type_name(uint8_t type)
 	return type < sizeof(names) / sizeof(names[0]) && names[type] ? names[type] : "other";
 }
 
-static void print_frame(const struct gn_frame *f)
+static void print_frame(FILE *out, const struct gn_frame *f)
 {
 	struct frame_name name[VM_INLINE_MAX];
 	int n;
@@ -125,12 +176,34 @@ static void print_frame(const struct gn_frame *f)
 		bool java = gn_frame_kind(f) != GN_FRAME_STUB;
 
 		if (java)
-			printf("%s.%s:%d %s\n", name[i].klass, name[i].method, name[i].line,
-			       type_name(name[i].type));
+			fprintf(out, "%s.%s:%d %s\n", name[i].klass, name[i].method, name[i].line,
+				type_name(name[i].type));
 		else
-			printf("# %s%s\n", name[i].method,
-			       gn_frame_flags(f) & GN_FF_GUESSED ? " guessed" : "");
+			fprintf(out, "# %s%s\n", name[i].method,
+				gn_frame_flags(f) & GN_FF_GUESSED ? " guessed" : "");
 	}
+}
+
+static void print_frames(FILE *out, const struct uw_state *s)
+{
+	for (__u32 i = 0; i < s->n; i++)
+		if (gn_frame_kind(&s->frames[i]) >= GN_FRAME_INTERP)
+			print_frame(out, &s->frames[i]);
+}
+
+static int save_thread(const struct java_thread *jt, const struct uw_state *s)
+{
+	char path[4096], *names = NULL;
+	size_t len = 0;
+	FILE *mem = open_memstream(&names, &len);
+	int rc;
+
+	print_frames(mem, s);
+	fclose(mem);
+	snprintf(path, sizeof(path), "%s/%d.stack", t.dir, (int)jt->tid);
+	rc = save_write(path, s, &t.env, names);
+	free(names);
+	return rc;
 }
 
 static int print_thread(void *arg, const struct java_thread *jt)
@@ -148,12 +221,12 @@ static int print_thread(void *arg, const struct java_thread *jt)
 	s->fp = 1; /* unknown, and not the end of a chain of frame pointers */
 	s->flags = GN_FF_RETADDR;
 	s->hs[HS_THREAD] = jt->thread;
+	save_begin(s);
+	memset(s->cache, 0, sizeof(s->cache)); /* what was found before would not be noted */
 	uw_walk(s, &t.env);
 	printf("thread %d %s %s\n", (int)jt->tid, ends[s->end], jt->name);
-	for (__u32 i = 0; i < s->n; i++)
-		if (gn_frame_kind(&s->frames[i]) >= GN_FRAME_INTERP)
-			print_frame(&s->frames[i]);
-	return 0;
+	print_frames(stdout, s);
+	return t.dir ? save_thread(jt, s) : 0;
 }
 
 int main(int argc, char **argv)
@@ -161,9 +234,11 @@ int main(int argc, char **argv)
 	struct error e = {0};
 	int rc;
 
-	t.pid = argc == 2 ? atoi(argv[1]) : 0;
+	t.pid = argc == 2 || argc == 3 ? atoi(argv[1]) : 0;
+	t.dir = argc == 3 ? argv[2] : NULL;
 	if (t.pid <= 0 || vm_open(t.pid, &t.vm, &e)) {
-		fprintf(stderr, "hotspot_stacks: %s\n", t.pid > 0 ? e.msg : "usage: PID");
+		fprintf(stderr, "hotspot_stacks: %s\n",
+			t.pid > 0 ? e.msg : "usage: PID [DIRECTORY]");
 		return 1;
 	}
 	t.mem = mem_open(t.pid);
@@ -173,6 +248,10 @@ int main(int argc, char **argv)
 	}
 	codecache_refresh(t.vm, &t.jvm);
 	make_tables();
+	if (t.dir && make_native()) {
+		fprintf(stderr, "hotspot_stacks: no native code\n");
+		return 1;
+	}
 	rc = vm_threads(t.vm, print_thread, NULL);
 	mem_close(t.mem);
 	vm_close(t.vm);

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Java frames of threads at rest, from the JVM's memory, equal what the JVM itself says (jcmd
 # Thread.print): class, method, line and inlined frames, on every JDK and several kinds of code.
+# With SAVE_STACKS=DIRECTORY only the first kind is looked at, and stacks of it are saved for
+# tests/unit/test_saved.c, see tests/data/stacks/README.md.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 TOOL=$BUILD/tests/jvm/hotspot_stacks
 mkdir -p "${TOOL%/*}"
-${CC:-gcc} -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -O1 -g -std=gnu11 ${SAN_FLAGS:-} -o "$TOOL" \
+${CC:-gcc} -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -I"$ROOT/tests" -O1 -g -std=gnu11 ${SAN_FLAGS:-} -o "$TOOL" \
     "$ROOT"/tests/jvm/hotspot_stacks.c "$ROOT"/user/jvm/{codecache,heap,mem,method,stream,symbol,threads,unloads,vmstructs}.c \
-    "$ROOT"/user/base/error.c || fail "the walker does not compile"
+    "$ROOT"/user/base/error.c "$ROOT"/user/sym/{ehframe,utable,utable_rules}.c -lelf || fail "the walker does not compile"
 
 # Thread.print as "thread TID" and "class.method:line".
 told() {
@@ -48,11 +50,22 @@ joined() {
          END { out() }' | sort
 }
 
+# keep NAME...: saved stacks of these threads, which were found equal.
+keep() {
+    local name tid
+
+    for name; do
+        tid=$(awk -v n="$name" '/^thread/ && $4 == n { print $2 }' "$T/walk.txt")
+        install -m 644 "$T/$tid.stack" "$SAVE_STACKS/jdk$(jdk_version "$JDK")-$name.stack" ||
+            fail "the stack of '$name' is not saved"
+    done
+}
+
 compare() {
     local jcmd=$JDK/bin/jcmd frames types
 
     JVM_OPTS=$* JVM_READY=90 jvm_start Rest
-    "$TOOL" "$JVM_PID" >"$T/walk.txt" || fail "the walker failed"
+    "$TOOL" "$JVM_PID" ${SAVE_STACKS:+"$T"} >"$T/walk.txt" || fail "the walker failed"
     "$jcmd" "$JVM_PID" Thread.print >"$T/print.txt" || fail "jcmd failed"
     told "$T/print.txt" | joined >"$T/told.txt"
     # the thread that answers jcmd is not at rest
@@ -65,12 +78,14 @@ compare() {
     assert_ge "frames" 400 "$frames"
     grep -q 'guessed' "$T/walk.txt" && fail "guessed frames at rest"
     note "$(grep -c ^thread "$T/walk.txt") threads, $frames frames equal:$types"
+    [ -z "${SAVE_STACKS:-}" ] || keep cold cold-deep inlined shapes stream wait accept
     jvm_unharmed
     jvm_end
 }
 
 need_cmd awk
 for_each_jdk compare -Xshare:auto
+[ -z "${SAVE_STACKS:-}" ] || exit 0
 for_each_jdk compare -XX:TieredStopAtLevel=1
 for_each_jdk compare -XX:-TieredCompilation
 for_each_jdk compare -Dwarm=50 -Xint
