@@ -217,10 +217,21 @@ static bool stack_has_unknown(const struct gn_stack *s)
 	return s->end == GN_END_NORULE || s->end == GN_END_FP;
 }
 
+/* Ids may mean other code now: all stacks are sent and named again. */
+static void code_poll(struct target *t, uint64_t now)
+{
+	if (!symproc_moved(resolver_native(t->names), now))
+		return;
+	symproc_changed(resolver_native(t->names));
+	t->tables_stale = true;
+	t->env->cfg.on_epoch(t->env->cfg.ctx);
+}
+
 static void tables_poll(struct target *t, uint64_t now)
 {
 	bool met;
 
+	code_poll(t, now);
 	if (!t->env->tables)
 		return;
 	met = tables_meet(t->env->tables, t->tgid, resolver_vm(t->names));

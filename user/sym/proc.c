@@ -12,10 +12,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "sym/mapfile.h"
+#include "target/codemaps.h"
 
-#define REFRESH_NS   100000000ULL /* between two readings of the maps */
-#define REFRESH_DUTY 50		  /* and this many times what the last one took */
-#define CHANGED_DUTY 10		  /* the same when we were told of a change */
+#define REFRESH_NS   100000000ULL  /* between two readings of the maps */
+#define REFRESH_DUTY 50		   /* and this many times what the last one took */
+#define CHANGED_DUTY 10		   /* the same when we were told of a change */
+#define DIGEST_NS    1000000000ULL /* between two looks at what code is mapped */
+#define DIGEST_DUTY  2000	   /* and this many times what the last one took */
 #define VDSO_MAX     (256U << 10)
 #define GONE_MAX     256 /* unmapped regions that keep their names */
 
@@ -35,8 +38,9 @@ struct symproc {
 	struct maps *maps;
 	struct region *regions; /* sorted, disjoint */
 	size_t n_regions;
-	uint64_t next_refresh; /* monotonic ns: for an unknown address */
-	uint64_t next_changed; /* when dirty */
+	uint64_t next_refresh;	      /* monotonic ns: for an unknown address */
+	uint64_t next_changed;	      /* when dirty */
+	uint64_t digest, next_digest; /* of the code that is mapped; 0: not looked at yet */
 	bool dirty, ended;
 	char other[64];		   /* klass of what is no region */
 	char text[FRAME_NAME_MAX]; /* method of a fallback */
@@ -387,6 +391,18 @@ int symproc_lookup(struct symproc *sp, uint64_t addr, struct frame_name *out)
 void symproc_changed(struct symproc *sp)
 {
 	sp->dirty = !sp->ended;
+}
+
+bool symproc_moved(struct symproc *sp, uint64_t now)
+{
+	uint64_t begin = now_ns(), before = sp->digest;
+
+	if (sp->ended || now < sp->next_digest)
+		return false;
+	if (codemaps_digest(sp->proc_fd, &sp->digest))
+		sp->digest = before;
+	sp->next_digest = now + DIGEST_NS + (now_ns() - begin) * DIGEST_DUTY;
+	return before && sp->digest != before;
 }
 
 int symproc_preload(struct symproc *sp)

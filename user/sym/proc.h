@@ -52,6 +52,12 @@ int symproc_lookup(struct symproc *sp, uint64_t addr, struct frame_name *out);
 void symproc_changed(struct symproc *sp);
 
 /*
+ * Has other code been mapped or unmapped since the last time? Looks once a second, and at most a
+ * 2,000th of the time.
+ */
+bool symproc_moved(struct symproc *sp, uint64_t now_ns);
+
+/*
  * Load the images of all executable mappings now, for a process that may end soon. Returns how
  * many could not be, or a negative errno.
  */

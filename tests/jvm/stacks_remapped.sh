@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Another library comes to where one was that was closed: no address is new, but its samples are its own.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+lib() { ${CC:-gcc} -O1 -w -shared -fPIC "$@" "$LIB_DIR/remapped.c" || fail "remapped.c does not compile"; }
+lib -o "$T/libhost.so"
+lib -DWORK=alpha -o "$T/libalpha.so"
+lib -DWORK=omega -o "$T/libomega.so"
+
+ms_of() { awk -v name="$1" 'index($0, name) { n += $NF } END { printf "%.0f", n / 1e6 }' "$T/stacks"; }
+
+JDK=$(jdk_newest)
+jfr=$T/remapped.jfr
+jvm_start Remapped "$T/libhost.so" "$T/libalpha.so" "$T/libomega.so"
+gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms
+jvm_go
+sleep 8.5
+gnomon_stop
+jvm_unharmed
+until_true 5 grep -qE 'SAME|OTHER' "$JVM_OUT" || fail "the libraries were not both run"
+grep -q OTHER "$JVM_OUT" && skip "this loader puts the second library elsewhere"
+jvm_end
+"$GNOMON" render "$jfr" -f collapsed -d cpu -t remapped >"$T/stacks" || fail "render"
+both=$(calc "$(ms_of libalpha.so.alpha) + $(ms_of libomega.so.omega)")
+note "alpha $(ms_of libalpha.so.alpha) ms, omega $(ms_of libomega.so.omega) ms"
+# which is seen once a second; a busy machine may be later, and has less CPU time for both
+assert_near "of what they used, omega's share" 50 "$(calc "100 * $(ms_of libomega.so.omega) / $both")" 20
+assert_match "omega is called by" 'Remapped.work;libhost.so.Java_Remapped_work;libomega.so.omega' "$T/stacks"
