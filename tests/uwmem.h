@@ -209,6 +209,22 @@ static inline uint8_t *uwmem_vdso(struct uwmem *m, uint64_t start, uint64_t end,
 	return b;
 }
 
+/* A mapped file: root can have that of a process with other mounts, too. */
+static inline uint8_t *uwmem_slurp(struct uwmem *m, const char *path, uint64_t start, uint64_t end,
+				   size_t *len)
+{
+	char mapped[64];
+	uint8_t *b;
+
+	*len = 0;
+	if (*path != '/')
+		return NULL;
+	snprintf(mapped, sizeof(mapped), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, m->pid, start,
+		 end);
+	b = uwelf_slurp(mapped, len);
+	return b ? b : uwelf_slurp(path, len);
+}
+
 static inline int uwmem_map_one(struct uwmem *m, const char *path, uint64_t start, uint64_t end,
 				uint64_t off, struct utable_mapping *out)
 {
@@ -216,7 +232,10 @@ static inline int uwmem_map_one(struct uwmem *m, const char *path, uint64_t star
 	struct uwelf x;
 	uint32_t id;
 	size_t len;
-	uint8_t *b = *path == '[' ? uwmem_vdso(m, start, end, &len) : uwelf_slurp(path, &len);
+	uint8_t *b = *path == '[' ? uwmem_vdso(m, start, end, &len)
+				  : uwmem_slurp(m, path, start, end, &len);
+	size_t n = strlen(path);
+	const char *key = n > UTABLE_KEY_MAX ? path + n - UTABLE_KEY_MAX : path;
 
 	*out = (struct utable_mapping){.start = start, .end = end, .kind = UW_MAP_FP};
 	if (!b)
@@ -225,9 +244,9 @@ static inline int uwmem_map_one(struct uwmem *m, const char *path, uint64_t star
 		uwelf_close(&x);
 		return -ENOENT;
 	}
-	id = utable_file_find(m->u, path, strlen(path));
+	id = utable_file_find(m->u, key, strlen(key));
 	if (!id && !ehframe_compile(&x.eh, 0, &t)) {
-		utable_file_add(m->u, path, strlen(path), &t, &id);
+		utable_file_add(m->u, key, strlen(key), &t, &id);
 		ehframe_free(&t);
 	}
 	out->kind = UW_MAP_FILE;
@@ -237,7 +256,7 @@ static inline int uwmem_map_one(struct uwmem *m, const char *path, uint64_t star
 	return 0;
 }
 
-/* Read the executable mappings of m->pid. Paths of up to 64 bytes serve as keys. */
+/* Read the executable mappings of m->pid. The last 64 bytes of their paths serve as keys. */
 static inline int uwmem_load(struct uwmem *m)
 {
 	struct utable_mapping v[256];

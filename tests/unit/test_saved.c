@@ -97,9 +97,9 @@ static void test_saved_shapes(void **state)
 		{"inlined", 1, 2},    /* run; what inlines the others, and park's wrapper */
 		{"shapes", 1, 3},     {"stream", 1, 2}, {"wait", 1, 1}, {"accept", 4, 0},
 	};
-	static const int jdk[] = {17, 25};
+	static const int jdk[] = {17, 21, 25};
 
-	for (size_t k = 0; k < 2; k++)
+	for (size_t k = 0; k < 3; k++)
 		for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 			char path[128];
 
