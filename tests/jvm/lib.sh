@@ -323,6 +323,20 @@ assert_percent() {
 
 percent_off() { awk -v w="$1" -v g="$2" 'BEGIN { printf "%+.2f%%", w ? (g - w) * 100 / w : 0 }'; }
 
+# told CASE WHAT WANT GOT UNIT STANDARD_ERROR BOUND [percent]: a figure beside what is true, for the table
+# of tools/accuracy (its `row`), into the file FIGURES if one is named. Judges nothing here.
+told() {
+    local IFS='|'
+
+    [ -z "${FIGURES:-}" ] || echo "$*" >>"$FIGURES"
+}
+
+# share_near CASE WHAT WANT GOT SAMPLES: a share in percent, of so many samples, within 2 points.
+share_near() {
+    softly assert_near "$1: $2" "$3" "$4" 2
+    told "$1" "$2" "$3" "$4" % "$(calc "100 * sqrt($3 / 100 * (1 - $3 / 100) / $5)")" 2
+}
+
 assert_ge() { awk -v g="$3" -v w="$2" 'BEGIN { exit !(g >= w) }' || fail "$1 is $3, want >= $2"; }
 assert_empty() { [ ! -s "$2" ] || fail "$1 is not empty: $(head -c 500 "$2")"; }
 assert_match() { grep -Eq -- "$2" "$3" || fail "$1 has no /$2/: $(head -c 500 "$3")"; }

@@ -9,8 +9,10 @@ share() { calc "100 * $(weight "$1" $CPU_EVENT 'thread=split-worker-.*' "frame=$
 
 # shares CASE OPTIONS...: JVM options.
 shares() {
-    local jfr=$T/$1-$(jdk_version "$JDK").jfr n m
+    local label jfr n m
 
+    label="$(jdk_version "$JDK") $1"
+    jfr=$T/${label// /-}.jfr
     shift
     JVM_OPTS="$*" jvm_start Split 3 5500
     gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms
@@ -23,7 +25,8 @@ shares() {
     assert_ge "samples" 3000 "$n"
     for m in price parse digest; do
         # by the method itself or the loop below it, whichever frames there are
-        softly assert_near "Split.$m" "$(truth Split.$m 2)" "$(share "$jfr" "Split\\.$m.*" "$n")" 2
+        share_near "shares $label" "on CPU in Split.$m" "$(truth Split.$m 2)" \
+            "$(share "$jfr" "Split\\.$m.*" "$n")" "$n"
     done
     jvm_end
 }

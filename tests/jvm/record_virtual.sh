@@ -78,9 +78,29 @@ threads_of() {
         END { for (t in count) print count[t] "\t" t }'
 }
 
+# shares_of_virtual: "name|expected|measured|samples" of CPU samples by name, as VirtualNames has them
+# use the CPU (5:3:2:1), then "carriers|percent" of those that name none, and "pinned|ticks".
+shares_of_virtual() {
+    awk -F '\t' '
+        FILENAME ~ /cpu$/ && $3 == "virtual" { cpu[$2] += $1; all += $1 }
+        FILENAME ~ /cpu$/ && $2 ~ /^ForkJoinPool-1-/ { carrier += $1 }
+        FILENAME ~ /wall$/ && $3 == "virtual" && $2 == "pinned" { pinned += $1 }
+        function share(name, parts, called) {
+            printf "%s|%.3f|%.3f|%d\n", called, 100 * parts / 11, 100 * cpu[name] / all, all
+        }
+        END {
+            if (!all) exit 1
+            share("alpha", 5, "alpha")
+            share("beta", 3, "beta")
+            share("\316\263\303\244mma\360\237\230\200", 2, "a name of other letters")
+            share("", 1, "no name")
+            printf "carriers|%.3f\npinned|%d\n", 100 * carrier / all, pinned
+        }' "$T/cpu" "$T/wall"
+}
+
 # named LABEL: the identity of the virtual threads of VirtualNames, which JVM_PID runs.
 named() {
-    local jfr=$T/named-$1.jfr
+    local jfr=$T/named-$1.jfr who want got n
 
     until_true 20 file_has "$JVM_OUT" '^READY' || fail "not ready: $(cat "$JVM_ERR")"
     sleep 1
@@ -89,26 +109,21 @@ named() {
     jvm_unharmed
     threads_of jdk.ExecutionSample "$jfr" >"$T/cpu"
     threads_of profiler.WallClockSample "$jfr" >"$T/wall"
-    awk -F '\t' -v slack="${SLACK:-1}" '
-        FILENAME ~ /cpu$/ && $3 == "virtual" { cpu[$2] += $1; all += $1 }
-        FILENAME ~ /cpu$/ && $2 ~ /^ForkJoinPool-1-/ { carrier += $1 }
-        FILENAME ~ /wall$/ && $3 == "virtual" && $2 == "pinned" { pinned += $1 }
-        function share(name, want, is) {
-            is = 100 * cpu[name] / all
-            want = 100 * want / 11
-            printf "%s %.1f%% (%.1f), ", name == "" ? "no name" : name, is, want
-            if (is < want - 2 * slack || is > want + 2 * slack) bad = 1
-        }
-        END {
-            if (!all) { print "no virtual thread on a sample"; exit 1 }
-            share("alpha", 5)
-            share("beta", 3)
-            share("\316\263\303\244mma\360\237\230\200", 2)
-            share("", 1)
-            printf "carriers themselves %.1f%%, pinned %d of 800 ticks\n", 100 * carrier / all, pinned
-            exit bad || carrier > all * .02 * slack || pinned < 780 || pinned > 820
-        }' "$T/cpu" "$T/wall" >"$T/judged" || fail "JDK $1: $(cat "$T/judged"; head -n 20 "$T/cpu")"
-    note "JDK $1: $(cat "$T/judged")"
+    shares_of_virtual >"$T/shares" ||
+        fail "JDK $1: no virtual thread on a sample: $(head -n 20 "$T/cpu")"
+    while IFS='|' read -r who want got n; do
+        case $who in
+        carriers)
+            softly assert_near "virtual $1: percent of samples that name a carrier" 0 "$want" 2
+            told "virtual $1" "samples that name a carrier" 0 "$want" % - 2
+            ;;
+        pinned)
+            assert_near "virtual $1: ticks of the pinned thread in 4 s" 800 "$want" 20
+            told "virtual $1" "ticks of the pinned thread" 800 "$want" ticks - 2.5 percent
+            ;;
+        *) share_near "virtual $1" "CPU samples of $who" "$want" "$got" "$n" ;;
+        esac
+    done <"$T/shares"
     jfr_readable "$jfr"
 }
 
@@ -159,3 +174,4 @@ if [ -x "$TREE$java" ]; then
 else
     note "without JDK 21: no '$TREE'"
 fi
+softly_end

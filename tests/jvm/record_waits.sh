@@ -11,7 +11,9 @@ SECONDS_OF_IT=20
 WORKERS='thread=waits-worker-.*'
 
 waits() {
-    local jfr=$T/waits-$(jdk_version "$JDK").jfr total pair m states i wall cpu
+    local label total pair m states i wall cpu all jfr=$T/waits-$(jdk_version "$JDK").jfr
+
+    label="waits $(jdk_version "$JDK")"
 
     jvm_start Waits 4
     "$GNOMON" record -p "$JVM_PID" -d ${SECONDS_OF_IT}s -o "$jfr" </dev/null >"$T/out" 2>"$T/err"
@@ -28,16 +30,18 @@ waits() {
     for pair in asleep:SLEEPING parked:PARKED waiting:IN_OBJECT_WAIT \
         blocked:BLOCKED_ON_MONITOR_ENTER reading:IO; do
         m=${pair%%:*}
-        softly assert_near "Waits.$m by frames" "$(truth "Waits.$m" 2)" "$(calc \
-            "100 * $(weight "$jfr" $WALL_EVENT $WORKERS "frame=Waits\\.$m") / $total")" 2
+        share_near "$label" "in Waits.$m by frames" "$(truth "Waits.$m" 2)" "$(calc \
+            "100 * $(weight "$jfr" $WALL_EVENT $WORKERS "frame=Waits\\.$m") / $total")" "$total"
         # PARKED_TIMED and IN_OBJECT_WAIT_TIMED are the same waits with a time limit
         states=$(weight "$jfr" $WALL_EVENT $WORKERS "state=STATE_${pair#*:}(_TIMED)?")
-        softly assert_near "Waits.$m by state" "$(truth "Waits.$m" 2)" "$(calc "100 * $states / $total")" 2
+        share_near "$label" "in Waits.$m by state" "$(truth "Waits.$m" 2)" "$(calc "100 * $states / $total")" "$total"
     done
     for i in 1 2 3 4; do
         wall=$(weight "$jfr" $WALL_EVENT "thread=waits-worker-number-$i")
         cpu=$(weight "$jfr" $CPU_EVENT "thread=waits-worker-number-$i")
-        softly assert_percent "seconds of worker $i" $SECONDS_OF_IT "$(calc "$wall * 0.02 + $cpu * 0.01")" 2
+        all=$(calc "$wall * 0.02 + $cpu * 0.01")
+        softly assert_percent "seconds of worker $i" $SECONDS_OF_IT "$all" 2
+        told "$label" "all time of worker $i" $SECONDS_OF_IT "$all" s - 2 percent
     done
 }
 
