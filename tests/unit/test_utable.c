@@ -165,6 +165,135 @@ static void test_too_many_mappings(void **state)
 	uwmem_free(m);
 }
 
+/* `n` rows, each with a rule of its own: from `first` on. */
+static void rules_make(struct ehframe_table *t, size_t n, int32_t first)
+{
+	memset(t, 0, sizeof(*t));
+	assert_int_equal(rule_set_init(&t->rules), 0);
+	t->rows = calloc(n, sizeof(*t->rows));
+	t->n = n;
+	for (size_t i = 0; i < n; i++) {
+		struct uw_rule r = {
+			.cfa = UW_CFA_REG, .cfa_reg = UW_REG_SP, .cfa_off = first + (int32_t)i};
+
+		t->rows[i] = (struct ehframe_row){3 * i, rule_set_add(&t->rules, &r)};
+	}
+}
+
+/* Not what hundreds of files need that come and go, but what those that are there do. */
+static void test_rules_go_with_their_file(void **state)
+{
+	struct uwmem *m = uwmem_new(1);
+	struct ehframe_table t;
+	uint32_t kept, file;
+	uint64_t now = S;
+
+	rules_make(&t, 1000, 0);
+	assert_int_equal(utable_file_add(m->u, "kept", 4, &t, &kept), 0);
+	ehframe_free(&t);
+	utable_proc_set(m->u, 1,
+			&(struct utable_mapping){
+				.start = 0x1000, .end = 0x2000, .kind = UW_MAP_FILE, .arg = kept},
+			1, now);
+	for (int i = 1; i <= 100; i++) {
+		rules_make(&t, 1000, i % 2 ? 500 : 1000 * i); /* some are the first file's, too */
+		assert_int_equal(utable_file_add(m->u, &i, sizeof(i), &t, &file), 0);
+		for (uint32_t k = 0; k < 1000; k++)
+			assert_int_equal(off_at(m, file, 3 * k),
+					 t.rules.rules[t.rows[k].rule].cfa_off);
+		ehframe_free(&t);
+		utable_reap(m->u, now);
+		now += 3 * S;
+		utable_reap(m->u, now);
+		for (uint32_t k = 0; k < 1000; k++)
+			assert_int_equal(off_at(m, kept, 3 * k), k);
+	}
+	assert_int_equal(utable_stats(m->u).rules, 1002);
+	assert_int_equal(utable_stats(m->u).rules_refused, 0);
+	uwmem_free(m);
+}
+
+/* One file does not leave others without. */
+static void test_share_of_rules(void **state)
+{
+	struct uwmem *m = uwmem_new(1);
+	struct ehframe_table t;
+	uint32_t file;
+
+	rules_make(&t, UW_MAX_RULES - 2, 1);
+	assert_int_equal(utable_file_add(m->u, "greedy", 6, &t, &file), 0);
+	assert_int_equal(off_at(m, file, 0), 1);
+	assert_int_equal(uw_rule_find(&m->env, file, 3 * (UW_MAX_RULES - 3)), UW_RULE_NONE);
+	assert_int_equal(utable_stats(m->u).rules, UTABLE_FILE_RULES);
+	assert_int_equal(utable_stats(m->u).rules_refused, UW_MAX_RULES - UTABLE_FILE_RULES);
+	ehframe_free(&t);
+	rules_make(&t, 1200, 1 << 20);
+	assert_int_equal(utable_file_add(m->u, "other", 5, &t, &file), 0);
+	for (uint32_t k = 0; k < 1200; k++)
+		assert_int_equal(off_at(m, file, 3 * k), (1 << 20) + k);
+	ehframe_free(&t);
+	uwmem_free(m);
+}
+
+static void test_room(void **state)
+{
+	struct utable_sink sink;
+	struct uwmem *m = uwmem_new(1);
+	struct ehframe_table t;
+	struct utable *u;
+	uint32_t file;
+
+	sink = (struct utable_sink){.ctx = m,
+				    .max_bytes = 12 * sizeof(struct uw_page),
+				    .rule = uwmem_rule,
+				    .file = uwmem_file,
+				    .file_drop = uwmem_file_drop};
+	assert_int_equal(utable_new(&u, &sink), 0);
+	rows_make(&t, 5 * UW_PAGE_ROWS); /* and a root */
+	assert_int_equal(utable_file_add(u, "a", 1, &t, &file), 0);
+	assert_int_equal(utable_file_add(u, "b", 1, &t, &file), 0);
+	assert_int_equal(utable_file_add(u, "c", 1, &t, &file), -ENOSPC);
+	assert_int_equal(utable_stats(u).files, 2);
+	assert_int_equal(utable_stats(u).pages, 12);
+	assert_int_equal(utable_stats(u).files_refused, 1);
+	utable_reap(u, S);
+	utable_reap(u, 4 * S);
+	assert_int_equal(utable_file_add(u, "c", 1, &t, &file), 0);
+	ehframe_free(&t);
+	utable_free(u);
+	uwmem_free(m);
+}
+
+/* Code without tables takes no place; of files the highest stay, and all of the code heaps. */
+static void test_mappings_that_matter(void **state)
+{
+	struct utable_mapping *v = calloc(4 * UW_MAX_MAPS, sizeof(*v));
+	struct uwmem *m = uwmem_new(1);
+	struct ehframe_table t;
+	uint32_t file;
+
+	rows_make(&t, 3);
+	assert_int_equal(utable_file_add(m->u, "a", 1, &t, &file), 0);
+	ehframe_free(&t);
+	for (uint32_t i = 0; i < 4 * UW_MAX_MAPS; i++)
+		v[i] = (struct utable_mapping){.start = 0x1000ULL * (i + 1),
+					       .end = 0x1000ULL * (i + 2),
+					       .kind = i % 2 ? UW_MAP_FP : UW_MAP_FILE,
+					       .arg = file};
+	v[10].kind = UW_MAP_HOTSPOT;
+	assert_int_equal(utable_proc_set(m->u, 1, v, 4 * UW_MAX_MAPS, S), 0);
+	assert_int_equal(m->proc.n, UW_MAX_MAPS);
+	assert_int_equal(m->proc.start[0], 0x1000 * 11);
+	assert_int_equal(m->proc.map[0].kind, UW_MAP_HOTSPOT);
+	for (uint32_t i = 1; i < UW_MAX_MAPS; i++) {
+		assert_int_equal(m->proc.start[i], 0x1000ULL * (2 * UW_MAX_MAPS + 2 * i + 1));
+		assert_int_equal(m->proc.map[i].kind, UW_MAP_FILE);
+	}
+	assert_int_equal(utable_stats(m->u).maps_refused, UW_MAX_MAPS);
+	free(v);
+	uwmem_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +301,10 @@ int main(void)
 		cmocka_unit_test(test_life_of_a_file),
 		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_too_many_mappings),
+		cmocka_unit_test(test_mappings_that_matter),
+		cmocka_unit_test(test_rules_go_with_their_file),
+		cmocka_unit_test(test_share_of_rules),
+		cmocka_unit_test(test_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

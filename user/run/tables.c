@@ -2,6 +2,7 @@
 #include "run/tables.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,20 @@
 #include "sym/proc.h"
 #include "sym/utable.h"
 
-#define VDSO_MAX (1u << 20)
+#define VDSO_MAX   (1u << 20)
+#define FAILED_MAX 4096		     /* files remembered as without tables */
+#define OPENED_MAX (4 * UW_MAX_MAPS) /* mappings whose files are looked at, in one update */
 
 /* What tells one file from another. Not the build id: a target chooses that. */
 struct file_key {
 	uint64_t dev, ino, size, mtime_ns, ctime_ns, salt;
+};
+
+/* A file that was looked at in vain: nothing of it changes while its key is the same. */
+struct failed_file {
+	struct file_key key;
+	int rc;
+	UT_hash_handle hh;
 };
 
 struct jvm_entry {
@@ -41,8 +51,10 @@ struct tables {
 	struct capture_tables maps; /* descriptors */
 	struct utable *utable;
 	struct jvm_entry *jvms;
+	struct failed_file *failed;
+	struct utable_stats warned; /* what was said already */
+	bool unsettled;
 	uint64_t compile_ns;
-	uint32_t failed;
 };
 
 /* ---- where utable's decisions go ---- */
@@ -128,6 +140,53 @@ int tables_new(struct tables **out, const struct capture *c, struct error *e)
 	return 0;
 }
 
+/* ---- files without tables ---- */
+
+static void failed_forget(struct tables *t)
+{
+	struct failed_file *f, *tmp;
+
+	HASH_ITER(hh, t->failed, f, tmp) {
+		HASH_DEL(t->failed, f);
+		free(f);
+	}
+}
+
+/* 0: not known to fail. */
+static int failed_before(const struct tables *t, const struct file_key *key)
+{
+	struct failed_file *f;
+
+	HASH_FIND(hh, t->failed, key, sizeof(*key), f);
+	return f ? f->rc : 0;
+}
+
+/* Whether it is the file that is to blame: what is short now (memory, descriptors) may not be
+ * later. */
+static bool fails_for_good(int rc)
+{
+	return rc == -ENOENT || rc == -ENOEXEC || rc == -EBADMSG || rc == -EINVAL || rc == -E2BIG ||
+	       rc == -ENOTSUP || rc == -ENOSPC;
+}
+
+static void failed_note(struct tables *t, const struct file_key *key, int rc)
+{
+	struct failed_file *f;
+
+	if (!fails_for_good(rc)) {
+		t->unsettled = true;
+		return;
+	}
+	if (HASH_COUNT(t->failed) >= FAILED_MAX)
+		failed_forget(t);
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return;
+	f->key = *key;
+	f->rc = rc;
+	HASH_ADD(hh, t->failed, key, sizeof(f->key), f);
+}
+
 void tables_free(struct tables *t)
 {
 	struct jvm_entry *j, *tmp;
@@ -138,6 +197,7 @@ void tables_free(struct tables *t)
 		HASH_DEL(t->jvms, j);
 		free(j);
 	}
+	failed_forget(t);
 	utable_free(t->utable);
 	free(t);
 }
@@ -196,7 +256,15 @@ static int file_table(struct tables *t, const struct elf_file *f, const struct f
 	if (rc)
 		return rc;
 	*id = utable_file_find(t->utable, key, sizeof(*key));
-	return *id == UTABLE_NO_FILE ? file_compile(t, f, key, id) : 0;
+	if (*id != UTABLE_NO_FILE)
+		return 0;
+	rc = failed_before(t, key);
+	if (rc)
+		return rc;
+	rc = file_compile(t, f, key, id);
+	if (rc)
+		failed_note(t, key, rc);
+	return rc;
 }
 
 static int file_mapping(struct tables *t, struct symproc *sp, const struct mapping *mp,
@@ -220,9 +288,16 @@ static int file_mapping(struct tables *t, struct symproc *sp, const struct mappi
 	key.size = (uint64_t)st.st_size;
 	key.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 	key.ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
-	rc = elf_file_open(&f, fd);
-	if (rc)
+	rc = failed_before(t, &key);
+	if (rc) {
+		close(fd);
 		return rc;
+	}
+	rc = elf_file_open(&f, fd);
+	if (rc) {
+		failed_note(t, &key, rc);
+		return rc;
+	}
 	rc = file_table(t, f, &key, mp->offset, id, vaddr);
 	elf_file_close(f);
 	return rc;
@@ -252,6 +327,19 @@ static int vdso_mapping(struct tables *t, pid_t tgid, struct symproc *sp, const 
 
 /* ---- processes ---- */
 
+__attribute__((format(printf, 2, 3))) static void warn_once(uint32_t *said, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	if ((*said)++)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_warn("%s", text);
+}
+
 static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
 			  const struct mapping *mp, struct utable_mapping *out)
 {
@@ -267,7 +355,7 @@ static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
 		rc = vdso_mapping(t, tgid, sp, mp, &id, &vaddr);
 	if (rc) {
 		if (mapping_is_file(mp)) {
-			t->failed++;
+			t->unsettled |= !fails_for_good(rc);
 			log_info("no unwind table for '%s': %s", path, strerror(-rc));
 		}
 		return;
@@ -328,32 +416,87 @@ static size_t heaps_add(const struct jvm_entry *j, struct utable_mapping *v)
 	return n;
 }
 
-int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
-		  uint64_t now_ns)
+/* From the top down, where the libraries are, for as many as there is room for. */
+static size_t mappings_add(struct tables *t, pid_t tgid, struct symproc *native,
+			   const struct jvm_entry *jvm, struct utable_mapping *v)
 {
 	const struct maps *maps = symproc_maps(native);
-	struct jvm_entry *jvm = jvm_get(t, tgid, vm);
-	struct utable_mapping *v;
-	size_t n, files = 0;
-	int rc;
+	size_t n = 0, opened = 0;
 
-	v = calloc(maps_count(maps) + GN_JVM_HEAPS, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	n = heaps_add(jvm, v);
-	for (size_t i = 0; i < maps_count(maps); i++) {
+	for (size_t i = maps_count(maps); i-- && n < UW_MAX_MAPS && opened < OPENED_MAX;) {
 		const struct mapping *mp = maps_at(maps, i);
 
 		if (!(mp->prot & MAPPING_EXEC) ||
 		    (jvm && codecache_heap(&jvm->jvm, mp->start) >= 0))
 			continue;
+		opened++;
 		mapping_table(t, tgid, native, mp, &v[n]);
-		files += v[n++].kind == UW_MAP_FILE;
+		n += v[n].kind == UW_MAP_FILE;
 	}
-	rc = files ? utable_proc_set(t->utable, (uint32_t)tgid, v, n, now_ns) : -ENOENT;
-	free(v);
+	if (opened == OPENED_MAX || n == UW_MAX_MAPS)
+		warn_once(&t->warned.maps_refused,
+			  "process %d has mapped so much code that what lies lowest is walked by "
+			  "frame pointers",
+			  tgid);
+	return n;
+}
+
+/* What the tables refused since: once each. */
+static void refusals_warn(struct tables *t)
+{
+	struct utable_stats now = utable_stats(t->utable);
+
+	if (now.files_refused)
+		warn_once(
+			&t->warned.files_refused,
+			"unwind tables would need more than %llu MB: further files' code is walked "
+			"by frame pointers",
+			UTABLE_MAX_BYTES >> 20);
+	if (now.rules_refused)
+		warn_once(&t->warned.rules_refused,
+			  "a file has more unwind rules than fit: some of its stacks end early");
+	log_debug("unwind tables: %u files of %.1f MB, %u rules; %u files, %u rules, %u mappings "
+		  "refused; %.1f ms of compiling",
+		  now.files, (double)(now.pages * sizeof(struct uw_page)) / 1e6, now.rules,
+		  now.files_refused, now.rules_refused, now.maps_refused,
+		  (double)t->compile_ns / 1e6);
+}
+
+/* Room that files leave is for those that found none. */
+static void files_reap(struct tables *t, uint64_t now_ns)
+{
+	uint32_t files = utable_stats(t->utable).files;
+
 	utable_reap(t->utable, now_ns);
-	return rc;
+	if (utable_stats(t->utable).files < files)
+		failed_forget(t);
+}
+
+int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
+		  uint64_t now_ns)
+{
+	struct jvm_entry *jvm = jvm_get(t, tgid, vm);
+	uint64_t before = utable_proc_sum(t->utable, (uint32_t)tgid);
+	struct utable_mapping *v;
+	size_t n, files;
+	int rc;
+
+	t->unsettled = false;
+	v = calloc(UW_MAX_MAPS + GN_JVM_HEAPS + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	n = heaps_add(jvm, v);
+	files = mappings_add(t, tgid, native, jvm, v + n);
+	rc = files ? utable_proc_set(t->utable, (uint32_t)tgid, v, n + files, now_ns) : -ENOENT;
+	free(v);
+	files_reap(t, now_ns);
+	refusals_warn(t);
+	return rc ? rc : utable_proc_sum(t->utable, (uint32_t)tgid) != before;
+}
+
+bool tables_unsettled(const struct tables *t)
+{
+	return t->unsettled;
 }
 
 void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
@@ -426,17 +569,4 @@ void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)
 		free(j);
 	}
 	utable_proc_drop(t->utable, (uint32_t)tgid, now_ns);
-}
-
-void tables_stats(const struct tables *t, struct tables_stats *out)
-{
-	struct utable_stats s = utable_stats(t->utable);
-
-	*out = (struct tables_stats){
-		.files = s.files,
-		.rules = s.rules,
-		.bytes = s.pages * sizeof(struct uw_page) + s.rules * sizeof(struct uw_rule),
-		.compile_ns = t->compile_ns,
-		.failed = t->failed,
-	};
 }

@@ -23,12 +23,17 @@ int tables_new(struct tables **out, const struct capture *c, struct error *e);
 void tables_free(struct tables *t);
 
 /*
- * Publish what the process has mapped now. `vm` may be NULL. What cannot be had (a file that cannot
- * be read, without tables) is walked by frame pointers. 0 or -errno; -ENOENT: nothing executable
- * could be read, and nothing was published.
+ * Publish what the process has mapped, as its mappings were last read. `vm` may be NULL. What
+ * cannot be had (a file that cannot be read, is without tables, or too large for the room there is)
+ * is walked by frame pointers; what was refused for want of room is warned of once. 1 when that is
+ * something else than before, 0 when it is not, or -errno; -ENOENT: nothing executable could be
+ * read, and nothing was published.
  */
 int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
 		  uint64_t now_ns);
+
+/* Whether the last update met a failure that may pass: worth another one of the same mappings. */
+bool tables_unsettled(const struct tables *t);
 
 /*
  * True once, when a JVM has come so far that its code can be walked: tables_update() is due then.
@@ -53,13 +58,5 @@ int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint6
 
 /* The process has ended or become another program. */
 void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns);
-
-struct tables_stats {
-	uint32_t files, rules;
-	uint64_t bytes;	     /* of the tables in the kernel */
-	uint64_t compile_ns; /* spent compiling, ever */
-	uint32_t failed;     /* files without tables */
-};
-void tables_stats(const struct tables *t, struct tables_stats *out);
 
 #endif

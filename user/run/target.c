@@ -25,9 +25,11 @@
 #define THROTTLING_NS 10000000000ull
 #define TABLES_NS     1000000000ull /* unwind tables are made anew at most so often */
 #define TABLES_MIN_NS 25000000ull   /* or so at first: a program that starts maps its libraries */
+#define TABLES_DUTY   20	    /* so many times what it took of a CPU */
 #define REREADS_MAX   20
-#define MEET_THREADS  500	    /* looked at in some 10 ms */
-#define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
+#define REREADS_NS    10000000000ull /* between two after those */
+#define MEET_THREADS  500	     /* looked at in some 10 ms */
+#define LATE_NS	      2000000000ull  /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
 #define CONSTANTS_MAX (64u << 20) /* bytes of a file's names and stacks kept in memory */
 /*
@@ -57,6 +59,8 @@ struct target {
 	char path[TARGET_PATH_LEN];
 	uint64_t tables_ns;   /* when its unwind tables were last made */
 	uint64_t tables_wait; /* and how long until they may be again */
+	uint64_t tables_maps; /* generation of the mappings they are of, 0: none for sure */
+	uint64_t reread_ns;
 	unsigned int rereads;
 	bool tables_stale; /* code was met that they do not have */
 	struct stack *stacks;
@@ -189,30 +193,59 @@ static uint32_t thread_of(struct target *t, pid_t tid, uint64_t time)
 
 /* ---- the unwinder's tables ---- */
 
-static void tables_make(struct target *t, uint64_t now)
+/*
+ * Ever more seldom, down to TABLES_NS, and to a part of a core where a look costs much. (Most of
+ * the time it takes is the kernel's wait for those that use the old ones.)
+ */
+static void tables_made(struct target *t, uint64_t took)
 {
-	int rc;
-
-	t->tables_ns = now;
 	t->tables_wait = t->tables_wait ? t->tables_wait * 2 : TABLES_MIN_NS;
 	if (t->tables_wait > TABLES_NS)
 		t->tables_wait = TABLES_NS;
+	if (t->tables_wait < took * TABLES_DUTY)
+		t->tables_wait = took * TABLES_DUTY;
 	t->tables_stale = false;
-	symproc_changed(resolver_native(t->names));
-	rc = tables_update(t->env->tables, t->tgid, resolver_native(t->names),
-			   resolver_vm(t->names), now);
-	log_debug("unwind tables of process %d: %.1f ms", t->tgid, (double)(now_ns() - now) / 1e6);
-	if (rc)
-		log_info("no unwind tables for process %d: %s", t->tgid, strerror(-rc));
+	log_debug("unwind tables of process %d: %.1f ms", t->tgid, (double)took / 1e6);
 }
 
-/* A user frame that no table knew: something was mapped since. */
+/* Of what is mapped now. True when they became others. */
+static bool tables_make(struct target *t, uint64_t now)
+{
+	struct symproc *native = resolver_native(t->names);
+	struct tables *tables = t->env->tables;
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID), maps;
+	int rc = 0;
+
+	t->tables_ns = now;
+	symproc_refresh(native);
+	maps = maps_generation(symproc_maps(native));
+	if (maps != t->tables_maps) {
+		rc = tables_update(tables, t->tgid, native, resolver_vm(t->names), now);
+		t->tables_maps = rc < 0 || tables_unsettled(tables) ? 0 : maps;
+	}
+	tables_made(t, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
+	if (rc < 0)
+		log_info("no unwind tables for process %d: %s", t->tgid, strerror(-rc));
+	return rc > 0;
+}
+
+/* Of another program, or one of which more is known than its mappings. */
+static void tables_anew(struct target *t, uint64_t now)
+{
+	t->tables_maps = 0;
+	tables_make(t, now);
+}
+
+/*
+ * A user frame that no table knew, by which its caller was found: something was mapped since,
+ * perhaps. The caller may be of any kind.
+ */
 static bool stack_has_unknown(const struct gn_stack *s)
 {
 	const struct gn_frame *f = gn_stack_frames(s) + s->nkernel;
 
 	for (int i = 0; i < s->nuser; i++)
-		if (gn_frame_kind(&f[i]) == GN_FRAME_USER && gn_frame_flags(&f[i]) & GN_FF_FP)
+		if (gn_frame_flags(&f[i]) & (GN_FF_FP | GN_FF_GUESSED))
 			return true;
 	return s->end == GN_END_NORULE || s->end == GN_END_FP;
 }
@@ -227,21 +260,28 @@ static void code_poll(struct target *t, uint64_t now)
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
 
+/* Stacks that were walked without them are taken again: not too often where they change always. */
+static void tables_reread(struct target *t, uint64_t now)
+{
+	if (t->rereads >= REREADS_MAX && now - t->reread_ns < REREADS_NS)
+		return;
+	t->rereads++;
+	t->reread_ns = now;
+	t->env->cfg.on_tables(t->env->cfg.ctx);
+}
+
 static void tables_poll(struct target *t, uint64_t now)
 {
-	bool met;
-
 	code_poll(t, now);
 	if (!t->env->tables)
 		return;
-	met = tables_meet(t->env->tables, t->tgid, resolver_vm(t->names));
-	tables_follow(t->env->tables, t->tgid, resolver_vm(t->names), now);
-	if (!met && (!t->tables_stale || now - t->tables_ns <= t->tables_wait))
-		return;
-	tables_make(t, now);
-	/* what there are no tables for, ever, is not tried for ever */
-	if (met || t->rereads++ < REREADS_MAX)
+	if (tables_meet(t->env->tables, t->tgid, resolver_vm(t->names))) {
+		tables_anew(t, now);
 		t->env->cfg.on_tables(t->env->cfg.ctx);
+	} else if (t->tables_stale && now - t->tables_ns > t->tables_wait && tables_make(t, now)) {
+		tables_reread(t, now);
+	}
+	tables_follow(t->env->tables, t->tgid, resolver_vm(t->names), now);
 }
 
 /* ---- stacks ---- */
@@ -671,7 +711,7 @@ static void on_exec(struct target *t, uint64_t time)
 	t->tables_wait = 0;
 	if (t->env->tables && (other || t->tables_ns <= time)) {
 		tables_drop(t->env->tables, t->tgid, now_ns());
-		tables_make(t, now_ns());
+		tables_anew(t, now_ns());
 	}
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
@@ -778,7 +818,7 @@ void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cos
 
 void target_tables(struct target *t)
 {
-	tables_make(t, now_ns());
+	tables_anew(t, now_ns());
 	/* that takes a while: names are certain from the last look on, and sampling begins now */
 	resolver_poll(t->names, now_ns());
 	threads_meet(t);

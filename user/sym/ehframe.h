@@ -19,7 +19,7 @@
 #include "sym/utable_rules.h"
 
 #define EHFRAME_MAX_BYTES (128U << 20)
-#define EHFRAME_MAX_ROWS  (16U << 20)
+#define EHFRAME_MAX_ROWS  (4U << 20) /* LLVM's library has 1.3 million */
 
 struct ehframe_section {
 	const uint8_t *data;

@@ -405,6 +405,11 @@ bool symproc_moved(struct symproc *sp, uint64_t now)
 	return before && sp->digest != before;
 }
 
+int symproc_refresh(struct symproc *sp)
+{
+	return sp->ended ? -ESRCH : refresh(sp);
+}
+
 int symproc_preload(struct symproc *sp)
 {
 	int failed = 0, rc = sp->dirty ? refresh(sp) : 0;

@@ -51,6 +51,9 @@ int symproc_lookup(struct symproc *sp, uint64_t addr, struct frame_name *out);
  */
 void symproc_changed(struct symproc *sp);
 
+/* Read the mappings now. 0 or a negative errno. */
+int symproc_refresh(struct symproc *sp);
+
 /*
  * Has other code been mapped or unmapped since the last time? Looks once a second, and at most a
  * 2,000th of the time.

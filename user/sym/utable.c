@@ -12,6 +12,8 @@ struct file {
 	uint32_t id;
 	uint32_t refs; /* process lists that name it */
 	uint32_t npages;
+	uint32_t nrules;
+	uint16_t *rules;     /* of the dictionary, one reference each */
 	uint64_t idle_since; /* ns, while refs is 0 */
 	UT_hash_handle hh;
 };
@@ -20,18 +22,20 @@ struct proc {
 	uint32_t tgid;
 	uint32_t nfiles;
 	uint32_t *files; /* one reference each */
+	uint64_t sum;	 /* of the list */
 	UT_hash_handle hh;
 };
 
 struct utable {
 	struct utable_sink sink;
 	struct rule_set rules;
-	struct file *files; /* by key */
+	uint32_t rule_refs[UW_MAX_RULES]; /* files that have it */
+	struct file *files;		  /* by key */
 	struct file *by_slot[UW_MAX_FILES];
 	uint32_t next_id; /* where the search for a free number starts; slot 0 stays free */
 	struct proc *procs;
 	uint64_t pages;
-	uint32_t maps_refused;
+	uint32_t rules_refused, maps_refused, files_refused;
 	struct uw_proc list; /* too large for a stack */
 };
 
@@ -43,6 +47,8 @@ int utable_new(struct utable **out, const struct utable_sink *sink)
 	if (!u)
 		return -ENOMEM;
 	u->sink = *sink;
+	if (!u->sink.max_bytes)
+		u->sink.max_bytes = UTABLE_MAX_BYTES;
 	err = rule_set_init(&u->rules);
 	for (uint32_t i = 0; i < u->rules.n && !err; i++)
 		err = sink->rule(sink->ctx, i, &u->rules.rules[i]);
@@ -63,6 +69,7 @@ void utable_free(struct utable *u)
 		return;
 	HASH_ITER(hh, u->files, f, fnext) {
 		HASH_DEL(u->files, f);
+		free(f->rules);
 		free(f);
 	}
 	HASH_ITER(hh, u->procs, p, pnext) {
@@ -173,37 +180,86 @@ static uint32_t id_take(struct utable *u)
 	return UTABLE_NO_FILE;
 }
 
-/* The file's own rule numbers into those of the dictionary, which the sink has then. */
-static int rules_map(struct utable *u, const struct rule_set *own, uint16_t *map)
+/* One of the file's own rules into the dictionary, which the sink has then. */
+static int rule_take(struct utable *u, struct file *f, const struct uw_rule *r, uint16_t *id)
 {
-	for (uint32_t i = 0; i < own->n; i++) {
-		uint32_t had = u->rules.n;
-		int err;
+	int err = 0;
 
-		map[i] = rule_set_add(&u->rules, &own->rules[i]);
-		if (u->rules.n == had)
-			continue;
-		err = u->sink.rule(u->sink.ctx, map[i], &own->rules[i]);
-		if (err)
-			return err;
-	}
-	return 0;
+	*id = rule_set_add(&u->rules, r);
+	if (*id == UW_RULE_NONE || *id == UW_RULE_STOP)
+		return 0;
+	if (!u->rule_refs[*id])
+		err = u->sink.rule(u->sink.ctx, *id, r);
+	u->rule_refs[*id]++;
+	f->rules[f->nrules++] = *id;
+	return err;
+}
+
+/* The file's own rule numbers into those of the dictionary. */
+static int rules_map(struct utable *u, struct file *f, const struct rule_set *own, uint16_t *map)
+{
+	uint32_t refused = u->rules.refused;
+	int err = 0;
+
+	f->rules = calloc(own->n, sizeof(*f->rules));
+	if (!f->rules)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < own->n && i < UTABLE_FILE_RULES && !err; i++)
+		err = rule_take(u, f, &own->rules[i], &map[i]);
+	if (own->n > UTABLE_FILE_RULES)
+		u->rules_refused += own->n - UTABLE_FILE_RULES;
+	u->rules_refused += u->rules.refused - refused;
+	return err;
+}
+
+/* Nobody walks by the file any more. */
+static void file_free(struct utable *u, struct file *f)
+{
+	for (uint32_t i = 0; i < f->nrules; i++)
+		if (!--u->rule_refs[f->rules[i]])
+			rule_set_remove(&u->rules, f->rules[i]);
+	free(f->rules);
+	free(f);
 }
 
 /* Pages of the rows in the dictionary's numbers. */
-static int pages_make(struct utable *u, const struct ehframe_table *t, struct uw_page **pages,
-		      uint32_t *n)
+static int pages_make(struct utable *u, struct file *f, const struct ehframe_table *t,
+		      struct uw_page **pages)
 {
 	struct ehframe_row *rows = calloc(t->n ? t->n : 1, sizeof(*rows));
 	uint16_t *map = calloc(UW_MAX_RULES, sizeof(*map));
-	int err = rows && map ? rules_map(u, &t->rules, map) : -ENOMEM;
+	int err = rows && map ? rules_map(u, f, &t->rules, map) : -ENOMEM;
 
 	for (size_t i = 0; i < t->n && !err; i++)
 		rows[i] = (struct ehframe_row){t->rows[i].key, map[t->rows[i].rule]};
 	if (!err)
-		err = utable_pages(rows, t->n, pages, n);
+		err = utable_pages(rows, t->n, pages, &f->npages);
 	free(map);
 	free(rows);
+	return err;
+}
+
+static bool has_room(const struct utable *u, uint32_t npages)
+{
+	return (u->pages + npages) * sizeof(struct uw_page) <= u->sink.max_bytes;
+}
+
+static int file_publish(struct utable *u, struct file *f, const struct ehframe_table *rows)
+{
+	struct uw_page *pages = NULL;
+	int err = 0;
+
+	f->id = has_room(u, div_up(rows->n, UW_PAGE_ROWS)) ? id_take(u) : UTABLE_NO_FILE;
+	if (f->id == UTABLE_NO_FILE)
+		err = -ENOSPC;
+	if (!err)
+		err = pages_make(u, f, rows, &pages);
+	if (!err && !has_room(u, f->npages))
+		err = -ENOSPC;
+	u->files_refused += err == -ENOSPC;
+	if (!err)
+		err = u->sink.file(u->sink.ctx, UW_FILE_SLOT(f->id), pages, f->npages);
+	free(pages);
 	return err;
 }
 
@@ -211,7 +267,6 @@ int utable_file_add(struct utable *u, const void *key, size_t len, const struct 
 		    uint32_t *file)
 {
 	struct file *f = calloc(1, sizeof(*f));
-	struct uw_page *pages = NULL;
 	int err;
 
 	if (!f)
@@ -219,17 +274,10 @@ int utable_file_add(struct utable *u, const void *key, size_t len, const struct 
 	err = key_make(f->key, key, len);
 	if (!err && file_find(u, f->key))
 		err = -EINVAL;
-	if (!err) {
-		f->id = id_take(u);
-		err = f->id == UTABLE_NO_FILE ? -ENOSPC : 0;
-	}
 	if (!err)
-		err = pages_make(u, rows, &pages, &f->npages);
-	if (!err)
-		err = u->sink.file(u->sink.ctx, UW_FILE_SLOT(f->id), pages, f->npages);
-	free(pages);
+		err = file_publish(u, f, rows);
 	if (err) {
-		free(f);
+		file_free(u, f);
 		return err;
 	}
 	HASH_ADD(hh, u->files, key, UTABLE_KEY_MAX + 1, f);
@@ -268,7 +316,7 @@ int utable_reap(struct utable *u, uint64_t now_ns)
 		u->by_slot[UW_FILE_SLOT(f->id)] = NULL;
 		u->pages -= f->npages;
 		HASH_DEL(u->files, f);
-		free(f);
+		file_free(u, f);
 	}
 	return 0;
 }
@@ -294,28 +342,57 @@ static bool mapping_usable(const struct utable *u, const struct utable_mapping *
 	return f && f->id == m->arg;
 }
 
+/* What is of use, in order, to the front: how many. */
+static size_t mappings_sort(struct utable *u, struct utable_mapping *v, size_t n)
+{
+	uint64_t after = 0;
+	size_t kept = 0;
+
+	if (n)
+		qsort(v, n, sizeof(*v), mapping_order);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].kind == UW_MAP_FP)
+			continue;
+		if (!mapping_usable(u, &v[i], after)) {
+			u->maps_refused++;
+			continue;
+		}
+		after = v[i].end;
+		v[kept++] = v[i];
+	}
+	return kept;
+}
+
+/* Down to UW_MAX_MAPS: the lowest files go, then whatever is too much. */
+static size_t mappings_cut(struct utable *u, struct utable_mapping *v, size_t n)
+{
+	size_t over = n > UW_MAX_MAPS ? n - UW_MAX_MAPS : 0, kept = 0;
+
+	u->maps_refused += over;
+	for (size_t i = 0; i < n; i++) {
+		if (over && v[i].kind == UW_MAP_FILE)
+			over--;
+		else
+			v[kept++] = v[i];
+	}
+	return kept - over;
+}
+
 /* Fill u->list. */
 static void list_make(struct utable *u, uint32_t tgid, struct utable_mapping *v, size_t n)
 {
 	struct uw_proc *list = &u->list;
-	uint64_t after = 0;
 
 	memset(list, 0, sizeof(*list));
 	list->tgid = tgid;
 	for (size_t i = 0; i < UW_MAX_MAPS; i++)
 		list->start[i] = UW_NO_START;
-	if (n)
-		qsort(v, n, sizeof(*v), mapping_order);
+	n = mappings_cut(u, v, mappings_sort(u, v, n));
 	for (size_t i = 0; i < n; i++) {
-		if (list->n == UW_MAX_MAPS || !mapping_usable(u, &v[i], after)) {
-			u->maps_refused++;
-			continue;
-		}
-		after = v[i].end;
-		list->start[list->n] = v[i].start;
-		list->map[list->n++] =
-			(struct uw_mapping){v[i].end, v[i].bias, v[i].arg, v[i].kind};
+		list->start[i] = v[i].start;
+		list->map[i] = (struct uw_mapping){v[i].end, v[i].bias, v[i].arg, v[i].kind};
 	}
+	list->n = n;
 }
 
 /* A reference for every file mapping in u->list; what is named twice is held twice. */
@@ -347,6 +424,26 @@ static void proc_free(struct utable *u, struct proc *p, uint64_t now_ns)
 	free(p);
 }
 
+static uint64_t list_sum(const struct uw_proc *list)
+{
+	uint64_t sum = list->n;
+
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct uw_mapping *m = &list->map[i];
+
+		sum = uw_mix(uw_mix(sum, list->start[i]), m->end);
+		sum = uw_mix(uw_mix(sum, m->bias), (uint64_t)m->kind << 32 | m->arg);
+	}
+	return sum;
+}
+
+uint64_t utable_proc_sum(struct utable *u, uint32_t tgid)
+{
+	struct proc *p = proc_find(u, tgid);
+
+	return p ? p->sum : 0;
+}
+
 int utable_proc_set(struct utable *u, uint32_t tgid, struct utable_mapping *v, size_t n,
 		    uint64_t now_ns)
 {
@@ -357,6 +454,7 @@ int utable_proc_set(struct utable *u, uint32_t tgid, struct utable_mapping *v, s
 		return err;
 	p->tgid = tgid;
 	list_make(u, tgid, v, n);
+	p->sum = list_sum(&u->list);
 	err = proc_take_files(u, p);
 	if (!err)
 		err = u->sink.proc(u->sink.ctx, tgid, &u->list);
@@ -388,9 +486,10 @@ struct utable_stats utable_stats(const struct utable *u)
 	return (struct utable_stats){
 		.files = HASH_COUNT(u->files),
 		.procs = HASH_COUNT(u->procs),
-		.rules = u->rules.n,
+		.rules = u->rules.n - u->rules.nfree,
 		.pages = u->pages,
-		.rules_refused = u->rules.refused,
+		.rules_refused = u->rules_refused,
 		.maps_refused = u->maps_refused,
+		.files_refused = u->files_refused,
 	};
 }

@@ -6,7 +6,10 @@
  *
  * Order: a rule is written before a page that names it, a file before a process list that names it.
  * A file that no list names any more keeps its number for UTABLE_GRACE_NS, since a walk may still
- * hold the old list; then utable_reap() drops it. Not thread safe.
+ * hold the old list; then utable_reap() drops it, and the rules that only it had. Not thread safe.
+ *
+ * Targets choose how large their files' tables are: one file gets UTABLE_FILE_RULES rules, all of
+ * them together so many bytes. What is refused is counted.
  */
 #ifndef GNOMON_SYM_UTABLE_H
 #define GNOMON_SYM_UTABLE_H
@@ -20,9 +23,13 @@
 #define UTABLE_NO_FILE	0
 #define UTABLE_GRACE_NS 2000000000ULL
 
+#define UTABLE_MAX_BYTES  (256ULL << 20) /* of pages, of all files; libjvm.so's are 1.1 MB */
+#define UTABLE_FILE_RULES 2048		 /* LLVM's library has 1,250, libc 360, libjvm 80 */
+
 /* All return 0 or a negative errno. Files come by their place, UW_FILE_SLOT() of their number. */
 struct utable_sink {
 	void *ctx;
+	uint64_t max_bytes; /* of pages, 0: UTABLE_MAX_BYTES */
 	int (*rule)(void *ctx, uint32_t id, const struct uw_rule *rule);
 	int (*file)(void *ctx, uint32_t slot, const struct uw_page *pages, uint32_t n);
 	int (*file_drop)(void *ctx, uint32_t slot);
@@ -41,9 +48,11 @@ struct utable_mapping {
 
 struct utable_stats {
 	uint32_t files, procs, rules;
-	uint64_t pages;		/* of sizeof(struct uw_page) bytes */
-	uint32_t rules_refused; /* rows without a rule since the dictionary was full */
-	uint32_t maps_refused;	/* mappings over UW_MAX_MAPS or overlapping */
+	uint64_t pages; /* of sizeof(struct uw_page) bytes */
+	uint32_t
+		rules_refused; /* that were over their file's share, or found the dictionary full */
+	uint32_t maps_refused; /* mappings over UW_MAX_MAPS or overlapping */
+	uint32_t files_refused; /* that were too large for what room there was */
 };
 
 struct utable;
@@ -57,17 +66,24 @@ void utable_free(struct utable *u); /* the sink's maps are left as they are */
  */
 uint32_t utable_file_find(struct utable *u, const void *key, size_t len);
 
-/* Publish a file's rows. 0, -EINVAL, -ENOSPC (too many files), -E2BIG, -ENOMEM or the sink's error.
+/*
+ * Publish a file's rows. 0, -EINVAL, -ENOSPC (too many files, or too large for the room left),
+ * -E2BIG, -ENOMEM or the sink's error.
  */
 int utable_file_add(struct utable *u, const void *key, size_t len, const struct ehframe_table *rows,
 		    uint32_t *file);
 
 /*
- * Publish what tgid has mapped, replacing what it had. The array is sorted in place; mappings that
- * overlap an earlier one, are empty, beyond user space or too many are left out (and counted).
+ * Publish what tgid has mapped, replacing what it had. The array is changed; mappings that overlap
+ * an earlier one, are empty or beyond user space are left out (and counted), and those of
+ * UW_MAP_FP, which are walked like what is not there. Of more than UW_MAX_MAPS the files' lowest go
+ * first: the loader maps libraries from the top down.
  */
 int utable_proc_set(struct utable *u, uint32_t tgid, struct utable_mapping *v, size_t n,
 		    uint64_t now_ns);
+/* What tells one list of mappings from another; 0 when it has none. */
+uint64_t utable_proc_sum(struct utable *u, uint32_t tgid);
+
 int utable_proc_drop(struct utable *u, uint32_t tgid, uint64_t now_ns);
 
 /* Drop files that nobody has named for UTABLE_GRACE_NS. Call it every now and then. */

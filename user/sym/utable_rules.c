@@ -25,7 +25,8 @@ int rule_set_init(struct rule_set *rs)
 	memset(rs, 0, sizeof(*rs));
 	rs->rules = calloc(UW_MAX_RULES, sizeof(*rs->rules));
 	rs->slots = calloc(SLOTS, sizeof(*rs->slots));
-	if (!rs->rules || !rs->slots) {
+	rs->free = calloc(UW_MAX_RULES, sizeof(*rs->free));
+	if (!rs->rules || !rs->slots || !rs->free) {
 		rule_set_free(rs);
 		return -ENOMEM;
 	}
@@ -38,21 +39,42 @@ void rule_set_free(struct rule_set *rs)
 {
 	free(rs->rules);
 	free(rs->slots);
+	free(rs->free);
 	memset(rs, 0, sizeof(*rs));
 }
 
 uint32_t rule_set_add(struct rule_set *rs, const struct uw_rule *r)
 {
-	uint32_t i = rule_hash(r);
+	uint32_t i = rule_hash(r), id;
 
 	for (; rs->slots[i]; i = (i + 1) & (SLOTS - 1))
 		if (!memcmp(&rs->rules[rs->slots[i] - 1], r, sizeof(*r)))
 			return rs->slots[i] - 1;
-	if (rs->n == UW_MAX_RULES) {
+	if (rs->n == UW_MAX_RULES && !rs->nfree) {
 		rs->refused++;
 		return UW_RULE_NONE;
 	}
-	rs->rules[rs->n] = *r;
-	rs->slots[i] = ++rs->n;
-	return rs->n - 1;
+	id = rs->nfree ? rs->free[--rs->nfree] : rs->n++;
+	rs->rules[id] = *r;
+	rs->slots[i] = id + 1;
+	return id;
+}
+
+/* What was put behind its own place because others were there moves up into the hole. */
+void rule_set_remove(struct rule_set *rs, uint32_t id)
+{
+	uint32_t hole = rule_hash(&rs->rules[id]), i;
+
+	while (rs->slots[hole] != id + 1)
+		hole = (hole + 1) & (SLOTS - 1);
+	for (i = (hole + 1) & (SLOTS - 1); rs->slots[i]; i = (i + 1) & (SLOTS - 1)) {
+		uint32_t own = rule_hash(&rs->rules[rs->slots[i] - 1]);
+
+		if (((i - own) & (SLOTS - 1)) < ((i - hole) & (SLOTS - 1)))
+			continue;
+		rs->slots[hole] = rs->slots[i];
+		hole = i;
+	}
+	rs->slots[hole] = 0;
+	rs->free[rs->nfree++] = id;
 }

@@ -14,8 +14,9 @@
 struct rule_set {
 	struct uw_rule *rules; /* UW_MAX_RULES of them */
 	uint16_t *slots;       /* hash: number + 1, 0 free */
-	uint32_t n;
-	uint32_t refused; /* rules that found the dictionary full */
+	uint16_t *free;	       /* numbers given back */
+	uint32_t n, nfree;     /* numbers given out ever, and of them free again */
+	uint32_t refused;      /* rules that found the dictionary full */
 };
 
 int rule_set_init(struct rule_set *rs); /* 0 or -ENOMEM */
@@ -23,5 +24,8 @@ void rule_set_free(struct rule_set *rs);
 
 /* The rule's number, added if new; UW_RULE_NONE when the dictionary is full. */
 uint32_t rule_set_add(struct rule_set *rs, const struct uw_rule *r);
+
+/* Take out a number that rule_set_add() gave: it may be given to another rule. Not those fixed. */
+void rule_set_remove(struct rule_set *rs, uint32_t id);
 
 #endif
