@@ -113,9 +113,14 @@ uw_fn int native_reg(struct uw_state *s, uw_mem m, __u32 reg, __u64 *val)
 	return 0;
 }
 
-/* By frame pointer: *fp is the caller's fp, above it the return address. */
+/*
+ * By frame pointer: *fp is the caller's fp, above it the return address. Who keeps none has his
+ * caller's in the register, and that caller is passed over: so where frame pointers begin to lead
+ * the way is marked.
+ */
 uw_fn int native_fp_step(struct uw_state *s, uw_mem m)
 {
+	__u32 flags = GN_FF_RETADDR | GN_FF_FP | (s->flags & GN_FF_FP ? 0 : GN_FF_GUESSED);
 	__u64 fp = 0, ra = 0;
 
 	/* psABI: zero marks the outermost frame; in a leaf it may be any value */
@@ -125,7 +130,7 @@ uw_fn int native_fp_step(struct uw_state *s, uw_mem m)
 		return uw_end(s, GN_END_NORULE);
 	if (uw_word(s, m, s->fp, &fp) || uw_word(s, m, s->fp + 8, &ra))
 		return uw_end(s, GN_END_BADADDR);
-	return uw_caller(s, ra, s->fp + 16, fp, GN_FF_RETADDR | GN_FF_FP);
+	return uw_caller(s, ra, s->fp + 16, fp, flags);
 }
 
 /* The frame the kernel built to call a signal handler: what was interrupted has all its registers.

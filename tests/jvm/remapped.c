@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Three libraries in one file. Remapped.java calls the first, which opens one of the others, has it
- * work and closes it again: -DWORK=alpha and -DWORK=omega make libraries that come to the same place.
+ * work and closes it again: -DWORK=alpha and -DWORK=omega make libraries that come to the same
+ * place.
  */
 #include <stdint.h>
 #include <time.h>

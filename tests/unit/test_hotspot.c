@@ -944,6 +944,26 @@ static void test_interp_return(void **state)
 	}
 }
 
+/* ---- native code without rules ---- */
+
+/* Frame pointers lead on; marked where they begin to, since a caller may have been passed over. */
+static void test_frame_pointers(void **state)
+{
+	const uint32_t flags[] = {0, GN_FF_RETADDR | GN_FF_FP | GN_FF_GUESSED,
+				  GN_FF_RETADDR | GN_FF_FP};
+	struct world *w = *state;
+
+	for (uint64_t i = 0; i < 3; i++) {
+		word(w, SP + 0x20 + 0x40 * i, i < 2 ? SP + 0x60 + 0x40 * i : 0);
+		word(w, SP + 0x28 + 0x40 * i, i < 2 ? META + 0x900 + i : 0);
+	}
+	walk(w, META + 0x800, SP, SP + 0x20);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(gn_frame_flags(&w->s.frames[i]), flags[i]);
+}
+
 /* ---- the JVM's note of the last Java frame ---- */
 
 #define THREAD (META + 0x400)
@@ -1063,6 +1083,7 @@ int main(void)
 		TEST(test_adapter),
 		TEST(test_exception_blob),
 		TEST(test_adapter_popped),
+		TEST(test_frame_pointers),
 		TEST(test_anchor),
 		TEST(test_anchor_agrees),
 		TEST(test_anchor_none),
