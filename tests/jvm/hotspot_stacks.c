@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: hotspot_stacks PID [DIRECTORY]
+ * usage: hotspot_stacks PID [DIRECTORY [THREAD N]]
  *
  * The Java frames of every thread of a JVM at rest, walked by kern/hotspot.h in user space and
  * named from the JVM's memory; the JVM is not stopped. Registers come from /proc/PID/task/TID/
@@ -17,6 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -41,6 +44,8 @@ static struct {
 	pid_t pid;
 	struct uwmem *native; /* when saving */
 	const char *dir;
+	const char *running; /* the thread's name */
+	int samples;
 } t;
 
 static int env_read(void *ctx, __u64 addr, void *dst, __u32 len)
@@ -191,7 +196,7 @@ static void print_frames(FILE *out, const struct uw_state *s)
 			print_frame(out, &s->frames[i]);
 }
 
-static int save_thread(const struct java_thread *jt, const struct uw_state *s)
+static int save_thread(int number, const struct uw_state *s)
 {
 	char path[4096], *names = NULL;
 	size_t len = 0;
@@ -200,16 +205,36 @@ static int save_thread(const struct java_thread *jt, const struct uw_state *s)
 
 	print_frames(mem, s);
 	fclose(mem);
-	snprintf(path, sizeof(path), "%s/%d.stack", t.dir, (int)jt->tid);
+	snprintf(path, sizeof(path), "%s/%d.stack", t.dir, number);
 	rc = save_write(path, s, &t.env, names);
 	free(names);
 	return rc;
 }
 
-static int print_thread(void *arg, const struct java_thread *jt)
+/* From the registers in t.state. */
+static int walk_thread(const struct java_thread *jt, int number)
 {
 	static const char *const ends[GN_END_MAX] = {"none",   "complete", "depth", "badaddr",
 						     "norule", "cont",	   "fp"};
+	struct uw_state *s = &t.state;
+
+	s->hs[HS_THREAD] = jt->thread;
+	save_begin(s);
+	memset(s->cache, 0, sizeof(s->cache)); /* what was found before would not be noted */
+	uw_walk(s, &t.env);
+	printf("thread %d %s %s\n", number, ends[s->end], jt->name);
+	if (t.running) {
+		uint8_t code[3] = {0};
+
+		mem_read_now(t.mem, save.regs.reg[UW_RIP], code, sizeof(code));
+		printf("# code %02x%02x%02x\n", code[0], code[1], code[2]);
+	}
+	print_frames(stdout, s);
+	return t.dir ? save_thread(number, s) : 0;
+}
+
+static int print_thread(void *arg, const struct java_thread *jt)
+{
 	struct uw_state *s = &t.state;
 	unsigned long sp, pc;
 
@@ -220,13 +245,45 @@ static int print_thread(void *arg, const struct java_thread *jt)
 	s->sp = sp;
 	s->fp = 1; /* unknown, and not the end of a chain of frame pointers */
 	s->flags = GN_FF_RETADDR;
-	s->hs[HS_THREAD] = jt->thread;
-	save_begin(s);
-	memset(s->cache, 0, sizeof(s->cache)); /* what was found before would not be noted */
-	uw_walk(s, &t.env);
-	printf("thread %d %s %s\n", (int)jt->tid, ends[s->end], jt->name);
-	print_frames(stdout, s);
-	return t.dir ? save_thread(jt, s) : 0;
+	return walk_thread(jt, (int)jt->tid);
+}
+
+static void registers_take(struct uw_state *s, const struct user_regs_struct *r)
+{
+	const unsigned long long v[UW_NREG + 1] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+						   r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+						   r->r12, r->r13, r->r14, r->r15, r->rip};
+
+	for (int i = 0; i <= UW_NREG; i++)
+		s->reg[i] = v[i];
+	s->pc = r->rip;
+	s->sp = r->rsp;
+	s->fp = r->rbp;
+	s->leaf = 1;
+	s->flags = (long)r->orig_rax >= 0 ? GN_FF_RETADDR : 0;
+}
+
+static int sample_thread(void *arg, const struct java_thread *jt)
+{
+	struct user_regs_struct r;
+	int rc = 0;
+
+	if (strcmp(jt->name, t.running))
+		return 0;
+	if (ptrace(PTRACE_SEIZE, jt->tid, NULL, NULL))
+		return -1;
+	for (int i = 0; i < t.samples && !rc; i++) {
+		usleep(500 + i % 7 * 100);
+		if (ptrace(PTRACE_INTERRUPT, jt->tid, NULL, NULL) ||
+		    waitpid(jt->tid, NULL, __WALL) != jt->tid ||
+		    ptrace(PTRACE_GETREGS, jt->tid, NULL, &r))
+			return -1;
+		uw_begin(&t.state, (__u32)t.pid, GN_MAX_FRAMES);
+		registers_take(&t.state, &r);
+		rc = walk_thread(jt, i);
+		ptrace(PTRACE_CONT, jt->tid, NULL, NULL);
+	}
+	return rc;
 }
 
 int main(int argc, char **argv)
@@ -234,11 +291,13 @@ int main(int argc, char **argv)
 	struct error e = {0};
 	int rc;
 
-	t.pid = argc == 2 || argc == 3 ? atoi(argv[1]) : 0;
-	t.dir = argc == 3 ? argv[2] : NULL;
+	t.pid = argc == 2 || argc == 3 || argc == 5 ? atoi(argv[1]) : 0;
+	t.dir = argc >= 3 ? argv[2] : NULL;
+	t.running = argc == 5 ? argv[3] : NULL;
+	t.samples = argc == 5 ? atoi(argv[4]) : 0;
 	if (t.pid <= 0 || vm_open(t.pid, &t.vm, &e)) {
 		fprintf(stderr, "hotspot_stacks: %s\n",
-			t.pid > 0 ? e.msg : "usage: PID [DIRECTORY]");
+			t.pid > 0 ? e.msg : "usage: PID [DIRECTORY [THREAD N]]");
 		return 1;
 	}
 	t.mem = mem_open(t.pid);
@@ -252,7 +311,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "hotspot_stacks: no native code\n");
 		return 1;
 	}
-	rc = vm_threads(t.vm, print_thread, NULL);
+	rc = vm_threads(t.vm, t.running ? sample_thread : print_thread, NULL);
 	mem_close(t.mem);
 	vm_close(t.vm);
 	return rc ? 1 : 0;

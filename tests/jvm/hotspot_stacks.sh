@@ -3,7 +3,7 @@
 # Java frames of threads at rest, from the JVM's memory, equal what the JVM itself says (jcmd
 # Thread.print): class, method, line and inlined frames, on every JDK and several kinds of code.
 # With SAVE_STACKS=DIRECTORY only the first kind is looked at, and stacks of it are saved for
-# tests/unit/test_saved.c, see tests/data/stacks/README.md.
+# tests/unit/test_saved.c, and some of a thread that runs; see tests/data/stacks/README.md.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -61,6 +61,40 @@ keep() {
     done
 }
 
+# Of a thread that enters and leaves methods all the time (Enter.java) the stacks of 8 instructions, the
+# rarest of those at which it was stopped; every stack has to be a path of that program.
+running() {
+    local n=0 id
+
+    JVM_OPTS="-Xshare:auto -XX:CompileCommand=quiet -XX:CompileCommand=exclude,Enter.leafy
+        -XX:CompileCommand=exclude,Enter.run -XX:CompileCommand=dontinline,Enter.*" jvm_start Enter
+    "$TOOL" "$JVM_PID" "$T" enter 400 >"$T/walk.txt" || fail "the walker failed"
+    awk 'function out() {
+             if (id == "") return
+             if (calls == "" || index("run top mid leafy ", calls) != 1 || end != "complete" || guessed) {
+                 print "not a path: sample " id ", " end ": " calls >"/dev/stderr"
+                 bad = 1
+             }
+             if (!seen[code]++) first[code] = id
+         }
+         /^thread/ { out(); id = $2; end = $3; calls = ""; guessed = 0 }
+         /^# code/ { code = $3 }
+         / guessed/ { guessed = 1 }
+         match($0, /^Enter\.(run|top|mid|leafy):/) { calls = substr($0, 7, RLENGTH - 7) " " calls }
+         END {
+             out()
+             for (c in first) print seen[c], first[c]
+             exit bad
+         }' "$T/walk.txt" >"$T/codes" || fail "a stack is not a path"
+    for id in $(sort -n "$T/codes" | awk 'NR <= 8 { print $2 }'); do
+        n=$((n + 1))
+        install -m 644 "$T/$id.stack" "$SAVE_STACKS/jdk$(jdk_version "$JDK")-enter-$n.stack"
+    done
+    note "$(grep -c ^thread "$T/walk.txt") paths, at $(grep -c . "$T/codes") instructions"
+    jvm_unharmed
+    jvm_end
+}
+
 compare() {
     local jcmd=$JDK/bin/jcmd frames types
 
@@ -85,7 +119,7 @@ compare() {
 
 need_cmd awk
 for_each_jdk compare -Xshare:auto
-[ -z "${SAVE_STACKS:-}" ] || exit 0
+[ -z "${SAVE_STACKS:-}" ] || { for_each_jdk running && exit 0; }
 for_each_jdk compare -XX:TieredStopAtLevel=1
 for_each_jdk compare -XX:-TieredCompilation
 for_each_jdk compare -Dwarm=50 -Xint

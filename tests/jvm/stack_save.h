@@ -28,6 +28,8 @@ static void save_begin(const struct uw_state *s)
 	for (uint32_t i = 0; i < save.nreads; i++)
 		free(save.reads[i].bytes);
 	memset(&save, 0, sizeof(save));
+	if (s->leaf)
+		memcpy(save.regs.reg, s->reg, sizeof(s->reg));
 	save.regs.reg[UW_RIP] = s->pc;
 	save.regs.reg[UW_RSP] = s->sp;
 	save.regs.reg[UW_RBP] = s->fp;

@@ -68,8 +68,9 @@ static void expect_as_saved(const char *path)
 	assert_int_equal(s->n, h.len / sizeof(s->frames[0]));
 	assert_memory_equal(s->frames, frames, h.len);
 	expect_marks(s, strstr(path, "-accept"));
-	/* below Java there is what started the thread, above it what it waits in */
-	assert_int_equal(gn_frame_kind(&s->frames[0]), GN_FRAME_USER);
+	/* below Java there is what started the thread, above it what it waits in, at rest */
+	if (!strstr(path, "-enter-"))
+		assert_int_equal(gn_frame_kind(&s->frames[0]), GN_FRAME_USER);
 	assert_int_equal(gn_frame_kind(&s->frames[s->n - 1]), GN_FRAME_USER);
 }
 
@@ -111,6 +112,35 @@ static void test_saved_shapes(void **state)
 			assert_in_range(count_kind(&walk.state, GN_FRAME_NMETHOD), v[i].compiled,
 					GN_MAX_FRAMES);
 		}
+}
+
+/*
+ * A thread stopped where it enters and leaves methods, at another instruction each time:
+ * Enter.run() is interpreted, and Enter.top() and mid() are compiled, see running() of
+ * hotspot_stacks.sh.
+ */
+static void test_saved_running(void **state)
+{
+	static const int jdk[] = {17, 21, 25};
+	uint64_t code[24];
+
+	for (size_t k = 0; k < 24; k++) {
+		const struct gn_frame *top = walk.state.frames;
+		char path[128];
+
+		snprintf(path, sizeof(path), DIRECTORY "jdk%d-enter-%d.stack", jdk[k / 8],
+			 (int)(k % 8) + 1);
+		stack_open(path);
+		assert_int_equal(saved_walk_run(&walk), 0);
+		/* run(), the lambda's body and class, Thread.run(), in later ones runWith();
+		 * leafy() */
+		assert_in_range(count_kind(&walk.state, GN_FRAME_INTERP), k < 8 ? 4 : 5,
+				k < 8 ? 5 : 6);
+		assert_in_range(count_kind(&walk.state, GN_FRAME_NMETHOD), 0, 2);
+		code[k] = gn_frame_kind(top) == GN_FRAME_INTERP ? 0 : gn_frame_addr(top);
+		for (size_t i = k / 8 * 8; i < k; i++)
+			assert_true(!code[k] || code[i] != code[k]);
+	}
 }
 
 /* Without any one piece of the memory that a walk read it ends all the same (uwwalk_run() aborts
@@ -156,9 +186,9 @@ static void test_saved_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_saved_frames), cmocka_unit_test(test_saved_shapes),
-		cmocka_unit_test(test_saved_holes),  cmocka_unit_test(test_saved_fields),
-		cmocka_unit_test(test_saved_bad),
+		cmocka_unit_test(test_saved_frames),  cmocka_unit_test(test_saved_shapes),
+		cmocka_unit_test(test_saved_holes),   cmocka_unit_test(test_saved_fields),
+		cmocka_unit_test(test_saved_running), cmocka_unit_test(test_saved_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,17 +14,21 @@ home=$(tree_jdks | grep 'java-21-' | head -n 1)
 [ -n "$home" ] || fail "no JDK 21 in '$TREE'"
 
 # The tree's as a home of its own: its java in there, which sees the classes and /proc; what else is
-# asked of a home is the newest JDK's. (Begun with: -cp CLASSES, behind one option.)
+# asked of a home is the newest JDK's. (Begun with: OPTION... -cp CLASSES CLASS.)
 mkdir -p "$T/jdk21/bin"
 cp "$home/release" "$T/jdk21/"
 cat >"$T/jdk21/bin/java" <<END
 #!/bin/bash
-option=\$1 classes=\$3
-shift 3
-export option classes
+options=()
+while [ "\$1" != -cp ]; do
+    options+=("\$1")
+    shift
+done
+export classes=\$2
+shift 2
 exec unshare -m sh -c 'mount --bind "\$classes" "$TREE/mnt" && mount --rbind /proc "$TREE/proc" &&
     mount -t tmpfs tmpfs "$TREE/tmp" && cd / &&
-    exec chroot "$TREE" "${home#"$TREE"}/bin/java" "\$option" -cp /mnt "\$@"' - "\$@"
+    exec chroot "$TREE" "${home#"$TREE"}/bin/java" "\$@"' - "\${options[@]}" -cp /mnt "\$@"
 END
 for tool in jcmd jfr; do
     printf '#!/bin/sh\nexec %s/bin/%s "$@"\n' "$(jdk_newest)" $tool >"$T/jdk21/bin/$tool"
