@@ -11,7 +11,8 @@ need_cmd gcc
 JDK=$(jdk_newest)
 [ -n "$JDK" ] || skip "no JDK under /usr/lib/jvm, and JAVA_HOME is not set"
 BENCH=$ROOT/tools/bench
-export WARM_UP=0.2 BENCH_SETTLE=0.2 BENCH_OUT=$T/out
+# One busy thread, which leaves a CPU to all that has to start.
+export JVM_OPTS=-XX:ActiveProcessorCount=1 WARM_UP=0.2 BENCH_SETTLE=0.2 BENCH_OUT=$T/out
 
 # The stand-in: on "stop" its file is a recording of the JDK's. It refuses all while T/refuse is there.
 stand_in() {

@@ -61,7 +61,7 @@ total() {
 # What a profiler can tell of: those without wall samples have nothing of threads that do not run.
 patterns_of() {
     case $1 in
-    async-wall) echo short long uneven convoy pingpong instep ;;
+    async-both) echo short long uneven convoy pingpong instep ;;
     *) echo short long convoy pingpong instep ;;
     esac
 }
