@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A library that the JVM loads while it is recorded: its stacks follow its unwind table from then on.
+# So do those of a library whose own code has a .debug_frame only.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -29,4 +30,5 @@ late() {
 }
 
 late table -g
+late debug_frame -g -fno-asynchronous-unwind-tables -fno-unwind-tables
 softly_end

@@ -299,6 +299,41 @@ static void test_debug_frame(void **state)
 	ehframe_free(&t);
 }
 
+/* Only where there is no rule, and nowhere else. */
+static void test_fill(void **state)
+{
+	struct asmb a = {.n = 0}, b = {.n = 0};
+	struct ehframe_table t, more;
+
+	cie(&a);
+	FDE(&a, 0x1100, 0x40, "");
+	FDE(&a, 0x1200, 0x40, "");
+	cie(&b);
+	FDE(&b, 0x1080, 0x20, "\x0e\x10");
+	FDE(&b, 0x10e0, 0x60, "\x0e\x20");  /* around the first */
+	FDE(&b, 0x1180, 0x100, "\x0e\x30"); /* over the second */
+	t = compiled(&a);
+	more = compiled(&b);
+	assert_int_equal(ehframe_fill(&t, &more), 0);
+	for (size_t i = 1; i < t.n; i++)
+		assert_true(t.rows[i].key > t.rows[i - 1].key);
+	expect_cfa(at(&t, 0x107f), UW_CFA_NONE, 0, 0);
+	expect_cfa(at(&t, 0x1080), UW_CFA_REG, UW_REG_SP, 16);
+	expect_cfa(at(&t, 0x109f), UW_CFA_REG, UW_REG_SP, 16);
+	expect_cfa(at(&t, 0x10a0), UW_CFA_NONE, 0, 0);
+	expect_cfa(at(&t, 0x10e0), UW_CFA_REG, UW_REG_SP, 32);
+	expect_cfa(at(&t, 0x1100), UW_CFA_REG, UW_REG_SP, 8);
+	expect_cfa(at(&t, 0x113f), UW_CFA_REG, UW_REG_SP, 8);
+	expect_cfa(at(&t, 0x1140), UW_CFA_NONE, 0, 0);
+	expect_cfa(at(&t, 0x11ff), UW_CFA_REG, UW_REG_SP, 48);
+	expect_cfa(at(&t, 0x1200), UW_CFA_REG, UW_REG_SP, 8);
+	expect_cfa(at(&t, 0x1240), UW_CFA_REG, UW_REG_SP, 48);
+	expect_cfa(at(&t, 0x127f), UW_CFA_REG, UW_REG_SP, 48);
+	expect_cfa(at(&t, 0x1280), UW_CFA_NONE, 0, 0);
+	ehframe_free(&t);
+	ehframe_free(&more);
+}
+
 static void test_damage(void **state)
 {
 	struct asmb a = {.n = 0};
@@ -556,11 +591,12 @@ static void test_oracle_given(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prologue),    cmocka_unit_test(test_remember_restore),
-		cmocka_unit_test(test_expressions), cmocka_unit_test(test_return_address),
-		cmocka_unit_test(test_layout),	    cmocka_unit_test(test_encodings),
-		cmocka_unit_test(test_debug_frame), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_oracle_self), cmocka_unit_test(test_oracle_given),
+		cmocka_unit_test(test_prologue),     cmocka_unit_test(test_remember_restore),
+		cmocka_unit_test(test_expressions),  cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_layout),	     cmocka_unit_test(test_encodings),
+		cmocka_unit_test(test_debug_frame),  cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_fill),	     cmocka_unit_test(test_oracle_self),
+		cmocka_unit_test(test_oracle_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

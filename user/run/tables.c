@@ -204,21 +204,37 @@ void tables_free(struct tables *t)
 
 /* ---- files ---- */
 
-static int frames_section(const struct elf_file *f, struct elf_bytes *bytes,
-			  struct ehframe_section *out)
+static int section_compile(const struct elf_file *f, const char *name, bool debug,
+			   struct ehframe_table *rows)
 {
-	int rc = elf_file_bytes(f, ".eh_frame", bytes);
+	struct ehframe_section sec = {.debug_frame = debug};
+	struct elf_bytes bytes = {0};
+	int rc = elf_file_bytes(f, name, &bytes);
 
-	out->debug_frame = false;
-	if (rc) {
-		rc = elf_file_bytes(f, ".debug_frame", bytes);
-		out->debug_frame = true;
-	}
 	if (rc)
 		return rc;
-	out->data = bytes->data;
-	out->len = bytes->size;
-	out->vaddr = bytes->vaddr;
+	sec.data = bytes.data;
+	sec.len = bytes.size;
+	sec.vaddr = bytes.vaddr;
+	rc = ehframe_compile(&sec, 0, rows);
+	free(bytes.data);
+	return rc;
+}
+
+/* Both: code that was compiled without the one is linked with startup code that has it. */
+static int sections_compile(const struct elf_file *f, struct ehframe_table *rows)
+{
+	struct ehframe_table debug;
+	int rc = section_compile(f, ".eh_frame", false, rows);
+
+	if (section_compile(f, ".debug_frame", true, &debug))
+		return rc;
+	if (rc) {
+		*rows = debug;
+		return 0;
+	}
+	ehframe_fill(rows, &debug);
+	ehframe_free(&debug);
 	return 0;
 }
 
@@ -226,19 +242,14 @@ static int file_compile(struct tables *t, const struct elf_file *f, const struct
 			uint32_t *id)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	struct ehframe_section sec = {0};
 	struct ehframe_table rows;
-	struct elf_bytes bytes = {0};
 	int rc;
 
-	rc = frames_section(f, &bytes, &sec);
-	if (!rc)
-		rc = ehframe_compile(&sec, 0, &rows);
+	rc = sections_compile(f, &rows);
 	if (!rc) {
 		rc = utable_file_add(t->utable, key, sizeof(*key), &rows, id);
 		ehframe_free(&rows);
 	}
-	free(bytes.data);
 	t->compile_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	return rc;
 }

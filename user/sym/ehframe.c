@@ -957,6 +957,45 @@ void ehframe_free(struct ehframe_table *t)
 	memset(t, 0, sizeof(*t));
 }
 
+/* The rule at the merged row that `i` rows of t and `k` of other lead to. */
+static uint16_t fill_rule(struct ehframe_table *t, const struct ehframe_table *other, size_t i,
+			  size_t k)
+{
+	uint16_t rule = t->rows[i - 1].rule;
+
+	if (rule != UW_RULE_NONE || other->rows[k - 1].rule == UW_RULE_NONE)
+		return rule;
+	return rule_set_add(&t->rules, &other->rules.rules[other->rows[k - 1].rule]);
+}
+
+/* Both begin with a row at 0. */
+int ehframe_fill(struct ehframe_table *t, const struct ehframe_table *other)
+{
+	struct ehframe_row *rows;
+	size_t i = 0, k = 0, n = 0;
+
+	if (t->n + other->n > EHFRAME_MAX_ROWS)
+		return -E2BIG;
+	rows = calloc(t->n + other->n, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	while (i < t->n || k < other->n) {
+		bool mine = i < t->n && (k == other->n || t->rows[i].key <= other->rows[k].key);
+		uint32_t key = mine ? t->rows[i].key : other->rows[k].key;
+		uint16_t rule;
+
+		i += i < t->n && t->rows[i].key == key;
+		k += k < other->n && other->rows[k].key == key;
+		rule = fill_rule(t, other, i, k);
+		if (!n || rows[n - 1].rule != rule)
+			rows[n++] = (struct ehframe_row){key, rule};
+	}
+	free(t->rows);
+	t->rows = rows;
+	t->n = n;
+	return 0;
+}
+
 const struct uw_rule *ehframe_rule(const struct ehframe_table *t, uint32_t off)
 {
 	size_t lo = 0, hi = t->n;

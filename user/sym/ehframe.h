@@ -51,6 +51,13 @@ struct ehframe_table {
 int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct ehframe_table *out);
 void ehframe_free(struct ehframe_table *t);
 
+/*
+ * Where `t` has no rule, those of `other` (of the same base) are taken over: a file whose own code
+ * has only .debug_frame gets an .eh_frame of the C library's startup code. 0, -E2BIG or -ENOMEM;
+ * then `t` is as it was.
+ */
+int ehframe_fill(struct ehframe_table *t, const struct ehframe_table *other);
+
 /* The rule for an offset from base; never NULL. */
 const struct uw_rule *ehframe_rule(const struct ehframe_table *t, uint32_t off);
 
