@@ -69,6 +69,10 @@ ASYNC_PROFILER=$T/none.so bench
 assert_eq "exit code without the library" 2 $rc "$(cat "$T/err")"
 assert_match "what it says" "ASYNC_PROFILER='$T/none.so': no such file" "$T/err"
 
+bench -v "none async"
+assert_eq "exit code without its path" 2 $rc "$(cat "$T/err")"
+assert_match "what it says" "variant 'async' needs ASYNC_PROFILER=" "$T/err"
+
 export ASYNC_PROFILER=$T/libasync.so
 bench -v "none gnomon async" -r 1
 assert_eq "exit code" 0 $rc "$(cat "$T/err" "$T/said")"

@@ -36,7 +36,36 @@ while getopts w:v:r:s:j: o; do
     *) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
+
+# refuse WHAT: a bad argument.
+refuse() {
+    echo "bench: $1" >&2
+    exit 2
+}
+
+arguments_check() {
+    local v w
+
+    [[ $ROUNDS =~ ^[0-9]+$ ]] || refuse "-r '$ROUNDS' is no number of rounds"
+    [[ $SECONDS_EACH =~ ^[0-9]+([.][0-9]+)?$ ]] || refuse "-s '$SECONDS_EACH' is no number of seconds"
+    for v in $VARIANTS; do
+        case $v in
+        none | gnomon | gnomon-cpu | gnomon-wall | gnomon-thread | gnomon-percpu | gnomon-scan) ;;
+        jfr | jfr-cputime | perf | bpftrace) ;;
+        async | async-both | async-wall)
+            [ -n "${ASYNC_PROFILER:-}" ] || refuse "variant '$v' needs ASYNC_PROFILER=, the path of libasyncProfiler.so"
+            ;;
+        *) refuse "unknown variant '$v': README.md has their names" ;;
+        esac
+    done
+    for w in $WORKLOADS; do
+        [[ $w =~ ^((idle|deep|pingpong)-[0-9]+|pingpong|compute|alloc|tomcat|h2|ant)$ ]] ||
+            refuse "unknown workload '$w': idle-N, deep-N, pingpong, compute, alloc, tomcat, h2, ant"
+    done
+}
+[ -x "$JDK/bin/java" ] || refuse "-j '$JDK' is no JDK: it has no bin/java"
 : "${VARIANTS:=$(variants "$JDK" | xargs)}"
+arguments_check
 CSV=$OUT/bench.csv
 
 columns=workload,variant,round,seconds,operations,p50_ns,p99_ns,p999_ns,target_cpu_ns,wall_ns,\
@@ -177,6 +206,7 @@ batch() {
             text=$("${w}_run" "$v" "$file" "$T/meter") || continue
             : >"$T/tally"
             [ "$r" != 0 ] || quality "$v" "$file" "$T/meter" >"$T/tally"
+            async_named "$v" "$T/tally"
             row "$w" "$v" "$r" "$text" "$T/meter" "$T/tally" "$file" "${text%% *}"
         done
     done
