@@ -252,11 +252,11 @@ deps: ## install what building and testing need (root, Debian)
 	$(Q)tools/deps.sh
 
 # ---- what it costs and how true it is ------------------------------------------------------------
-# measure SET,SCRIPT: what the script needs is installed; without some of the set it still does what it
-# can, and says so. `sudo make bench` leaves a tree that its owner can build in.
+# measure SET,SCRIPT,FILES: what the script needs is installed and built; without some of the set it still
+# does what it can, and says so. `sudo make bench` leaves a tree that its owner can build in.
 define measure
 	$(Q)tools/deps.sh build && { tools/deps.sh $(1) || true; }
-	$(Q)$(MAKE) $(BUILD)/gnomon $(BUILD)/tools/bench/meter
+	$(Q)$(MAKE) $(BUILD)/gnomon $(BUILD)/tools/bench/meter $(3)
 	@BUILD=$(BUILD) $(2); rc=$$?; [ -z "$$SUDO_UID" ] || chown -R "$$SUDO_UID:$${SUDO_GID:-0}" $(BUILD); exit $$rc
 endef
 
@@ -282,8 +282,8 @@ results: ## all of RESULTS.md on this commit: bench, accuracy and more, 25 minut
 soak: ## SOAK_SECONDS (3600) of recording what comes and goes: memory and descriptors stay flat (root)
 	$(call measure,bench,tools/soak/soak.sh)
 
-check-kernels: ## load and record in Debian's 6.1 and 6.12 kernels under qemu (root)
-	$(call measure,kernels,tools/kernels/kernels.sh)
+check-kernels: ## load, record and run the BPF tests in Debian's 6.1 and 6.12 kernels under qemu (root)
+	$(call measure,kernels,tools/kernels/kernels.sh,$(BPFT_BIN))
 
 demo: ## record a busy Java server for 10 s and show where its time goes (root)
 	@BUILD=$(BUILD) tools/demo.sh

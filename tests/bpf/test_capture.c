@@ -525,8 +525,10 @@ static void test_pingpong_one_cpu(void **state)
 
 static void test_pingpong_two_cpus(void **state)
 {
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+		print_message("needs two CPUs\n");
 		skip();
+	}
 	pingpong(false, 2);
 }
 

@@ -46,7 +46,8 @@ static void sleep_until(uint64_t ns)
 struct seen {
 	pid_t sleeper, worker;
 	uint8_t sleeper_ticks[TICKS], worker_ticks[TICKS];
-	uint64_t start_ns, stackless, beyond;
+	uint64_t start_ns, first; /* the tick at which the recording begins */
+	uint64_t stackless, beyond;
 	uint64_t states[GN_ST_MAX];
 };
 
@@ -55,10 +56,12 @@ static void mark(struct seen *s, uint8_t *ticks, const struct gn_sample *rec)
 	uint64_t first = gn_ticks_until(rec->h.time - s->start_ns, WALL_NS) - 1;
 
 	for (uint64_t i = first; i < first + rec->n; i++) {
-		if (i >= TICKS)
+		if (i < s->first)
+			continue; /* while the programs were loaded, which takes seconds on some */
+		if (i - s->first >= TICKS)
 			s->beyond++;
 		else
-			ticks[i]++;
+			ticks[i - s->first]++;
 	}
 }
 
@@ -139,7 +142,7 @@ static void run(bool scan, int changes)
 {
 	struct seen *s = calloc(1, sizeof(*s));
 	struct capture_config cfg = {.wall_ns = WALL_NS, .wall_scan = scan};
-	uint64_t first, end, counters[GN_CNT_MAX];
+	uint64_t end, counters[GN_CNT_MAX];
 	struct capture *c = NULL;
 	struct error e = {0};
 	pid_t pid;
@@ -148,12 +151,19 @@ static void run(bool scan, int changes)
 	cfg.start_ns = s->start_ns = now_ns();
 	if (capture_open(&c, &cfg, &e))
 		fail_msg("%s", e.msg);
-	assert_true(capture_can_switch(c));
+	if (!capture_can_switch(c) && (!scan || changes)) {
+		print_message("needs what wall samples by switches take from the scheduler\n");
+		capture_close(c);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		free(s);
+		skip();
+	}
 	assert_int_equal(capture_add(c, pid, &e), 0);
 	assert_int_equal(capture_attach(c, &e), 0);
 	assert_int_equal(capture_threads(c), 2);
-	first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
-	end = visit(c, s, first, 40);
+	s->first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
+	end = visit(c, s, s->first, 40);
 	for (int i = 0; i < changes; i++) {
 		scan = !scan;
 		assert_int_equal(capture_wall_scan(c, scan, end - 1), 0);
@@ -168,17 +178,18 @@ static void run(bool scan, int changes)
 	waitpid(pid, NULL, 0);
 
 	assert_int_equal(s->beyond, 0);
-	for (uint64_t i = first + 1; i < end - 1; i++)
+	end -= s->first;
+	for (uint64_t i = 1; i < end - 1; i++)
 		if (s->sleeper_ticks[i] != 1)
-			fail_msg("tick %d of %d..%d counted %d times for the sleeper", (int)i,
-				 (int)first, (int)end, s->sleeper_ticks[i]);
+			fail_msg("tick %d of %d counted %d times for the sleeper", (int)i, (int)end,
+				 s->sleeper_ticks[i]);
 	for (uint64_t i = 0; i < TICKS; i++)
 		assert_true(s->worker_ticks[i] <= 1);
 	/* of each 8 ms it is off the CPU for 7, on a busy machine for more */
-	for (uint64_t i = first; i < end; i++)
+	for (uint64_t i = 0; i < end; i++)
 		counters[GN_CNT_WALL] += s->worker_ticks[i] ? 1000000 : 0;
-	assert_true(counters[GN_CNT_WALL] / 1000000 * 100 >= (end - first) * 80);
-	assert_true(s->stackless * 50 <= end - first);
+	assert_true(counters[GN_CNT_WALL] / 1000000 * 100 >= end * 80);
+	assert_true(s->stackless * 50 <= end);
 	assert_int_equal(counters[GN_CNT_RAN], 0);
 	if (!scan)
 		assert_true(counters[GN_CNT_VERIFIED] >= 1);
@@ -186,7 +197,7 @@ static void run(bool scan, int changes)
 		assert_true(counters[GN_CNT_SCANNED] >= 2 * 40);
 	else
 		assert_int_equal(counters[GN_CNT_SCANNED], 0);
-	assert_true(s->states[GN_ST_SLEEP] + s->states[GN_ST_UNSEEN] > end - first);
+	assert_true(s->states[GN_ST_SLEEP] + s->states[GN_ST_UNSEEN] > end);
 	free(s);
 }
 

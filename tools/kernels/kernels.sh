@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/kernels/kernels.sh [NAME...]
 #
-# Boots other kernels under qemu, without KVM, and there loads gnomon's BPF programs and records a
-# native program and, if jlink is here, a JVM. Tells for each program how much of its limit the
-# verifier took. Root (for apt). NAME: bookworm (6.1) trixie (6.12), else both.
+# Boots other kernels under qemu, without KVM, and there loads gnomon's BPF programs, records a
+# native program and, if jlink is here, a JVM, and runs the BPF tests (tests/bpf). Tells for each
+# program how much of its limit the verifier took, and ends with a table of the kernels. Root (for
+# apt). NAME: bookworm (6.1) trixie (6.12), else both.
+#
+# GUEST_SLACK (4): what the tests' bounds are widened by (SLACK) on a machine that slow. KERNEL_SECONDS
+# (300): a machine's time. V=1: its whole console.
 #
 # The kernels are Debian's, kept in GNOMON_KERNELS (default /var/cache/gnomon-test/kernels). Exit
-# code 0: all recorded, with nearly all stacks complete; 77: something is missing, said which.
+# code 0: all recorded, with nearly all stacks complete, and no test failed; 77: something is
+# missing, said which.
 . "$(dirname "$0")/../../tests/jvm/lib.sh"
 need_root
 need_gnomon record
@@ -15,7 +20,7 @@ need_cmd qemu-system-x86_64
 need_cmd busybox
 here=$ROOT/tools/kernels
 cache=${GNOMON_KERNELS:-/var/cache/gnomon-test/kernels}
-: "${KERNEL_SECONDS:=300}"
+: "${KERNEL_SECONDS:=300}" "${GUEST_SLACK:=4}"
 # The native program is launched: until its tables are made, which takes seconds on such a machine,
 # its stacks have one frame, and its first thread sleeps with that to the end.
 NATIVE_COMPLETE=${NATIVE_COMPLETE:-70} JVM_COMPLETE=${JVM_COMPLETE:-95}
@@ -67,7 +72,7 @@ with_libraries() {
 
 # The first file system: the same for all kernels.
 initramfs() {
-    local dir=$T/initramfs jdk
+    local dir=$T/initramfs
 
     mkdir -p "$dir"/{bin,dev,proc,sys,tmp,classes}
     cp "$(command -v busybox)" "$dir/bin/busybox"
@@ -80,6 +85,26 @@ initramfs() {
         fail "the lister does not compile"
     with_libraries "$dir/gnomon" "$dir"
     with_libraries "$dir/load" "$dir"
+    initramfs_tests "$dir"
+    initramfs_jvm "$dir"
+    (cd "$dir" && find . | busybox cpio -o -H newc 2>/dev/null) | gzip -1 >"$T/initramfs.gz"
+}
+
+initramfs_tests() {
+    local dir=$1 test
+
+    mkdir -p "$dir/tests"
+    for test in "$ROOT"/tests/bpf/test_*.c; do
+        test=$BUILD/tests/bpf/$(basename "$test" .c)
+        [ -x "$test" ] || skip "no '$test': make tests"
+        cp "$test" "$dir/tests"
+        with_libraries "$test" "$dir"
+    done
+}
+
+initramfs_jvm() {
+    local dir=$1 jdk
+
     jdk=$(jdk_oldest)
     if [ -x "$jdk/bin/jlink" ] && [ -d "$jdk/jmods" ]; then
         "$jdk/bin/jlink" --add-modules java.base --strip-debug --no-man-pages \
@@ -90,8 +115,9 @@ initramfs() {
     else
         note "without a JVM: no jlink"
     fi
-    (cd "$dir" && find . | busybox cpio -o -H newc 2>/dev/null) | gzip -1 >"$T/initramfs.gz"
 }
+
+# ---- what a machine said on its console --------------------------------------------------------
 
 # part NAME: the lines that belong to one recording.
 part() { awk -v p="@$1" '/^@/ && !/^@(prog|exit)/ { on = $0 == p } on' "$T/console"; }
@@ -106,30 +132,125 @@ judged() {
     share=$(sed -n 's/^ *\([0-9.]*\)%.* stacks complete.*/\1/p' "$T/part" | head -n 1)
     assert_ge "share of complete stacks ($what)" "$least" "${share:-0}"
     note "$what: $share% of the stacks complete"
+    cell "$(sed -n 's/^  samples *\([0-9,]* CPU\) every [^,]*, \([0-9,]* wall\).*/\1, \2/p' "$T/part"), $share%"
 }
 
 programs() {
-    part native | sed -n 's/^@prog //p' | sort -u | awk -F'\t' '
+    part "$1" | sed -n 's/^@prog //p' | sort -u >"$T/programs"
+    awk -F'\t' '
         BEGIN { printf "    %-18s %10s %9s %8s %8s\n", "program", "verified", "of limit", "insns", "bytes" }
         $2 > 0 { printf "    %-18s %10d %8.2f%% %8d %8d\n", $1, $2, $3, $4, $5; n++ }
-        END { exit !n }' || fail "no BPF programs seen"
+        END { exit !n }' "$T/programs" || fail "no BPF programs seen"
+    cell "$(sort -t $'\t' -k 3,3gr "$T/programs" | awk -F'\t' 'NR == 1 { printf "%s %.1f%%", $1, $3 }')"
 }
 
-boot() {
-    local suite=$1 image
+# tests_named RESULT: the tests that cmocka says that of, once each.
+tests_named() {
+    awk -v what="$1" '/^@/ { on = /^@tests/ } on && index($0, "[") == 1 {
+            name = $NF; sub(/^\[ */, ""); if (index($0, what) == 1 && name ~ /^test_/ && !seen[name]++) print name
+        }' "$T/console"
+}
 
-    image=$(compgen -G "$cache/$suite/root/boot/vmlinuz-*" | tail -n 1)
-    note "${image##*/vmlinuz-}"
-    timeout "$KERNEL_SECONDS" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 1536 \
+# What is known to be wrong on a kernel: it is run, told, and does not fail the whole.
+#
+# 6.1: of two threads that take turns on one CPU too much counts as waiting, too little as queued (15 to 25 of
+# 100 instead of 44; with shift=1, a faster machine, 6 to 9 instead of 41); both together are right. Why is
+# not known, nor whether it is so on a machine that is not emulated.
+known_wrong() {
+    case $1 in
+    *6.1.*) echo test_pingpong test_pingpong_one_cpu ;;
+    esac
+}
+
+# test_said NAME: the last thing before its result.
+test_said() {
+    awk -v n="$1" '/^\[ RUN / { said = "" }
+        $NF == n && /SKIPPED|FAILED/ { print said; exit }
+        !/LINE/ { said = $0 }' "$T/console"
+}
+
+# tests_judged RELEASE: each program of tests came to its end, and none of its tests failed. What a kernel
+# has not, or one CPU cannot show, is not tested, and said.
+tests_judged() {
+    local ran ended name known failed=0 wrong=0 sum
+
+    known=" $(known_wrong "$1") "
+    while read -r name; do
+        note "  not right there: $name: $(test_said "$name")"
+        if [[ $known == *" $name "* ]]; then wrong=$((wrong + 1)); else failed=$((failed + 1)); fi
+    done < <(tests_named FAILED)
+    while read -r name; do
+        note "  cannot run there: $name: $(test_said "$name")"
+    done < <(tests_named SKIPPED)
+    ran=$(grep -c '^@tests' "$T/console")
+    ended=$(grep -c '^\[==========\] [0-9]* test(s) run' "$T/console")
+    if [ "$ran" = 0 ] || [ "$ran" != "$ended" ] || [ $failed -gt 0 ]; then
+        awk '/^@/ { on = /^@tests/ } on && !/^\[ (RUN|  *OK)/' "$T/console"
+        fail "$failed BPF tests failed, $ended programs of $ran ended"
+    fi
+    sum="$(tests_named OK | wc -l) passed, $wrong known to be wrong, $(tests_named SKIPPED | wc -l) cannot run there"
+    note "BPF tests: $sum"
+    cell "$sum"
+}
+
+# ---- the table -------------------------------------------------------------------------------------
+
+# cell TEXT...: the next one of this kernel's row.
+cell() { ROW="$ROW $* |"; }
+
+table() {
+    printf '\n| kernel | heaviest program, of what the verifier allows | native: samples, stacks complete |'
+    printf ' JVM: samples, stacks complete | BPF tests |\n|---|---|---|---|---|\n'
+    cat "$T/table"
+}
+
+# ---- machines --------------------------------------------------------------------------------------
+
+# boot IMAGE PARTS QEMU-OPTION...: until it switches itself off. A TSC by which the kernel may keep its
+# time: else it takes the HPET's, and gnomon sees by scans what it should see at switches.
+boot() {
+    local image=$1 parts=$2 start=$SECONDS
+
+    shift 2
+    timeout "$KERNEL_SECONDS" qemu-system-x86_64 "$@" -cpu max -m 1536 \
         -nographic -no-reboot -kernel "$image" -initrd "$T/initramfs.gz" \
-        -append "console=ttyS0 quiet panic=-1 rdinit=/init" </dev/null 2>&1 |
-        tr -d '\r' >"$T/console"
-    grep -q '^@end' "$T/console" || fail "the machine did not come to its end: $(tail -n 20 "$T/console")"
+        -append "console=ttyS0 quiet panic=-1 tsc=reliable rdinit=/init parts=$parts SLACK=$GUEST_SLACK" \
+        </dev/null 2>&1 | tr -d '\r' >"$T/console"
     [ -z "${V:-}" ] || cat "$T/console"
-    programs
+    grep -q '^@end' "$T/console" ||
+        fail "the machine did not come to its end in $KERNEL_SECONDS s: $(tail -n 20 "$T/console")"
+    note "$parts: $((SECONDS - start)) s"
+}
+
+# Two CPUs, each a thread of ours, as fast as they are.
+recordings() {
+    boot "$1" native,jvm -accel tcg,thread=multi -smp 2
+    programs native
     # what is launched and no JVM is recorded nevertheless, and that is said
     judged native "$NATIVE_COMPLETE" 3
-    ! grep -q '^@jvm' "$T/console" || judged jvm "$JVM_COMPLETE" 0
+    if grep -q '^@jvm' "$T/console"; then
+        judged jvm "$JVM_COMPLETE" 0
+    else
+        cell none
+    fi
+}
+
+# What the tests hold against the clock is true however busy we are: the machine has one CPU, whose
+# time is the instructions that it has done, four nanoseconds each.
+tests() {
+    boot "$1" tests -accel tcg,thread=single -icount shift=2,sleep=off -smp 1
+    tests_judged "${1##*/vmlinuz-}"
+}
+
+kernel() {
+    local image
+
+    image=$(compgen -G "$cache/$1/root/boot/vmlinuz-*" | tail -n 1)
+    note "${image##*/vmlinuz-}"
+    ROW="| ${image##*/vmlinuz-} |"
+    recordings "$image"
+    tests "$image"
+    echo "$ROW" >>"$T/table"
 }
 
 initramfs
@@ -139,5 +260,6 @@ for suite in ${*:-bookworm trixie}; do
     trixie) fetched trixie '6\.12' ;;
     *) fail "no kernel '$suite': bookworm or trixie" ;;
     esac
-    boot "$suite"
+    kernel "$suite"
 done
+table
