@@ -29,8 +29,10 @@ struct gn_code_heap {
 #define GN_JVM_SPILLING 0x100 /* and are taken so often that leaves are looked at for that, too */
 
 struct gn_jvm {
+	__u32 tgid; /* whose it is: the map's elements are used again while they are read */
 	__u32 flags;
 	__u32 nheaps;
+	__u32 pad;
 	__u64 low, high; /* all heaps lie in here */
 	struct gn_code_heap heap[GN_JVM_HEAPS];
 	__u64 interp_low, interp_high;

@@ -29,9 +29,14 @@
 #define hs_global __attribute__((noinline, weak))
 #else
 #define hs_global uw_fn
+uw_fn int uw_is_jvm(const struct gn_jvm *j, __u32 tgid)
+{
+	return !j->tgid || j->tgid == tgid; /* 0: there is only one */
+}
+
 uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
 {
-	return m->jvm;
+	return m->jvm && uw_is_jvm(m->jvm, tgid) ? m->jvm : 0;
 }
 
 uw_fn __u64 uw_get_java_thread(uw_mem m, __u32 tid)

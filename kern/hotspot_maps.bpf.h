@@ -29,9 +29,16 @@ uw_fn __u64 uw_get_java_thread(uw_mem m, __u32 tid)
 	return thread ? *thread : 0;
 }
 
+uw_fn int uw_is_jvm(const struct gn_jvm *j, __u32 tgid)
+{
+	return *(const volatile __u32 *)&j->tgid == tgid;
+}
+
 uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
 {
-	return bpf_map_lookup_elem(&gn_jvms, &tgid);
+	const struct gn_jvm *j = bpf_map_lookup_elem(&gn_jvms, &tgid);
+
+	return j && uw_is_jvm(j, tgid) ? j : 0;
 }
 
 #endif

@@ -92,17 +92,25 @@ uw_fn void uw_run(struct uw_loop *l)
 uw_fn void uw_walk(struct uw_state *s, uw_mem m)
 {
 	struct uw_loop l = {.s = s, .m = m, .p = uw_get_proc(m, s->tgid)};
+#ifdef UW_HOTSPOT
+	const struct gn_jvm *j;
+#endif
 
 	if (!l.p) {
 		uw_end(s, GN_END_NORULE);
 		return;
 	}
 #ifdef UW_HOTSPOT
-	l.j = uw_get_jvm(m, s->tgid);
+	l.j = j = uw_get_jvm(m, s->tgid);
 #endif
 	uw_run(&l);
 	if (s->end == GN_END_NONE)
 		uw_end(s, GN_END_DEPTH);
+#ifdef UW_HOTSPOT
+	/* it has become another JVM's meanwhile: where that was, the walk was led astray */
+	if (j && !uw_is_jvm(j, s->tgid))
+		uw_end(s, GN_END_NORULE);
+#endif
 }
 
 #endif

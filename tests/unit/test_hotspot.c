@@ -56,7 +56,8 @@ struct world {
 	struct uw_proc proc;
 	struct uw_env env;
 	struct uw_state s;
-	uint64_t next; /* free from here, offset in the heap */
+	uint64_t next;	 /* free from here, offset in the heap */
+	uint32_t tgid_2; /* whose the JVM is from the first read on, 0 as before */
 };
 
 static int world_read(void *ctx, __u64 addr, void *dst, __u32 len)
@@ -70,6 +71,8 @@ static int world_read(void *ctx, __u64 addr, void *dst, __u32 len)
 		     {STACK, STACK_BYTES, w->stack},
 		     {META, META_BYTES, w->meta}};
 
+	if (w->tgid_2)
+		w->jvm.tgid = w->tgid_2;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		uint64_t off = addr - parts[i].start;
 
@@ -265,6 +268,25 @@ static void test_every_instruction(void **state)
 		teardown(state);
 		setup(state);
 	}
+}
+
+/* A map's element may be another JVM's at any time: before a walk it is seen, after it, too. */
+static void test_another_jvm(void **state)
+{
+	struct world *w = *state;
+	uint64_t code = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	caller_is_bottom(w, SP, FP);
+	w->jvm.tgid = 1;
+	walk(w, code, SP, FP);
+	assert_stack(w, (uint32_t[]){7}, 1);
+	w->tgid_2 = 2;
+	uw_begin(&w->s, 1, 64);
+	w->s.leaf = 1;
+	walk(w, code, SP, FP);
+	assert_int_equal(w->s.end, GN_END_NORULE);
+	w->tgid_2 = 0;
+	assert_null(uw_get_jvm(&w->env, 1));
 }
 
 /* add rsp,0x40; pop rbp; cmp rsp,[r15+x] (of the reserved zone); jb; ...: the return address is on
@@ -1072,6 +1094,7 @@ int main(void)
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_instruction),
+		TEST(test_another_jvm),
 		TEST(test_callers),
 		TEST(test_popped),
 		TEST(test_free_block),

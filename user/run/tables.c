@@ -400,7 +400,12 @@ static struct jvm_entry *jvm_get(struct tables *t, pid_t tgid, struct vm *vm)
 	if (!j)
 		return NULL;
 	j->tgid = tgid;
-	if (codecache_fill(vm, &j->jvm) || jvm_publish(t, j)) {
+	if (codecache_fill(vm, &j->jvm)) {
+		free(j);
+		return NULL;
+	}
+	j->jvm.tgid = (uint32_t)tgid;
+	if (jvm_publish(t, j)) {
 		free(j);
 		return NULL;
 	}
