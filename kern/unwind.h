@@ -171,8 +171,9 @@ struct uw_state {
 	__u8 win[UW_WINDOW] __attribute__((aligned(8)));
 
 	/*
-	 * Rules found lately, by file number and offset; kept from walk to walk (numbers of files
-	 * and rules do not get another meaning), so the state is zeroed when it is made.
+	 * Rules found lately, by file number and offset; kept from walk to walk, so the state is
+	 * zeroed when it is made. A file's number does not come again, and a rule's gets another
+	 * meaning only when no file has it.
 	 */
 	struct uw_cached cache[UW_CACHE];
 

@@ -26,6 +26,35 @@ static void check_pages(const struct ehframe_table *t)
 	uwmem_free(m);
 }
 
+static void check_rows(const struct ehframe_table *t)
+{
+	if (!t->n || t->rows[0].key)
+		abort();
+	for (size_t i = 0; i < t->n; i++)
+		if ((i && t->rows[i].key <= t->rows[i - 1].key) || t->rows[i].rule >= t->rules.n)
+			abort();
+}
+
+/* The same bytes as the other kind of section fill the gaps. */
+static void check_fill(struct ehframe_table *t, struct ehframe_section sec)
+{
+	struct ehframe_table other;
+
+	sec.debug_frame = !sec.debug_frame;
+	if (ehframe_compile(&sec, 0x1000, &other))
+		return;
+	if (!ehframe_fill(t, &other))
+		check_rows(t);
+	for (size_t i = 0; i < other.n; i++) {
+		const struct uw_rule *r = &other.rules.rules[other.rows[i].rule];
+
+		if (r->cfa != UW_CFA_NONE &&
+		    ehframe_rule(t, other.rows[i].key)->cfa == UW_CFA_NONE && !t->rules.refused)
+			abort();
+	}
+	ehframe_free(&other);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -34,12 +63,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size || ehframe_compile(&sec, 0x1000, &t))
 		return 0;
-	if (!t.n || t.rows[0].key || t.n > 2 * size + 2)
+	if (t.n > 2 * size + 2)
 		abort();
-	for (size_t i = 0; i < t.n; i++)
-		if ((i && t.rows[i].key <= t.rows[i - 1].key) || t.rows[i].rule >= t.rules.n)
-			abort();
-	if (!(*data & 6)) /* the pages are slow to make */
+	check_rows(&t);
+	check_fill(&t, sec);
+	if (!(*data & 6) && t.rules.n <= UTABLE_FILE_RULES) /* the pages are slow to make */
 		check_pages(&t);
 	ehframe_free(&t);
 	return 0;
