@@ -49,6 +49,9 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 /* Threads that a scan left for the next one, when the collector has drained the rings. */
 __u32 gn_unread = 0;
 
+/* Of threads that left the CPU before this tick alone; others are not in its way. */
+__u64 gn_remote_tick = ~0ULL;
+
 /*
  * All threads off the CPU without a stack: those asleep since before the recording, and, where the
  * kernel cannot find tasks by pid in such programs, every tick's. A list of frames that does not
@@ -63,7 +66,8 @@ int remote_scan(struct bpf_iter__task *ctx)
 	if (!task || !gn_wall_ns || !task_wanted(task))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (!t || !remote_due(task, t) || !tick_wants_stack(task, t, t->next_tick))
+	if (!t || t->next_tick > gn_remote_tick || !remote_due(task, t) ||
+	    !tick_wants_stack(task, t, t->next_tick))
 		return 0;
 	if (ring_is_nearly_full())
 		gn_unread++;

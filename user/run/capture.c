@@ -366,11 +366,15 @@ static int iterate_targets(struct capture *c, struct bpf_program *prog)
 	return rc;
 }
 
-/* What did not fit the rings is due again. */
-static int remote_scan(struct capture *c)
+/*
+ * Of threads off the CPU since before that tick, or of all (UINT64_MAX). What did not fit the rings
+ * is due again.
+ */
+static int remote_scan(struct capture *c, uint64_t tick)
 {
 	int rc;
 
+	c->skel->data->gn_remote_tick = tick;
 	c->skel->bss->gn_unread = 0;
 	rc = iterate(c->skel->progs.remote_scan);
 	if (c->skel->bss->gn_unread)
@@ -424,7 +428,7 @@ int capture_attach(struct capture *c, struct error *e)
 	if (!rc)
 		rc = capture_scan(c);
 	if (!rc && s->rodata->gn_wall_ns && !c->scanning)
-		rc = remote_scan(c);
+		rc = remote_scan(c, UINT64_MAX);
 	if (rc && e && !e->rc)
 		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
 			  strerror(-rc));
@@ -531,9 +535,10 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 		return iterate_targets(c, c->skel->progs.wall_scan);
 	}
 	if (!bpf_program__autoload(c->skel->progs.remote_tick))
-		return remote_scan(c);
+		return remote_scan(c,
+				   atomic_exchange(&c->remote_due, false) ? UINT64_MAX : arg->tick);
 	if (atomic_exchange(&c->remote_due, false))
-		remote_scan(c);
+		remote_scan(c, UINT64_MAX);
 	if (!pending_any(c, arg->tick))
 		return 0;
 	return bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.remote_tick), &opts);
