@@ -345,23 +345,39 @@ struct hs_code {
 
 /*
  * `lea r10,[rip+x]; mov [r15+x],r10; jmp`: the slow path of a return's safepoint poll. In JDK 25
- * `mov r10,address` begins it.
+ * `mov r10,address` begins it. How far pc is in it, or -1.
  */
 uw_fn int hs_poll_stub(const __u8 *c)
 {
 	if (HS_AT(c, 0) == 0x49 && HS_AT(c, 1) == 0xba && HS_3(c, 10, 0x4d, 0x89, 0x97))
-		return 1;
+		return 0;
 	if (HS_3(c, 0, 0x4d, 0x89, 0x97) && HS_AT(c, -10) == 0x49 && HS_AT(c, -9) == 0xba)
-		return 1;
+		return 10;
 	if (HS_AT(c, 0) == 0xe9 && HS_3(c, -7, 0x4d, 0x89, 0x97) && HS_AT(c, -17) == 0x49 &&
 	    HS_AT(c, -16) == 0xba)
-		return 1;
+		return 17;
 	if (HS_3(c, 0, 0x4c, 0x8d, 0x15) && HS_3(c, 7, 0x4d, 0x89, 0x97))
-		return 1;
+		return 0;
 	if (HS_3(c, 0, 0x4d, 0x89, 0x97) && HS_3(c, -7, 0x4c, 0x8d, 0x15))
-		return 1;
+		return 7;
 	return HS_AT(c, 0) == 0xe9 && HS_3(c, -7, 0x4d, 0x89, 0x97) &&
-	       HS_3(c, -14, 0x4c, 0x8d, 0x15);
+			       HS_3(c, -14, 0x4c, 0x8d, 0x15)
+		       ? 14
+		       : -1;
+}
+
+/*
+ * A native wrapper has the frame's pc noted likewise when it calls; its poll follows `leave;
+ * test byte [r15+x],1; je` (of 2 or 6 bytes).
+ */
+uw_fn int hs_poll_is_left(const __u8 *c, int native)
+{
+	int in = hs_poll_stub(c);
+
+	if (in < 0 || !native)
+		return in >= 0;
+	return c[(HS_BEFORE - 8 - in) & (HS_BEFORE - 1)] == 0xc9 ||
+	       c[(HS_BEFORE - 12 - in) & (HS_BEFORE - 1)] == 0xc9;
 }
 
 /* Returning: `pop rbp; [cmp rsp,[r15+x]; ja slow;] ret`; native wrappers: `leave; ... ret`. */
@@ -385,7 +401,7 @@ hs_global int hs_epilogue(const struct hs_code *code, int native)
 	if (op == 0x0f && (HS_AT(c, 1) == 0x87 || HS_AT(c, 1) == 0x82) &&
 	    (HS_3(c, -4, 0x49, 0x3b, 0x67) || HS_3(c, -7, 0x49, 0x3b, 0xa7)))
 		return HS_BARE;
-	if (hs_poll_stub(c))
+	if (hs_poll_is_left(c, native))
 		return HS_BARE;
 	/* `add rsp,imm; pop rbp; jmp`: to the stub that looks for the caller's exception handler */
 	if (op == 0xe9 && HS_AT(c, -1) == 0x5d &&

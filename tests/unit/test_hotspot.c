@@ -334,6 +334,38 @@ static void test_native_epilogue(void **state)
 	}
 }
 
+/* A native wrapper notes where it calls from: no poll's slow path, though it looks like one. */
+static void test_native_last_pc(void **state)
+{
+	static const uint8_t code[] = {
+		0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x40, 0xc5, 0xf8, 0x77, /* vzeroupper */
+		0x49, 0xba, 1,	  2,	3,    4,    5,	  6,	0,    0,	  /* mov r10,pc */
+		0x4d, 0x89, 0x97, 0x98, 2,    0,    0, /* mov [r15+0x298],r10 */
+		0x49, 0x89, 0xa7, 0x90, 2,    0,    0, /* mov [r15+0x290],rsp */
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
+	static const uint32_t at[] = {8, 11, 21, 28, 35};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+		uint64_t pc = blob(w, &(struct spec){.id = 8,
+						     .frame = 0x50,
+						     .complete = 8,
+						     .code = code,
+						     .len = sizeof(code)});
+
+		word(w, SP, a + 14); /* of an older call */
+		word(w, SP + 0x40, SP + 0x100);
+		word(w, SP + 0x48, a + 14);
+		word(w, SP + 0x50 + 0x30, FP);
+		caller_is_bottom(w, SP + 0x50 + 0x38, FP);
+		walk(w, pc + at[i], SP, SP + 0x40);
+		assert_stack(w, (const uint32_t[]){8, 7}, 2);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* Behind the code a call's stub for interpreted callees, `mov rbx,method; jmp`: its frame is not
  * the method's. */
 static void test_call_stub(void **state)
@@ -1126,6 +1158,7 @@ int main(void)
 		TEST(test_call_stub),
 		TEST(test_reserved_zone),
 		TEST(test_native_epilogue),
+		TEST(test_native_last_pc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
