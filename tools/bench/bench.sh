@@ -119,8 +119,8 @@ row() {
 quality() {
     case $1 in
     gnomon* | jfr* | async*) tally "$2" "$3" ;;
-    perf) tally_perf "$2" "$3" ;;
-    bpftrace) tally_bpftrace "$2" "$3" ;;
+    perf) [ ! -s "$2" ] || tally_perf "$2" "$3" ;;
+    bpftrace) [ ! -s "$2" ] || tally_bpftrace "$2" "$3" ;;
     esac
 }
 
@@ -156,6 +156,7 @@ window() {
 
 # tells WORKLOAD VARIANT ROUND: whether that window tells anything. Round 0 reads recordings and times BPF.
 tells() {
+    [[ $STUCK != *" $2 "* ]] || return 1
     case $2:$3 in
     none:0) return 1 ;;
     perf:* | bpftrace:*) [[ $NATIVE_ON = '*' || " $NATIVE_ON " == *" $1 "* ]] ;;
@@ -224,6 +225,7 @@ machine_quiet >&2
 for w in $WORKLOADS; do
     workload_there "$w" || continue
     began=$EPOCHREALTIME
+    STUCK=
     case $w in
     ant) batch "$w" ;;
     *) windows "$w" ;;
