@@ -123,7 +123,9 @@ wrk_window() {
     "$METER" "$@" -- wrk -t1 -c64 "-d${seconds}s" -s "$T/wrk.lua" \
         http://127.0.0.1:18080/examples/servlets/servlet/HelloWorldExample >"$T/wrk.out" 2>&1 ||
         fail "wrk: $(tail -n 3 "$T/wrk.out")"
-    grep -q '^ERRORS' "$T/wrk.out" && fail "requests failed: $(grep '^ERRORS' "$T/wrk.out")"
+    # one of thousands may run into a time limit on a busy machine
+    awk '$1 == "MARK" { n = $3 } $1 == "ERRORS" { bad = $2 } END { exit bad * 1000 > n }' "$T/wrk.out" ||
+        fail "requests failed: $(grep -E '^(ERRORS|MARK)' "$T/wrk.out")"
     sed -n 's/^MARK //p' "$T/wrk.out"
 }
 
