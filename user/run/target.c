@@ -656,6 +656,10 @@ static void late_retry(struct target *t, uint64_t now, bool last)
 		}
 	}
 	t->nlate = kept;
+	if (!kept) { /* its pages, of which a collector that was held up may have used many */
+		free(t->late);
+		t->late = NULL;
+	}
 }
 
 /*
