@@ -60,7 +60,7 @@ samples() {
 # complete WORKLOAD VARIANT
 complete() {
     csv '$at["workload"] == w && $at["variant"] == v && $at["round"] == 0 && $at["cpu_taken"] + $at["wall_taken"] > 0 {
-        x = 100 * $at["complete"] / ($at["cpu_taken"] + $at["wall_taken"]); printf x < 1 || x > 99 && x < 99.95 ? "%.1f%%" : "%.0f%%", x }' \
+        x = 100 * $at["complete"] / ($at["cpu_taken"] + $at["wall_taken"]); printf((x < 1 || (x > 99 && x < 99.95)) ? "%.1f%%" : "%.0f%%", x) }' \
         -v "w=$1" -v "v=$2"
 }
 
