@@ -529,15 +529,16 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 {
 	/* the kernel copies the context back to where it came from */
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = sizeof(*arg));
+	bool all;
 
 	if (c->scanning) {
 		c->skel->bss->gn_scan_tick = arg->tick;
 		return iterate_targets(c, c->skel->progs.wall_scan);
 	}
+	all = atomic_exchange(&c->remote_due, false);
 	if (!bpf_program__autoload(c->skel->progs.remote_tick))
-		return remote_scan(c,
-				   atomic_exchange(&c->remote_due, false) ? UINT64_MAX : arg->tick);
-	if (atomic_exchange(&c->remote_due, false))
+		return remote_scan(c, all ? UINT64_MAX : arg->tick);
+	if (all)
 		remote_scan(c, UINT64_MAX);
 	if (!pending_any(c, arg->tick))
 		return 0;

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "kern/unwind.h"
 #include "target/maps.h"
 
 /* include/uapi/linux/fs.h since 6.11 */
@@ -21,16 +22,10 @@ struct procmap_query {
 #define QUERY_COVERING_OR_NEXT 0x10
 #define QUERY_FILE_BACKED      0x20
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9ddfea08eb382d69u;
-	return h ^ h >> 29;
-}
-
 static uint64_t mix_mapping(uint64_t h, const struct mapping *m)
 {
-	h = mix(mix(h, m->start), m->end);
-	return mix(mix(mix(h, m->offset), m->inode), (uint64_t)m->major << 32 | m->minor);
+	h = uw_mix(uw_mix(h, m->start), m->end);
+	return uw_mix(uw_mix(uw_mix(h, m->offset), m->inode), (uint64_t)m->major << 32 | m->minor);
 }
 
 int codemaps_digest_text(int proc_fd, uint64_t *digest)
