@@ -33,7 +33,9 @@ norules() {
     jvm_unharmed
     jvm_end
     for t in burns-0 burns-1 sleeps; do
-        "$GNOMON" render "$jfr" -f collapsed -t $t >"$T/stacks" || fail "render fails"
+        # waits, where it sleeps: in two seconds its CPU time is a sample or none
+        "$GNOMON" render "$jfr" -f collapsed -d "$([ $t = sleeps ] && echo wall || echo cpu)" -t $t >"$T/stacks" ||
+            fail "render fails"
         caller $t NoRules.${t%-*}
     done
 }
