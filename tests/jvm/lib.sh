@@ -101,11 +101,12 @@ jdk_sorted() { jdks | while read -r h; do echo "$(jdk_version "$h") $h"; done | 
 jdk_newest() { jdk_sorted | tail -n 1 | cut -d' ' -f2; }
 jdk_oldest() { jdk_sorted | head -n 1 | cut -d' ' -f2; }
 
-# for_each_jdk FUNCTION ARGS...: with JDK set to the home.
+# for_each_jdk FUNCTION ARGS...: with JDK set to the home. JDKS: only of these versions.
 for_each_jdk() {
     local any=0
 
     while read -r JDK; do
+        [[ -z ${JDKS:-} || " $JDKS " == *" $(jdk_version "$JDK") "* ]] || continue
         any=1
         note "JDK $(jdk_version "$JDK"): $*"
         "$@" </dev/null

@@ -3,13 +3,13 @@
 # Virtual threads, JDK 21 and later: their stacks end, marked, where the frames on the carrier's
 # stack end (often only the topmost one or two are there, their callers in the heap), or go on to the
 # carrier's start; each frame has the caller that the program gives it. A carrier's samples are of the
-# virtual thread that it runs, by name and id. GNOMON_TREES: see container_tree.sh; its JDK 21 is used
-# when it is there.
+# virtual thread that it runs, by name and id. JDK 21 of the tree of tree.sh is used when that
+# is there.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/tree.sh"
 need_root
 need_gnomon record
-TREE=${GNOMON_TREES:-/var/cache/gnomon-test}/trixie
 ONE_CARRIER='-Djdk.virtualThreadScheduler.parallelism=2' # pinned has the other
 BASE='[gnomon].[base of a virtual thread]'
 classes
@@ -144,34 +144,13 @@ host() {
     done
 }
 
-# tree OPTION... CLASS: of JDK 21.
-tree() {
-    JVM_OUT=$T/tree.out JVM_ERR=$T/tree.err
-    rm -f "$T/in"
-    mkfifo "$T/in"
-    exec {JVM_FD}<>"$T/in" # never at its end
-    # shellcheck disable=SC2016
-    unshare -m sh -c 'tree=$1; shift; mount --bind "$1" "$tree/mnt" && shift &&
-        mount --rbind /proc "$tree/proc" && mount -t tmpfs tmpfs "$tree/tmp" && cd / &&
-        exec chroot "$tree" "$@"' - "$TREE" "$CLASSES" "$java" -cp /mnt "$@" \
-        <"$T/in" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
-    JVM_PID=$!
-    CHILDREN+=("$JVM_PID")
-}
-
-while read -r JDK; do
-    [ "$(jdk_version "$JDK")" -lt 21 ] || host
-done < <(jdks)
-java=/usr/lib/jvm/java-21-openjdk-$(dpkg --print-architecture)/bin/java
-if [ -x "$TREE$java" ]; then
-    tree Virtual
-    recorded 21
-    ended
-    # shellcheck disable=SC2086
-    tree $ONE_CARRIER VirtualNames
-    named 21
-    ended
+if [ -d "$TREE" ]; then
+    jdk21=$(tree_home 21)
+    JAVA_HOMES="$(jdks | tr '\n' ' ') $jdk21"
 else
     note "without JDK 21: no '$TREE'"
 fi
+while read -r JDK; do
+    [ "$(jdk_version "$JDK")" -lt 21 ] || host
+done < <(jdks)
 softly_end

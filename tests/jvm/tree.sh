@@ -30,3 +30,33 @@ tree_jdks() {
         echo "$home"
     done
 }
+
+# tree_home VERSION: a home of that JDK for jdks() and what follows: its java runs in the tree, where it
+# has the classes and /proc; what else is asked of a home is the newest JDK's, outside. (Begun with:
+# OPTION... -cp CLASSES CLASS...)
+tree_home() {
+    local home out=$T/tree-jdk$1 tool
+
+    home=$(tree_jdks | grep -- "/java-$1-" | head -n 1)
+    [ -n "$home" ] || fail "no JDK $1 in '$TREE': remove it, and it is made anew"
+    mkdir -p "$out/bin"
+    cp "$home/release" "$out/"
+    cat >"$out/bin/java" <<END
+#!/bin/bash
+options=()
+while [ "\$1" != -cp ]; do
+    options+=("\$1")
+    shift
+done
+export classes=\$2
+shift 2
+exec unshare -m sh -c 'mount --bind "\$classes" "$TREE/mnt" && mount --rbind /proc "$TREE/proc" &&
+    mount -t tmpfs tmpfs "$TREE/tmp" && cd / &&
+    exec chroot "$TREE" "${home#"$TREE"}/bin/java" "\$@"' - "\${options[@]}" -cp /mnt "\$@"
+END
+    for tool in jcmd jfr; do
+        printf '#!/bin/sh\nexec %s/bin/%s "$@"\n' "$(jdk_newest)" $tool >"$out/bin/$tool"
+    done
+    chmod 755 "$out"/bin/*
+    echo "$out"
+}
