@@ -41,19 +41,21 @@ uw_fn __u64 uw_lookup_pc(const struct uw_state *s)
 
 /*
  * Position of the last key <= key (0 when there is none). Without branches: the verifier would
- * follow both sides of each, at every level of every page. And by addition, on a value hidden from
- * clang, which would make it an `or`: that loses its bounds in older verifiers (seen in 6.1).
+ * follow both sides of each, at every level of every page. By a shift, since newer verifiers fork
+ * at an `and` of 0 or -1, too (maybe_fork_scalars(), kernel/bpf/verifier.c). And by addition, on a
+ * value hidden from clang, which would make it an `or`: that loses its bounds in older verifiers
+ * (seen in 6.1).
  */
 uw_fn __u32 uw_page_search(const struct uw_page *p, __u32 key)
 {
 	__u64 pos = 0;
 
 #pragma GCC unroll 9
-	for (__u64 step = UW_PAGE_ROWS / 2; step; step >>= 1) {
-		__u64 le = ((__u64)p->key[pos + step] - key - 1) >> 63;
+	for (int bit = __builtin_ctz(UW_PAGE_ROWS) - 1; bit >= 0; bit--) {
+		__u64 le = ((__u64)p->key[pos + (1 << bit)] - key - 1) >> 63;
 
 		uw_barrier(le);
-		pos += step & -le;
+		pos += le << bit;
 		uw_barrier(pos);
 	}
 	return pos;

@@ -17,11 +17,11 @@ uw_fn void uw_map_find(struct uw_state *s, const struct uw_proc *p)
 		return;
 		/* without branches, as uw_page_search(); UW_NO_START - pc does not wrap */
 #pragma GCC unroll 10
-	for (__u64 step = UW_MAX_MAPS / 2; step; step >>= 1) {
-		__u64 le = (p->start[pos + step] - pc - 1) >> 63;
+	for (int bit = __builtin_ctz(UW_MAX_MAPS) - 1; bit >= 0; bit--) {
+		__u64 le = (p->start[pos + (1 << bit)] - pc - 1) >> 63;
 
 		uw_barrier(le);
-		pos += step & -le;
+		pos += le << bit;
 		uw_barrier(pos);
 	}
 	if (p->start[pos] > pc || p->map[pos].end <= pc) {
