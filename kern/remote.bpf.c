@@ -79,10 +79,27 @@ int remote_scan(struct bpf_iter__task *ctx)
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *p) __ksym __weak;
 
+/*
+ * 1 if its stack was taken. Not static, so that the verifier looks at it once: within the loop it
+ * would follow the walk anew for each state of that.
+ */
+__noinline int remote_take_pending(__u32 tid, __u64 tick)
+{
+	struct task_struct *task = bpf_task_from_pid(tid);
+	struct gn_thread *t;
+	int taken = 0;
+
+	if (!task)
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (t && t->next_tick <= tick && remote_due(task, t))
+		taken = remote_take(task, t);
+	bpf_task_release(task);
+	return taken;
+}
+
 static long pending_step(__u32 i, struct gn_remote_tick *arg)
 {
-	struct task_struct *task;
-	struct gn_thread *t;
 	__u32 tid = 0;
 	long err;
 
@@ -91,13 +108,7 @@ static long pending_step(__u32 i, struct gn_remote_tick *arg)
 	if (err)
 		return 1;
 	arg->popped++;
-	task = bpf_task_from_pid(tid);
-	if (!task)
-		return 0;
-	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (t && t->next_tick <= arg->tick && remote_due(task, t))
-		arg->taken += remote_take(task, t);
-	bpf_task_release(task);
+	arg->taken += remote_take_pending(tid, arg->tick);
 	return 0;
 }
 
