@@ -32,9 +32,10 @@
 #define KERNEL_MAX_NS 600000000000ull
 
 struct resolver_shared {
-	struct ksyms *kernel;	  /* NULL: not to be had */
+	struct ksyms *kernel;	  /* NULL: not asked for yet, or not to be had */
 	struct ksyms *kernel_old; /* the one before: names of the stack at hand are in it */
-	uint64_t kernel_ns;	  /* when it was read anew; 0: it is older than what we load */
+	bool kernel_asked;
+	uint64_t kernel_ns; /* when it was read anew; 0: not since the first time */
 	uint64_t kernel_wait;	  /* how long not to do so again */
 	struct image_cache *images;
 };
@@ -73,7 +74,6 @@ struct resolver {
 int resolver_shared_open(struct resolver_shared **out, struct error *e)
 {
 	struct resolver_shared *s = calloc(1, sizeof(*s));
-	struct error why = {0};
 
 	if (!s)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
@@ -82,8 +82,6 @@ int resolver_shared_open(struct resolver_shared **out, struct error *e)
 		free(s);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
-	if (ksyms_open(&s->kernel, &why))
-		log_warn("kernel frames without names: %s", why.msg);
 	*out = s;
 	return 0;
 }
@@ -297,6 +295,20 @@ static bool begins_with(const char *name, const char *const *any, size_t n)
 	return false;
 }
 
+/*
+ * With the first kernel frame: by then all that we load ourselves is there, and what takes tens of
+ * milliseconds keeps nobody waiting. NULL: not to be had.
+ */
+static struct ksyms *kernel_symbols(struct resolver_shared *s)
+{
+	struct error why = {0};
+
+	if (!s->kernel_asked && ksyms_open(&s->kernel, &why))
+		log_warn("kernel frames without names: %s", why.msg);
+	s->kernel_asked = true;
+	return s->kernel;
+}
+
 /* Modules and BPF programs come and go. False: it was read a short while ago. */
 static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
 {
@@ -326,7 +338,7 @@ static void kernel_name(struct resolver *r, uint64_t addr, struct frame_name *ou
 	int rc;
 
 	*out = (struct frame_name){"[kernel]", "[unknown]", "", -1, -1, FRAME_KERNEL, 0, 0};
-	if (!s->kernel)
+	if (!kernel_symbols(s))
 		return;
 	rc = ksyms_lookup(s->kernel, addr, out);
 	if (!rc && (strcmp(out->klass, "[bpf]") || !ksyms_bpf_changed(s->kernel)))
