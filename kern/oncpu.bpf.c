@@ -108,41 +108,53 @@ static __always_inline __u32 clock_weight(struct gn_thread *t, __u64 band)
 	return n;
 }
 
+/* Which kind of clock fires is told by its period: GN_CPU_CLOCK_KEEP. */
+static __always_inline bool is_cpu_clock(const struct bpf_perf_event_data *ctx)
+{
+	return ctx->sample_period != gn_cpu_ns;
+}
+
+/* A thread's own clock; and a CPU's, whose sample is to be taken. */
 SEC("perf_event")
 int thread_clock(struct bpf_perf_event_data *ctx)
 {
 	__u64 id = current_id();
 	struct gn_thread *t = thread_current(id);
-	__u32 n;
-
-	if (!t)
-		return 0;
-	if (gn_cpu_clocks_only || !thread_is_mature(t)) {
-		count_add(GN_CNT_YOUNG, 1);
-		return 0;
-	}
-	n = clock_weight(t, gn_cpu_ns / 2);
-	return n ? cpu_sample(ctx, id, GN_CLOCK_THREAD, n) : 0;
-}
-
-SEC("perf_event")
-int cpu_clock(struct bpf_perf_event_data *ctx)
-{
-	__u64 id = current_id();
-	struct gn_thread *t = thread_current(id);
-	bool mature;
+	bool by_cpu = is_cpu_clock(ctx);
 	__u32 n = 1;
 
 	if (!t)
 		return 0;
-	mature = thread_is_mature(t);
-	if (mature && !gn_cpu_clocks_only)
+	if (!by_cpu && (gn_cpu_clocks_only || !thread_is_mature(t))) {
+		count_add(GN_CNT_YOUNG, 1);
+		return 0;
+	}
+	if (!by_cpu || thread_is_mature(t))
+		n = clock_weight(t, by_cpu ? 4 * gn_cpu_ns : gn_cpu_ns / 2);
+	return n ? cpu_sample(ctx, id, by_cpu ? GN_CLOCK_CPU : GN_CLOCK_THREAD, n) : 0;
+}
+
+/* Programs that walk stacks take long to verify: the CPUs' clocks go on in that of the threads. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__array(values, int(void *));
+} clock_sampler SEC(".maps") = {
+	.values = {[0] = (void *)&thread_clock},
+};
+
+SEC("perf_event")
+int cpu_clock(struct bpf_perf_event_data *ctx)
+{
+	struct gn_thread *t = thread_current(current_id());
+
+	if (!t || (thread_is_mature(t) && !gn_cpu_clocks_only))
 		return 0;
 	if (bpf_get_prandom_u32() >= (GN_CPU_CLOCK_KEEP << 32) / 1000)
 		return 0;
-	if (mature)
-		n = clock_weight(t, 4 * gn_cpu_ns);
-	return n ? cpu_sample(ctx, id, GN_CLOCK_CPU, n) : 0;
+	bpf_tail_call(ctx, &clock_sampler, 0);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -35,8 +35,8 @@ struct resolver_shared {
 	struct ksyms *kernel;	  /* NULL: not asked for yet, or not to be had */
 	struct ksyms *kernel_old; /* the one before: names of the stack at hand are in it */
 	bool kernel_asked;
-	uint64_t kernel_ns; /* when it was read anew; 0: not since the first time */
-	uint64_t kernel_wait;	  /* how long not to do so again */
+	uint64_t kernel_ns;   /* when it was read anew; 0: not since the first time */
+	uint64_t kernel_wait; /* how long not to do so again */
 	struct image_cache *images;
 };
 

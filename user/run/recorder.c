@@ -358,6 +358,7 @@ static void *recorder_main(void *arg)
 	while (!ended)
 		work(r, queue_pop(r->queue, (int)(poll_ns(r, now_ns()) / 1000000), &ended));
 	poll_targets(r, now_ns());
+	r->env.ending = true;
 	while (r->targets && !r->discard)
 		on_end(r, r->targets->tgid);
 	publish(r);

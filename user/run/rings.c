@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/log.h"
+#include "run/innermap.h"
 
 #define GRACE_NS 1000000000ull /* a sleepable program is a tick's or a scan's: milliseconds */
 
@@ -92,7 +93,25 @@ static int ring_open(struct rings *r, struct ring *ring, size_t bytes)
 
 static int ring_publish(const struct rings *r, int cpu, const struct ring *ring)
 {
-	return bpf_map_update_elem(r->cfg.outer, &cpu, &ring->fd, BPF_ANY) ? -errno : 0;
+	return innermap_put(r->cfg.outer, &(uint32_t){(uint32_t)cpu}, &ring->fd, 1);
+}
+
+/* One for each CPU, all at once. */
+static int rings_publish(const struct rings *r)
+{
+	uint32_t n = (uint32_t)r->cfg.ncpu, *keys = calloc(n, sizeof(*keys));
+	int *fds = calloc(n, sizeof(*fds)), rc = -ENOMEM;
+
+	if (keys && fds) {
+		for (uint32_t i = 0; i < n; i++) {
+			keys[i] = i;
+			fds[i] = r->cpu[i].fd;
+		}
+		rc = innermap_put(r->cfg.outer, keys, fds, n);
+	}
+	free(keys);
+	free(fds);
+	return rc;
 }
 
 int rings_open(struct rings **out, const struct rings_config *cfg, struct error *e)
@@ -112,11 +131,10 @@ int rings_open(struct rings **out, const struct rings_config *cfg, struct error 
 	}
 	for (int i = 0; i < cfg->ncpu; i++)
 		r->cpu[i].fd = -1;
-	for (int i = 0; i < cfg->ncpu && !rc; i++) {
+	for (int i = 0; i < cfg->ncpu && !rc; i++)
 		rc = ring_open(r, &r->cpu[i], cfg->bytes);
-		if (!rc)
-			rc = ring_publish(r, i, &r->cpu[i]);
-	}
+	if (!rc)
+		rc = rings_publish(r);
 	if (rc) {
 		rings_close(r);
 		return error_set(e, rc, EXIT_KERNEL, "cannot create a ring buffer: %s",

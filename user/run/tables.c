@@ -19,6 +19,7 @@
 #include "jvm/threads.h"
 #include "jvm/vmstructs.h"
 #include "run/capture.h"
+#include "run/innermap.h"
 #include "sym/ehframe.h"
 #include "sym/elf.h"
 #include "sym/mapfile.h"
@@ -48,7 +49,8 @@ struct jvm_entry {
 };
 
 struct tables {
-	struct capture_tables maps; /* descriptors */
+	struct capture_tables maps;    /* descriptors */
+	struct innermap_waiting files; /* tables not yet in maps.files */
 	struct utable *utable;
 	struct jvm_entry *jvms;
 	struct failed_file *failed;
@@ -66,45 +68,39 @@ static int sink_rule(void *ctx, uint32_t id, const struct uw_rule *rule)
 	return bpf_map_update_elem(t->maps.rules, &id, rule, BPF_ANY) ? -errno : 0;
 }
 
-/* An array of its own for each file or process: filled first, then put in its place. */
-static int inner_publish(int outer, uint32_t key, uint32_t value_size, const void *values,
-			 uint32_t n, uint32_t flags)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags);
-	const uint8_t *v = values;
-	int fd, rc = 0;
-
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "gn_inner", sizeof(uint32_t), value_size, n, &opts);
-	if (fd < 0)
-		return -errno;
-	for (uint32_t i = 0; i < n && !rc; i++)
-		if (bpf_map_update_elem(fd, &i, v + (size_t)i * value_size, BPF_ANY))
-			rc = -errno;
-	if (!rc && bpf_map_update_elem(outer, &key, &fd, BPF_ANY))
-		rc = -errno;
-	close(fd);
-	return rc;
-}
-
+/*
+ * An array of its own for each file or process: filled first, then put in its place. Files wait for
+ * the process that names them, to be put there together.
+ */
 static int sink_file(void *ctx, uint32_t id, const struct uw_page *pages, uint32_t n)
 {
 	struct tables *t = ctx;
+	int fd = innermap_array(pages, sizeof(*pages), n, BPF_F_INNER_MAP);
 
-	return inner_publish(t->maps.files, id, sizeof(*pages), pages, n, BPF_F_INNER_MAP);
+	return fd < 0 ? fd : innermap_wait(&t->files, id, fd);
 }
 
 static int sink_file_drop(void *ctx, uint32_t id)
 {
 	struct tables *t = ctx;
 
-	return bpf_map_delete_elem(t->maps.files, &id) ? -errno : 0;
+	innermap_forget(&t->files, id);
+	return bpf_map_delete_elem(t->maps.files, &id) && errno != ENOENT ? -errno : 0;
 }
 
 static int sink_proc(void *ctx, uint32_t tgid, const struct uw_proc *proc)
 {
 	struct tables *t = ctx;
+	int rc = innermap_flush(&t->files), fd;
 
-	return inner_publish(t->maps.procs, tgid, sizeof(*proc), proc, 1, 0);
+	if (rc)
+		return rc;
+	fd = innermap_array(proc, sizeof(*proc), 1, 0);
+	if (fd < 0)
+		return fd;
+	rc = innermap_put(t->maps.procs, &tgid, &fd, 1);
+	close(fd);
+	return rc;
 }
 
 static int sink_proc_drop(void *ctx, uint32_t tgid)
@@ -130,6 +126,7 @@ int tables_new(struct tables **out, const struct capture *c, struct error *e)
 	if (!t)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	capture_tables(c, &t->maps);
+	t->files.outer = t->maps.files;
 	rc = utable_new(&t->utable, &sink);
 	if (rc) {
 		free(t);
@@ -198,6 +195,7 @@ void tables_free(struct tables *t)
 		free(j);
 	}
 	failed_forget(t);
+	innermap_drop(&t->files);
 	utable_free(t->utable);
 	free(t);
 }

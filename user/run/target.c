@@ -900,7 +900,7 @@ void target_end(struct target *t)
 	if (jfrw_close(t->out, &e) && !t->env->failed.rc)
 		t->env->failed = e;
 	t->out = NULL;
-	if (t->env->tables)
+	if (t->env->tables && !t->env->ending)
 		tables_drop(t->env->tables, t->tgid, now_ns());
 }
 

@@ -43,6 +43,7 @@ struct target_env {
 	struct tables *tables;	   /* NULL while there is no capture */
 	struct frame_name *frames; /* room for TARGET_FRAMES */
 	struct error failed;	   /* the first error of a writer */
+	bool ending;		   /* of all: the tables go with the maps that they are in */
 };
 
 #define TARGET_FRAMES 2048 /* of a named stack, inlined ones included */

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -27,16 +29,21 @@ struct ticks {
 	_Atomic enum wall_engine engine;
 	uint64_t considered_ns, switches; /* when, and the counter as it was */
 	int agreed;
-	atomic_bool stop;
+	sem_t stop; /* posted once */
 	pthread_t thread;
 	struct ticks_stats stats;
 };
 
-static void sleep_until(uint64_t ns)
+/* False when it is to stop. */
+static bool sleep_until(struct ticks *t, uint64_t ns)
 {
 	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	int rc;
 
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	do
+		rc = sem_clockwait(&t->stop, CLOCK_MONOTONIC, &ts);
+	while (rc && errno == EINTR);
+	return rc != 0;
 }
 
 /* A tick's work is a few microseconds and bounded, so real time priority does not starve others. */
@@ -44,6 +51,7 @@ static void priority_raise(void)
 {
 	struct sched_param p = {.sched_priority = 1};
 
+	prctl(PR_SET_TIMERSLACK, 1ul); /* in some kernels that of real time threads, too */
 	if (!pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
 		return;
 	if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20))
@@ -120,16 +128,16 @@ static void *ticks_main(void *arg)
 
 	pthread_setname_np(pthread_self(), "gnomon-ticks");
 	priority_raise();
-	for (; !t->stop; tick++) {
+	for (;; tick++) {
 		uint64_t due = visit_time(t, tick);
 
-		sleep_until(due);
+		if (!sleep_until(t, due))
+			return NULL;
 		if (now_ns() - due > LATE_NS)
 			t->stats.late++;
 		visit(t, tick);
 		engine_consider(t, tick);
 	}
-	return NULL;
 }
 
 int ticks_start(struct ticks **out, struct capture *c, const struct ticks_config *cfg,
@@ -147,8 +155,10 @@ int ticks_start(struct ticks **out, struct capture *c, const struct ticks_config
 									      : WALL_ENGINE_SWITCH;
 	if (!capture_can_switch(c))
 		t->cfg.engine = WALL_ENGINE_SCAN;
+	sem_init(&t->stop, 0, 0);
 	rc = pthread_create(&t->thread, NULL, ticks_main, t);
 	if (rc) {
+		sem_destroy(&t->stop);
 		free(t);
 		return error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc));
 	}
@@ -165,8 +175,9 @@ void ticks_stop(struct ticks *t, struct ticks_stats *out)
 {
 	if (!t)
 		return;
-	t->stop = true;
+	sem_post(&t->stop);
 	pthread_join(t->thread, NULL);
+	sem_destroy(&t->stop);
 	if (out)
 		*out = t->stats;
 	free(t);
