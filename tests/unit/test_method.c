@@ -463,6 +463,41 @@ static void test_seen_when_left_behind(void **state)
 	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
 }
 
+/* What was read for an old sample, before the other was loaded, is not what lies there after. */
+static void test_pages_left_behind(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t time;
+
+	vm_at(j->vm, now_ns());
+	time = now_ns();
+	unloaded(j, 1);
+	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
+	loaded(j, 6);
+	replace_a(j);
+	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
+}
+
+/* From one unloading to the next. */
+static void test_spans(void **state)
+{
+	struct jvm *j = *state;
+	struct unloads_span first, second;
+	uint64_t time = now_ns();
+
+	vm_at(j->vm, time);
+	first = unloads_span(j->vm);
+	assert_true(unloads_spans(j->vm, &first, time));
+	assert_true(unloads_spans(j->vm, &first, now_ns()));
+	time = now_ns();
+	unloaded(j, 1);
+	assert_false(unloads_spans(j->vm, &first, now_ns()));
+	second = unloads_span(j->vm);
+	assert_true(unloads_spans(j->vm, &second, now_ns()));
+	assert_false(unloads_spans(j->vm, &second, time));
+}
+
 /* Without a count of the loaded the address is looked at each time. */
 static void test_loads_uncounted(void **state)
 {
@@ -574,6 +609,8 @@ int main(void)
 		TEST(test_method_unloaded_since),
 		TEST(test_left_behind),
 		TEST(test_seen_when_left_behind),
+		TEST(test_pages_left_behind),
+		TEST(test_spans),
 		TEST(test_loads_uncounted),
 		TEST(test_inlined_unreadable),
 		TEST(test_method_known_before),

@@ -21,12 +21,13 @@ static void find_thread_fields(struct vm *vm, uint64_t klass)
 	const struct wanted w[] = {
 		{"name", "Ljava/lang/String;", &o->name},
 		{"tid", "J", &o->tid},
+		{"eetop", "J", &o->eetop},
 		{"daemon", "Z", &o->daemon},
 		{"holder", "Ljava/lang/Thread$FieldHolder;", &o->holder},
 	};
 
 	if (!o->thread_done)
-		fields_find(vm, klass, w, 4);
+		fields_find(vm, klass, w, 5);
 	o->thread_done = true;
 }
 
@@ -159,6 +160,18 @@ static void daemon_read(struct vm *vm, uint64_t obj, struct java_thread *t)
 		t->daemon = v != 0;
 }
 
+/*
+ * Whether the object is the thread's now: it refers back to it until the thread ends. While a
+ * garbage collector moves objects, it may be what lay there before, another thread's perhaps.
+ */
+static bool object_is_of(struct vm *vm, uint64_t obj, uint64_t thread)
+{
+	uint64_t back;
+
+	return vm->oops->eetop == FIELD_NONE ||
+	       (!mem_u64(vm->mem, obj + vm->oops->eetop, &back) && back == thread);
+}
+
 /* What java.lang.Thread says; leaves *t alone where that cannot be had. */
 static void object_read(struct vm *vm, struct java_thread *t)
 {
@@ -177,6 +190,8 @@ static void object_read(struct vm *vm, struct java_thread *t)
 	if (!klass)
 		return;
 	find_thread_fields(vm, klass);
+	if (!object_is_of(vm, obj, t->thread))
+		return;
 	if (o->tid != FIELD_NONE && !mem_u64(vm->mem, obj + o->tid, &id))
 		t->id = (int64_t)id;
 	if (o->name != FIELD_NONE)

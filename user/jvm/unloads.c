@@ -101,17 +101,19 @@ bool unloads_look(struct vm *vm)
 {
 	struct unloads *u = &vm->unloads;
 	uint64_t count, loads;
-	bool first = !u->looked;
+	bool first = !u->looked, loaded;
 
 	if (first)
 		counters_find(vm);
 	u->looked = true;
+	u->looked_ns = now_ns();
 	u->known = !count_read(vm, 0, &count);
 	if (count_read(vm, 2, &loads))
 		loads = u->loads + 1; /* there may have been some */
+	loaded = u->known && loads != u->loads;
 	u->loads = loads;
 	if (!u->known || count == u->count)
-		return false;
+		return loaded && !first;
 	u->count = count;
 	/* what was unloaded before the first look nobody has asked about */
 	u->changed_ns = first ? 0 : now_ns();
@@ -131,6 +133,20 @@ uint64_t unloads_count(const struct vm *vm)
 uint64_t unloads_loads(const struct vm *vm)
 {
 	return vm->unloads.loads;
+}
+
+struct unloads_span unloads_span(const struct vm *vm)
+{
+	return (struct unloads_span){vm->unloads.count, vm->unloads.changed_ns};
+}
+
+bool unloads_spans(struct vm *vm, const struct unloads_span *span, uint64_t time)
+{
+	if (time < span->since_ns)
+		return false;
+	if (time > vm->unloads.looked_ns && unloads_look(vm))
+		mem_flush(vm->mem);
+	return !vm->unloads.known || span->count == vm->unloads.count;
 }
 
 bool unloads_none_since(const struct vm *vm, uint64_t time)

@@ -14,7 +14,10 @@
 
 struct vm;
 
-/* Look at the counters: true when classes were unloaded since the last look. */
+/*
+ * Look at the counters: true when classes were unloaded since the last look, or loaded, perhaps to
+ * where others were: what was read of metadata before does not go with what is read now.
+ */
 bool unloads_look(struct vm *vm);
 
 /* Can this JVM tell? Valid after the first look. */
@@ -25,6 +28,17 @@ uint64_t unloads_count(const struct vm *vm);
 
 /* Loaded so far: freed memory is what it was until a class is loaded there. */
 uint64_t unloads_loads(const struct vm *vm);
+
+/* A time in which no classes were unloaded: that of the last look. */
+struct unloads_span {
+	uint64_t count;	   /* of those unloaded before it */
+	uint64_t since_ns; /* it began then at the latest */
+};
+struct unloads_span unloads_span(const struct vm *vm);
+
+/* Does the span last until `time`, and from before it? Looks again if need be; true also when the
+ * JVM cannot tell. */
+bool unloads_spans(struct vm *vm, const struct unloads_span *span, uint64_t time);
 
 /*
  * Were no classes unloaded between `time` (CLOCK_MONOTONIC, ns) and the last look? True also when

@@ -57,6 +57,7 @@ struct unloads {		       /* unloads.c */
 	uint64_t start;		       /* of the performance counters */
 	uint64_t at[UNLOADS_COUNTERS]; /* of the values; 0 not found */
 	uint64_t count, changed_ns;    /* as last seen, and when first seen so */
+	uint64_t looked_ns;	       /* the last look began */
 	uint64_t loads;		       /* classes loaded, as last seen */
 	bool looked, known;
 	uint64_t told; /* vm_refresh() has told of so many */

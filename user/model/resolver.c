@@ -15,6 +15,7 @@
 #include "jvm/agent.h"
 #include "jvm/method.h"
 #include "jvm/threads.h"
+#include "jvm/unloads.h"
 #include "jvm/vmstructs.h"
 #include "sym/cache.h"
 #include "sym/ksyms.h"
@@ -499,6 +500,22 @@ bool resolver_guessed(const struct resolver *r)
 bool resolver_in_doubt(const struct resolver *r)
 {
 	return r->vm && vm_in_doubt(r->vm);
+}
+
+struct resolver_span resolver_span(const struct resolver *r)
+{
+	struct unloads_span span = {0};
+
+	if (r->vm)
+		span = unloads_span(r->vm);
+	return (struct resolver_span){span.count, span.since_ns};
+}
+
+bool resolver_spans(struct resolver *r, const struct resolver_span *span, uint64_t time)
+{
+	struct unloads_span of = {span->count, span->since_ns};
+
+	return !r->vm || unloads_spans(r->vm, &of, time);
 }
 
 /* ---- threads ---- */

@@ -57,6 +57,16 @@ bool resolver_guessed(const struct resolver *r);
 bool resolver_in_doubt(const struct resolver *r);
 
 /*
+ * A span of time in which its methods stayed where they were: what the stack named last is called,
+ * the same frames are called at any time within it.
+ */
+struct resolver_span {
+	uint64_t count, since_ns;
+};
+struct resolver_span resolver_span(const struct resolver *r);
+bool resolver_spans(struct resolver *r, const struct resolver_span *span, uint64_t time);
+
+/*
  * A thread as the JVM knows it: 0, or -ENOENT for threads that are not Java threads (or whose name
  * cannot be had). tid is of the initial PID namespace.
  */

@@ -39,7 +39,7 @@
 #define KEEP_NS	    240000000000ull
 #define KEEP_TICKS  2000
 #define STACKS_STEP 16384	   /* so many more stacks than twice those left: old ones go */
-#define DOUBTED_MAX 4096	   /* stacks kept to be named again */
+#define LISTS_MAX   (4u << 20)	   /* bytes of frames kept to be named again */
 #define HELD_MIN_NS 1000000000ull  /* wall ticks of so much time may wait for more */
 #define HELD_MAX_NS 60000000000ull /* until they are so much */
 
@@ -64,8 +64,8 @@ struct target {
 	unsigned int rereads;
 	bool tables_stale; /* code was met that they do not have */
 	struct stack *stacks;
-	unsigned int nstacks; /* that were left when some were last dropped */
-	unsigned int ndoubted;
+	unsigned int nstacks;	/* that were left when some were last dropped */
+	size_t lists;		/* bytes of the stacks' lists */
 	struct gn_sample *late; /* samples whose stack or name has not come yet, oldest first */
 	size_t nlate;
 	struct quality cpu, wall;
@@ -80,11 +80,14 @@ struct stack {
 	uint64_t id;
 	uint64_t seen_ns; /* when a sample had it last */
 	uint32_t jfr;
-	uint8_t end;		  /* enum gn_walk_end */
-	uint8_t sleep;		  /* enum thread_state for GN_ST_SLEEP */
-	uint8_t disk;		  /* and for GN_ST_DISK */
-	bool guessed;		  /* a frame was found by a heuristic */
-	struct gn_stack *doubted; /* the frames, if they are to be named again; else NULL */
+	uint8_t end;	  /* enum gn_walk_end */
+	uint8_t sleep;	  /* enum thread_state for GN_ST_SLEEP */
+	uint8_t disk;	  /* and for GN_ST_DISK */
+	bool guessed;	  /* a frame was found by a heuristic */
+	bool interpreted; /* has frames whose names hold for a span of time only */
+	bool doubted;	  /* in which a name is not certain */
+	struct resolver_span span;
+	struct gn_stack *list; /* what to name again; NULL: none was needed, or no room */
 	UT_hash_handle hh;
 };
 
@@ -286,17 +289,23 @@ static void tables_poll(struct target *t, uint64_t now)
 
 /* ---- stacks ---- */
 
-static void doubted_free(struct target *t, struct stack *s)
+static size_t list_size(const struct gn_stack *list)
 {
-	t->ndoubted -= s->doubted != NULL;
-	free(s->doubted);
-	s->doubted = NULL;
+	return sizeof(*list) + ((size_t)list->nkernel + list->nuser) * sizeof(struct gn_frame);
+}
+
+static void list_free(struct target *t, struct stack *s)
+{
+	if (s->list)
+		t->lists -= list_size(s->list);
+	free(s->list);
+	s->list = NULL;
 }
 
 static void stack_drop(struct target *t, struct stack *s)
 {
 	HASH_DEL(t->stacks, s);
-	doubted_free(t, s);
+	list_free(t, s);
 	free(s);
 }
 
@@ -342,26 +351,49 @@ static struct stack *stack_find(struct target *t, uint64_t id)
 	return s;
 }
 
-static void doubted_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
+static bool stack_interpreted(const struct gn_stack *rec)
 {
-	size_t n = (size_t)rec->nkernel + rec->nuser;
-	size_t size = sizeof(*rec) + n * sizeof(struct gn_frame);
+	const struct gn_frame *f = gn_stack_frames(rec) + rec->nkernel;
 
-	if (t->ndoubted == DOUBTED_MAX)
+	for (int i = 0; i < rec->nuser; i++)
+		if (gn_frame_kind(&f[i]) == GN_FRAME_INTERP)
+			return true;
+	return false;
+}
+
+static void list_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
+{
+	size_t size = list_size(rec);
+
+	list_free(t, s);
+	if (!s->interpreted || t->lists + size > LISTS_MAX)
 		return;
-	s->doubted = malloc(size);
-	if (!s->doubted)
+	s->list = malloc(size);
+	if (!s->list)
 		return;
-	memcpy(s->doubted, rec, size);
-	t->ndoubted++;
+	memcpy(s->list, rec, size);
+	t->lists += size;
+}
+
+/* As of the record's time. */
+static void stack_name(struct target *t, struct stack *s, const struct gn_stack *rec)
+{
+	struct frame_name *frames = t->env->frames;
+	bool cut = false;
+	size_t n = resolver_stack(t->names, rec, frames, TARGET_FRAMES, &cut);
+
+	s->doubted = resolver_in_doubt(t->names);
+	s->span = resolver_span(t->names);
+	s->jfr = jfrw_stack(t->out, frames, n, cut || !gn_end_is_whole(rec->end));
+	s->guessed = resolver_guessed(t->names);
+	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
+	s->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
+	s->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
 }
 
 void target_stack(struct target *t, const struct gn_stack *rec)
 {
-	struct frame_name *frames = t->env->frames;
 	struct stack *s;
-	bool cut = false;
-	size_t n;
 
 	stacks_check(t);
 	s = stack_find(t, rec->id);
@@ -371,20 +403,14 @@ void target_stack(struct target *t, const struct gn_stack *rec)
 			return;
 		s->id = rec->id;
 		s->seen_ns = rec->h.time;
+		s->interpreted = stack_interpreted(rec);
 		HASH_ADD(hh, t->stacks, id, sizeof(s->id), s);
 		t->totals.stacks++;
 	}
 	t->tables_stale |= stack_has_unknown(rec);
-	n = resolver_stack(t->names, rec, frames, TARGET_FRAMES, &cut);
+	stack_name(t, s, rec);
 	stacklog(rec);
-	doubted_free(t, s);
-	if (resolver_in_doubt(t->names))
-		doubted_keep(t, s, rec);
-	s->jfr = jfrw_stack(t->out, frames, n, cut || !gn_end_is_whole(rec->end));
-	s->guessed = resolver_guessed(t->names);
-	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
-	s->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
-	s->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
+	list_keep(t, s, rec);
 }
 
 /* Time is never dropped for want of a stack: it goes to a frame that says so. */
@@ -549,32 +575,48 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 }
 
 /*
- * A thread that stays where it was keeps its frames' methods alive: what was in doubt when its
- * stack came can be named as of the last tick of its wait.
+ * The last time at which its thread surely was there: one that stays where it was keeps its frames'
+ * methods alive.
  */
-static void stack_name_again(struct target *t, const struct gn_sample *s, struct stack *st)
+static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
 {
 	const struct target_config *cfg = &t->env->cfg;
-	struct gn_stack *rec = st->doubted;
-	uint64_t last;
 
 	if (s->clock != GN_CLOCK_WALL || !s->n)
-		return;
-	last = cfg->start_ns + gn_tick_time(tick_of(t, s->h.time) + s->n - 1, cfg->wall_ns);
-	if (last <= rec->h.time)
-		return;
-	st->doubted = NULL;
-	t->ndoubted--;
-	rec->h.time = last;
-	target_stack(t, rec);
-	free(rec);
+		return s->h.time;
+	return cfg->start_ns + gn_tick_time(tick_of(t, s->h.time) + s->n - 1, cfg->wall_ns);
 }
 
-static void sample_write(struct target *t, const struct gn_sample *s, const struct stack *st)
+/*
+ * A stack is named when its frames come, and stands for all that have them since. But classes may
+ * have been unloaded in between, and other methods lie where theirs were: then it is named as of
+ * the sample, or not at all if the frames were not kept.
+ */
+static struct stack *stack_as_of(struct target *t, const struct gn_sample *s, struct stack *st)
 {
+	uint64_t last;
+
+	if (!st->interpreted)
+		return st;
+	last = sample_last(t, s);
+	if (resolver_spans(t->names, &st->span, last) &&
+	    !(st->doubted && st->list && last > st->list->h.time))
+		return st;
+	if (!st->list)
+		return NULL;
+	st->list->h.time = last;
+	stack_name(t, st, st->list);
+	return st;
+}
+
+static void sample_write(struct target *t, const struct gn_sample *s, struct stack *found)
+{
+	struct stack *st = found ? stack_as_of(t, s, found) : NULL;
 	uint32_t stack = st ? st->jfr : no_stack(t);
 	struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
 
+	if (found && !st)
+		target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
 	quality_add(t, s, st);
 	if (s->clock == GN_CLOCK_WALL) {
 		wall_write(t, s, m, stack, sample_state(s, st));
@@ -694,8 +736,6 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 	st = s->stack ? stack_find(t, s->stack) : NULL;
 	if (st && s->h.time > st->seen_ns)
 		st->seen_ns = s->h.time;
-	if (st && st->doubted)
-		stack_name_again(t, s, st);
 	if ((s->stack && !st) || sample_waits(t, s))
 		late_add(t, s);
 	else

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: stacks_unload.sh [MS JVM-OPTION...]
+#
+# Classes that run for some milliseconds and are unloaded, and others that come to lie where they were:
+# no frame has the name of another generation's method. What is not certain has no name.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+unload() {
+    local jfr=$T/unload.jfr ms=$1
+
+    shift
+    JVM_OPTS="-Xmx64m $*" jvm_start Unload "$ms"
+    "$GNOMON" record -p "$JVM_PID" -d "${UNLOAD_SECONDS}s" --cpu 1ms --wall 5ms -f -o "$jfr" </dev/null \
+        >"$T/out" 2>"$T/err" || fail "gnomon: $(cat "$T/err")"
+    jvm_unharmed
+    jvm_end
+    "$(jdk_newest)/bin/java" -Xshare:auto -cp "$CLASSES" UnloadCheck "$jfr" >"$T/check.out" 2>&1 ||
+        softly fail "wrong names: $(head -c 3000 "$T/check.out")"
+    note "$(tail -n 1 "$T/check.out")"
+    assert_ge "frames with a name" 100 "$(sed -n 's/.* right \([0-9]*\) .*/\1/p' "$T/check.out")"
+}
+
+UNLOAD_SECONDS=${UNLOAD_SECONDS:-2}
+if [ $# -gt 0 ]; then
+    for_each_jdk unload "$@"
+else
+    for_each_jdk unload 8 -Xint -XX:+UseSerialGC
+    JDK=$(jdk_newest) unload 8 -XX:+UseG1GC
+fi
+softly_end
