@@ -93,6 +93,8 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 		vm_at(vm, i % 3 ? now_ns() : 0);
 		name_check(out, vm_name(vm, &frames[i], out, i % 2 ? VM_INLINE_MAX : 1),
 			   VM_INLINE_MAX);
+		name_check(out, vm_name_unlocker(vm, &frames[i], out, VM_INLINE_MAX),
+			   VM_INLINE_MAX);
 		vm_snapshot_nmethod(vm, gn_frame_addr(&frames[i]), (uint32_t)frames[i].data);
 	}
 	vm_kept(vm, &kept);

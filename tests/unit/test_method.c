@@ -226,6 +226,79 @@ static void test_names(void **state)
 	assert_string_equal(interpreted(j, now_ns(), 0), "first");
 }
 
+/*
+ * Of method A, into which B is inlined at bci 4 and again at bci 8, where it has B inlined once
+ * more: notes at 16 (A), 32 (B), 48 (the other B), 64 (B in B), 80 (A). `locked`: which of the five
+ * scopes hold a monitor.
+ */
+static void inlined_put(struct jvm *j, unsigned int locked)
+{
+	uint64_t meta = BLOB + 0x600, scopes_at = meta + 16, pcs_at = scopes_at + 48;
+	uint8_t scopes[] = {
+		0,		   /* JDK 17: zeros are numbers */
+		0,  1, 5, 0, 0, 0, /* at 1: A, bci 4 */
+		1,  2, 3, 0, 0, 0, /* 7: B, bci 2, in it */
+		0,  1, 9, 0, 0, 0, /* 13: A, bci 8 */
+		13, 2, 3, 0, 0, 0, /* 19: B in it */
+		19, 2, 8, 0, 0, 0, /* 25: B in that, bci 7 */
+	};
+	static const uint32_t order[] = {1, 7, 19, 25, 13};
+
+	for (unsigned int i = 0; i < 5; i++) {
+		scopes[6 + 6 * i] = locked >> i & 1;
+		put(j, pcs_at + 16 * i, 16 + 16 * i, 4);
+		put(j, pcs_at + 16 * i + 4, order[i], 4);
+	}
+	put(j, BLOB + 120, RAM + scopes_at, 8);
+	put(j, BLOB + 260, 0x600, 4);
+	put(j, BLOB + 268, pcs_at - BLOB, 4);
+	put(j, BLOB + 272, pcs_at + 16 * 5 - BLOB, 4);
+	put(j, meta, RAM + METHOD_A, 8);
+	put(j, meta + 8, RAM + METHOD_B, 8);
+	memcpy(j->ram + scopes_at, scopes, sizeof(scopes));
+}
+
+enum { A_OUT = 1, B_OUT = 2, A_TWO = 4, B_TWO = 8, B_IN_B = 16 };
+
+/* The frames of one that unlocks, with its return address `pc` bytes into the code: "second first".
+ */
+static const char *unlocker(struct jvm *j, unsigned int locked, uint32_t id, uint32_t pc)
+{
+	struct gn_frame f = {GN_FRAME(RAM + CODE + pc, GN_FRAME_NMETHOD, GN_FF_RETADDR),
+			     (uint64_t)id << 32 | (CODE + pc - BLOB)};
+	static struct frame_name name[VM_INLINE_MAX];
+	static char text[64];
+	int n;
+
+	nmethod_put(j, id);
+	inlined_put(j, locked);
+	vm_at(j->vm, now_ns());
+	n = vm_name_unlocker(j->vm, &f, name, VM_INLINE_MAX);
+	*text = 0;
+	for (int i = 0; i < n; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, name[i].method);
+	}
+	return text;
+}
+
+static void test_unlocker(void **state)
+{
+	struct jvm *j = *state;
+
+	/* one holds a monitor: it is that, wherever the call lies */
+	assert_string_equal(unlocker(j, B_OUT, 20, 90), "second first");
+	assert_string_equal(unlocker(j, A_TWO, 21, 70), "first");
+	assert_string_equal(unlocker(j, B_IN_B, 22, 24), "second second first");
+	/* several: what they have in common */
+	assert_string_equal(unlocker(j, B_TWO | B_IN_B, 23, 24), "second first");
+	assert_string_equal(unlocker(j, B_OUT | B_TWO, 24, 24), "first");
+	assert_string_equal(unlocker(j, A_OUT | B_OUT | B_IN_B, 25, 40), "first");
+	/* none, or a note of the call itself: as any other */
+	assert_string_equal(unlocker(j, 0, 26, 24), "second first");
+	assert_string_equal(unlocker(j, B_OUT, 27, 64), "second second first");
+}
+
 /* JDK 23 and 24: scopes and pcs out of the code cache, metadata behind the oops (code/nmethod.hpp).
  */
 static void test_code_of_jdk24(void **state)
@@ -593,6 +666,7 @@ int main(void)
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_names),
+		TEST(test_unlocker),
 		TEST(test_code_of_jdk24),
 		TEST(test_code_of_jdk8),
 		TEST(test_other_code_at_the_place),

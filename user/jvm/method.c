@@ -17,6 +17,7 @@
 #define KEPT_MAX     (24U << 20)     /* bytes of everything kept */
 #define AGE_NS	     120000000000ULL /* what was not used for so long, at most twice that, goes */
 #define SNAPSHOT_MAX (4U << 20)	     /* bytes of names one nmethod may bring */
+#define LOCKED_MAX   4096	     /* notes of code with a monitor that are compared */
 #define PART_MAX     (8U << 20)	     /* bytes of one part of an nmethod: scopes, pcs */
 #define META_MAX     65536	     /* metadata entries of an nmethod */
 #define LINES_MAX    (256U << 10)
@@ -718,8 +719,8 @@ int vm_snapshot_nmethod(struct vm *vm, uint64_t blob, uint32_t compile_id)
 	return snapshot_get(vm, blob, compile_id) ? 0 : -ENOENT;
 }
 
-/* The scope of the first PcDesc at or behind pc; 0 none. The table is sorted by pc. */
-static uint32_t snapshot_scope(const struct snapshot *s, int64_t pc)
+/* The first PcDesc at or behind pc, npcs if there is none. The table is sorted by pc. */
+static size_t snapshot_pc(const struct snapshot *s, int64_t pc)
 {
 	size_t lo = 0, hi = s->npcs;
 
@@ -731,7 +732,14 @@ static uint32_t snapshot_scope(const struct snapshot *s, int64_t pc)
 		else
 			hi = mid;
 	}
-	return lo < s->npcs ? s->pcs[lo].scope : 0;
+	return lo;
+}
+
+static uint32_t snapshot_scope(const struct snapshot *s, int64_t pc)
+{
+	size_t at = snapshot_pc(s, pc);
+
+	return at < s->npcs ? s->pcs[at].scope : 0;
 }
 
 /* In place of one that cannot be read: nobody is left out. */
@@ -745,11 +753,11 @@ static struct frame_name no_method(uint8_t type)
 				   .type = type};
 }
 
-static int snapshot_frames(struct vm *vm, const struct snapshot *s, uint32_t pc_off,
-			   struct frame_name *out, int max)
+/* The frames of a scope and of those that it was inlined into; `line`: its own line is known. */
+static int scope_frames(struct vm *vm, const struct snapshot *s, uint32_t off, bool line,
+			struct frame_name *out, int max)
 {
 	uint8_t type = s->level >= 1 && s->level <= 3 ? FRAME_C1 : FRAME_JIT;
-	uint32_t off = snapshot_scope(s, (int64_t)pc_off - s->code_off);
 	struct scope sc;
 	int n = 0;
 
@@ -766,9 +774,103 @@ static int snapshot_frames(struct vm *vm, const struct snapshot *s, uint32_t pc_
 	}
 	if (!n && s->root) {
 		method_frame(vm, s->root, -1, type, &out[n++]);
-		out[0].line = -1;
+		line = false;
 	}
+	if (n && !line)
+		out[0].line = out[0].bci = -1;
 	return n ? n : -ENOENT;
+}
+
+static int snapshot_frames(struct vm *vm, const struct snapshot *s, uint32_t pc_off,
+			   struct frame_name *out, int max)
+{
+	return scope_frames(vm, s, snapshot_scope(s, (int64_t)pc_off - s->code_off), true, out,
+			    max);
+}
+
+static bool scope_at(const struct vm *vm, const struct snapshot *s, uint32_t off, struct scope *out)
+{
+	return off && !scope_decode(s->scopes, s->scopes_len, vm->release, off, out);
+}
+
+static int scope_depth(const struct vm *vm, const struct snapshot *s, uint32_t off)
+{
+	struct scope sc;
+	int n = 0;
+
+	for (; n < VM_INLINE_MAX && scope_at(vm, s, off, &sc); off = sc.sender)
+		n++;
+	return n;
+}
+
+/* Do both tell the same inlined methods, at the same places of their callers? */
+static bool scopes_agree(const struct vm *vm, const struct snapshot *s, uint32_t a, uint32_t b)
+{
+	struct scope sa, sb;
+
+	for (int depth = 0; a != b; depth++, a = sa.sender, b = sb.sender)
+		if (depth == VM_INLINE_MAX || !scope_at(vm, s, a, &sa) ||
+		    !scope_at(vm, s, b, &sb) || sa.method != sb.method ||
+		    (depth && sa.bci != sb.bci))
+			return false;
+	return true;
+}
+
+/* The innermost scope on which both agree; 0 none. */
+static uint32_t scopes_common(const struct vm *vm, const struct snapshot *s, uint32_t a, uint32_t b)
+{
+	int da = scope_depth(vm, s, a), db = scope_depth(vm, s, b);
+	struct scope sc;
+
+	for (; da > db && scope_at(vm, s, a, &sc); da--)
+		a = sc.sender;
+	for (; db > da && scope_at(vm, s, b, &sc); db--)
+		b = sc.sender;
+	while (a && b && !scopes_agree(vm, s, a, b)) {
+		a = scope_at(vm, s, a, &sc) ? sc.sender : 0;
+		b = scope_at(vm, s, b, &sc) ? sc.sender : 0;
+	}
+	return b ? a : 0;
+}
+
+/* The innermost of a scope and of those that it was inlined into to hold a monitor; 0 none. */
+static uint32_t scope_locked(const struct vm *vm, const struct snapshot *s, uint32_t off)
+{
+	struct scope sc;
+
+	for (int i = 0; i < VM_INLINE_MAX && scope_at(vm, s, off, &sc); i++, off = sc.sender)
+		if (sc.locked)
+			return off;
+	return 0;
+}
+
+/*
+ * What of the code may unlock a monitor: a scope that holds one, as each does at its slow path of
+ * locking (GraphKit::shared_lock), or, of several, what they have in common. 0: none.
+ */
+static uint32_t snapshot_unlocker(const struct vm *vm, const struct snapshot *s)
+{
+	uint32_t common = 0;
+	int n = 0;
+
+	for (size_t i = 0; i < s->npcs; i++) {
+		uint32_t off = scope_locked(vm, s, s->pcs[i].scope);
+
+		if (!off)
+			continue;
+		if (++n > LOCKED_MAX)
+			return 0;
+		common = n > 1 ? scopes_common(vm, s, common, off) : off;
+	}
+	return common;
+}
+
+static bool snapshot_noted(const struct snapshot *s, uint32_t pc_off)
+{
+	int64_t pc = (int64_t)pc_off - s->code_off;
+	size_t at = snapshot_pc(s, pc);
+
+	return at < s->npcs && s->pcs[at].pc == pc;
 }
 
 int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_t compile_id,
@@ -804,6 +906,20 @@ static int name_stub(struct vm *vm, uint64_t pc, struct frame_name *out)
 	if (codecache_blob_name(vm, pc, name, sizeof(name)))
 		snprintf(name, sizeof(name), "[stub]");
 	return bracket_frame(vm, FRAME_NATIVE, name, out);
+}
+
+int vm_name_unlocker(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max)
+{
+	uint32_t pc_off = (uint32_t)f->data, off = 0;
+	const struct snapshot *s = NULL;
+	int n;
+
+	if (names_begin(vm))
+		s = snapshot_get(vm, gn_frame_addr(f) - pc_off, (uint32_t)(f->data >> 32));
+	if (s && !snapshot_noted(s, pc_off))
+		off = snapshot_unlocker(vm, s);
+	n = off ? scope_frames(vm, s, off, false, out, max) : -ENOENT;
+	return n > 0 ? n : vm_name(vm, f, out, max);
 }
 
 int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max)

@@ -45,6 +45,14 @@ bool vm_in_doubt(const struct vm *vm);
 int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max);
 
 /*
+ * As vm_name(), of a compiled frame that is unlocking a monitor in the JVM's own code. The JIT
+ * notes nothing at such calls, which it lays out at the end of the code, beside those of other
+ * inlined methods: so what is named is whatever holds a monitor there, and, if that is more than
+ * one, only what these have in common. The innermost frame has no line.
+ */
+int vm_name_unlocker(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max);
+
+/*
  * The method at `method` (a Method*) with the ConstMethod* `cm` (0 unknown) at bci; type is
  * FRAME_INTERPRETED. -ENOENT: no such Method there, or it is not certain that it is the sample's.
  */

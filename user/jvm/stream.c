@@ -100,5 +100,8 @@ int scope_decode(const void *data, size_t len, int release, uint32_t offset, str
 	out->bci = (int32_t)(stream_unsigned(&s) - 1);
 	if (s.failed || out->sender >= offset)
 		return -EINVAL;
+	stream_unsigned(&s); /* locals */
+	stream_unsigned(&s); /* expressions */
+	out->locked = stream_unsigned(&s) != 0;
 	return 0;
 }

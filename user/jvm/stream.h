@@ -46,6 +46,7 @@ struct scope {
 	uint32_t sender; /* offset of the inlining scope, 0 none; always less than its own */
 	uint32_t method; /* index into the nmethod's metadata, from 1; 0 none */
 	int32_t bci;	 /* -1: the method's entry */
+	bool locked;	 /* it holds monitors there */
 };
 
 /* 0, or -EINVAL when there is no well-formed scope at `offset`. */

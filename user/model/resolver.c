@@ -371,6 +371,12 @@ static int heap_names(struct resolver *r, const struct gn_frame *f, uint64_t add
 	return r->vm ? vm_name(r->vm, f, out, max) : user_names(r, addr, out, max);
 }
 
+/* Does the JVM's memory tell the names of compiled code? */
+static bool compiled_told(const struct resolver *r)
+{
+	return r->vm && vm_has(r->vm, VM_NMETHOD) && vm_has(r->vm, VM_SCOPES);
+}
+
 /*
  * Of a compiled method. Its JVM's memory tells which compilation the code is; an agent only what
  * was last said to be at the address, 1 of 4,000 names of a known call tree being another's. It is
@@ -379,10 +385,17 @@ static int heap_names(struct resolver *r, const struct gn_frame *f, uint64_t add
 static int compiled_names(struct resolver *r, const struct gn_frame *f, uint64_t addr,
 			  struct frame_name *out, int max)
 {
-	bool told = r->vm && vm_has(r->vm, VM_NMETHOD) && vm_has(r->vm, VM_SCOPES);
-	int n = told ? 0 : agent_names(r, addr, out, max);
+	int n = compiled_told(r) ? 0 : agent_names(r, addr, out, max);
 
 	return n > 0 ? n : heap_names(r, f, addr, out, max);
+}
+
+/* Of a compiled method that unlocks a monitor. */
+static int unlocker_names(struct resolver *r, const struct gn_frame *f, struct frame_name *out,
+			  int max)
+{
+	return compiled_told(r) ? vm_name_unlocker(r->vm, f, out, max)
+				: compiled_names(r, f, gn_frame_addr(f) - 1, out, max);
 }
 
 /* The logical frames of one physical frame, innermost first. */
@@ -456,13 +469,23 @@ static bool unpacks(const struct frame_name *name)
 	       !strcmp(name->method, "UncommonTrapBlob");
 }
 
+/*
+ * The slow path of unlocking: C2's (SharedRuntime::complete_monitor_unlocking_C), C1's (its stubs
+ * Runtime1::monitorexit and monitorexit_nofpu).
+ */
+static bool unlocks(uint32_t kind, const struct frame_name *name)
+{
+	return (kind == GN_FRAME_USER && strstr(name->method, "complete_monitor_unlocking")) ||
+	       (kind == GN_FRAME_STUB && strstr(name->method, "monitorexit"));
+}
+
 size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
 		      size_t max, bool *cut)
 {
 	const struct gn_frame *frames = gn_stack_frames(stack);
 	size_t n = (size_t)stack->nkernel + stack->nuser, at = 0;
 	struct frame_name names[INLINE_MAX];
-	bool unpacked = false, guessed;
+	bool unpacked = false, unlocked = false, guessed;
 
 	arena_reset(&r->strings);
 	*cut = r->guessed = false;
@@ -470,8 +493,11 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 		vm_at(r->vm, stack->h.time);
 	for (size_t i = kernel_skip(r, frames, stack->nkernel); i < n; i++) {
 		uint32_t kind = gn_frame_kind(&frames[i]);
-		int k = frame_names(r, &frames[i], names, INLINE_MAX);
+		int k = unlocked && kind == GN_FRAME_NMETHOD
+				? unlocker_names(r, &frames[i], names, INLINE_MAX)
+				: frame_names(r, &frames[i], names, INLINE_MAX);
 
+		unlocked = unlocks(kind, &names[0]);
 		unpacked = unpacked && kind == GN_FRAME_INTERP;
 		guessed = unpacked || gn_frame_flags(&frames[i]) & GN_FF_GUESSED;
 		r->guessed |= guessed;
