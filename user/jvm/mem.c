@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,7 +21,8 @@ struct mem {
 	int fd;		/* of /proc/PID/mem, or -1 */
 	uint64_t since; /* when the oldest page was read, ns; 0 when there is none */
 	uint64_t addr[PAGES];
-	uint8_t *page[PAGES];
+	uint8_t *pages; /* a mapping of their own: JVMs come and go, and leave no holes in the heap
+			 */
 };
 
 static int read_fd(void *ctx, uint64_t addr, void *dst, size_t len)
@@ -48,6 +50,12 @@ struct mem *mem_new(mem_read_fn fn, void *ctx)
 
 	if (!m)
 		return NULL;
+	m->pages = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (m->pages == MAP_FAILED) {
+		free(m);
+		return NULL;
+	}
 	m->read = fn;
 	m->ctx = ctx;
 	m->fd = -1;
@@ -82,8 +90,7 @@ void mem_close(struct mem *m)
 		return;
 	if (m->fd >= 0)
 		close(m->fd);
-	for (unsigned int i = 0; i < PAGES; i++)
-		free(m->page[i]);
+	munmap(m->pages, PAGES * PAGE_BYTES);
 	free(m);
 }
 
@@ -104,20 +111,17 @@ void mem_since(struct mem *m, uint64_t time)
 static const uint8_t *page_get(struct mem *m, uint64_t addr)
 {
 	unsigned int i = (addr / PAGE_BYTES) % PAGES;
+	uint8_t *page = m->pages + i * PAGE_BYTES;
 
 	if (m->addr[i] == addr)
-		return m->page[i];
-	if (!m->page[i])
-		m->page[i] = malloc(PAGE_BYTES);
-	if (!m->page[i])
-		return NULL;
+		return page;
 	m->addr[i] = NO_PAGE;
 	if (!m->since)
 		m->since = now_ns();
-	if (m->read(m->ctx, addr, m->page[i], PAGE_BYTES))
+	if (m->read(m->ctx, addr, page, PAGE_BYTES))
 		return NULL;
 	m->addr[i] = addr;
-	return m->page[i];
+	return page;
 }
 
 int mem_read(struct mem *m, uint64_t addr, void *dst, size_t len)

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/slab.h"
 #include "jfr/write.h"
 #include "jvm/threads.h"
 #include "model/state.h"
@@ -64,6 +65,7 @@ struct target {
 	unsigned int rereads;
 	bool tables_stale; /* code was met that they do not have */
 	struct stack *stacks;
+	struct slab stack_slab;
 	unsigned int nstacks;	/* that were left when some were last dropped */
 	size_t lists;		/* bytes of the stacks' lists */
 	struct gn_sample *late; /* samples whose stack or name has not come yet, oldest first */
@@ -306,7 +308,7 @@ static void stack_drop(struct target *t, struct stack *s)
 {
 	HASH_DEL(t->stacks, s);
 	list_free(t, s);
-	free(s);
+	slab_free(&t->stack_slab, s);
 }
 
 static uint64_t keep_ns(const struct target *t)
@@ -398,7 +400,7 @@ void target_stack(struct target *t, const struct gn_stack *rec)
 	stacks_check(t);
 	s = stack_find(t, rec->id);
 	if (!s) {
-		s = calloc(1, sizeof(*s));
+		s = slab_alloc(&t->stack_slab);
 		if (!s)
 			return;
 		s->id = rec->id;
@@ -901,6 +903,7 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 	if (!t)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	t->tgid = tgid;
+	t->stack_slab.item = sizeof(struct stack);
 	t->env = env;
 	t->start_ns = now_ns();
 	snprintf(t->path, sizeof(t->path), "%s", path);
@@ -959,6 +962,7 @@ void target_free(struct target *t, bool keep)
 	t->out = NULL;
 	HASH_ITER(hh, t->stacks, s, st)
 		stack_drop(t, s);
+	slab_release(&t->stack_slab);
 	roster_free(t->threads);
 	vthreads_free(t->vthreads);
 	resolver_close(t->names);
