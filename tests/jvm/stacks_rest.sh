@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# usage: stacks_rest.sh [JVM-OPTION...]
+#
 # Threads at rest, as recorded: the Java frames of every wall sample equal those of `jcmd
 # Thread.print` of the same time, lines and inlined frames included.
 # overlaps
@@ -21,6 +23,10 @@ rest() {
     note "$(tail -n 1 "$T/check.out")"
 }
 
+if [ $# -gt 0 ]; then
+    for_each_jdk rest "$@"
+    exit
+fi
 for_each_jdk rest -Xshare:auto
 for_each_jdk rest -XX:TieredStopAtLevel=1
 for_each_jdk rest -Dwarm=50 -Xint

@@ -147,6 +147,18 @@ public class Rest {
         static final int V = leaf(LONG);
     }
 
+    static final class PinnedHere {
+        static final int V = leaf(LONG);
+    }
+
+    /** One whose frames stay on its carrier: a class's initialiser is called by native code. */
+    static void virtualThread() throws ReflectiveOperationException {
+        if (Runtime.version().feature() < 21)
+            return;
+        Runnable run = () -> sink += PinnedHere.V;
+        Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, run);
+    }
+
     static int many(long a, int b, double c, Object d, long e, long f, long g, long h, long i) {
         return leaf(i) + (int) (a + b + c + e + f + g + h);
     }
@@ -212,6 +224,7 @@ public class Rest {
             }
             return 0;
         });
+        virtualThread();
         ReentrantLock lock = new ReentrantLock();
         lock.lock();
         thread("lock", 0, ns -> {
