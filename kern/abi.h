@@ -263,6 +263,12 @@ struct gn_thread {
 	__u64 sampled_ns;  /* CPU time up to which samples stand for it, 0 none yet */
 	__u64 mature;	   /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
 	__u64 switches;	   /* at the last scan: nvcsw + nivcsw */
+	/* for scans: as it was when it was last looked at (kern/scan.bpf.c) */
+	__u64 look_ns;	   /* when that was */
+	__u64 look_cpu_ns; /* its CPU time */
+	__u64 look_queued; /* its time in run queues */
+	__u64 look_waits;  /* nvcsw */
+	__u32 look_epoch;  /* gn_scan_epoch, 0 never */
 };
 
 /* Per CPU: time as its run queue has it. */

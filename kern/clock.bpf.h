@@ -18,7 +18,8 @@
  */
 extern __u64 gn_clock_offset, gn_clock_measured;
 
-#define DRIFT_SHIFT 14 /* 61 ppm */
+#define DRIFT_SHIFT    14	  /* 61 ppm */
+#define CLOCK_LATE_MAX 1000000000 /* ns: no run queue's clock that is in use is as old */
 
 /*
  * By the task's own way to its run queue (CONFIG_FAIR_GROUP_SCHED; the per-CPU variable `runqueues`
@@ -48,8 +49,8 @@ static __always_inline __u64 clock_measure(__u64 clock, __u64 now, __u64 late_ma
 }
 
 /*
- * The CPU time of the current task until now. sum_exec_runtime alone is as old as the run queue's
- * last look at it, which may be a scheduler's tick.
+ * The CPU time until now of a task that has a CPU. sum_exec_runtime alone is as old as the run
+ * queue's last look at it, which may be a scheduler's tick.
  */
 static __always_inline __u64 clock_cpu_time(const struct task_struct *task)
 {
@@ -61,7 +62,7 @@ static __always_inline __u64 clock_cpu_time(const struct task_struct *task)
 		return cpu;
 	now = bpf_ktime_get_ns();
 	clock = rq->clock;
-	since = now - clock_measure(clock, now, 1000000000) - clock;
+	since = now - clock_measure(clock, now, CLOCK_LATE_MAX) - clock;
 	if (since > 0)
 		cpu += since;
 	since = rq->clock_task - task->se.exec_start;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Threads of the targets: found at the start, born, renamed, become another program, ended. */
+#include "look.bpf.h"
 #include "vthread.bpf.h"
 #include "hotspot_maps.bpf.h"
 
@@ -23,12 +24,17 @@ SEC("tp_btf/task_newtask")
 int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 {
 	struct gn_thread *t;
+	struct look l;
 
 	if (!(clone_flags & CLONE_THREAD) || !proc_find(task_tgid(task)))
 		return 0;
 	t = thread_storage(task);
-	if (!t)
+	if (!t) {
 		loss_add(task_tid(task), GN_LOSS_STATE, 1);
+	} else if (gn_scanning) { /* all its time is looked at (kern/scan.bpf.c) */
+		look_take(task, &l);
+		look_begin(t, &l);
+	}
 	task_send(task, GN_REC_FORK, task->comm);
 	return 0;
 }

@@ -44,7 +44,8 @@ extern __u64 gn_pending[2];
 
 /* Not 0 while threads are scanned at each tick instead of their switches seen (scan.bpf.c). */
 extern __u32 gn_scanning;
-extern __u64 gn_scan_tick; /* the last tick scanned, or being scanned */
+extern __u64 gn_scan_tick;  /* the last tick scanned, or being scanned */
+extern __u32 gn_scan_epoch; /* raised whenever scans begin */
 
 /* ---- maps ---- */
 

@@ -76,7 +76,7 @@ static __always_inline __u64 arrival(const struct task_struct *task, const struc
 static __always_inline void part_report(struct task_struct *task, struct gn_thread *t, __u64 until,
 					__u32 state, __u64 begin, __u64 end)
 {
-	owed_pay(t, state, wall_send(task, t, until, state, begin, end));
+	owed_pay(t, state, wall_send(thread_id(task, t), t, until, state, begin, end));
 }
 
 /*
@@ -266,6 +266,14 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 		tick_put_off(c, t, clock, bpf_ktime_get_ns() - begin);
 }
 
+/* Scans have ended, and what they left owing is not known to the end. */
+static __always_inline void scan_leave(struct task_struct *task, struct gn_thread *t)
+{
+	scan_report(task, t);
+	owed_end(t);
+	owed_forgive(t);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -290,7 +298,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 	if (t->phase == GN_PH_OFF)
 		interval_end(prev, t, c);
 	else if (t->phase == GN_PH_SCAN)
-		scan_report(prev, t);
+		scan_leave(prev, t);
 	if (prev_state & TASK_DEAD) {
 		t->phase = GN_PH_ENDED; /* its life is over, not waiting */
 		return 0;
@@ -357,10 +365,11 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 /* With switches seen again, a thread that scans found asleep goes on as one that went to sleep. */
 static __always_inline void account_scan(struct task_struct *task, struct gn_thread *t)
 {
-	scan_report(task, t);
-	if (gn_scanning)
+	if (gn_scanning) {
+		scan_report(task, t);
 		return;
-	owed_end(t);
+	}
+	scan_leave(task, t);
 	t->run_delay = task->sched_info.run_delay;
 	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
 	__sync_val_compare_and_swap(&t->phase, GN_PH_SCAN,

@@ -11,6 +11,9 @@
  * CPU counts unless a whole interval too much has been paid already; one that finds it running
  * counts for the wait before, if more than an interval is owed. Where ticks are right, neither
  * happens but by the chance of sampling. (CPU samples are weighed likewise: kern/oncpu.bpf.c.)
+ *
+ * With scans all threads go so: whoever comes to look takes a CPU, and who would have run on it, or
+ * waits for one that would, is found off the CPU.
  */
 #ifndef GNOMON_OWED_BPF_H
 #define GNOMON_OWED_BPF_H
@@ -48,10 +51,21 @@ static __always_inline void owed_add(struct gn_thread *t, __u64 off, __u64 queue
 }
 
 /* Ticks were counted. Not by the thread's own switch alone: by the accounting, too. */
+static __always_inline void owed_paid(struct gn_thread *t, __u32 state, __u64 ticks)
+{
+	__sync_fetch_and_add(&t->owed[state == GN_ST_QUEUED], -(ticks * gn_wall_ns));
+}
+
 static __always_inline void owed_pay(struct gn_thread *t, __u32 state, __u64 ticks)
 {
 	if (t->often)
-		__sync_fetch_and_add(&t->owed[state == GN_ST_QUEUED], -(ticks * gn_wall_ns));
+		owed_paid(t, state, ticks);
+}
+
+static __always_inline void owed_forgive(struct gn_thread *t)
+{
+	t->owed[OWED_WAITING] = 0;
+	t->owed[OWED_QUEUED] = 0;
 }
 
 /*
@@ -72,7 +86,7 @@ static __always_inline __u32 owed_state(const struct gn_thread *t)
 /* The interval has passed, and its tick counts as one in that state. */
 static __always_inline void owed_stack(struct gn_thread *t, __u32 state)
 {
-	if (t->state != GN_ST_QUEUED || state == GN_ST_QUEUED)
+	if (t->state != GN_ST_QUEUED || state == GN_ST_QUEUED || !t->wait_stack)
 		return;
 	t->stack = t->wait_stack;
 	t->vthread = t->wait_vthread;
@@ -106,6 +120,15 @@ static __always_inline bool owed_is_overdue(const struct gn_thread *t, __u32 sta
 	__s64 interval = gn_wall_ns;
 
 	return owed_in(t, state) > (owed_lacks_stack(t) ? 3 * interval : interval);
+}
+
+/* The ticks at which scans found t where it is, up to the last scan's. */
+static __always_inline void scan_report(struct task_struct *task, struct gn_thread *t)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	owed_paid(t, t->state,
+		  wall_send(thread_id(task, t), t, gn_scan_tick + 1, t->state, t->out_ns, now));
 }
 
 #endif

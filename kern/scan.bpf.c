@@ -4,38 +4,16 @@
  * used no CPU time since the last look still is where it was, and only its ticks are counted; who
  * has, and is off the CPU now, has its stack read from outside. Threads on a CPU are left to the
  * CPU samples. The price does not depend on the switches, but on the number of threads.
+ *
+ * Whether the tick counts of a thread that has run since the last goes by what it is owed
+ * (kern/owed.bpf.h).
  */
 #include "remote.bpf.h"
-#include "wall.bpf.h"
+#include "look.bpf.h"
 
 __u32 gn_scanning = 0;
 __u64 gn_scan_tick = 0;
-
-#define TASK_WAKING 0x0200
-
-static __always_inline __u32 scan_state(const struct task_struct *task)
-{
-	unsigned int state = task->__state;
-
-	return state_of(false, state == TASK_WAKING ? TASK_RUNNING : state);
-}
-
-/*
- * Who was running here until the collector came to look is on the CPU, as far as it is concerned:
- * it was put back into the queue at the very time the collector got the CPU.
- */
-static __always_inline bool scan_on_cpu(const struct task_struct *task)
-{
-	const struct task_struct *self = bpf_get_current_task_btf();
-
-	if (task->on_cpu)
-		return true;
-	if (!bpf_core_field_exists(task->sched_info.last_queued) ||
-	    task->thread_info.cpu != bpf_get_smp_processor_id())
-		return false;
-	return task->sched_info.last_queued &&
-	       task->sched_info.last_queued == self->sched_info.last_arrival;
-}
+__u32 gn_scan_epoch = 1;
 
 static __always_inline void switches_count(const struct task_struct *task, struct gn_thread *t)
 {
@@ -46,38 +24,129 @@ static __always_inline void switches_count(const struct task_struct *task, struc
 	t->switches = n;
 }
 
-/* From this tick on it is somewhere else, or in another state. */
-static __always_inline void batch_begin(struct task_struct *task, struct gn_thread *t, __u64 cpu,
-					__u32 state)
+/* ---- the tick of a thread that has run since the last ---- */
+
+/* Not back, when it was accounted for a change of engine. */
+static __always_inline void tick_reach(struct gn_thread *t, __u64 tick)
 {
-	__u64 stack = 0, vthread = 0;
+	if (t->next_tick < tick)
+		t->next_tick = tick;
+}
+
+/* This tick alone counts, and as `state`. */
+static __always_inline void tick_pay(__u64 id, struct gn_thread *t, __u32 state, __u64 now)
+{
+	__u64 stack = t->stack, vthread = t->vthread;
+
+	owed_stack(t, state);
+	owed_paid(t, state, wall_send(id, t, gn_scan_tick + 1, state, now - gn_wall_ns, now));
+	t->stack = stack;
+	t->vthread = vthread;
+}
+
+/*
+ * Found off the CPU. The tick counts as what it is doing, as what else it is owed, or not. (Not
+ * static, as others here: see ticks_send().)
+ */
+__weak __noinline int off_settle(__u64 id, struct gn_thread *t, struct look *l)
+{
+	__u32 other;
+
+	if (!t || !l)
+		return 0;
+	other = l->state == GN_ST_QUEUED ? GN_ST_SLEEP : GN_ST_QUEUED;
+	if (owed_is_due(t, l->state))
+		return 0;
+	if (owed_is_overdue(t, other))
+		tick_pay(id, t, other, l->now);
+	tick_reach(t, gn_scan_tick + 1);
+	return 0;
+}
+
+/* Found running: does the tick count as what it did before? */
+__weak __noinline int running_settle(__u64 id, struct gn_thread *t, struct look *l)
+{
+	__u32 state;
+
+	if (!t || !l)
+		return 0;
+	state = t->state;
+	if (t->owed[OWED_QUEUED] > t->owed[OWED_WAITING])
+		state = GN_ST_QUEUED;
+	else if (state == GN_ST_QUEUED || state == GN_ST_RUNNING)
+		state = GN_ST_SLEEP;
+	tick_reach(t, gn_scan_tick);
+	if (owed_is_overdue(t, state))
+		tick_pay(id, t, state, l->now);
+	return 0;
+}
+
+/* ---- scans ---- */
+
+/*
+ * From this tick on it is somewhere else, or in another state. False: it was gone before its stack
+ * could be read.
+ */
+static __always_inline bool batch_begin(struct task_struct *task, struct gn_thread *t,
+					const struct look *l)
+{
+	__u64 stack = 0, vthread = 0, cpu = task->se.sum_exec_runtime;
 
 	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN) {
 		stack = wall_stack(t);
 		vthread = wall_vthread(t);
 	}
 	t->seq++;
-	if (!stack && tick_wants_stack(task, t, gn_scan_tick))
+	if (!stack && tick_wants_stack(task, t, gn_scan_tick)) {
 		stack = remote_stack(task, t, &vthread);
+		if (!stack)
+			return false;
+	}
 	t->stack = stack;
 	t->vthread = vthread;
+	if (l->state != GN_ST_QUEUED && stack) {
+		t->wait_stack = stack;
+		t->wait_vthread = vthread;
+	}
 	t->cpu_ns = cpu;
-	t->state = state;
-	t->out_ns = bpf_ktime_get_ns();
+	t->state = l->state;
+	t->out_ns = l->now;
 	t->offset = 0;
-	if (t->next_tick < gn_scan_tick) /* not when it was accounted for a change of engine */
-		t->next_tick = gn_scan_tick;
+	tick_reach(t, gn_scan_tick);
 	t->phase = GN_PH_SCAN;
+	return true;
+}
+
+/* It has used no CPU time since the last look, so its ticks are counted later, all at once. */
+static __always_inline bool batch_goes_on(const struct task_struct *task, const struct gn_thread *t,
+					  const struct look *l)
+{
+	return t->phase == GN_PH_SCAN && !l->on_cpu && task->se.sum_exec_runtime == t->cpu_ns &&
+	       l->state == t->state &&
+	       (!gn_reservoir || wall_stack(t) || !tick_wants_stack(task, t, gn_scan_tick));
+}
+
+/* It has moved on: what it did since the last look is reckoned. */
+__weak __noinline int batch_end(__u64 id, struct gn_thread *t, struct look *l)
+{
+	if (!t || !l)
+		return 0;
+	if (t->phase == GN_PH_SCAN)
+		owed_paid(t, t->state, wall_send(id, t, gn_scan_tick, t->state, t->out_ns, l->now));
+	if (t->look_epoch == gn_scan_epoch)
+		look_owe(t, l);
+	else
+		look_begin(t, l);
+	return 0;
 }
 
 SEC("iter.s/task")
 int wall_scan(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct look l = {};
 	struct gn_thread *t;
-	bool on_cpu;
-	__u32 state;
-	__u64 cpu;
+	__u64 id;
 
 	if (!task || !gn_wall_ns || !task_wanted(task))
 		return 0;
@@ -86,20 +155,19 @@ int wall_scan(struct bpf_iter__task *ctx)
 		return 0;
 	count_add(GN_CNT_SCANNED, 1);
 	switches_count(task, t);
-	cpu = task->se.sum_exec_runtime;
-	state = scan_state(task);
-	on_cpu = scan_on_cpu(task);
-	if (t->phase == GN_PH_SCAN) {
-		if (!on_cpu && cpu == t->cpu_ns && state == t->state &&
-		    (!gn_reservoir || wall_stack(t) || !tick_wants_stack(task, t, gn_scan_tick)))
-			return 0;
-		wall_send(task, t, gn_scan_tick, t->state, t->out_ns, bpf_ktime_get_ns());
-	}
-	if (on_cpu || task->__state & TASK_DEAD) {
-		t->phase = GN_PH_UNKNOWN;
+	look_take(task, &l);
+	if (batch_goes_on(task, t, &l))
 		return 0;
+	id = thread_id(task, t);
+	batch_end(id, t, &l);
+	if (task->__state & TASK_DEAD) {
+		t->phase = GN_PH_UNKNOWN;
+	} else if (l.on_cpu || !batch_begin(task, t, &l)) {
+		t->phase = GN_PH_UNKNOWN;
+		running_settle(id, t, &l);
+	} else {
+		off_settle(id, t, &l);
 	}
-	batch_begin(task, t, cpu, state);
 	return 0;
 }
 

@@ -77,13 +77,14 @@ __weak __noinline int chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u
 }
 
 /*
- * The part of t's interval that began at `begin` and was spent in `state`, up to tick `until`.
- * Whoever moves next_tick forward owns the ticks in between. How many that are.
+ * The part of t's interval that began at `begin` and was spent in `state`, up to tick `until`;
+ * `id` is thread_id(). Whoever moves next_tick forward owns the ticks in between. How many that
+ * are.
  */
-static __always_inline __u64 wall_send(struct task_struct *task, struct gn_thread *t, __u64 until,
-				       __u32 state, __u64 begin, __u64 end)
+static __always_inline __u64 wall_send(__u64 id, struct gn_thread *t, __u64 until, __u32 state,
+				       __u64 begin, __u64 end)
 {
-	__u64 from = t->next_tick, id = thread_id(task, t);
+	__u64 from = t->next_tick;
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
 		.h.tgid = id >> 32,
@@ -104,14 +105,6 @@ static __always_inline __u64 wall_send(struct task_struct *task, struct gn_threa
 	else
 		ticks_send(&s, from, until);
 	return until - from;
-}
-
-/* The ticks at which scans found t where it is, up to the last scan's. */
-static __always_inline void scan_report(struct task_struct *task, struct gn_thread *t)
-{
-	__u64 now = bpf_ktime_get_ns();
-
-	wall_send(task, t, gn_scan_tick + 1, t->state, t->out_ns, now);
 }
 
 #endif

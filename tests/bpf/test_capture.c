@@ -495,17 +495,14 @@ static void pingpong(bool scan, int cpus)
 	assert_near(100 * (double)n.cpu / want, 100, 2, "CPU samples in percent of CPU time");
 	life = (double)t.cpu_ns + (double)n.wall_ticks * 5 * MS;
 	/*
-	 * Two threads, 400 ticks each. Switches are all seen, and their sum is owed: what is not
-	 * paid at the end is a tick or two of each kind. A scan sees where a thread is when it
-	 * comes by, which a busy machine delays.
+	 * Two threads, 400 ticks each. Switches are all seen, or counted by the kernel, and their
+	 * sum is owed: what is not paid at the end is a tick or two of each kind, three where
+	 * stacks could not be read.
 	 */
-	assert_near(100 * life / (double)t.life_ns, 200, scan ? 30 : 4,
-		    "CPU + wall over life in percent");
-	if (!scan)
-		assert_near(100.0 * (double)n.state_ticks[GN_ST_QUEUED] * 5 * MS /
-				    (double)t.life_ns,
-			    100.0 * (double)t.wait_ns / (double)t.life_ns, 4,
-			    "queued over life in percent");
+	assert_near(100 * life / (double)t.life_ns, 200, 4, "CPU + wall over life in percent");
+	assert_near(100.0 * (double)n.state_ticks[GN_ST_QUEUED] * 5 * MS / (double)t.life_ns,
+		    100.0 * (double)t.wait_ns / (double)t.life_ns, 4,
+		    "queued over life in percent");
 	assert_true(n.counters[GN_CNT_SWITCHES] > 10000);
 	assert_true(n.counters[GN_CNT_CAPTURES] * 20 <= n.counters[GN_CNT_SWITCHES]);
 	/* some are gone between the tick and the visit: many where the tick thread has to wait */
@@ -583,7 +580,8 @@ static void test_ticks(void **state)
 	assert_near((double)total / 10000 / (10 * MS), 1.0, 0.02, "mean place in the stratum");
 }
 
-int main(void)
+/* An argument names the tests to run, with * and ? for what is not said. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ticks),
@@ -604,5 +602,7 @@ int main(void)
 		cmocka_unit_test(test_pingpong_two_cpus),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

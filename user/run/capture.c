@@ -480,6 +480,7 @@ static int scanning_begin(struct capture *c, uint64_t tick)
 	bpf_link__destroy(c->skel->links.wall_switch);
 	c->skel->links.wall_switch = NULL;
 	c->skel->bss->gn_scan_tick = tick;
+	c->skel->data->gn_scan_epoch++;
 	c->skel->bss->gn_scanning = 1;
 	c->scanning = true;
 	return rc < 0 ? rc : 0;
