@@ -134,15 +134,16 @@ int thread_clock(struct bpf_perf_event_data *ctx)
 	return n ? cpu_sample(ctx, id, by_cpu ? GN_CLOCK_CPU : GN_CLOCK_THREAD, n) : 0;
 }
 
-/* Programs that walk stacks take long to verify: the CPUs' clocks go on in that of the threads. */
+/*
+ * thread_clock, put here by user space. Programs that walk stacks take long to verify: the CPUs'
+ * clocks go on in that of the threads.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
-	__array(values, int(void *));
-} clock_sampler SEC(".maps") = {
-	.values = {[0] = (void *)&thread_clock},
-};
+	__uint(value_size, sizeof(__u32));
+} clock_sampler SEC(".maps");
 
 SEC("perf_event")
 int cpu_clock(struct bpf_perf_event_data *ctx)

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "gnomon.skel.h"
+#include "run/programs.h"
 #include "run/rings.h"
 #include "target/procfs.h"
 
@@ -26,11 +27,14 @@
 #define RING_MAX   (64u << 20)
 
 struct capture {
-	struct gnomon *skel;
+	struct gnomon *skel; /* has the maps and the small programs */
+	struct programs *programs;
 	struct rings *rings;
 	int ncpu;
 	uint64_t *per_cpu; /* room for a value of each CPU */
 	bool can_switch;
+	bool can_find;	      /* tasks by their pid, in a program that may sleep */
+	bool fresh;	      /* capture_config's */
 	bool scanning;	      /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t lock; /* guards tgids: scans run on the tick thread */
 	pid_t *tgids;
@@ -98,6 +102,7 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	struct btf *btf = btf__load_vmlinux_btf();
 
 	/* what kern/offcpu.bpf.c takes from the scheduler */
+	c->can_find = kernel_has_kfunc(btf, "bpf_task_from_pid");
 	c->can_switch = clocks_in_step() && kernel_has_field(btf, "cfs_rq", "rq") &&
 			kernel_has_field(btf, "sched_info", "last_arrival") &&
 			kernel_has_field(btf, "thread_info", "cpu");
@@ -118,12 +123,15 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	}
 	if (!cfg->wall_ns || !c->can_switch)
 		bpf_program__set_autoload(c->skel->progs.wall_switch, false);
-	if (!cfg->wall_ns || !kernel_has_kfunc(btf, "bpf_task_from_pid"))
+	if (!cfg->cpu_ns)
+		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
+	if (!cfg->wall_ns || !c->can_find)
 		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
 	if (cfg->wall_ns && !c->can_switch)
 		log_info("wall samples by scans: this kernel keeps no account of run queues, or "
 			 "its CPUs' clocks are not in step");
 	c->scanning = cfg->wall_ns && (cfg->wall_scan || !c->can_switch);
+	c->fresh = cfg->fresh;
 	btf__free(btf);
 	bpf_map__set_max_entries(c->skel->maps.rings, (__u32)c->ncpu);
 }
@@ -170,6 +178,39 @@ static int pidns_learn(struct capture *c, struct error *e)
 	return 0;
 }
 
+/* Those that are needed first go first: there may be but one CPU for all. */
+static void parts_begin(struct capture *c)
+{
+	programs_begin(c->programs, c->scanning ? PROGRAMS_SCAN : PROGRAMS_SAMPLE);
+	if (c->scanning)
+		programs_begin(c->programs, PROGRAMS_SAMPLE);
+	else if (c->skel->rodata->gn_wall_ns && !c->fresh)
+		programs_begin(c->programs, PROGRAMS_REMOTE);
+}
+
+static int part_wait(struct capture *c, enum programs_part part, struct error *e)
+{
+	int rc = programs_wait(c->programs, part);
+
+	return rc && e ? load_error(e, rc) : rc;
+}
+
+/* Where programs are: in the part that they were loaded with. */
+static struct gnomon *sampling(const struct capture *c)
+{
+	return programs_of(c->programs, PROGRAMS_SAMPLE);
+}
+
+static struct gnomon *remote(const struct capture *c)
+{
+	return programs_of(c->programs, PROGRAMS_REMOTE);
+}
+
+static struct gnomon *scanner(const struct capture *c)
+{
+	return programs_of(c->programs, PROGRAMS_SCAN);
+}
+
 int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e)
 {
 	struct capture *c = calloc(1, sizeof(*c));
@@ -187,11 +228,12 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 		goto fail;
 	}
 	configure(c, cfg);
-	rc = gnomon__load(c->skel);
+	rc = programs_open(&c->programs, c->skel);
 	if (rc) {
 		load_error(e, rc);
 		goto fail;
 	}
+	parts_begin(c);
 	rc = pidns_learn(c, e);
 	if (!rc)
 		rc = rings_create(c, cfg, e);
@@ -209,7 +251,7 @@ void capture_stop(struct capture *c)
 	if (c->stopped)
 		return;
 	c->stopped = true;
-	gnomon__detach(c->skel);
+	programs_detach(c->programs);
 }
 
 void capture_close(struct capture *c)
@@ -220,6 +262,7 @@ void capture_close(struct capture *c)
 	free(c->per_cpu);
 	free(c->tgids);
 	pthread_mutex_destroy(&c->lock);
+	programs_close(c->programs);
 	gnomon__destroy(c->skel);
 	free(c);
 }
@@ -376,7 +419,7 @@ static int remote_scan(struct capture *c, uint64_t tick)
 
 	c->skel->data->gn_remote_tick = tick;
 	c->skel->bss->gn_unread = 0;
-	rc = iterate(c->skel->progs.remote_scan);
+	rc = iterate(remote(c)->progs.remote_scan);
 	if (c->skel->bss->gn_unread)
 		c->remote_due = true;
 	else
@@ -404,7 +447,7 @@ static int program_attach(struct bpf_program *p, struct bpf_link **link, struct 
 			 bpf_program__section_name(p), strerror(errno));
 }
 
-int capture_attach(struct capture *c, struct error *e)
+static int births_attach(struct capture *c, struct error *e)
 {
 	struct gnomon *s = c->skel;
 	int rc;
@@ -416,23 +459,85 @@ int capture_attach(struct capture *c, struct error *e)
 		rc = program_attach(s->progs.task_execs, &s->links.task_execs, e);
 	if (!rc)
 		rc = program_attach(s->progs.task_renamed, &s->links.task_renamed, e);
-	if (rc)
-		return rc;
-	rc = capture_scan(c);
+	return rc;
+}
+
+static int switches_attach(struct capture *c, struct error *e)
+{
+	struct gnomon *s = sampling(c);
+
+	return program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
+}
+
+/* The CPUs' clocks go on there. */
+static int sampler_put(struct capture *c)
+{
+	int fd = bpf_program__fd(sampling(c)->progs.thread_clock);
+	__u32 zero = 0;
+
+	if (fd < 0)
+		return 0;
+	return bpf_map_update_elem(bpf_map__fd(c->skel->maps.clock_sampler), &zero, &fd, BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+static bool needs_remote(const struct capture *c)
+{
+	return c->skel->rodata->gn_wall_ns && !c->scanning;
+}
+
+/* All at once, so that what is attached first does not see much more than what comes last. */
+static int parts_wait(struct capture *c, struct error *e)
+{
+	int rc = part_wait(c, PROGRAMS_SAMPLE, e);
+
+	if (!rc && c->scanning)
+		rc = part_wait(c, PROGRAMS_SCAN, e);
+	if (!rc && needs_remote(c) && !c->fresh)
+		rc = part_wait(c, PROGRAMS_REMOTE, e);
+	return rc;
+}
+
+/* Of threads that sleep already; where there are none, the first tick looks that can. */
+static int sleepers_read(struct capture *c)
+{
+	if (!needs_remote(c))
+		return 0;
+	c->remote_due = c->fresh;
+	return c->fresh ? 0 : remote_scan(c, UINT64_MAX);
+}
+
+int capture_attach(struct capture *c, struct error *e)
+{
+	struct gnomon *s = c->skel;
+	int rc = parts_wait(c, e);
+
+	if (!rc)
+		rc = sampler_put(c);
+	if (!rc)
+		rc = births_attach(c, e);
+	if (!rc)
+		rc = capture_scan(c);
 	if (!rc)
 		rc = program_attach(s->progs.scan_ends, &s->links.scan_ends, e);
 	s->bss->gn_scanning = c->scanning;
 	if (!rc && !c->scanning)
-		rc = program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
+		rc = switches_attach(c, e);
 	s->bss->gn_marking = !c->scanning;
 	if (!rc)
 		rc = capture_scan(c);
-	if (!rc && s->rodata->gn_wall_ns && !c->scanning)
-		rc = remote_scan(c, UINT64_MAX);
+	if (!rc)
+		rc = sleepers_read(c);
 	if (rc && e && !e->rc)
 		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
 			  strerror(-rc));
 	return rc;
+}
+
+int capture_complete(struct capture *c, struct error *e)
+{
+	return needs_remote(c) ? part_wait(c, PROGRAMS_REMOTE, e) : 0;
 }
 
 int capture_account(struct capture *c, bool again)
@@ -475,10 +580,11 @@ bool capture_can_switch(const struct capture *c)
 
 static int scanning_begin(struct capture *c, uint64_t tick)
 {
+	struct gnomon *s = sampling(c);
 	int rc = capture_account(c, false);
 
-	bpf_link__destroy(c->skel->links.wall_switch);
-	c->skel->links.wall_switch = NULL;
+	bpf_link__destroy(s->links.wall_switch);
+	s->links.wall_switch = NULL;
 	c->skel->bss->gn_scan_tick = tick;
 	c->skel->data->gn_scan_epoch++;
 	c->skel->bss->gn_scanning = 1;
@@ -490,7 +596,7 @@ static int scanning_begin(struct capture *c, uint64_t tick)
 static int scanning_end(struct capture *c)
 {
 	struct gnomon *s = c->skel;
-	int rc = program_attach(s->progs.wall_switch, &s->links.wall_switch, NULL);
+	int rc = switches_attach(c, NULL);
 
 	if (rc)
 		return rc;
@@ -503,10 +609,16 @@ static int scanning_end(struct capture *c)
 
 int capture_wall_scan(struct capture *c, bool scan, uint64_t tick)
 {
+	enum programs_part needed = scan ? PROGRAMS_SCAN : PROGRAMS_REMOTE;
+	int rc;
+
 	if (scan == c->scanning)
 		return 0;
 	if (!scan && !c->can_switch)
 		return -EOPNOTSUPP;
+	rc = programs_begin(c->programs, needed);
+	if (rc)
+		return rc;
 	return scan ? scanning_begin(c, tick) : scanning_end(c);
 }
 
@@ -534,16 +646,18 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 
 	if (c->scanning) {
 		c->skel->bss->gn_scan_tick = arg->tick;
-		return iterate_targets(c, c->skel->progs.wall_scan);
+		return iterate_targets(c, scanner(c)->progs.wall_scan);
 	}
+	if (!remote(c)) /* not yet: all that wait then are found by a scan */
+		return 0;
 	all = atomic_exchange(&c->remote_due, false);
-	if (!bpf_program__autoload(c->skel->progs.remote_tick))
+	if (!c->can_find)
 		return remote_scan(c, all ? UINT64_MAX : arg->tick);
 	if (all)
 		remote_scan(c, UINT64_MAX);
 	if (!pending_any(c, arg->tick))
 		return 0;
-	return bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.remote_tick), &opts);
+	return bpf_prog_test_run_opts(bpf_program__fd(remote(c)->progs.remote_tick), &opts);
 }
 
 void capture_reread(struct capture *c)
@@ -573,7 +687,7 @@ void capture_tables(const struct capture *c, struct capture_tables *out)
 
 int capture_clock_fd(const struct capture *c, enum capture_clock which)
 {
-	return bpf_program__fd(which == CAPTURE_THREAD_CLOCK ? c->skel->progs.thread_clock
+	return bpf_program__fd(which == CAPTURE_THREAD_CLOCK ? sampling(c)->progs.thread_clock
 							     : c->skel->progs.cpu_clock);
 }
 
@@ -685,20 +799,7 @@ void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
 
 void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs)
 {
-	struct bpf_program *p;
-
-	*ns = *runs = 0;
-	bpf_object__for_each_program(p, c->skel->obj)
-	{
-		struct bpf_prog_info info = {0};
-		__u32 len = sizeof(info);
-
-		if (bpf_program__fd(p) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-			continue;
-		*ns += info.run_time_ns;
-		*runs += info.run_cnt;
-	}
+	programs_run_time(c->programs, ns, runs);
 }
 
 size_t capture_ring_bytes(const struct capture *c)

@@ -29,11 +29,15 @@ struct capture_config {
 	bool thread_filter;   /* sample only threads given to capture_want() */
 	bool reservoir;	      /* wall samples only of threads within capture_limit() */
 	uint32_t epoch_shift; /* then: log2 of the ticks of an epoch */
+	bool fresh;	      /* of what is to start: nobody of the targets sleeps yet */
 	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
 	size_t ring_bytes, ring_max;
 };
 
-/* Load. Errors: EXIT_PERMISSION, EXIT_KERNEL (what is missing is named). */
+/*
+ * Load: programs that walk stacks go on loading when it returns (run/programs.h). Errors, here and
+ * where those are needed: EXIT_PERMISSION, EXIT_KERNEL (what is missing is named).
+ */
 int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e);
 
 /* Stop taking samples; what is in the rings can still be drained. Idempotent. */
@@ -65,6 +69,12 @@ void capture_cpu_clocks(struct capture *c, bool alone);
  */
 int capture_attach(struct capture *c, struct error *e);
 
+/*
+ * For fresh targets, which begin without them: wait for the programs that read the stacks of others
+ * than the current thread.
+ */
+int capture_complete(struct capture *c, struct error *e);
+
 /* Look for threads of targets added since; 0 or -errno. */
 int capture_scan(struct capture *c);
 
@@ -90,7 +100,8 @@ bool capture_can_switch(const struct capture *c);
 
 /*
  * Change between switches and scans for wall samples, after capture_tick() of `tick` and from the
- * same thread. No tick is lost or counted twice. 0 or -errno (then nothing has changed).
+ * same thread. No tick is lost or counted twice. 0 or -errno (then nothing has changed): -EAGAIN
+ * while what it needs is being loaded.
  */
 int capture_wall_scan(struct capture *c, bool scan, uint64_t tick);
 

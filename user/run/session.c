@@ -179,6 +179,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.one_by_one = cfg->one_by_one,
 		.jvm = cfg->jvm,
 		.form = cfg->form,
+		.launched = cfg->argv != NULL,
 		.on_epoch = on_epoch,
 		.on_tables = on_tables,
 		.on_chunk_end = on_chunk_end,
@@ -237,6 +238,7 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.depth = s->cfg->depth,
 		.reservoir = s->cfg->reservoir > 0,
 		.epoch_shift = s->epoch_shift,
+		.fresh = s->cfg->argv != NULL,
 	};
 	int rc = capture_open(&s->cap, &cc, e);
 
@@ -427,6 +429,8 @@ static int session_prepare(struct session *s, struct error *e)
 		rc = sources_open(s, e);
 	if (!rc && s->cfg->argv)
 		rc = launch_go(&s->launch, s->cfg->argv[0], e);
+	if (!rc)
+		rc = capture_complete(s->cap, e); /* while the target starts */
 	return rc;
 }
 

@@ -864,6 +864,9 @@ void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cos
 
 void target_tables(struct target *t)
 {
+	if (t->env->cfg.launched)
+		return; /* it is still ourselves: there are tables for what it becomes, at its exec
+			 */
 	tables_anew(t, now_ns());
 	/* that takes a while: names are certain from the last look on, and sampling begins now */
 	resolver_poll(t->names, now_ns());

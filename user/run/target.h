@@ -22,6 +22,7 @@ struct target_config {
 	uint64_t cpu_ns, wall_ns; /* 0: not sampled */
 	uint64_t duration_ns;	  /* 0: until interrupted */
 	bool one_by_one;	  /* an event for each wall tick */
+	bool launched;		  /* the target is started by us, and not yet what it will be */
 	uint64_t start_ns;	  /* of the ticks, CLOCK_MONOTONIC */
 	enum resolver_mode jvm;
 	struct jfrw_form form;

@@ -103,6 +103,10 @@ static void engine_consider(struct ticks *t, uint64_t tick)
 		return;
 	t->agreed = 0;
 	rc = capture_wall_scan(t->capture, then == WALL_ENGINE_SCAN, tick);
+	if (rc == -EAGAIN) { /* its programs are being loaded: at the next look */
+		t->agreed = 1;
+		return;
+	}
 	if (rc) {
 		log_debug("wall samples not by %s: %s", engine_wall_name(then), strerror(-rc));
 		return;
