@@ -53,6 +53,7 @@ uw_fn __u64 uw_get_java_thread(uw_mem m, __u32 tid)
 #define HS_WINDOW	256 /* bytes of it read at once: any first hop stays inside */
 #define HS_HEADER	400 /* bytes of HeapBlock and blob header read at once */
 #define HS_HEADER_SMALL 128 /* enough for a blob that is no nmethod, at the heap's end */
+#define HS_BLOCK	64  /* the beginning of those: cheaper by half */
 #define HS_BEFORE	32  /* code bytes looked at before and behind a leaf's pc */
 #define HS_BEHIND	16
 #define HS_SLOTS	6	    /* words searched for a return address */
@@ -218,18 +219,20 @@ uw_fn int hs_find(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct h
 {
 	const struct gn_code_heap *h = hs_heap(j, s->pc);
 	__u64 block;
-	__u32 kind;
+	__u32 kind, part;
 
 	if (!h || hs_block(s, m, h, s->pc, &block))
 		return -1;
-	if (uw_copy(s, m, block, s->scratch, HS_HEADER) &&
-	    uw_copy(s, m, block, s->scratch, HS_HEADER_SMALL))
+	part = !!uw_copy(s, m, block, s->scratch, HS_HEADER);
+	if (part && uw_copy(s, m, block, s->scratch, HS_HEADER_SMALL))
 		return -1;
 	if (!hs_u8(s, j->used))
 		return -1;
 	b->start = block + j->blob;
 	b->end = b->start + (__u32)hs_s32(s, j->size);
 	kind = hs_kind(s, j);
+	if (part && kind == HS_NMETHOD)
+		return -1;
 	uw_barrier(kind); /* one number to the verifier, not four cases of all that follows */
 	b->kind = kind;
 	b->frame = (__s32)((__u32)hs_s32(s, j->frame) * 8);
@@ -577,6 +580,14 @@ uw_fn __u32 hs_pushed(const struct hs_wide *w)
 	return 0;
 }
 
+/* Is the i-th frame native code or a stub? */
+uw_fn int hs_is_outside(const struct uw_state *s, __u32 i)
+{
+	__u32 kind = gn_frame_kind(&s->frames[i & (GN_MAX_FRAMES - 1)]);
+
+	return kind == GN_FRAME_USER || kind == GN_FRAME_STUB;
+}
+
 /*
  * May the frame stood on be in such a slow path: called by it, or the leaf? To find out costs a
  * microsecond, which a leaf that hardly ever is in one is not worth: its word at the wrong place is
@@ -584,16 +595,11 @@ uw_fn __u32 hs_pushed(const struct hs_wide *w)
  */
 uw_fn int hs_may_spill(const struct uw_state *s, const struct gn_jvm *j, const struct hs_blob *b)
 {
-	__u32 kind;
-
 	if (!(j->flags & GN_JVM_SPILLS) || b->kind != HS_NMETHOD || b->native)
 		return 0;
 	if (s->leaf)
 		return !!(j->flags & GN_JVM_SPILLING);
-	if (s->n < 2)
-		return 0;
-	kind = gn_frame_kind(&s->frames[(s->n - 2) & (GN_MAX_FRAMES - 1)]);
-	return kind == GN_FRAME_USER || kind == GN_FRAME_STUB;
+	return s->n >= 2 && hs_is_outside(s, s->n - 2);
 }
 
 /* Bytes between sp and the end of a frame that is set up. */
@@ -647,9 +653,10 @@ uw_fn void hs_framed(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const
 
 /*
  * A frame that is to be deoptimised has its return address replaced by the deopt handler's; the
- * real one is kept in the frame (JDK code/nmethod.hpp, orig_pc_addr()). Needs the header.
+ * real one is kept in the frame (JDK code/nmethod.hpp, orig_pc_addr()). Needs the header. 1 when
+ * pc was a handler's.
  */
-uw_fn void hs_deopt(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b)
+uw_fn int hs_deopt(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b)
 {
 	__u64 plain = 0, mh = 0, pc;
 	int abs = j->flags & GN_JVM_ABSOLUTE;
@@ -659,11 +666,11 @@ uw_fn void hs_deopt(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 	if (j->flags & GN_JVM_DEOPT_MH)
 		mh = abs ? hs_u64(s, j->deopt_mh) : b->start + hs_s32(s, j->deopt_mh);
 	if (!(j->flags & GN_JVM_DEOPT) || (s->pc != plain && s->pc != mh))
-		return;
-	if (uw_word(s, m, s->sp + (__u32)hs_s32(s, j->orig_pc), &pc) || pc < b->code ||
-	    pc >= b->end)
-		return;
-	s->pc = pc;
+		return 0;
+	if (!uw_word(s, m, s->sp + (__u32)hs_s32(s, j->orig_pc), &pc) && pc >= b->code &&
+	    pc < b->end)
+		s->pc = pc;
+	return 1;
 }
 
 /* ---- interpreter ------------------------------------------------------------------------------
@@ -1108,10 +1115,86 @@ uw_fn int hs_is_call_stub(struct uw_state *s, uw_mem m, struct hs_blob *b)
 	return HS_AT(c, 0) == 0xe9 && HS_AT(c, -10) == 0x48 && HS_AT(c, -9) == 0xbb;
 }
 
+/* ---- compiled code met before -----------------------------------------------------------------
+ */
+
+/* pc, and above it the process as far as that fits: only in one walk do equal ones tell. */
+uw_fn __u64 hs_code_key(const struct uw_state *s)
+{
+	return (__u64)s->tgid << 47 | s->pc;
+}
+
+uw_fn struct uw_code *hs_code(struct uw_state *s)
+{
+	__u64 slot = uw_mix(s->pc, 0) >> 32;
+
+	uw_barrier(slot); /* mask last, where the verifier sees it */
+	return &s->code[slot & (UW_CODES - 1)];
+}
+
+/* What pc, which a call returns to and no deopt handler is at, has been found in. */
+uw_fn void hs_code_keep(struct uw_state *s, const struct gn_jvm *j, const struct hs_blob *b,
+			__u64 data)
+{
+	struct uw_code *c = hs_code(s);
+
+	if (!j->id || (j->used | j->size | j->frame) >= HS_BLOCK)
+		return;
+	c->key = hs_code_key(s);
+	c->data = data;
+	c->walk = s->walk;
+	c->size = (__s32)(b->end - b->start);
+	c->frame = (__u32)b->frame;
+}
+
+/*
+ * Is the method that `c` is about still there, as it was? A block that is freed is marked so before
+ * its memory is given to others (JDK memory/heap.cpp, add_to_freelist()); and its number is not
+ * given again. What the walk has come by is on a stack and cannot be freed: once a walk is enough.
+ */
+uw_fn int hs_code_is(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_code *c)
+{
+	__u64 block = s->pc - (__u32)c->data - j->blob;
+	__u32 id = 0;
+
+	if (c->key != hs_code_key(s))
+		return 0;
+	if (c->walk == s->walk)
+		return 1;
+	if (uw_copy(s, m, block, s->scratch, HS_BLOCK) ||
+	    uw_copy(s, m, block + j->id, &id, sizeof(id)))
+		return 0;
+	if (!hs_u8(s, j->used) || id != c->data >> 32 || hs_s32(s, j->size) != c->size ||
+	    (__u32)hs_s32(s, j->frame) * 8 != c->frame)
+		return 0;
+	c->walk = s->walk;
+	return 1;
+}
+
+/* May hs_code_frame() take the place of hs_blob_frame(), and says the same? */
+uw_fn int hs_code_known(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
+{
+	struct uw_code *c = hs_code(s);
+
+	if (s->leaf || (j->flags & GN_JVM_SPILLS && s->n && hs_is_outside(s, s->n - 1)))
+		return 0;
+	return hs_code_is(s, m, j, c) && j->enter_special != s->pc - (__u32)c->data;
+}
+
+uw_fn int hs_code_frame(struct uw_state *s, struct hs_way *w)
+{
+	const struct uw_code *c = hs_code(s);
+
+	w->slot = s->sp + c->frame - 8;
+	w->saved = 1;
+	w->java = 1;
+	return uw_push(s, s->pc, GN_FRAME_NMETHOD, 0, c->data);
+}
+
 /* A frame of a blob: note it, and find the way to its caller. */
 uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_way *w)
 {
-	__u32 kind = GN_FRAME_STUB, flags = 0;
+	__u32 kind = GN_FRAME_STUB, flags = 0, keep = 0;
 	struct hs_blob b = {};
 	__u64 data = 0;
 
@@ -1123,8 +1206,7 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 		b.frame = 0;
 		w->java = 1;
 	} else if (b.kind == HS_NMETHOD) {
-		if (!s->leaf)
-			hs_deopt(s, m, j, &b);
+		keep = !s->leaf && !hs_deopt(s, m, j, &b);
 		kind = GN_FRAME_NMETHOD;
 		data = (__u64)b.id << 32 | (__u32)(s->pc - b.start);
 		w->java = 1;
@@ -1142,6 +1224,8 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	else
 		/* method handle intrinsics have no frame: they are jumped through */
 		w->slot = s->sp;
+	if (keep && b.frame > 0)
+		hs_code_keep(s, j, &b, data);
 	return 0;
 }
 
@@ -1176,7 +1260,7 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 			w.above = 8;
 		}
 		w.java = 1;
-	} else if (hs_blob_frame(s, m, j, &w)) {
+	} else if (hs_code_known(s, m, j) ? hs_code_frame(s, &w) : hs_blob_frame(s, m, j, &w)) {
 		return 1;
 	}
 	return hs_return(s, m, j, &w);

@@ -141,6 +141,17 @@ struct uw_cached {
 	__u64 rule;
 };
 
+#define UW_CODES 128 /* a power of two */
+
+/* Where a call in a JVM's compiled code returns to, as a walk has found it (kern/hotspot.h). */
+struct uw_code {
+	__u64 key;   /* 0 free */
+	__u64 data;  /* its frame's */
+	__u64 walk;  /* the last that looked */
+	__s32 size;  /* of the blob, bytes */
+	__u32 frame; /* bytes */
+};
+
 struct uw_state {
 	/* the frame the next step looks at */
 	__u64 pc, sp, fp;
@@ -176,6 +187,10 @@ struct uw_state {
 	 * meaning only when no file has it.
 	 */
 	struct uw_cached cache[UW_CACHE];
+
+	/* Likewise of compiled code; that may be other code by now: each walk looks itself. */
+	struct uw_code code[UW_CODES];
+	__u64 walk; /* its number */
 
 	__u64 hs[8]; /* kern/hotspot.h's, zeroed by uw_begin, kept over the walk */
 	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
@@ -273,6 +288,7 @@ uw_fn int uw_word(struct uw_state *s, uw_mem m, __u64 addr, __u64 *val)
 
 uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 {
+	s->walk++;
 	s->leaf = 0;
 	s->kept_at = UW_KEPT_UNKNOWN;
 	s->flags = 0;

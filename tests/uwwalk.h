@@ -4,7 +4,9 @@
 #define TESTS_UWWALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Process 1, which has nothing mapped but this. */
 static inline void uwwalk_proc(struct uw_proc *p, __u64 start, struct uw_mapping map)
@@ -18,10 +20,11 @@ static inline void uwwalk_proc(struct uw_proc *p, __u64 start, struct uw_mapping
 }
 
 /*
- * Walk to the end. Aborts unless it ends, with a reason, within its cap, with sp rising but for
- * signal frames; a leaf may have nothing on the stack.
+ * Walk to the end; with nothing remembered of code, or what there is. Aborts unless it ends, with a
+ * reason, within its cap, with sp rising but for signal frames; a leaf may have nothing on the
+ * stack.
  */
-static inline void uwwalk_run(struct uw_state *s, const struct uw_env *env)
+static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, bool remember)
 {
 	struct uw_loop l = {s, env, env->proc, env->jvm};
 	__u64 sp = s->sp;
@@ -30,6 +33,10 @@ static inline void uwwalk_run(struct uw_state *s, const struct uw_env *env)
 	for (int i = 0; i <= GN_MAX_FRAMES; i++) {
 		bool leaf = s->leaf;
 
+#ifdef UW_HOTSPOT
+		if (!remember)
+			hs_code(s)->key = 0;
+#endif
 		if (uw_step(s, env, &l)) {
 			if (s->end == GN_END_NONE || s->n > s->max)
 				abort();
@@ -41,6 +48,42 @@ static inline void uwwalk_run(struct uw_state *s, const struct uw_env *env)
 		sp = s->sp;
 	}
 	abort();
+}
+
+/* From where `begun` was, with what `s` has learnt of code since. Not the frames. */
+static inline void uwwalk_rewind(struct uw_state *s, const struct uw_state *begun)
+{
+	static struct uw_code code[UW_CODES];
+	__u64 walk = s->walk;
+
+	memcpy(code, s->code, sizeof(code));
+	memcpy(s, begun, offsetof(struct uw_state, frames));
+	memcpy(s->code, code, sizeof(code));
+	s->walk = walk + 1;
+}
+
+static inline bool uwwalk_equal(const struct uw_state *a, const struct uw_state *b)
+{
+	return a->n == b->n && a->end == b->end &&
+	       !memcmp(a->frames, b->frames, a->n * sizeof(a->frames[0]));
+}
+
+/* The same with nothing remembered, while learning, and by what was learnt; else aborts. */
+static inline void uwwalk_run(struct uw_state *s, const struct uw_env *env)
+{
+	static struct uw_state begun, found;
+
+	memcpy(&begun, s, offsetof(struct uw_state, frames));
+	uwwalk_once(s, env, false);
+	found.n = s->n;
+	found.end = s->end;
+	memcpy(found.frames, s->frames, s->n * sizeof(s->frames[0]));
+	for (int i = 0; i < 2; i++) {
+		uwwalk_rewind(s, &begun);
+		uwwalk_once(s, env, true);
+		if (!uwwalk_equal(s, &found))
+			abort();
+	}
 }
 
 #endif

@@ -57,6 +57,7 @@ struct world {
 	struct uw_env env;
 	struct uw_state s;
 	uint64_t next;	 /* free from here, offset in the heap */
+	uint32_t looked; /* reads of the segment map */
 	uint32_t tgid_2; /* whose the JVM is from the first read on, 0 as before */
 };
 
@@ -73,6 +74,7 @@ static int world_read(void *ctx, __u64 addr, void *dst, __u32 len)
 
 	if (w->tgid_2)
 		w->jvm.tgid = w->tgid_2;
+	w->looked += addr - SEGMAP < sizeof(w->segmap);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		uint64_t off = addr - parts[i].start;
 
@@ -215,12 +217,33 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void walk(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
+static void walk_once(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	w->s.pc = pc;
 	w->s.sp = sp;
 	w->s.fp = fp;
 	uw_walk(&w->s, &w->env);
+}
+
+/* Twice: what it has learnt of code must not change what it finds. */
+static void walk(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	static struct uw_state begun, found;
+
+	begun = w->s;
+	walk_once(w, pc, sp, fp);
+	found = w->s;
+	uwwalk_rewind(&w->s, &begun);
+	walk_once(w, pc, sp, fp);
+	assert_true(uwwalk_equal(&w->s, &found));
+}
+
+/* By what was learnt before. */
+static void walk_again(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	uw_begin(&w->s, w->s.tgid, 64);
+	w->s.leaf = 1;
+	walk(w, pc, sp, fp);
 }
 
 /* The whole stack: nmethods `ids`, then the call stub. */
@@ -278,12 +301,12 @@ static void test_another_jvm(void **state)
 
 	caller_is_bottom(w, SP, FP);
 	w->jvm.tgid = 1;
-	walk(w, code, SP, FP);
+	walk_once(w, code, SP, FP);
 	assert_stack(w, (uint32_t[]){7}, 1);
 	w->tgid_2 = 2;
 	uw_begin(&w->s, 1, 64);
 	w->s.leaf = 1;
-	walk(w, code, SP, FP);
+	walk_once(w, code, SP, FP);
 	assert_int_equal(w->s.end, GN_END_NORULE);
 	w->tgid_2 = 0;
 	assert_null(uw_get_jvm(&w->env, 1));
@@ -1103,6 +1126,174 @@ static void test_enter_special(void **state)
 	assert_int_equal(w->s.n, 2);
 }
 
+/* ---- code met before ---- */
+
+/* Method 8 calls method 7, the leaf. */
+struct calling {
+	uint64_t leaf;	/* pc in 7 */
+	uint64_t block; /* of 8, in the heap */
+	uint64_t pc;	/* where the call returns to */
+};
+
+static struct calling calling(struct world *w)
+{
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t b = method(w, 8, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	word(w, SP + 0x38, b + 14);
+	caller_is_bottom(w, SP + 0x78, FP);
+	word(w, SP + 0x70, FP);
+	return (struct calling){a + 14, b - HEAP - CODE, b + 14};
+}
+
+/* What was found is used: the segment map is looked at for the leaf and the call stub alone. */
+static void test_known(void **state)
+{
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	walk(w, c.leaf, SP, 1);
+	assert_int_equal(w->looked, 3 + 2);
+	walk_again(w, c.leaf, SP, 1);
+	assert_int_equal(w->looked, 3 + 2 + 2 * 2);
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+}
+
+/* Calls by the same place: its header is not read again. */
+static void test_known_recursion(void **state)
+{
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	for (int i = 1; i < 10; i++) {
+		word(w, SP + i * PLAIN_FRAME + 0x38, c.pc);
+		word(w, SP + i * PLAIN_FRAME + 0x30, FP);
+	}
+	caller_is_bottom(w, SP + 10 * PLAIN_FRAME + 0x38, FP);
+	word(w, SP + 10 * PLAIN_FRAME + 0x30, FP);
+	walk(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8}, 11);
+	assert_int_equal(w->looked, 3 + 2);
+}
+
+/* Freed, and its place given to a method of the same size: only the number tells. */
+static void test_known_replaced(void **state)
+{
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	walk(w, c.leaf, SP, 1);
+	heap_put(w, c.block + H_ID, 9, 4);
+	walk_again(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 9}, 2);
+	heap_put(w, c.block + H_ID, 10, 4);
+	heap_put(w, c.block + H_FRAME, PLAIN_FRAME / 8 + 1, 4);
+	caller_is_bottom(w, SP + 0x80, FP);
+	word(w, SP + 0x78, FP);
+	walk_again(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 10}, 2);
+}
+
+/* Freed together with what was before it, where a larger method is now: its header is left over. */
+static void test_known_merged(void **state)
+{
+	struct world *w = *state;
+	uint64_t before = w->next, pc;
+	struct calling c;
+
+	method(w, 6, plain, sizeof(plain), PLAIN_FRAME, 12);
+	c = calling(w);
+	walk(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+	heap_put(w, c.block + H_USED, 0, 1);
+	w->next = before;
+	pc = blob(w, &(struct spec){.id = 9,
+				    .level = 4,
+				    .frame = PLAIN_FRAME + 8,
+				    .complete = 12,
+				    .code = plain,
+				    .len = sizeof(plain)});
+	heap_put(w, pc - HEAP - CODE + H_SIZE, c.block - before + 0x1000, 4);
+	for (uint64_t i = 0; before + i * SEGMENT <= c.pc - HEAP; i++)
+		w->segmap[before / SEGMENT + i] = (uint8_t)i;
+	/* the leaf is above all that */
+	w->next = 0x8000;
+	c.leaf = method(w, 11, plain, sizeof(plain), PLAIN_FRAME, 12) + 14;
+	caller_is_bottom(w, SP + 0x80, FP);
+	word(w, SP + 0x78, FP);
+	walk_again(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){11, 9}, 2);
+}
+
+/* A deopt handler stands for another place each time. */
+static void test_known_deoptimised(void **state)
+{
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	heap_put(w, c.block + H_DEOPT, c.pc, 8);
+	heap_put(w, c.block + H_ORIG, 0x10, 4);
+	for (uint64_t at = c.pc - 2; at < c.pc; at++) {
+		word(w, SP + 0x40 + 0x10, at);
+		walk_again(w, c.leaf, SP, 1);
+		assert_stack(w, (uint32_t[]){7, 8}, 2);
+		assert_int_equal(gn_frame_addr(&w->s.frames[1]), at);
+	}
+	/* what it stands for cannot be told: it is looked at the next time all the same */
+	word(w, SP + 0x40 + 0x10, 0);
+	walk_again(w, c.leaf, SP, 1);
+	assert_int_equal(gn_frame_addr(&w->s.frames[1]), c.pc);
+	word(w, SP + 0x40 + 0x10, c.pc - 1);
+	walk_again(w, c.leaf, SP, 1);
+	assert_int_equal(gn_frame_addr(&w->s.frames[1]), c.pc - 1);
+}
+
+/* Where a virtual thread's stack ends may become known late. */
+static void test_known_enter_special(void **state)
+{
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	walk(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+	w->jvm.enter_special = HEAP + c.block + H_BLOB;
+	walk_again(w, c.leaf, SP, 1);
+	assert_int_equal(w->s.end, GN_END_CONT);
+}
+
+/* Another program has other code there, and may have the same number for it. */
+static void test_known_elsewhere(void **state)
+{
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	walk(w, c.leaf, SP, 1);
+	for (uint32_t i = 1; i < 3; i++) {
+		heap_put(w, c.block + H_FRAME, PLAIN_FRAME / 8 + i, 4);
+		caller_is_bottom(w, SP + 0x78 + 8 * i, FP);
+		word(w, SP + 0x70 + 8 * i, FP);
+		w->proc.tgid = w->s.tgid = i; /* after an exec(), or another process */
+		walk_again(w, c.leaf, SP, 1);
+		assert_stack(w, (uint32_t[]){7, 8}, 2);
+	}
+}
+
+/* A leaf's frame need not be there, wherever else its pc is met. */
+static void test_known_leaf(void **state)
+{
+	struct world *w = *state;
+	struct calling c = calling(w);
+	uint64_t pop = c.pc + 6;
+
+	word(w, SP + 0x38, pop);
+	walk(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+	word(w, SP, FP);
+	caller_is_bottom(w, SP + 8, FP);
+	walk_again(w, pop, SP, 1);
+	assert_stack(w, (uint32_t[]){8}, 1);
+}
+
 /* ---- what may be anything ---- */
 
 /* A segment map that leads nowhere, a size that is negative: an end, in bounded time. */
@@ -1143,6 +1334,14 @@ int main(void)
 		TEST(test_anchor_agrees),
 		TEST(test_anchor_none),
 		TEST(test_enter_special),
+		TEST(test_known),
+		TEST(test_known_recursion),
+		TEST(test_known_replaced),
+		TEST(test_known_merged),
+		TEST(test_known_deoptimised),
+		TEST(test_known_enter_special),
+		TEST(test_known_elsewhere),
+		TEST(test_known_leaf),
 		TEST(test_hostile_heap),
 		TEST(test_adapter_room),
 		TEST(test_entry_barrier),
