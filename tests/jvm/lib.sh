@@ -204,7 +204,7 @@ threads_cpu() {
 # ---- gnomon --------------------------------------------------------------------------------
 
 # gnomon_start OUT ARGS...: `gnomon record -o OUT ARGS` in the background, and wait until it
-# records. Sets GN_PID, GN_OUT, GN_ERR.
+# records. Sets GN_PID, GN_OUT, GN_ERR. GN_VERBOSE: -v, or -vv.
 GN_N=0
 gnomon_start() {
     local file=$1
@@ -214,7 +214,7 @@ gnomon_start() {
     [[ " $* " == *" --no-cpu "* ]] && GN_NO_CPU=1 || GN_NO_CPU=
     GN_OUT=$T/gnomon$GN_N.out
     GN_ERR=$T/gnomon$GN_N.err
-    "$GNOMON" -v record -o "$file" "$@" </dev/null >"$GN_OUT" 2>"$GN_ERR" &
+    "$GNOMON" "${GN_VERBOSE:--v}" record -o "$file" "$@" </dev/null >"$GN_OUT" 2>"$GN_ERR" &
     GN_PID=$!
     CHILDREN+=("$GN_PID")
     until_true 30 recording_or_over || fail "gnomon does not begin: $(cat "$GN_ERR")"

@@ -7,6 +7,15 @@
 
 int log_level;
 
+/* Names that targets choose are no commands to a terminal. */
+static void controls_replace(char *line, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (((unsigned char)line[i] < 0x20 && line[i] != '\n' && line[i] != '\t') ||
+		    line[i] == 0x7f)
+			line[i] = '?';
+}
+
 static void log_line(const char *tag, const char *fmt, va_list ap)
 {
 	char line[1024];
@@ -19,6 +28,7 @@ static void log_line(const char *tag, const char *fmt, va_list ap)
 	n += m;
 	if (n > (int)sizeof(line) - 2)
 		n = sizeof(line) - 2;
+	controls_replace(line, n);
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)
 		return; /* nowhere left to complain */

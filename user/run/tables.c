@@ -14,6 +14,7 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "jvm/codecache.h"
 #include "jvm/threads.h"
@@ -27,18 +28,31 @@
 #include "sym/utable.h"
 
 #define VDSO_MAX   (1u << 20)
-#define FAILED_MAX 4096		     /* files remembered as without tables */
+#define KNOWN_MAX  4096		     /* files remembered */
 #define OPENED_MAX (4 * UW_MAX_MAPS) /* mappings whose files are looked at, in one update */
 
-/* What tells one file from another. Not the build id: a target chooses that. */
+/* What tells one file from another, without a look into it. */
 struct file_key {
 	uint64_t dev, ino, size, mtime_ns, ctime_ns, salt;
 };
 
-/* A file that was looked at in vain: nothing of it changes while its key is the same. */
-struct failed_file {
+/*
+ * What a table is made of, by which copies of a file, as containers have, share one. Not the build
+ * id: a target chooses that.
+ */
+struct content {
+	struct {
+		uint64_t vaddr, size;
+		struct digest digest;
+	} eh_frame, debug_frame; /* all 0: there is none */
+};
+_Static_assert(sizeof(struct content) <= UTABLE_KEY_MAX, "content is the table's key");
+
+/* A file that was looked at, perhaps in vain: nothing of it changes while its key is the same. */
+struct known_file {
 	struct file_key key;
-	int rc;
+	int rc; /* of looking */
+	struct content content;
 	UT_hash_handle hh;
 };
 
@@ -53,8 +67,12 @@ struct tables {
 	struct innermap_waiting files; /* tables not yet in maps.files */
 	struct utable *utable;
 	struct jvm_entry *jvms;
-	struct failed_file *failed;
+	struct known_file *known;
+	struct digest_key secret;
+	unsigned int shared;	    /* files whose table was there already */
 	struct utable_stats warned; /* what was said already */
+	uint32_t warned_large;
+	uint64_t reap_ns; /* when a process's files may go that has ended; 0: no such */
 	bool unsettled;
 	uint64_t compile_ns;
 };
@@ -127,7 +145,9 @@ int tables_new(struct tables **out, const struct capture *c, struct error *e)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	capture_tables(c, &t->maps);
 	t->files.outer = t->maps.files;
-	rc = utable_new(&t->utable, &sink);
+	rc = digest_key_make(&t->secret);
+	if (!rc)
+		rc = utable_new(&t->utable, &sink);
 	if (rc) {
 		free(t);
 		return error_set(e, rc, EXIT_KERNEL, "cannot fill the unwinder's tables: %s",
@@ -137,24 +157,33 @@ int tables_new(struct tables **out, const struct capture *c, struct error *e)
 	return 0;
 }
 
-/* ---- files without tables ---- */
+/* ---- files that were looked at ---- */
 
-static void failed_forget(struct tables *t)
+static void known_forget(struct tables *t, bool only_failed)
 {
-	struct failed_file *f, *tmp;
+	struct known_file *f, *tmp;
 
-	HASH_ITER(hh, t->failed, f, tmp) {
-		HASH_DEL(t->failed, f);
+	HASH_ITER(hh, t->known, f, tmp) {
+		if (only_failed && !f->rc)
+			continue;
+		HASH_DEL(t->known, f);
 		free(f);
 	}
+}
+
+static const struct known_file *known_find(const struct tables *t, const struct file_key *key)
+{
+	struct known_file *f;
+
+	HASH_FIND(hh, t->known, key, sizeof(*key), f);
+	return f;
 }
 
 /* 0: not known to fail. */
 static int failed_before(const struct tables *t, const struct file_key *key)
 {
-	struct failed_file *f;
+	const struct known_file *f = known_find(t, key);
 
-	HASH_FIND(hh, t->failed, key, sizeof(*key), f);
 	return f ? f->rc : 0;
 }
 
@@ -166,22 +195,28 @@ static bool fails_for_good(int rc)
 	       rc == -ENOTSUP || rc == -ENOSPC;
 }
 
-static void failed_note(struct tables *t, const struct file_key *key, int rc)
+/* Of its table when rc is 0, else why it has none. */
+static void known_note(struct tables *t, const struct file_key *key, int rc,
+		       const struct content *content)
 {
-	struct failed_file *f;
+	struct known_file *f;
 
-	if (!fails_for_good(rc)) {
+	if (rc && !fails_for_good(rc)) {
 		t->unsettled = true;
 		return;
 	}
-	if (HASH_COUNT(t->failed) >= FAILED_MAX)
-		failed_forget(t);
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return;
-	f->key = *key;
+	if (HASH_COUNT(t->known) >= KNOWN_MAX)
+		known_forget(t, false);
+	HASH_FIND(hh, t->known, key, sizeof(*key), f);
+	if (!f) {
+		f = calloc(1, sizeof(*f));
+		if (!f)
+			return;
+		f->key = *key;
+		HASH_ADD(hh, t->known, key, sizeof(f->key), f);
+	}
 	f->rc = rc;
-	HASH_ADD(hh, t->failed, key, sizeof(f->key), f);
+	f->content = content ? *content : (struct content){0};
 }
 
 void tables_free(struct tables *t)
@@ -194,7 +229,7 @@ void tables_free(struct tables *t)
 		HASH_DEL(t->jvms, j);
 		free(j);
 	}
-	failed_forget(t);
+	known_forget(t, false);
 	innermap_drop(&t->files);
 	utable_free(t->utable);
 	free(t);
@@ -202,30 +237,63 @@ void tables_free(struct tables *t)
 
 /* ---- files ---- */
 
-static int section_compile(const struct elf_file *f, const char *name, bool debug,
-			   struct ehframe_table *rows)
-{
-	struct ehframe_section sec = {.debug_frame = debug};
-	struct elf_bytes bytes = {0};
-	int rc = elf_file_bytes(f, name, &bytes);
+struct sections {
+	struct elf_bytes eh_frame, debug_frame; /* data NULL: there is none */
+};
 
-	if (rc)
-		return rc;
-	sec.data = bytes.data;
-	sec.len = bytes.size;
-	sec.vaddr = bytes.vaddr;
-	rc = ehframe_compile(&sec, 0, rows);
-	free(bytes.data);
-	return rc;
+static void sections_free(struct sections *s)
+{
+	free(s->eh_frame.data);
+	free(s->debug_frame.data);
+}
+
+/* 0 if there is one of them. */
+static int sections_read(const struct elf_file *f, struct sections *s)
+{
+	int rc;
+
+	*s = (struct sections){0};
+	rc = elf_file_bytes(f, ".eh_frame", &s->eh_frame);
+	return elf_file_bytes(f, ".debug_frame", &s->debug_frame) ? rc : 0;
+}
+
+static struct content sections_content(const struct tables *t, const struct sections *s)
+{
+	const struct elf_bytes *eh = &s->eh_frame, *debug = &s->debug_frame;
+	struct content c = {0};
+
+	if (eh->data) {
+		c.eh_frame.vaddr = eh->vaddr;
+		c.eh_frame.size = eh->size;
+		c.eh_frame.digest = digest_of(&t->secret, eh->data, eh->size);
+	}
+	if (debug->data) {
+		c.debug_frame.vaddr = debug->vaddr;
+		c.debug_frame.size = debug->size;
+		c.debug_frame.digest = digest_of(&t->secret, debug->data, debug->size);
+	}
+	return c;
+}
+
+static int section_compile(const struct elf_bytes *bytes, bool debug, struct ehframe_table *rows)
+{
+	struct ehframe_section sec = {
+		.data = bytes->data,
+		.len = bytes->size,
+		.vaddr = bytes->vaddr,
+		.debug_frame = debug,
+	};
+
+	return bytes->data ? ehframe_compile(&sec, 0, rows) : -ENOENT;
 }
 
 /* Both: code that was compiled without the one is linked with startup code that has it. */
-static int sections_compile(const struct elf_file *f, struct ehframe_table *rows)
+static int sections_compile(const struct sections *s, struct ehframe_table *rows)
 {
 	struct ehframe_table debug;
-	int rc = section_compile(f, ".eh_frame", false, rows);
+	int rc = section_compile(&s->eh_frame, false, rows);
 
-	if (section_compile(f, ".debug_frame", true, &debug))
+	if (section_compile(&s->debug_frame, true, &debug))
 		return rc;
 	if (rc) {
 		*rows = debug;
@@ -236,18 +304,36 @@ static int sections_compile(const struct elf_file *f, struct ehframe_table *rows
 	return 0;
 }
 
-static int file_compile(struct tables *t, const struct elf_file *f, const struct file_key *key,
+static int table_make(struct tables *t, const struct sections *s, const struct content *content,
+		      uint32_t *id)
+{
+	struct ehframe_table rows;
+	int rc = sections_compile(s, &rows);
+
+	if (rc)
+		return rc;
+	rc = utable_file_add(t->utable, content, sizeof(*content), &rows, id);
+	ehframe_free(&rows);
+	return rc;
+}
+
+/* The table that a file of the same content has, or a new one. */
+static int file_compile(struct tables *t, const struct elf_file *f, struct content *content,
 			uint32_t *id)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	struct ehframe_table rows;
-	int rc;
+	struct sections s;
+	int rc = sections_read(f, &s);
 
-	rc = sections_compile(f, &rows);
 	if (!rc) {
-		rc = utable_file_add(t->utable, key, sizeof(*key), &rows, id);
-		ehframe_free(&rows);
+		*content = sections_content(t, &s);
+		*id = utable_file_find(t->utable, content, sizeof(*content));
+		if (*id == UTABLE_NO_FILE)
+			rc = table_make(t, &s, content, id);
+		else
+			t->shared++;
 	}
+	sections_free(&s);
 	t->compile_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	return rc;
 }
@@ -256,6 +342,8 @@ static int file_compile(struct tables *t, const struct elf_file *f, const struct
 static int file_table(struct tables *t, const struct elf_file *f, const struct file_key *key,
 		      uint64_t offset, uint32_t *id, uint64_t *vaddr)
 {
+	const struct known_file *known = known_find(t, key);
+	struct content content = {0};
 	const struct elf_segment *seg;
 	size_t n;
 	int rc;
@@ -264,15 +352,14 @@ static int file_table(struct tables *t, const struct elf_file *f, const struct f
 	rc = elf_segments_vaddr(seg, n, offset, vaddr);
 	if (rc)
 		return rc;
-	*id = utable_file_find(t->utable, key, sizeof(*key));
+	if (known && known->rc)
+		return known->rc;
+	*id = known ? utable_file_find(t->utable, &known->content, sizeof(known->content))
+		    : UTABLE_NO_FILE;
 	if (*id != UTABLE_NO_FILE)
 		return 0;
-	rc = failed_before(t, key);
-	if (rc)
-		return rc;
-	rc = file_compile(t, f, key, id);
-	if (rc)
-		failed_note(t, key, rc);
+	rc = file_compile(t, f, &content, id);
+	known_note(t, key, rc, &content);
 	return rc;
 }
 
@@ -304,7 +391,7 @@ static int file_mapping(struct tables *t, struct symproc *sp, const struct mappi
 	}
 	rc = elf_file_open(&f, fd);
 	if (rc) {
-		failed_note(t, &key, rc);
+		known_note(t, &key, rc, NULL);
 		return rc;
 	}
 	rc = file_table(t, f, &key, mp->offset, id, vaddr);
@@ -338,7 +425,7 @@ static int vdso_mapping(struct tables *t, pid_t tgid, struct symproc *sp, const 
 
 __attribute__((format(printf, 2, 3))) static void warn_once(uint32_t *said, const char *fmt, ...)
 {
-	char text[256];
+	char text[512];
 	va_list ap;
 
 	if ((*said)++)
@@ -349,12 +436,36 @@ __attribute__((format(printf, 2, 3))) static void warn_once(uint32_t *said, cons
 	log_warn("%s", text);
 }
 
+/* What was refused of the file since `before`: each kind is told of once. */
+static void refusals_warn(struct tables *t, const struct utable_stats *before, const char *path,
+			  int rc)
+{
+	struct utable_stats now = utable_stats(t->utable);
+
+	if (now.files_refused > before->files_refused)
+		warn_once(&t->warned.files_refused,
+			  "unwind tables would need more than %llu MB: the code of '%s', and "
+			  "perhaps of "
+			  "others, is walked by frame pointers",
+			  UTABLE_MAX_BYTES >> 20, path);
+	else if (rc == -E2BIG)
+		warn_once(&t->warned_large,
+			  "the unwind table of '%s' is too large: its code is walked by frame "
+			  "pointers",
+			  path);
+	if (now.rules_refused > before->rules_refused)
+		warn_once(&t->warned.rules_refused,
+			  "'%s' has more unwind rules than fit: some of its stacks end early",
+			  path);
+}
+
 static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
 			  const struct mapping *mp, struct utable_mapping *out)
 {
 	const char *path = maps_path(symproc_maps(sp), mp);
 	uint64_t vaddr = 0;
 	uint32_t id = 0;
+	struct utable_stats before = utable_stats(t->utable);
 	int rc = -ENOENT;
 
 	*out = (struct utable_mapping){.start = mp->start, .end = mp->end, .kind = UW_MAP_FP};
@@ -362,6 +473,7 @@ static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
 		rc = file_mapping(t, sp, mp, &id, &vaddr);
 	else if (!strcmp(path, "[vdso]"))
 		rc = vdso_mapping(t, tgid, sp, mp, &id, &vaddr);
+	refusals_warn(t, &before, path, rc);
 	if (rc) {
 		if (mapping_is_file(mp)) {
 			t->unsettled |= !fails_for_good(rc);
@@ -455,24 +567,14 @@ static size_t mappings_add(struct tables *t, pid_t tgid, struct symproc *native,
 	return n;
 }
 
-/* What the tables refused since: once each. */
-static void refusals_warn(struct tables *t)
+static void tables_say(const struct tables *t)
 {
 	struct utable_stats now = utable_stats(t->utable);
 
-	if (now.files_refused)
-		warn_once(
-			&t->warned.files_refused,
-			"unwind tables would need more than %llu MB: further files' code is walked "
-			"by frame pointers",
-			UTABLE_MAX_BYTES >> 20);
-	if (now.rules_refused)
-		warn_once(&t->warned.rules_refused,
-			  "a file has more unwind rules than fit: some of its stacks end early");
-	log_debug("unwind tables: %u files of %.1f MB, %u rules; %u files, %u rules, %u mappings "
-		  "refused; %.1f ms of compiling",
-		  now.files, (double)(now.pages * sizeof(struct uw_page)) / 1e6, now.rules,
-		  now.files_refused, now.rules_refused, now.maps_refused,
+	log_debug("unwind tables: %u files of %.1f MB, %u shared, %u rules; %u files, %u rules, %u "
+		  "mappings refused; %.1f ms of compiling",
+		  now.files, (double)(now.pages * sizeof(struct uw_page)) / 1e6, t->shared,
+		  now.rules, now.files_refused, now.rules_refused, now.maps_refused,
 		  (double)t->compile_ns / 1e6);
 }
 
@@ -482,8 +584,10 @@ static void files_reap(struct tables *t, uint64_t now_ns)
 	uint32_t files = utable_stats(t->utable).files;
 
 	utable_reap(t->utable, now_ns);
-	if (utable_stats(t->utable).files < files)
-		failed_forget(t);
+	if (utable_stats(t->utable).files == files)
+		return;
+	known_forget(t, true);
+	tables_say(t);
 }
 
 int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
@@ -504,7 +608,7 @@ int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct v
 	rc = files ? utable_proc_set(t->utable, (uint32_t)tgid, v, n + files, now_ns) : -ENOENT;
 	free(v);
 	files_reap(t, now_ns);
-	refusals_warn(t);
+	tables_say(t);
 	return rc ? rc : utable_proc_sum(t->utable, (uint32_t)tgid) != before;
 }
 
@@ -519,6 +623,10 @@ void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
 
 	if (j && vm && codecache_refresh(vm, &j->jvm) > 0)
 		jvm_publish(t, j);
+	if (t->reap_ns && now_ns >= t->reap_ns) {
+		t->reap_ns = 0;
+		files_reap(t, now_ns);
+	}
 }
 
 /* Its number may be another thread's by now: one that ends after this is taken out by the kernel.
@@ -582,5 +690,6 @@ void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)
 		HASH_DEL(t->jvms, j);
 		free(j);
 	}
-	utable_proc_drop(t->utable, (uint32_t)tgid, now_ns);
+	if (!utable_proc_drop(t->utable, (uint32_t)tgid, now_ns))
+		t->reap_ns = now_ns + UTABLE_GRACE_NS;
 }

@@ -61,7 +61,7 @@ int utable_new(struct utable **out, const struct utable_sink *sink); /* writes r
 void utable_free(struct utable *u); /* the sink's maps are left as they are */
 
 /*
- * Number of the file known under this key (build id, or device and inode), UTABLE_NO_FILE if there
+ * Number of the file known under this key (what tells its content), UTABLE_NO_FILE if there
  * is none. A number stays valid until the next utable_reap() unless a process names it.
  */
 uint32_t utable_file_find(struct utable *u, const void *key, size_t len);
