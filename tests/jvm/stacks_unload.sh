@@ -18,6 +18,9 @@ unload() {
         >"$T/out" 2>"$T/err" || fail "gnomon: $(cat "$T/err")"
     jvm_unharmed
     jvm_end
+    assert_match "what was recorded" 'with a method unloaded before it had a name' "$T/err"
+    "$GNOMON" summary "$jfr" >"$T/summary" || fail "summary"
+    assert_match "the summary" 'with methods unloaded before they had a name' "$T/summary"
     "$(jdk_newest)/bin/java" -Xshare:auto -cp "$CLASSES" UnloadCheck "$jfr" >"$T/check.out" 2>&1 ||
         softly fail "wrong names: $(head -c 3000 "$T/check.out")"
     note "$(tail -n 1 "$T/check.out")"

@@ -83,9 +83,10 @@ static void recording_write(enum jfrw_cpu_event cpu_event)
 	jfrw_samples_lost(w, START + 950 * MS,
 			  &(struct jfr_samples_lost){
 				  .kind = "cpu", .reason = "ring buffer full", .count = 3});
-	jfrw_stack_quality(w, START + 950 * MS,
-			   &(struct jfr_stack_quality){
-				   .kind = "cpu", .samples = 10, .complete = 9, .truncated = 1});
+	jfrw_stack_quality(
+		w, START + 950 * MS,
+		&(struct jfr_stack_quality){
+			.kind = "cpu", .samples = 10, .complete = 9, .truncated = 1, .unnamed = 4});
 	assert_int_equal(jfrw_close(w, &e), 0);
 }
 
@@ -117,6 +118,7 @@ static void both(enum jfrw_cpu_event cpu_event)
 	assert_string_equal(names_get(&p->names, p->threads[0].name), "main");
 	assert_int_equal(p->facts.truncated_samples, 40);
 	assert_int_equal(p->facts.no_stack_samples, 1);
+	assert_int_equal(p->facts.quality.unnamed, 4);
 	assert_int_equal(p->facts.quality.complete, 9);
 	assert_int_equal(p->facts.nlosses, 1);
 	assert_string_equal(p->facts.losses[0].what, "cpu: ring buffer full");

@@ -327,6 +327,7 @@ struct jfr_stack_quality {
 	uint64_t bad_address; /* memory could not be read */
 	uint64_t no_rule;     /* no unwind rule for a pc */
 	uint64_t failed;      /* no stack at all */
+	uint64_t unnamed;     /* at least one frame whose class was unloaded before it had a name */
 };
 
 /* What recording cost in a period. */

@@ -22,6 +22,7 @@
 #define META_MAX     65536	     /* metadata entries of an nmethod */
 #define LINES_MAX    (256U << 10)
 #define HEADER_MAX   1024 /* bytes of a ConstMethod or nmethod header */
+#define UNLOADED     "[unloaded"
 #define NEVER	     UINT64_MAX
 #define STATE_DEAD   3 /* nmethod states from here on are dead ones: zombie, unloaded */
 
@@ -746,7 +747,7 @@ static uint32_t snapshot_scope(const struct snapshot *s, int64_t pc)
 static struct frame_name no_method(uint8_t type)
 {
 	return (struct frame_name){.klass = "[jvm]",
-				   .method = "[unloaded method]",
+				   .method = UNLOADED " method]",
 				   .sig = "",
 				   .line = -1,
 				   .bci = -1,
@@ -884,6 +885,11 @@ int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_t compi
 	return s ? snapshot_frames(vm, s, pc_off, out, max) : -ENOENT;
 }
 
+bool vm_is_unloaded(const struct frame_name *f)
+{
+	return !strncmp(f->method, UNLOADED, sizeof(UNLOADED) - 1) && !strcmp(f->klass, "[jvm]");
+}
+
 /* ---- any frame --------------------------------------------------------------------------------
  */
 
@@ -933,11 +939,11 @@ int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int
 	case GN_FRAME_INTERP:
 		if (!method_name(vm, addr, f->data >> 16, (int)(f->data & 0xffff), out))
 			return 1;
-		return bracket_frame(vm, FRAME_INTERPRETED, "[unloaded method]", out);
+		return bracket_frame(vm, FRAME_INTERPRETED, UNLOADED " method]", out);
 	case GN_FRAME_NMETHOD:
 		n = nmethod_frames(vm, addr - (uint32_t)f->data, (uint32_t)f->data,
 				   (uint32_t)(f->data >> 32), out, max);
-		return n > 0 ? n : bracket_frame(vm, FRAME_JIT, "[unloaded compiled code]", out);
+		return n > 0 ? n : bracket_frame(vm, FRAME_JIT, UNLOADED " compiled code]", out);
 	case GN_FRAME_STUB:
 		return name_stub(vm, addr, out);
 	default:

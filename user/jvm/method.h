@@ -52,6 +52,9 @@ int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int
  */
 int vm_name_unlocker(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max);
 
+/* Is it the mark of a method or code that was gone before it was named? */
+bool vm_is_unloaded(const struct frame_name *f);
+
 /*
  * The method at `method` (a Method*) with the ConstMethod* `cm` (0 unknown) at bci; type is
  * FRAME_INTERPRETED. -ENOENT: no such Method there, or it is not certain that it is the sample's.

@@ -66,6 +66,7 @@ struct resolver {
 	uint64_t now_ns;
 	struct arena strings; /* of the stack named last */
 	bool guessed;	      /* a frame of that was */
+	bool unnamed;	      /* a frame of that is of what was unloaded */
 	char lacks[120];      /* fields of VM structures that this JVM does not have */
 	char source[320];
 };
@@ -488,7 +489,7 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 	bool unpacked = false, unlocked = false, guessed;
 
 	arena_reset(&r->strings);
-	*cut = r->guessed = false;
+	*cut = r->guessed = r->unnamed = false;
 	if (r->vm)
 		vm_at(r->vm, stack->h.time);
 	for (size_t i = kernel_skip(r, frames, stack->nkernel); i < n; i++) {
@@ -509,6 +510,7 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 				*cut = true;
 				return at;
 			}
+			r->unnamed |= vm_is_unloaded(&names[j]);
 			frame_keep(r, &names[j]);
 			out[at++] = names[j];
 		}
@@ -521,6 +523,11 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 bool resolver_guessed(const struct resolver *r)
 {
 	return r->guessed;
+}
+
+bool resolver_unnamed(const struct resolver *r)
+{
+	return r->unnamed;
 }
 
 bool resolver_in_doubt(const struct resolver *r)

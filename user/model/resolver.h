@@ -50,6 +50,9 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 /* Of that stack: a frame is marked, since a heuristic led to it, or it was being made. */
 bool resolver_guessed(const struct resolver *r);
 
+/* Of that stack: a method's class, or its code, was gone before it had a name. */
+bool resolver_unnamed(const struct resolver *r);
+
 /*
  * A frame of that stack has no name only because classes were unloaded since its time: the same
  * frames at a later time, if the thread still is there then, may get one.

@@ -104,7 +104,8 @@ struct profile_facts {
 	uint64_t truncated_samples, no_stack_samples;
 	uint64_t throttled_ns, throttled_slices, slices; /* jdk.ContainerCPUThrottling, latest */
 	struct {					 /* gnomon.StackQuality, added up */
-		uint64_t samples, complete, guessed, truncated, bad_address, no_rule, failed;
+		uint64_t samples, complete, guessed, truncated, bad_address, no_rule, failed,
+			unnamed;
 	} quality;
 	struct prof_loss { /* gnomon.SamplesLost by kind and reason, the first few of these */
 		char what[96];

@@ -102,6 +102,7 @@ static void quality_read(struct profile_facts *x, const struct fields *f)
 	x->quality.bad_address += number(f, "badAddress");
 	x->quality.no_rule += number(f, "noRule");
 	x->quality.failed += number(f, "failed");
+	x->quality.unnamed += number(f, "unnamed");
 }
 
 static void lost_read(struct profile_facts *x, const struct fields *f)

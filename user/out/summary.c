@@ -82,6 +82,8 @@ static void stacks_quality(const struct profile *p, FILE *f)
 		share_line(x->quality.bad_address, of, "ended at unreadable memory", f);
 		share_line(x->quality.no_rule, of, "ended where no unwind rule was known", f);
 		share_line(x->quality.failed, of, "without a stack", f);
+		share_line(x->quality.unnamed, of, "with methods unloaded before they had a name",
+			   f);
 		return;
 	}
 	for (int i = 0; i < JFR_SOURCES; i++)

@@ -106,6 +106,9 @@ static void print_stacks(const struct totals *t)
 	}
 	if (t->guessed)
 		fprintf(stderr, ", %.2f%% with a guessed frame", percent(t->guessed, all));
+	if (t->unnamed)
+		fprintf(stderr, ", %.2f%% with a method unloaded before it had a name",
+			percent(t->unnamed, all));
 	fprintf(stderr, "%s\n", first ? " none" : " (of samples)");
 }
 

@@ -46,7 +46,7 @@
 
 /* Samples of one kind since the last gnomon.StackQuality. */
 struct quality {
-	uint64_t since_ns, samples, guessed, ends[GN_END_MAX];
+	uint64_t since_ns, samples, guessed, unnamed, ends[GN_END_MAX];
 };
 
 struct target {
@@ -87,6 +87,7 @@ struct stack {
 	uint8_t disk;	  /* and for GN_ST_DISK */
 	bool guessed;	  /* a frame was found by a heuristic */
 	bool interpreted; /* has frames whose names hold for a span of time only */
+	bool unnamed;	  /* has one whose class was unloaded too soon */
 	bool doubted;	  /* in which a name is not certain */
 	struct resolver_span span;
 	struct gn_stack *list; /* what to name again; NULL: none was needed, or no room */
@@ -388,6 +389,7 @@ static void stack_name(struct target *t, struct stack *s, const struct gn_stack 
 	s->span = resolver_span(t->names);
 	s->jfr = jfrw_stack(t->out, frames, n, cut || !gn_end_is_whole(rec->end));
 	s->guessed = resolver_guessed(t->names);
+	s->unnamed = resolver_unnamed(t->names);
 	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	s->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
 	s->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
@@ -467,6 +469,10 @@ static void quality_add(struct target *t, const struct gn_sample *s, const struc
 		q->guessed += s->n;
 		t->totals.guessed += s->n;
 	}
+	if (st && st->unnamed) {
+		q->unnamed += s->n;
+		t->totals.unnamed += s->n;
+	}
 }
 
 static void quality_write(struct target *t, struct quality *q, const char *kind, uint64_t now)
@@ -484,6 +490,7 @@ static void quality_write(struct target *t, struct quality *q, const char *kind,
 				.bad_address = q->ends[GN_END_BADADDR],
 				.no_rule = q->ends[GN_END_NORULE] + q->ends[GN_END_FP],
 				.failed = q->ends[GN_END_NONE],
+				.unnamed = q->unnamed,
 			});
 	*q = (struct quality){.since_ns = now};
 }

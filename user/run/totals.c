@@ -37,6 +37,7 @@ void totals_add(struct totals *sum, const struct totals *t)
 	sum->wall_records += t->wall_records;
 	sum->stacks += t->stacks;
 	sum->guessed += t->guessed;
+	sum->unnamed += t->unnamed;
 	sum->threads += t->threads;
 	sum->file_bytes += t->file_bytes;
 	for (int i = 0; i < GN_END_MAX; i++)

@@ -23,6 +23,7 @@ struct totals {
 	uint64_t stacks;	   /* distinct */
 	uint64_t ends[GN_END_MAX]; /* samples by how the user part of their stack ended */
 	uint64_t guessed;	   /* samples whose stack has a frame found by a heuristic */
+	uint64_t unnamed;	   /* and a frame whose class was unloaded before it had a name */
 	uint64_t lost[LOSS_MAX];
 	uint64_t threads; /* seen */
 	uint64_t file_bytes;
