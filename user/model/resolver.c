@@ -331,9 +331,10 @@ static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
 
 /*
  * Reading all symbols takes as long as a second's naming, so it must be worth it. A BPF program
- * that was loaded since has no name but that of the one that lies before it.
+ * that was loaded since has no name but that of the one that lies before it: where that it is one
+ * is all that counts, `any_bpf` will do.
  */
-static void kernel_name(struct resolver *r, uint64_t addr, struct frame_name *out)
+static void kernel_look_up(struct resolver *r, uint64_t addr, bool any_bpf, struct frame_name *out)
 {
 	struct resolver_shared *s = r->shared;
 	uint64_t waited = s->kernel_wait;
@@ -343,12 +344,17 @@ static void kernel_name(struct resolver *r, uint64_t addr, struct frame_name *ou
 	if (!kernel_symbols(s))
 		return;
 	rc = ksyms_lookup(s->kernel, addr, out);
-	if (!rc && (strcmp(out->klass, "[bpf]") || !ksyms_bpf_changed(s->kernel)))
+	if (!rc && (any_bpf || strcmp(out->klass, "[bpf]") || !ksyms_bpf_changed(s->kernel)))
 		return;
 	if (!kernel_reload(s, r->now_ns))
 		return;
 	if (ksyms_lookup(s->kernel, addr, out) && waited)
 		s->kernel_wait = waited * 2 < KERNEL_MAX_NS ? waited * 2 : KERNEL_MAX_NS;
+}
+
+static void kernel_name(struct resolver *r, uint64_t addr, struct frame_name *out)
+{
+	kernel_look_up(r, addr, false, out);
 }
 
 static int agent_names(struct resolver *r, uint64_t addr, struct frame_name *out, int max)
@@ -435,7 +441,7 @@ static size_t skip(struct resolver *r, const struct gn_frame *frames, size_t i, 
 	struct frame_name name;
 
 	for (; i < n; i++) {
-		kernel_name(r, gn_frame_addr(&frames[i]) - 1, &name);
+		kernel_look_up(r, gn_frame_addr(&frames[i]) - 1, true, &name);
 		if (!begins_with(name.method, any, nany))
 			break;
 	}

@@ -178,14 +178,28 @@ static int pidns_learn(struct capture *c, struct error *e)
 	return 0;
 }
 
-/* Those that are needed first go first: there may be but one CPU for all. */
+/* Which parts the recording is to begin with. */
+static bool is_needed(const struct capture *c, enum programs_part part)
+{
+	bool wall = c->skel->rodata->gn_wall_ns;
+
+	switch (part) {
+	case PROGRAMS_CLOCK:
+		return c->skel->rodata->gn_cpu_ns;
+	case PROGRAMS_SWITCH:
+		return wall && !c->scanning;
+	case PROGRAMS_REMOTE:
+		return wall && !c->scanning && !c->fresh;
+	default:
+		return wall && c->scanning;
+	}
+}
+
 static void parts_begin(struct capture *c)
 {
-	programs_begin(c->programs, c->scanning ? PROGRAMS_SCAN : PROGRAMS_SAMPLE);
-	if (c->scanning)
-		programs_begin(c->programs, PROGRAMS_SAMPLE);
-	else if (c->skel->rodata->gn_wall_ns && !c->fresh)
-		programs_begin(c->programs, PROGRAMS_REMOTE);
+	for (int i = 0; i < PROGRAMS_PARTS; i++)
+		if (is_needed(c, i))
+			programs_begin(c->programs, i);
 }
 
 static int part_wait(struct capture *c, enum programs_part part, struct error *e)
@@ -196,9 +210,9 @@ static int part_wait(struct capture *c, enum programs_part part, struct error *e
 }
 
 /* Where programs are: in the part that they were loaded with. */
-static struct gnomon *sampling(const struct capture *c)
+static struct gnomon *switches(const struct capture *c)
 {
-	return programs_of(c->programs, PROGRAMS_SAMPLE);
+	return programs_of(c->programs, PROGRAMS_SWITCH);
 }
 
 static struct gnomon *remote(const struct capture *c)
@@ -464,15 +478,17 @@ static int births_attach(struct capture *c, struct error *e)
 
 static int switches_attach(struct capture *c, struct error *e)
 {
-	struct gnomon *s = sampling(c);
+	struct gnomon *s = switches(c);
 
+	if (!s)
+		return 0;
 	return program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
 }
 
 /* The CPUs' clocks go on there. */
 static int sampler_put(struct capture *c)
 {
-	int fd = bpf_program__fd(sampling(c)->progs.thread_clock);
+	int fd = capture_clock_fd(c, CAPTURE_THREAD_CLOCK);
 	__u32 zero = 0;
 
 	if (fd < 0)
@@ -490,12 +506,11 @@ static bool needs_remote(const struct capture *c)
 /* All at once, so that what is attached first does not see much more than what comes last. */
 static int parts_wait(struct capture *c, struct error *e)
 {
-	int rc = part_wait(c, PROGRAMS_SAMPLE, e);
+	int rc = 0;
 
-	if (!rc && c->scanning)
-		rc = part_wait(c, PROGRAMS_SCAN, e);
-	if (!rc && needs_remote(c) && !c->fresh)
-		rc = part_wait(c, PROGRAMS_REMOTE, e);
+	for (int i = 0; i < PROGRAMS_PARTS && !rc; i++)
+		if (is_needed(c, i))
+			rc = part_wait(c, i, e);
 	return rc;
 }
 
@@ -580,7 +595,7 @@ bool capture_can_switch(const struct capture *c)
 
 static int scanning_begin(struct capture *c, uint64_t tick)
 {
-	struct gnomon *s = sampling(c);
+	struct gnomon *s = switches(c);
 	int rc = capture_account(c, false);
 
 	bpf_link__destroy(s->links.wall_switch);
@@ -607,16 +622,24 @@ static int scanning_end(struct capture *c)
 	return rc < 0 ? rc : 0;
 }
 
+/* The programs of an engine that the recording did not begin with. 0, -EAGAIN or -errno. */
+static int engine_load(struct capture *c, bool scan)
+{
+	int rc = programs_begin(c->programs, scan ? PROGRAMS_SCAN : PROGRAMS_SWITCH);
+	int also = scan ? 0 : programs_begin(c->programs, PROGRAMS_REMOTE);
+
+	return rc ? rc : also;
+}
+
 int capture_wall_scan(struct capture *c, bool scan, uint64_t tick)
 {
-	enum programs_part needed = scan ? PROGRAMS_SCAN : PROGRAMS_REMOTE;
 	int rc;
 
 	if (scan == c->scanning)
 		return 0;
 	if (!scan && !c->can_switch)
 		return -EOPNOTSUPP;
-	rc = programs_begin(c->programs, needed);
+	rc = engine_load(c, scan);
 	if (rc)
 		return rc;
 	return scan ? scanning_begin(c, tick) : scanning_end(c);
@@ -687,8 +710,13 @@ void capture_tables(const struct capture *c, struct capture_tables *out)
 
 int capture_clock_fd(const struct capture *c, enum capture_clock which)
 {
-	return bpf_program__fd(which == CAPTURE_THREAD_CLOCK ? sampling(c)->progs.thread_clock
-							     : c->skel->progs.cpu_clock);
+	const struct gnomon *s =
+		which == CAPTURE_CPU_CLOCK ? c->skel : programs_of(c->programs, PROGRAMS_CLOCK);
+
+	if (!s)
+		return -ENOENT;
+	return bpf_program__fd(which == CAPTURE_CPU_CLOCK ? s->progs.cpu_clock
+							  : s->progs.thread_clock);
 }
 
 int capture_fd(const struct capture *c)

@@ -35,7 +35,7 @@ static const struct {
 	enum programs_part part;
 	const char *name;
 } heavy[] = {
-	{PROGRAMS_SAMPLE, "wall_switch"}, {PROGRAMS_SAMPLE, "thread_clock"},
+	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_CLOCK, "thread_clock"},
 	{PROGRAMS_REMOTE, "remote_scan"}, {PROGRAMS_REMOTE, "remote_tick"},
 	{PROGRAMS_SCAN, "wall_scan"},
 };

@@ -13,7 +13,8 @@ struct gnomon; /* the skeleton */
 struct programs;
 
 enum programs_part {
-	PROGRAMS_SAMPLE, /* thread_clock, wall_switch: nothing is sampled without */
+	PROGRAMS_CLOCK,	 /* thread_clock */
+	PROGRAMS_SWITCH, /* wall_switch */
 	PROGRAMS_REMOTE, /* remote_tick, remote_scan */
 	PROGRAMS_SCAN,	 /* wall_scan */
 	PROGRAMS_PARTS
