@@ -261,8 +261,10 @@ struct gn_thread {
 	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick; /* tick before which `wasted` stacks were taken in vain */
 	__u64 sampled_ns;  /* CPU time up to which samples stand for it, 0 none yet */
-	__u64 mature;	   /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
-	__u64 switches;	   /* at the last scan: nvcsw + nivcsw */
+	__u64 cpu_stack;   /* of the last CPU sample, 0 none */
+	__u64 cpu_vthread;
+	__u64 mature;	/* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
+	__u64 switches; /* at the last scan: nvcsw + nivcsw */
 	/* for scans: as it was when it was last looked at (kern/scan.bpf.c) */
 	__u64 look_ns;	   /* when that was */
 	__u64 look_cpu_ns; /* its CPU time */

@@ -2,6 +2,7 @@
 /* Threads of the targets: found at the start, born, renamed, become another program, ended. */
 #include "look.bpf.h"
 #include "vthread.bpf.h"
+#include "weight.bpf.h"
 #include "hotspot_maps.bpf.h"
 
 static __always_inline void task_send(struct task_struct *task, __u16 type, const char *comm)
@@ -43,9 +44,13 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_ends, struct task_struct *task)
 {
 	__u32 tid = task_tid(task);
+	struct gn_thread *t;
 
 	if (!proc_find(task_tgid(task)))
 		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (t && thread_wanted((__u32)thread_id(task, t)))
+		weight_settle(task, t);
 	task_send(task, GN_REC_EXIT, task->comm);
 	/* another thread may get its number */
 	if (gn_carriers)

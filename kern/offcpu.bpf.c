@@ -20,6 +20,7 @@
 #include "owed.bpf.h"
 #include "stack.bpf.h"
 #include "vthread.bpf.h"
+#include "weight.bpf.h"
 
 /* ---- time ---- */
 
@@ -376,14 +377,17 @@ static __always_inline void account_scan(struct task_struct *task, struct gn_thr
 				    task->on_cpu ? GN_PH_UNKNOWN : GN_PH_OFF);
 }
 
-/* Report the ticks of intervals that are open, or whose end no switch has shown yet. */
+/*
+ * Report the ticks of intervals that are open, or whose end no switch has shown yet, and CPU time
+ * that no clock has met.
+ */
 SEC("iter/task")
 int wall_account(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct gn_thread *t;
 
-	if (!task || !gn_wall_ns || !proc_find(task_tgid(task)))
+	if (!task || !proc_find(task_tgid(task)))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || !thread_wanted((__u32)thread_id(task, t)))
@@ -395,6 +399,9 @@ int wall_account(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	t->round = gn_round;
+	weight_settle(task, t);
+	if (!gn_wall_ns)
+		return 0;
 	if (t->phase == GN_PH_SCAN)
 		account_scan(task, t);
 	else if (t->phase == GN_PH_OFF && !gn_scanning)

@@ -16,9 +16,9 @@
  * perf_event_context_sched_out().) A thread that ends within [8T, 9T) gets too little where the
  * phase is that of its birth: 1/6 of a sample on average, so the 8.
  */
-#include "clock.bpf.h"
 #include "stack.bpf.h"
 #include "vthread.bpf.h"
+#include "weight.bpf.h"
 #include "hotspot_maps.bpf.h"
 
 const volatile __u32 gn_thread_filter = 0;
@@ -39,7 +39,7 @@ __u32 gn_carriers = 0;
 /* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */
 __u32 gn_cpu_clocks_only = 0;
 
-static __always_inline int cpu_sample(void *ctx, __u64 id, __u8 clock, __u32 n)
+static __always_inline int cpu_sample(void *ctx, __u64 id, struct gn_thread *t, __u8 clock, __u32 n)
 {
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
@@ -53,6 +53,8 @@ static __always_inline int cpu_sample(void *ctx, __u64 id, __u8 clock, __u32 n)
 
 	s.stack = stack_take(ctx, SLOT_CLOCK, id, s.h.time);
 	s.vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
+	t->cpu_stack = s.stack;
+	t->cpu_vthread = s.vthread;
 	if (record_send(&s.h, sizeof(s)))
 		loss_add((__u32)id, GN_LOSS_RING, n);
 	else
@@ -80,34 +82,6 @@ static __always_inline bool thread_is_mature(const struct gn_thread *t)
 	return bpf_get_current_task_btf()->se.sum_exec_runtime >= t->mature;
 }
 
-/*
- * How many samples a firing is worth in a mature thread, so that its samples add up to its CPU time
- * over the interval. Clocks miss some: an own clock does not run while the kernel switches threads,
- * and counts too little by 1 us a time; one that is due while interrupts are off fires in whoever
- * runs next. And of two own clocks (a thread may be born with one while user space opens it
- * another) every second firing is too much. `band`: how far the sum may be off. An own clock gives
- * no variance, so half a sample is right; a CPU's clock is a draw by lot, and weighing each sample
- * by the time since the last would double the variance of all shares.
- */
-static __always_inline __u32 clock_weight(struct gn_thread *t, __u64 band)
-{
-	__u64 now = clock_cpu_time(bpf_get_current_task_btf());
-	__u32 n = 1;
-	__s64 due;
-
-	if (!t->sampled_ns) /* the first may come late, too */
-		t->sampled_ns = t->mature;
-	due = now - t->sampled_ns;
-	if (due > (__s64)(gn_cpu_ns + band))
-		n = (due - band + gn_cpu_ns - 1) / gn_cpu_ns;
-	else if (due + (__s64)band < (__s64)gn_cpu_ns)
-		n = 0;
-	if (n > GN_WEIGHT_MAX)
-		n = GN_WEIGHT_MAX;
-	t->sampled_ns += n * gn_cpu_ns;
-	return n;
-}
-
 /* Which kind of clock fires is told by its period: GN_CPU_CLOCK_KEEP. */
 static __always_inline bool is_cpu_clock(const struct bpf_perf_event_data *ctx)
 {
@@ -130,8 +104,8 @@ int thread_clock(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	if (!by_cpu || thread_is_mature(t))
-		n = clock_weight(t, by_cpu ? 4 * gn_cpu_ns : gn_cpu_ns / 2);
-	return n ? cpu_sample(ctx, id, by_cpu ? GN_CLOCK_CPU : GN_CLOCK_THREAD, n) : 0;
+		n = weight_of_firing(t, by_cpu ? BAND_CPU : BAND_OWN);
+	return n ? cpu_sample(ctx, id, t, by_cpu ? GN_CLOCK_CPU : GN_CLOCK_THREAD, n) : 0;
 }
 
 /*

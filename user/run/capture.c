@@ -116,7 +116,6 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	c->skel->rodata->gn_reservoir = cfg->reservoir;
 	c->skel->rodata->gn_epoch_shift = cfg->epoch_shift;
 	if (!cfg->wall_ns) {
-		bpf_program__set_autoload(c->skel->progs.wall_account, false);
 		bpf_program__set_autoload(c->skel->progs.remote_scan, false);
 		bpf_program__set_autoload(c->skel->progs.wall_scan, false);
 		bpf_program__set_autoload(c->skel->progs.scan_ends, false);
@@ -560,7 +559,7 @@ int capture_account(struct capture *c, bool again)
 	uint32_t left;
 	int rc;
 
-	if (!c->skel->rodata->gn_wall_ns)
+	if (!c->skel->rodata->gn_wall_ns && !c->skel->bss->gn_cpu_clocks_only)
 		return 0;
 	c->skel->bss->gn_round += !again;
 	c->skel->bss->gn_unaccounted = 0;

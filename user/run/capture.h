@@ -79,8 +79,9 @@ int capture_complete(struct capture *c, struct error *e);
 int capture_scan(struct capture *c);
 
 /*
- * Send wall records for intervals still open. 0, -errno, or 1 where the rings were too full for
- * all: drain, and call with `again` for the rest.
+ * Send wall records for intervals still open, and the CPU time that CPUs' clocks have not met
+ * (where there are no others). 0, -errno, or 1 where the rings were too full for all: drain, and
+ * call with `again` for the rest.
  */
 int capture_account(struct capture *c, bool again);
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a CPU sample of a mature thread (kern/oncpu.bpf.c) is worth, so that its samples add up to
+ * its CPU time over the interval. Clocks miss some: an own clock does not run while the kernel
+ * switches threads, and counts too little by 1 us a time; one that is due while interrupts are off
+ * fires in whoever runs next. And of two own clocks (a thread may be born with one while user space
+ * opens it another) every second firing is too much.
+ */
+#ifndef GNOMON_WEIGHT_BPF_H
+#define GNOMON_WEIGHT_BPF_H
+
+#include "clock.bpf.h"
+#include "filter.bpf.h"
+
+extern __u32 gn_cpu_clocks_only;
+
+/*
+ * How far the sum may be off. An own clock gives no variance, so half a sample is right; a CPU's
+ * clock is a draw by lot, and weighing each sample by the time since the last would double the
+ * variance of all shares.
+ */
+#define BAND_OWN (gn_cpu_ns / 2)
+#define BAND_CPU (4 * gn_cpu_ns)
+
+/* Of a firing of its clock. */
+static __always_inline __u32 weight_of_firing(struct gn_thread *t, __u64 band)
+{
+	__u64 now = clock_cpu_time(bpf_get_current_task_btf());
+	__u32 n = 1;
+	__s64 due;
+
+	if (!t->sampled_ns) /* the first may come late, too */
+		t->sampled_ns = t->mature;
+	due = now - t->sampled_ns;
+	if (due > (__s64)(gn_cpu_ns + band))
+		n = (due - band + gn_cpu_ns - 1) / gn_cpu_ns;
+	else if (due + (__s64)band < (__s64)gn_cpu_ns)
+		n = 0;
+	if (n > GN_WEIGHT_MAX)
+		n = GN_WEIGHT_MAX;
+	__sync_fetch_and_add(&t->sampled_ns, n * gn_cpu_ns);
+	return n;
+}
+
+/*
+ * What is left at its end, or the recording's, beyond the band. A clock of the CPU's meets a thread
+ * that takes turns with another in one of twenty of the times it should, or fewer: tens of
+ * milliseconds of CPU time are not sampled yet then. They are told as the last that was.
+ */
+static __always_inline void weight_settle(const struct task_struct *task, struct gn_thread *t)
+{
+	__u64 id = thread_id(task, t), sampled = t->sampled_ns;
+	struct gn_sample s = {
+		.h.type = GN_REC_SAMPLE,
+		.h.tgid = id >> 32,
+		.h.tid = (__u32)id,
+		.stack = t->cpu_stack,
+		.clock = GN_CLOCK_CPU,
+		.state = GN_ST_RUNNING,
+		.vthread = t->cpu_vthread,
+	};
+	__s64 due;
+
+	if (!gn_cpu_clocks_only || !gn_cpu_ns || !sampled || !s.stack)
+		return;
+	due = (task->on_cpu ? clock_cpu_time(task) : task->se.sum_exec_runtime) - sampled;
+	if (due <= (__s64)(gn_cpu_ns + BAND_CPU))
+		return;
+	s.n = (due - BAND_CPU) / gn_cpu_ns;
+	if (s.n > GN_WEIGHT_MAX)
+		s.n = GN_WEIGHT_MAX;
+	if (__sync_val_compare_and_swap(&t->sampled_ns, sampled, sampled + s.n * gn_cpu_ns) !=
+	    sampled)
+		return;
+	s.h.time = bpf_ktime_get_ns();
+	if (record_send(&s.h, sizeof(s)))
+		loss_add((__u32)id, GN_LOSS_RING, s.n);
+	else
+		count_add(GN_CNT_CPU, s.n);
+}
+
+#endif
