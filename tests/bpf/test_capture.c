@@ -478,6 +478,7 @@ static void pingpong(bool scan, int cpus)
 		.wall_ns = 5 * MS,
 		.cpu_clocks = true,
 		.wall_scan = scan,
+		.ring_bytes = 4 << 20, /* on a busy machine they are drained late */
 	};
 	struct truth t;
 	struct tally n;
