@@ -32,6 +32,6 @@ if [ $# -gt 0 ]; then
     for_each_jdk unload "$@"
 else
     for_each_jdk unload 8 -Xint -XX:+UseSerialGC
-    JDK=$(jdk_newest) unload 8 -XX:+UseG1GC
+    JDK=$(jdk_newest) unload 8 -XX:+UseG1GC -XX:-UsePerfData
 fi
 softly_end

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "jvm/method.h"
@@ -42,6 +43,8 @@ enum {
 	PCS_END = PCS + 16,
 	PERF_POINTER = 0xa000,
 	PERF = 0xa100,
+	STATICS = 0xb000,
+	UNSHARED = 0xc000,
 };
 
 enum { ZOMBIE = 3, UNLOADED = 4, NOT_ENTRANT = 2 };
@@ -648,6 +651,45 @@ static void test_in_doubt(void **state)
 	assert_false(vm_in_doubt(j->vm));
 }
 
+/* A counter that is not shared, and a static variable that refers to it. */
+static void unshared_put(struct jvm *j, unsigned int no, const char *name)
+{
+	uint64_t object = UNSHARED + no * 128;
+
+	put(j, STATICS + no * 8, RAM + object, 8);
+	put(j, object + 8, RAM + object + 64, 8);
+	put(j, object + 20, 4, 4);
+	put(j, object + 24, 1, 1);
+	put(j, object + 40, RAM + object + 112, 8);
+	memcpy(j->ram + object + 64, name, strlen(name) + 1);
+}
+
+/* -XX:-UsePerfData: not shared, and made after we came. */
+static void test_unshared(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t time;
+
+	put(j, PERF_POINTER, 0, 8);
+	vm_at(j->vm, now_ns());
+	assert_false(unloads_known(j->vm));
+	unshared_put(j, 0, "java.cls.loadedClasses");
+	unshared_put(j, 1, "java.cls.unloadedClassesOrNot");
+	unshared_put(j, 2, "java.cls.unloadedClasses");
+	unshared_put(j, 3, "java.cls.sharedUnloadedClasses");
+	unshared_put(j, 4, "java.cls.sharedLoadedClasses");
+	vm_at(j->vm, now_ns());
+	assert_false(unloads_known(j->vm)); /* it was looked for just now */
+	usleep(110000);
+	vm_at(j->vm, now_ns());
+	assert_true(unloads_known(j->vm));
+	time = now_ns();
+	put(j, UNSHARED + 2 * 128 + 112, 3, 8);
+	replace_a(j);
+	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
+}
+
 /* Counters as no JVM writes them: not believed, nothing read astray. */
 static void test_bad_counters(void **state)
 {
@@ -692,6 +734,7 @@ int main(void)
 		TEST(test_redefined),
 		TEST(test_refresh_tells),
 		TEST(test_in_doubt),
+		TEST(test_unshared),
 		TEST(test_bad_counters),
 	};
 

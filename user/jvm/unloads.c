@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "jvm/symbol.h"
 #include "jvm/vm.h"
 
 /* JDK runtime/perfMemory.hpp: format 2.0, unchanged since JDK 1.5. */
@@ -13,6 +14,15 @@
 #define PERF_BYTES   (1U << 20)
 #define PERF_ENTRIES 4096
 #define PERF_LONG    'J'
+#define PERF_EVENTS  4 /* units */
+
+#define STATICS_PAGE	 4096U
+#define STATICS_BYTES	 (1U << 20) /* above and below */
+#define STATICS_POINTERS 65536U	    /* followed in one search */
+#define NAME_BYTES	 32	    /* the longest name and its end */
+
+#define FINDS_MAX 8
+#define FIND_NS	  100000000ULL /* until the second search; twice as long after each */
 
 struct perf_prologue {
 	uint32_t magic;
@@ -66,14 +76,13 @@ static void entries_scan(struct vm *vm, const uint8_t *p, uint32_t len)
 	}
 }
 
-static void counters_find(struct vm *vm)
+static void shared_find(struct vm *vm)
 {
 	struct unloads *u = &vm->unloads;
 	struct perf_prologue head;
 	uint8_t *copy;
 
-	if (vm->at.perf_start == VM_NONE ||
-	    mem_read_now(vm->mem, vm->at.perf_start, &u->start, sizeof(u->start)) || !u->start ||
+	if (mem_read_now(vm->mem, vm->at.perf_start, &u->start, sizeof(u->start)) || !u->start ||
 	    mem_read_now(vm->mem, u->start, &head, sizeof(head)) || head.magic != PERF_MAGIC ||
 	    head.used < (int32_t)sizeof(head) || head.used > (int32_t)PERF_BYTES)
 		return;
@@ -81,6 +90,82 @@ static void counters_find(struct vm *vm)
 	if (copy && !mem_read_now(vm->mem, u->start, copy, (size_t)head.used))
 		entries_scan(vm, copy, (uint32_t)head.used);
 	free(copy);
+}
+
+/*
+ * A counter as an object (JDK runtime/perfData.hpp, class PerfData; unchanged from JDK 9 to 25 on
+ * 64-bit machines), which it is whether or not its value is shared.
+ */
+struct perf_object {
+	uint64_t vtable, name;
+	int32_t variability, units;
+	uint8_t on_c_heap, pad[3];
+	int32_t flags;
+	uint64_t entry, value;
+};
+
+static void object_take(struct vm *vm, uint64_t addr)
+{
+	struct perf_object o;
+	char name[NAME_BYTES];
+
+	if (mem_read_now(vm->mem, addr, &o, sizeof(o)) || o.on_c_heap != 1 ||
+	    o.units != PERF_EVENTS || !is_metadata(o.value) || !o.name ||
+	    mem_read_now(vm->mem, o.name, name, sizeof(name)))
+		return;
+	for (int i = 0; i < UNLOADS_COUNTERS; i++)
+		if (!strncmp(name, names[i], sizeof(name)))
+			vm->unloads.at[i] = o.value;
+}
+
+/* Whether the page could be read; *left is how many more pointers may be followed. */
+static bool statics_scan(struct vm *vm, uint64_t addr, unsigned int *left)
+{
+	uint64_t words[STATICS_PAGE / 8];
+
+	if (mem_read_now(vm->mem, addr, words, sizeof(words)))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && *left; i++) {
+		if (words[i] < STATICS_PAGE || !is_metadata(words[i]))
+			continue;
+		(*left)--;
+		object_take(vm, words[i]);
+	}
+	return true;
+}
+
+/*
+ * With -XX:-UsePerfData these counters are there all the same, since the management API has them,
+ * but in no list that can be reached (JDK services/classLoadingService.cpp). The pointers to them
+ * are static variables of the JVM, as the one to the shared counters is: all that is writable
+ * around that is looked through, some 0.7 MB with 5,600 pointers.
+ */
+static void unshared_find(struct vm *vm)
+{
+	uint64_t from = vm->at.perf_start & ~(uint64_t)(STATICS_PAGE - 1);
+	unsigned int left = STATICS_POINTERS;
+
+	for (uint64_t at = from; at - from < STATICS_BYTES; at += STATICS_PAGE)
+		if (!statics_scan(vm, at, &left))
+			break;
+	for (uint64_t at = from - STATICS_PAGE; from - at < STATICS_BYTES; at -= STATICS_PAGE)
+		if (!statics_scan(vm, at, &left))
+			break;
+}
+
+/* A JVM that has just been started makes them a little later. */
+static void counters_find(struct vm *vm)
+{
+	struct unloads *u = &vm->unloads;
+	uint64_t now = now_ns();
+
+	if (u->finds == FINDS_MAX || now < u->find_ns || vm->at.perf_start == VM_NONE)
+		return;
+	shared_find(vm);
+	if (!u->start)
+		unshared_find(vm);
+	u->find_ns = now + (FIND_NS << u->finds);
+	u->finds++;
 }
 
 /* Of the two counters from `first` on. */
@@ -103,7 +188,7 @@ bool unloads_look(struct vm *vm)
 	uint64_t count, loads;
 	bool first = !u->looked, loaded;
 
-	if (first)
+	if (!u->at[0])
 		counters_find(vm);
 	u->looked = true;
 	u->looked_ns = now_ns();

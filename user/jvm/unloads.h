@@ -3,8 +3,8 @@
  * Has the JVM unloaded classes since? What an address of metadata held when a sample was taken it
  * still holds if not. The JVM counts unloaded classes, before it frees their memory, in two of its
  * performance counters (JDK services/classLoadingService.cpp), and loaded ones, before their code
- * runs, in two more; they lie in its memory whether or not it shares them as a file. A JVM with
- * -XX:-UsePerfData has none.
+ * runs, in two more; they lie in its memory whether or not it shares them as a file, or at all
+ * (-XX:-UsePerfData).
  */
 #ifndef GNOMON_JVM_UNLOADS_H
 #define GNOMON_JVM_UNLOADS_H

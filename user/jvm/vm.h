@@ -60,8 +60,10 @@ struct unloads {		       /* unloads.c */
 	uint64_t looked_ns;	       /* the last look began */
 	uint64_t loads;		       /* classes loaded, as last seen */
 	bool looked, known;
-	uint64_t told; /* vm_refresh() has told of so many */
-	bool unsure;   /* a name could not be given since then: it can at the next sample */
+	unsigned int finds; /* searches for them */
+	uint64_t find_ns;   /* when the next is due */
+	uint64_t told;	    /* vm_refresh() has told of so many */
+	bool unsure;	    /* a name could not be given since then: it can at the next sample */
 };
 
 struct names; /* method.c */
