@@ -367,6 +367,11 @@ static void *recorder_main(void *arg)
 
 /* ---- for others ---- */
 
+bool recorder_hurries(const struct recorder *r, uint64_t now)
+{
+	return now < atomic_load(&r->env.hurry_ns);
+}
+
 int recorder_open(struct recorder **out, const struct target_config *cfg, struct error *e)
 {
 	struct recorder *r = calloc(1, sizeof(*r));

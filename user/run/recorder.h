@@ -85,6 +85,10 @@ void recorder_totals(struct recorder *r, struct totals *out);
 /* The first error that stopped the writing (disk full), or 0. From any thread. */
 int recorder_error(struct recorder *r, struct error *e);
 
+/* Whether records are wanted as soon as they are there, since what names them goes away. From any
+ * thread. */
+bool recorder_hurries(const struct recorder *r, uint64_t now);
+
 /* Write what is queued, finish the files, end the thread. */
 int recorder_finish(struct recorder *r, struct error *e);
 

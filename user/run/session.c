@@ -29,6 +29,7 @@
 #include "target/procfs.h"
 
 #define DRAIN_MS	  100  /* rings are drained at least so often */
+#define HURRY_MS	  10   /* and so often while classes come and go */
 #define ACCOUNT_TICKS	  1000 /* wall ticks of open intervals are reported at least so often */
 #define ACCOUNT_TURNS	  10000
 #define ACCOUNT_MIN_NS	  1000000000ull
@@ -572,15 +573,20 @@ static void on_source(struct session *s, int fd)
 		s->ended = TARGET_GONE;
 }
 
-/* Time left until the duration is over, so that it is kept to the millisecond. */
+/*
+ * Time left until the duration is over, so that it is kept to the millisecond, or until the next
+ * draining where names are lost between two.
+ */
 static int wait_ms(const struct session *s)
 {
 	uint64_t now = now_ns(), end = s->sampling_ns + s->cfg->duration_ns;
+	int most = s->cfg->duration_ns ? 1000 : -1;
 
-	if (!s->cfg->duration_ns)
-		return -1;
-	return now >= end ? 0
-			  : (int)((end - now) / 1000000 < 1000 ? (end - now) / 1000000 + 1 : 1000);
+	if (recorder_hurries(s->rec, now))
+		most = HURRY_MS;
+	if (!s->cfg->duration_ns || (now < end && (end - now) / 1000000 >= (uint64_t)most))
+		return most;
+	return now < end ? (int)((end - now) / 1000000 + 1) : 0;
 }
 
 static void session_loop(struct session *s)
@@ -595,6 +601,8 @@ static void session_loop(struct session *s)
 	while (!s->ended) {
 		int n = epoll_wait(s->epoll, ev, 8, wait_ms(s));
 
+		if (!n)
+			drain(s);
 		for (int i = 0; i < n && !s->ended; i++)
 			on_source(s, ev[i].data.fd);
 		if (s->cfg->duration_ns && !s->ended &&

@@ -2,6 +2,7 @@
 #include "run/target.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@
 #define KEEP_TICKS  2000
 #define STACKS_STEP 16384	   /* so many more stacks than twice those left: old ones go */
 #define LISTS_MAX   (4u << 20)	   /* bytes of frames kept to be named again */
+#define HURRY_NS    1000000000ull  /* after a method that was unloaded too soon */
 #define HELD_MIN_NS 1000000000ull  /* wall ticks of so much time may wait for more */
 #define HELD_MAX_NS 60000000000ull /* until they are so much */
 
@@ -390,6 +392,8 @@ static void stack_name(struct target *t, struct stack *s, const struct gn_stack 
 	s->jfr = jfrw_stack(t->out, frames, n, cut || !gn_end_is_whole(rec->end));
 	s->guessed = resolver_guessed(t->names);
 	s->unnamed = resolver_unnamed(t->names);
+	if (s->unnamed)
+		atomic_store(&t->env->hurry_ns, now_ns() + HURRY_NS);
 	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	s->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
 	s->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);

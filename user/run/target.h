@@ -44,6 +44,7 @@ struct target_env {
 	struct tables *tables;	   /* NULL while there is no capture */
 	struct frame_name *frames; /* room for TARGET_FRAMES */
 	struct error failed;	   /* the first error of a writer */
+	_Atomic uint64_t hurry_ns; /* until then names are lost by coming late */
 	bool ending;		   /* of all: the tables go with the maps that they are in */
 };
 
