@@ -5,19 +5,19 @@
 # What beginning and ending cost, of one gnomon or several in turns (CPU and wall): from the command to a
 # recording's first instant (`begins`), all of a recording but its duration (`around`), the collector's CPU time for a
 # recording of 300 ms, and how long a JVM that only says its version takes with and without a recording
-# around it. On the machine as it is, then beside STARTUP_BUSY (4) busy loops. STARTUP_ANT=N: so many times an ant
+# around it. On the machine as it is, then beside STARTUP_BUSY (4) busy loops, if any. STARTUP_ANT=N: so many times an ant
 # build of some seconds (workloads.sh), too. Median, and in brackets the least and the most.
 . "$(dirname "$0")/lib.sh"
 . "$BENCH_DIR/workloads.sh"
 need_gnomon record
 ROUNDS=${1:-10}
 shift
-BINARIES=("$@")
-[ $# -gt 0 ] || BINARIES=("$GNOMON")
+BINARIES=()
+for b in "${@:-$GNOMON}"; do BINARIES+=("$(realpath "$b")"); done
 JDK=${JDK:-$(jdk_newest)}
 SIZE=ci
 TIMEFORMAT='%R %U %S'
-BUSY=()
+BUSY=() BUSY_LOOPS=${STARTUP_BUSY:-4}
 
 # row NAME UNIT < figures: median and range.
 row() {
@@ -101,7 +101,7 @@ table() {
 busy_start() {
     local i
 
-    for ((i = 0; i < ${STARTUP_BUSY:-4}; i++)); do
+    for ((i = 0; i < BUSY_LOOPS; i++)); do
         while :; do :; done &
         BUSY+=($!)
         CHILDREN+=($!)
@@ -112,8 +112,10 @@ machine | sed 's/^/  /'
 jvm_start Idle 5 0
 rounds
 table "On the machine as it is:"
-busy_start
-rounds
-table "Beside ${#BUSY[@]} busy loops:"
-kill "${BUSY[@]}"
+if [ "$BUSY_LOOPS" -gt 0 ]; then
+    busy_start
+    rounds
+    table "Beside $BUSY_LOOPS busy loops:"
+    kill "${BUSY[@]}"
+fi
 jvm_end
