@@ -15,6 +15,8 @@ tomcat_prepare() {
     mkdir -p "$TOMCAT"/{conf,logs,temp,work,webapps}
     cp -rL /etc/tomcat10/* "$TOMCAT/conf/"
     cp -rL /usr/share/tomcat10-examples/examples "$TOMCAT/webapps/"
+    # the package's descriptor is of its own place, which a container has not
+    rm -f "$TOMCAT/conf/Catalina/localhost/examples.xml"
     # the jars are links into /usr/share/java: copies serve in a container, too
     cp -rL "$home/lib" "$TOMCAT/lib"
     cp -L $home/bin/{bootstrap,tomcat-juli}.jar "$TOMCAT/"
