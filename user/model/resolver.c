@@ -581,6 +581,15 @@ static void listed_free(struct resolver *r)
 	r->nlisted = 0;
 }
 
+static void listed_set(struct listed *l, const struct java_thread *jt, char *name)
+{
+	l->tid = jt->tid;
+	l->id = jt->id;
+	l->thread = jt->thread;
+	l->carrier = jt->carrier;
+	l->name = name;
+}
+
 static int on_listed(void *arg, const struct java_thread *jt)
 {
 	struct resolver *r = arg;
@@ -595,11 +604,7 @@ static int on_listed(void *arg, const struct java_thread *jt)
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	l->tid = jt->tid;
-	l->id = jt->id;
-	l->thread = jt->thread;
-	l->carrier = jt->carrier;
-	l->name = strdup(jt->name);
+	listed_set(l, jt, strdup(jt->name));
 	HASH_ADD_INT(r->listed, tid, l);
 	return 0;
 }
@@ -617,29 +622,34 @@ static void threads_list(struct resolver *r)
 	r->listing_ns = r->listed_ns - begin;
 }
 
-/* One thread out of few is looked for in the JVM, which is always up to date. */
-static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread *out)
+static const struct listed *listed_find(struct resolver *r, pid_t inner)
 {
-	struct java_thread jt;
 	struct listed *l;
 
-	if (!r->listed_ns)
-		threads_list(r);
-	if (r->nlisted <= LIST_THREADS) {
-		if (vm_thread_by_tid(r->vm, inner, &jt))
-			return false;
-		out->java_id = jt.id;
-		out->thread = jt.thread;
-		out->carrier = jt.carrier;
-		snprintf(out->name, sizeof(out->name), "%s", jt.name);
-		return out->name[0];
-	}
 	HASH_FIND_INT(r->listed, &inner, l);
 	if (!l) {
 		threads_list(r);
 		HASH_FIND_INT(r->listed, &inner, l);
 	}
-	if (!l || !l->name)
+	return l;
+}
+
+/* One thread out of few is looked for in the JVM, which is always up to date. */
+static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread *out)
+{
+	struct java_thread now;
+	struct listed one;
+	const struct listed *l = &one;
+
+	if (!r->listed_ns)
+		threads_list(r);
+	if (r->nlisted > LIST_THREADS)
+		l = listed_find(r, inner);
+	else if (vm_thread_by_tid(r->vm, inner, &now))
+		return false;
+	else
+		listed_set(&one, &now, now.name);
+	if (!l || !l->name || !*l->name)
 		return false;
 	out->java_id = l->id;
 	out->thread = l->thread;

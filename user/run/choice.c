@@ -32,7 +32,6 @@ struct chosen {
 
 struct choice {
 	struct choice_config cfg;
-	uint32_t shift;
 	struct chosen *procs;
 	uint64_t accounted; /* the epoch for which it was last time to */
 };
@@ -70,7 +69,6 @@ int choice_open(struct choice **out, const struct choice_config *cfg, struct err
 	if (!c)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	c->cfg = *cfg;
-	c->shift = cfg->shift;
 	*out = c;
 	return 0;
 }
@@ -115,7 +113,7 @@ static void epoch_say(struct choice *c, struct chosen *p, uint64_t epoch)
 {
 	struct recorder_choice now = {
 		.epoch = epoch,
-		.time_ns = c->cfg.start_ns + (epoch << c->shift) * c->cfg.wall_ns,
+		.time_ns = c->cfg.start_ns + (epoch << c->cfg.shift) * c->cfg.wall_ns,
 		.live = (uint32_t)p->live,
 		.eligible = (uint32_t)p->eligible,
 		.sampled = p->eligible < c->cfg.n ? (uint32_t)p->eligible : c->cfg.n,
@@ -191,7 +189,7 @@ static void procs_forget(struct choice *c)
 bool choice_poll(struct choice *c, uint64_t now_ns)
 {
 	uint64_t tick = gn_ticks_until(now_ns - c->cfg.start_ns, c->cfg.wall_ns);
-	uint64_t epoch = tick >> c->shift, next;
+	uint64_t epoch = tick >> c->cfg.shift, next;
 	pid_t *tgids = NULL;
 	size_t n = 0;
 
@@ -201,7 +199,7 @@ bool choice_poll(struct choice *c, uint64_t now_ns)
 		procs_forget(c);
 	}
 	free(tgids);
-	next = (tick + gn_epoch_lead(c->shift)) >> c->shift;
+	next = (tick + gn_epoch_lead(c->cfg.shift)) >> c->cfg.shift;
 	if (next == epoch || c->accounted == next)
 		return false;
 	c->accounted = next;
