@@ -819,6 +819,19 @@ static void test_open_errors(void **state)
 	assert_true(open_rc("/dev/full", true, &e) < 0);
 }
 
+/* The writing thread has written something since the file had `size` bytes, or a second has passed.
+ */
+static off_t written_since(off_t size)
+{
+	struct stat st = {.st_size = size};
+
+	for (int i = 0; i < 500 && st.st_size == size; i++) {
+		usleep(2000);
+		stat(path, &st);
+	}
+	return st.st_size;
+}
+
 /* A size limit stands in for the full disk. */
 static void test_disk_full(void **state)
 {
@@ -829,13 +842,16 @@ static void test_disk_full(void **state)
 		struct jfrw *w = writer(0, 0);
 		struct rlimit limit = {64 << 10, 64 << 10};
 		struct error e = {0};
+		off_t size = 0;
 		int rc = 0;
 
 		setrlimit(RLIMIT_FSIZE, &limit);
 		for (int i = 0; i < 100000 && !rc; i++) {
 			jfrw_cpu_sample(w, START, 0, stack_of(w, "A", "b", i));
-			if (i % 100 == 99)
-				rc = usleep(2000) ? 0 : jfrw_flush(w, START, &e);
+			if (i % 100 < 99)
+				continue;
+			rc = jfrw_flush(w, START, &e);
+			size = rc ? size : written_since(size);
 		}
 		if (rc != -EFBIG || e.exit != EXIT_OUTPUT || !e.msg[0])
 			_exit(1);
