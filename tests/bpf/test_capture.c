@@ -54,6 +54,9 @@ static void sleep_ns(uint64_t ns)
 /* What a child tells about itself. */
 struct truth {
 	volatile uint64_t cpu_ns;
+	volatile bool waits;	     /* to be told to begin */
+	volatile uint64_t begin_ns;  /* when it was */
+	volatile uint64_t before_ns; /* for how long it was recorded until then, waiting */
 	volatile uint64_t life_ns;
 	volatile uint64_t wait_ns; /* in run queues */
 	volatile pid_t other;	   /* a process that must not be sampled */
@@ -121,6 +124,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 	struct clocks *clk = NULL;
 	struct ticks *ticks = NULL;
 	struct error e = {0};
+	uint64_t attached_ns;
 	int go[2], status;
 	pid_t pid;
 
@@ -131,20 +135,24 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 		char b;
 
 		close(go[1]);
+		truth->waits = true;
 		if (read(go[0], &b, 1) != 1)
 			_exit(9);
-		t0 = now_of(CLOCK_MONOTONIC);
+		truth->begin_ns = t0 = now_of(CLOCK_MONOTONIC);
 		work(truth);
 		truth->life_ns = now_of(CLOCK_MONOTONIC) - t0;
 		truth->cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
 		_exit(0);
 	}
+	while (!truth->waits)
+		sleep_ns(MS);
 	cfg->start_ns = now_of(CLOCK_MONOTONIC);
 	*tally = (struct tally){.tgid = pid};
 	if (capture_open(&c, cfg, &e))
 		fail_msg("%s", e.msg);
 	assert_int_equal(capture_add(c, pid, &e), 0);
 	assert_int_equal(capture_attach(c, &e), 0);
+	attached_ns = now_of(CLOCK_MONOTONIC);
 	assert_int_equal(
 		clocks_open(&clk, cfg->cpu_ns,
 			    cfg->cpu_clocks ? -1 : capture_clock_fd(c, CAPTURE_THREAD_CLOCK),
@@ -158,6 +166,8 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 			.engine = cfg->wall_scan ? WALL_ENGINE_SCAN : WALL_ENGINE_SWITCH,
 		};
 
+		if (cfg->wall_scan) /* only from its first tick on */
+			attached_ns = now_of(CLOCK_MONOTONIC);
 		assert_int_equal(ticks_start(&ticks, c, &tc, &e), 0);
 	}
 	assert_int_equal(write(go[1], "x", 1), 1);
@@ -177,6 +187,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 	close(go[0]);
 	close(go[1]);
 	assert_int_equal(status, 0);
+	truth->before_ns = truth->begin_ns - attached_ns;
 	*out = *truth;
 	munmap(truth, sizeof(*truth));
 }
@@ -190,6 +201,12 @@ static void assert_near(double got, double want, double tolerance, const char *w
 		tolerance *= atof(slack);
 	if (got < want - tolerance || got > want + tolerance)
 		fail_msg("%s: %.1f, expected %.1f +- %.1f", what, got, want, tolerance);
+}
+
+/* Wall time by the samples, of the time that the target knows of. */
+static double wall_ns(const struct tally *n, const struct truth *t, uint64_t interval)
+{
+	return (double)n->wall_ticks * (double)interval - (double)t->before_ns;
 }
 
 static _Atomic uint64_t queued_sum;
@@ -336,7 +353,7 @@ static void test_wall_sum(void **state)
 	double life;
 
 	record(work_sleep, &cfg, &t, &n, &l);
-	life = (double)n.cpu * MS + (double)n.wall_ticks * 2 * MS;
+	life = (double)n.cpu * MS + wall_ns(&n, &t, 2 * MS);
 	assert_near(100 * life / (double)t.life_ns, 100, 3, "CPU + wall over life in percent");
 	/* two a round and a few; a busy machine adds the times it has to queue */
 	assert_true(n.wall_records <= 90 + n.state_ticks[GN_ST_QUEUED]);
@@ -370,8 +387,7 @@ static void test_children_are_not_ours(void **state)
 	assert_int_equal(n.foreign, 0);
 	assert_int_equal(n.forks, 0);
 	assert_near((double)n.cpu, 0, 20, "CPU samples of a waiting parent");
-	assert_near((double)n.wall_ticks * MS / (double)t.life_ns, 1.0, 0.05,
-		    "wall of a waiting parent");
+	assert_near(wall_ns(&n, &t, MS) / (double)t.life_ns, 1.0, 0.05, "wall of a waiting parent");
 }
 
 static void *sleeper(void *arg)
@@ -398,8 +414,7 @@ static void test_long_sleep(void **state)
 
 	record(work_long_sleep, &cfg, &t, &n, &l);
 	/* the sleeper is killed by exit_group after as long as the main thread slept */
-	assert_near((double)n.wall_ticks * MS / (double)t.life_ns, 2.0, 0.06,
-		    "wall of two sleepers");
+	assert_near(wall_ns(&n, &t, MS) / (double)t.life_ns, 2.0, 0.06, "wall of two sleepers");
 }
 
 /* Six busy threads on one CPU: each runs a sixth of the time and is queued for the rest. */
@@ -494,7 +509,7 @@ static void pingpong(bool scan, int cpus)
 	 * worth makes up for it.
 	 */
 	assert_near(100 * (double)n.cpu / want, 100, 2, "CPU samples in percent of CPU time");
-	life = (double)t.cpu_ns + (double)n.wall_ticks * 5 * MS;
+	life = (double)t.cpu_ns + wall_ns(&n, &t, 5 * MS);
 	/*
 	 * Two threads, 400 ticks each. Switches are all seen, or counted by the kernel, and their
 	 * sum is owed: what is not paid at the end is a tick or two of each kind, three where
@@ -559,7 +574,7 @@ static void test_scan_sum(void **state)
 	double life;
 
 	record(work_sleep, &cfg, &t, &n, &l);
-	life = (double)n.cpu * MS + (double)n.wall_ticks * 2 * MS;
+	life = (double)n.cpu * MS + wall_ns(&n, &t, 2 * MS);
 	assert_near(100 * life / (double)t.life_ns, 100, 4, "CPU + wall over life in percent");
 }
 
