@@ -231,7 +231,7 @@ static __always_inline void tick_put_off(struct gn_cpu_time *c, struct gn_thread
 static __noinline __u64 switch_stack(void *ctx, __u64 who, __u64 now)
 {
 	count_add(GN_CNT_CAPTURES, 1);
-	return stack_take(ctx, SLOT_SWITCH, who, now);
+	return stack_take(ctx, SLOT_SWITCH, true, who, now);
 }
 
 static __always_inline void interval_begin(void *ctx, struct task_struct *task, struct gn_thread *t,

@@ -39,7 +39,8 @@ __u32 gn_carriers = 0;
 /* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */
 __u32 gn_cpu_clocks_only = 0;
 
-static __always_inline int cpu_sample(void *ctx, __u64 id, struct gn_thread *t, __u8 clock, __u32 n)
+static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
+				      struct gn_thread *t, __u8 clock, __u32 n)
 {
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
@@ -51,7 +52,7 @@ static __always_inline int cpu_sample(void *ctx, __u64 id, struct gn_thread *t, 
 		.state = GN_ST_RUNNING,
 	};
 
-	s.stack = stack_take(ctx, SLOT_CLOCK, id, s.h.time);
+	s.stack = stack_take(ctx, SLOT_CLOCK, !UW_IN_USER(&ctx->regs), id, s.h.time);
 	s.vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
 	t->cpu_stack = s.stack;
 	t->cpu_vthread = s.vthread;

@@ -141,6 +141,9 @@ struct uw_cached {
 	__u64 rule;
 };
 
+#define UW_PLACES      128 /* a power of two */
+#define UW_PLACE_SHIFT 20
+
 #define UW_CODES 128 /* a power of two */
 
 /* Where a call in a JVM's compiled code returns to, as a walk has found it (kern/hotspot.h). */
@@ -176,6 +179,8 @@ struct uw_state {
 
 	__u64 map_start; /* the mapping found last */
 	struct uw_mapping map;
+	/* By address: where in a table a mapping was found, kept from walk to walk. A guess. */
+	__u16 place[UW_PLACES];
 
 	__u64 win_base; /* stack window: win[0..win_len) holds memory at win_base; 8-aligned */
 	__u64 win_len;

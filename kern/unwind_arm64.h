@@ -56,6 +56,9 @@ enum uw_reg {
  */
 #define UW_IN_SYSCALL(r) ((r)->syscallno != -1)
 
+/* Interrupted in user space: exception level 0 (PSR_MODE_MASK). */
+#define UW_IN_USER(r) (!((r)->pstate & 0xf))
+
 /* From the registers the kernel saved (struct pt_regs of vmlinux.h, already readable). */
 #define UW_REGS_FROM_PT(s, r)                                                                      \
 	do {                                                                                       \

@@ -8,14 +8,12 @@
 
 #include "native.h"
 
-/* Find what is mapped at pc: s->map; kind UW_MAP_NONE when nothing known is. */
-uw_fn void uw_map_find(struct uw_state *s, const struct uw_proc *p)
+/* The last mapping that begins at or below pc, or the first. */
+uw_fn __u32 uw_map_search(const struct uw_proc *p, __u64 pc)
 {
-	__u64 pc = uw_lookup_pc(s), pos = 0;
+	__u64 pos = 0;
 
-	if (pc - s->map_start < s->map.end - s->map_start)
-		return;
-		/* without branches, as uw_page_search(); UW_NO_START - pc does not wrap */
+	/* without branches, as uw_page_search(); UW_NO_START - pc does not wrap */
 #pragma GCC unroll 10
 	for (int bit = __builtin_ctz(UW_MAX_MAPS) - 1; bit >= 0; bit--) {
 		__u64 le = (p->start[pos + (1 << bit)] - pc - 1) >> 63;
@@ -24,14 +22,37 @@ uw_fn void uw_map_find(struct uw_state *s, const struct uw_proc *p)
 		pos += le << bit;
 		uw_barrier(pos);
 	}
-	if (p->start[pos] > pc || p->map[pos].end <= pc) {
+	return pos;
+}
+
+uw_fn int uw_map_has(const struct uw_proc *p, __u32 i, __u64 pc)
+{
+	return p->start[i] <= pc && pc < p->map[i].end;
+}
+
+/*
+ * Find what is mapped at pc: s->map; kind UW_MAP_NONE when nothing known is. Where it was found
+ * the last time is looked at first: a search goes all over the table, which is mostly in no cache.
+ */
+uw_fn void uw_map_find(struct uw_state *s, const struct uw_proc *p)
+{
+	__u64 pc = uw_lookup_pc(s);
+	__u16 *known = &s->place[pc >> UW_PLACE_SHIFT & (UW_PLACES - 1)];
+	__u32 i = *known & (UW_MAX_MAPS - 1);
+
+	if (pc - s->map_start < s->map.end - s->map_start)
+		return;
+	if (!uw_map_has(p, i, pc))
+		*known = i = uw_map_search(p, pc);
+	i &= UW_MAX_MAPS - 1;
+	if (!uw_map_has(p, i, pc)) {
 		s->map_start = 0;
 		s->map.end = 0;
 		s->map.kind = UW_MAP_NONE;
 		return;
 	}
-	s->map_start = p->start[pos];
-	s->map = p->map[pos];
+	s->map_start = p->start[i];
+	s->map = p->map[i];
 }
 
 struct uw_loop {

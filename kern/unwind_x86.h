@@ -78,6 +78,9 @@ enum uw_reg {
 /* Entered by a system call: pc is where it returns to. (An interrupt leaves -1 here.) */
 #define UW_IN_SYSCALL(r) ((long)(r)->orig_ax >= 0)
 
+/* Interrupted in user space. */
+#define UW_IN_USER(r) (((r)->cs & 3) == 3)
+
 /* From the registers the kernel saved (struct pt_regs of vmlinux.h, already readable). */
 #define UW_REGS_FROM_PT(s, r)                                                                      \
 	do {                                                                                       \

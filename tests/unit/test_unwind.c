@@ -399,13 +399,56 @@ static void test_every_step(void **state)
 	uwmem_free(m);
 }
 
+/* ---- mappings ---- */
+
+/* A table of n mappings with gaps between most of them, from `base` on. */
+static void mappings_make(struct uw_proc *p, uint32_t n, uint64_t base)
+{
+	uint64_t at = base;
+
+	p->n = n;
+	for (uint32_t i = 0; i < UW_MAX_MAPS; i++)
+		p->start[i] = UW_NO_START;
+	for (uint32_t i = 0; i < n; i++) {
+		at += rand() % 3 * 0x1000;
+		p->start[i] = at;
+		at += 0x1000 + rand() % 0x400 * 0x1000;
+		p->map[i] = (struct uw_mapping){.end = at, .arg = i + 1, .kind = UW_MAP_FILE};
+	}
+}
+
+/* Where something was is only where to look first: tables change from walk to walk. */
+static void test_mappings(void **state)
+{
+	static struct uw_proc p;
+	static struct uw_state s;
+
+	srand(1);
+	for (uint32_t t = 0; t < 300; t++) {
+		mappings_make(&p, rand() % (t % 3 ? 8 : UW_MAX_MAPS),
+			      0x7f0000000000 + t % 4 * 0x2000);
+		for (uint32_t k = 0; k < 200; k++) {
+			uint32_t arg = 0;
+
+			uw_begin(&s, 1, 1);
+			s.pc = 0x7f0000000000 + rand() % 0x40000000U;
+			uw_map_find(&s, &p);
+			for (uint32_t i = 0; i < p.n; i++)
+				if (s.pc >= p.start[i] && s.pc < p.map[i].end)
+					arg = p.map[i].arg;
+			assert_int_equal(s.map.kind, arg ? UW_MAP_FILE : UW_MAP_NONE);
+			if (arg)
+				assert_int_equal(s.map.arg, arg);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_at_rest),
-		cmocka_unit_test(test_signal_frame),
-		cmocka_unit_test(test_depth_cap),
-		cmocka_unit_test(test_every_step),
+		cmocka_unit_test(test_at_rest),	  cmocka_unit_test(test_signal_frame),
+		cmocka_unit_test(test_depth_cap), cmocka_unit_test(test_every_step),
+		cmocka_unit_test(test_mappings),
 	};
 
 	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
