@@ -4,7 +4,7 @@
 #
 # What a CPU sample costs: the mean run time of the program that takes it (the kernel's BPF
 # statistics), for a thread in the same mixed stack of some 45 frames over and over, and in ever
-# other ones; on every JDK. Also the verifier's share of its limit. Fails beyond 3 us and 4 us.
+# other ones; on every JDK. No method is twice in a stack: recursion costs less. Also the verifier's share of its limit. Fails beyond 3 us and 4 us.
 . "$(dirname "$0")/lib.sh"
 need_gnomon record
 
@@ -16,7 +16,26 @@ machine | sed 's/^/  /'
 
 ${CC:-gcc} -O2 -I"$ROOT" -o "$T/progs" "$ROOT/tools/kernels/progs.c" -l:libbpf.a -l:libelf.a -l:libz.a ||
     fail "the lister of BPF programs does not compile"
-"$(jdk_oldest)/bin/javac" -d "$T" "$ROOT/tools/bench/java/Stacks.java" || fail "Stacks does not compile"
+# calls: a class of 30 levels of two methods each, which call either of the next level by a bit of `way`.
+calls() {
+    local i other
+
+    echo 'final class Calls { static void first(int way) { a29(way); Stacks.sum++; }'
+    for i in {0..29}; do
+        for name in a b; do
+            other=$([ $name = a ] && echo b || echo a)
+            printf 'static void %s(int way) { %s Stacks.sum%s; }\n' "$name$i" "$(
+                [ "$i" = 0 ] && echo 'Stacks.leaf(way);' ||
+                    echo "if ((way & 1) == 0) $name$((i - 1))(way >> 1); else $other$((i - 1))(way >> 1);"
+            )" "$([ $name = a ] && echo ++ || echo --)"
+        done
+    done
+    echo '}'
+}
+
+calls >"$T/Calls.java"
+"$(jdk_oldest)/bin/javac" -d "$T" "$ROOT/tools/bench/stacks/Stacks.java" \
+    "$T/Calls.java" || fail "Stacks does not compile"
 
 cost() {
     local home=$1 what=$2 most=$3 jfr=$T/$2.jfr runs ns depth
@@ -25,7 +44,7 @@ cost() {
     exec {JVM_FD}<>"$T/in" # never at its end
     # shellcheck disable=SC2046
     "$home/bin/java" $(printf -- '-XX:CompileCommand=%s ' quiet \
-        'dontinline,Stacks::*' 'exclude,Stacks::interpreted*') -cp "$T" Stacks "$what" \
+        'dontinline,Stacks::*' 'dontinline,Calls::*' 'exclude,Stacks::interpreted*') -cp "$T" Stacks "$what" \
         <"$T/in" >"$T/$what.out" {JVM_FD}>&- &
     JVM_PID=$!
     CHILDREN+=("$JVM_PID")

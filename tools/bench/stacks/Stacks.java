@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /**
- * Stacks same|other: one thread some 35 Java calls deep, a few of them interpreted (exclude them
- * from compilation), always the same way or ever another one.
+ * Stacks same|other: one thread some 35 Java calls deep, each of another method (Calls, which
+ * stack_cost.sh makes), a few of them interpreted (exclude them from compilation), always the same
+ * way or ever another one.
  */
 final class Stacks {
-    private static final int DEPTH = 30;
-    private static volatile long sum;
+    static volatile long sum;
 
-    private static void leaf() {
+    static void leaf(int way) {
         for (int i = 0; i < 2000; i++)
             sum += i;
-    }
-
-    private static void a(int depth, int way) {
-        if (depth == 0)
-            leaf();
-        else if ((way & 1) == 0)
-            a(depth - 1, way >> 1);
-        else
-            b(depth - 1, way >> 1);
-        sum++;
-    }
-
-    private static void b(int depth, int way) {
-        if (depth == 0)
-            leaf();
-        else if ((way & 1) == 0)
-            b(depth - 1, way >> 1);
-        else
-            a(depth - 1, way >> 1);
-        sum--;
     }
 
     private static void interpreted1(int way) {
@@ -39,7 +19,7 @@ final class Stacks {
     }
 
     private static void interpreted2(int way) {
-        a(DEPTH, way);
+        Calls.first(way);
         sum++;
     }
 
