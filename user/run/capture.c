@@ -34,7 +34,6 @@ struct capture {
 	uint64_t *per_cpu; /* room for a value of each CPU */
 	bool can_switch;
 	bool can_find;	      /* tasks by their pid, in a program that may sleep */
-	bool fresh;	      /* capture_config's */
 	bool scanning;	      /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t lock; /* guards tgids: scans run on the tick thread */
 	pid_t *tgids;
@@ -43,6 +42,7 @@ struct capture {
 	_Atomic int crowded; /* 1 + the CPU whose ring was too small for an accounting, or 0 */
 	uint64_t unplaced[GN_LOSS_MAX]; /* losses of no thread, as told last */
 	_Atomic bool remote_due;	/* threads were found that have no stack yet */
+	_Atomic bool reread_due;	/* or one that may be read better now */
 	uint64_t pending[2];		/* gn_pending, as of the last visit of each parity */
 };
 
@@ -130,7 +130,6 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		log_info("wall samples by scans: this kernel keeps no account of run queues, or "
 			 "its CPUs' clocks are not in step");
 	c->scanning = cfg->wall_ns && (cfg->wall_scan || !c->can_switch);
-	c->fresh = cfg->fresh;
 	btf__free(btf);
 	bpf_map__set_max_entries(c->skel->maps.rings, (__u32)c->ncpu);
 }
@@ -186,9 +185,8 @@ static bool is_needed(const struct capture *c, enum programs_part part)
 	case PROGRAMS_CLOCK:
 		return c->skel->rodata->gn_cpu_ns;
 	case PROGRAMS_SWITCH:
-		return wall && !c->scanning;
 	case PROGRAMS_REMOTE:
-		return wall && !c->scanning && !c->fresh;
+		return wall && !c->scanning;
 	default:
 		return wall && c->scanning;
 	}
@@ -428,15 +426,19 @@ static int iterate_targets(struct capture *c, struct bpf_program *prog)
  */
 static int remote_scan(struct capture *c, uint64_t tick)
 {
+	/* asked for once more while it goes on, it goes once more */
+	bool reread = tick == UINT64_MAX && atomic_exchange(&c->reread_due, false);
 	int rc;
 
 	c->skel->data->gn_remote_tick = tick;
 	c->skel->bss->gn_unread = 0;
+	c->skel->bss->gn_reread = reread;
 	rc = iterate(remote(c)->progs.remote_scan);
-	if (c->skel->bss->gn_unread)
+	c->skel->bss->gn_reread = 0;
+	if (c->skel->bss->gn_unread) {
+		c->reread_due |= reread;
 		c->remote_due = true;
-	else
-		c->skel->bss->gn_reread = 0;
+	}
 	return rc;
 }
 
@@ -497,11 +499,6 @@ static int sampler_put(struct capture *c)
 		       : 0;
 }
 
-static bool needs_remote(const struct capture *c)
-{
-	return c->skel->rodata->gn_wall_ns && !c->scanning;
-}
-
 /* All at once, so that what is attached first does not see much more than what comes last. */
 static int parts_wait(struct capture *c, struct error *e)
 {
@@ -511,15 +508,6 @@ static int parts_wait(struct capture *c, struct error *e)
 		if (is_needed(c, i))
 			rc = part_wait(c, i, e);
 	return rc;
-}
-
-/* Of threads that sleep already; where there are none, the first tick looks that can. */
-static int sleepers_read(struct capture *c)
-{
-	if (!needs_remote(c))
-		return 0;
-	c->remote_due = c->fresh;
-	return c->fresh ? 0 : remote_scan(c, UINT64_MAX);
 }
 
 int capture_attach(struct capture *c, struct error *e)
@@ -542,16 +530,11 @@ int capture_attach(struct capture *c, struct error *e)
 	if (!rc)
 		rc = capture_scan(c);
 	if (!rc)
-		rc = sleepers_read(c);
+		rc = is_needed(c, PROGRAMS_REMOTE) ? remote_scan(c, UINT64_MAX) : 0;
 	if (rc && e && !e->rc)
 		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
 			  strerror(-rc));
 	return rc;
-}
-
-int capture_complete(struct capture *c, struct error *e)
-{
-	return needs_remote(c) ? part_wait(c, PROGRAMS_REMOTE, e) : 0;
 }
 
 int capture_account(struct capture *c, bool again)
@@ -670,8 +653,6 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 		c->skel->bss->gn_scan_tick = arg->tick;
 		return iterate_targets(c, scanner(c)->progs.wall_scan);
 	}
-	if (!remote(c)) /* not yet: all that wait then are found by a scan */
-		return 0;
 	all = atomic_exchange(&c->remote_due, false);
 	if (!c->can_find)
 		return remote_scan(c, all ? UINT64_MAX : arg->tick);
@@ -684,7 +665,7 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 
 void capture_reread(struct capture *c)
 {
-	c->skel->bss->gn_reread = 1;
+	c->reread_due = true;
 	c->remote_due = true;
 }
 

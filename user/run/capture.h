@@ -29,7 +29,6 @@ struct capture_config {
 	bool thread_filter;   /* sample only threads given to capture_want() */
 	bool reservoir;	      /* wall samples only of threads within capture_limit() */
 	uint32_t epoch_shift; /* then: log2 of the ticks of an epoch */
-	bool fresh;	      /* of what is to start: nobody of the targets sleeps yet */
 	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
 	size_t ring_bytes, ring_max;
 };
@@ -68,12 +67,6 @@ void capture_cpu_clocks(struct capture *c, bool alone);
  * and after, so that no thread is without its storage.
  */
 int capture_attach(struct capture *c, struct error *e);
-
-/*
- * For fresh targets, which begin without them: wait for the programs that read the stacks of others
- * than the current thread.
- */
-int capture_complete(struct capture *c, struct error *e);
 
 /* Look for threads of targets added since; 0 or -errno. */
 int capture_scan(struct capture *c);

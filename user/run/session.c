@@ -29,6 +29,7 @@
 #include "target/procfs.h"
 
 #define DRAIN_MS	  100  /* rings are drained at least so often */
+#define LAUNCH_MS	  10   /* the first time, of what was launched */
 #define HURRY_MS	  10   /* and so often while classes come and go */
 #define ACCOUNT_TICKS	  1000 /* wall ticks of open intervals are reported at least so often */
 #define ACCOUNT_TURNS	  10000
@@ -109,7 +110,8 @@ static int sources_open(struct session *s, struct error *e)
 {
 	struct itimerspec every = {
 		.it_interval.tv_nsec = DRAIN_MS * 1000000,
-		.it_value.tv_nsec = DRAIN_MS * 1000000,
+		/* what is launched is another program at once: its tables are waited for */
+		.it_value.tv_nsec = (s->cfg->argv ? LAUNCH_MS : DRAIN_MS) * 1000000,
 	};
 
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -239,7 +241,6 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.depth = s->cfg->depth,
 		.reservoir = s->cfg->reservoir > 0,
 		.epoch_shift = s->epoch_shift,
-		.fresh = s->cfg->argv != NULL,
 	};
 	int rc = capture_open(&s->cap, &cc, e);
 
@@ -430,8 +431,6 @@ static int session_prepare(struct session *s, struct error *e)
 		rc = sources_open(s, e);
 	if (!rc && s->cfg->argv)
 		rc = launch_go(&s->launch, s->cfg->argv[0], e);
-	if (!rc)
-		rc = capture_complete(s->cap, e); /* while the target starts */
 	return rc;
 }
 

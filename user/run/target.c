@@ -769,6 +769,7 @@ static void on_exec(struct target *t, uint64_t time)
 	if (t->env->tables && (other || t->tables_ns <= time)) {
 		tables_drop(t->env->tables, t->tgid, now_ns());
 		tables_anew(t, now_ns());
+		t->env->cfg.on_tables(t->env->cfg.ctx); /* who sleeps since has no whole stack */
 	}
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
