@@ -54,8 +54,7 @@ static void sleep_ns(uint64_t ns)
 /* What a child tells about itself. */
 struct truth {
 	volatile uint64_t cpu_ns;
-	volatile bool waits;	     /* to be told to begin */
-	volatile uint64_t begin_ns;  /* when it was */
+	volatile uint64_t begin_ns;  /* when it was told to begin */
 	volatile uint64_t before_ns; /* for how long it was recorded until then, waiting */
 	volatile uint64_t life_ns;
 	volatile uint64_t wait_ns; /* in run queues */
@@ -114,6 +113,20 @@ static void count_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t n)
 
 typedef void (*workload)(struct truth *t);
 
+static bool is_asleep(pid_t pid)
+{
+	char path[32], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (f)
+		fclose(f);
+	return state == 'S';
+}
+
 /* Run `work` in a child under a capture; the child waits until everything is attached. */
 static void record(workload work, struct capture_config *cfg, struct truth *out,
 		   struct tally *tally, struct lossy *lost)
@@ -135,7 +148,6 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 		char b;
 
 		close(go[1]);
-		truth->waits = true;
 		if (read(go[0], &b, 1) != 1)
 			_exit(9);
 		truth->begin_ns = t0 = now_of(CLOCK_MONOTONIC);
@@ -144,7 +156,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 		truth->cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
 		_exit(0);
 	}
-	while (!truth->waits)
+	while (!is_asleep(pid))
 		sleep_ns(MS);
 	cfg->start_ns = now_of(CLOCK_MONOTONIC);
 	*tally = (struct tally){.tgid = pid};
