@@ -541,6 +541,34 @@ bool resolver_in_doubt(const struct resolver *r)
 	return r->vm && vm_in_doubt(r->vm);
 }
 
+static uint64_t text_mix(uint64_t h, const char *text)
+{
+	unsigned int v;
+
+	HASH_VALUE(text, strlen(text), v);
+	return (h ^ v) * 0x9e3779b97f4a7c15ull;
+}
+
+uint64_t resolver_interpreted(struct resolver *r, const struct gn_stack *stack)
+{
+	const struct gn_frame *f = gn_stack_frames(stack) + stack->nkernel;
+	struct frame_name name[INLINE_MAX];
+	uint64_t h = 1;
+
+	if (!r->vm)
+		return 0;
+	vm_at(r->vm, stack->h.time);
+	for (int i = 0; i < stack->nuser; i++) {
+		if (gn_frame_kind(&f[i]) != GN_FRAME_INTERP)
+			continue;
+		if (vm_name(r->vm, &f[i], name, INLINE_MAX) != 1 || vm_is_unloaded(name))
+			return 0;
+		h = text_mix(text_mix(h, name->klass), name->method);
+		h = text_mix(h, name->sig);
+	}
+	return h ? h : 1;
+}
+
 struct resolver_span resolver_span(const struct resolver *r)
 {
 	struct unloads_span span = {0};

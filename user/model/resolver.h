@@ -70,6 +70,12 @@ struct resolver_span resolver_span(const struct resolver *r);
 bool resolver_spans(struct resolver *r, const struct resolver_span *span, uint64_t time);
 
 /*
+ * What the interpreted frames of a stack are called at its time: a number, the same for the same
+ * names; 0 when one of them is not certain.
+ */
+uint64_t resolver_interpreted(struct resolver *r, const struct gn_stack *stack);
+
+/*
  * A thread as the JVM knows it: 0, or -ENOENT for threads that are not Java threads (or whose name
  * cannot be had). tid is of the initial PID namespace.
  */

@@ -41,7 +41,9 @@
 #define KEEP_NS	    240000000000ull
 #define KEEP_TICKS  2000
 #define STACKS_STEP 16384	   /* so many more stacks than twice those left: old ones go */
-#define LISTS_MAX   (4u << 20)	   /* bytes of frames kept to be named again */
+#define LISTS_MAX   (2u << 20)	   /* bytes of frames kept to be named again */
+#define PARTS_MAX   (8u << 20)	   /* or, up to so many with those, of the interpreted ones alone */
+#define PART_SAME   16		   /* of whose last so many each is kept once */
 #define HURRY_NS    1000000000ull  /* after a method that was unloaded too soon */
 #define HELD_MIN_NS 1000000000ull  /* wall ticks of so much time may wait for more */
 #define HELD_MAX_NS 60000000000ull /* until they are so much */
@@ -68,9 +70,9 @@ struct target {
 	bool tables_stale; /* code was met that they do not have */
 	struct stack *stacks;
 	struct slab stack_slab;
-	unsigned int nstacks;	/* that were left when some were last dropped */
-	size_t lists;		/* bytes of the stacks' lists */
-	struct gn_sample *late; /* samples whose stack or name has not come yet, oldest first */
+	unsigned int nstacks; /* that were left when some were last dropped */
+	size_t lists;	      /* bytes of the stacks' lists */
+	struct late *late;    /* oldest first */
 	size_t nlate;
 	struct quality cpu, wall;
 	uint64_t throttling_ns;
@@ -78,6 +80,12 @@ struct target {
 	uint32_t jfr_epoch;
 	uint64_t file_dropped; /* events the writer dropped, as counted so far */
 	struct totals totals;
+};
+
+/* A sample whose stack or name has not come yet. */
+struct late {
+	struct gn_sample s;
+	uint64_t came_ns; /* its own time may be long ago: of a sleep it is the beginning */
 };
 
 struct stack {
@@ -91,6 +99,8 @@ struct stack {
 	bool interpreted; /* has frames whose names hold for a span of time only */
 	bool unnamed;	  /* has one whose class was unloaded too soon */
 	bool doubted;	  /* in which a name is not certain */
+	bool part;	  /* its list has no other frames than those */
+	uint64_t names;	  /* then what they are called: resolver_interpreted() */
 	struct resolver_span span;
 	struct gn_stack *list; /* what to name again; NULL: none was needed, or no room */
 	UT_hash_handle hh;
@@ -366,18 +376,65 @@ static bool stack_interpreted(const struct gn_stack *rec)
 	return false;
 }
 
-static void list_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
+/* Room for a copy of `rec`; NULL: none is left under `max`. */
+static struct gn_stack *list_new(struct target *t, const struct gn_stack *rec, size_t max)
 {
 	size_t size = list_size(rec);
 
+	return t->lists + size > max ? NULL : malloc(size);
+}
+
+static bool frame_among(const struct gn_frame *f, const struct gn_frame *last, int n)
+{
+	for (int i = 0; i < n && i < PART_SAME; i++)
+		if (last[-1 - i].pc == f->pc && last[-1 - i].data >> 16 == f->data >> 16)
+			return true;
+	return false;
+}
+
+/* The interpreted frames of `rec`, those of one method once if they are near. */
+static void part_fill(struct gn_stack *part, const struct gn_stack *rec)
+{
+	const struct gn_frame *f = gn_stack_frames(rec) + rec->nkernel;
+	struct gn_frame *out = (struct gn_frame *)(part + 1);
+
+	*part = *rec;
+	part->nkernel = part->nuser = 0;
+	for (int i = 0; i < rec->nuser; i++)
+		if (gn_frame_kind(&f[i]) == GN_FRAME_INTERP &&
+		    !frame_among(&f[i], out + part->nuser, part->nuser))
+			out[part->nuser++] = f[i];
+}
+
+/* Of many stacks there is room for these frames only: to find out whether their names still hold.
+ */
+static void part_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
+{
+	struct gn_stack *part = malloc(list_size(rec));
+
+	if (!part)
+		return;
+	part_fill(part, rec);
+	s->list = list_new(t, part, PARTS_MAX);
+	if (s->list)
+		memcpy(s->list, part, list_size(part));
+	s->names = s->list ? resolver_interpreted(t->names, s->list) : 0;
+	s->part = true;
+	free(part);
+}
+
+static void list_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
+{
 	list_free(t, s);
-	if (!s->interpreted || t->lists + size > LISTS_MAX)
+	if (!s->interpreted)
 		return;
-	s->list = malloc(size);
-	if (!s->list)
-		return;
-	memcpy(s->list, rec, size);
-	t->lists += size;
+	s->list = list_new(t, rec, LISTS_MAX);
+	s->part = false;
+	if (s->list)
+		memcpy(s->list, rec, list_size(rec));
+	else
+		part_keep(t, s, rec);
+	t->lists += s->list ? list_size(s->list) : 0;
 }
 
 /* As of the record's time. */
@@ -600,6 +657,15 @@ static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
 	return cfg->start_ns + gn_tick_time(tick_of(t, s->h.time) + s->n - 1, cfg->wall_ns);
 }
 
+/* Are its methods called at its list's time what they were called when it was named? */
+static bool part_holds(struct target *t, struct stack *st)
+{
+	if (!st->names || resolver_interpreted(t->names, st->list) != st->names)
+		return false;
+	st->span = resolver_span(t->names);
+	return true;
+}
+
 /*
  * A stack is named when its frames come, and stands for all that have them since. But classes may
  * have been unloaded in between, and other methods lie where theirs were: then it is named as of
@@ -613,11 +679,13 @@ static struct stack *stack_as_of(struct target *t, const struct gn_sample *s, st
 		return st;
 	last = sample_last(t, s);
 	if (resolver_spans(t->names, &st->span, last) &&
-	    !(st->doubted && st->list && last > st->list->h.time))
+	    !(st->doubted && st->list && !st->part && last > st->list->h.time))
 		return st;
 	if (!st->list)
 		return NULL;
 	st->list->h.time = last;
+	if (st->part)
+		return part_holds(t, st) ? st : NULL;
 	stack_name(t, st, st->list);
 	return st;
 }
@@ -687,7 +755,7 @@ static void late_add(struct target *t, const struct gn_sample *s)
 			target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
 		return;
 	}
-	t->late[t->nlate++] = *s;
+	t->late[t->nlate++] = (struct late){*s, now_ns()};
 }
 
 static void late_retry(struct target *t, uint64_t now, bool last)
@@ -695,19 +763,19 @@ static void late_retry(struct target *t, uint64_t now, bool last)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < t->nlate; i++) {
-		struct gn_sample s = t->late[i];
+		struct late l = t->late[i];
 		struct stack *st;
 
 		stacks_check(t);
-		st = stack_find(t, s.stack);
+		st = stack_find(t, l.s.stack);
 
-		if (last || now - s.h.time > LATE_NS ||
-		    ((st || !s.stack) && !sample_waits(t, &s))) {
-			sample_write(t, &s, st);
-			if (!st && s.stack)
-				target_lost(t, now, (pid_t)s.h.tid, LOSS_NAMES, s.n);
+		if (last || l.came_ns + LATE_NS < now ||
+		    ((st || !l.s.stack) && !sample_waits(t, &l.s))) {
+			sample_write(t, &l.s, st);
+			if (!st && l.s.stack)
+				target_lost(t, now, (pid_t)l.s.h.tid, LOSS_NAMES, l.s.n);
 		} else {
-			t->late[kept++] = s;
+			t->late[kept++] = l;
 		}
 	}
 	t->nlate = kept;
