@@ -1191,6 +1191,17 @@ uw_fn int hs_code_frame(struct uw_state *s, struct hs_way *w)
 	return uw_push(s, s->pc, GN_FRAME_NMETHOD, 0, c->data);
 }
 
+/*
+ * Method handle intrinsics have no frame: they are jumped through. But what they load may take a
+ * barrier's slow path (MethodHandles::generate_method_handle_dispatch() under ZGC), which pushes
+ * registers first, and calls: then the word at sp may be one of these.
+ */
+uw_fn void hs_linker(const struct uw_state *s, const struct gn_jvm *j, struct hs_way *w)
+{
+	w->slot = s->sp;
+	w->unsure |= !s->leaf || j->flags & GN_JVM_SPILLING;
+}
+
 /* A frame of a blob: note it, and find the way to its caller. */
 uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_way *w)
 {
@@ -1222,8 +1233,7 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	else if (b.frame > 0)
 		hs_framed(s, m, j, &b, w);
 	else
-		/* method handle intrinsics have no frame: they are jumped through */
-		w->slot = s->sp;
+		hs_linker(s, j, w);
 	if (keep && b.frame > 0)
 		hs_code_keep(s, j, &b, data);
 	return 0;

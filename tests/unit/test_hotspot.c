@@ -594,6 +594,42 @@ static void test_barrier_caller(void **state)
 	assert_int_equal(w->s.frames[1].data >> 32, 9);
 }
 
+/* A method handle's linker is an nmethod without a frame. */
+static void test_linker(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t linker = method(w, 8, plain, sizeof(plain), 0, 0);
+
+	word(w, SP, a + 14);
+	word(w, SP + 8 + PLAIN_FRAME - 16, FP);
+	caller_is_bottom(w, SP + 8 + PLAIN_FRAME - 8, FP);
+	walk(w, linker + 4, SP, 1);
+	assert_stack(w, (uint32_t[]){8, 7}, 2);
+}
+
+/* Where a call returns to one it was in a barrier's slow path: what that pushed is not known. */
+static void test_linker_caller(void **state)
+{
+	static const uint8_t stub[] = {0x55, 0x48, 0x8b, 0xec, 0x90, 0x90, 0x90, 0x90};
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t linker = method(w, 8, plain, sizeof(plain), 0, 0), pc;
+
+	pc = blob(w, &(struct spec){.name = NAME_OTHER, .code = stub, .len = sizeof(stub)}) + 5;
+	word(w, SP, 0x1234);
+	word(w, SP + 8, linker + 4);
+	word(w, SP + 16, a + 14);
+	word(w, SP + 24 + PLAIN_FRAME - 16, FP);
+	caller_is_bottom(w, SP + 24 + PLAIN_FRAME - 8, FP);
+	walk(w, pc, SP, SP);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 4);
+	assert_int_equal(w->s.frames[1].data >> 32, 8);
+	assert_int_equal(w->s.frames[2].data >> 32, 7);
+	assert_true(gn_frame_flags(&w->s.frames[2]) & GN_FF_GUESSED);
+}
+
 /* A call in the method itself just before such a slow path is none of it. */
 static void test_no_barrier(void **state)
 {
@@ -1325,6 +1361,8 @@ int main(void)
 		TEST(test_barrier_leaf),
 		TEST(test_barrier_caller),
 		TEST(test_no_barrier),
+		TEST(test_linker),
+		TEST(test_linker_caller),
 		TEST(test_vtable),
 		TEST(test_adapter),
 		TEST(test_exception_blob),

@@ -40,7 +40,7 @@
  */
 #define KEEP_NS	    240000000000ull
 #define KEEP_TICKS  2000
-#define STACKS_STEP 16384	   /* so many more stacks than twice those left: old ones go */
+#define STACKS_STEP 4096	   /* so many more stacks than twice those left: old ones go */
 #define LISTS_MAX   (2u << 20)	   /* bytes of frames kept to be named again */
 #define PARTS_MAX   (8u << 20)	   /* or, up to so many with those, of the interpreted ones alone */
 #define PART_SAME   16		   /* of whose last so many each is kept once */
