@@ -34,6 +34,7 @@
 
 #define MAX_THREADS 70000
 #define MAX_PROGS   256
+#define MAX_MAPS    4096
 
 struct thread {
 	int tid;
@@ -54,6 +55,8 @@ struct snapshot {
 	struct prog progs[MAX_PROGS];
 	size_t nprogs;
 	uint64_t map_bytes;
+	uint32_t maps[MAX_MAPS];
+	size_t nmaps;
 };
 
 static pid_t target, profiler;
@@ -186,6 +189,20 @@ static void prog_add(struct snapshot *s, uint32_t id)
 	s->nprogs++;
 }
 
+/* Several descriptors may be of one map: its memory counts once. */
+static void map_add(struct snapshot *s, const char *info)
+{
+	uint32_t id = (uint32_t)field(info, "\nmap_id:");
+
+	for (size_t i = 0; i < s->nmaps; i++)
+		if (s->maps[i] == id)
+			return;
+	if (!id || s->nmaps == MAX_MAPS)
+		return;
+	s->maps[s->nmaps++] = id;
+	s->map_bytes += field(info, "\nmemlock:");
+}
+
 /* Programs, links to programs and maps among the profiler's descriptors. */
 static void bpf_read(struct snapshot *s)
 {
@@ -202,8 +219,7 @@ static void bpf_read(struct snapshot *s)
 
 		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", profiler, d->d_name);
 		slurp(buf, sizeof(buf), path);
-		if (strstr(buf, "\nmap_id:"))
-			s->map_bytes += field(buf, "\nmemlock:");
+		map_add(s, buf);
 		id = (uint32_t)field(buf, "\nprog_id:");
 		if (id)
 			prog_add(s, id);
