@@ -258,10 +258,11 @@ struct gn_thread {
 	__u32 clock_epoch; /* for which `mature` was drawn */
 	__u64 wait_stack;  /* the last taken of a wait, and not where it was preempted */
 	__u64 wait_vthread;
-	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
-	__u64 wasted_tick; /* tick before which `wasted` stacks were taken in vain */
-	__u64 sampled_ns;  /* CPU time up to which samples stand for it, 0 none yet */
-	__u64 cpu_stack;   /* of the last CPU sample, 0 none */
+	__u64 queued_tick;  /* tick for which it is in the pending queue, plus 1 */
+	__u64 wasted_tick;  /* tick before which `wasted` stacks were taken in vain */
+	__u64 sampled_ns;   /* CPU time up to which samples stand for it, 0 none yet */
+	__u64 cpu_stack;    /* of the last CPU sample, 0 none */
+	__u64 cpu_stack_ns; /* and when that was */
 	__u64 cpu_vthread;
 	__u64 mature;	/* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
 	__u64 switches; /* at the last scan: nvcsw + nivcsw */

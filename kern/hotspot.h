@@ -1196,10 +1196,11 @@ uw_fn int hs_code_frame(struct uw_state *s, struct hs_way *w)
  * barrier's slow path (MethodHandles::generate_method_handle_dispatch() under ZGC), which pushes
  * registers first, and calls: then the word at sp may be one of these.
  */
-uw_fn void hs_linker(const struct uw_state *s, const struct gn_jvm *j, struct hs_way *w)
+uw_fn void hs_linker(const struct uw_state *s, const struct gn_jvm *j, __u32 kind, struct hs_way *w)
 {
 	w->slot = s->sp;
-	w->unsure |= !s->leaf || j->flags & GN_JVM_SPILLING;
+	if (kind == GN_FRAME_NMETHOD) /* and no call stub, of which it is exact */
+		w->unsure |= !s->leaf || j->flags & GN_JVM_SPILLING;
 }
 
 /* A frame of a blob: note it, and find the way to its caller. */
@@ -1233,7 +1234,7 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	else if (b.frame > 0)
 		hs_framed(s, m, j, &b, w);
 	else
-		hs_linker(s, j, w);
+		hs_linker(s, j, kind, w);
 	if (keep && b.frame > 0)
 		hs_code_keep(s, j, &b, data);
 	return 0;

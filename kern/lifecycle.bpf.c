@@ -68,8 +68,10 @@ int BPF_PROG(task_execs, struct task_struct *task, pid_t old_pid, struct linux_b
 		return 0;
 	/* whichever thread called it has the process's number now */
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (t)
+	if (t) {
 		t->id = task_id(task);
+		t->cpu_stack = t->wait_stack = t->stack = 0; /* of the program before */
+	}
 	task_send(task, GN_REC_EXEC, task->comm);
 	return 0;
 }

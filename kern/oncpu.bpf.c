@@ -55,6 +55,7 @@ static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
 	s.stack = stack_take(ctx, SLOT_CLOCK, !UW_IN_USER(&ctx->regs), id, s.h.time);
 	s.vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
 	t->cpu_stack = s.stack;
+	t->cpu_stack_ns = s.h.time;
 	t->cpu_vthread = s.vthread;
 	if (record_send(&s.h, sizeof(s)))
 		loss_add((__u32)id, GN_LOSS_RING, n);

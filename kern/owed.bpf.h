@@ -10,7 +10,7 @@
  * time off the CPU is owed, and a tick pays an interval of it. A tick that finds the thread off the
  * CPU counts unless a whole interval too much has been paid already; one that finds it running
  * counts for the wait before, if more than an interval is owed. Where ticks are right, neither
- * happens but by the chance of sampling. (CPU samples are weighed likewise: kern/oncpu.bpf.c.)
+ * happens but by the chance of sampling. (CPU samples are weighed likewise: kern/weight.bpf.h.)
  *
  * With scans all threads go so: whoever comes to look takes a CPU, and who would have run on it, or
  * waits for one that would, is found off the CPU.

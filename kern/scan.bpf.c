@@ -3,7 +3,8 @@
  * Wall samples without sched_switch: after each tick all threads of a target are looked at. Who has
  * used no CPU time since the last look still is where it was, and only its ticks are counted; who
  * has, and is off the CPU now, has its stack read from outside. Threads on a CPU are left to the
- * CPU samples. The price does not depend on the switches, but on the number of threads.
+ * CPU samples, but for the waits that they are owed. The price does not depend on the switches, but
+ * on the number of threads.
  *
  * Whether the tick counts of a thread that has run since the last goes by what it is owed
  * (kern/owed.bpf.h).

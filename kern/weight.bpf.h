@@ -43,17 +43,19 @@ static __always_inline __u32 weight_of_firing(struct gn_thread *t, __u64 band)
 }
 
 /*
- * What is left at its end, or the recording's, beyond the band. A clock of the CPU's meets a thread
- * that takes turns with another in one of twenty of the times it should, or fewer: tens of
- * milliseconds of CPU time are not sampled yet then. They are told as the last that was.
+ * What is left beyond the band at its end, the recording's, or an accounting. A clock of the CPU's
+ * meets a thread that takes turns with another in one of twenty of the times it should, or fewer:
+ * tens of milliseconds of CPU time are not sampled yet then. They are told as the last that was,
+ * and as of its time: what its frames meant then is what they mean.
  */
 static __always_inline void weight_settle(const struct task_struct *task, struct gn_thread *t)
 {
-	__u64 id = thread_id(task, t), sampled = t->sampled_ns;
+	__u64 id = thread_id(task, t), sampled = t->sampled_ns, from = sampled;
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
 		.h.tgid = id >> 32,
 		.h.tid = (__u32)id,
+		.h.time = t->cpu_stack_ns,
 		.stack = t->cpu_stack,
 		.clock = GN_CLOCK_CPU,
 		.state = GN_ST_RUNNING,
@@ -61,18 +63,18 @@ static __always_inline void weight_settle(const struct task_struct *task, struct
 	};
 	__s64 due;
 
-	if (!gn_cpu_clocks_only || !gn_cpu_ns || !sampled || !s.stack)
+	if (!from && t->clock_epoch == gn_clock_epoch) /* its clock has not met it since */
+		from = t->mature;
+	if (!gn_cpu_clocks_only || !gn_cpu_ns || !from || !s.stack)
 		return;
-	due = (task->on_cpu ? clock_cpu_time(task) : task->se.sum_exec_runtime) - sampled;
+	due = (task->on_cpu ? clock_cpu_time(task) : task->se.sum_exec_runtime) - from;
 	if (due <= (__s64)(gn_cpu_ns + BAND_CPU))
 		return;
 	s.n = (due - BAND_CPU) / gn_cpu_ns;
 	if (s.n > GN_WEIGHT_MAX)
 		s.n = GN_WEIGHT_MAX;
-	if (__sync_val_compare_and_swap(&t->sampled_ns, sampled, sampled + s.n * gn_cpu_ns) !=
-	    sampled)
+	if (__sync_val_compare_and_swap(&t->sampled_ns, sampled, from + s.n * gn_cpu_ns) != sampled)
 		return;
-	s.h.time = bpf_ktime_get_ns();
 	if (record_send(&s.h, sizeof(s)))
 		loss_add((__u32)id, GN_LOSS_RING, s.n);
 	else

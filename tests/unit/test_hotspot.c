@@ -402,6 +402,7 @@ static void test_call_stub(void **state)
 		struct world *w = *state;
 		uint64_t a = method(w, 7, code, sizeof(code), PLAIN_FRAME, 5);
 
+		w->jvm.flags |= GN_JVM_SPILLS | GN_JVM_SPILLING; /* of ZGC: exact there, too */
 		word(w, SP, a + 11);
 		word(w, SP + 8 + 0x30, FP);
 		caller_is_bottom(w, SP + 8 + 0x38, FP);

@@ -10,10 +10,13 @@ int log_level;
 /* Names that targets choose are no commands to a terminal. */
 static void controls_replace(char *line, int n)
 {
+	const unsigned char *u = (unsigned char *)line;
+
 	for (int i = 0; i < n; i++)
-		if (((unsigned char)line[i] < 0x20 && line[i] != '\n' && line[i] != '\t') ||
-		    line[i] == 0x7f)
+		if ((u[i] < 0x20 && line[i] != '\n' && line[i] != '\t') || u[i] == 0x7f)
 			line[i] = '?';
+		else if (u[i] == 0xc2 && i + 1 < n && u[i + 1] >= 0x80 && u[i + 1] < 0xa0)
+			line[i] = line[i + 1] = '?'; /* U+0080 to U+009F, some of which are, too */
 }
 
 static void log_line(const char *tag, const char *fmt, va_list ap)

@@ -17,7 +17,8 @@
 #define KEPT_MAX     (24U << 20)     /* bytes of everything kept */
 #define AGE_NS	     120000000000ULL /* what was not used for so long, at most twice that, goes */
 #define SNAPSHOT_MAX (4U << 20)	     /* bytes of names one nmethod may bring */
-#define LOCKED_MAX   4096	     /* notes of code with a monitor that are compared */
+#define DECODES_MAX  (1U << 20)	     /* of scopes, to find what may unlock: some 10 ms */
+#define ROOT_ONLY    UINT32_MAX	     /* in place of a scope: that were too many */
 #define PART_MAX     (8U << 20)	     /* bytes of one part of an nmethod: scopes, pcs */
 #define META_MAX     65536	     /* metadata entries of an nmethod */
 #define LINES_MAX    (256U << 10)
@@ -75,7 +76,9 @@ struct snapshot {
 	struct method **meta; /* by method index - 1 */
 	size_t nmeta;
 	size_t bytes;
-	uint64_t used; /* by a frame, in this age */
+	uint64_t used;	   /* by a frame, in this age */
+	uint32_t unlocker; /* snapshot_unlocker(), once it is known */
+	bool unlocker_known;
 	UT_hash_handle hh;
 };
 
@@ -86,6 +89,7 @@ struct names {
 	uint64_t bytes;
 	uint64_t age, age_ns; /* ages count from 1; when this one began */
 	unsigned int methods, drops;
+	uint32_t decodes;	   /* of scopes that are left to a search through all of a code's */
 	char text[FRAME_NAME_MAX]; /* of the last frame named in brackets */
 };
 
@@ -791,7 +795,10 @@ static int snapshot_frames(struct vm *vm, const struct snapshot *s, uint32_t pc_
 
 static bool scope_at(const struct vm *vm, const struct snapshot *s, uint32_t off, struct scope *out)
 {
-	return off && !scope_decode(s->scopes, s->scopes_len, vm->release, off, out);
+	if (!off || !vm->names->decodes)
+		return false;
+	vm->names->decodes--;
+	return !scope_decode(s->scopes, s->scopes_len, vm->release, off, out);
 }
 
 static int scope_depth(const struct vm *vm, const struct snapshot *s, uint32_t off)
@@ -849,21 +856,28 @@ static uint32_t scope_locked(const struct vm *vm, const struct snapshot *s, uint
  * What of the code may unlock a monitor: a scope that holds one, as each does at its slow path of
  * locking (GraphKit::shared_lock), or, of several, what they have in common. 0: none.
  */
-static uint32_t snapshot_unlocker(const struct vm *vm, const struct snapshot *s)
+static uint32_t unlocker_find(struct vm *vm, const struct snapshot *s)
 {
 	uint32_t common = 0;
-	int n = 0;
+	bool any = false;
 
-	for (size_t i = 0; i < s->npcs; i++) {
+	vm->names->decodes = DECODES_MAX;
+	for (size_t i = 0; i < s->npcs && vm->names->decodes; i++) {
 		uint32_t off = scope_locked(vm, s, s->pcs[i].scope);
 
-		if (!off)
-			continue;
-		if (++n > LOCKED_MAX)
-			return 0;
-		common = n > 1 ? scopes_common(vm, s, common, off) : off;
+		if (off)
+			common = any ? scopes_common(vm, s, common, off) : off;
+		any |= off;
 	}
-	return common;
+	return vm->names->decodes ? common : ROOT_ONLY;
+}
+
+static uint32_t snapshot_unlocker(struct vm *vm, struct snapshot *s)
+{
+	if (!s->unlocker_known)
+		s->unlocker = unlocker_find(vm, s);
+	s->unlocker_known = true;
+	return s->unlocker;
 }
 
 static bool snapshot_noted(const struct snapshot *s, uint32_t pc_off)
@@ -917,14 +931,14 @@ static int name_stub(struct vm *vm, uint64_t pc, struct frame_name *out)
 int vm_name_unlocker(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max)
 {
 	uint32_t pc_off = (uint32_t)f->data, off = 0;
-	const struct snapshot *s = NULL;
+	struct snapshot *s = NULL;
 	int n;
 
 	if (names_begin(vm))
 		s = snapshot_get(vm, gn_frame_addr(f) - pc_off, (uint32_t)(f->data >> 32));
 	if (s && !snapshot_noted(s, pc_off))
 		off = snapshot_unlocker(vm, s);
-	n = off ? scope_frames(vm, s, off, false, out, max) : -ENOENT;
+	n = off ? scope_frames(vm, s, off == ROOT_ONLY ? 0 : off, false, out, max) : -ENOENT;
 	return n > 0 ? n : vm_name(vm, f, out, max);
 }
 
@@ -943,7 +957,12 @@ int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int
 	case GN_FRAME_NMETHOD:
 		n = nmethod_frames(vm, addr - (uint32_t)f->data, (uint32_t)f->data,
 				   (uint32_t)(f->data >> 32), out, max);
-		return n > 0 ? n : bracket_frame(vm, FRAME_JIT, UNLOADED " compiled code]", out);
+		if (n > 0)
+			return n;
+		return bracket_frame(vm, FRAME_JIT,
+				     vm_has(vm, VM_NMETHOD) ? UNLOADED " compiled code]"
+							    : "[compiled code]",
+				     out);
 	case GN_FRAME_STUB:
 		return name_stub(vm, addr, out);
 	default:

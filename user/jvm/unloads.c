@@ -188,7 +188,7 @@ bool unloads_look(struct vm *vm)
 	uint64_t count, loads;
 	bool first = !u->looked, loaded;
 
-	if (!u->at[0])
+	if (!u->at[0] || !u->at[1] || !u->at[2] || !u->at[3]) /* a JVM makes them one by one */
 		counters_find(vm);
 	u->looked = true;
 	u->looked_ns = now_ns();

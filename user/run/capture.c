@@ -156,6 +156,11 @@ static int load_error(struct error *e, int rc)
 		return error_hint(e,
 				  "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
 	}
+	if (rc == -EMFILE || rc == -ENFILE) {
+		error_set(e, rc, EXIT_KERNEL, "too few open files are allowed for BPF programs: %s",
+			  strerror(-rc));
+		return error_hint(e, "allow 260 and more: ulimit -n");
+	}
 	error_set(e, rc, EXIT_KERNEL, "this kernel does not load gnomon's BPF programs: %s",
 		  strerror(-rc));
 	return error_hint(e, "'gnomon doctor' says what is missing; 'gnomon -vv record ...' shows "
@@ -487,16 +492,17 @@ static int switches_attach(struct capture *c, struct error *e)
 }
 
 /* The CPUs' clocks go on there. */
-static int sampler_put(struct capture *c)
+static int sampler_put(struct capture *c, struct error *e)
 {
 	int fd = capture_clock_fd(c, CAPTURE_THREAD_CLOCK);
 	__u32 zero = 0;
 
 	if (fd < 0)
 		return 0;
-	return bpf_map_update_elem(bpf_map__fd(c->skel->maps.clock_sampler), &zero, &fd, BPF_ANY)
-		       ? -errno
-		       : 0;
+	if (!bpf_map_update_elem(bpf_map__fd(c->skel->maps.clock_sampler), &zero, &fd, BPF_ANY))
+		return 0;
+	return error_set(e, -errno, EXIT_KERNEL, "cannot set up the CPU clocks' program: %s",
+			 strerror(errno));
 }
 
 /* All at once, so that what is attached first does not see much more than what comes last. */
@@ -516,7 +522,7 @@ int capture_attach(struct capture *c, struct error *e)
 	int rc = parts_wait(c, e);
 
 	if (!rc)
-		rc = sampler_put(c);
+		rc = sampler_put(c, e);
 	if (!rc)
 		rc = births_attach(c, e);
 	if (!rc)

@@ -24,7 +24,7 @@
 /* Open files that a process takes (pidfd, /proc, memory, file), and what all need: BPF and clocks.
  */
 #define FILES_EACH 5
-#define FILES_OWN  80
+#define FILES_OWN  200 /* each part of the programs has its own of all maps (run/programs.h) */
 #define FILES_CPU  4
 
 enum member_state {

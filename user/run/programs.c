@@ -17,6 +17,8 @@
 enum part_state { PART_NONE, PART_LOADING, PART_READY, PART_FAILED };
 
 struct part {
+	struct programs *of;
+	enum programs_part which;
 	struct gnomon *skel;
 	pthread_t thread;
 	bool threaded; /* `thread` is to be joined */
@@ -85,7 +87,9 @@ static void *part_load(void *arg)
 	struct part *part = arg;
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	part->rc = gnomon__load(part->skel);
+	part->rc = part_open(part->of, part->which);
+	if (!part->rc)
+		part->rc = gnomon__load(part->skel);
 	log_debug("BPF programs loaded in %.1f ms of a CPU",
 		  (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e6);
 	part->state = part->rc ? PART_FAILED : PART_READY;
@@ -96,11 +100,10 @@ static void part_begin(struct programs *p, enum programs_part which)
 {
 	struct part *part = &p->parts[which];
 
+	part->of = p;
+	part->which = which;
 	part->state = PART_LOADING;
-	part->rc = part_open(p, which);
-	if (part->rc)
-		part->state = PART_FAILED;
-	else if (!pthread_create(&part->thread, NULL, part_load, part))
+	if (!pthread_create(&part->thread, NULL, part_load, part))
 		part->threaded = true;
 	else
 		part_load(part);

@@ -72,7 +72,8 @@ struct tables {
 	unsigned int shared;	    /* files whose table was there already */
 	struct utable_stats warned; /* what was said already */
 	uint32_t warned_large;
-	uint64_t reap_ns; /* when a process's files may go that has ended; 0: no such */
+	uint64_t reap_ns;    /* when a process's files may go that has ended; 0: no such */
+	uint64_t dropped_ns; /* when the last such process went */
 	bool unsettled;
 	uint64_t compile_ns;
 };
@@ -690,6 +691,9 @@ void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)
 		HASH_DEL(t->jvms, j);
 		free(j);
 	}
-	if (!utable_proc_drop(t->utable, (uint32_t)tgid, now_ns))
+	if (utable_proc_drop(t->utable, (uint32_t)tgid, now_ns))
+		return;
+	t->dropped_ns = now_ns;
+	if (!t->reap_ns)
 		t->reap_ns = now_ns + UTABLE_GRACE_NS;
 }

@@ -700,7 +700,7 @@ static void sample_write(struct target *t, const struct gn_sample *s, struct sta
 		target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
 	quality_add(t, s, st);
 	if (s->clock == GN_CLOCK_WALL) {
-		wall_write(t, s, m, stack, sample_state(s, st));
+		wall_write(t, s, m, stack, sample_state(s, found));
 		t->totals.wall_samples += s->n;
 		t->totals.wall_records++;
 	} else {
