@@ -1007,6 +1007,8 @@ uw_fn void hs_exception_blob(struct uw_state *s, uw_mem m, const struct hs_blob 
 #pragma GCC unroll 32
 	for (__u32 i = 0; i <= HS_BEFORE - 5; i++) /* add rsp,frame-8; pop rdx */
 		popped |= hs_same(code->c, i, insn, 5);
+	/* of the jump itself those are too far back */
+	popped |= HS_3(code->c, 0, 0x41, 0xff, 0xe0);
 	uw_barrier(popped);
 	w->slot = s->sp;
 	if (popped)
