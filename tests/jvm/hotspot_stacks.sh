@@ -42,9 +42,10 @@ told() {
 # The walker's output in the same form. Threads without Java frames are in neither.
 walked() { awk '/^#/ { next } /^thread/ { print $1, $2; next } { print $1 }' "$1"; }
 
-# One line per thread that has frames, sorted, so that they compare.
+# One line per thread that has frames, sorted, so that they compare. A carrier's are told beside those of the
+# virtual thread on it: stacks_rest.sh compares them.
 joined() {
-    awk 'function out() { if (n) print id, frames }
+    awk 'function out() { if (n && frames !~ /jdk\.internal\.vm\.Continuation\./) print id, frames }
          /^thread/ { out(); id = $2; frames = ""; n = 0; next }
          { frames = frames " " $1; n++ }
          END { out() }' | sort
