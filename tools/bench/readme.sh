@@ -27,6 +27,13 @@ csv() {
         }'"$program" "$csv" 2>/dev/null
 }
 
+# sample_cost same|other: least to most of the JDKs' rows of stack_cost.sh.
+sample_cost() {
+    sed -n "s/.* $1 .*frames: *\([0-9]*\) ns a sample.*/\1/p" "$BUILD/bench/stack.txt" 2>/dev/null | sort -g | awk '
+        NR == 1 { a = $1 } { b = $1 }
+        END { x = sprintf("%.1f", a / 1000); y = sprintf("%.1f", b / 1000); printf "%s us", !NR ? "not measured" : x == y ? x : x " to " y }'
+}
+
 # named VARIANT: as the README calls it.
 named() {
     case $1 in
@@ -116,7 +123,7 @@ peers() {
 row() { printf '| %s | %s | `%s` |\n' "$1" "${2:-not measured}" "$3"; }
 
 table() {
-    local idle=$BUILD/bench/idle-10000.txt switches=$BUILD/bench/pingpong.txt stack=$BUILD/bench/stack.txt often
+    local idle=$BUILD/bench/idle-10000.txt switches=$BUILD/bench/pingpong.txt often
 
     often=$(sed -n 's/.*without a profiler: \([0-9]*\)[0-9]\{4\} .*/\10,000/p' "$switches" 2>/dev/null)
     printf '| | | measured by |\n|---|---|---|\n'
@@ -125,8 +132,7 @@ $(value "$idle" 'collector CPU')% of a core, BPF $(value "$idle" 'BPF time')%; s
     row "throughput lost by a program that only switches, ${often:-so many} times a second" \
         "$([ ! -s "$switches" ] || echo "$(value "$switches" ' gnomon: throughput lost')%, CPU and wall")" "tools/bench/pingpong.sh 3 5"
     row "the same in three short rounds beside others, median and range" "$(each lost)" "make bench"
-    row "a CPU sample with a stack of some 45 frames" "$(sed -n 's/.*frames: *\([0-9]*\) ns a sample.*/\1/p' "$stack" 2>/dev/null | sort -g |
-        awk 'NR == 1 { a = $1 } { b = $1 } END { if (NR) printf "%.1f to %.1f us", a / 1000, b / 1000 }')" "tools/bench/stack_cost.sh 4"
+    row "a CPU sample with a stack of some 45 frames" "$(sample_cost same) if the stack is a repeated one, $(sample_cost other) if not" "tools/bench/stack_cost.sh 4"
     row "CPU samples of H2 in a window, of those that its CPU time is worth" "$(each samples h2)" "make bench"
     row "complete stacks of 1,000 frames (JFR told to go 2,048 deep; it ends at 64 by default)" "$(each complete deep-1000)" "make bench"
     row "programs whose answer is known" "$(truths)" "make accuracy"
