@@ -524,10 +524,10 @@ static void test_left_behind(void **state)
 	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
 }
 
-/* The same, first seen only after it was unloaded: by a sample from before. */
-static void test_seen_when_left_behind(void **state)
+/* First seen only after it was unloaded, by a sample from before, whose time this is; then
+ * replaced. */
+static uint64_t left_behind(struct jvm *j)
 {
-	struct jvm *j = *state;
 	uint64_t time;
 
 	vm_at(j->vm, now_ns());
@@ -536,6 +536,14 @@ static void test_seen_when_left_behind(void **state)
 	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
 	loaded(j, 6);
 	replace_a(j);
+	return time;
+}
+
+static void test_seen_when_left_behind(void **state)
+{
+	struct jvm *j = *state;
+
+	left_behind(j);
 	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
 }
 
@@ -543,14 +551,8 @@ static void test_seen_when_left_behind(void **state)
 static void test_pages_left_behind(void **state)
 {
 	struct jvm *j = *state;
-	uint64_t time;
+	uint64_t time = left_behind(j);
 
-	vm_at(j->vm, now_ns());
-	time = now_ns();
-	unloaded(j, 1);
-	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
-	loaded(j, 6);
-	replace_a(j);
 	assert_string_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
 	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
 }

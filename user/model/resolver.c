@@ -17,6 +17,7 @@
 #include "jvm/threads.h"
 #include "jvm/unloads.h"
 #include "jvm/vmstructs.h"
+#include "kern/unwind.h"
 #include "sym/cache.h"
 #include "sym/ksyms.h"
 #include "sym/proc.h"
@@ -546,7 +547,7 @@ static uint64_t text_mix(uint64_t h, const char *text)
 	unsigned int v;
 
 	HASH_VALUE(text, strlen(text), v);
-	return (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return uw_mix(h, v);
 }
 
 uint64_t resolver_interpreted(struct resolver *r, const struct gn_stack *stack)

@@ -696,7 +696,7 @@ static void sample_write(struct target *t, const struct gn_sample *s, struct sta
 	uint32_t stack = st ? st->jfr : no_stack(t);
 	struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
 
-	if (found && !st)
+	if (s->stack && !st)
 		target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
 	quality_add(t, s, st);
 	if (s->clock == GN_CLOCK_WALL) {
@@ -751,8 +751,6 @@ static void late_add(struct target *t, const struct gn_sample *s)
 		t->late = calloc(LATE_MAX, sizeof(*t->late));
 	if (!t->late || t->nlate == LATE_MAX) {
 		sample_write(t, s, stack_find(t, s->stack));
-		if (s->stack && !stack_find(t, s->stack))
-			target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
 		return;
 	}
 	t->late[t->nlate++] = (struct late){*s, now_ns()};
@@ -770,13 +768,10 @@ static void late_retry(struct target *t, uint64_t now, bool last)
 		st = stack_find(t, l.s.stack);
 
 		if (last || l.came_ns + LATE_NS < now ||
-		    ((st || !l.s.stack) && !sample_waits(t, &l.s))) {
+		    ((st || !l.s.stack) && !sample_waits(t, &l.s)))
 			sample_write(t, &l.s, st);
-			if (!st && l.s.stack)
-				target_lost(t, now, (pid_t)l.s.h.tid, LOSS_NAMES, l.s.n);
-		} else {
+		else
 			t->late[kept++] = l;
-		}
 	}
 	t->nlate = kept;
 	if (!kept) { /* its pages, of which a collector that was held up may have used many */
