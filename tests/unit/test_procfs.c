@@ -130,6 +130,26 @@ static void status_without_nspid(void **state)
 	assert_int_equal(PARSE(proc_status_parse, "", &s), -EBADMSG);
 }
 
+static void stolen(void **state)
+{
+	uint64_t ticks;
+
+	assert_int_equal(PARSE(proc_stolen_parse,
+			       "cpu  5801075 1732472 1449630 2881129 28623 0 54706 25917 7 8\n"
+			       "cpu0 1 2 3 4 5 6 7 8 9 10\n",
+			       &ticks),
+			 0);
+	assert_int_equal(ticks, 25917);
+	/* as old kernels had it */
+	assert_int_equal(PARSE(proc_stolen_parse, "cpu  1 2 3 4\n", &ticks), 0);
+	assert_int_equal(ticks, 0);
+	assert_int_equal(PARSE(proc_stolen_parse, "cpu  1 2 3 4 5 6 7\n", &ticks), 0);
+	assert_int_equal(ticks, 0);
+	assert_int_equal(PARSE(proc_stolen_parse, "cpu  1 2 3\n", &ticks), -EBADMSG);
+	assert_int_equal(PARSE(proc_stolen_parse, "cpu0 1 2 3 4 5 6 7 8\n", &ticks), -EBADMSG);
+	assert_int_equal(PARSE(proc_stolen_parse, "", &ticks), -EBADMSG);
+}
+
 static void schedstat(void **state)
 {
 	struct proc_schedstat s;
@@ -362,14 +382,14 @@ static void cmdline_of_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stat_odd_comm),   cmocka_unit_test(stat_malformed),
-		cmocka_unit_test(status_fields),   cmocka_unit_test(status_without_nspid),
-		cmocka_unit_test(schedstat),	   cmocka_unit_test(args),
-		cmocka_unit_test(args_bounded),	   cmocka_unit_test(environment),
-		cmocka_unit_test(mountinfo_lines), cmocka_unit_test(own_stat),
-		cmocka_unit_test(own_threads),	   cmocka_unit_test(identity),
-		cmocka_unit_test(root_files),	   cmocka_unit_test(cmdline_of_own),
-		cmocka_unit_test(timens),
+		cmocka_unit_test(stat_odd_comm),  cmocka_unit_test(stat_malformed),
+		cmocka_unit_test(status_fields),  cmocka_unit_test(status_without_nspid),
+		cmocka_unit_test(stolen),	  cmocka_unit_test(schedstat),
+		cmocka_unit_test(args),		  cmocka_unit_test(args_bounded),
+		cmocka_unit_test(environment),	  cmocka_unit_test(mountinfo_lines),
+		cmocka_unit_test(own_stat),	  cmocka_unit_test(own_threads),
+		cmocka_unit_test(identity),	  cmocka_unit_test(root_files),
+		cmocka_unit_test(cmdline_of_own), cmocka_unit_test(timens),
 	};
 
 	return cmocka_run_group_tests_name("procfs", tests, NULL, NULL);

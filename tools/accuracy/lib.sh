@@ -37,22 +37,23 @@ kinds() {
     esac
 }
 
-# row CASE WHAT EXPECTED MEASURED UNIT SE BOUND [percent]: a line of the table. The error is the
+# row CASE WHAT EXPECTED MEASURED UNIT SE BOUND [percent] [SLACK]: a line of the table. The error is the
 # difference, or relative to what is expected in percent; within BOUND, or where that is more within
-# three standard errors, it passes. SE: the standard error that so many samples have at best, in the
+# three standard errors, it passes; what is measured may also be less by SLACK (0). SE: the standard error that so many samples have at best, in the
 # error's unit; "-" where there is none. Of other profilers the figures are told and not judged.
 row() {
-    awk -v c="$1" -v what="$2" -v e="$3" -v m="$4" -v u="$5" -v se="$6" -v b="$7" -v rel="${8:-}" \
+    awk -v c="$1" -v what="$2" -v e="$3" -v m="$4" -v u="$5" -v se="$6" -v b="$7" -v rel="${8:-}" -v slack="${9:-0}" \
         -v csv="${RESULTS:-/dev/null}" -v who="$PROFILER" 'BEGIN {
         d = m - e
         if (rel != "") d = e ? 100 * d / e : 0
         if (3 * se > b) b = sprintf("%.1f", 3 * se) + 0
-        ok = d <= b && -d <= b
+        ok = d <= b && -d <= b + slack
         errors = se > 0 ? sprintf("%+.1f", d / se) : "-"
         word = ok ? "pass" : "FAIL"
         if (who != "gnomon") { word = ok ? "(ok)" : "(--)"; c = c " " who }
-        printf "%-4s  %-18s %-38s %12.2f %12.2f %-7s %+8.2f%s %6s   bound %s\n", word, \
-            c, what, e, m, u, d, rel != "" ? "%" : " ", errors, b
+        if (slack >= 0.1) stolen = sprintf(", stolen %.1f", slack)
+        printf "%-4s  %-18s %-38s %12.2f %12.2f %-7s %+8.2f%s %6s   bound %s%s\n", word, \
+            c, what, e, m, u, d, rel != "" ? "%" : " ", errors, b, stolen
         printf "%s,%s,%.4f,%.4f,%s,%.4f,%s,%s,%s\n", c, what, e, m, u, d, errors, b, \
             word >>csv
         exit word == "FAIL"
@@ -63,12 +64,12 @@ heading() {
     printf '      %-18s %-38s %12s %12s %-7s %8s  %6s\n' case what expected measured unit error "in SE"
 }
 
-# rows CASE BOUND [percent]: from lines "what|expected|measured|unit|se" on standard input.
+# rows CASE BOUND [percent]: from lines "what|expected|measured|unit|se[|slack]" on standard input.
 rows() {
-    local case=$1 bound=$2 rel=${3:-} what expected measured unit se
+    local case=$1 bound=$2 rel=${3:-} what expected measured unit se slack
 
-    while IFS='|' read -r what expected measured unit se; do
-        row "$case" "$what" "$expected" "$measured" "$unit" "$se" "$bound" "$rel"
+    while IFS='|' read -r what expected measured unit se slack; do
+        row "$case" "$what" "$expected" "$measured" "$unit" "$se" "$bound" "$rel" "$slack"
     done
 }
 

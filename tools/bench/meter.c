@@ -49,7 +49,7 @@ struct prog {
 };
 
 struct snapshot {
-	uint64_t epoch_ns, target_ns, profiler_ns;
+	uint64_t epoch_ns, target_ns, profiler_ns, stolen_ns;
 	struct thread *threads;
 	size_t nthreads;
 	struct prog progs[MAX_PROGS];
@@ -106,6 +106,18 @@ static uint64_t field(const char *text, const char *key)
 	const char *p = strstr(text, key);
 
 	return p ? strtoull(p + strlen(key), NULL, 10) : 0;
+}
+
+/* CPU time of all CPUs that the host of this machine has given to others (proc(5), "steal"). */
+static uint64_t stolen_ns(void)
+{
+	unsigned long stolen = 0;
+	char buf[512];
+
+	if (sscanf(slurp(buf, sizeof(buf), "/proc/stat"),
+		   "cpu %*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
+		return 0;
+	return stolen * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 /* ---- threads ---- */
@@ -247,6 +259,7 @@ static void snapshot_before(struct snapshot *s)
 		bpf_read(s);
 	s->target_ns = process_ns(target);
 	s->profiler_ns = process_ns(profiler);
+	s->stolen_ns = stolen_ns();
 	s->epoch_ns = clock_ns(CLOCK_REALTIME);
 }
 
@@ -255,6 +268,7 @@ static void snapshot_after(struct snapshot *s)
 	s->epoch_ns = clock_ns(CLOCK_REALTIME);
 	s->target_ns = process_ns(target);
 	s->profiler_ns = process_ns(profiler);
+	s->stolen_ns = stolen_ns();
 	if (profiler)
 		bpf_read(s);
 	if (target)
@@ -377,6 +391,7 @@ static void print(FILE *f)
 {
 	fprintf(f, "from_epoch_ns %lu\nto_epoch_ns %lu\nwall_ns %lu\n", before.epoch_ns,
 		after.epoch_ns, after.epoch_ns - before.epoch_ns);
+	fprintf(f, "stolen_ns %lu\n", after.stolen_ns - before.stolen_ns);
 	/* 0 at the end: gone */
 	if (target && after.target_ns)
 		fprintf(f, "target_cpu_ns %lu\n", after.target_ns - before.target_ns);

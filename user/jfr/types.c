@@ -269,6 +269,8 @@ static const struct jfr_field overhead_fields[] = {
 	F(jfr_overhead, bpf_runs, "bpfRuns", JFR_LONG, 0, "BPF Program Runs"),
 	F(jfr_overhead, memory, "memory", JFR_LONG, JFR_BYTES, "Memory"),
 	F(jfr_overhead, cpu_share, "cpuShare", JFR_FLOAT, JFR_PERCENT, "Share of One CPU"),
+	F(jfr_overhead, stolen_ns, "stolenTime", JFR_LONG, JFR_SPAN_NS,
+	  "CPU Time the Hypervisor Gave to Others"),
 };
 
 static const struct jfr_field thread_reservoir_fields[] = {

@@ -330,14 +330,15 @@ struct jfr_stack_quality {
 	uint64_t unnamed;     /* at least one frame whose class was unloaded before it had a name */
 };
 
-/* What recording cost in a period. */
+/* What recording cost in a period, and what the host of a guest did. */
 struct jfr_overhead {
 	uint64_t period_ns;
 	uint64_t collector_ns; /* CPU time of the collector */
 	uint64_t bpf_ns;       /* run time of the BPF programs */
 	uint64_t bpf_runs;
-	uint64_t memory; /* bytes: collector and maps */
-	float cpu_share; /* (collector + BPF) of one CPU, 0..1 */
+	uint64_t memory;    /* bytes: collector and maps */
+	float cpu_share;    /* (collector + BPF) of one CPU, 0..1 */
+	uint64_t stolen_ns; /* of all CPUs: what a hypervisor gave to others. In no sample. */
 };
 
 /*

@@ -112,8 +112,9 @@ struct profile_facts {
 		uint64_t count;
 	} losses[16];
 	uint32_t nlosses;
-	uint64_t collector_ns, bpf_ns, overhead_period_ns; /* gnomon.Overhead, added up */
-	double jvm_cpu_sum;				   /* jdk.CPULoad: sum and number */
+	/* gnomon.Overhead, added up */
+	uint64_t collector_ns, bpf_ns, stolen_ns, overhead_period_ns;
+	double jvm_cpu_sum; /* jdk.CPULoad: sum and number */
 	uint64_t jvm_cpu_n;
 	struct { /* gnomon.ThreadReservoir: sums over the choices that left threads out */
 		uint64_t n, last; /* how many, and the number of the last one */

@@ -129,6 +129,7 @@ static void overhead_read(struct profile_facts *x, const struct fields *f)
 {
 	x->collector_ns += number(f, "collectorTime");
 	x->bpf_ns += number(f, "bpfTime");
+	x->stolen_ns += number(f, "stolenTime");
 	x->overhead_period_ns += number(f, "period");
 }
 

@@ -30,6 +30,16 @@ static void samples_line(const struct profile *p, FILE *f)
 	fprintf(f, "%s\n", *sep == ',' ? "" : "  samples   none");
 }
 
+/* Not ours, and in no sample; from a thousandth of the machine's CPU time on. */
+static void stolen_line(const struct profile_facts *x, FILE *f)
+{
+	uint64_t machine = x->overhead_period_ns * (x->hw_threads ? x->hw_threads : 1);
+
+	if (x->stolen_ns && x->stolen_ns >= machine / 1000)
+		fprintf(f, "  stolen    %s of the machine's CPU time by others on its host (%s)\n",
+			format_share(x->stolen_ns, machine).s, format_ns(x->stolen_ns).s);
+}
+
 void summary_head(const struct profile *p, const struct jfr_report *r, const char *path, FILE *f)
 {
 	const struct profile_facts *x = &p->facts;
@@ -60,6 +70,7 @@ void summary_head(const struct profile *p, const struct jfr_report *r, const cha
 		fprintf(f, "  overhead  %s of one CPU in gnomon (%s collector, %s BPF)\n",
 			format_share(x->collector_ns + x->bpf_ns, x->overhead_period_ns).s,
 			format_ns(x->collector_ns).s, format_ns(x->bpf_ns).s);
+	stolen_line(x, f);
 }
 
 /* ---- quality ---- */

@@ -10,10 +10,12 @@
 
 #include "base/clock.h"
 #include "run/capture.h"
+#include "target/procfs.h"
 
 #define PERIOD_NS 1000000000ull
 #define WINDOW_NS 100000000ull
 #define FIRST_NS  900000000ull
+#define STOLEN_NS 10000000000ull /* /proc/stat is dear where there are many CPUs */
 
 void overhead_start(struct overhead *o)
 {
@@ -22,6 +24,17 @@ void overhead_start(struct overhead *o)
 		.cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
 		.stats_fd = -1,
 	};
+	host_stolen_read(&o->stolen_start_ns);
+	o->stolen_read = o->start_ns;
+}
+
+static void stolen_read(struct overhead *o, uint64_t now)
+{
+	uint64_t ns;
+
+	if (!host_stolen_read(&ns) && ns > o->stolen_start_ns)
+		o->stolen_ns = ns - o->stolen_start_ns;
+	o->stolen_read = now;
 }
 
 /* The kernel's statistics may be on for others, too: what counts is what comes in our windows. */
@@ -49,9 +62,15 @@ static void window_close(struct overhead *o, const struct capture *c, uint64_t n
 	}
 }
 
+static void window_end(struct overhead *o, const struct capture *c)
+{
+	if (o->stats_fd >= 0)
+		window_close(o, c, clock_ns(CLOCK_MONOTONIC));
+}
+
 void overhead_burst(struct overhead *o, const struct capture *c)
 {
-	overhead_stop(o, c);
+	window_end(o, c);
 	o->resume = o->inferring;
 	o->inferring = false;
 	window_open(o, c, clock_ns(CLOCK_MONOTONIC));
@@ -59,7 +78,7 @@ void overhead_burst(struct overhead *o, const struct capture *c)
 
 void overhead_burst_end(struct overhead *o, const struct capture *c)
 {
-	overhead_stop(o, c);
+	window_end(o, c);
 	o->inferring = o->resume;
 }
 
@@ -74,12 +93,14 @@ void overhead_tick(struct overhead *o, const struct capture *c)
 	} else if (o->stats_fd < 0 && (into < WINDOW_NS || !o->inferring)) {
 		window_open(o, c, now);
 	}
+	if (now - o->stolen_read >= STOLEN_NS)
+		stolen_read(o, now);
 }
 
 void overhead_stop(struct overhead *o, const struct capture *c)
 {
-	if (o->stats_fd >= 0)
-		window_close(o, c, clock_ns(CLOCK_MONOTONIC));
+	window_end(o, c);
+	stolen_read(o, clock_ns(CLOCK_MONOTONIC));
 }
 
 uint64_t overhead_bpf_ns(const struct overhead *o, uint64_t wall_ns)
@@ -114,6 +135,7 @@ void overhead_cost(const struct overhead *o, struct overhead_cost *out)
 		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - o->cpu_start_ns,
 		.memory = memory_now(),
 		.memory_peak = (uint64_t)ru.ru_maxrss * 1024,
+		.stolen_ns = o->stolen_ns,
 	};
 	out->bpf_ns = overhead_bpf_ns(o, out->wall_ns);
 	if (o->runs)

@@ -202,6 +202,7 @@ static void on_cost(struct recorder *r, const struct rec_cost *rec)
 		.bpf_runs = c->bpf_runs,
 		.memory = c->memory,
 		.cpu_share = c->cpu_share,
+		.stolen_ns = c->stolen_ns,
 	};
 	struct node *n, *tmp;
 

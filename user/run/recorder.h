@@ -74,8 +74,9 @@ void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choic
 struct recorder_cost {
 	uint64_t wall_ns, cpu_ns, bpf_ns; /* since the last one */
 	uint64_t bpf_runs;
-	uint64_t memory; /* bytes resident */
-	float cpu_share; /* of one CPU, 0..1 */
+	uint64_t memory;    /* bytes resident */
+	float cpu_share;    /* of one CPU, 0..1 */
+	uint64_t stolen_ns; /* CPU time that went to other machines on the host */
 };
 void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
 

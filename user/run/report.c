@@ -150,6 +150,18 @@ static void print_files(const struct report_summary *r, const struct totals *t)
 			report_bytes(r->files[i].totals.file_bytes, d), r->files[i].names);
 }
 
+/* From a thousandth of the machine's CPU time on. */
+static void print_stolen(uint64_t stolen_ns, uint64_t wall_ns)
+{
+	uint64_t machine = wall_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (stolen_ns && stolen_ns >= machine / 1000)
+		fprintf(stderr,
+			"  stolen        %.1f%% of this machine's CPU time, by others on its host: "
+			"in no sample\n",
+			percent(stolen_ns, machine));
+}
+
 void report_summary(const struct report_summary *r, const struct totals *t,
 		    const struct overhead_cost *c)
 {
@@ -171,6 +183,7 @@ void report_summary(const struct report_summary *r, const struct totals *t,
 	if (r->nfiles && !r->several)
 		fprintf(stderr, "  names         %s\n", r->files[0].names);
 	print_losses(t);
+	print_stolen(c->stolen_ns, c->wall_ns);
 	fprintf(stderr, "  own cost      collector %.2f%% of a core, BPF %.2f%% (%s ns a run), ",
 		percent(c->cpu_ns, c->wall_ns), percent(c->bpf_ns, c->wall_ns),
 		report_count(c->bpf_run_ns, a));

@@ -470,6 +470,7 @@ static void cost_report(struct session *s)
 		.bpf_ns = beyond(c.bpf_ns, told->bpf_ns), /* projected, so it may go back */
 		.bpf_runs = beyond(c.bpf_run_ns ? c.bpf_ns / c.bpf_run_ns : 0, told->bpf_runs),
 		.memory = c.memory + capture_ring_bytes(s->cap),
+		.stolen_ns = beyond(c.stolen_ns, told->stolen_ns),
 	};
 	if (!rc.wall_ns)
 		return;
@@ -478,6 +479,7 @@ static void cost_report(struct session *s)
 	told->cpu_ns += rc.cpu_ns;
 	told->bpf_ns += rc.bpf_ns;
 	told->bpf_runs += rc.bpf_runs;
+	told->stolen_ns += rc.stolen_ns;
 	recorder_cost(s->rec, &rc);
 }
 

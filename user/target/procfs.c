@@ -157,6 +157,21 @@ int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *ou
 	return 0;
 }
 
+int proc_stolen_parse(const char *text, size_t len, uint64_t *ticks)
+{
+	struct text t = text_of(text, len), line;
+	uint64_t other;
+
+	*ticks = 0;
+	if (!text_line(&t, &line) || !text_eat(&line, "cpu "))
+		return -EBADMSG;
+	for (int i = 0; i < 7; i++) /* user nice system idle iowait irq softirq */
+		if (!text_word_u64(&line, &other))
+			return i < 4 ? -EBADMSG : 0;
+	text_word_u64(&line, ticks);
+	return 0;
+}
+
 /* The kernel keeps seconds within KTIME_SEC_MAX / 2 and nanoseconds in one second. */
 static bool timens_offset(struct text line, int64_t *ns)
 {
@@ -467,6 +482,16 @@ int proc_schedstat_read(pid_t pid, pid_t tid, struct proc_schedstat *out)
 	ssize_t n = task_read(pid, tid, "schedstat", buf, sizeof(buf));
 
 	return n < 0 ? (int)n : proc_schedstat_parse(buf, (size_t)n, out);
+}
+
+int host_stolen_read(uint64_t *ns)
+{
+	char buf[512]; /* its first line */
+	ssize_t n = file_read("/proc/stat", buf, sizeof(buf));
+	int rc = n < 0 ? (int)n : proc_stolen_parse(buf, (size_t)n, ns);
+
+	*ns = rc ? 0 : *ns * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	return rc;
 }
 
 int proc_comm_read(pid_t pid, pid_t tid, char *comm, size_t cap)

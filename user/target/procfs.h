@@ -89,6 +89,12 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *out);
 int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *out);
 
 /*
+ * /proc/stat: CPU time of all CPUs that the hypervisor gave to others while they had something to
+ * run, in clock ticks; 0 where it does not tell (and in kernels before 2.6.11).
+ */
+int proc_stolen_parse(const char *text, size_t len, uint64_t *ticks);
+
+/*
  * timens_offsets (time_namespaces(7)): what CLOCK_MONOTONIC is ahead by in there, in ns. As the
  * kernel has it, that is less than 146 years either way.
  */
@@ -124,6 +130,12 @@ int proc_read_all(pid_t pid, const char *name, size_t max, char **text, size_t *
 
 /* Read any kernel text file; NUL terminated. Returns the length. */
 ssize_t file_read(const char *path, char *buf, size_t cap);
+
+/*
+ * The stolen time in ns since boot. The kernel makes the whole of /proc/stat for it: 0.1 ms on a
+ * small machine, some on one of hundreds of CPUs.
+ */
+int host_stolen_read(uint64_t *ns);
 
 /* tid 0: the process as a whole, else one of its threads. */
 int proc_stat_read(pid_t pid, pid_t tid, struct proc_stat *out);
