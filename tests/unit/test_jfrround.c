@@ -358,6 +358,41 @@ static void test_cut(void **state)
 	free(data);
 }
 
+/* What `summary` says of 10 s on a machine of two CPUs, of which `stolen_ns` was taken. */
+static bool stolen_told(uint64_t stolen_ns, const char *line)
+{
+	struct jfrw *w = recording_open(0);
+	struct jfr_report r = {0};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	struct profile *p;
+	bool told;
+
+	jfrw_event(w, JFR_CPU_INFORMATION, START, &(struct jfr_cpu_information){.hw_threads = 2});
+	for (uint64_t i = 1; i <= 10; i++)
+		jfrw_overhead(w, START + i * 1000 * MS,
+			      &(struct jfr_overhead){.period_ns = 1000 * MS,
+						     .stolen_ns = stolen_ns / 10});
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_int_equal(p->facts.stolen_ns, stolen_ns);
+	summary_head(p, &r, path, f);
+	fclose(f);
+	told = strstr(text, line);
+	free(text);
+	profile_free(p);
+	return told;
+}
+
+static void test_stolen(void **state)
+{
+	assert_true(stolen_told(3000 * MS, "\n  stolen     15.0% of the machine's CPU time"));
+	assert_true(stolen_told(20 * MS, "\n  stolen      0.1% of"));
+	assert_false(stolen_told(10 * MS, "stolen"));
+	assert_false(stolen_told(0, "stolen"));
+}
+
 /* Without CPU samples there is nothing to hold the waiting against. */
 static void test_starvation_unknown(void **state)
 {
@@ -485,17 +520,12 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_execution),
-		cmocka_unit_test(test_cputime),
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_starvation),
-		cmocka_unit_test(test_starvation_unknown),
-		cmocka_unit_test(test_long_wait),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_chunk_alone),
-		cmocka_unit_test(test_reservoir),
-		cmocka_unit_test(test_reservoir_ends),
-		cmocka_unit_test(test_reservoir_ticks),
+		cmocka_unit_test(test_execution),      cmocka_unit_test(test_cputime),
+		cmocka_unit_test(test_frames),	       cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_stolen),	       cmocka_unit_test(test_starvation_unknown),
+		cmocka_unit_test(test_long_wait),      cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_chunk_alone),    cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_reservoir_ends), cmocka_unit_test(test_reservoir_ticks),
 		cmocka_unit_test(test_reservoir_odd),
 	};
 

@@ -114,8 +114,8 @@ static uint64_t stolen_ns(void)
 	unsigned long stolen = 0;
 	char buf[512];
 
-	if (sscanf(slurp(buf, sizeof(buf), "/proc/stat"),
-		   "cpu %*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
+	if (sscanf(slurp(buf, sizeof(buf), "/proc/stat"), "cpu %*u %*u %*u %*u %*u %*u %*u %lu",
+		   &stolen) != 1)
 		return 0;
 	return stolen * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
