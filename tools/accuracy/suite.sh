@@ -84,7 +84,10 @@ of_peers() {
 }
 
 suite() {
+    local stolen at=$SECONDS
+
     bash -c '. ../bench/lib.sh; machine'
+    stolen=$(bash -c '. ../bench/lib.sh; stolen_ms')
     run 'known patterns' ./patterns.sh "$seconds"
     run 'waiting for a CPU' ./starvation.sh "$seconds"
     run 'native threads, deep stacks, a collector held up' ./queue_study.sh $((seconds / 2))
@@ -97,6 +100,8 @@ suite() {
     of_peers
     printf '\n'
     total
+    bash -c '. ../bench/lib.sh; stolen_since "$@"' - "$stolen" $((SECONDS - at))
+    printf '\n'
     [ ${#failed[@]} -eq 0 ] || printf 'failed: %s\n' "${failed[@]}"
 }
 

@@ -222,6 +222,7 @@ batch() {
     echo "$columns"
 } >"$CSV"
 machine_quiet >&2
+stolen=$(stolen_ms) stolen_at=$SECONDS
 for w in $WORKLOADS; do
     workload_there "$w" || continue
     began=$EPOCHREALTIME
@@ -234,6 +235,7 @@ for w in $WORKLOADS; do
     printf '%s: %.0f s\n' "$w" "$(calc "$EPOCHREALTIME - $began")" >&2
 done
 progress
+sed -i "/^workload,/i # $(stolen_since "$stolen" $((SECONDS - stolen_at)))" "$CSV"
 awk -f "$BENCH_DIR/report.awk" "$CSV" | tee "$OUT/bench.txt"
 awk -f "$BENCH_DIR/chart.awk" "$CSV" >"$OUT/bench.svg"
 echo "written: $CSV, bench.txt and bench.svg beside it"

@@ -284,6 +284,15 @@ machine() {
         "$(git -C "$ROOT" describe --tags --always --dirty 2>/dev/null || echo unknown)"
 }
 
+# stolen_ms: CPU time that the host of this machine has given to others since the start.
+stolen_ms() { awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%d", $9 * 1000 / hz }' /proc/stat; }
+
+# stolen_since MS SECONDS: in words.
+stolen_since() {
+    awk -v ms=$(($(stolen_ms) - $1)) -v s="$2" -v cpus="$(nproc)" \
+        'BEGIN { printf "stolen by the host meanwhile: %.1f%% of the CPU time", ms / 10 / (s ? s : 1) / cpus }'
+}
+
 # machine_quiet: a warning where others' load makes the figures worthless.
 machine_quiet() {
     awk '$1 >= 1 { exit 1 }' /proc/loadavg ||
