@@ -155,6 +155,8 @@ int wall_scan(struct bpf_iter__task *ctx)
 	if (!t || t->phase == GN_PH_ENDED)
 		return 0;
 	count_add(GN_CNT_SCANNED, 1);
+	if (t->look_epoch != gn_scan_epoch)
+		t->switches = 0; /* those since the last scan were seen one by one */
 	switches_count(task, t);
 	look_take(task, &l);
 	if (batch_goes_on(task, t, &l))

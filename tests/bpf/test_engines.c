@@ -81,6 +81,28 @@ static void on_record(void *ctx, const struct gn_rec *rec)
 	s->states[sample->state] += sample->n;
 }
 
+/* Of the process's threads, by the kernel's count: neither of the two ends. */
+static uint64_t switches_of(const struct seen *s)
+{
+	const pid_t tids[] = {s->worker, s->sleeper};
+	unsigned long long n, sum = 0;
+	char path[64], line[128];
+
+	for (int i = 0; i < 2; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/status", s->worker, tids[i]);
+		f = fopen(path, "re");
+		assert_non_null(f);
+		while (fgets(line, sizeof(line), f))
+			if (sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1 ||
+			    sscanf(line, "nonvoluntary_ctxt_switches: %llu", &n) == 1)
+				sum += n;
+		fclose(f);
+	}
+	return sum;
+}
+
 static void *sleeper_run(void *arg)
 {
 	pid_t tid = (pid_t)syscall(SYS_gettid);
@@ -143,7 +165,7 @@ static void run(bool scan, int changes)
 {
 	struct seen *s = calloc(1, sizeof(*s));
 	struct capture_config cfg = {.wall_ns = WALL_NS, .wall_scan = scan};
-	uint64_t end, counters[GN_CNT_MAX];
+	uint64_t end, counters[GN_CNT_MAX], switches;
 	struct capture *c = NULL;
 	struct error e = {0};
 	pid_t pid;
@@ -165,6 +187,7 @@ static void run(bool scan, int changes)
 	assert_int_equal(capture_attach(c, &e), 0);
 	assert_int_equal(capture_threads(c), 2);
 	s->first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
+	switches = switches_of(s);
 	end = visit(c, s, s->first, 40);
 	for (int i = 0; i < changes; i++) {
 		scan = !scan;
@@ -173,6 +196,7 @@ static void run(bool scan, int changes)
 		assert_int_equal(rc, 0);
 		end = visit(c, s, end, 40);
 	}
+	switches = switches_of(s) - switches;
 	capture_account(c, false);
 	capture_stop(c);
 	assert_true(capture_drain(c, on_record, s) >= 0);
@@ -202,6 +226,14 @@ static void run(bool scan, int changes)
 	else
 		assert_int_equal(counters[GN_CNT_SCANNED], 0);
 	assert_true(s->states[GN_ST_SLEEP] + s->states[GN_ST_UNSEEN] > end);
+	/*
+	 * Each once. A few come before the first look and after the last; of those between a scan
+	 * and the change to the other engine, and back, none or all are counted.
+	 */
+	if (counters[GN_CNT_SWITCHES] > switches + 5 ||
+	    counters[GN_CNT_SWITCHES] + 5 + (uint64_t)changes * 3 < switches)
+		fail_msg("%d switches counted of %d", (int)counters[GN_CNT_SWITCHES],
+			 (int)switches);
 	free(s);
 }
 
