@@ -249,6 +249,7 @@ struct gn_thread {
 	__u64 offset;	  /* by which out_ns was got from the run queue's clock */
 	__u64 look_ahead; /* ns: a stack is taken at a switch-out this close before a tick */
 	__s64 owed[2];	  /* ns without a CPU that no tick stands for yet: waiting, queued */
+	__s64 paid[2];	  /* of those, ns that accountings have counted since: kern/owed.bpf.h */
 	__u32 often;	  /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
 	__u32 wasted;
 	__u64 vthread; /* it carried at the switch-out, where `stack` was taken */

@@ -98,9 +98,9 @@ static __always_inline void look_owe(struct gn_thread *t, const struct look *l)
 
 	if (!l->queued_ns && !l->on_cpu && l->state == GN_ST_QUEUED)
 		queued = off;
-	__sync_fetch_and_add(&t->owed[OWED_QUEUED], queued); /* the accounting pays meanwhile */
+	t->owed[OWED_QUEUED] += queued;
 	if (waited)
-		__sync_fetch_and_add(&t->owed[OWED_WAITING], off - queued);
+		t->owed[OWED_WAITING] += off - queued;
 	look_keep(t, l);
 }
 

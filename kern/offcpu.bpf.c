@@ -74,29 +74,39 @@ static __always_inline __u64 arrival(const struct task_struct *task, const struc
 
 /* ---- records ---- */
 
-static __always_inline void part_report(struct task_struct *task, struct gn_thread *t, __u64 until,
-					__u32 state, __u64 begin, __u64 end)
+/* Who reports: the thread's own switch, or an accounting. */
+enum by { BY_SWITCH, BY_ACCOUNT };
+
+static __always_inline void part_report(struct task_struct *task, struct gn_thread *t, enum by by,
+					__u64 until, __u32 state, __u64 begin, __u64 end)
 {
-	owed_pay(t, state, wall_send(thread_id(task, t), t, until, state, begin, end));
+	__u64 ticks = wall_send(thread_id(task, t), t, until, state, begin, end);
+
+	if (!t->often)
+		return;
+	if (by == BY_SWITCH)
+		owed_paid(t, state, ticks);
+	else
+		owed_accounted(t, state, ticks);
 }
 
 /*
  * The interval until `end`, of which the last `queued` ns passed in a run queue: waiting until it
  * was woken, then queued for a CPU.
  */
-static __always_inline void wall_report(struct task_struct *task, struct gn_thread *t, __u64 end,
-					__u64 queued)
+static __always_inline void wall_report(struct task_struct *task, struct gn_thread *t, enum by by,
+					__u64 end, __u64 queued)
 {
 	__u64 out = t->out_ns, until = gn_ticks_until(end - gn_start_ns, gn_wall_ns);
 	__u64 wake = queued < end - out ? end - queued : out;
 
 	if (t->state != GN_ST_QUEUED && queued) {
-		part_report(task, t, gn_ticks_until(wake - gn_start_ns, gn_wall_ns), t->state, out,
-			    wake);
-		part_report(task, t, until, GN_ST_QUEUED, wake, end);
+		part_report(task, t, by, gn_ticks_until(wake - gn_start_ns, gn_wall_ns), t->state,
+			    out, wake);
+		part_report(task, t, by, until, GN_ST_QUEUED, wake, end);
 		return;
 	}
-	part_report(task, t, until, t->state, out, end);
+	part_report(task, t, by, until, t->state, out, end);
 }
 
 /* The interval until `end`, which crosses a tick, of a thread that switches often. */
@@ -109,12 +119,12 @@ static __noinline void often_report(struct task_struct *task, struct gn_thread *
 	if (until <= from)
 		return;
 	if (until > from + 1) {
-		wall_report(task, t, end, queued);
+		wall_report(task, t, BY_SWITCH, end, queued);
 		return;
 	}
 	owed_stack(t, state);
 	if (owed_is_due(t, state))
-		part_report(task, t, until, state, t->out_ns, end);
+		part_report(task, t, BY_SWITCH, until, state, t->out_ns, end);
 	else
 		__sync_val_compare_and_swap(&t->next_tick, from, until);
 }
@@ -126,7 +136,7 @@ static __noinline void running_report(struct task_struct *task, struct gn_thread
 
 	owed_stack(t, state);
 	if (owed_is_overdue(t, state))
-		part_report(task, t, t->next_tick + 1, state, t->out_ns, end);
+		part_report(task, t, BY_SWITCH, t->next_tick + 1, state, t->out_ns, end);
 }
 
 /* ---- look-ahead ---- */
@@ -208,7 +218,7 @@ static __always_inline void interval_end(struct task_struct *task, struct gn_thr
 	if (t->often)
 		often_report(task, t, in, queued);
 	else
-		wall_report(task, t, in, queued);
+		wall_report(task, t, BY_SWITCH, in, queued);
 }
 
 /*
@@ -351,13 +361,13 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 		if (!c->next)
 			return;
 		/* its next switch-out, which finds nothing left to report, learns from it */
-		wall_report(task, t, arrival(task, t, c->offset),
+		wall_report(task, t, BY_ACCOUNT, arrival(task, t, c->offset),
 			    task->sched_info.run_delay - t->run_delay);
 		return;
 	}
 	sleeper_verify(task, t);
 	now = bpf_ktime_get_ns();
-	wall_report(task, t, now, queued_so_far(task, t, c, now));
+	wall_report(task, t, BY_ACCOUNT, now, queued_so_far(task, t, c, now));
 	/* chosen only now, in mid-sleep: the tick thread reads it */
 	if (gn_reservoir && !wall_stack(t) && tick_wants_stack(task, t, t->next_tick))
 		pending_add(t, task->pid);

@@ -31,6 +31,16 @@
 enum owed_kind { OWED_WAITING = 0, OWED_QUEUED = 1 };
 
 /*
+ * Two write: whoever sees the thread, which is its own switch or the scan, and an accounting, at
+ * any time and on any CPU. Each has numbers of its own, so that a switch needs no atomic operation:
+ * `owed` and `paid`; the difference counts.
+ */
+static __always_inline __s64 owed_of(const struct gn_thread *t, enum owed_kind kind)
+{
+	return t->owed[kind] - t->paid[kind];
+}
+
+/*
  * Its look-ahead has become as short as that. What was owed when it was so last still is: a thread
  * that comes and goes would gain or lose an interval each time.
  */
@@ -56,22 +66,22 @@ static __always_inline void owed_add(struct gn_thread *t, __u64 off, __u64 queue
 	t->owed[OWED_WAITING] += off - queued;
 }
 
-/* Ticks were counted. Not by the thread's own switch alone: by the accounting, too. */
+/* Ticks were counted, of a thread that this switch or scan sees. */
 static __always_inline void owed_paid(struct gn_thread *t, __u32 state, __u64 ticks)
 {
-	__sync_fetch_and_add(&t->owed[state == GN_ST_QUEUED], -(ticks * gn_wall_ns));
+	t->owed[state == GN_ST_QUEUED] -= ticks * gn_wall_ns;
 }
 
-static __always_inline void owed_pay(struct gn_thread *t, __u32 state, __u64 ticks)
+/* By an accounting. */
+static __always_inline void owed_accounted(struct gn_thread *t, __u32 state, __u64 ticks)
 {
-	if (t->often)
-		owed_paid(t, state, ticks);
+	__sync_fetch_and_add(&t->paid[state == GN_ST_QUEUED], ticks * gn_wall_ns);
 }
 
 static __always_inline void owed_forgive(struct gn_thread *t)
 {
-	t->owed[OWED_WAITING] = 0;
-	t->owed[OWED_QUEUED] = 0;
+	t->owed[OWED_WAITING] = t->paid[OWED_WAITING];
+	t->owed[OWED_QUEUED] = t->paid[OWED_QUEUED];
 }
 
 /*
@@ -81,10 +91,10 @@ static __always_inline void owed_forgive(struct gn_thread *t)
  */
 static __always_inline __u32 owed_state(const struct gn_thread *t)
 {
-	if (t->owed[OWED_QUEUED] > t->owed[OWED_WAITING])
+	if (owed_of(t, OWED_QUEUED) > owed_of(t, OWED_WAITING))
 		return GN_ST_QUEUED;
 	if (t->state == GN_ST_QUEUED && t->wait_stack &&
-	    t->owed[OWED_WAITING] > (__s64)(2 * gn_wall_ns))
+	    owed_of(t, OWED_WAITING) > (__s64)(2 * gn_wall_ns))
 		return GN_ST_SLEEP;
 	return t->state;
 }
@@ -100,7 +110,7 @@ static __always_inline void owed_stack(struct gn_thread *t, __u32 state)
 
 static __always_inline __s64 owed_in(const struct gn_thread *t, __u32 state)
 {
-	return t->owed[state == GN_ST_QUEUED];
+	return owed_of(t, state == GN_ST_QUEUED ? OWED_QUEUED : OWED_WAITING);
 }
 
 /*
@@ -133,8 +143,9 @@ static __always_inline void scan_report(struct task_struct *task, struct gn_thre
 {
 	__u64 now = bpf_ktime_get_ns();
 
-	owed_paid(t, t->state,
-		  wall_send(thread_id(task, t), t, gn_scan_tick + 1, t->state, t->out_ns, now));
+	owed_accounted(
+		t, t->state,
+		wall_send(thread_id(task, t), t, gn_scan_tick + 1, t->state, t->out_ns, now));
 }
 
 #endif

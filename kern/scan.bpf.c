@@ -72,7 +72,7 @@ __weak __noinline int running_settle(__u64 id, struct gn_thread *t, struct look 
 	if (!t || !l)
 		return 0;
 	state = t->state;
-	if (t->owed[OWED_QUEUED] > t->owed[OWED_WAITING])
+	if (owed_of(t, OWED_QUEUED) > owed_of(t, OWED_WAITING))
 		state = GN_ST_QUEUED;
 	else if (state == GN_ST_QUEUED || state == GN_ST_RUNNING)
 		state = GN_ST_SLEEP;
