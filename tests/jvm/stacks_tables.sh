@@ -50,6 +50,19 @@ copy_start() {
     grep -q "$T/libjvm.so" "/proc/$JVM_PID/mountinfo" || fail "it does not have the copy"
 }
 
+# all_refused: of all hostile ones it is said.
+all_refused() {
+    grep -q 'librules.so. has more unwind rules' "$GN_ERR" && grep -q 'librows.so. is too large' "$GN_ERR"
+}
+
+# settled: none has come or gone for two seconds.
+settled() {
+    local n
+
+    n=$(last 3)
+    sleep 2
+    [ "$(last 3)" = "$n" ]
+}
 fewer_than() { [ "$(last 3)" -lt "$1" ]; }
 
 declare -A sick
@@ -64,14 +77,19 @@ for kind in garbage rules rows; do
     sick[$kind]=$JVM_PID
 done
 gnomon_start "$out" --name Tables --cpu 5ms
-sleep 2
+until_true 30 all_refused || fail "not all of the hostile libraries are refused: $(cat "$GN_ERR")"
+until_true 30 settled
 full=$(last 3)
 kill "${sick[@]}"
-until_true 8 fewer_than "$full" || fail "tables of $full files, and $(last 3) after their processes' ends"
+for pid in "${sick[@]}"; do
+    pid_gone "$pid" 30 || fail "a JVM does not end"
+done
+until_true 30 fewer_than "$full" || fail "tables of $full files, and $(last 3) after their processes' ends"
+until_true 30 settled
 left=$(last 3)
 copy_start
 until_true 10 test -f "$out/Tables-$JVM_PID.jfr" || fail "the JVM that started later is not found"
-sleep 2
+until_true 30 settled
 note "tables of $full files, of $left without the hostile ones, then of $(last 3), $(last 8) shared, $(last 6) MB"
 gnomon_stop
 

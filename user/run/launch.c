@@ -78,13 +78,17 @@ int launch_go(struct launch *l, const char *name, struct error *e)
 	return err == ENOENT ? error_hint(e, "give a path, or a name found in PATH") : -err;
 }
 
-/* Another program than the launcher, which loads libjvm.so only after a look at its arguments. */
-static bool is_other(pid_t pid)
+/*
+ * Another program than the launcher, which loads libjvm.so only after a look at its arguments? One
+ * that ends has none any more: what it was is known.
+ */
+static void other_look(struct launch *l)
 {
 	char exe[PATH_MAX];
-	ssize_t n = proc_link_read(pid, "exe", exe, sizeof(exe));
+	ssize_t n = proc_link_read(l->pid, "exe", exe, sizeof(exe));
 
-	return n > 0 && strcmp(strrchr(exe, '/') ? strrchr(exe, '/') : exe, "/java");
+	if (n > 0)
+		l->other = strcmp(strrchr(exe, '/') ? strrchr(exe, '/') : exe, "/java");
 }
 
 void launch_look(struct launch *l, uint64_t now_ns)
@@ -100,8 +104,8 @@ void launch_look(struct launch *l, uint64_t now_ns)
 	l->looked_ns = now_ns;
 	rc = jvm_proc_check(l->pid);
 	l->is_jvm = !rc;
-	if (rc == -ENOEXEC) /* and it runs: of one that has ended, what it was is known */
-		l->other = is_other(l->pid);
+	if (rc == -ENOEXEC)
+		other_look(l);
 }
 
 int launch_judge(const struct launch *l, const char *name, struct error *e)
