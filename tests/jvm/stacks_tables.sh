@@ -63,7 +63,9 @@ settled() {
     sleep 2
     [ "$(last 3)" = "$n" ]
 }
-fewer_than() { [ "$(last 3)" -lt "$1" ]; }
+# given_back: what only processes had that have ended. The library whose table makes no sense had one, of
+# frame pointers, and so had the one of too many rules.
+given_back() { [ "$(last 3)" = $((full - 2)) ]; }
 
 declare -A sick
 out=$T/out
@@ -80,11 +82,12 @@ gnomon_start "$out" --name Tables --cpu 5ms
 until_true 30 all_refused || fail "not all of the hostile libraries are refused: $(cat "$GN_ERR")"
 until_true 30 settled
 full=$(last 3)
-kill "${sick[@]}"
+# One after the other: what the last leaves is given back later than what the first does.
 for pid in "${sick[@]}"; do
+    kill "$pid"
     pid_gone "$pid" 30 || fail "a JVM does not end"
 done
-until_true 30 fewer_than "$full" || fail "tables of $full files, and $(last 3) after their processes' ends"
+until_true 30 given_back || fail "tables of $full files, and $(last 3) after their processes' ends"
 until_true 30 settled
 left=$(last 3)
 copy_start

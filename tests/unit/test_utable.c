@@ -81,11 +81,14 @@ static void test_life_of_a_file(void **state)
 	assert_int_equal(utable_proc_drop(m->u, 7, 2 * S), 0);
 	assert_int_equal(utable_proc_drop(m->u, 7, 2 * S), -ENOENT);
 	assert_int_equal(utable_reap(m->u, 100 * S), 0);
+	assert_false(utable_has_idle(m->u));
 	assert_int_equal(utable_file_find(m->u, "a", 1), a); /* 8 has it */
 	assert_int_equal(utable_proc_set(m->u, 8, &v, 0, 100 * S), 0);
 	assert_int_equal(utable_reap(m->u, 101 * S), 0);
 	assert_non_null(m->pages[UW_FILE_SLOT(a)]); /* within the grace */
+	assert_true(utable_has_idle(m->u));
 	assert_int_equal(utable_reap(m->u, 102 * S), 0);
+	assert_false(utable_has_idle(m->u));
 	assert_null(m->pages[UW_FILE_SLOT(a)]);
 	assert_int_equal(utable_file_find(m->u, "a", 1), UTABLE_NO_FILE);
 	assert_int_equal(utable_stats(m->u).pages, 0);

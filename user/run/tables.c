@@ -72,8 +72,7 @@ struct tables {
 	unsigned int shared;	    /* files whose table was there already */
 	struct utable_stats warned; /* what was said already */
 	uint32_t warned_large;
-	uint64_t reap_ns;    /* when a process's files may go that has ended; 0: no such */
-	uint64_t dropped_ns; /* when the last such process went */
+	uint64_t reap_ns; /* when files may go that no process has any more; 0: no such */
 	bool unsettled;
 	uint64_t compile_ns;
 };
@@ -579,12 +578,16 @@ static void tables_say(const struct tables *t)
 		  (double)t->compile_ns / 1e6);
 }
 
-/* Room that files leave is for those that found none. */
+/*
+ * Room that files leave is for those that found none. Those whose time has not come yet are looked
+ * at again when that of the last has.
+ */
 static void files_reap(struct tables *t, uint64_t now_ns)
 {
 	uint32_t files = utable_stats(t->utable).files;
 
 	utable_reap(t->utable, now_ns);
+	t->reap_ns = utable_has_idle(t->utable) ? now_ns + UTABLE_GRACE_NS : 0;
 	if (utable_stats(t->utable).files == files)
 		return;
 	known_forget(t, true);
@@ -624,10 +627,8 @@ void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
 
 	if (j && vm && codecache_refresh(vm, &j->jvm) > 0)
 		jvm_publish(t, j);
-	if (t->reap_ns && now_ns >= t->reap_ns) {
-		t->reap_ns = 0;
+	if (t->reap_ns && now_ns >= t->reap_ns)
 		files_reap(t, now_ns);
-	}
 }
 
 /* Its number may be another thread's by now: one that ends after this is taken out by the kernel.
@@ -691,9 +692,6 @@ void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)
 		HASH_DEL(t->jvms, j);
 		free(j);
 	}
-	if (utable_proc_drop(t->utable, (uint32_t)tgid, now_ns))
-		return;
-	t->dropped_ns = now_ns;
-	if (!t->reap_ns)
+	if (!utable_proc_drop(t->utable, (uint32_t)tgid, now_ns) && !t->reap_ns)
 		t->reap_ns = now_ns + UTABLE_GRACE_NS;
 }

@@ -321,6 +321,14 @@ int utable_reap(struct utable *u, uint64_t now_ns)
 	return 0;
 }
 
+bool utable_has_idle(const struct utable *u)
+{
+	for (const struct file *f = u->files; f; f = f->hh.next)
+		if (!f->refs)
+			return true;
+	return false;
+}
+
 /* ---- processes ---- */
 
 static int mapping_order(const void *a, const void *b)

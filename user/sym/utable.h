@@ -14,6 +14,7 @@
 #ifndef GNOMON_SYM_UTABLE_H
 #define GNOMON_SYM_UTABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -88,6 +89,7 @@ int utable_proc_drop(struct utable *u, uint32_t tgid, uint64_t now_ns);
 
 /* Drop files that nobody has named for UTABLE_GRACE_NS. Call it every now and then. */
 int utable_reap(struct utable *u, uint64_t now_ns);
+bool utable_has_idle(const struct utable *u); /* some that nobody names: they wait for a reap */
 
 struct utable_stats utable_stats(const struct utable *u);
 
