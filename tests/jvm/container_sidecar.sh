@@ -128,6 +128,7 @@ bubble() {
     mkfifo "$T/bubble.in"
     rm -rf "$T/bubbles"
     exec {BUBBLE_FD}<>"$T/bubble.in"
+    emptied "$T/bubble.out"
     bwrap --unshare-user --unshare-pid --unshare-net --unshare-ipc --uid 4242 --gid 4242 \
         --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --ro-bind "$CLASSES" /tmp/classes \
         --die-with-parent "$JDK/bin/java" -Xmx64m -cp /tmp/classes Idle 3 1 \

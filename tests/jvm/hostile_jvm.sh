@@ -13,6 +13,7 @@ SEEDS=${SEEDS:-1 4 7}
 lies() {
     local pid rc kb
 
+    emptied "$T/liar.out"
     "$LIAR" "$JDK/lib/server/libjvm.so" "$1" >"$T/liar.out" 2>"$T/liar.err" &
     pid=$!
     CHILDREN+=("$pid")

@@ -27,6 +27,7 @@ begin() {
     local out=$T/$1.out
 
     shift
+    emptied "$out"
     "$@" <"$T/hold" >"$out" 2>&1 &
     PID=$!
     CHILDREN+=("$PID")
@@ -52,6 +53,7 @@ facts() {
 # The launcher's argument files and jars; the class path comes after them on purpose.
 forms() {
     printf -- '-Xmx64m # comment\n-cp "%s"\nIdle 1 0\n' "$CLASSES" >"$T/args"
+    emptied "$T/argfile.out"
     (cd "$T" && exec "$JDK/bin/java" @args <"$T/hold" >"$T/argfile.out" 2>&1) &
     CHILDREN+=($!)
     local argfile=$! jar
@@ -129,6 +131,7 @@ replaced() {
 # A PID namespace of its own: the inner pid is 1, and it counts as a container.
 inner() {
     [ "$(id -u)" = 0 ] && command -v unshare >/dev/null || return 0
+    emptied "$T/inner.out"
     unshare --pid --fork --mount-proc "$JDK/bin/java" -Xmx64m -cp "$CLASSES" Idle 1 0 \
         <"$T/hold" >"$T/inner.out" 2>&1 &
     local outer=$! pid

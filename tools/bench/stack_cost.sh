@@ -42,6 +42,7 @@ cost() {
 
     [ -p "$T/in" ] || mkfifo "$T/in"
     exec {JVM_FD}<>"$T/in" # never at its end
+    emptied "$T/$what.out"
     # shellcheck disable=SC2046
     "$home/bin/java" $(printf -- '-XX:CompileCommand=%s ' quiet \
         'dontinline,Stacks::*' 'dontinline,Calls::*' 'exclude,Stacks::interpreted*') -cp "$T" Stacks "$what" \

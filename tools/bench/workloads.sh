@@ -74,6 +74,7 @@ server_start() {
     local word=$1
 
     shift
+    emptied "$T/server.log"
     "$@" </dev/null >"$T/server.log" 2>&1 &
     TARGET=$!
     CHILDREN+=("$TARGET")
