@@ -86,12 +86,14 @@ __weak __noinline int running_settle(__u64 id, struct gn_thread *t, struct look 
 
 /*
  * From this tick on it is somewhere else, or in another state. False: it was gone before its stack
- * could be read.
+ * could be read. Who is still there and cannot be read is off the CPU all the same, and its ticks
+ * count as those without a stack.
  */
 static __always_inline bool batch_begin(struct task_struct *task, struct gn_thread *t,
 					const struct look *l)
 {
 	__u64 stack = 0, vthread = 0, cpu = task->se.sum_exec_runtime;
+	__u64 switches = task->nvcsw + task->nivcsw;
 
 	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN) {
 		stack = wall_stack(t);
@@ -100,7 +102,7 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 	t->seq++;
 	if (!stack && tick_wants_stack(task, t, gn_scan_tick)) {
 		stack = remote_stack(task, t, &vthread);
-		if (!stack)
+		if (!stack && (task->on_cpu || task->nvcsw + task->nivcsw != switches))
 			return false;
 	}
 	t->stack = stack;
@@ -123,8 +125,7 @@ static __always_inline bool batch_goes_on(const struct task_struct *task, const 
 					  const struct look *l)
 {
 	return t->phase == GN_PH_SCAN && !l->on_cpu && task->se.sum_exec_runtime == t->cpu_ns &&
-	       l->state == t->state &&
-	       (!gn_reservoir || wall_stack(t) || !tick_wants_stack(task, t, gn_scan_tick));
+	       l->state == t->state && (wall_stack(t) || !tick_wants_stack(task, t, gn_scan_tick));
 }
 
 /* It has moved on: what it did since the last look is reckoned. */
