@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # More threads than files may be open: samples come by per-CPU clocks, as many as they should be,
-# and the recording says so.
+# and the recording says so. Too few files for gnomon itself: what to do about it.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -31,5 +31,13 @@ assert_match "the recording's settings" 'per-CPU clocks' "$T/settings"
 assert_ge "ms of the busy thread" 3900 "$(thread_ms "$jfr" busy-thread-number-1)"
 # It ran before and after too: no more than that.
 assert_ge "CPU time of the target / 10 ms" "$(weight "$jfr" $CPU_EVENT)" "$used"
+for files in 60 100 140; do
+    timeout 30 prlimit --nofile=$files:$files setpriv --bounding-set=-sys_resource \
+        "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/few.jfr" 2>"$T/few.err" </dev/null
+    assert_eq "exit code with $files open files" 5 $? "$(cat "$T/few.err")"
+    assert_match "the message with $files open files" 'open files' "$T/few.err"
+    assert_match "the remedy with $files open files" 'ulimit -n' "$T/few.err"
+    [ ! -e "$T/few.jfr" ] || fail "a file was left with $files open files"
+done
 assert_ge "idle threads seen" 300 "$(query "$jfr" $WALL_EVENT thread 'thread=idle-.*' | wc -l)"
 jvm_end

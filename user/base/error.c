@@ -17,6 +17,8 @@ int error_set(struct error *e, int rc, enum exit_code exit, const char *fmt, ...
 	e->rc = rc;
 	e->exit = exit;
 	e->hint[0] = '\0';
+	if (rc == -EMFILE)
+		snprintf(e->hint, sizeof(e->hint), "allow more open files: ulimit -n");
 	va_start(ap, fmt);
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
 	va_end(ap);

@@ -26,7 +26,10 @@ struct error {
 	char hint[256]; /* "" if none */
 };
 
-/* Fill *e (which may be NULL) and return rc, so that `return error_set(...)` reads well. */
+/*
+ * Fill *e (which may be NULL) and return rc, so that `return error_set(...)` reads well. Of -EMFILE
+ * the hint is known.
+ */
 int error_set(struct error *e, int rc, enum exit_code exit, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -149,6 +150,17 @@ static int rings_create(struct capture *c, const struct capture_config *cfg, str
 	return rings_open(&c->rings, &rc, e);
 }
 
+#define FILES_LEAST 260 /* open files with which all programs can be loaded */
+
+/* Where it runs out of them, what libbpf finds out about the kernel is wrong, and any error comes.
+ */
+static bool files_are_few(void)
+{
+	struct rlimit rl;
+
+	return !getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < FILES_LEAST;
+}
+
 static int load_error(struct error *e, int rc)
 {
 	if (rc == -EPERM || rc == -EACCES) {
@@ -159,10 +171,12 @@ static int load_error(struct error *e, int rc)
 	if (rc == -EMFILE || rc == -ENFILE) {
 		error_set(e, rc, EXIT_KERNEL, "too few open files are allowed for BPF programs: %s",
 			  strerror(-rc));
-		return error_hint(e, "allow 260 and more: ulimit -n");
+		return error_hint(e, "allow %d and more: ulimit -n", FILES_LEAST);
 	}
 	error_set(e, rc, EXIT_KERNEL, "this kernel does not load gnomon's BPF programs: %s",
 		  strerror(-rc));
+	if (files_are_few())
+		return error_hint(e, "allow %d open files and more: ulimit -n", FILES_LEAST);
 	return error_hint(e, "'gnomon doctor' says what is missing; 'gnomon -vv record ...' shows "
 			     "the loader's words");
 }

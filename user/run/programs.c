@@ -109,17 +109,6 @@ static void part_begin(struct programs *p, enum programs_part which)
 		part_load(part);
 }
 
-int programs_begin(struct programs *p, enum programs_part which)
-{
-	struct part *part = &p->parts[which];
-
-	pthread_mutex_lock(&p->lock);
-	if (part->state == PART_NONE)
-		part_begin(p, which);
-	pthread_mutex_unlock(&p->lock);
-	return part->state == PART_LOADING ? -EAGAIN : part->rc;
-}
-
 static void part_join(struct part *part)
 {
 	if (part->threaded)
@@ -127,9 +116,36 @@ static void part_join(struct part *part)
 	part->threaded = false;
 }
 
+/* As if it had not been tried: descriptors are there again when others are closed. */
+static void part_forget(struct part *part)
+{
+	part_join(part);
+	gnomon__destroy(part->skel);
+	part->skel = NULL;
+	part->state = PART_NONE;
+}
+
+int programs_begin(struct programs *p, enum programs_part which)
+{
+	struct part *part = &p->parts[which];
+	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	if (part->state == PART_NONE)
+		part_begin(p, which);
+	rc = part->state == PART_LOADING ? -EAGAIN : part->rc;
+	if (rc == -EMFILE || rc == -ENFILE)
+		part_forget(part);
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
 int programs_wait(struct programs *p, enum programs_part which)
 {
-	programs_begin(p, which);
+	int rc = programs_begin(p, which);
+
+	if (rc != -EAGAIN)
+		return rc;
 	part_join(&p->parts[which]);
 	return p->parts[which].rc;
 }

@@ -30,8 +30,9 @@ int programs_open(struct programs **out, struct gnomon *base);
 void programs_close(struct programs *p);
 
 /*
- * Begin to load a part, the first time. 0: it has been loaded; -EAGAIN: not yet; or -errno. From
- * any thread; it does not wait.
+ * Begin to load a part, the first time. 0: it has been loaded; -EAGAIN: not yet; or -errno. After
+ * -EMFILE and -ENFILE, which may pass, the next call begins anew. From any thread; it does not
+ * wait.
  */
 int programs_begin(struct programs *p, enum programs_part part);
 

@@ -122,15 +122,18 @@ int rings_open(struct rings **out, const struct rings_config *cfg, struct error 
 	if (!r)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	r->cfg = *cfg;
-	r->epoll = epoll_create1(EPOLL_CLOEXEC);
+	r->epoll = -1;
 	r->cpu = calloc((size_t)cfg->ncpu, sizeof(*r->cpu));
 	r->lost = calloc((size_t)cfg->ncpu, sizeof(*r->lost));
-	if (r->epoll < 0 || !r->cpu || !r->lost) {
+	if (!r->cpu || !r->lost) {
 		rings_close(r);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
 	for (int i = 0; i < cfg->ncpu; i++)
 		r->cpu[i].fd = -1;
+	r->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (r->epoll < 0)
+		rc = -errno;
 	for (int i = 0; i < cfg->ncpu && !rc; i++)
 		rc = ring_open(r, &r->cpu[i], cfg->bytes);
 	if (!rc)

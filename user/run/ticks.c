@@ -29,6 +29,7 @@ struct ticks {
 	_Atomic enum wall_engine engine;
 	uint64_t considered_ns, switches; /* when, and the counter as it was */
 	int agreed;
+	bool told;  /* that another engine cannot be had */
 	sem_t stop; /* posted once */
 	pthread_t thread;
 	struct ticks_stats stats;
@@ -88,6 +89,17 @@ static bool load_measure(struct ticks *t, struct engine_load *l)
 	return true;
 }
 
+/* It is tried again, but told once. */
+static void engine_refused(struct ticks *t, enum wall_engine then, int rc)
+{
+	if (t->told)
+		return;
+	t->told = true;
+	log_warn("wall samples go on by %s, which costs more here than by %s: %s%s",
+		 engine_wall_name(t->engine), engine_wall_name(then), strerror(-rc),
+		 rc == -EMFILE ? " (allow more: ulimit -n)" : "");
+}
+
 /* A change of mind needs two seconds that agree: what a target does at its start passes. */
 static void engine_consider(struct ticks *t, uint64_t tick)
 {
@@ -108,7 +120,7 @@ static void engine_consider(struct ticks *t, uint64_t tick)
 		return;
 	}
 	if (rc) {
-		log_debug("wall samples not by %s: %s", engine_wall_name(then), strerror(-rc));
+		engine_refused(t, then, rc);
 		return;
 	}
 	log_info("wall samples by %s: %.0f switches/s, %llu threads", engine_wall_name(then),
