@@ -15,6 +15,12 @@
  * rather than stop one and start the other, kernel/events/core.c,
  * perf_event_context_sched_out().) A thread that ends within [8T, 9T) gets too little where the
  * phase is that of its birth: 1/6 of a sample on average, so the 8.
+ *
+ * Young threads' samples may add up to more than the kernel's account of their CPU time: by 2%
+ * where others' wake-ups take their CPU thousands of times a second. A wake-up that preempts has
+ * the switch keep the run queue's clock (RQCF_REQ_SKIP, kernel/sched/sched.h), so what the thread
+ * still does in the kernel until then is charged to the next one, and sampled where it is. Mature
+ * ones are weighed by the kernel's account (kern/weight.bpf.h).
  */
 #include "stack.bpf.h"
 #include "vthread.bpf.h"
