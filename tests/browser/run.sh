@@ -20,6 +20,7 @@ command -v node >/dev/null || { echo 'skip: no node (apt-get install nodejs)'; e
 
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
+export TMPDIR=$tmp # Chromium leaves directories there
 failed=0
 
 # use NAME: opens the page
