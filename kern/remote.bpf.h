@@ -26,6 +26,17 @@ static __always_inline void remote_regs(struct uw_state *u, struct task_struct *
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
 
+static __always_inline __u64 task_switches(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* Has it got the CPU since it had switched so often? */
+static __always_inline bool task_has_run(const struct task_struct *task, __u64 switches)
+{
+	return task->on_cpu || task_switches(task) != switches;
+}
+
 /*
  * The stack id of a task off the CPU, and the virtual thread it carries; 0 if it could not be read,
  * or got the CPU meanwhile.
@@ -34,7 +45,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 					  __u64 *vthread)
 {
 	__u64 who = thread_id(task, t), id;
-	__u64 switches = task->nvcsw + task->nivcsw;
+	__u64 switches = task_switches(task);
 	__u32 zero = 0, tgid = who >> 32;
 	struct stack_scratch *s = bpf_map_lookup_elem(&remote_scratch, &zero);
 	long len;
@@ -52,7 +63,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	remote_regs(&s->uw, task);
 	uw_walk(&s->uw, task);
 	*vthread = vthread_of(who, task, 0);
-	if (!s->uw.n || task->on_cpu || task->nvcsw + task->nivcsw != switches)
+	if (!s->uw.n || task_has_run(task, switches))
 		return 0;
 	id = stack_finish(s, who, bpf_ktime_get_ns());
 	count_add(GN_CNT_CAPTURES, 1);

@@ -18,7 +18,7 @@ __u32 gn_scan_epoch = 1;
 
 static __always_inline void switches_count(const struct task_struct *task, struct gn_thread *t)
 {
-	__u64 n = task->nvcsw + task->nivcsw;
+	__u64 n = task_switches(task);
 
 	if (t->switches && n > t->switches)
 		count_add(GN_CNT_SWITCHES, n - t->switches);
@@ -93,7 +93,7 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 					const struct look *l)
 {
 	__u64 stack = 0, vthread = 0, cpu = task->se.sum_exec_runtime;
-	__u64 switches = task->nvcsw + task->nivcsw;
+	__u64 switches = task_switches(task);
 
 	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN) {
 		stack = wall_stack(t);
@@ -102,7 +102,7 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 	t->seq++;
 	if (!stack && tick_wants_stack(task, t, gn_scan_tick)) {
 		stack = remote_stack(task, t, &vthread);
-		if (!stack && (task->on_cpu || task->nvcsw + task->nivcsw != switches))
+		if (!stack && task_has_run(task, switches))
 			return false;
 	}
 	t->stack = stack;
