@@ -10,6 +10,7 @@
 # Environment: BUILD (default build), GNOMON, JAVA_HOMES, FUZZ_SECONDS, V=1 (show all output).
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tools/stolen.sh
 
 suites=unit,arm64,bpf,jvm
 if [ "${1:-}" = --only ]; then
@@ -82,13 +83,10 @@ wanted() {
     return 1
 }
 
-# stolen_ms: CPU time that the host of this machine has given to others.
-stolen_ms() { awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%d", $9 * 1000 / hz }' /proc/stat; }
-
-# stolen_since MS: what tests of shares of time cannot see. Under a thousandth is not said.
+# stolen_since MS SECONDS: under a thousandth is not said.
 stolen_since() {
-    awk -v ms=$(($(stolen_ms) - $1)) -v s="$2" -v cpus="$JOBS" 'BEGIN {
-        if (ms > s * cpus) printf ", %.1f%% of the CPU time stolen by the host", ms / 10 / s / cpus }'
+    awk -v p="$(stolen_percent "$@")" \
+        'BEGIN { if (p > 0.1) printf ", %.1f%% of the CPU time stolen by the host", p }'
 }
 
 # timed SECONDS COMMAND...: its output in $out; sets rc and took.

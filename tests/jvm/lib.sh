@@ -81,14 +81,10 @@ until_true() {
 
 pid_ended() { [ ! -d "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 pid_gone() { until_true "$2" pid_ended "$1"; }
-# emptied FILE...: before a program that is waited for by what it writes there: one in the background
+
+# emptied FILE: before a program that is waited for by what it writes there: one in the background
 # opens it later, and until then an earlier one's words would do.
-emptied() {
-    local f
-
-    for f; do : >"$f"; done
-}
-
+emptied() { : >"$1"; }
 file_has() { grep -q -- "$2" "$1" 2>/dev/null; }
 
 # ---- JDKs ----------------------------------------------------------------------------------

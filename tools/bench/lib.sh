@@ -4,6 +4,7 @@
 # shellcheck disable=SC2034
 BENCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$BENCH_DIR/../../tests/jvm/lib.sh"
+. "$BENCH_DIR/../stolen.sh"
 # As it was given: the script that sources this, and its arguments.
 COMMAND=${0#"$ROOT"/}${*:+ $*}
 
@@ -284,13 +285,9 @@ machine() {
         "$(git -C "$ROOT" describe --tags --always --dirty 2>/dev/null || echo unknown)"
 }
 
-# stolen_ms: CPU time that the host of this machine has given to others since the start.
-stolen_ms() { awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%d", $9 * 1000 / hz }' /proc/stat; }
-
 # stolen_since MS SECONDS: in words.
 stolen_since() {
-    awk -v ms=$(($(stolen_ms) - $1)) -v s="$2" -v cpus="$(nproc)" \
-        'BEGIN { printf "stolen by the host meanwhile: %.1f%% of the CPU time", ms / 10 / (s ? s : 1) / cpus }'
+    printf 'stolen by the host meanwhile: %.1f%% of the CPU time' "$(stolen_percent "$@")"
 }
 
 # machine_quiet: a warning where others' load makes the figures worthless.
