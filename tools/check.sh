@@ -304,7 +304,7 @@ suite_fuzz() {
         [ -e "$src" ] && wanted "$name" && names+=("$name")
     done
     build fuzzers "$BUILD" -k fuzzers FUZZ_BIN="${names[*]/#/\$(BUILD)/tests/fuzz/}"
-    export -f fuzz_one timed
+    export -f fuzz_one timed stolen_since stolen_ms stolen_percent
     export BUILD FUZZ_SECONDS
     printf '%s\n' "${names[@]}" | xargs -P "$JOBS" -I{} bash -c 'fuzz_one {}'
     for name in "${names[@]}"; do

@@ -13,6 +13,9 @@ JDK=$(jdk_newest)
 events() { query "$1" types | awk -v t="$2" '$2 == t { n = $1 } END { print n + 0 }'; }
 chunks() { "$JDK/bin/jfr" summary "$1" | awk '$1 == "Chunks:" { print $2 }'; }
 
+# chunk_ms FILE: what the header of its first chunk says of its length.
+chunk_ms() { od -An -tu8 --endian=big -j40 -N8 "$1" | awk '{ print $1 / 1e6 }'; }
+
 # form NAME OPTIONS...: records an idle JVM with one busy thread
 form() {
     local jfr=$T/$1.jfr
@@ -47,12 +50,15 @@ fi
 ms=$(awk -F, 'NR > 1 { if ($5 > n) n = $5 } END { print n / 1e6 }' "$T/csv")
 assert_near "ms of the busy thread" 4000 "$ms" 400
 
-# A sleeper's time is in the chunk in which it passed: 50 ticks of 20 ms.
+# A chunk ends when it is due, not a flush later, and a sleeper's time (ticks of 20 ms) is in the
+# chunk in which it passed.
 mkdir "$T/parts"
 jfr_silent "$JDK" disassemble --max-chunks 1 --output "$T/parts" "$jfr"
 n=0
 for part in $(find "$T/parts" -name '*.jfr' | sort | sed -n '2,3p'); do
-    assert_near "ticks of a sleeper in one chunk" 50 \
+    ms=$(chunk_ms "$part")
+    assert_near "ms of a chunk" 1100 "$ms" 150
+    assert_near "ticks of a sleeper in one chunk" "$(calc "$ms / 20")" \
         "$(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)" 10
     n=$((n + 1))
 done

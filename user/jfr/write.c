@@ -174,6 +174,11 @@ static void flush(struct jfrw *w, uint64_t mono_ns)
 	report_loss(w, mono_ns);
 }
 
+bool jfrw_busy(const struct jfrw *w)
+{
+	return outfile_busy(w->file);
+}
+
 bool jfrw_chunk_ends(const struct jfrw *w, uint64_t mono_ns)
 {
 	return chunk_is_full(w, mono_ns > w->last_mono ? mono_ns : w->last_mono, w->segment.len);

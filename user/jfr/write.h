@@ -129,6 +129,10 @@ uint32_t jfrw_epoch(const struct jfrw *w);
 /* Was the stack's id not dropped? */
 bool jfrw_has_stack(const struct jfrw *w, uint32_t stack);
 
+/* Is what the last flush handed over still being written? Then jfrw_flush() leaves all for later.
+ */
+bool jfrw_busy(const struct jfrw *w);
+
 /* Would jfrw_flush() now end the chunk? What belongs into it is to be written before. */
 bool jfrw_chunk_ends(const struct jfrw *w, uint64_t mono_ns);
 

@@ -76,7 +76,7 @@ struct recorder {
 	uint64_t lost[LOSS_MAX]; /* of nobody knows which target */
 	pthread_t thread;
 	bool started, joined;
-	uint64_t began_ns, polled_ns, flushed_ns;
+	uint64_t began_ns, polled_ns;
 	uint64_t give_back_ns; /* when memory is given back; 0: no reason to */
 	_Atomic uint64_t queue_lost;
 	_Atomic bool discard; /* nothing of what is open is worth a file */
@@ -317,8 +317,10 @@ static void poll_targets(struct recorder *r, uint64_t now)
 	struct node *n, *tmp;
 	bool changed = false;
 
-	HASH_ITER(hh, r->targets, n, tmp)
+	HASH_ITER(hh, r->targets, n, tmp) {
 		changed |= target_poll(n->target, now);
+		target_flush(n->target, now);
+	}
 	if (changed)
 		r->env.cfg.on_epoch(r->env.cfg.ctx);
 	memory_poll(r, now);
@@ -335,7 +337,6 @@ static uint64_t poll_ns(const struct recorder *r, uint64_t now)
 static void work(struct recorder *r, const struct gn_rec *rec)
 {
 	uint64_t now = now_ns();
-	struct node *n, *tmp;
 
 	if (now - r->polled_ns >= poll_ns(r, now)) {
 		r->polled_ns = now;
@@ -343,11 +344,6 @@ static void work(struct recorder *r, const struct gn_rec *rec)
 	}
 	if (rec)
 		take(r, rec);
-	if (now - r->flushed_ns >= FLUSH_NS) {
-		r->flushed_ns = now;
-		HASH_ITER(hh, r->targets, n, tmp)
-			target_flush(n->target);
-	}
 }
 
 static void *recorder_main(void *arg)
@@ -355,7 +351,7 @@ static void *recorder_main(void *arg)
 	struct recorder *r = arg;
 	bool ended = false;
 
-	r->began_ns = r->polled_ns = r->flushed_ns = now_ns();
+	r->began_ns = r->polled_ns = now_ns();
 	while (!ended)
 		work(r, queue_pop(r->queue, (int)(poll_ns(r, now_ns()) / 1000000), &ended));
 	poll_targets(r, now_ns());

@@ -38,15 +38,18 @@
  * Kept though they are not used: a sleeper is accounted for each minute or each 1,000 ticks, and
  * what is told of it is held for as long again.
  */
-#define KEEP_NS	    240000000000ull
-#define KEEP_TICKS  2000
-#define STACKS_STEP 4096	   /* so many more stacks than twice those left: old ones go */
-#define LISTS_MAX   (2u << 20)	   /* bytes of frames kept to be named again */
-#define PARTS_MAX   (8u << 20)	   /* or, up to so many with those, of the interpreted ones alone */
-#define PART_SAME   16		   /* of whose last so many each is kept once */
-#define HURRY_NS    1000000000ull  /* after a method that was unloaded too soon */
-#define HELD_MIN_NS 1000000000ull  /* wall ticks of so much time may wait for more */
-#define HELD_MAX_NS 60000000000ull /* until they are so much */
+#define KEEP_NS	      240000000000ull
+#define KEEP_TICKS    2000
+#define STACKS_STEP   4096	 /* so many more stacks than twice those left: old ones go */
+#define LISTS_MAX     (2u << 20) /* bytes of frames kept to be named again */
+#define PARTS_MAX     (8u << 20) /* or, up to so many with those, of the interpreted ones alone */
+#define PART_SAME     16	 /* of whose last so many each is kept once */
+#define FLUSH_NS      1000000000ull  /* what is open goes to the file so often */
+#define HURRY_NS      1000000000ull  /* after a method that was unloaded too soon */
+#define HELD_MIN_NS   1000000000ull  /* wall ticks of so much time may wait for more */
+#define HELD_MAX_NS   60000000000ull /* until they are so much */
+#define CHUNK_SOON_NS 300000000ull   /* before its end, what its sleepers waited for is asked for */
+#define CHUNK_TOLD_NS 750000000ull   /* at most so often */
 
 /* Samples of one kind since the last gnomon.StackQuality. */
 struct quality {
@@ -76,7 +79,9 @@ struct target {
 	size_t nlate;
 	struct quality cpu, wall;
 	uint64_t throttling_ns;
-	uint32_t no_stack; /* the JFR stack that says so */
+	uint64_t flushed_ns;
+	uint64_t chunk_told_ns; /* when it was told that its chunk ends soon */
+	uint32_t no_stack;	/* the JFR stack that says so */
 	uint32_t jfr_epoch;
 	uint64_t file_dropped; /* events the writer dropped, as counted so far */
 	struct totals totals;
@@ -886,11 +891,10 @@ static void throttling_write(struct target *t, uint64_t now, bool last)
 	facts_throttling(t->out, now, t->tgid);
 }
 
-static void flush(struct target *t, bool last)
+static void flush(struct target *t, bool last, uint64_t now)
 {
 	struct error e = {0};
 	struct jfrw_stats st;
-	uint64_t now = now_ns();
 
 	threads_offer(t);
 	quality_write(t, &t->cpu, "cpu", now);
@@ -907,14 +911,30 @@ static void flush(struct target *t, bool last)
 		t->file_dropped = st.dropped_events;
 	}
 	stacks_check(t);
-	/* the next flush comes a little later than FLUSH_NS */
-	if (!last && t->env->cfg.wall_ns && jfrw_chunk_ends_soon(t->out, now + FLUSH_NS * 5 / 4))
-		t->env->cfg.on_chunk_end(t->env->cfg.ctx, t->tgid);
 }
 
-void target_flush(struct target *t)
+/* Who sleeps is accounted for before the chunk ends, but not for a chunk that is late again and
+ * again. */
+static void chunk_end_tell(struct target *t, uint64_t now)
 {
-	flush(t, false);
+	const struct target_config *cfg = &t->env->cfg;
+
+	if (!cfg->wall_ns || now - t->chunk_told_ns < CHUNK_TOLD_NS ||
+	    !jfrw_chunk_ends_soon(t->out, now + CHUNK_SOON_NS))
+		return;
+	t->chunk_told_ns = now;
+	cfg->on_chunk_end(cfg->ctx, t->tgid);
+}
+
+void target_flush(struct target *t, uint64_t now)
+{
+	bool due = now - t->flushed_ns >= FLUSH_NS || jfrw_chunk_ends(t->out, now);
+
+	if (due && !jfrw_busy(t->out)) {
+		t->flushed_ns = now;
+		flush(t, false, now);
+	}
+	chunk_end_tell(t, now);
 }
 
 void target_setting(struct target *t, uint64_t time, const char *name, const char *value)
@@ -1008,7 +1028,7 @@ void target_begin(struct target *t)
 	jfrw_begin(t->out, t->start_ns);
 	facts_write(t->out, t->tgid, &t->env->cfg, t->path, t->start_ns);
 	facts_libraries(t->out, t->start_ns, resolver_native(t->names));
-	t->cpu.since_ns = t->wall.since_ns = t->start_ns;
+	t->cpu.since_ns = t->wall.since_ns = t->flushed_ns = t->start_ns;
 	threads_offer(t);
 }
 
@@ -1017,7 +1037,7 @@ void target_end(struct target *t)
 	struct error e = {0};
 
 	late_retry(t, now_ns(), true);
-	flush(t, true);
+	flush(t, true, now_ns());
 	if (jfrw_close(t->out, &e) && !t->env->failed.rc)
 		t->env->failed = e;
 	t->out = NULL;

@@ -30,7 +30,7 @@ struct target_config {
 	void (*on_epoch)(void *ctx);
 	/* the unwinder has new tables: what it could not walk may be walked now */
 	void (*on_tables)(void *ctx);
-	/* what its threads wait for is to be accounted for within FLUSH_NS: a chunk will end */
+	/* what its threads wait for is to be accounted for within 200 ms: a chunk will end */
 	void (*on_chunk_end)(void *ctx, pid_t tgid);
 	/* may be NULL: asked once per thread name; true lets the thread through the filter */
 	bool (*wants_thread)(void *ctx, pid_t tid, const char *name);
@@ -95,8 +95,7 @@ void target_tables(struct target *t);
 /* Ten times a second: what has changed in it? True: addresses may mean other code than before. */
 bool target_poll(struct target *t, uint64_t now);
 
-/* Every FLUSH_NS. */
-#define FLUSH_NS 1000000000ull
-void target_flush(struct target *t);
+/* Likewise: gives what is open to the file where it is time to, and ends a chunk when it is due. */
+void target_flush(struct target *t, uint64_t now);
 
 #endif
