@@ -2,36 +2,30 @@
 #include "run/target.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <uthash.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/slab.h"
 #include "jfr/write.h"
 #include "jvm/threads.h"
 #include "model/state.h"
 #include "run/facts.h"
+#include "run/quality.h"
 #include "run/roster.h"
-#include "run/stacklog.h"
+#include "run/stacks.h"
 #include "run/tables.h"
+#include "run/upkeep.h"
 #include "run/vthreads.h"
 #include "sym/proc.h"
 #include "target/procfs.h"
 
 #define THROTTLING_NS 10000000000ull
-#define TABLES_NS     1000000000ull /* unwind tables are made anew at most so often */
-#define TABLES_MIN_NS 25000000ull   /* or so at first: a program that starts maps its libraries */
-#define TABLES_DUTY   20	    /* so many times what it took of a CPU */
-#define REREADS_MAX   20
-#define REREADS_NS    10000000000ull /* between two after those */
-#define MEET_THREADS  500	     /* looked at in some 10 ms */
-#define LATE_NS	      2000000000ull  /* a stack's frames may come so much later than its id */
+#define MEET_THREADS  500	    /* looked at in some 10 ms */
+#define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
 #define CONSTANTS_MAX (64u << 20) /* bytes of a file's names and stacks kept in memory */
 /*
@@ -40,21 +34,11 @@
  */
 #define KEEP_NS	      240000000000ull
 #define KEEP_TICKS    2000
-#define STACKS_STEP   4096	 /* so many more stacks than twice those left: old ones go */
-#define LISTS_MAX     (2u << 20) /* bytes of frames kept to be named again */
-#define PARTS_MAX     (8u << 20) /* or, up to so many with those, of the interpreted ones alone */
-#define PART_SAME     16	 /* of whose last so many each is kept once */
 #define FLUSH_NS      1000000000ull  /* what is open goes to the file so often */
-#define HURRY_NS      1000000000ull  /* after a method that was unloaded too soon */
 #define HELD_MIN_NS   1000000000ull  /* wall ticks of so much time may wait for more */
 #define HELD_MAX_NS   60000000000ull /* until they are so much */
 #define CHUNK_SOON_NS 300000000ull   /* before its end, what its sleepers waited for is asked for */
 #define CHUNK_TOLD_NS 750000000ull   /* at most so often */
-
-/* Samples of one kind since the last gnomon.StackQuality. */
-struct quality {
-	uint64_t since_ns, samples, guessed, unnamed, ends[GN_END_MAX];
-};
 
 struct target {
 	pid_t tgid;
@@ -65,25 +49,15 @@ struct target {
 	struct jfrw *out;
 	uint64_t start_ns; /* of its file, CLOCK_MONOTONIC */
 	char path[TARGET_PATH_LEN];
-	uint64_t tables_ns;   /* when its unwind tables were last made */
-	uint64_t tables_wait; /* and how long until they may be again */
-	uint64_t tables_maps; /* generation of the mappings they are of, 0: none for sure */
-	uint64_t reread_ns;
-	unsigned int rereads;
-	bool tables_stale; /* code was met that they do not have */
-	struct stack *stacks;
-	struct slab stack_slab;
-	unsigned int nstacks; /* that were left when some were last dropped */
-	size_t lists;	      /* bytes of the stacks' lists */
-	struct late *late;    /* oldest first */
+	struct stacks *stacks;
+	struct upkeep tables;
+	struct late *late; /* oldest first */
 	size_t nlate;
 	struct quality cpu, wall;
 	uint64_t throttling_ns;
 	uint64_t flushed_ns;
 	uint64_t chunk_told_ns; /* when it was told that its chunk ends soon */
-	uint32_t no_stack;	/* the JFR stack that says so */
-	uint32_t jfr_epoch;
-	uint64_t file_dropped; /* events the writer dropped, as counted so far */
+	uint64_t file_dropped;	/* events the writer dropped, as counted so far */
 	struct totals totals;
 };
 
@@ -93,23 +67,10 @@ struct late {
 	uint64_t came_ns; /* its own time may be long ago: of a sleep it is the beginning */
 };
 
-struct stack {
-	uint64_t id;
-	uint64_t seen_ns; /* when a sample had it last */
-	uint32_t jfr;
-	uint8_t end;	  /* enum gn_walk_end */
-	uint8_t sleep;	  /* enum thread_state for GN_ST_SLEEP */
-	uint8_t disk;	  /* and for GN_ST_DISK */
-	bool guessed;	  /* a frame was found by a heuristic */
-	bool interpreted; /* has frames whose names hold for a span of time only */
-	bool unnamed;	  /* has one whose class was unloaded too soon */
-	bool doubted;	  /* in which a name is not certain */
-	bool part;	  /* its list has no other frames than those */
-	uint64_t names;	  /* then what they are called: resolver_interpreted() */
-	struct resolver_span span;
-	struct gn_stack *list; /* what to name again; NULL: none was needed, or no room */
-	UT_hash_handle hh;
-};
+static uint64_t keep_ns(const struct target *t)
+{
+	return KEEP_NS + KEEP_TICKS * t->env->cfg.wall_ns;
+}
 
 /* ---- threads ---- */
 
@@ -214,284 +175,20 @@ static uint32_t thread_of(struct target *t, pid_t tid, uint64_t time)
 	return m ? thread_jfr(t, m) : 0;
 }
 
-/* ---- the unwinder's tables ---- */
-
-/*
- * Ever more seldom, down to TABLES_NS, and to a part of a core where a look costs much. (Most of
- * the time it takes is the kernel's wait for those that use the old ones.)
- */
-static void tables_made(struct target *t, uint64_t took)
-{
-	t->tables_wait = t->tables_wait ? t->tables_wait * 2 : TABLES_MIN_NS;
-	if (t->tables_wait > TABLES_NS)
-		t->tables_wait = TABLES_NS;
-	if (t->tables_wait < took * TABLES_DUTY)
-		t->tables_wait = took * TABLES_DUTY;
-	t->tables_stale = false;
-	log_debug("unwind tables of process %d: %.1f ms", t->tgid, (double)took / 1e6);
-}
-
-/* Of what is mapped now. True when they became others. */
-static bool tables_make(struct target *t, uint64_t now)
-{
-	struct symproc *native = resolver_native(t->names);
-	struct tables *tables = t->env->tables;
-	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID), maps;
-	int rc = 0;
-
-	t->tables_ns = now;
-	symproc_refresh(native);
-	maps = maps_generation(symproc_maps(native));
-	if (maps != t->tables_maps) {
-		rc = tables_update(tables, t->tgid, native, resolver_vm(t->names), now);
-		t->tables_maps = rc < 0 || tables_unsettled(tables) ? 0 : maps;
-	}
-	tables_made(t, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
-	if (rc < 0)
-		log_info("no unwind tables for process %d: %s", t->tgid, strerror(-rc));
-	return rc > 0;
-}
-
-/* Of another program, or one of which more is known than its mappings. */
-static void tables_anew(struct target *t, uint64_t now)
-{
-	t->tables_maps = 0;
-	tables_make(t, now);
-}
-
-/*
- * A user frame that no table knew, by which its caller was found: something was mapped since,
- * perhaps. The caller may be of any kind.
- */
-static bool stack_has_unknown(const struct gn_stack *s)
-{
-	const struct gn_frame *f = gn_stack_frames(s) + s->nkernel;
-
-	for (int i = 0; i < s->nuser; i++)
-		if (gn_frame_flags(&f[i]) & (GN_FF_FP | GN_FF_GUESSED))
-			return true;
-	return s->end == GN_END_NORULE || s->end == GN_END_FP;
-}
-
-/* Ids may mean other code now: all stacks are sent and named again. */
-static void code_poll(struct target *t, uint64_t now)
-{
-	if (!symproc_moved(resolver_native(t->names), now))
-		return;
-	symproc_changed(resolver_native(t->names));
-	t->tables_stale = true;
-	t->env->cfg.on_epoch(t->env->cfg.ctx);
-}
-
-/* Stacks that were walked without them are taken again: not too often where they change always. */
-static void tables_reread(struct target *t, uint64_t now)
-{
-	if (t->rereads >= REREADS_MAX && now - t->reread_ns < REREADS_NS)
-		return;
-	t->rereads++;
-	t->reread_ns = now;
-	t->env->cfg.on_tables(t->env->cfg.ctx);
-}
-
-static void tables_poll(struct target *t, uint64_t now)
-{
-	code_poll(t, now);
-	if (!t->env->tables)
-		return;
-	if (tables_meet(t->env->tables, t->tgid, resolver_vm(t->names))) {
-		tables_anew(t, now);
-		t->env->cfg.on_tables(t->env->cfg.ctx);
-	} else if (t->tables_stale && now - t->tables_ns > t->tables_wait && tables_make(t, now)) {
-		tables_reread(t, now);
-	}
-	tables_follow(t->env->tables, t->tgid, resolver_vm(t->names), now);
-}
-
 /* ---- stacks ---- */
 
-static size_t list_size(const struct gn_stack *list)
+/* Before ids of the file are used: are they still valid? */
+static void ids_check(struct target *t)
 {
-	return sizeof(*list) + ((size_t)list->nkernel + list->nuser) * sizeof(struct gn_frame);
-}
-
-static void list_free(struct target *t, struct stack *s)
-{
-	if (s->list)
-		t->lists -= list_size(s->list);
-	free(s->list);
-	s->list = NULL;
-}
-
-static void stack_drop(struct target *t, struct stack *s)
-{
-	HASH_DEL(t->stacks, s);
-	list_free(t, s);
-	slab_free(&t->stack_slab, s);
-}
-
-static uint64_t keep_ns(const struct target *t)
-{
-	return KEEP_NS + KEEP_TICKS * t->env->cfg.wall_ns;
-}
-
-/*
- * Stacks that were not seen for long go, and those whose ids the writer has dropped. They are named
- * again when they come again, for which the kernel has to tell of them anew.
- */
-static void stacks_forget(struct target *t, uint64_t now)
-{
-	struct stack *s, *tmp;
-
-	HASH_ITER(hh, t->stacks, s, tmp) {
-		if (!jfrw_has_stack(t->out, s->jfr) || s->seen_ns + keep_ns(t) < now)
-			stack_drop(t, s);
-	}
-	t->nstacks = HASH_COUNT(t->stacks);
-	t->env->cfg.on_epoch(t->env->cfg.ctx);
-}
-
-/* Before ids are used: are they still valid? */
-static void stacks_check(struct target *t)
-{
-	if (jfrw_epoch(t->out) != t->jfr_epoch) {
-		t->jfr_epoch = jfrw_epoch(t->out);
+	if (stacks_check(t->stacks))
 		roster_forget_ids(t->threads);
-		t->no_stack = 0;
-		stacks_forget(t, now_ns());
-	} else if (HASH_COUNT(t->stacks) > 2 * t->nstacks + STACKS_STEP) {
-		stacks_forget(t, now_ns());
-	}
-}
-
-static struct stack *stack_find(struct target *t, uint64_t id)
-{
-	struct stack *s;
-
-	HASH_FIND(hh, t->stacks, &id, sizeof(id), s);
-	return s;
-}
-
-static bool stack_interpreted(const struct gn_stack *rec)
-{
-	const struct gn_frame *f = gn_stack_frames(rec) + rec->nkernel;
-
-	for (int i = 0; i < rec->nuser; i++)
-		if (gn_frame_kind(&f[i]) == GN_FRAME_INTERP)
-			return true;
-	return false;
-}
-
-/* Room for a copy of `rec`; NULL: none is left under `max`. */
-static struct gn_stack *list_new(struct target *t, const struct gn_stack *rec, size_t max)
-{
-	size_t size = list_size(rec);
-
-	return t->lists + size > max ? NULL : malloc(size);
-}
-
-static bool frame_among(const struct gn_frame *f, const struct gn_frame *last, int n)
-{
-	for (int i = 0; i < n && i < PART_SAME; i++)
-		if (last[-1 - i].pc == f->pc && last[-1 - i].data >> 16 == f->data >> 16)
-			return true;
-	return false;
-}
-
-/* The interpreted frames of `rec`, those of one method once if they are near. */
-static void part_fill(struct gn_stack *part, const struct gn_stack *rec)
-{
-	const struct gn_frame *f = gn_stack_frames(rec) + rec->nkernel;
-	struct gn_frame *out = (struct gn_frame *)(part + 1);
-
-	*part = *rec;
-	part->nkernel = part->nuser = 0;
-	for (int i = 0; i < rec->nuser; i++)
-		if (gn_frame_kind(&f[i]) == GN_FRAME_INTERP &&
-		    !frame_among(&f[i], out + part->nuser, part->nuser))
-			out[part->nuser++] = f[i];
-}
-
-/* Of many stacks there is room for these frames only: to find out whether their names still hold.
- */
-static void part_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
-{
-	struct gn_stack *part = malloc(list_size(rec));
-
-	if (!part)
-		return;
-	part_fill(part, rec);
-	s->list = list_new(t, part, PARTS_MAX);
-	if (s->list)
-		memcpy(s->list, part, list_size(part));
-	s->names = s->list ? resolver_interpreted(t->names, s->list) : 0;
-	s->part = true;
-	free(part);
-}
-
-static void list_keep(struct target *t, struct stack *s, const struct gn_stack *rec)
-{
-	list_free(t, s);
-	if (!s->interpreted)
-		return;
-	s->list = list_new(t, rec, LISTS_MAX);
-	s->part = false;
-	if (s->list)
-		memcpy(s->list, rec, list_size(rec));
-	else
-		part_keep(t, s, rec);
-	t->lists += s->list ? list_size(s->list) : 0;
-}
-
-/* As of the record's time. */
-static void stack_name(struct target *t, struct stack *s, const struct gn_stack *rec)
-{
-	struct frame_name *frames = t->env->frames;
-	bool cut = false;
-	size_t n = resolver_stack(t->names, rec, frames, TARGET_FRAMES, &cut);
-
-	s->doubted = resolver_in_doubt(t->names);
-	s->span = resolver_span(t->names);
-	s->jfr = jfrw_stack(t->out, frames, n, cut || !gn_end_is_whole(rec->end));
-	s->guessed = resolver_guessed(t->names);
-	s->unnamed = resolver_unnamed(t->names);
-	if (s->unnamed)
-		atomic_store(&t->env->hurry_ns, now_ns() + HURRY_NS);
-	s->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
-	s->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
-	s->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
 }
 
 void target_stack(struct target *t, const struct gn_stack *rec)
 {
-	struct stack *s;
-
-	stacks_check(t);
-	s = stack_find(t, rec->id);
-	if (!s) {
-		s = slab_alloc(&t->stack_slab);
-		if (!s)
-			return;
-		s->id = rec->id;
-		s->seen_ns = rec->h.time;
-		s->interpreted = stack_interpreted(rec);
-		HASH_ADD(hh, t->stacks, id, sizeof(s->id), s);
-		t->totals.stacks++;
-	}
-	t->tables_stale |= stack_has_unknown(rec);
-	stack_name(t, s, rec);
-	stacklog(rec);
-	list_keep(t, s, rec);
-}
-
-/* Time is never dropped for want of a stack: it goes to a frame that says so. */
-static uint32_t no_stack(struct target *t)
-{
-	static const struct frame_name why = {"[gnomon]", "[stack not captured]", "", -1,
-					      -1,	  FRAME_NATIVE,		  0,  0};
-
-	if (!t->no_stack)
-		t->no_stack = jfrw_stack(t->out, &why, 1, true);
-	return t->no_stack;
+	ids_check(t);
+	upkeep_stack(&t->tables, rec);
+	t->totals.stacks += stacks_add(t->stacks, rec);
 }
 
 /* ---- samples ---- */
@@ -521,44 +218,6 @@ static enum jfr_state sample_state(const struct gn_sample *s, const struct stack
 	else
 		state = state_of(s->state, NULL, 0);
 	return ids[state];
-}
-
-static void quality_add(struct target *t, const struct gn_sample *s, const struct stack *st)
-{
-	struct quality *q = s->clock == GN_CLOCK_WALL ? &t->wall : &t->cpu;
-	uint8_t end = st ? st->end : GN_END_NONE;
-
-	q->samples += s->n;
-	q->ends[end] += s->n;
-	t->totals.ends[end] += s->n;
-	if (st && st->guessed) {
-		q->guessed += s->n;
-		t->totals.guessed += s->n;
-	}
-	if (st && st->unnamed) {
-		q->unnamed += s->n;
-		t->totals.unnamed += s->n;
-	}
-}
-
-static void quality_write(struct target *t, struct quality *q, const char *kind, uint64_t now)
-{
-	if (q->samples)
-		jfrw_stack_quality(
-			t->out, now,
-			&(struct jfr_stack_quality){
-				.period_ns = now - q->since_ns,
-				.kind = kind,
-				.samples = q->samples,
-				.complete = q->ends[GN_END_COMPLETE] + q->ends[GN_END_CONT],
-				.guessed = q->guessed,
-				.truncated = q->ends[GN_END_DEPTH],
-				.bad_address = q->ends[GN_END_BADADDR],
-				.no_rule = q->ends[GN_END_NORULE] + q->ends[GN_END_FP],
-				.failed = q->ends[GN_END_NONE],
-				.unnamed = q->unnamed,
-			});
-	*q = (struct quality){.since_ns = now};
 }
 
 /* A tick's number is found by its time. */
@@ -662,56 +321,35 @@ static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
 	return cfg->start_ns + gn_tick_time(tick_of(t, s->h.time) + s->n - 1, cfg->wall_ns);
 }
 
-/* Are its methods called at its list's time what they were called when it was named? */
-static bool part_holds(struct target *t, struct stack *st)
+static void sample_count(struct target *t, const struct gn_sample *s, const struct stack *st)
 {
-	if (!st->names || resolver_interpreted(t->names, st->list) != st->names)
-		return false;
-	st->span = resolver_span(t->names);
-	return true;
-}
+	bool wall = s->clock == GN_CLOCK_WALL;
 
-/*
- * A stack is named when its frames come, and stands for all that have them since. But classes may
- * have been unloaded in between, and other methods lie where theirs were: then it is named as of
- * the sample, or not at all if the frames were not kept.
- */
-static struct stack *stack_as_of(struct target *t, const struct gn_sample *s, struct stack *st)
-{
-	uint64_t last;
-
-	if (!st->interpreted)
-		return st;
-	last = sample_last(t, s);
-	if (resolver_spans(t->names, &st->span, last) &&
-	    !(st->doubted && st->list && !st->part && last > st->list->h.time))
-		return st;
-	if (!st->list)
-		return NULL;
-	st->list->h.time = last;
-	if (st->part)
-		return part_holds(t, st) ? st : NULL;
-	stack_name(t, st, st->list);
-	return st;
+	quality_add(wall ? &t->wall : &t->cpu, st, s->n);
+	totals_stack(&t->totals, st ? st->end : GN_END_NONE, st && st->guessed, st && st->unnamed,
+		     s->n);
+	if (wall) {
+		t->totals.wall_samples += s->n;
+		t->totals.wall_records++;
+	} else {
+		t->totals.cpu_samples += s->n;
+	}
 }
 
 static void sample_write(struct target *t, const struct gn_sample *s, struct stack *found)
 {
-	struct stack *st = found ? stack_as_of(t, s, found) : NULL;
-	uint32_t stack = st ? st->jfr : no_stack(t);
+	struct stack *st = found ? stacks_as_of(t->stacks, found, sample_last(t, s)) : NULL;
+	uint32_t stack = st ? st->jfr : stacks_none(t->stacks);
 	struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
 
 	if (s->stack && !st)
 		target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
-	quality_add(t, s, st);
+	sample_count(t, s, st);
 	if (s->clock == GN_CLOCK_WALL) {
 		wall_write(t, s, m, stack, sample_state(s, found));
-		t->totals.wall_samples += s->n;
-		t->totals.wall_records++;
 	} else {
 		for (uint32_t i = 0; i < s->n; i++)
 			jfrw_cpu_sample(t->out, s->h.time, sample_thread(t, s, m), stack);
-		t->totals.cpu_samples += s->n;
 	}
 }
 
@@ -755,7 +393,7 @@ static void late_add(struct target *t, const struct gn_sample *s)
 	if (!t->late)
 		t->late = calloc(LATE_MAX, sizeof(*t->late));
 	if (!t->late || t->nlate == LATE_MAX) {
-		sample_write(t, s, stack_find(t, s->stack));
+		sample_write(t, s, stacks_find(t->stacks, s->stack));
 		return;
 	}
 	t->late[t->nlate++] = (struct late){*s, now_ns()};
@@ -769,8 +407,8 @@ static void late_retry(struct target *t, uint64_t now, bool last)
 		struct late l = t->late[i];
 		struct stack *st;
 
-		stacks_check(t);
-		st = stack_find(t, l.s.stack);
+		ids_check(t);
+		st = stacks_find(t->stacks, l.s.stack);
 
 		if (last || l.came_ns + LATE_NS < now ||
 		    ((st || !l.s.stack) && !sample_waits(t, &l.s)))
@@ -813,8 +451,8 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 
 	if (!sample_begin(t, s))
 		return;
-	stacks_check(t);
-	st = s->stack ? stack_find(t, s->stack) : NULL;
+	ids_check(t);
+	st = s->stack ? stacks_find(t->stacks, s->stack) : NULL;
 	if (st && s->h.time > st->seen_ns)
 		st->seen_ns = s->h.time;
 	if ((s->stack && !st) || sample_waits(t, s))
@@ -825,20 +463,9 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 
 /* ---- what its threads do ---- */
 
-/*
- * The record comes late: a JVM that was launched may have been found meanwhile, and the tables made
- * of the program that the process is now.
- */
 static void on_exec(struct target *t, uint64_t time)
 {
-	bool other = resolver_exec(t->names, time);
-
-	t->tables_wait = 0;
-	if (t->env->tables && (other || t->tables_ns <= time)) {
-		tables_drop(t->env->tables, t->tgid, now_ns());
-		tables_anew(t, now_ns());
-		t->env->cfg.on_tables(t->env->cfg.ctx); /* who sleeps since has no whole stack */
-	}
+	upkeep_exec(&t->tables, resolver_exec(t->names, time), time);
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
 
@@ -876,7 +503,7 @@ bool target_poll(struct target *t, uint64_t now)
 {
 	bool changed = resolver_poll(t->names, now);
 
-	tables_poll(t, now);
+	upkeep_poll(&t->tables, now);
 	late_retry(t, now, false);
 	roster_expire(t->threads, now);
 	return changed;
@@ -897,8 +524,8 @@ static void flush(struct target *t, bool last, uint64_t now)
 	struct jfrw_stats st;
 
 	threads_offer(t);
-	quality_write(t, &t->cpu, "cpu", now);
-	quality_write(t, &t->wall, "wall", now);
+	quality_write(&t->cpu, t->out, now);
+	quality_write(&t->wall, t->out, now);
 	throttling_write(t, now, last);
 	if (last || jfrw_chunk_ends(t->out, now))
 		roster_each(t->threads, on_held, t);
@@ -910,7 +537,7 @@ static void flush(struct target *t, bool last, uint64_t now)
 		target_lost(t, now, 0, LOSS_FILE, st.dropped_events - t->file_dropped);
 		t->file_dropped = st.dropped_events;
 	}
-	stacks_check(t);
+	ids_check(t);
 }
 
 /* Who sleeps is accounted for before the chunk ends, but not for a chunk that is late again and
@@ -962,7 +589,7 @@ void target_tables(struct target *t)
 	if (t->env->cfg.launched)
 		return; /* it is still ourselves: there are tables for what it becomes, at its exec
 			 */
-	tables_anew(t, now_ns());
+	upkeep_renew(&t->tables, now_ns());
 	/* that takes a while: names are certain from the last look on, and sampling begins now */
 	resolver_poll(t->names, now_ns());
 	threads_meet(t);
@@ -992,6 +619,14 @@ static int files_open(struct target *t, bool overwrite, struct error *e)
 	return rc ? rc : resolver_open(&t->names, t->env->shared, t->tgid, cfg->jvm, e);
 }
 
+/* What works on the file and the names. */
+static int parts_new(struct target *t, struct error *e)
+{
+	t->tables = (struct upkeep){.env = t->env, .names = t->names, .tgid = t->tgid};
+	t->stacks = stacks_new(t->env, t->names, t->out, keep_ns(t));
+	return t->stacks ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+}
+
 int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path,
 		bool overwrite, struct error *e)
 {
@@ -1001,7 +636,6 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 	if (!t)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	t->tgid = tgid;
-	t->stack_slab.item = sizeof(struct stack);
 	t->env = env;
 	t->start_ns = now_ns();
 	snprintf(t->path, sizeof(t->path), "%s", path);
@@ -1011,6 +645,8 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	else
 		rc = files_open(t, overwrite, e);
+	if (!rc)
+		rc = parts_new(t, e);
 	if (rc) {
 		target_free(t, false);
 		return rc;
@@ -1028,7 +664,9 @@ void target_begin(struct target *t)
 	jfrw_begin(t->out, t->start_ns);
 	facts_write(t->out, t->tgid, &t->env->cfg, t->path, t->start_ns);
 	facts_libraries(t->out, t->start_ns, resolver_native(t->names));
-	t->cpu.since_ns = t->wall.since_ns = t->flushed_ns = t->start_ns;
+	t->cpu = (struct quality){.kind = "cpu", .since_ns = t->start_ns};
+	t->wall = (struct quality){.kind = "wall", .since_ns = t->start_ns};
+	t->flushed_ns = t->start_ns;
 	threads_offer(t);
 }
 
@@ -1041,14 +679,11 @@ void target_end(struct target *t)
 	if (jfrw_close(t->out, &e) && !t->env->failed.rc)
 		t->env->failed = e;
 	t->out = NULL;
-	if (t->env->tables && !t->env->ending)
-		tables_drop(t->env->tables, t->tgid, now_ns());
+	upkeep_end(&t->tables);
 }
 
 void target_free(struct target *t, bool keep)
 {
-	struct stack *s, *st;
-
 	if (!t)
 		return;
 	if (t->out && keep) {
@@ -1058,9 +693,7 @@ void target_free(struct target *t, bool keep)
 		jfrw_discard(t->out);
 	}
 	t->out = NULL;
-	HASH_ITER(hh, t->stacks, s, st)
-		stack_drop(t, s);
-	slab_release(&t->stack_slab);
+	stacks_free(t->stacks);
 	roster_free(t->threads);
 	vthreads_free(t->vthreads);
 	resolver_close(t->names);

@@ -30,6 +30,15 @@ const char *loss_kind(unsigned int reason)
 	}
 }
 
+void totals_stack(struct totals *t, unsigned int end, bool guessed, bool unnamed, uint64_t n)
+{
+	t->ends[end] += n;
+	if (guessed)
+		t->guessed += n;
+	if (unnamed)
+		t->unnamed += n;
+}
+
 void totals_add(struct totals *sum, const struct totals *t)
 {
 	sum->cpu_samples += t->cpu_samples;

@@ -3,6 +3,7 @@
 #ifndef GNOMON_RUN_TOTALS_H
 #define GNOMON_RUN_TOTALS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kern/abi.h"
@@ -28,6 +29,9 @@ struct totals {
 	uint64_t threads; /* seen */
 	uint64_t file_bytes;
 };
+
+/* n samples whose stack is such. */
+void totals_stack(struct totals *t, unsigned int end, bool guessed, bool unnamed, uint64_t n);
 
 void totals_add(struct totals *sum, const struct totals *t);
 
