@@ -133,6 +133,8 @@ static const struct image_fact image_facts[] = {
 	{"JVMFlag", "_name", {8, 8, 8}, VM_THREAD_NAMES},
 	{"JVMFlag", "_addr", {0, 0, 0}, VM_THREAD_NAMES},
 	{"PerfMemory", "_start", {AT, AT, AT}, VM_UNLOADS},
+	{"MetaspaceObj", "_shared_metaspace_base", {AT, AT, AT}, VM_FEATURES},
+	{"MetaspaceObj", "_shared_metaspace_top", {AT, AT, AT}, VM_FEATURES},
 	{"Abstract_VM_Version", "_vm_major_version", {AT, AT, AT}, VM_FEATURES},
 	{"Abstract_VM_Version", "_s_vm_release", {AT, AT, AT}, VM_FEATURES},
 	{"ConstMethod", NULL, {48, 56, 56}, VM_LINES},

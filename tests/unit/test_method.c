@@ -42,6 +42,8 @@ enum {
 	PCS = SCOPES + 8,
 	PCS_END = PCS + 16,
 	PERF_POINTER = 0xa000,
+	ARCHIVE_BASE = 0xa010,
+	ARCHIVE_TOP = 0xa018,
 	PERF = 0xa100,
 	STATICS = 0xb000,
 	UNSHARED = 0xc000,
@@ -160,6 +162,8 @@ static void layout_put(struct vm_layout *at)
 	at->pd_pc = 0;
 	at->pd_scope = 4;
 	at->perf_start = RAM + PERF_POINTER;
+	at->archive_base = RAM + ARCHIVE_BASE;
+	at->archive_top = RAM + ARCHIVE_TOP;
 }
 
 static int setup(void **state)
@@ -609,6 +613,46 @@ static void test_method_known_before(void **state)
 	assert_string_equal(interpreted(j, time, RAM + CONST_A), "first");
 }
 
+/* What A is called by a sample from before an unloading, if the JVM's archive is from here to
+ * there. */
+static const char *archived(struct jvm *j, uint64_t from, uint64_t to)
+{
+	uint64_t time;
+
+	vm_names_free(j->vm);
+	vm_at(j->vm, now_ns());
+	time = now_ns();
+	unloaded(j, unloads_count(j->vm) + 1);
+	put(j, ARCHIVE_BASE, RAM + from, 8);
+	put(j, ARCHIVE_TOP, RAM + to, 8);
+	return interpreted(j, time, RAM + CONST_A);
+}
+
+/* Of an archive of classes nothing is ever unloaded: but all that names the method has to be in it.
+ */
+static void test_archived(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(archived(j, 0, 0), GONE_METHOD);
+	assert_string_equal(archived(j, METHOD_A + 8, BYTES), GONE_METHOD);
+	assert_string_equal(archived(j, METHOD_A, SYMBOLS), GONE_METHOD);
+	assert_true(vm_in_doubt(j->vm));
+	assert_string_equal(archived(j, METHOD_A, BYTES), "first");
+	assert_false(vm_in_doubt(j->vm));
+}
+
+static void test_archive_unknown(void **state)
+{
+	struct jvm *j = *state;
+
+	j->vm->at.archive_top = VM_NONE;
+	assert_string_equal(archived(j, METHOD_A, BYTES), GONE_METHOD);
+	j->vm->at.archive_top = RAM + ARCHIVE_TOP;
+	j->vm->at.archive_base = VM_NONE;
+	assert_string_equal(archived(j, METHOD_A, BYTES), GONE_METHOD);
+}
+
 static void test_other_constmethod(void **state)
 {
 	struct jvm *j = *state;
@@ -732,6 +776,8 @@ int main(void)
 		TEST(test_loads_uncounted),
 		TEST(test_inlined_unreadable),
 		TEST(test_method_known_before),
+		TEST(test_archived),
+		TEST(test_archive_unknown),
 		TEST(test_other_constmethod),
 		TEST(test_redefined),
 		TEST(test_refresh_tells),

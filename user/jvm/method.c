@@ -452,10 +452,32 @@ static void method_frame(struct vm *vm, const struct method *m, int32_t bci, uin
 		out->line = line_find(m->lines, m->lines_len, vm->release, bci);
 }
 
+/*
+ * Does it lie in the archive of classes that the JVM has mapped, with all that names it? Nothing is
+ * ever freed there (JDK memory/metadataFactory.hpp), so nothing else comes to its place. Of a class
+ * redefined, what names its old methods may lie elsewhere, and is freed.
+ */
+static bool method_is_archived(struct vm *vm, const struct method *m)
+{
+	const struct identity *id = &m->id;
+	const uint64_t parts[] = {m->addr,	    id->const_method, id->constants, id->holder,
+				  id->klass_symbol, id->name_symbol,  id->sig_symbol};
+	uint64_t base, top;
+
+	if (vm->at.archive_base == VM_NONE || vm->at.archive_top == VM_NONE ||
+	    mem_u64(vm->mem, vm->at.archive_base, &base) ||
+	    mem_u64(vm->mem, vm->at.archive_top, &top))
+		return false;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (parts[i] < base || parts[i] >= top)
+			return false;
+	return true;
+}
+
 /* Was it there already when the sample was taken? */
 static bool method_was(struct vm *vm, const struct method *m)
 {
-	if (m->since <= vm->then)
+	if (m->since <= vm->then || method_is_archived(vm, m))
 		return true;
 	if (unloads_look(vm))
 		mem_flush(vm->mem);

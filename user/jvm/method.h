@@ -9,8 +9,9 @@
  *
  * Addresses are of the time of a sample, and names are read later; meanwhile a class may have been
  * unloaded and another one lie at its place. So compiled code is named only while it is alive,
- * which keeps its classes; an interpreted method only if it was known at the time of the sample or
- * no class was unloaded since (unloads.h). What is not certain gets no name but a mark.
+ * which keeps its classes; an interpreted method only if it was known at the time of the sample, if
+ * no class was unloaded since (unloads.h), or if it lies in the JVM's archive of classes, where
+ * nothing is ever freed. What is not certain gets no name but a mark.
  *
  * Strings in results live until the next call of any function here on the same vm. They are
  * HotSpot's modified UTF-8, with control characters replaced by '?', and cut at FRAME_NAME_MAX.

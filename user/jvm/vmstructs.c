@@ -192,6 +192,10 @@ static const struct row rows[] = {
 	FIELD(flag_addr, "JVMFlag", "_addr", VM_THREAD_NAMES),
 	SIZE(flag_size, "JVMFlag", VM_THREAD_NAMES),
 	FIELD(perf_start, "PerfMemory", "_start", VM_UNLOADS),
+	FIELD(archive_base, "MetaspaceObj", "_shared_metaspace_base", VM_FEATURES),
+	OR_FIELD(archive_base, "MetaspaceObj", "_aot_metaspace_base", VM_FEATURES),
+	FIELD(archive_top, "MetaspaceObj", "_shared_metaspace_top", VM_FEATURES),
+	OR_FIELD(archive_top, "MetaspaceObj", "_aot_metaspace_top", VM_FEATURES),
 	FIELD(major, "Abstract_VM_Version", "_vm_major_version", VM_FEATURES),
 	FIELD(release_string, "Abstract_VM_Version", "_s_vm_release", VM_FEATURES),
 
