@@ -196,26 +196,16 @@ void fields_find(struct vm *vm, uint64_t klass, const struct wanted *w, unsigned
 		fields_from_array(vm, klass, pool, array, w, n);
 }
 
-/* Is obj's class, or one above it, `name`? Then that class, else 0. */
 uint64_t klass_above(struct vm *vm, uint64_t obj, const char *name)
-{
-	bool passed;
-
-	return klass_above_by(vm, obj, name, "", &passed);
-}
-
-uint64_t klass_above_by(struct vm *vm, uint64_t obj, const char *name, const char *by, bool *passed)
 {
 	uint64_t klass = oop_klass(vm, obj);
 	char text[64];
 
-	*passed = false;
 	for (int i = 0; i < SUPERS_MAX && klass; i++) {
 		if (klass_name(vm, klass, text, sizeof(text)) < 0)
 			return 0;
 		if (!strcmp(text, name))
 			return klass;
-		*passed |= !strcmp(text, by);
 		if (mem_u64(vm->mem, klass + vm->at.klass_super, &klass))
 			return 0;
 	}

@@ -40,10 +40,6 @@ void array_layout(const struct vm *vm, uint32_t *length, uint32_t *data);
 /* Is obj's class, or one above it, `name`? Then that class, else 0. */
 uint64_t klass_above(struct vm *vm, uint64_t obj, const char *name);
 
-/* The same; *passed: the class `by` is between the two, or the object's own. */
-uint64_t klass_above_by(struct vm *vm, uint64_t obj, const char *name, const char *by,
-			bool *passed);
-
 /* A direct subclass by name, 0 none (so far: classes are loaded when they are used). */
 uint64_t klass_below(struct vm *vm, uint64_t klass, const char *name);
 

@@ -176,19 +176,18 @@ static bool object_is_of(struct vm *vm, uint64_t obj, uint64_t thread)
 static void object_read(struct vm *vm, struct java_thread *t)
 {
 	const struct oops *o;
-	uint64_t handle, obj, klass;
-	uint64_t id;
-	bool carrier = false;
+	uint64_t handle, obj, klass, id;
+	bool carrier;
 
 	if (!vm_has(vm, VM_THREAD_NAMES) || !(o = oops_of(vm)) ||
 	    mem_u64(vm->mem, t->thread + vm->at.jt_object + vm->at.oh_obj, &handle) || !handle)
 		return;
 	obj = oop_load(vm, handle, true);
-	klass = obj ? klass_above_by(vm, obj, "java/lang/Thread", "jdk/internal/misc/CarrierThread",
-				     &carrier)
-		    : 0;
+	klass = obj ? klass_above(vm, obj, "java/lang/Thread") : 0;
 	if (!klass)
 		return;
+	carrier = vm->at.jt_vthread != VM_NONE &&
+		  klass_above(vm, obj, "jdk/internal/misc/CarrierThread");
 	find_thread_fields(vm, klass);
 	if (!object_is_of(vm, obj, t->thread))
 		return;
@@ -197,7 +196,7 @@ static void object_read(struct vm *vm, struct java_thread *t)
 	if (o->name != FIELD_NONE)
 		string_read(vm, oop_load(vm, obj + o->name, false), t->name, sizeof(t->name));
 	daemon_read(vm, obj, t);
-	if (vm->at.jt_vthread != VM_NONE && carrier)
+	if (carrier)
 		mem_u64(vm->mem, t->thread + vm->at.jt_vthread + vm->at.oh_obj, &t->carrier);
 }
 
