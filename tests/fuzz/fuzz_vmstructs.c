@@ -95,7 +95,6 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 			   VM_INLINE_MAX);
 		name_check(out, vm_name_unlocker(vm, &frames[i], out, VM_INLINE_MAX),
 			   VM_INLINE_MAX);
-		vm_snapshot_nmethod(vm, gn_frame_addr(&frames[i]), (uint32_t)frames[i].data);
 	}
 	vm_kept(vm, &kept);
 	if (kept.bytes > 128U << 20)

@@ -488,12 +488,14 @@ static bool method_was(struct vm *vm, const struct method *m)
 	return false;
 }
 
-int method_name(struct vm *vm, uint64_t method, uint64_t cm, int bci, struct frame_name *out)
+/*
+ * The method at `method` (a Method*) with the ConstMethod* `cm` (0 unknown) at bci. -ENOENT: no
+ * such Method there, or it is not certain that it is the sample's.
+ */
+static int method_name(struct vm *vm, uint64_t method, uint64_t cm, int bci, struct frame_name *out)
 {
 	const struct method *m;
 
-	if (!names_begin(vm))
-		return -ENOMEM;
 	m = method_get(vm, method, cm);
 	if (!m || (cm && cm != m->id.const_method) || !method_was(vm, m))
 		return -ENOENT;
@@ -739,13 +741,6 @@ static struct snapshot *snapshot_get(struct vm *vm, uint64_t blob, uint32_t comp
 	return s;
 }
 
-int vm_snapshot_nmethod(struct vm *vm, uint64_t blob, uint32_t compile_id)
-{
-	if (!names_begin(vm))
-		return -ENOMEM;
-	return snapshot_get(vm, blob, compile_id) ? 0 : -ENOENT;
-}
-
 /* The first PcDesc at or behind pc, npcs if there is none. The table is sorted by pc. */
 static size_t snapshot_pc(const struct snapshot *s, int64_t pc)
 {
@@ -910,14 +905,16 @@ static bool snapshot_noted(const struct snapshot *s, uint32_t pc_off)
 	return at < s->npcs && s->pcs[at].pc == pc;
 }
 
-int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_t compile_id,
-		   struct frame_name *out, int max)
+/*
+ * The frames of the compiled code at `blob` for the pc `pc_off` bytes from it, innermost first:
+ * their number; -ENOENT when that nmethod was never seen and is gone. Native wrappers have one
+ * frame. A pc between two call sites takes the next one's scopes, as HotSpot does.
+ */
+static int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_t compile_id,
+			  struct frame_name *out, int max)
 {
-	const struct snapshot *s;
+	const struct snapshot *s = snapshot_get(vm, blob, compile_id);
 
-	if (!names_begin(vm))
-		return -ENOMEM;
-	s = snapshot_get(vm, blob, compile_id);
 	return s ? snapshot_frames(vm, s, pc_off, out, max) : -ENOENT;
 }
 

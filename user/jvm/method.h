@@ -57,26 +57,6 @@ int vm_name_unlocker(struct vm *vm, const struct gn_frame *f, struct frame_name 
 bool vm_is_unloaded(const struct frame_name *f);
 
 /*
- * The method at `method` (a Method*) with the ConstMethod* `cm` (0 unknown) at bci; type is
- * FRAME_INTERPRETED. -ENOENT: no such Method there, or it is not certain that it is the sample's.
- */
-int method_name(struct vm *vm, uint64_t method, uint64_t cm, int bci, struct frame_name *out);
-
-/*
- * The frames of the compiled code at `blob` for the pc `pc_off` bytes from it, innermost first:
- * their number; -ENOENT when that nmethod was never seen and is gone. Native wrappers have one
- * frame. A pc between two call sites takes the next one's scopes, as HotSpot does.
- */
-int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_t compile_id,
-		   struct frame_name *out, int max);
-
-/*
- * Keep what names the nmethod at `blob` as long as it has this compile id: to be called soon after
- * it was first seen on a stack. 0 (also when kept already), -ENOENT when it is gone or reused.
- */
-int vm_snapshot_nmethod(struct vm *vm, uint64_t blob, uint32_t compile_id);
-
-/*
  * Call now and then: forgets the names of what was met in no stack for some minutes, such as
  * classes that were unloaded long ago.
  */
