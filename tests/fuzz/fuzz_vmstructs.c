@@ -58,11 +58,19 @@ static int memory_read(void *ctx, uint64_t addr, void *dst, size_t len)
 	return 0;
 }
 
-static int on_thread(void *arg, const struct java_thread *t)
+struct some_threads {
+	struct vm *vm;
+	unsigned int n;
+};
+
+static int on_thread(void *arg, uint64_t thread, pid_t tid)
 {
-	if (strlen(t->name) >= THREAD_NAME_MAX)
+	struct some_threads *some = arg;
+	struct java_thread t;
+
+	if (!vm_thread_read(some->vm, thread, tid, &t) && strlen(t.name) >= THREAD_NAME_MAX)
 		abort();
-	return ++*(unsigned int *)arg > 10000;
+	return ++some->n > 1000;
 }
 
 static void name_check(const struct frame_name *f, int n, int max)
@@ -80,8 +88,7 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 	static struct frame_name out[VM_INLINE_MAX];
 	static struct gn_jvm jvm;
 	struct gn_vthreads layout;
-	unsigned int threads = 0;
-	struct java_thread jt;
+	struct some_threads threads = {vm, 0};
 	struct vm_kept kept;
 
 	if (!codecache_fill(vm, &jvm)) {
@@ -100,7 +107,6 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 	if (kept.bytes > 128U << 20)
 		abort();
 	vm_threads(vm, on_thread, &threads);
-	vm_thread_by_tid(vm, 1, &jt);
 	vm_vthreads(vm, &layout);
 	vm_refresh(vm);
 }

@@ -137,26 +137,44 @@ static int make_native(void)
 	return 0;
 }
 
-/* sp and pc of a thread in a system call: the last two numbers of /proc/PID/task/TID/syscall. */
-static int thread_registers(pid_t tid, unsigned long *sp, unsigned long *pc)
+static int syscall_line(pid_t tid, char *line, int size)
 {
-	char path[64], line[512], *last, *before;
+	char path[64];
 	FILE *f;
-	int rc = -1;
+	int rc;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)t.pid, (int)tid);
 	f = fopen(path, "re");
 	if (!f)
 		return -1;
-	if (fgets(line, sizeof(line), f) && (last = strrchr(line, ' '))) {
-		*pc = strtoul(last + 1, NULL, 16);
-		*last = 0;
-		before = strrchr(line, ' ');
-		*sp = before ? strtoul(before + 1, NULL, 16) : 0;
-		rc = *sp && *pc ? 0 : -1;
-	}
+	rc = fgets(line, size, f) ? 0 : -1;
 	fclose(f);
 	return rc;
+}
+
+/*
+ * sp and pc of a thread in a system call: the last two numbers of /proc/PID/task/TID/syscall. One
+ * that has yet to go to rest may wait for a CPU.
+ */
+static int thread_registers(pid_t tid, unsigned long *sp, unsigned long *pc)
+{
+	char line[512] = "", *last, *before;
+
+	for (int i = 0; i < 50; i++) {
+		if (syscall_line(tid, line, sizeof(line)))
+			return -1;
+		if (strncmp(line, "running", 7))
+			break;
+		usleep(10000);
+	}
+	last = strrchr(line, ' ');
+	if (!last)
+		return -1;
+	*pc = strtoul(last + 1, NULL, 16);
+	*last = 0;
+	before = strrchr(line, ' ');
+	*sp = before ? strtoul(before + 1, NULL, 16) : 0;
+	return *sp && *pc ? 0 : -1;
 }
 
 static const char *type_name(uint8_t type)
@@ -233,19 +251,20 @@ static int walk_thread(const struct java_thread *jt, int number)
 	return t.dir ? save_thread(number, s) : 0;
 }
 
-static int print_thread(void *arg, const struct java_thread *jt)
+static int print_thread(void *arg, uint64_t thread, pid_t tid)
 {
 	struct uw_state *s = &t.state;
+	struct java_thread jt;
 	unsigned long sp, pc;
 
-	if (thread_registers(jt->tid, &sp, &pc))
+	if (vm_thread_read(t.vm, thread, tid, &jt) || thread_registers(tid, &sp, &pc))
 		return 0;
 	uw_begin(s, (__u32)t.pid, GN_MAX_FRAMES);
 	s->pc = pc;
 	s->sp = sp;
 	s->fp = 1; /* unknown, and not the end of a chain of frame pointers */
 	s->flags = GN_FF_RETADDR;
-	return walk_thread(jt, (int)jt->tid);
+	return walk_thread(&jt, (int)tid);
 }
 
 static void registers_take(struct uw_state *s, const struct user_regs_struct *r)
@@ -263,25 +282,25 @@ static void registers_take(struct uw_state *s, const struct user_regs_struct *r)
 	s->flags = (long)r->orig_rax >= 0 ? GN_FF_RETADDR : 0;
 }
 
-static int sample_thread(void *arg, const struct java_thread *jt)
+static int sample_thread(void *arg, uint64_t thread, pid_t tid)
 {
 	struct user_regs_struct r;
+	struct java_thread jt;
 	int rc = 0;
 
-	if (strcmp(jt->name, t.running))
+	if (vm_thread_read(t.vm, thread, tid, &jt) || strcmp(jt.name, t.running))
 		return 0;
-	if (ptrace(PTRACE_SEIZE, jt->tid, NULL, NULL))
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
 		return -1;
 	for (int i = 0; i < t.samples && !rc; i++) {
 		usleep(500 + i % 7 * 100);
-		if (ptrace(PTRACE_INTERRUPT, jt->tid, NULL, NULL) ||
-		    waitpid(jt->tid, NULL, __WALL) != jt->tid ||
-		    ptrace(PTRACE_GETREGS, jt->tid, NULL, &r))
+		if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
+		    waitpid(tid, NULL, __WALL) != tid || ptrace(PTRACE_GETREGS, tid, NULL, &r))
 			return -1;
 		uw_begin(&t.state, (__u32)t.pid, GN_MAX_FRAMES);
 		registers_take(&t.state, &r);
-		rc = walk_thread(jt, i);
-		ptrace(PTRACE_CONT, jt->tid, NULL, NULL);
+		rc = walk_thread(&jt, i);
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
 	}
 	return rc;
 }

@@ -18,8 +18,8 @@ struct oops {
 	bool compressed, compressed_klass, compact, zgc;
 	uint64_t base, klass_base;
 	uint32_t shift, klass_shift;
-	uint32_t name, tid, eetop, daemon, holder, holder_daemon, value, coder;
-	bool thread_done, holder_done, string_done;
+	uint32_t name, tid, eetop, value, coder;
+	bool thread_done, string_done;
 	bool unknown; /* it cannot be told; looking again would take as long for every thread */
 };
 

@@ -22,23 +22,11 @@ static void find_thread_fields(struct vm *vm, uint64_t klass)
 		{"name", "Ljava/lang/String;", &o->name},
 		{"tid", "J", &o->tid},
 		{"eetop", "J", &o->eetop},
-		{"daemon", "Z", &o->daemon},
-		{"holder", "Ljava/lang/Thread$FieldHolder;", &o->holder},
 	};
 
 	if (!o->thread_done)
-		fields_find(vm, klass, w, 5);
+		fields_find(vm, klass, w, 3);
 	o->thread_done = true;
-}
-
-static void find_holder_fields(struct vm *vm, uint64_t klass)
-{
-	struct oops *o = vm->oops;
-	const struct wanted w[] = {{"daemon", "Z", &o->holder_daemon}};
-
-	if (!o->holder_done)
-		fields_find(vm, klass, w, 1);
-	o->holder_done = true;
 }
 
 static void find_string_fields(struct vm *vm, uint64_t klass)
@@ -139,27 +127,6 @@ static void string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
 /* ---- threads ----------------------------------------------------------------------------------
  */
 
-static void daemon_read(struct vm *vm, uint64_t obj, struct java_thread *t)
-{
-	uint64_t holder = 0, klass;
-	uint8_t v;
-
-	if (vm->oops->daemon != FIELD_NONE) {
-		if (!mem_u8(vm->mem, obj + vm->oops->daemon, &v))
-			t->daemon = v != 0;
-		return;
-	}
-	if (vm->oops->holder != FIELD_NONE)
-		holder = oop_load(vm, obj + vm->oops->holder, false);
-	klass = holder ? klass_above(vm, holder, "java/lang/Thread$FieldHolder") : 0;
-	if (!klass)
-		return;
-	find_holder_fields(vm, klass);
-	if (vm->oops->holder_daemon != FIELD_NONE &&
-	    !mem_u8(vm->mem, holder + vm->oops->holder_daemon, &v))
-		t->daemon = v != 0;
-}
-
 /*
  * Whether the object is the thread's now: it refers back to it until the thread ends. While a
  * garbage collector moves objects, it may be what lay there before, another thread's perhaps.
@@ -195,7 +162,6 @@ static void object_read(struct vm *vm, struct java_thread *t)
 		t->id = (int64_t)id;
 	if (o->name != FIELD_NONE)
 		string_read(vm, oop_load(vm, obj + o->name, false), t->name, sizeof(t->name));
-	daemon_read(vm, obj, t);
 	if (carrier)
 		mem_u64(vm->mem, t->thread + vm->at.jt_vthread + vm->at.oh_obj, &t->carrier);
 }
@@ -266,7 +232,6 @@ static void thread_start(struct vm *vm, uint64_t thread, struct java_thread *t)
 
 	memset(t, 0, sizeof(*t));
 	t->thread = thread;
-	t->daemon = -1;
 	if (!mem_u64(vm->mem, thread + vm->at.jt_osthread, &os) && os &&
 	    !mem_i32(vm->mem, os + vm->at.ost_id, &tid) && tid > 0)
 		t->tid = tid;
@@ -316,41 +281,20 @@ int vm_threads(struct vm *vm, java_thread_fn cb, void *arg)
 
 	for (int i = 0; i < n && !rc; i++) {
 		thread_start(vm, threads[i], &t);
-		object_read(vm, &t);
-		rc = cb(arg, &t);
+		rc = t.tid ? cb(arg, t.thread, t.tid) : 0;
 	}
 	free(threads);
 	return n < 0 ? n : rc;
 }
 
-int vm_thread_by_tid(struct vm *vm, pid_t tid, struct java_thread *out)
+int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread *out)
 {
-	uint64_t *threads;
-	int n = threads_list_retry(vm, &threads), rc = -ENOENT;
-
-	for (int i = 0; i < n && rc; i++) {
-		thread_start(vm, threads[i], out);
-		if (out->tid != tid)
-			continue;
-		object_read(vm, out);
-		rc = 0;
-	}
-	free(threads);
-	return n < 0 ? n : rc;
-}
-
-int vm_thread_by_address(struct vm *vm, uint64_t thread, struct java_thread *out)
-{
-	uint64_t *threads;
-	int n = threads_list_retry(vm, &threads), rc = -ENOENT;
-
-	for (int i = 0; i < n && rc; i++) {
-		if (threads[i] != thread)
-			continue;
-		thread_start(vm, thread, out);
-		object_read(vm, out);
-		rc = 0;
-	}
-	free(threads);
-	return n < 0 ? n : rc;
+	if (!vm_has(vm, VM_THREADS))
+		return -ENOTSUP;
+	mem_flush(vm->mem);
+	thread_start(vm, thread, out);
+	if (!out->tid || out->tid != tid)
+		return -ENOENT;
+	object_read(vm, out);
+	return 0;
 }

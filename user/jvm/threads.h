@@ -23,22 +23,24 @@ struct java_thread {
 	int64_t id;		    /* Thread.getId(), 0 unknown */
 	uint64_t carrier;	    /* it carries virtual threads: the handle of the current one */
 	char name[THREAD_NAME_MAX]; /* UTF-8, "" unknown: then the 15 bytes of comm must do */
-	int8_t daemon;		    /* 0, 1, -1 unknown */
 };
 
 /*
- * Calls cb for every Java thread now; a non-zero result ends that and is returned. 0, -ENOTSUP
- * (vm_missing() tells why), -EFAULT when the list changed under the reader: try again.
- *
- * Names come from the Java heap. They are checked to belong to a java.lang.Thread, so one that a
- * moving collector has just left behind is "" rather than wrong.
+ * Calls cb for every Java thread that runs now, with its JavaThread* and its tid (as in the JVM's
+ * namespace); a non-zero result ends that and is returned. 0, -ENOTSUP (vm_missing() tells why),
+ * -EFAULT when the list changed under the reader: try again.
  */
-typedef int (*java_thread_fn)(void *arg, const struct java_thread *t);
+typedef int (*java_thread_fn)(void *arg, uint64_t thread, pid_t tid);
 int vm_threads(struct vm *vm, java_thread_fn cb, void *arg);
 
-/* One thread by its OS tid (as in the JVM's namespace), or by its JavaThread*. 0, -ENOENT. */
-int vm_thread_by_tid(struct vm *vm, pid_t tid, struct java_thread *out);
-int vm_thread_by_address(struct vm *vm, uint64_t thread, struct java_thread *out);
+/*
+ * What the thread at `thread` is called now, if its tid still is `tid`: 0, -ENOENT.
+ *
+ * Names come from the Java heap. They are checked to belong to a java.lang.Thread that is this
+ * thread's, so one that a moving collector has just left behind, or that has ended, is "" rather
+ * than wrong.
+ */
+int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread *out);
 
 /*
  * Of a JVM in which a thread is a carrier: how virtual threads look (kern/vthread.bpf.h). -ENOENT:

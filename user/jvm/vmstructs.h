@@ -29,7 +29,7 @@ enum vm_feature {
 	VM_DEOPT,	 /* the real pc of deoptimised frames */
 	VM_ANCHOR,	 /* the last Java frame of a thread in native code */
 	VM_THREADS,	 /* which JavaThread an OS thread is */
-	VM_THREAD_NAMES, /* java.lang.Thread's name, id, daemon */
+	VM_THREAD_NAMES, /* java.lang.Thread's name and id */
 	VM_UNLOADS,	 /* whether classes were unloaded since a sample */
 	VM_FEATURES
 };

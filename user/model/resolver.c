@@ -25,7 +25,7 @@
 #include "target/procfs.h"
 
 #define RETRY_NS     20000000ull  /* between two looks for a JVM that is starting */
-#define LIST_THREADS 128	  /* with more Java threads than these, they are listed at once */
+#define LIST_THREADS 128	  /* more Java threads than these are listed anew */
 #define LIST_NS	     200000000ull /* at most so often */
 #define LIST_SHARE   20		  /* and at most this part of the time */
 #define INLINE_MAX   VM_INLINE_MAX
@@ -42,12 +42,10 @@ struct resolver_shared {
 	struct image_cache *images;
 };
 
-/* A Java thread as last listed; for JVMs with so many that looking for one costs too much. */
+/* A Java thread as last listed. What it is called is read when that is asked: names change. */
 struct listed {
 	pid_t tid; /* as the JVM knows it */
-	int64_t id;
-	uint64_t thread, carrier;
-	char *name;
+	uint64_t thread;
 	UT_hash_handle hh;
 };
 
@@ -57,6 +55,7 @@ struct resolver {
 	unsigned int nlisted;
 	uint64_t listed_ns, listing_ns; /* when, and how long it took */
 	pid_t tgid;
+	bool nested; /* in a PID namespace of its own: it knows its threads by other numbers */
 	enum resolver_mode mode;
 	struct symproc *native;
 	struct vm *vm;	     /* NULL: no JVM yet, or not wanted */
@@ -205,6 +204,13 @@ static void jvm_forget(struct resolver *r)
 
 /* ---- life ---- */
 
+static bool is_nested(pid_t tgid)
+{
+	struct proc_status st;
+
+	return !proc_status_read(tgid, 0, &st) && st.nspid_n > 1;
+}
+
 int resolver_open(struct resolver **out, struct resolver_shared *shared, pid_t tgid,
 		  enum resolver_mode mode, struct error *e)
 {
@@ -215,6 +221,7 @@ int resolver_open(struct resolver **out, struct resolver_shared *shared, pid_t t
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	r->shared = shared;
 	r->tgid = tgid;
+	r->nested = is_nested(tgid);
 	r->mode = mode;
 	rc = symproc_open(&r->native, tgid, shared->images, e);
 	if (rc) {
@@ -588,14 +595,14 @@ bool resolver_spans(struct resolver *r, const struct resolver_span *span, uint64
 
 /* ---- threads ---- */
 
-/* The tid by which the JVM knows the thread. */
+/* The tid by which the JVM knows the thread; 0: it has ended, and cannot be told any more. */
 static pid_t tid_inside(const struct resolver *r, pid_t tid)
 {
 	struct proc_status st;
 
-	if (proc_status_read(r->tgid, tid, &st))
+	if (!r->nested)
 		return tid;
-	return proc_status_inner(&st);
+	return proc_status_read(r->tgid, tid, &st) ? 0 : proc_status_inner(&st);
 }
 
 static void listed_free(struct resolver *r)
@@ -604,86 +611,68 @@ static void listed_free(struct resolver *r)
 
 	HASH_ITER(hh, r->listed, l, tmp) {
 		HASH_DEL(r->listed, l);
-		free(l->name);
 		free(l);
 	}
 	r->nlisted = 0;
 }
 
-static void listed_set(struct listed *l, const struct java_thread *jt, char *name)
-{
-	l->tid = jt->tid;
-	l->id = jt->id;
-	l->thread = jt->thread;
-	l->carrier = jt->carrier;
-	l->name = name;
-}
-
-static int on_listed(void *arg, const struct java_thread *jt)
+static int on_listed(void *arg, uint64_t thread, pid_t tid)
 {
 	struct resolver *r = arg;
 	struct listed *l;
 
 	r->nlisted++;
-	if (!jt->tid || !jt->name[0])
-		return 0;
-	HASH_FIND_INT(r->listed, &jt->tid, l);
+	HASH_FIND_INT(r->listed, &tid, l);
 	if (l)
 		return 0;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	listed_set(l, jt, strdup(jt->name));
+	l->tid = tid;
+	l->thread = thread;
 	HASH_ADD_INT(r->listed, tid, l);
 	return 0;
 }
 
-static void threads_list(struct resolver *r)
+static bool list_due(const struct resolver *r, uint64_t now)
+{
+	uint64_t age = now - r->listed_ns;
+
+	return r->nlisted <= LIST_THREADS || (age >= LIST_NS && age >= r->listing_ns * LIST_SHARE);
+}
+
+/* False: that was done a short while ago. */
+static bool threads_list(struct resolver *r)
 {
 	uint64_t begin = now_ns();
 
-	if (r->listed_ns &&
-	    (begin - r->listed_ns < LIST_NS || begin - r->listed_ns < r->listing_ns * LIST_SHARE))
-		return;
+	if (!list_due(r, begin))
+		return false;
 	listed_free(r);
 	vm_threads(r->vm, on_listed, r);
 	r->listed_ns = now_ns();
 	r->listing_ns = r->listed_ns - begin;
+	return true;
 }
 
-static const struct listed *listed_find(struct resolver *r, pid_t inner)
+static bool listed_read(struct resolver *r, pid_t inner, struct java_thread *out)
 {
-	struct listed *l;
+	const struct listed *l;
 
 	HASH_FIND_INT(r->listed, &inner, l);
-	if (!l) {
-		threads_list(r);
-		HASH_FIND_INT(r->listed, &inner, l);
-	}
-	return l;
+	return l && !vm_thread_read(r->vm, l->thread, inner, out) && out->name[0];
 }
 
-/* One thread out of few is looked for in the JVM, which is always up to date. */
 static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread *out)
 {
 	struct java_thread now;
-	struct listed one;
-	const struct listed *l = &one;
 
-	if (!r->listed_ns)
-		threads_list(r);
-	if (r->nlisted > LIST_THREADS)
-		l = listed_find(r, inner);
-	else if (vm_thread_by_tid(r->vm, inner, &now))
+	if (!listed_read(r, inner, &now) && !(threads_list(r) && listed_read(r, inner, &now)))
 		return false;
-	else
-		listed_set(&one, &now, now.name);
-	if (!l || !l->name || !*l->name)
-		return false;
-	out->java_id = l->id;
-	out->thread = l->thread;
-	out->carrier = l->carrier;
-	snprintf(out->name, sizeof(out->name), "%s", l->name);
+	out->java_id = now.id;
+	out->thread = now.thread;
+	out->carrier = now.carrier;
+	snprintf(out->name, sizeof(out->name), "%s", now.name);
 	return true;
 }
 
@@ -693,7 +682,7 @@ int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out)
 	const char *name;
 
 	*out = (struct resolved_thread){0};
-	if (r->vm && thread_in_vm(r, inner, out))
+	if (r->vm && inner && thread_in_vm(r, inner, out))
 		return 0;
 	name = r->agent ? agent_thread_name(r->agent, tid) : NULL;
 	if (!name)
