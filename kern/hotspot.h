@@ -263,6 +263,8 @@ struct hs_way {
 	__u8 known;  /* other is the return address, whatever is at slot */
 	__u8 unsure; /* all of it may be wrong */
 	__u8 stub;   /* it is one without a known frame */
+	__u8 body;   /* a leaf's, set up: sp may have been moved since */
+	__u8 pushed; /* by so many bytes, if it is a call that this was for */
 };
 
 /* Take the first word of code among the leaf's topmost ones for the return address. */
@@ -288,11 +290,34 @@ uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 	return uw_caller(s, ra, s->sp + at * 8 + 8, s->fp, GN_FF_RETADDR | GN_FF_GUESSED);
 }
 
+/*
+ * Code may move sp within its frame. By how many bytes has a leaf's, or 0?
+ * - C2's compareTo() pushes a length, to be there at the end, as does in JDK 17 what packs chars
+ *   into bytes (C2_MacroAssembler::string_compare(), MacroAssembler::char_array_compress()).
+ * - indexOf() pushes sp as it was; before it copies of what lies at a page's end, 16 bytes each,
+ *   and, unless what is looked for is a short constant, its length and two addresses
+ *   (C2_MacroAssembler::string_indexof()).
+ * - C1 pushes two classes for a call: `pushed` by now, if it is one (hs_subtype()).
+ * Asked only where no code's address is in the place of the return address. (In the long form of
+ * indexOf() one that a deeper frame once left may be: in 1 of 100 walks, which mostly end there.)
+ */
+uw_fn __u64 hs_moved(struct uw_state *s, uw_mem m, const struct gn_jvm *j, __u32 pushed)
+{
+	__u64 top, up;
+
+	if (uw_word(s, m, s->sp, &top) || hs_is_code(j, top)) /* on top where the frame is gone */
+		return 0;
+	up = top - s->sp;
+	if (!(top >> 32))
+		return 8;
+	return up == 8 || up == 24 || up == 32 || up == 48 || up == 64 ? up : pushed;
+}
+
 uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_way *w)
 {
-	__u64 ra, fp = s->fp, slot = w->slot, other = w->other, above = w->above;
+	__u64 ra, fp = s->fp, slot = w->slot, other = w->other, above = w->above, up = 0, moved;
 	__u32 saved = w->saved, java = w->java, lost = w->lost, known = w->known;
-	__u32 stub = w->stub;
+	__u32 stub = w->stub, body = w->body, pushed = w->pushed;
 	__u32 flags = GN_FF_RETADDR | (w->unsure ? GN_FF_GUESSED : 0);
 
 	/* for the verifier: numbers, not the cases that led here */
@@ -305,6 +330,8 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 	uw_barrier(known);
 	uw_barrier(flags);
 	uw_barrier(stub);
+	uw_barrier(body);
+	uw_barrier(pushed);
 	if (lost)
 		return hs_guess(s, m, j);
 	if (uw_word(s, m, slot, &ra) || (saved && uw_word(s, m, slot - 8, &fp)))
@@ -317,6 +344,13 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 		slot += 8;
 		if (uw_word(s, m, slot, &ra))
 			return uw_end(s, GN_END_BADADDR);
+	}
+	if (body && !hs_is_code(j, ra))
+		up = hs_moved(s, m, j, pushed);
+	if (up && !uw_word(s, m, slot + up, &moved) && hs_is_code(j, moved) &&
+	    !uw_word(s, m, slot + up - 8, &fp)) {
+		slot += up;
+		ra = moved;
 	}
 	if (java && !hs_is_code(j, ra)) {
 		if (!hs_is_code(j, other))
@@ -636,12 +670,27 @@ uw_fn int hs_where(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 	return hs_epilogue(c, b->native);
 }
 
+/* How much has been pushed for the call that is next, or has just returned, if it is such a one. */
+uw_fn __u32 hs_call_pushed(const __u8 *c)
+{
+	__u32 two = (HS_AT(c, 0) == 0xe8) | (HS_AT(c, -5) == 0xe8);
+	__u32 one = (HS_AT(c, 1) == 0xe8) | (HS_AT(c, 2) == 0xe8) | (HS_AT(c, -6) == 0xe8) |
+		    (HS_AT(c, -7) == 0xe8);
+
+	uw_barrier(two);
+	uw_barrier(one);
+	return two ? 16 : one * 8;
+}
+
 uw_fn void hs_framed(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b,
 		     struct hs_way *w)
 {
 	int state = hs_where(s, m, b);
 
 	w->slot = s->sp;
+	w->body = s->leaf && state == HS_FULL && b->kind == HS_NMETHOD && !b->native;
+	if (w->body)
+		w->pushed = (__u8)hs_call_pushed((const __u8 *)s->scratch);
 	if (state == HS_FULL || state == HS_NOFP)
 		w->slot += (__u32)b->frame - 8 + hs_below(s, m, j, b);
 	else if (state == HS_PUSHED)
@@ -1018,8 +1067,38 @@ uw_fn void hs_exception_blob(struct uw_state *s, uw_mem m, const struct hs_blob 
 	w->saved = state == HS_FULL && w->slot > s->sp;
 }
 
+/*
+ * C1's stub that looks through what a class implements, at the length of a leaf: it pushes rdi,
+ * rsi, rcx and rax, in JDK 25 with three more below, and pops them before it returns (Runtime1's
+ * slow_subtype_check). Its caller has pushed both classes (LIR_Assembler::emit_typecheck_helper()).
+ */
+uw_fn void hs_subtype(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_blob *b,
+		      struct hs_way *w)
+{
+	const __u8 *c = (const __u8 *)s->scratch;
+	__u64 off = s->pc - b->code, words = off < 4 ? off : 4, ra;
+
+	w->java = 1;
+	w->above = 16;
+	if (off >= 4 && !hs_code_bytes(s, m)) {
+		if (HS_AT(c, 0) == 0xc3)
+			words = 0;
+		else if (HS_AT(c, 0) == 0x5f && HS_AT(c, -1) == 0x5e)
+			words = 1;
+		else if (HS_AT(c, 0) == 0x5e && HS_AT(c, -1) == 0x59)
+			words = 2;
+		else if (HS_AT(c, 0) == 0x59 && HS_AT(c, -1) == 0x58)
+			words = 3;
+	}
+	uw_barrier(words);
+	w->slot = s->sp + words * 8;
+	if (words == 4 && !uw_word(s, m, s->sp + 64, &ra) && hs_is_code(j, ra) &&
+	    hs_has_called(s, m, b, ra))
+		w->slot += 32;
+}
+
 /* How a stub begins tells what it does with the stack, whatever its size is said to be. */
-enum hs_begin { HS_BEGIN_OTHER, HS_BEGIN_ENTER, HS_BEGIN_EXCEPTION };
+enum hs_begin { HS_BEGIN_OTHER, HS_BEGIN_ENTER, HS_BEGIN_EXCEPTION, HS_BEGIN_SUBTYPE };
 
 uw_fn int hs_stub_begin(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 {
@@ -1029,6 +1108,8 @@ uw_fn int hs_stub_begin(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 		return HS_BEGIN_OTHER;
 	if ((__u32)first == 0xec8b4855 || (__u32)first == 0xe5894855)
 		return HS_BEGIN_ENTER;
+	if ((__u32)first == 0x50515657)
+		return HS_BEGIN_SUBTYPE;
 	return (__u8)first == 0x52 ? HS_BEGIN_EXCEPTION : HS_BEGIN_OTHER;
 }
 
@@ -1042,6 +1123,8 @@ uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const s
 	uw_barrier(begin);
 	if (begin == HS_BEGIN_ENTER || (!b->frame && !b->unsized))
 		hs_frameless(s, m, j, b, w);
+	else if (begin == HS_BEGIN_SUBTYPE)
+		hs_subtype(s, m, j, b, w);
 	else if (b->unsized)
 		hs_bare(s, m, w);
 	else if (begin == HS_BEGIN_EXCEPTION)

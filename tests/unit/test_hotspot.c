@@ -466,6 +466,140 @@ static void test_no_rule(void **state)
 	assert_int_not_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
 }
 
+/* ---- where sp moves within a frame ---- */
+
+/* mov eax,ecx; sub ecx,edx; push rcx; cmovle edx,eax; ...; pop rax: String.compareTo(). */
+static const uint8_t compare[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0x8b, 0xc1, 0x2b,
+				  0xca, 0x51, 0x0f, 0x4e, 0xd0, 0x90, 0x90, 0x58, 0x90};
+
+static void test_length_pushed(void **state)
+{
+	static const uint8_t at[] = {11, 14, 16};
+
+	for (size_t i = 0; i < sizeof(at); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, compare, sizeof(compare), PLAIN_FRAME, 5);
+
+		word(w, SP, (uint32_t)-3); /* the difference, and what is no address */
+		word(w, SP + 8 + 0x30, FP);
+		caller_is_bottom(w, SP + 8 + 0x38, FP);
+		walk(w, a + at[i], SP, 1);
+		assert_stack(w, (uint32_t[]){7}, 1);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/*
+ * String.indexOf(): on top is sp as it was, below copies of 16 bytes each and, if what is looked
+ * for is no short constant, its length and two addresses.
+ */
+static void test_sp_pushed(void **state)
+{
+	static const uint8_t at[] = {8, 24, 32, 48, 64};
+
+	for (size_t i = 0; i < sizeof(at); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+		uint64_t old = SP + at[i];
+
+		word(w, SP, old);
+		word(w, old + 0x30, FP);
+		caller_is_bottom(w, old + 0x38, FP);
+		walk(w, a + 14, SP, 1);
+		assert_stack(w, (uint32_t[]){7}, 1);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* An address on top that lies in the frame, as that of a lock may: sp has not moved, though where
+ * the return address would be there is an older caller's. */
+static void test_sp_spilled(void **state)
+{
+	static const uint8_t at[] = {8, 24, 32, 48, 64};
+
+	for (size_t i = 0; i < sizeof(at); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+		uint64_t b = method(w, 9, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+		word(w, SP, SP + at[i]);
+		word(w, SP + 24, 5);
+		word(w, SP + at[i] + 0x38, b + 14);
+		word(w, SP + 0x30, FP);
+		caller_is_bottom(w, SP + 0x38, FP);
+		walk(w, a + 14, SP, 1);
+		assert_stack(w, (uint32_t[]){7}, 1);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* C1's: push rsi; push r8; call; pop rsi; pop r8, around the stub below. */
+static const uint8_t c1_check[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0x90, 0x90,
+				   0x56, 0x41, 0x50, 0xe8, 0,	 0,    0,    0,
+				   0x5e, 0x41, 0x58, 0x90, 0x90, 0x90};
+#define C1_RETURNS 16
+
+static void test_classes_pushed(void **state)
+{
+	static const struct {
+		uint8_t pc, words;
+	} at[] = {{8, 0}, {9, 1}, {11, 2}, {16, 2}, {17, 1}, {19, 0}};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, c1_check, sizeof(c1_check), PLAIN_FRAME, 5);
+
+		word(w, SP, META + 0x100);
+		word(w, SP + 8, META + 0x200);
+		word(w, SP + at[i].words * 8 + 0x30, FP);
+		caller_is_bottom(w, SP + at[i].words * 8 + 0x38, FP);
+		walk(w, a + at[i].pc, SP, 1);
+		assert_stack(w, (uint32_t[]){7}, 1);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* push rdi, rsi, rcx, rax; [sub rsp,0x20; ... lea rsp,[rsp+0x20];] ...; pop them; ret. */
+static const uint8_t subtype[] = {0x57, 0x56, 0x51, 0x50, 0x90, 0x48, 0x83, 0xec, 0x20, 0x90, 0x48,
+				  0x8d, 0x64, 0x24, 0x20, 0x90, 0x58, 0x59, 0x5e, 0x5f, 0xc3};
+
+static void test_subtype_stub(void **state)
+{
+	static const struct {
+		uint8_t pc, words;
+	} at[] = {{0, 0},  {1, 1},  {2, 2},  {3, 3},  {4, 4},  {5, 4},	{9, 8},
+		  {10, 8}, {15, 4}, {16, 4}, {17, 3}, {18, 2}, {19, 1}, {20, 0}};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, c1_check, sizeof(c1_check), PLAIN_FRAME, 5);
+		uint64_t sp = SP + at[i].words * 8, stub;
+		int32_t rel;
+
+		stub = blob(w, &(struct spec){.name = NAME_OTHER,
+					      .frame = -8,
+					      .code = subtype,
+					      .len = sizeof(subtype)});
+		rel = (int32_t)(stub - (a + C1_RETURNS));
+		memcpy(w->heap + (a + C1_RETURNS - 4 - HEAP), &rel, sizeof(rel));
+		word(w, sp, a + C1_RETURNS);
+		word(w, sp + 24 + 0x30, FP);
+		caller_is_bottom(w, sp + 24 + 0x38, FP);
+		walk(w, stub + at[i].pc, SP, 1);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 3);
+		assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
+		assert_int_equal(w->s.frames[1].data >> 32, 7);
+		assert_int_equal(gn_frame_flags(&w->s.frames[1]), GN_FF_RETADDR);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* A return address into a freed block: no rule but the words on top. */
 static void test_free_block(void **state)
 {
@@ -1401,6 +1535,11 @@ int main(void)
 		TEST(test_signature_handler),
 		TEST(test_interp_linked),
 		TEST(test_no_rule),
+		TEST(test_length_pushed),
+		TEST(test_sp_pushed),
+		TEST(test_sp_spilled),
+		TEST(test_classes_pushed),
+		TEST(test_subtype_stub),
 		TEST(test_stub_leaf),
 		TEST(test_call_stub),
 		TEST(test_reserved_zone),
