@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "sym/cache.h"
 #include "sym/debugfile.h"
 #include "sym/elf.h"
 #include "sym/image.h"
@@ -384,6 +385,48 @@ static void debug_link_crc(void **state)
 	close(root);
 }
 
+/* Is the static function named in the image that the cache has of the file for this root? */
+static bool named_for(struct image_cache *c, const char *path, int root)
+{
+	struct image_ref *ref = NULL;
+	bool is;
+
+	assert_int_equal(image_cache_get(c, open(path, O_RDONLY), root, "/shared", &ref), 0);
+	is = named(image_ref_image(ref), (const void *)elf_test_static, "elf_test_static");
+	image_ref_put(ref);
+	return is;
+}
+
+/*
+ * A file that several processes have mapped, each of which sees a debug file of its own or none:
+ * one of them does not name the functions of another.
+ */
+static void debug_file_of_another(void **state)
+{
+	int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), other;
+	struct image_cache *c = image_cache_new(0);
+	struct image_cache_stats s;
+	char path[PATH_MAX];
+
+	need("objcopy");
+	snprintf(path, sizeof(path), "%s/other", dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	other = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/shared", dir);
+	run("cd '%s' && objcopy --only-keep-debug '%s' shared.debug && objcopy -S '%s' shared && "
+	    "objcopy --add-gnu-debuglink=shared.debug shared",
+	    dir, self, self);
+	assert_true(named_for(c, path, root));
+	assert_false(named_for(c, path, other));
+	assert_false(named_for(c, path, -1));
+	assert_true(named_for(c, path, root));
+	image_cache_stats(c, &s);
+	assert_int_equal(s.images, 2); /* what is equal is there once all the same */
+	image_cache_free(c);
+	close(root);
+	close(other);
+}
+
 static void compressed_section(void **state)
 {
 	char path[PATH_MAX];
@@ -502,6 +545,7 @@ int main(void)
 		cmocka_unit_test(mini_debug_info),
 		cmocka_unit_test(debug_files),
 		cmocka_unit_test(debug_link_crc),
+		cmocka_unit_test(debug_file_of_another),
 		cmocka_unit_test(compressed_section),
 		cmocka_unit_test(truncated),
 		cmocka_unit_test(other_kinds),

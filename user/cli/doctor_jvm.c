@@ -126,6 +126,7 @@ static const char *symbols_source(const struct elf_file *f, const struct jvm_pro
 	struct elf_file *debug;
 	char path[32];
 	int root, rc;
+	bool theirs;
 
 	if (!elf_file_section(f, ".symtab", &s))
 		return ".symtab";
@@ -133,7 +134,7 @@ static const char *symbols_source(const struct elf_file *f, const struct jvm_pro
 		return ".gnu_debugdata";
 	snprintf(path, sizeof(path), "/proc/%d/root", j->id.pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	rc = debugfile_open(&debug, f, root, j->image.path);
+	rc = debugfile_open(&debug, f, root, j->image.path, &theirs);
 	if (root >= 0)
 		close(root);
 	if (rc)

@@ -109,10 +109,14 @@ static void touch(struct image_cache *c, struct image_ref *ref)
 	ref->users++;
 }
 
-static int file_add(struct image_cache *c, const struct file_key *key, struct image_ref *ref)
+/* Not a file that is another one's image in another process. */
+static int file_add(struct image_cache *c, const struct file_key *key, struct image_ref *ref,
+		    bool theirs)
 {
-	struct file *f = calloc(1, sizeof(*f));
+	struct file *f = theirs ? NULL : calloc(1, sizeof(*f));
 
+	if (theirs)
+		return 0;
 	if (!f)
 		return -ENOMEM;
 	f->key = *key;
@@ -130,6 +134,7 @@ static int file_add(struct image_cache *c, const struct file_key *key, struct im
 static int image_adopt(struct image_cache *c, const struct file_key *key, struct image *img,
 		       struct image_ref **out)
 {
+	bool theirs = image_is_theirs(img);
 	struct image_ref *ref;
 	int rc;
 
@@ -138,7 +143,7 @@ static int image_adopt(struct image_cache *c, const struct file_key *key, struct
 			break;
 	if (ref) {
 		image_free(img);
-		rc = file_add(c, key, ref);
+		rc = file_add(c, key, ref, theirs);
 		if (!rc)
 			touch(c, ref);
 		*out = ref;
@@ -153,7 +158,7 @@ static int image_adopt(struct image_cache *c, const struct file_key *key, struct
 	ref->image = img;
 	ref->users = 1;
 	DL_APPEND(c->refs, ref);
-	rc = file_add(c, key, ref);
+	rc = file_add(c, key, ref, theirs);
 	if (rc)
 		ref_drop(c, ref);
 	*out = ref;

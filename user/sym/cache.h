@@ -2,7 +2,8 @@
 /*
  * Images shared between processes: a file is loaded once (device, inode, size, mtime and ctime tell
  * it from others), and copies of it, as containers have, share their memory when what was loaded is
- * equal. A build id alone is not trusted: one target could name the functions of another.
+ * equal. Neither a build id alone nor a debug file under a target's root is trusted: one target
+ * could name the functions of another.
  *
  * References keep an image; the others stay, least recently used out first, while all fit in the
  * bound. Not thread safe: one cache belongs to one thread.

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -134,17 +135,35 @@ static int open_by_link(struct elf_file **out, const struct elf_file *f, int roo
 	return rc;
 }
 
-int debugfile_open(struct elf_file **out, const struct elf_file *f, int root_fd, const char *path)
+static bool place_of(int fd, struct statx *st)
+{
+	return !statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, st) &&
+	       st->stx_mask & STATX_MNT_ID;
+}
+
+/* The same directory of the same mount, which no namespace has but ours. */
+static bool same_root(int a, int b)
+{
+	struct statx x, y;
+
+	return a >= 0 && b >= 0 && place_of(a, &x) && place_of(b, &y) &&
+	       x.stx_mnt_id == y.stx_mnt_id && x.stx_ino == y.stx_ino &&
+	       x.stx_dev_major == y.stx_dev_major && x.stx_dev_minor == y.stx_dev_minor;
+}
+
+int debugfile_open(struct elf_file **out, const struct elf_file *f, int root_fd, const char *path,
+		   bool *theirs)
 {
 	int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), rc = -ENOENT;
 
-	if (root_fd >= 0) {
+	if (own >= 0)
+		rc = open_by_id(out, elf_file_build_id(f), own);
+	*theirs = rc && !same_root(root_fd, own);
+	if (rc && root_fd >= 0) {
 		rc = open_by_id(out, elf_file_build_id(f), root_fd);
 		if (rc)
 			rc = open_by_link(out, f, root_fd, path);
 	}
-	if (rc && own >= 0)
-		rc = open_by_id(out, elf_file_build_id(f), own);
 	if (own >= 0)
 		close(own);
 	return rc;

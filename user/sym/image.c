@@ -16,6 +16,7 @@ struct image {
 	struct elf_segment *segments;
 	size_t n_segments;
 	struct symtab *syms;
+	bool theirs; /* debugfile_open() */
 };
 
 /* ---- symbols --------------------------------------------------------------------------------- */
@@ -76,7 +77,7 @@ static int add_elsewhere(struct image *img, const struct elf_file *f, int root_f
 {
 	struct elf_file *other;
 	void *bytes = NULL;
-	int rc = debugfile_open(&other, f, root_fd, path);
+	int rc = debugfile_open(&other, f, root_fd, path, &img->theirs);
 
 	if (rc && rc != -ENOMEM)
 		rc = debugdata_open(&other, &bytes, f);
@@ -186,6 +187,11 @@ size_t image_symbols(const struct image *img)
 size_t image_bytes(const struct image *img)
 {
 	return sizeof(*img) + img->n_segments * sizeof(*img->segments) + symtab_bytes(img->syms);
+}
+
+bool image_is_theirs(const struct image *img)
+{
+	return img->theirs;
 }
 
 bool image_equal(const struct image *a, const struct image *b)

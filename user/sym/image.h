@@ -37,4 +37,8 @@ size_t image_symbols(const struct image *img);
 size_t image_bytes(const struct image *img); /* memory held */
 bool image_equal(const struct image *a, const struct image *b);
 
+/* What it is called by depends on the root it was loaded for: no other process's image of the file.
+ */
+bool image_is_theirs(const struct image *img);
+
 #endif
