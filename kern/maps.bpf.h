@@ -39,6 +39,13 @@ extern __u32 gn_marking;
 extern __u32 gn_round;
 extern __u32 gn_unaccounted;
 
+/*
+ * With a reservoir: not 0 where a thread whose stack can still be read is to be left to the next
+ * accounting; and how many were.
+ */
+extern __u32 gn_patient;
+extern __u32 gn_awaited;
+
 /* By the parity of the tick: threads put into its pending queue, ever (remote.bpf.c). */
 extern __u64 gn_pending[2];
 

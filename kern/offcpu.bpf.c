@@ -348,6 +348,24 @@ static __always_inline void sleeper_verify(struct task_struct *task, const struc
 		count_add(GN_CNT_RAN, 1);
 }
 
+/*
+ * It sleeps through ticks for which it was chosen too late to have its stack: the collector was
+ * held up, or has just begun. The tick thread reads it, once, and the next accounting has it.
+ */
+static __always_inline bool account_waits(struct task_struct *task, struct gn_thread *t)
+{
+	__u64 until;
+
+	if (!gn_patient || !gn_reservoir || wall_stack(t) || t->queued_tick == t->next_tick + 1)
+		return false;
+	until = gn_ticks_until(bpf_ktime_get_ns() - gn_start_ns, gn_wall_ns);
+	if (!ticks_are_chosen(thread_id(task, t), t->next_tick, until))
+		return false;
+	pending_add(t, task->pid);
+	gn_awaited++;
+	return true;
+}
+
 static __always_inline void account_off(struct task_struct *task, struct gn_thread *t)
 {
 	struct gn_cpu_time *c;
@@ -366,6 +384,8 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 		return;
 	}
 	sleeper_verify(task, t);
+	if (account_waits(task, t))
+		return;
 	now = bpf_ktime_get_ns();
 	wall_report(task, t, BY_ACCOUNT, now, queued_so_far(task, t, c, now));
 	/* chosen only now, in mid-sleep: the tick thread reads it */

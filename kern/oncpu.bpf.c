@@ -38,6 +38,8 @@ __u32 gn_epoch = 1;
 __u32 gn_marking = 0;
 __u32 gn_round = 0;
 __u32 gn_unaccounted = 0;
+__u32 gn_patient = 0;
+__u32 gn_awaited = 0;
 
 __u32 gn_clock_epoch = 1;
 __u32 gn_carriers = 0;

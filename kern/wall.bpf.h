@@ -76,6 +76,17 @@ __weak __noinline int chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u
 	return 0;
 }
 
+/* Is any of these ticks in the reservoir? */
+__weak __noinline int ticks_are_chosen(__u64 id, __u64 from, __u64 until)
+{
+	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
+		if (tick_is_chosen(id, from))
+			return 1;
+		from = ((from >> gn_epoch_shift) + 1) << gn_epoch_shift;
+	}
+	return 0;
+}
+
 /*
  * The part of t's interval that began at `begin` and was spent in `state`, up to tick `until`;
  * `id` is thread_id(). Whoever moves next_tick forward owns the ticks in between. How many that

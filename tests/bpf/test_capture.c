@@ -192,7 +192,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 	}
 	host_stolen_read(&stolen[1]);
 	ticks_stop(ticks, NULL);
-	capture_account(c, false);
+	capture_account(c, 0);
 	clocks_close(clk);
 	capture_stop(c);
 	assert_true(capture_drain(c, tally_record, tally) >= 0);

@@ -197,7 +197,7 @@ static void run(bool scan, int changes)
 		end = visit(c, s, end, 40);
 	}
 	switches = switches_of(s) - switches;
-	capture_account(c, false);
+	capture_account(c, 0);
 	capture_stop(c);
 	assert_true(capture_drain(c, on_record, s) >= 0);
 	capture_counters(c, counters);

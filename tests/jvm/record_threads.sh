@@ -28,7 +28,15 @@ refused --threads 16 --no-wall
     fail "record: $(cat "$T/batch.err")"
 "$GNOMON" record -p "$JVM_PID" -d 5s --no-cpu --wall 10ms --nobatch -o "$T/ticks.jfr" \
     2>"$T/ticks.err" || fail "record --nobatch: $(cat "$T/ticks.err")"
-for name in some batch ticks; do
+# Held up for three epochs, it chooses late whom to look at: nobody has moved meanwhile.
+"$GNOMON" record -p "$JVM_PID" -d 5s --no-cpu --wall 10ms --threads 20 -o "$T/held.jfr" \
+    2>"$T/held.err" &
+sleep 2.5
+kill -STOP $!
+sleep 1
+kill -CONT $!
+wait $! || fail "record --threads, held up: $(cat "$T/held.err")"
+for name in some batch ticks held; do
     assert_match "losses of '$name'" '^  lost +nothing' "$T/$name.err"
 done
 

@@ -34,9 +34,10 @@ struct capture {
 	int ncpu;
 	uint64_t *per_cpu; /* room for a value of each CPU */
 	bool can_switch;
-	bool can_find;	      /* tasks by their pid, in a program that may sleep */
-	bool scanning;	      /* wall samples by scans (written by the tick thread) */
-	pthread_mutex_t lock; /* guards tgids: scans run on the tick thread */
+	bool can_find;		    /* tasks by their pid, in a program that may sleep */
+	bool scanning;		    /* wall samples by scans (written by the tick thread) */
+	pthread_mutex_t accounting; /* held for one */
+	pthread_mutex_t lock;	    /* guards tgids: scans run on the tick thread */
 	pid_t *tgids;
 	size_t ntgids;
 	bool stopped;
@@ -248,6 +249,7 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 
 	if (!c)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	pthread_mutex_init(&c->accounting, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	libbpf_set_print(on_libbpf);
 	c->ncpu = libbpf_num_possible_cpus();
@@ -292,6 +294,7 @@ void capture_close(struct capture *c)
 	free(c->per_cpu);
 	free(c->tgids);
 	pthread_mutex_destroy(&c->lock);
+	pthread_mutex_destroy(&c->accounting);
 	programs_close(c->programs);
 	gnomon__destroy(c->skel);
 	free(c);
@@ -557,26 +560,48 @@ int capture_attach(struct capture *c, struct error *e)
 	return rc;
 }
 
-int capture_account(struct capture *c, bool again)
+/* One at a time: a change of engine accounts from the tick thread. tgid 0: for all targets. */
+static int account(struct capture *c, unsigned int how, pid_t tgid, uint32_t *left)
+{
+	struct gnomon *s = c->skel;
+	int rc;
+
+	pthread_mutex_lock(&c->accounting);
+	if (!(how & CAPTURE_AGAIN)) {
+		s->bss->gn_round++;
+		s->bss->gn_awaited = 0;
+	}
+	s->bss->gn_patient = (how & CAPTURE_PATIENT) != 0;
+	s->bss->gn_unaccounted = 0;
+	rc = iterate_some(s->progs.wall_account, tgid);
+	*left = s->bss->gn_unaccounted;
+	pthread_mutex_unlock(&c->accounting);
+	return rc;
+}
+
+int capture_account(struct capture *c, unsigned int how)
 {
 	uint32_t left;
 	int rc;
 
 	if (!c->skel->rodata->gn_wall_ns && !c->skel->bss->gn_cpu_clocks_only)
 		return 0;
-	c->skel->bss->gn_round += !again;
-	c->skel->bss->gn_unaccounted = 0;
-	rc = iterate(c->skel->progs.wall_account);
-	left = c->skel->bss->gn_unaccounted;
+	rc = account(c, how, 0, &left);
 	if (!rc && left)
 		c->crowded = sched_getcpu() + 1;
 	return rc ? rc : left > 0;
 }
 
+bool capture_awaits(const struct capture *c)
+{
+	return c->skel->bss->gn_awaited > 0;
+}
+
 int capture_account_of(struct capture *c, pid_t tgid)
 {
-	c->skel->bss->gn_round++;
-	return iterate_some(c->skel->progs.wall_account, tgid);
+	uint32_t left;
+
+	return account(c, 0, tgid, &left);
 }
 
 uint64_t capture_threads(struct capture *c)
@@ -598,7 +623,7 @@ bool capture_can_switch(const struct capture *c)
 static int scanning_begin(struct capture *c, uint64_t tick)
 {
 	struct gnomon *s = switches(c);
-	int rc = capture_account(c, false);
+	int rc = capture_account(c, 0);
 
 	bpf_link__destroy(s->links.wall_switch);
 	s->links.wall_switch = NULL;
@@ -620,7 +645,7 @@ static int scanning_end(struct capture *c)
 	s->bss->gn_scanning = 0;
 	s->bss->gn_marking = 1;
 	c->scanning = false;
-	rc = capture_account(c, false);
+	rc = capture_account(c, 0);
 	return rc < 0 ? rc : 0;
 }
 

@@ -74,9 +74,13 @@ int capture_scan(struct capture *c);
 /*
  * Send wall records for intervals still open, and the CPU time that CPUs' clocks have not met
  * (where there are no others). 0, -errno, or 1 where the rings were too full for all: drain, and
- * call with `again` for the rest.
+ * call with CAPTURE_AGAIN for the rest. With CAPTURE_PATIENT sleepers whose stack is still to be
+ * read are left for the next accounting, once, which is due two ticks later if capture_awaits().
  */
-int capture_account(struct capture *c, bool again);
+#define CAPTURE_AGAIN	1u
+#define CAPTURE_PATIENT 2u
+int capture_account(struct capture *c, unsigned int how);
+bool capture_awaits(const struct capture *c);
 
 /* The same of one process; what does not fit is left for another time. */
 int capture_account_of(struct capture *c, pid_t tgid);

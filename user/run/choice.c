@@ -200,7 +200,7 @@ bool choice_poll(struct choice *c, uint64_t now_ns)
 	}
 	free(tgids);
 	next = (tick + gn_epoch_lead(c->cfg.shift)) >> c->cfg.shift;
-	if (next == epoch || c->accounted == next)
+	if (c->accounted >= next)
 		return false;
 	c->accounted = next;
 	return true;

@@ -500,12 +500,14 @@ static void each_second(struct session *s, uint64_t now)
 }
 
 /* Many open intervals do not fit into the rings at once: by turns with draining. */
-static void account(struct session *s)
+static void account(struct session *s, unsigned int how)
 {
 	overhead_burst(&s->cost, s->cap);
 	capture_make_room(s->cap);
-	for (int i = 0; i < ACCOUNT_TURNS && capture_account(s->cap, i > 0) > 0; i++)
+	for (int i = 0; i < ACCOUNT_TURNS && capture_account(s->cap, how) > 0; i++) {
 		drain(s);
+		how |= CAPTURE_AGAIN;
+	}
 	overhead_burst_end(&s->cost, s->cap);
 }
 
@@ -528,10 +530,13 @@ static bool account_is_due(struct session *s, uint64_t now)
 static void account_poll(struct session *s, uint64_t now)
 {
 	pid_t tgid = atomic_exchange(&s->chunk_of, 0);
+	bool due = tgid < 0;
 
-	if (tgid < 0 || (s->choice && choice_poll(s->choice, now)) || account_is_due(s, now)) {
+	if (s->choice)
+		due |= choice_poll(s->choice, now) || capture_awaits(s->cap);
+	if (due || account_is_due(s, now)) {
 		s->account_ns = now;
-		account(s);
+		account(s, CAPTURE_PATIENT);
 	} else if (tgid) {
 		overhead_burst(&s->cost, s->cap);
 		capture_account_of(s->cap, tgid);
@@ -637,7 +642,7 @@ static void session_stop(struct session *s)
 	clocks_close(s->clk);
 	s->clk = NULL;
 	ticks_end(s);
-	account(s);
+	account(s, 0);
 	capture_stop(s->cap);
 	drain(s);
 	capture_losses(s->cap, on_loss, s->rec);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "jfr/write.h"
