@@ -61,6 +61,7 @@ thread=$(for t in /proc/"$pid"/task/*; do echo "${t##*/}"; done | grep -vx "$pid
 # ---- options (2) ---------------------------------------------------------------------------
 record "nothing to record" 2 'nothing to record' -o "$x"
 record "no output" 2 'output' -p "$pid" -d 1s
+record "stdout for output" 2 'stdout' -p "$pid" -d 1s -o -
 record "unknown option" 2 "'--frobnicate'" -p "$pid" --frobnicate -o "$x"
 record "option without its value" 2 'needs a value' -o "$x" -p
 record "pid that is no number" 2 "'12x'" -p 12x -o "$x"

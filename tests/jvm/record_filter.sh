@@ -50,12 +50,13 @@ later() {
     jvm_end
 }
 
-# Nobody is called that yet, which is no error: it may come.
+# Nobody is called that yet, which is no error, since it may come, but worth a warning.
 nobody() {
     jvm_start Idle 3 1
     "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/nobody.jfr" -t no-such-thread </dev/null \
         >"$T/out" 2>"$T/err"
     assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    assert_match "the warning" '^gnomon: warning: no samples: no thread ' "$T/err"
     jfr_readable "$T/nobody.jfr"
     assert_eq "samples" 0 "$(($(weight "$T/nobody.jfr" $CPU_EVENT) +
         $(weight "$T/nobody.jfr" $WALL_EVENT)))"

@@ -124,6 +124,31 @@ static void test_errors(void **state)
 	assert_true(PARSE(&e, "-o") < 0);
 }
 
+#define WANTED(...)                                                                                \
+	opt_help_wanted(&cmd, sizeof((const char *[]){"test", __VA_ARGS__}) / sizeof(char *),      \
+			(char *[]){"test", __VA_ARGS__})
+
+/* A command's own --help is not ours, with or without "--" before it. */
+static void test_help_wanted(void **state)
+{
+	cmd.stop_at_arg = false;
+	assert_true(WANTED("--help"));
+	assert_true(WANTED("x", "-h"));
+	assert_true(WANTED("--frobnicate", "-o", "x", "--help"));
+	assert_false(WANTED("x", "--", "--help"));
+	assert_false(WANTED("x"));
+	cmd.stop_at_arg = true;
+	assert_true(WANTED("-f", "--help"));
+	assert_true(WANTED("--frobnicate", "--help"));
+	assert_true(WANTED("-o", "x", "--help"));
+	assert_true(WANTED("-fox", "--count=3", "--cpu", "10ms", "-h"));
+	assert_false(WANTED("java", "--help"));
+	assert_false(WANTED("-o", "x", "java", "-h"));
+	assert_false(WANTED("-fo", "x", "--count", "3", "java", "--help"));
+	assert_false(WANTED("-o", "x", "--", "java", "--help"));
+	cmd.stop_at_arg = false;
+}
+
 static void test_units(void **state)
 {
 	uint64_t v;
@@ -144,9 +169,8 @@ static void test_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_stop_at_arg),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_forms),  cmocka_unit_test(test_stop_at_arg),
+		cmocka_unit_test(test_errors), cmocka_unit_test(test_help_wanted),
 		cmocka_unit_test(test_units),
 	};
 

@@ -342,8 +342,13 @@ static void test_format(void **state)
 	assert_string_equal(format_ns(1500 * MS).s, "1.50 s");
 	assert_string_equal(format_ns(7384000 * MS).s, "2 h 03 m");
 	assert_string_equal(format_count(0).s, "0");
+	assert_string_equal(format_count(999).s, "999");
+	assert_string_equal(format_count(1000).s, "1,000");
 	assert_string_equal(format_count(1234567).s, "1,234,567");
-	assert_string_equal(format_bytes(1536).s, "1.5 KiB");
+	assert_string_equal(format_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
+	assert_string_equal(format_bytes(999).s, "999 B");
+	assert_string_equal(format_bytes(12345).s, "12.3 kB");
+	assert_string_equal(format_bytes(123456789).s, "123 MB");
 	assert_string_equal(format_share(1, 8).s, " 12.5%");
 	assert_string_equal(format_share(1, 0).s, "  0.0%");
 }

@@ -104,6 +104,9 @@ static int check_usage(int argc, char **argv, struct error *e)
 	}
 	if (!output)
 		return usage_error(e, "no output file", "give -o FILE.jfr");
+	if (!strcmp(output, "-"))
+		return usage_error(e, "a recording cannot go to stdout: it is written to in place",
+				   "give -o FILE.jfr");
 	if (no_cpu && no_wall)
 		return usage_error(e, "neither CPU nor wall samples",
 				   "leave out one of --no-cpu, --no-wall");

@@ -85,7 +85,8 @@ static int format_infer(struct error *e)
 			return 0;
 		}
 	error_set(e, -EINVAL, EXIT_USAGE, "cannot tell a format from the name '%s'", o.out);
-	return error_hint(e, "say it with --format, or use .html .collapsed .pb.gz .csv .xml .txt");
+	return error_hint(e, "say it with --format, or use .html .timeline.html .collapsed .pb.gz "
+			     ".csv .xml .tree .txt");
 }
 
 /* What was not asked for: CPU if there is any, else the whole. */

@@ -8,14 +8,16 @@
 static int repair_one(const char *path, struct error *e)
 {
 	struct jfr_repair r;
+	const char *plural;
 
 	if (jfr_repair(path, &r, e))
 		return e->exit;
+	plural = r.chunks == 1 ? "" : "s";
 	if (!r.mended && !r.bytes_cut)
-		printf("%s: in order, %u chunks\n", path, r.chunks);
+		printf("%s: in order, %u chunk%s\n", path, r.chunks, plural);
 	else
-		printf("%s: %u chunks kept (%u mended), %llu bytes cut\n", path, r.chunks, r.mended,
-		       (unsigned long long)r.bytes_cut);
+		printf("%s: %u chunk%s kept (%u mended), %llu bytes cut\n", path, r.chunks, plural,
+		       r.mended, (unsigned long long)r.bytes_cut);
 	return EXIT_OK;
 }
 

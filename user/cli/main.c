@@ -6,14 +6,6 @@
 #include "base/log.h"
 #include "cli/opt.h"
 
-static bool help_wanted(int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			return true;
-	return false;
-}
-
 /* Data that could not be written to stdout must not look like success. */
 static int stdout_finish(int rc)
 {
@@ -29,7 +21,7 @@ static int command_run(const struct command *c, int argc, char **argv)
 	struct error e = {0};
 	int rc;
 
-	if (help_wanted(argc, argv)) {
+	if (opt_help_wanted(c, argc, argv)) {
 		opt_help(c);
 		return stdout_finish(EXIT_OK);
 	}

@@ -263,6 +263,37 @@ int opt_parse(const struct command *c, int argc, char **argv, struct error *e)
 	return rc ? rc : argc - n;
 }
 
+/* Does the next argument belong to the option `arg`? */
+static bool value_follows(const struct command *c, const char *arg)
+{
+	const struct opt *o;
+
+	if (arg[1] == '-') {
+		o = strchr(arg, '=') ? NULL : opt_long(c->opts, arg + 2, strlen(arg + 2));
+		return o && o->type != OPT_FLAG;
+	}
+	for (const char *p = arg + 1; *p; p++) {
+		o = opt_short(c->opts, *p);
+		if (o && o->type != OPT_FLAG)
+			return !p[1];
+	}
+	return false;
+}
+
+bool opt_help_wanted(const struct command *c, int argc, char *const *argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+		if (!c->stop_at_arg)
+			continue;
+		if (argv[i][0] != '-' || !argv[i][1])
+			return false;
+		i += value_follows(c, argv[i]);
+	}
+	return false;
+}
+
 void opt_help(const struct command *c)
 {
 	printf("usage: gnomon %s\n\n%c%s.\n", c->usage, toupper((unsigned char)c->summary[0]),

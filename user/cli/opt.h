@@ -66,6 +66,9 @@ struct command {
  */
 int opt_parse(const struct command *cmd, int argc, char **argv, struct error *e);
 
+/* Is --help or -h among the options, whatever else is wrong with them? Not a command's own. */
+bool opt_help_wanted(const struct command *cmd, int argc, char *const *argv);
+
 void opt_help(const struct command *cmd);
 
 /* "10ms" -> ns. -EINVAL on a missing unit, overflow, negative or trailing characters. */

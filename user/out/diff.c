@@ -9,6 +9,8 @@
 #include "out/text.h"
 #include "out/tree.h"
 
+#define SAME 0.0005 /* less is shown as 0.0% */
+
 struct change {
 	uint32_t name;
 	double self[2], total[2]; /* shares of their side, 0..1 */
@@ -55,8 +57,10 @@ static void table_print(const struct profile *p, enum dim dim, const struct chan
 		text_reservoir(p, "", f);
 	fprintf(f, "\n          self                     total\n"
 		   "       A       B  change        A       B\n");
+	if (!p->names.n || fabs(v[0].self[1] - v[0].self[0]) < SAME)
+		fprintf(f, "  no method's own share differs\n");
 	for (uint32_t i = 0; i < p->names.n && i < top; i++) {
-		if (fabs(v[i].self[1] - v[i].self[0]) < 0.00005)
+		if (fabs(v[i].self[1] - v[i].self[0]) < SAME)
 			break;
 		fprintf(f, "  %5.1f%%  %5.1f%%  %+5.1f%%   %5.1f%%  %5.1f%%  %s\n",
 			100 * v[i].self[0], 100 * v[i].self[1], 100 * (v[i].self[1] - v[i].self[0]),

@@ -48,13 +48,13 @@ struct text32 format_count(uint64_t n)
 
 struct text32 format_bytes(uint64_t n)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
 	double v = (double)n;
 	struct text32 t;
 	int u = 0;
 
-	for (; v >= 1024 && u < 4; u++)
-		v /= 1024;
+	for (; v >= 1000 && u < 4; u++)
+		v /= 1000;
 	snprintf(t.s, sizeof(t.s), "%.*f %s", u && v < 100 ? 1 : 0, v, units[u]);
 	return t;
 }

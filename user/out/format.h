@@ -11,7 +11,7 @@ struct text32 {
 
 struct text32 format_ns(uint64_t ns);			/* "12.3 s", "450 ms", "2 h 03 m" */
 struct text32 format_count(uint64_t n);			/* "1,234,567" */
-struct text32 format_bytes(uint64_t n);			/* "12.3 MiB" */
+struct text32 format_bytes(uint64_t n);			/* "12.3 MB" */
 struct text32 format_share(uint64_t part, uint64_t of); /* " 12.3%" */
 
 #endif

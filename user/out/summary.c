@@ -30,12 +30,17 @@ static void samples_line(const struct profile *p, FILE *f)
 	fprintf(f, "%s\n", *sep == ',' ? "" : "  samples   none");
 }
 
-/* Not ours, and in no sample; from a thousandth of the machine's CPU time on. */
+bool summary_says_stolen(uint64_t stolen_ns, uint64_t machine_ns)
+{
+	return stolen_ns && stolen_ns >= machine_ns / 1000;
+}
+
+/* Not ours, and in no sample. */
 static void stolen_line(const struct profile_facts *x, FILE *f)
 {
 	uint64_t machine = x->overhead_period_ns * (x->hw_threads ? x->hw_threads : 1);
 
-	if (x->stolen_ns && x->stolen_ns >= machine / 1000)
+	if (summary_says_stolen(x->stolen_ns, machine))
 		fprintf(f, "  stolen    %s of the machine's CPU time by others on its host (%s)\n",
 			format_share(x->stolen_ns, machine).s, format_ns(x->stolen_ns).s);
 }

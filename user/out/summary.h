@@ -10,6 +10,9 @@
 /* Who, when, how long, how much. */
 void summary_head(const struct profile *p, const struct jfr_report *r, const char *path, FILE *f);
 
+/* Is so much stolen time, of all CPU time of the machine, worth a line? */
+bool summary_says_stolen(uint64_t stolen_ns, uint64_t machine_ns);
+
 /* Share of good stacks, and what was lost. */
 void summary_quality(const struct profile *p, const struct jfr_report *r, FILE *f);
 

@@ -29,13 +29,7 @@ struct report_summary {
 void report_summary(const struct report_summary *r, const struct totals *t,
 		    const struct overhead_cost *c);
 
-/* "12,345" into buf (at least 27 bytes); returns buf. */
-const char *report_count(uint64_t n, char *buf);
-
 /* "10ms", "1.5s": the largest unit that needs at most one decimal. buf: 24 bytes. */
 const char *report_time(uint64_t ns, char *buf);
-
-/* "12.3 MB". buf: 24 bytes. */
-const char *report_bytes(uint64_t n, char *buf);
 
 #endif

@@ -686,6 +686,8 @@ static int session_finish(struct session *s, struct error *e)
 			       "process %d ended before anything was recorded", s->pid);
 	if (!rc && s->cfg->argv)
 		rc = launch_judge(&s->launch, s->cfg->argv[0], e);
+	if (!rc && s->cfg->nthreads && !t.cpu_samples && !t.wall_samples)
+		log_warn("no samples: no thread was named or numbered as --thread says");
 	/* an error is to be read, not looked for below a summary */
 	if (!rc && !s->cfg->quiet)
 		summary_print(s, &t);
