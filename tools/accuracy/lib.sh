@@ -76,9 +76,10 @@ rows() {
 # shares NAME COMM-REGEX [KIND...]: percent of the window that each such thread ran, queued, waited.
 # Kinds: on queued waiting life. BUSY=1: the threads never wait.
 shares() {
-    local name=$1 comm=$2
+    local name=$1 comm=$2 runs=
 
     shift 2
+    [ "$PROFILER" = gnomon ] || runs=STATE_RUNNABLE
     awk -v comm="$comm" -v kinds=" ${*:-on queued waiting} " -v cpu_ms="$CPU_MS" \
-        -v wall_ms="$WALL_MS" -v busy="${BUSY:-0}" -f "$ACCURACY_DIR/shares.awk" "$T/$name.meter" "$T/$name.tally"
+        -v wall_ms="$WALL_MS" -v busy="${BUSY:-0}" -v runs="$runs" -f "$ACCURACY_DIR/shares.awk" "$T/$name.meter" "$T/$name.tally"
 }

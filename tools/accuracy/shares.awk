@@ -9,6 +9,9 @@
 # Time that the host of this machine took from whoever had the CPU is neither CPU time nor waiting.
 # Whose it was is not known: what is left over of the window is so much less, or nothing (slack).
 #
+# -v runs=STATE: wall samples in this state are of threads that run or want to: no waiting. (async-profiler
+# takes its wall samples of these, too.)
+#
 # A share p of n samples has at best the standard error of n random ones, sqrt(p (1 - p) / n); our
 # ticks are one per interval, so that ours is smaller.
 
@@ -31,7 +34,7 @@ $1 == "thread" && FILENAME ~ /tally$/ {
 	if ($2 in name) { name[$2] = $5; for (i = 6; i <= NF; i++) name[$2] = name[$2] " " $i }
 	if ($3 == "cpu") cpu[$2] += $4
 	else if ($3 == "STATE_QUEUED") queued[$2] += $4
-	else waited[$2] += $4
+	else if ($3 != runs) waited[$2] += $4
 }
 
 END {

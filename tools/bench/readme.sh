@@ -106,17 +106,17 @@ memory() {
 truths() {
     awk '/^[0-9]+ of [0-9]+ figures within their bounds/ { ours = $1 " of " $3 " figures within their bounds" }
         /^\((ok|--)\)  / { all++; good += /^\(ok\)/ }
-        END { if (ours) printf "%s%s", ours, all ? sprintf("; of the peers\047 %d rows %d are", all, good) : "" }' \
+        END { if (ours) printf "%s%s", ours, all ? sprintf("; %d of the peers\047 %d are, and why is told in RESULTS.md", good, all) : "" }' \
         "$BUILD/accuracy/accuracy.txt" 2>/dev/null
 }
 
-# peers: who was compared, and how many rows they have.
+# peers: who was compared, and beside how many programs in all.
 peers() {
     local async
 
     async=$(sed -n 's/^# async-profiler: \([^,]*\),.*/async-profiler \1/p' "$csv")
     csv '$at["variant"] !~ /^(none|gnomon)/ { name[$at["variant"]]; seen[$at["workload"], $at["variant"]] }
-        END { for (k in seen) n++; printf "%d rows: JFR%s%s", n, "perf" in name ? ", perf" : "", "bpftrace" in name ? ", bpftrace" : "" }'
+        END { for (k in seen) n++; printf "%d pairs of a program and a profiler: JFR%s%s", n, "perf" in name ? ", perf" : "", "bpftrace" in name ? ", bpftrace" : "" }'
     [ -n "$async" ] && echo ", $async" || echo "; async-profiler was not compared (\`ASYNC_PROFILER=\` was not given)"
 }
 

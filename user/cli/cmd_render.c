@@ -195,8 +195,9 @@ const struct command cmd_render = {
 		"  gnomon render app.jfr -f collapsed -d wall | sort -k2 -n | tail\n"
 		"  gnomon render a.jfr b.jfr -o cpu.pb.gz -d cpu --from 10s --to 1m\n",
 	.notes = "Reads recordings of any producer: gnomon, the JDK, async-profiler. Several files "
-		 "are\nadded up. '-' reads a recording from stdin. Nothing needs "
-		 "root.\n\n" FILTER_NOTES,
+		 "are\nadded up. '-' reads a recording from stdin. Nothing needs root. What "
+		 "collapsed,\n"
+		 "csv and xml say is in nanoseconds.\n\n" FILTER_NOTES,
 	.opts = opts,
 	.takes = TAKES_RECORDINGS,
 	.run = run,
