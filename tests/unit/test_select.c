@@ -137,6 +137,43 @@ static void a_zombie(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+static void *sleeper(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* Its other threads run on, but /proc shows it as a zombie, without memory. */
+static void main_thread_ended(void **state)
+{
+	struct proc_stat st = {0};
+	struct error e = {0};
+	struct jvm_proc j;
+	pthread_t th;
+	pid_t pid = fork();
+	int rc;
+
+	if (!pid) {
+		if (pthread_create(&th, NULL, sleeper, NULL))
+			_exit(1);
+		syscall(SYS_exit, 0);
+	}
+	for (int i = 0; i < 500 && st.state != 'Z'; i++) {
+		usleep(10000);
+		proc_stat_read(pid, 0, &st);
+	}
+	rc = select_pid(pid, &j, &e);
+	kill(pid, SIGKILL); /* before anything fails: it would hold our output open */
+	waitpid(pid, NULL, 0);
+	assert_int_equal(st.threads, 2);
+	assert_int_equal(rc, -ESRCH);
+	assert_int_equal(e.exit, EXIT_TARGET);
+	assert_null(strstr(e.msg, "zombie"));
+	assert_non_null(strstr(e.msg, "main thread"));
+	assert_true(e.hint[0]);
+}
+
 /* As an ordinary user, somebody else's process: pid 1 is root's. */
 static void not_permitted(void **state)
 {
@@ -175,7 +212,7 @@ int main(void)
 		cmocka_unit_test(others),      cmocka_unit_test(no_such_process),
 		cmocka_unit_test(not_a_jvm),   cmocka_unit_test(a_thread),
 		cmocka_unit_test(a_zombie),    cmocka_unit_test(not_permitted),
-		cmocka_unit_test(no_match),
+		cmocka_unit_test(no_match),    cmocka_unit_test(main_thread_ended),
 	};
 
 	return cmocka_run_group_tests_name("select", tests, NULL, NULL);

@@ -136,6 +136,16 @@ static int no_such(pid_t pid, struct error *e)
 	return -ESRCH;
 }
 
+/* Of a process whose main thread has ended the kernel shows no memory, though its others run. */
+static int main_thread_ended(pid_t pid, const char *comm, struct error *e)
+{
+	error_set(e, -ESRCH, EXIT_TARGET,
+		  "the main thread of process '%d' (%s) has ended: /proc shows no memory of the "
+		  "others",
+		  pid, comm);
+	return error_hint(e, "let its main thread wait for the others, as that of java does");
+}
+
 /* Neither gone nor a thread: why it is not a JVM. */
 static int not_jvm(pid_t pid, const struct proc_stat *st, struct error *e)
 {
@@ -144,6 +154,8 @@ static int not_jvm(pid_t pid, const struct proc_stat *st, struct error *e)
 
 	for (size_t i = 0; i < sizeof(comm); i++)
 		comm[i] = st->comm[i] && (unsigned char)st->comm[i] < 0x20 ? '?' : st->comm[i];
+	if (st->state == 'Z' && st->threads > 1)
+		return main_thread_ended(pid, comm, e);
 	if (st->state == 'Z' || st->state == 'X')
 		error_set(e, -ESRCH, EXIT_TARGET, "process '%d' (%s) has ended: it is a zombie",
 			  pid, comm);
