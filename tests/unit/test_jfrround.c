@@ -393,6 +393,44 @@ static void test_stolen(void **state)
 	assert_false(stolen_told(0, "stolen"));
 }
 
+/* A stack that looks the same is one, whatever was compiled of it. */
+static void test_same_stack(void **state)
+{
+	struct frame_name f[] = {{.klass = "shop.Main",
+				  .method = "nap",
+				  .sig = "()V",
+				  .line = 7,
+				  .type = FRAME_NATIVE},
+				 {.klass = "shop.Main",
+				  .method = "main",
+				  .sig = "()V",
+				  .line = 3,
+				  .type = FRAME_INTERPRETED}};
+	struct jfrw *w = recording_open(0);
+	char *text = NULL, *at;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	struct profile *p;
+	uint32_t stack = jfrw_stack(w, f, 2, false);
+
+	jfrw_wall_sample(w, START, 0, stack, JFR_STATE_SLEEPING, 10, 200 * MS);
+	f[1].type = FRAME_JIT;
+	f[1].line = 4;
+	stack = jfrw_stack(w, f, 2, false);
+	jfrw_wall_sample(w, START + 300 * MS, 0, stack, JFR_STATE_SLEEPING, 20, 400 * MS);
+	jfrw_wall_sample(w, START + 700 * MS, 0, stack, JFR_STATE_WAITING, 5, 100 * MS);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_int_equal(text_top(p, 10, out, NULL), 0);
+	fclose(out);
+	at = strstr(text, "600 ms  SLEEPING\n");
+	assert_non_null(at);
+	assert_null(strstr(at + 9, "SLEEPING"));
+	assert_non_null(strstr(at, "100 ms  WAITING\n"));
+	free(text);
+	profile_free(p);
+}
+
 /* Without CPU samples there is nothing to hold the waiting against. */
 static void test_starvation_unknown(void **state)
 {
@@ -520,12 +558,19 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_execution),      cmocka_unit_test(test_cputime),
-		cmocka_unit_test(test_frames),	       cmocka_unit_test(test_starvation),
-		cmocka_unit_test(test_stolen),	       cmocka_unit_test(test_starvation_unknown),
-		cmocka_unit_test(test_long_wait),      cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_chunk_alone),    cmocka_unit_test(test_reservoir),
-		cmocka_unit_test(test_reservoir_ends), cmocka_unit_test(test_reservoir_ticks),
+		cmocka_unit_test(test_execution),
+		cmocka_unit_test(test_cputime),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_same_stack),
+		cmocka_unit_test(test_starvation_unknown),
+		cmocka_unit_test(test_long_wait),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_chunk_alone),
+		cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_reservoir_ends),
+		cmocka_unit_test(test_reservoir_ticks),
 		cmocka_unit_test(test_reservoir_odd),
 	};
 

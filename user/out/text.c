@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/idmap.h"
 #include "out/format.h"
 #include "out/tree.h"
 
@@ -161,13 +162,41 @@ static int by_weight(const void *a, const void *b)
 	return by_place(a, b);
 }
 
-static size_t stacks_gather(const struct profile *p, enum dim dim, struct stack_line *v)
+/*
+ * For each node the first one whose stack has the same names, whatever compiled its methods: who
+ * reads the table sees no more of them. Freed by the caller; NULL when out of memory.
+ */
+static uint32_t *nodes_alike(const struct profile *p)
+{
+	uint32_t *alike = malloc(sizeof(*alike) * p->nnodes);
+	struct idmap by_name = {0};
+
+	if (alike)
+		alike[NODE_ROOT] = NODE_ROOT;
+	for (uint32_t i = NODE_ROOT + 1; i < p->nnodes && alike; i++) {
+		uint32_t name = p->frames[p->nodes[i].frame].name;
+		uint64_t key = (uint64_t)alike[p->nodes[i].parent] << 32 | name;
+		const uint64_t *first = idmap_put(&by_name, key, i, NULL);
+
+		if (first) {
+			alike[i] = (uint32_t)*first;
+		} else {
+			free(alike);
+			alike = NULL;
+		}
+	}
+	idmap_free(&by_name);
+	return alike;
+}
+
+static size_t stacks_gather(const struct profile *p, enum dim dim, const uint32_t *alike,
+			    struct stack_line *v)
 {
 	size_t n = 0, k = 0;
 
 	for (uint32_t i = 0; i < p->ncells; i++)
 		if (p->cells[i].dims & 1 << dim && !p->cells[i].side)
-			v[n++] = (struct stack_line){p->cells[i].node, p->cells[i].state,
+			v[n++] = (struct stack_line){alike[p->cells[i].node], p->cells[i].state,
 						     p->cells[i].ns};
 	qsort(v, n, sizeof(*v), by_place);
 	for (size_t i = 0; i < n; i++) {
@@ -236,12 +265,17 @@ static bool state_is_idle(const struct profile *p, uint16_t state)
 static int stacks_print(const struct profile *p, unsigned int top, FILE *f, struct error *e)
 {
 	struct stack_line *v = malloc(sizeof(*v) * ((size_t)p->ncells + 1));
+	uint32_t *alike = nodes_alike(p);
 	unsigned int shown = 0;
 	size_t n;
 
-	if (!v)
+	if (!v || !alike) {
+		free(v);
+		free(alike);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	n = stacks_gather(p, DIM_OFF, v);
+	}
+	n = stacks_gather(p, DIM_OFF, alike, v);
+	free(alike);
 	for (size_t i = 0; i < n && shown < top; i++) {
 		if (state_is_idle(p, v[i].state))
 			continue;
