@@ -27,11 +27,17 @@ probe_fails() {
     assert_match "the message" "$pattern" "$T/probe.err"
 }
 
-# nothing_left [TMP]: no file of ours in the target's /tmp.
+# nothing_left [TMP]: no file of ours in the target's TMP, or in /tmp of any of this test's processes:
+# other tests run beside.
 nothing_left() {
-    local f
+    local f p found=()
 
-    for f in "${1:-/tmp}"/.gnomon-agent-* "${1:-/tmp}"/.attach_pid*; do
+    if [ $# -gt 0 ]; then
+        found=("$1"/.gnomon-agent-* "$1"/.attach_pid*)
+    else
+        for p in "${CHILDREN[@]}"; do found+=("/tmp/.gnomon-agent-$p-"* "/tmp/.attach_pid$p"); done
+    fi
+    for f in "${found[@]}"; do
         [ -e "$f" ] && fail "'$f' is left behind"
     done
     return 0

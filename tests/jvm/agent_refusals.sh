@@ -34,12 +34,12 @@ disabled_by_file() {
 
 stopped() {
     jvm_start AgentLoad plain
-    kill -STOP "$JVM_PID"
+    process_stop "$JVM_PID"
     probe_fails 3 'is stopped' names "$JVM_PID" 100
     kill -CONT "$JVM_PID"
     # with its listener up, too
     probe names "$JVM_PID" 50
-    kill -STOP "$JVM_PID"
+    process_stop "$JVM_PID"
     probe_fails 3 'is stopped' names "$JVM_PID" 100
     kill -CONT "$JVM_PID"
     sleep 0.3

@@ -99,8 +99,7 @@ reasons() {
     begin rs "${j[@]}" -Xrs -cp "$CLASSES" Idle 1 0
     # its listener is started at the end of the start-up, by a thread of its own
     until_true 5 attachable "$PID" || expect "$PID" can_attach true "-Xrs"
-    kill -STOP "$PID"
-    until_true 5 grep -q '^State:.T' "/proc/$PID/status" || fail "SIGSTOP has no effect"
+    process_stop "$PID"
     refused "$PID" stopped
     kill -CONT "$PID"
     kill "$PID"

@@ -249,6 +249,14 @@ gnomon_stop() {
     assert_eq "exit code" 0 "$GN_RC" "$(cat "$GN_ERR")"
 }
 
+# process_stop PID: all of its threads are when this returns.
+process_stop() {
+    kill -STOP "$1"
+    until_true 10 process_is_stopped "$1" || fail "SIGSTOP has no effect on process $1"
+}
+
+process_is_stopped() { ! grep -h '^State:' "/proc/$1"/task/*/status | grep -qv '^State:.[TtZX]'; }
+
 # ---- the recording -------------------------------------------------------------------------
 
 # query FILE ...: java/JfrQuery with the JDK's own parser.

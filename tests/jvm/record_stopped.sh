@@ -7,18 +7,16 @@
 need_root
 need_gnomon record
 
-is_stopped() { grep -q '^State:.T' "/proc/$JVM_PID/status"; }
-
 stopped_during() {
     local jfr=$T/during-$(jdk_version "$JDK").jfr
 
     jvm_start Idle 5 1
     gnomon_start "$jfr" -p "$JVM_PID"
     sleep 1
-    kill -STOP "$JVM_PID"
+    process_stop "$JVM_PID"
     sleep 3
     gnomon_stop
-    is_stopped || fail "the target runs again"
+    process_is_stopped "$JVM_PID" || fail "the target runs again"
     jfr_readable "$jfr"
     assert_ge "CPU samples before the stop" 20 "$(weight "$jfr" $CPU_EVENT)"
     # It is not on a CPU while stopped, and its wall time goes on.
@@ -35,10 +33,9 @@ stopped_before() {
     local jfr=$T/before-$(jdk_version "$JDK").jfr
 
     jvm_start Idle 5 1
-    kill -STOP "$JVM_PID"
-    until_true 5 is_stopped
+    process_stop "$JVM_PID"
     gnomon_start "$jfr" -p "$JVM_PID"
-    is_stopped || fail "the target runs again"
+    process_is_stopped "$JVM_PID" || fail "the target runs again"
     kill -CONT "$JVM_PID"
     sleep 2
     gnomon_stop
