@@ -15,7 +15,7 @@ agent_maps() { grep -c gnomon "/proc/$1/maps"; }
 # Anonymous memory in kB, of a heap that is all there from the start.
 memory_kb() { awk '$1 == "Anonymous:" { print $2 }' "/proc/$1/smaps_rollup"; }
 files() { find "/proc/$1/root/tmp" "/proc/$1/root/var/tmp" "/proc/$1/root/dev/shm" -maxdepth 1 \
-    -name '.*' -newer "$T/before" ! -name .java_pid"$1"; }
+    -name '.*' -newer "$T/before" ! -name '.java_pid*'; }
 
 cycles() {
     local fds0 threads0 maps0 kb0 kb1

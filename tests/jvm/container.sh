@@ -161,7 +161,7 @@ recorded() {
         2>"$T/record.err" || fail "--jvm $how: exit code $?: $(cat "$T/record.err")"
     jfr_readable "$jfr"
     all=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1)
-    assert_ge "$how: CPU samples of the busy thread" 50 "$all"
+    assert_ge "$how: CPU samples of the busy thread" 20 "$all"
     whole=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1 \
         'frame=Harness\.(crunch|burn|cpu)')
     assert_ge "$how: percent of them with the method's name" 95 "$(calc "100 * $whole / $all")"
