@@ -290,6 +290,47 @@ uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 	return uw_caller(s, ra, s->sp + at * 8 + 8, s->fp, GN_FF_RETADDR | GN_FF_GUESSED);
 }
 
+#define HS_WIDE 256 /* bytes of code looked at before and behind pc */
+
+/* c[HS_WIDE] is the byte at pc; in s->scratch. */
+struct hs_wide {
+	__u8 c[2 * HS_WIDE];
+};
+
+/* Is pcmpestri near, in either form? C2 searches and compares strings by it. */
+hs_global int hs_near_pcmpestri(const struct hs_wide *w)
+{
+	__u64 found = 0;
+
+	if (!w)
+		return 0;
+	for (__u32 i = 0; i <= 2 * HS_WIDE - 4; i++) {
+		__u32 insn;
+		__u64 sse, vex;
+
+		__builtin_memcpy(&insn, w->c + i, sizeof(insn));
+		sse = (insn ^ 0x613a0f) & 0xffffff;
+		vex = (insn ^ 0x617900c4) & 0xffff00ff;
+		found |= (sse - 1) >> 63 | (vex - 1) >> 63;
+	}
+	return (int)found;
+}
+
+/*
+ * Does sp as it was, pushed by the long form of indexOf(), lie on top? Then where the return
+ * address would be without may be one that a deeper frame once left.
+ */
+uw_fn int hs_in_index(struct uw_state *s, uw_mem m, __u64 up)
+{
+	__u64 length;
+
+	if ((up != 32 && up != 48 && up != 64) || uw_word(s, m, s->sp + 24, &length) ||
+	    length >> 32)
+		return 0;
+	return !uw_copy(s, m, s->pc - HS_WIDE, s->scratch, 2 * HS_WIDE) &&
+	       hs_near_pcmpestri((const struct hs_wide *)s->scratch);
+}
+
 /*
  * Code may move sp within its frame. By how many bytes has a leaf's, or 0?
  * - C2's compareTo() pushes a length, to be there at the end, as does in JDK 17 what packs chars
@@ -298,16 +339,17 @@ uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
  *   and, unless what is looked for is a short constant, its length and two addresses
  *   (C2_MacroAssembler::string_indexof()).
  * - C1 pushes two classes for a call: `pushed` by now, if it is one (hs_subtype()).
- * Asked only where no code's address is in the place of the return address. (In the long form of
- * indexOf() one that a deeper frame once left may be: in 1 of 100 walks, which mostly end there.)
+ * `found`: the address of code is where the return address lies if sp has not moved.
  */
-uw_fn __u64 hs_moved(struct uw_state *s, uw_mem m, const struct gn_jvm *j, __u32 pushed)
+uw_fn __u64 hs_moved(struct uw_state *s, uw_mem m, const struct gn_jvm *j, int found, __u32 pushed)
 {
 	__u64 top, up;
 
 	if (uw_word(s, m, s->sp, &top) || hs_is_code(j, top)) /* on top where the frame is gone */
 		return 0;
 	up = top - s->sp;
+	if (found)
+		return hs_in_index(s, m, up) ? up : 0;
 	if (!(top >> 32))
 		return 8;
 	return up == 8 || up == 24 || up == 32 || up == 48 || up == 64 ? up : pushed;
@@ -345,8 +387,8 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 		if (uw_word(s, m, slot, &ra))
 			return uw_end(s, GN_END_BADADDR);
 	}
-	if (body && !hs_is_code(j, ra))
-		up = hs_moved(s, m, j, pushed);
+	if (body)
+		up = hs_moved(s, m, j, hs_is_code(j, ra), pushed);
 	if (up && !uw_word(s, m, slot + up, &moved) && hs_is_code(j, moved) &&
 	    !uw_word(s, m, slot + up - 8, &fp)) {
 		slot += up;
@@ -516,13 +558,6 @@ hs_global int hs_prologue(const struct hs_code *code, __s32 frame, __u32 off)
 
 /* ---- live registers spilled below a frame -----------------------------------------------------
  */
-
-#define HS_WIDE 256 /* bytes of code looked at before and behind pc */
-
-/* c[HS_WIDE] is the byte at pc; in s->scratch. */
-struct hs_wide {
-	__u8 c[2 * HS_WIDE];
-};
 
 /* 1 when `op rsp,imm8` or `op rsp,imm32` is at c[i]; op 0xc4 add, 0xec sub. No branch. */
 uw_fn __u64 hs_moves_sp(const __u8 *c, __u32 i, __u64 op)

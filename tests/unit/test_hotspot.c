@@ -513,6 +513,38 @@ static void test_sp_pushed(void **state)
 	}
 }
 
+/*
+ * The same where a deeper frame has left a return address in the place of this one's: code that
+ * searches strings is told by its pcmpestri, of SSE or AVX.
+ */
+static void test_sp_pushed_over(void **state)
+{
+	static const uint8_t sse[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0x90, 0x90, 0x66,
+				      0x0f, 0x3a, 0x61, 0x03, 0x0d, 0x72, 0x20, 0x90};
+	static const uint8_t avx[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0x90, 0x90, 0xc4,
+				      0x63, 0x79, 0x61, 0x03, 0x0d, 0x72, 0x20, 0x90};
+	static const uint8_t at[] = {32, 48, 64};
+
+	for (size_t i = 0; i < 2 * sizeof(at); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, i & 1 ? sse : avx, sizeof(sse), PLAIN_FRAME, 5);
+		uint64_t b = method(w, 9, plain, sizeof(plain), PLAIN_FRAME, 12);
+		uint64_t old = SP + at[i / 2];
+
+		word(w, SP, old);
+		word(w, SP + 8, META + 16);
+		word(w, SP + 16, META + 64);
+		word(w, SP + 24, 5);
+		word(w, SP + 0x38, b + 14);
+		word(w, old + 0x30, FP);
+		caller_is_bottom(w, old + 0x38, FP);
+		walk(w, a + 14, SP, 1);
+		assert_stack(w, (uint32_t[]){7}, 1);
+		teardown(state);
+		setup(state);
+	}
+}
+
 /* An address on top that lies in the frame, as that of a lock may: sp has not moved, though where
  * the return address would be there is an older caller's. */
 static void test_sp_spilled(void **state)
@@ -1537,6 +1569,7 @@ int main(void)
 		TEST(test_no_rule),
 		TEST(test_length_pushed),
 		TEST(test_sp_pushed),
+		TEST(test_sp_pushed_over),
 		TEST(test_sp_spilled),
 		TEST(test_classes_pushed),
 		TEST(test_subtype_stub),
