@@ -671,6 +671,35 @@ static void test_redefined(void **state)
 	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_B), "second");
 }
 
+/*
+ * What was left of the old version is freed then, without a class unloaded, and another method
+ * comes to its place: what is compiled from that is not the one known there.
+ */
+static void test_freed_by_redefinition(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+	put(j, METHOD_A + 8, RAM + CONST_B, 8);
+	nmethod_put(j, 8);
+	assert_string_equal(compiled(j, now_ns(), 8), "second");
+	/* in the memory of its ConstMethod, too */
+	put(j, METHOD_A + 8, RAM + CONST_B, 8);
+	put(j, CONST_B, RAM + POOL_A, 8);
+	nmethod_put(j, 9);
+	assert_string_equal(compiled(j, now_ns(), 9), "first");
+	/* in all of it: of a class just loaded */
+	put(j, CONST_B, RAM + POOL_B, 8);
+	put(j, METHOD_A + 8, RAM + CONST_A, 8);
+	loaded(j, 1);
+	replace_a(j);
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
+	nmethod_put(j, 10);
+	assert_string_equal(compiled(j, now_ns(), 10), "wrong");
+	/* the code that is gone keeps its name */
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+}
+
 static void test_refresh_tells(void **state)
 {
 	struct jvm *j = *state;
@@ -780,6 +809,7 @@ int main(void)
 		TEST(test_archive_unknown),
 		TEST(test_other_constmethod),
 		TEST(test_redefined),
+		TEST(test_freed_by_redefinition),
 		TEST(test_refresh_tells),
 		TEST(test_in_doubt),
 		TEST(test_unshared),

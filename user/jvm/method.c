@@ -24,7 +24,6 @@
 #define LINES_MAX    (256U << 10)
 #define HEADER_MAX   1024 /* bytes of a ConstMethod or nmethod header */
 #define UNLOADED     "[unloaded"
-#define NEVER	     UINT64_MAX
 #define STATE_DEAD   3 /* nmethod states from here on are dead ones: zombie, unloaded */
 
 /* Which method an address holds: all of it changes when another one takes the place. */
@@ -37,11 +36,9 @@ struct method {
 	uint64_t addr;
 	struct identity id;
 	uint64_t since; /* it has been there from then on at least, ns */
-	/*
-	 * So many classes were unloaded when it was surely there (NEVER: that is not known), and
-	 * unloaded and loaded when it was last seen there, if only what is left of it.
+	/* So many classes were unloaded and loaded when it was last seen there, if only its rest.
 	 */
-	uint64_t alive, unloads, loads;
+	uint64_t unloads, loads;
 	uint64_t used;		  /* by a frame, in this age */
 	char *klass, *name, *sig; /* one allocation, owned by klass */
 	uint8_t *lines;
@@ -389,17 +386,28 @@ static void method_keep(struct names *n, struct method *m, struct method *old)
 	n->bytes += m->bytes;
 }
 
-/*
- * Has another one come to its address? Not while no class is unloaded, and else not until one is
- * loaded: memory that was freed keeps what was in it. Only a class redefined puts another of its
- * methods there, which then has another ConstMethod: `cm` is what the frame had, 0 unknown.
- */
-static bool method_stays(const struct vm *vm, const struct method *m, uint64_t cm)
+/* Does the place still refer to its code and its class's constants? */
+static bool method_refers(struct vm *vm, const struct method *m)
 {
-	uint64_t count = unloads_count(vm);
+	uint64_t cm, constants;
 
-	return unloads_known(vm) && (!cm || cm == m->id.const_method) &&
-	       (m->alive == count || (m->unloads == count && m->loads == unloads_loads(vm)));
+	return !mem_u64(vm->mem, m->addr + vm->at.method_const, &cm) && cm == m->id.const_method &&
+	       !mem_u64(vm->mem, cm + vm->at.cm_constants, &constants) &&
+	       constants == m->id.constants;
+}
+
+/*
+ * Has another one come to its address? Not until a class is loaded: memory that was freed keeps
+ * what was in it. (It is freed when its class is unloaded, or was redefined, which is counted
+ * nowhere.) Only a class redefined puts another of its methods there, which then has another
+ * ConstMethod: `cm` is what the frame had; 0: it is of code that is alive, so what is there now is
+ * right.
+ */
+static bool method_stays(struct vm *vm, const struct method *m, uint64_t cm)
+{
+	return unloads_known(vm) && m->unloads == unloads_count(vm) &&
+	       m->loads == unloads_loads(vm) &&
+	       (cm ? cm == m->id.const_method : method_refers(vm, m));
 }
 
 /* The method at `addr`, as it is now; NULL when there is none. */
@@ -426,7 +434,6 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 		if (!m)
 			return NULL;
 		m->since = begin;
-		m->alive = unloads_none_since(vm, vm->then) ? unloads_count(vm) : NEVER;
 		method_keep(n, m, old);
 	}
 	m->unloads = unloads_count(vm);
