@@ -54,6 +54,12 @@ assert_match "the message" "^gnomon: '/bin/sleep' never became a JVM" "$T/err"
 jfr_readable "$T/sleep.jfr"
 assert_ge "wall samples of the program" 40 "$(weight "$T/sleep.jfr" $WALL_EVENT)"
 
+# It ends before it is sampled: a file of nothing is of no use to anybody.
+"$GNOMON" record --cpu 100ms --wall 1s -o "$T/short.jfr" -- /bin/true >"$T/out" 2>"$T/err" </dev/null
+assert_eq "exit code for what ends at once" 3 $? "$(cat "$T/err")"
+assert_match "the message" '^gnomon: .*(ended before anything was recorded|never became a JVM)' "$T/err"
+grep -q 'before anything' "$T/err" && [ -e "$T/short.jfr" ] && fail "a recording of nothing was left"
+
 # A script that execs the JVM after a while is as good as the JVM.
 printf '#!/bin/sh\nsleep 0.5\nexec "$@"\n' >"$T/start" && chmod +x "$T/start"
 echo go | "$GNOMON" record -o "$T/script.jfr" -- "$T/start" "$(jdk_oldest)/bin/java" -cp "$CLASSES" \

@@ -673,6 +673,16 @@ static void summary_print(struct session *s, const struct totals *t)
 	report_summary(&r, t, &c);
 }
 
+/* What was finished and has no sample. */
+static void files_remove(const struct session *s)
+{
+	size_t n;
+	const struct recorder_file *files = recorder_files(s->rec, &n);
+
+	for (size_t i = 0; i < n; i++)
+		unlink(files[i].path);
+}
+
 static int session_finish(struct session *s, struct error *e)
 {
 	struct totals t;
@@ -681,9 +691,11 @@ static int session_finish(struct session *s, struct error *e)
 	session_stop(s);
 	rc = recorder_finish(s->rec, e);
 	recorder_totals(s->rec, &t);
-	if (s->ended == TARGET_GONE && !rc && !t.cpu_samples && !t.wall_samples)
+	if (s->ended == TARGET_GONE && !rc && !t.cpu_samples && !t.wall_samples) {
+		files_remove(s);
 		rc = error_set(e, -ESRCH, EXIT_TARGET,
 			       "process %d ended before anything was recorded", s->pid);
+	}
 	if (!rc && s->cfg->argv)
 		rc = launch_judge(&s->launch, s->cfg->argv[0], e);
 	if (!rc && s->cfg->nthreads && !t.cpu_samples && !t.wall_samples)
