@@ -5,8 +5,8 @@
 # What was measured last, as one page: the files that bench.sh, suite.sh (make accuracy), idle.sh,
 # pingpong.sh, stack_cost.sh and soak.sh left in BUILD (the last four by `| tee BUILD/bench/idle-N.txt`,
 # `pingpong.txt`, `stack.txt`, `soak.txt`), and what notes.md says of it. Says for each workload and peer who
-# was ahead, and why not where it was behind (why.txt). Refused (1) where they are of several commits (soak.txt may be of
-# another), or a binary was not that of its tree. Writes bench.svg beside it. all.sh does all of it.
+# was ahead, and why not where it was behind (why.txt). Refused (1) where what says what it costs is of several commits, or a
+# binary was not that of its tree; how true it is and make soak may be of others. Writes bench.svg beside it. all.sh does all.
 cd "$(dirname "$0")" || exit 1
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=../../$BUILD ;; esac
@@ -21,25 +21,35 @@ refuse() {
     exit 1
 }
 
-# same_commit FILE: that of bench.csv, in the binary and in the tree.
-same_commit() {
-    local version tree
+# one_commit FILE: the binary's and the tree's; tree.
+one_commit() {
+    local version
 
+    tree=
     [ -s "$1" ] || return 0
     read -r version tree < <(commits_of "$1")
     [ -n "${tree:-}" ] || refuse "'$1' does not say of which commit it is: measure it again"
     [ "$version" = "$tree" ] ||
         refuse "'$1' is of a gnomon of $version beside a tree of $tree: run make, and measure it again"
+}
+
+# same_commit FILE: that of bench.csv, too.
+same_commit() {
+    local tree
+
+    one_commit "$1"
+    [ -n "$tree" ] || return 0
     [ "$tree" = "${commit:=$tree}" ] || refuse "'$1' is of $tree, '$csv' of $commit: measure both on one commit"
 }
 
 commit=
-for f in "$csv" "$BUILD"/bench/{idle-*,pingpong,stack}.txt "$BUILD/accuracy/accuracy.txt"; do
+for f in "$csv" "$BUILD"/bench/{idle-*,pingpong,stack}.txt; do
     same_commit "$f"
 done
+one_commit "$BUILD/accuracy/accuracy.txt"
 
-# part TITLE COMMAND FILE: the file says itself what ran, where it was a script; COMMAND if not. make soak takes an
-# hour and may be of another commit.
+# part TITLE COMMAND FILE: the file says itself what ran, where it was a script; COMMAND if not. Of another
+# commit: said.
 part() {
     local ran tree
 
