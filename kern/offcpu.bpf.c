@@ -352,13 +352,13 @@ static __always_inline void sleeper_verify(struct task_struct *task, const struc
  * It sleeps through ticks for which it was chosen too late to have its stack: the collector was
  * held up, or has just begun. The tick thread reads it, once, and the next accounting has it.
  */
-static __always_inline bool account_waits(struct task_struct *task, struct gn_thread *t)
+static __always_inline bool account_waits(struct task_struct *task, struct gn_thread *t, __u64 now)
 {
 	__u64 until;
 
 	if (!gn_patient || !gn_reservoir || wall_stack(t) || t->queued_tick == t->next_tick + 1)
 		return false;
-	until = gn_ticks_until(bpf_ktime_get_ns() - gn_start_ns, gn_wall_ns);
+	until = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
 	if (!ticks_are_chosen(thread_id(task, t), t->next_tick, until))
 		return false;
 	pending_add(t, task->pid);
@@ -384,9 +384,9 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 		return;
 	}
 	sleeper_verify(task, t);
-	if (account_waits(task, t))
-		return;
 	now = bpf_ktime_get_ns();
+	if (account_waits(task, t, now))
+		return;
 	wall_report(task, t, BY_ACCOUNT, now, queued_so_far(task, t, c, now));
 	/* chosen only now, in mid-sleep: the tick thread reads it */
 	if (gn_reservoir && !wall_stack(t) && tick_wants_stack(task, t, t->next_tick))

@@ -56,6 +56,12 @@ __weak __noinline int ticks_send(struct gn_sample *s, __u64 from, __u64 until)
 	return 0;
 }
 
+/* The first tick after those of its epoch. */
+static __always_inline __u64 epoch_end(__u64 tick)
+{
+	return ((tick >> gn_epoch_shift) + 1) << gn_epoch_shift;
+}
+
 /*
  * The same, of those epochs in which the thread is chosen. More epochs than limits are kept of pass
  * only where the collector is held up: the last limit then has to do for the rest.
@@ -65,7 +71,7 @@ __weak __noinline int chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u
 	if (!s)
 		return 0;
 	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
-		__u64 end = ((from >> gn_epoch_shift) + 1) << gn_epoch_shift;
+		__u64 end = epoch_end(from);
 
 		if (end > until || i == GN_EPOCHS - 1)
 			end = until;
@@ -82,7 +88,7 @@ __weak __noinline int ticks_are_chosen(__u64 id, __u64 from, __u64 until)
 	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
 		if (tick_is_chosen(id, from))
 			return 1;
-		from = ((from >> gn_epoch_shift) + 1) << gn_epoch_shift;
+		from = epoch_end(from);
 	}
 	return 0;
 }

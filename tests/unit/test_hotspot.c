@@ -468,6 +468,19 @@ static void test_no_rule(void **state)
 
 /* ---- where sp moves within a frame ---- */
 
+/* At pc, the frame of 0x30 bytes that begins at `frame` is the only one. Then all anew. */
+static void one_frame(void **state, uint64_t pc, uint64_t frame)
+{
+	struct world *w = *state;
+
+	word(w, frame + 0x30, FP);
+	caller_is_bottom(w, frame + 0x38, FP);
+	walk(w, pc, SP, 1);
+	assert_stack(w, (uint32_t[]){7}, 1);
+	teardown(state);
+	setup(state);
+}
+
 /* mov eax,ecx; sub ecx,edx; push rcx; cmovle edx,eax; ...; pop rax: String.compareTo(). */
 static const uint8_t compare[] = {0x55, 0x48, 0x83, 0xec, 0x30, 0x90, 0x8b, 0xc1, 0x2b,
 				  0xca, 0x51, 0x0f, 0x4e, 0xd0, 0x90, 0x90, 0x58, 0x90};
@@ -481,12 +494,7 @@ static void test_length_pushed(void **state)
 		uint64_t a = method(w, 7, compare, sizeof(compare), PLAIN_FRAME, 5);
 
 		word(w, SP, (uint32_t)-3); /* the difference, and what is no address */
-		word(w, SP + 8 + 0x30, FP);
-		caller_is_bottom(w, SP + 8 + 0x38, FP);
-		walk(w, a + at[i], SP, 1);
-		assert_stack(w, (uint32_t[]){7}, 1);
-		teardown(state);
-		setup(state);
+		one_frame(state, a + at[i], SP + 8);
 	}
 }
 
@@ -504,12 +512,7 @@ static void test_sp_pushed(void **state)
 		uint64_t old = SP + at[i];
 
 		word(w, SP, old);
-		word(w, old + 0x30, FP);
-		caller_is_bottom(w, old + 0x38, FP);
-		walk(w, a + 14, SP, 1);
-		assert_stack(w, (uint32_t[]){7}, 1);
-		teardown(state);
-		setup(state);
+		one_frame(state, a + 14, old);
 	}
 }
 
@@ -536,12 +539,7 @@ static void test_sp_pushed_over(void **state)
 		word(w, SP + 16, META + 64);
 		word(w, SP + 24, 5);
 		word(w, SP + 0x38, b + 14);
-		word(w, old + 0x30, FP);
-		caller_is_bottom(w, old + 0x38, FP);
-		walk(w, a + 14, SP, 1);
-		assert_stack(w, (uint32_t[]){7}, 1);
-		teardown(state);
-		setup(state);
+		one_frame(state, a + 14, old);
 	}
 }
 
@@ -559,12 +557,7 @@ static void test_sp_spilled(void **state)
 		word(w, SP, SP + at[i]);
 		word(w, SP + 24, 5);
 		word(w, SP + at[i] + 0x38, b + 14);
-		word(w, SP + 0x30, FP);
-		caller_is_bottom(w, SP + 0x38, FP);
-		walk(w, a + 14, SP, 1);
-		assert_stack(w, (uint32_t[]){7}, 1);
-		teardown(state);
-		setup(state);
+		one_frame(state, a + 14, SP);
 	}
 }
 
@@ -586,12 +579,7 @@ static void test_classes_pushed(void **state)
 
 		word(w, SP, META + 0x100);
 		word(w, SP + 8, META + 0x200);
-		word(w, SP + at[i].words * 8 + 0x30, FP);
-		caller_is_bottom(w, SP + at[i].words * 8 + 0x38, FP);
-		walk(w, a + at[i].pc, SP, 1);
-		assert_stack(w, (uint32_t[]){7}, 1);
-		teardown(state);
-		setup(state);
+		one_frame(state, a + at[i].pc, SP + at[i].words * 8);
 	}
 }
 

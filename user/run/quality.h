@@ -6,14 +6,13 @@
 #include <stdint.h>
 
 #include "jfr/write.h"
-#include "kern/abi.h"
-
-struct stack;
+#include "run/totals.h"
 
 /* Samples since the last event. */
 struct quality {
 	const char *kind; /* "cpu" or "wall" */
-	uint64_t since_ns, samples, guessed, unnamed, ends[GN_END_MAX];
+	uint64_t since_ns, samples;
+	struct walks walks;
 };
 
 /* n samples with that stack; NULL: with none. */

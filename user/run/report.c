@@ -69,20 +69,20 @@ static void print_stacks(const struct totals *t)
 	bool first = true;
 
 	for (int i = 0; i < GN_END_MAX; i++)
-		all += t->ends[i];
+		all += t->walks.ends[i];
 	fprintf(stderr, "  stacks        %s distinct;", format_count(t->stacks).s);
 	for (int i = 0; i < GN_END_MAX; i++) {
-		if (!t->ends[i])
+		if (!t->walks.ends[i])
 			continue;
-		fprintf(stderr, "%s %.1f%% %s", first ? "" : ",", percent(t->ends[i], all),
+		fprintf(stderr, "%s %.1f%% %s", first ? "" : ",", percent(t->walks.ends[i], all),
 			names[i]);
 		first = false;
 	}
-	if (t->guessed)
-		fprintf(stderr, ", %.2f%% with a guessed frame", percent(t->guessed, all));
-	if (t->unnamed)
+	if (t->walks.guessed)
+		fprintf(stderr, ", %.2f%% with a guessed frame", percent(t->walks.guessed, all));
+	if (t->walks.unnamed)
 		fprintf(stderr, ", %.2f%% with a method unloaded before it had a name",
-			percent(t->unnamed, all));
+			percent(t->walks.unnamed, all));
 	fprintf(stderr, "%s\n", first ? " none" : " (of samples)");
 }
 

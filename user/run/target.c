@@ -325,8 +325,7 @@ static void sample_count(struct target *t, const struct gn_sample *s, const stru
 	bool wall = s->clock == GN_CLOCK_WALL;
 
 	quality_add(wall ? &t->wall : &t->cpu, st, s->n);
-	totals_stack(&t->totals, st ? st->end : GN_END_NONE, st && st->guessed, st && st->unnamed,
-		     s->n);
+	walks_add(&t->totals.walks, st, s->n);
 	if (wall) {
 		t->totals.wall_samples += s->n;
 		t->totals.wall_records++;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/totals.h"
 
+#include "run/stacks.h"
+
 const char *loss_name(unsigned int reason)
 {
 	static const char *const names[LOSS_MAX] = {
@@ -30,13 +32,13 @@ const char *loss_kind(unsigned int reason)
 	}
 }
 
-void totals_stack(struct totals *t, unsigned int end, bool guessed, bool unnamed, uint64_t n)
+void walks_add(struct walks *w, const struct stack *st, uint32_t n)
 {
-	t->ends[end] += n;
-	if (guessed)
-		t->guessed += n;
-	if (unnamed)
-		t->unnamed += n;
+	w->ends[st ? st->end : GN_END_NONE] += n;
+	if (st && st->guessed)
+		w->guessed += n;
+	if (st && st->unnamed)
+		w->unnamed += n;
 }
 
 void totals_add(struct totals *sum, const struct totals *t)
@@ -45,12 +47,12 @@ void totals_add(struct totals *sum, const struct totals *t)
 	sum->wall_samples += t->wall_samples;
 	sum->wall_records += t->wall_records;
 	sum->stacks += t->stacks;
-	sum->guessed += t->guessed;
-	sum->unnamed += t->unnamed;
+	sum->walks.guessed += t->walks.guessed;
+	sum->walks.unnamed += t->walks.unnamed;
 	sum->threads += t->threads;
 	sum->file_bytes += t->file_bytes;
 	for (int i = 0; i < GN_END_MAX; i++)
-		sum->ends[i] += t->ends[i];
+		sum->walks.ends[i] += t->walks.ends[i];
 	for (int i = 0; i < LOSS_MAX; i++)
 		sum->lost[i] += t->lost[i];
 }

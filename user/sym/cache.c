@@ -113,10 +113,11 @@ static void touch(struct image_cache *c, struct image_ref *ref)
 static int file_add(struct image_cache *c, const struct file_key *key, struct image_ref *ref,
 		    bool theirs)
 {
-	struct file *f = theirs ? NULL : calloc(1, sizeof(*f));
+	struct file *f;
 
 	if (theirs)
 		return 0;
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	f->key = *key;
