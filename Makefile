@@ -113,7 +113,7 @@ $(BUILD)/obj/%.o: %.S
 
 # the reader alone, for others to link; user/jfr/read.h says how
 JFR_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard user/jfr/read*.c) \
-             user/base/buffer.c user/base/error.c user/base/idmap.c)
+             user/base/buffer.c user/base/error.c user/base/frame.c user/base/idmap.c)
 $(BUILD)/libgnomon-jfr.a: $(JFR_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@

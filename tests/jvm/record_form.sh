@@ -81,7 +81,7 @@ assert_eq "stacks of other than 9 frames" 0 "$(awk '{
         n = split($0, f, ";")
         user = 0
         for (i = 1; i <= n; i++)
-            user += index(f[i], "[kernel].") != 1
+            user += index(f[i], "(kernel).") != 1
         bad += user != 9
     }
     END { print NR ? bad + 0 : "none" }' "$T/stacks")"

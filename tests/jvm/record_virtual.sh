@@ -11,7 +11,7 @@
 need_root
 need_gnomon record
 ONE_CARRIER='-Djdk.virtualThreadScheduler.parallelism=2' # pinned has the other
-BASE='[gnomon].[base of a virtual thread]'
+BASE='(gnomon).[base of a virtual thread]'
 classes
 
 # Every stack with one of the program's methods; wrong ones are printed.

@@ -321,6 +321,59 @@ static void test_later_constant_wins(void **state)
 	jb_free(&j);
 }
 
+/* The innermost method of the first sample where its class is called so. */
+static void first_method(const char *klass, char *out, size_t cap)
+{
+	struct jb j = {0};
+	struct jfr_reader *r;
+	struct jfr_event ev;
+	struct jfr_value v[4], frames;
+	struct jfr_frame f;
+	struct buffer b = BUFFER_INIT;
+	bool cut;
+
+	jb_chunk(&j);
+	jb_metadata(&j);
+	jb_constants(&j);
+	jb_checkpoint(&j, 1);
+	jb_pool(&j, T_SYMBOL, 1);
+	jb_named(&j, 1, klass);
+	jb_end(&j);
+	jb_exec(&j, 1000, 1, 1);
+	jb_finish(&j);
+	assert_int_equal(jfr_reader_open_memory(&r, j.f.data, j.f.len, NULL, NULL), 0);
+	assert_int_equal(jfr_reader_next(r, &ev), 1);
+	assert_int_equal(jfr_event_fields(r, &ev, v, 4), 4);
+	assert_true(jfr_stack_get(r, &v[2], &frames, &cut));
+	assert_true(jfr_stack_next(r, &frames, &f));
+	assert_true(jfr_method_name(r, &f.method_ref, &b, NULL));
+	assert_true(b.len < cap);
+	memcpy(out, b.data, b.len);
+	out[b.len] = 0;
+	buffer_free(&b);
+	jfr_reader_close(r);
+	jb_free(&j);
+}
+
+/* Classes of code that has none are called alike, whenever the file was written. */
+static void test_round_classes(void **state)
+{
+	static const struct {
+		const char *written, *read;
+	} c[] = {
+		{"[kernel]", "(kernel).work"},
+		{"(kernel)", "(kernel).work"},
+		{"[Ljava/lang/String;", "[Ljava.lang.String;.work"},
+		{"a/B]", "a.B].work"},
+	};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		first_method(c[i].written, name, sizeof(name));
+		assert_string_equal(name, c[i].read);
+	}
+}
+
 static void test_pool_cap(void **state)
 {
 	struct jfr_options o = {.pool_cap = 50};
@@ -403,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_zero_size_event), cmocka_unit_test(test_later_constant_wins),
 		cmocka_unit_test(test_pool_cap),	cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_sampler),		cmocka_unit_test(test_array_of_nothing),
+		cmocka_unit_test(test_round_classes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

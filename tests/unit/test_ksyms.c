@@ -42,13 +42,13 @@ static void names(void **state)
 
 	assert_int_equal(ksyms_parse(&k, sample, sizeof(sample) - 1), 0);
 	assert_int_equal(ksyms_count(k), 7);
-	check(k, 0xffffffff81000000, "[kernel]", "startup");
-	check(k, 0xffffffff810000ff, "[kernel]", "startup");
-	check(k, 0xffffffff810001ff, "[kernel]", "helper");
-	check(k, 0xffffffff81000200, "[kernel]", "weak_one");
-	check(k, 0xffffffff81000300, "[kernel]", "late");
-	check(k, 0xffffffffc0000041, "[ext4]", "mod_b");
-	check(k, 0xffffffffc0201fff, "[bpf]", "bpf_prog_6deef7357e7b4530_x");
+	check(k, 0xffffffff81000000, "(kernel)", "startup");
+	check(k, 0xffffffff810000ff, "(kernel)", "startup");
+	check(k, 0xffffffff810001ff, "(kernel)", "helper");
+	check(k, 0xffffffff81000200, "(kernel)", "weak_one");
+	check(k, 0xffffffff81000300, "(kernel)", "late");
+	check(k, 0xffffffffc0000041, "(ext4)", "mod_b");
+	check(k, 0xffffffffc0201fff, "(bpf)", "bpf_prog_6deef7357e7b4530_x");
 	assert_int_equal(ksyms_lookup(k, 0x1000, &n), -ENOENT);
 	assert_int_equal(ksyms_lookup(k, 0xffffffff80ffffff, &n), -ENOENT);
 	assert_string_equal(n.method, "[unknown]");
@@ -77,8 +77,8 @@ static void nul_bytes(void **state)
 	struct ksyms *k;
 
 	assert_int_equal(ksyms_parse(&k, text, sizeof(text) - 1), 0);
-	check(k, 0xffffffff81000001, "[m", "a");
-	check(k, 0xffffffff81000011, "[m", "c");
+	check(k, 0xffffffff81000001, "(m", "a");
+	check(k, 0xffffffff81000011, "(m", "c");
 	ksyms_free(k);
 }
 
@@ -96,8 +96,8 @@ static void this_kernel(void **state)
 	}
 	assert_true(ksyms_count(k) > 10000);
 	assert_int_equal(ksyms_find(k, "schedule", &addr), 0);
-	check(k, addr, "[kernel]", "schedule");
-	check(k, addr + 1, "[kernel]", "schedule");
+	check(k, addr, "(kernel)", "schedule");
+	check(k, addr + 1, "(kernel)", "schedule");
 	assert_true(ksyms_bytes(k) < 64U * ksyms_count(k));
 	ksyms_free(k);
 }

@@ -11,7 +11,7 @@
 
 #define K(m)                                                                                       \
 	{                                                                                          \
-		"[kernel]", m, "", -1, -1, FRAME_KERNEL, 0, 0                                      \
+		"(kernel)", m, "", -1, -1, FRAME_KERNEL, 0, 0                                      \
 	}
 #define L(m)                                                                                       \
 	{                                                                                          \

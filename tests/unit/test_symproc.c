@@ -126,9 +126,9 @@ static void vdso(void **state)
 		if (!symproc_lookup(f->sp, a, &n))
 			found = strstr(n.method, "clock_gettime") != NULL;
 	assert_true(found);
-	assert_string_equal(n.klass, "[vdso]");
+	assert_string_equal(n.klass, "(vdso)");
 	assert_int_equal(symproc_lookup(f->sp, base, &n), -ENOENT);
-	assert_string_equal(n.method, "[vdso]+0x0");
+	assert_string_equal(n.method, "(vdso)+0x0");
 }
 
 static void without_symbol(void **state)
@@ -140,21 +140,23 @@ static void without_symbol(void **state)
 	symproc_changed(f->sp);
 	usleep(50000);
 	assert_int_equal(symproc_lookup(f->sp, (uintptr_t)anon, &n), -ENOENT);
-	assert_string_equal(n.klass, "[anon]");
+	assert_string_equal(n.klass, "(anon)");
 	assert_string_equal(n.method, "[anon]");
 	assert_int_equal(symproc_lookup(f->sp, 0x10, &n), -ENOENT);
-	assert_string_equal(n.klass, "[unknown]");
+	assert_string_equal(n.klass, "(unknown)");
+	assert_string_equal(n.method, "[unknown]");
 	assert_int_equal(symproc_lookup(f->sp, UINT64_MAX, &n), -ENOENT);
 	assert_int_equal(symproc_lookup(f->sp, (uintptr_t)&n, &n), -ENOENT);
-	assert_string_equal(n.klass, "[stack]");
+	assert_string_equal(n.klass, "(stack)");
 	munmap(anon, 4096);
 }
 
-/* A text file mapped executable: its offset is all there is to say. */
+/* A file without code mapped executable: its offset is all there is to say. No class begins with
+ * "[". */
 static void not_elf(void **state)
 {
 	struct fixture *f = *state;
-	char path[] = "/tmp/gnomon-sym-XXXXXX", want[64];
+	char path[] = "/tmp/[gnomon-sym-XXXXXX", want[64];
 	int fd = mkstemp(path);
 	struct frame_name n;
 	void *p;
@@ -165,9 +167,10 @@ static void not_elf(void **state)
 	symproc_changed(f->sp);
 	usleep(50000);
 	assert_int_equal(symproc_lookup(f->sp, (uintptr_t)p + 0x23, &n), -ENOENT);
-	snprintf(want, sizeof(want), "%s+0x1023", path + 5);
+	snprintf(want, sizeof(want), "(%s+0x1023", path + 6);
 	assert_string_equal(n.method, want);
-	assert_string_equal(n.klass, path + 5);
+	want[strlen(path + 5)] = 0;
+	assert_string_equal(n.klass, want);
 	munmap(p, 4096);
 	close(fd);
 	unlink(path);

@@ -6,6 +6,7 @@
 #ifndef GNOMON_BASE_FRAME_H
 #define GNOMON_BASE_FRAME_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The numbers are JFR frame type ids as converters expect them (JFR type jdk.types.FrameType). */
@@ -22,9 +23,23 @@ enum frame_type {
 #define FRAME_NAME_MAX 1024 /* longest class or method name kept, bytes with the terminator */
 
 /*
+ * The classes of code that has none. They are in round brackets: readers take a class whose name
+ * begins with "[" for an array's, and JMC's stack views throw where it is no array's. What stands
+ * for the name of a method is in square brackets: "(kernel)" has "[unknown]".
+ */
+#define KLASS_KERNEL  "(kernel)"
+#define KLASS_BPF     "(bpf)"
+#define KLASS_VDSO    "(vdso)"
+#define KLASS_ANON    "(anon)"
+#define KLASS_JVM     "(jvm)"
+#define KLASS_STUB    "(stub)"
+#define KLASS_GNOMON  "(gnomon)"
+#define KLASS_UNKNOWN "(unknown)"
+
+/*
  * One logical frame. Java: `klass` is dotted ("java.lang.String"), `method` bare ("indexOf"),
  * `sig` the JVM descriptor ("(II)I"). Native: klass is the library's base name ("libc.so.6",
- * "[kernel]"), method the symbol, sig "". Strings belong to the symbolizer that returned them and
+ * "(kernel)"), method the symbol, sig "". Strings belong to the symbolizer that returned them and
  * live until its next call unless it says otherwise.
  */
 struct frame_name {
@@ -37,5 +52,11 @@ struct frame_name {
 	uint8_t hidden;
 	uint16_t modifiers; /* JVM access flags of the method, 0 for native */
 };
+
+/*
+ * Makes a class name that somebody else chose one of the above form: "[heap]" becomes "(heap)", and
+ * a "[" in front that nothing closes becomes "(" too. `len` bytes, which need no terminator.
+ */
+void frame_klass_round(char *klass, size_t len);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/frame.h"
+
 #define FIELDS_MAX 24 /* of such a class; what stands behind them is not looked at */
 
 static const struct jfr_class *class_either(const struct metadata *m, const char *a, const char *b)
@@ -139,6 +141,9 @@ bool jfr_method_name(struct jfr_reader *r, const struct jfr_value *ref, struct b
 
 		if (jfr_value_string(r, at(c, nc, k->c_name), to) && to->len > start) {
 			dotted(to, start);
+			/* a class of code that has none, as it was written at first */
+			if (to->data[to->len - 1] == ']')
+				frame_klass_round((char *)to->data + start, to->len - start);
 			buffer_byte(to, '.');
 		}
 	}

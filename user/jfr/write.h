@@ -120,7 +120,9 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t);
 
 /*
  * Frames leaf first; equal stacks have the same id. Names may hold any bytes. Java class names are
- * given dotted and written with slashes, as the JVM does; a missing name becomes "[unknown]".
+ * given dotted and written with slashes, as the JVM does; a missing one
+ * becomes "(unknown)", a missing name of a method "[unknown]"; no class begins with "["
+ * (base/frame.h).
  */
 uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated);
 

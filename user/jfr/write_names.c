@@ -107,15 +107,12 @@ static bool is_java(unsigned int type)
 
 /*
  * The JVM's own form: dots become slashes, and the slash before a hidden class's address a plus
- * ("Foo$$Lambda/0x1" is "Foo$$Lambda+0x1" in the symbol table since JDK 15). Returns the length.
+ * ("Foo$$Lambda/0x1" is "Foo$$Lambda+0x1" in the symbol table since JDK 15).
  */
-static size_t internal_name(char out[FRAME_NAME_MAX], const char *dotted)
+static void internal_name(char *name, size_t len)
 {
-	size_t n;
-
-	for (n = 0; n < FRAME_NAME_MAX && dotted[n]; n++)
-		out[n] = dotted[n] == '.' ? '/' : dotted[n] == '/' ? '+' : dotted[n];
-	return n;
+	for (size_t i = 0; i < len; i++)
+		name[i] = name[i] == '.' ? '/' : name[i] == '/' ? '+' : name[i];
 }
 
 static uint32_t package(struct jfrw *w, const char *name, size_t len)
@@ -133,17 +130,18 @@ static uint32_t package(struct jfrw *w, const char *name, size_t len)
 
 static uint32_t java_or_library(struct jfrw *w, const struct frame_name *f)
 {
+	const char *klass = f->klass && f->klass[0] ? f->klass : KLASS_UNKNOWN;
+	size_t len = strnlen(klass, FRAME_NAME_MAX);
 	char name[FRAME_NAME_MAX];
 	uint32_t sym, pkg = 0;
-	size_t len;
 
-	if (is_java(f->type) && f->klass && f->klass[0]) {
-		len = internal_name(name, f->klass);
+	memcpy(name, klass, len);
+	frame_klass_round(name, len);
+	if (is_java(f->type)) {
+		internal_name(name, len);
 		pkg = package(w, name, len);
-		sym = symbol(w, name, len);
-	} else {
-		sym = name_symbol(w, f->klass);
 	}
+	sym = symbol(w, name, len);
 	buffer_clear(&w->scratch2);
 	put_leb(&w->scratch2, 0); /* class loader: not known */
 	put_leb(&w->scratch2, sym);

@@ -936,7 +936,7 @@ static bool entry_find(const struct code *c, uint64_t offset, struct cursor *cur
 static int stub_frame(const struct code *c, struct frame_name *out)
 {
 	*out = (struct frame_name){
-		.klass = "[stub]",
+		.klass = KLASS_STUB,
 		.method = (const char *)c->enc,
 		.sig = "",
 		.line = -1,

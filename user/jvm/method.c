@@ -774,7 +774,7 @@ static uint32_t snapshot_scope(const struct snapshot *s, int64_t pc)
 /* In place of one that cannot be read: nobody is left out. */
 static struct frame_name no_method(uint8_t type)
 {
-	return (struct frame_name){.klass = "[jvm]",
+	return (struct frame_name){.klass = KLASS_JVM,
 				   .method = UNLOADED " method]",
 				   .sig = "",
 				   .line = -1,
@@ -927,7 +927,7 @@ static int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_
 
 bool vm_is_unloaded(const struct frame_name *f)
 {
-	return !strncmp(f->method, UNLOADED, sizeof(UNLOADED) - 1) && !strcmp(f->klass, "[jvm]");
+	return !strncmp(f->method, UNLOADED, sizeof(UNLOADED) - 1) && !strcmp(f->klass, KLASS_JVM);
 }
 
 /* ---- any frame --------------------------------------------------------------------------------
@@ -937,7 +937,7 @@ bool vm_is_unloaded(const struct frame_name *f)
 static int bracket_frame(struct vm *vm, uint8_t type, const char *text, struct frame_name *out)
 {
 	*out = (struct frame_name){
-		.klass = "[jvm]", .method = text, .sig = "", .line = -1, .bci = -1, .type = type};
+		.klass = KLASS_JVM, .method = text, .sig = "", .line = -1, .bci = -1, .type = type};
 	if (vm->names && text != vm->names->text) {
 		snprintf(vm->names->text, sizeof(vm->names->text), "%s", text);
 		out->method = vm->names->text;

@@ -40,8 +40,8 @@ bool vm_in_doubt(const struct vm *vm);
 
 /*
  * The logical frames of a physical one, innermost first: their number (1..max), at least one
- * whatever happened: what cannot be named says so in brackets, with klass "[jvm]". `max` >= 1; with
- * less than VM_INLINE_MAX the outermost frames are left out.
+ * whatever happened: what cannot be named says so in brackets, with klass KLASS_JVM. `max` >= 1;
+ * with less than VM_INLINE_MAX the outermost frames are left out.
  */
 int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max);
 

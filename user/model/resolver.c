@@ -348,11 +348,11 @@ static void kernel_look_up(struct resolver *r, uint64_t addr, bool any_bpf, stru
 	uint64_t waited = s->kernel_wait;
 	int rc;
 
-	*out = (struct frame_name){"[kernel]", "[unknown]", "", -1, -1, FRAME_KERNEL, 0, 0};
+	*out = (struct frame_name){KLASS_KERNEL, "[unknown]", "", -1, -1, FRAME_KERNEL, 0, 0};
 	if (!kernel_symbols(s))
 		return;
 	rc = ksyms_lookup(s->kernel, addr, out);
-	if (!rc && (any_bpf || strcmp(out->klass, "[bpf]") || !ksyms_bpf_changed(s->kernel)))
+	if (!rc && (any_bpf || strcmp(out->klass, KLASS_BPF) || !ksyms_bpf_changed(s->kernel)))
 		return;
 	if (!kernel_reload(s, r->now_ns))
 		return;
@@ -466,12 +466,12 @@ static size_t kernel_skip(struct resolver *r, const struct gn_frame *frames, siz
 }
 
 /* Told apart from certain ones in the recording itself: a frame of its own below a guessed one. */
-static const struct frame_name guessed_mark = {"[gnomon]", "[caller guessed]", "", -1,
-					       -1,	   FRAME_NATIVE,       0,  0};
+static const struct frame_name guessed_mark = {KLASS_GNOMON, "[caller guessed]", "", -1,
+					       -1,	     FRAME_NATIVE,	 0,  0};
 
 /* The callers of a virtual thread's frames are in the heap, or there are none. */
 static const struct frame_name virtual_mark = {
-	"[gnomon]", "[base of a virtual thread]", "", -1, -1, FRAME_NATIVE, 0, 0};
+	KLASS_GNOMON, "[base of a virtual thread]", "", -1, -1, FRAME_NATIVE, 0, 0};
 
 /*
  * The JVM replaces a deoptimised frame by interpreted ones that it lays out empty and then fills in

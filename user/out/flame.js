@@ -396,7 +396,7 @@ const isNative = type => type >= 3 && type <= 5;
 // Class and method of Java; of native code the symbol, whose library may have dots, as it may.
 function shortName(s, type) {
   if (type === 7) return s;
-  if (isNative(type)) return s.replace(/^(\[[^\]]*\]|[^.(]*\.so[.\d]*|[^.(:]*)\.(?=.)/, '');
+  if (isNative(type)) return s.replace(/^(\([^)]*\)|[^.(]*\.so[.\d]*|[^.(:]*)\.(?=.)/, '');
   return s.replace(/^.*\.([^.]*\.[^.]*)$/, '$1');
 }
 

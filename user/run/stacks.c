@@ -254,8 +254,8 @@ struct stack *stacks_as_of(struct stacks *s, struct stack *st, uint64_t time_ns)
 
 uint32_t stacks_none(struct stacks *s)
 {
-	static const struct frame_name why = {"[gnomon]", "[stack not captured]", "", -1,
-					      -1,	  FRAME_NATIVE,		  0,  0};
+	static const struct frame_name why = {KLASS_GNOMON, "[stack not captured]", "", -1,
+					      -1,	    FRAME_NATIVE,	    0,	0};
 
 	if (!s->none)
 		s->none = jfrw_stack(s->out, &why, 1, true);

@@ -12,25 +12,26 @@
 
 #include "base/buffer.h"
 
-#define CHUNK	  (256U << 10)
-#define NAMES_MAX (256U << 20)
+#define CHUNK	   (256U << 10)
+#define NAMES_MAX  (256U << 20)
+#define MODULE_MAX 64 /* MODULE_NAME_LEN of the kernel and brackets */
 
 struct ksym {
 	uint64_t addr;
 	uint32_t name;	 /* offset in names */
-	uint32_t module; /* the same, of "[module]"; 0: the kernel */
+	uint32_t module; /* the same, of "(module)"; 0: the kernel */
 };
 
 struct ksyms {
 	struct ksym *v;
 	size_t n, cap;
-	struct buffer names; /* begins with "[kernel]" */
+	struct buffer names; /* begins with "(kernel)" */
 	uint32_t last_module;
 	bool seen, shown;	   /* any symbol; any address that is not 0 */
 	uint32_t prog_id, link_id; /* the newest when it was read; 0: not known */
 };
 
-static const char kernel_name[] = "[kernel]";
+static const char kernel_name[] = KLASS_KERNEL;
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
@@ -53,14 +54,16 @@ static int name_add(struct ksyms *k, const char *s, size_t len, uint32_t *at)
 /* Symbols of a module come one after another, so only the last name is compared. */
 static int module_add(struct ksyms *k, const char *s, size_t len, uint32_t *at)
 {
-	const char *last = name_at(k, k->last_module);
+	char module[MODULE_MAX + 1] = "";
 	int rc;
 
-	len = strnlen(s, len);
+	len = strnlen(s, len < MODULE_MAX ? len : MODULE_MAX);
+	memcpy(module, s, len);
+	frame_klass_round(module, len);
 	*at = k->last_module;
-	if (!strncmp(last, s, len) && !last[len])
+	if (!strcmp(name_at(k, k->last_module), module))
 		return 0;
-	rc = name_add(k, s, len, at);
+	rc = name_add(k, module, len, at);
 	if (!rc)
 		k->last_module = *at;
 	return rc;

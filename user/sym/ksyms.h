@@ -35,13 +35,13 @@ void ksyms_free(struct ksyms *k);
 
 /*
  * BPF programs were loaded, or attached (which may make a trampoline), since it was read: what is
- * said of an address in "[bpf]" may be wrong. Their ids only ever grow (bpf_prog_alloc_id(),
+ * said of an address in "(bpf)" may be wrong. Their ids only ever grow (bpf_prog_alloc_id(),
  * kernel/bpf/syscall.c). True where that cannot be told.
  */
 bool ksyms_bpf_changed(const struct ksyms *k);
 
 /*
- * Name addr (a return address minus 1): klass "[kernel]" or "[module]", method the symbol, or
+ * Name addr (a return address minus 1): klass "(kernel)" or "(module)", method the symbol, or
  * "[unknown]" when there is none (-ENOENT). Type FRAME_KERNEL. The strings live as long as k.
  */
 int ksyms_lookup(const struct ksyms *k, uint64_t addr, struct frame_name *out);

@@ -62,7 +62,7 @@ static bool is_vdso(const char *path)
 	return !strcmp(path, "[vdso]");
 }
 
-/* The last component, cut to a sensible length, without control characters. */
+/* The last component, cut to a sensible length, without control characters: a class's name. */
 static char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -71,6 +71,8 @@ static char *base_name(const char *path)
 	for (char *p = s; p && *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
+	if (s)
+		frame_klass_round(s, strlen(s));
 	return s;
 }
 
@@ -349,20 +351,27 @@ static int name_in_region(struct symproc *sp, struct region *r, uint64_t addr,
 static int name_other(struct symproc *sp, const struct mapping *mp, uint64_t addr,
 		      struct frame_name *out)
 {
-	const char *path = mp ? maps_path(sp->maps, mp) : "[unknown]";
+	const char *path = mp ? maps_path(sp->maps, mp) : NULL;
 
 	if (mp && mapping_is_file(mp)) {
 		char *base = base_name(path);
 
-		snprintf(sp->other, sizeof(sp->other), "%s", base ? base : "[file]");
+		snprintf(sp->other, sizeof(sp->other), "%s", base ? base : "(file)");
 		free(base);
 		return name_fallback(sp, sp->other, addr - mp->start + mp->offset, out);
 	}
+	out->klass = KLASS_UNKNOWN;
+	out->method = "[unknown]";
+	if (!path)
+		return -ENOENT;
 	/* "[anon:NAME]" is the target's choice of words; "[stack:TID]" is older kernels' */
 	if (path[0] != '[' || strchr(path, ':'))
 		path = "[anon]";
+	snprintf(sp->text, sizeof(sp->text), "%s", path);
 	snprintf(sp->other, sizeof(sp->other), "%s", path);
-	out->klass = out->method = sp->other;
+	frame_klass_round(sp->other, strlen(sp->other));
+	out->klass = sp->other;
+	out->method = sp->text;
 	return -ENOENT;
 }
 

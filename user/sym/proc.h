@@ -5,9 +5,9 @@
  *   where the address lies       klass          method
  *   in a function of a file      "libjvm.so"    "os::elapsed_counter", "malloc@plt"
  *   elsewhere in a file          "libjvm.so"    "libjvm.so+0x1234"
- *   in the vDSO                  "[vdso]"       "clock_gettime" or "[vdso]+0x123"
- *   in memory without a file     "[anon]"       "[anon]" (so also "[heap]", "[stack]" ...)
- *   nowhere                      "[unknown]"    "[unknown]"
+ *   in the vDSO                  "(vdso)"       "clock_gettime" or "(vdso)+0x123"
+ *   in memory without a file     "(anon)"       "[anon]" (so also "(heap)", "(stack)" ...)
+ *   nowhere                      "(unknown)"    "[unknown]"
  *
  * The number is the address as linked, what addr2line(1) and objdump(1) take; where the file is not
  * ELF or cannot be read any more, it is the offset in the file. Type FRAME_CPP for names that were

@@ -166,7 +166,7 @@ final class TreeCheck {
     }
 
     private static boolean isVm(RecordedFrame f) {
-        return klass(f).equals("libjvm.so") || klass(f).equals("[jvm]");
+        return klass(f).equals("libjvm.so") || klass(f).equals("(jvm)");
     }
 
     // ---- one stack ----
