@@ -4,6 +4,7 @@
 // FUZZ-LINK: user/jfr/read_known.c user/jfr/read_meta.c user/jfr/read_pool.c
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
 // FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
+// FUZZ-LINK: user/out/profile_tiers.c user/out/stable.c
 // FUZZ-LINK: user/out/endpoint.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
 // FUZZ-LINK: user/out/text.c user/out/methods.c user/out/html.c user/out/pprof.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
@@ -63,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (profile_new(&p, &o, NULL))
 		return 0;
 	if (!profile_load(p, path, 0, &r, NULL)) {
-		profile_finish(p);
+		profile_finish(p, NULL);
 		show(p, &r, null);
 	}
 	profile_free(p);

@@ -90,17 +90,22 @@ static void recording_write(enum jfrw_cpu_event cpu_event)
 	assert_int_equal(jfrw_close(w, &e), 0);
 }
 
-static struct profile *recording_read(void)
+static struct profile *recording_read_as(const struct profile_options *o)
 {
 	struct profile *p = NULL;
 	struct jfr_report r;
 
-	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	assert_int_equal(profile_new(&p, o, NULL), 0);
 	assert_int_equal(profile_load(p, path, 0, &r, NULL), 0);
 	assert_int_equal(r.problems, 0);
 	assert_int_equal(r.events_unknown, 0);
-	profile_finish(p);
+	assert_int_equal(profile_finish(p, NULL), 0);
 	return p;
+}
+
+static struct profile *recording_read(void)
+{
+	return recording_read_as(NULL);
 }
 
 static void both(enum jfrw_cpu_event cpu_event)
@@ -465,7 +470,7 @@ static void test_long_wait(void **state)
 	assert_int_equal(jfrw_close(w, NULL), 0);
 	assert_int_equal(profile_new(&p, &o, NULL), 0);
 	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
-	profile_finish(p);
+	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(p->total_ns[0][DIM_OFF], 900 * MS);
 	profile_free(p);
 }
@@ -503,7 +508,7 @@ static void test_frames(void **state)
 	struct profile *p;
 
 	recording_write(JFRW_EXECUTION);
-	p = recording_read();
+	p = recording_read_as(&(struct profile_options){.split_tiers = true});
 	assert_int_equal(text_collapsed(p, DIM_WALL, false, f, NULL), 0);
 	fclose(f);
 	assert_string_equal(text, "shop.Main.main;shop.Cart$Item.l\xc3\xa4uft 700000000\n"

@@ -85,7 +85,7 @@ static struct profile *profile_sample(void)
 	assert_int_equal(profile_new(&p, NULL, NULL), 0);
 	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
 	unlink(path);
-	profile_finish(p);
+	assert_int_equal(profile_finish(p, NULL), 0);
 	return p;
 }
 

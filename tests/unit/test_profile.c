@@ -43,7 +43,7 @@ static struct profile *load(const struct profile_options *o)
 
 	assert_int_equal(profile_new(&p, o, NULL), 0);
 	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
-	profile_finish(p);
+	assert_int_equal(profile_finish(p, NULL), 0);
 	return p;
 }
 
@@ -162,6 +162,12 @@ static void test_tree(void **state)
 	expect_text(tree_cpu, NULL,
 		    " total     time      self\n"
 		    "100.0%     40 ms         0  all\n"
+		    "100.0%     40 ms         0   a.B.run\n"
+		    "100.0%     40 ms     30 ms    a.B.work\n"
+		    " 25.0%     10 ms     10 ms     a.B.work\n");
+	expect_text(tree_cpu, &(struct profile_options){.split_tiers = true},
+		    " total     time      self\n"
+		    "100.0%     40 ms         0  all\n"
 		    "100.0%     40 ms         0   a.B.run [interpreted]\n"
 		    "100.0%     40 ms     30 ms    a.B.work\n"
 		    " 25.0%     10 ms     10 ms     a.B.work\n");
@@ -261,7 +267,7 @@ static void endpoint_totals(const char *file, const char *glob, uint64_t cpu, ui
 	assert_int_equal(profile_new(&p, &(struct profile_options){.endpoints = {&glob, 1}}, NULL),
 			 0);
 	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
-	profile_finish(p);
+	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(p->total_ns[0][DIM_CPU], cpu);
 	assert_int_equal(p->total_ns[0][DIM_OFF], off);
 	profile_free(p);
@@ -304,7 +310,7 @@ static void test_two_sides(void **state)
 	assert_true(p->side_ns[0] > 0);
 	assert_int_equal(p->side_ns[0], profile_recorded_ns(p));
 	assert_int_equal(p->side_ns[1], 2 * p->side_ns[0]);
-	profile_finish(p);
+	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(p->total_ns[0][DIM_WALL], 140 * MS);
 	assert_int_equal(p->total_ns[1][DIM_WALL], 280 * MS);
 	assert_int_equal(p->nnodes, 5); /* root, run, work, work below work, park */

@@ -12,7 +12,7 @@
 static struct {
 	const char *out;
 	int dim;
-	bool force;
+	bool force, split_tiers;
 	uint64_t top;
 	struct filter filter;
 } o = {.dim = -1, .top = 20};
@@ -22,6 +22,8 @@ static const struct opt opts[] = {
 	{OPT_ENUM, 'd', "dim", "DIM", "cpu, wall or off (CPU)", &o.dim,
 	 .choices = {"cpu", "wall", "off"}},
 	{OPT_COUNT, 'n', "top", "N", "methods in the table (20)", &o.top, .min = 1, .max = 100000},
+	{OPT_FLAG, 0, "split-tiers", NULL, "tell interpreted, C1, C2 and inlined frames apart",
+	 &o.split_tiers},
 	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force},
 	FILTER_OPTS(o.filter),
 	{OPT_END},
@@ -44,7 +46,7 @@ static int diff_write(const struct profile *p, char **files, FILE *f, struct err
 
 static int diff(char **files, struct error *e)
 {
-	struct profile_options po = {0};
+	struct profile_options po = {.split_tiers = o.split_tiers};
 	struct profile *p = NULL;
 	struct output out;
 	int rc = filter_apply(&o.filter, &po, e);
@@ -63,8 +65,9 @@ static int diff(char **files, struct error *e)
 		if (!rc)
 			report_warn(files[side], &r);
 	}
+	if (!rc)
+		rc = profile_finish(p, e);
 	if (!rc) {
-		profile_finish(p);
 		filter_nothing_warn(&o.filter, p);
 		rc = diff_write(p, files, out.f, e);
 	}
@@ -90,8 +93,9 @@ const struct command cmd_diff = {
 	.examples = "  gnomon diff before.jfr after.jfr\n"
 		    "  gnomon diff before.jfr after.jfr -o diff.html\n"
 		    "  gnomon diff before.jfr after.jfr -d off -t 'http-*'\n",
-	.notes = "Compared are shares of each recording's time, as recordings differ in "
-		 "length.\n\n" FILTER_NOTES,
+	.notes = "Compared are shares of each recording's time, as recordings differ in length. "
+		 "Wall and\noff-CPU time is charged to the innermost Java method, by state, with "
+		 "what it calls natively.\n\n" FILTER_NOTES,
 	.opts = opts,
 	.takes = TAKES_RECORDINGS,
 	.run = run,

@@ -26,7 +26,7 @@ enum format {
 static struct {
 	const char *out;
 	int format, dim;
-	bool force, by_thread, lines;
+	bool force, by_thread, lines, split_tiers;
 	uint64_t top, min_percent;
 	struct filter filter;
 } o = {.format = -1, .dim = -1, .top = 10, .min_percent = 1};
@@ -44,6 +44,8 @@ static const struct opt opts[] = {
 	{OPT_FLAG, 0, "by-thread", NULL, "collapsed: begin each stack with its thread",
 	 &o.by_thread},
 	{OPT_FLAG, 0, "lines", NULL, "tell lines of a method apart", &o.lines},
+	{OPT_FLAG, 0, "split-tiers", NULL, "tell interpreted, C1, C2 and inlined frames apart",
+	 &o.split_tiers},
 	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force},
 	FILTER_OPTS(o.filter),
 	{OPT_END},
@@ -141,14 +143,15 @@ static int files_load(struct profile *p, int argc, char **argv, struct error *e)
 			return rc;
 		report_warn(argv[i], &rep);
 	}
-	profile_finish(p);
+	if (profile_finish(p, e))
+		return -ENOMEM;
 	filter_nothing_warn(&o.filter, p);
 	return 0;
 }
 
 static int render(int argc, char **argv, struct error *e)
 {
-	struct profile_options po = {.lines = o.lines};
+	struct profile_options po = {.lines = o.lines, .split_tiers = o.split_tiers};
 	struct profile *p = NULL;
 	struct output out;
 	int rc;

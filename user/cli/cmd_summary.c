@@ -30,8 +30,9 @@ static int summary(const char *path, struct error *e)
 		rc = profile_new(&p, &po, e);
 	if (!rc)
 		rc = profile_load(p, path, 0, &r, e);
+	if (!rc)
+		rc = profile_finish(p, e);
 	if (!rc) {
-		profile_finish(p);
 		report_warn(path, &r);
 		filter_nothing_warn(&o.filter, p);
 		summary_head(p, &r, path, stdout);

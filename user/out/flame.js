@@ -7,8 +7,9 @@ const $ = id => document.getElementById(id);
 const head = JSON.parse($('head').textContent);
 const ROW = 19, TL_ROW = 15, TL_NAME = 190, TL_AXIS = 20;
 const DIM_LABEL = {cpu: 'CPU', wall: 'Wall', off: 'Off CPU'};
-const TYPE_LABEL = ['interpreted', 'JIT (C2)', 'inlined', 'native', 'C++', 'kernel', 'C1', 'group'];
-const TYPE_HSL = [[52, 60], [146, 40], [181, 42], [8, 62], [30, 72], [268, 40], [92, 42], [215, 14]];
+const TYPE_LABEL = ['interpreted', 'JIT (C2)', 'inlined', 'native', 'C++', 'kernel', 'C1', 'Java', 'group'];
+const JAVA = 7, GROUP = 8, TIER_LABEL = ['interpreted', 'C1', 'C2', 'inlined'], TIERS = TIER_LABEL.length;
+const TYPE_HSL = [[52, 60], [146, 40], [181, 42], [8, 62], [30, 72], [268, 40], [92, 42], [146, 40], [215, 14]];
 const STATE_HUE = {RUNNING: [146, 48], RUNNABLE: [120, 38], QUEUED: [0, 72], SLEEPING: [215, 14],
   PARKED: [225, 36], WAITING: [203, 40], BLOCKED: [22, 85], IO: [275, 45], IDLE: [215, 10, 16],
   IN_NATIVE: [46, 65]};
@@ -44,7 +45,14 @@ function decode(buf) {
     end[i] = end[i] || i + 1;
     if (end[parent[i]] < end[i]) end[parent[i]] = end[i];
   }
-  d.base = {n, parent, frame, end};
+  const tiers = num() ? new Uint8Array(TIERS * n) : null; // percent of each tier
+  for (let i = 1; i < n && tiers; i++) {
+    if (d.types[frame[i]] !== JAVA) continue;
+    const tier = buf[at++];
+    if (tier < TIERS) tiers[TIERS * i + tier] = 100;
+    else if (tier > TIERS) { tiers.set(buf.subarray(at, at + TIERS), TIERS * i); at += TIERS; }
+  }
+  d.base = {n, parent, frame, end, tiers};
   n = num(); d.threads = []; d.groups = [];
   for (let i = 0; i < n; i++) { d.threads.push(str()); d.groups.push(str()); }
   n = num(); d.states = [];
@@ -78,11 +86,11 @@ function decode(buf) {
 class Tree {
   constructor(d, w, v) {
     Object.assign(this, {d, w: [w, v], parent: [-1], frame: [0], depth: [0], total: [0], other: [0],
-      self: [0], below: [null]});
+      self: [0], below: [null], mix: [null]});
   }
   add(p, f, total, other) {
     this.parent.push(p); this.frame.push(f); this.depth.push(p < 0 ? 0 : this.depth[p] + 1);
-    this.total.push(total); this.other.push(other); this.self.push(0); this.below.push(null);
+    this.total.push(total); this.other.push(other); this.self.push(0); this.below.push(null); this.mix.push(null);
     return this.parent.length - 1;
   }
   // The children of n, made when first asked for.
@@ -133,7 +141,7 @@ class Forward extends Tree {
     return {node, a, o};
   }
   grow(n, {g, b, lo, hi}) {
-    const {parent, frame, end} = this.d.base, kids = [];
+    const {parent, frame, end, tiers} = this.d.base, kids = [];
     let k = lowerBound(g.node, lo, hi, b + 1);
     this.self[n] = g.a[k] - g.a[lo];
     while (k < hi) {
@@ -141,6 +149,7 @@ class Forward extends Tree {
       while (parent[x] !== b) x = parent[x];
       const to = lowerBound(g.node, k, hi, end[x]), kid = this.add(n, frame[x], g.a[to] - g.a[k], g.o[to] - g.o[k]);
       this.below[kid] = {g, b: x, lo: k, hi: to};
+      if (tiers) this.mix[kid] = tiers.subarray(TIERS * x, TIERS * (x + 1));
       kids.push(kid);
       k = to;
     }
@@ -163,13 +172,14 @@ class Reverse extends Tree {
     Reverse.place = Reverse.place || new Int32Array(d.base.n); // all zero between uses
   }
   grow(n, {node, a, o}) {
-    const {parent, frame} = this.d.base, by = new Map(), place = Reverse.place, seen = [], kids = [];
+    const {parent, frame, tiers} = this.d.base, by = new Map(), place = Reverse.place, seen = [], kids = [];
     for (let i = 0; i < node.length; i++) {
       const x = node[i];
       if (!x) { this.self[n] += a[i]; continue; } // the stack ends here
       let g = by.get(frame[x]);
-      if (!g) by.set(frame[x], g = {node: [], a: [], o: [], total: 0, other: 0});
+      if (!g) by.set(frame[x], g = {node: [], a: [], o: [], total: 0, other: 0, mix: new Float64Array(TIERS)});
       g.total += a[i]; g.other += o[i];
+      for (let k = 0; k < TIERS && tiers; k++) g.mix[k] += (a[i] + o[i]) * tiers[TIERS * x + k];
       const p = parent[x];
       // stacks that go on in the same place are one, unless they came by different frames
       if (place[p] && g.node[place[p] - 1] === p) {
@@ -183,6 +193,7 @@ class Reverse extends Tree {
     for (const [f, g] of by) {
       const kid = this.add(n, f, g.total, g.other);
       this.below[kid] = g;
+      this.mix[kid] = g.mix;
       kids.push(kid);
     }
     return kids;
@@ -194,7 +205,7 @@ function addFrame(d, name) {
   if (!d.extra.has(name)) {
     d.extra.set(name, d.names.length);
     d.names.push(name);
-    const t = new Uint8Array(d.names.length); t.set(d.types); t[t.length - 1] = 7; d.types = t;
+    const t = new Uint8Array(d.names.length); t.set(d.types); t[t.length - 1] = GROUP; d.types = t;
   }
   return d.extra.get(name);
 }
@@ -294,7 +305,14 @@ function search() {
   draw();
 }
 
-const typeOf = n => n ? D.types[T.frame[n]] : 7;
+const typeOf = n => n ? D.types[T.frame[n]] : GROUP;
+// How the time of a Java frame is shared by those that ran it: "60% C2, 40% inlined".
+function tierMix(n) {
+  const mix = T.mix[n], all = mix ? mix.reduce((a, b) => a + b, 0) : 0;
+  if (!all) return '';
+  return TIER_LABEL.map((name, i) => [name, 100 * mix[i] / all]).filter(t => t[1] >= .5)
+    .sort((a, b) => b[1] - a[1]).map(([name, p]) => p > 99.5 ? name : `${Math.round(p)}% ${name}`).join(', ');
+}
 const nameOf = n => n ? D.names[T.frame[n]] : S.reverse ? 'all methods' : 'all';
 
 // By name, so that a frame is found where it was in another recording; of callers the most first.
@@ -395,7 +413,7 @@ const isNative = type => type >= 3 && type <= 5;
 
 // Class and method of Java; of native code the symbol, whose library may have dots, as it may.
 function shortName(s, type) {
-  if (type === 7) return s;
+  if (type === GROUP) return s;
   if (isNative(type)) return s.replace(/^(\([^)]*\)|[^.(]*\.so[.\d]*|[^.(:]*)\.(?=.)/, '');
   return s.replace(/^.*\.([^.]*\.[^.]*)$/, '$1');
 }
@@ -494,7 +512,7 @@ function detail() {
   el.textContent = '';
   const b = document.createElement('b'), s = document.createElement('span');
   b.textContent = nameOf(n);
-  const type = n ? '  [' + TYPE_LABEL[D.types[T.frame[n]]] + ']' : '';
+  const type = n ? '  [' + (tierMix(n) || TYPE_LABEL[D.types[T.frame[n]]]) + ']' : '';
   s.textContent = `${type}  ${numbers(n)}\n`;
   el.append(b, s);
   if (S.select >= 0) {
@@ -647,6 +665,8 @@ function tip(e, n) {
   const b = document.createElement('b'), d = document.createElement('div');
   b.textContent = nameOf(n); d.textContent = numbers(n);
   el.append(b, d);
+  const mix = tierMix(n);
+  if (mix) { const m = document.createElement('div'); m.textContent = mix; el.append(m); }
   const w = el.offsetWidth, h = el.offsetHeight;
   el.style.left = Math.min(e.clientX + 14, innerWidth - w - 8) + 'px';
   el.style.top = (e.clientY + h + 26 > innerHeight ? e.clientY - h - 10 : e.clientY + 18) + 'px';

@@ -5,6 +5,8 @@
  *	frames   n, then each: type (byte), name
  *	nodes    n, then each but the first: distance back to its parent, frame; what is below a
  *	         node follows it at once
+ *	tiers    0, or 1 and of each node whose frame is Java's (byte): the one tier that it ran in,
+ *	         TIERS if that is not known, or TIERS + 1 and the percent of each tier (bytes)
  *	threads  n, then each: name, group
  *	states   n, then each: name
  *	cells    n, then each, by node: node less the previous one's, thread, state,
@@ -110,6 +112,32 @@ static void put_nodes(struct buffer *b, const struct places *w)
 	}
 }
 
+static void put_node_tiers(struct buffer *b, const struct prof_tiers *t)
+{
+	uint8_t tier = TIERS;
+
+	for (uint8_t i = 0; i < TIERS; i++) {
+		if (t->percent[i] == 100)
+			tier = i;
+		else if (t->percent[i])
+			tier = TIERS + 1;
+	}
+	buffer_byte(b, tier);
+	if (tier > TIERS)
+		buffer_add(b, t->percent, sizeof(t->percent));
+}
+
+/* After put_nodes(), which leaves the nodes' order. */
+static void put_tiers(struct buffer *b, const struct places *w)
+{
+	const struct profile *p = w->p;
+
+	put(b, p->tiers != NULL);
+	for (uint32_t k = 1; k < p->nnodes && p->tiers; k++)
+		if (p->frames[p->nodes[w->order[k]].frame].type == PROF_JAVA)
+			put_node_tiers(b, &p->tiers[w->order[k]]);
+}
+
 static void put_tree(struct buffer *b, const struct places *w)
 {
 	const struct profile *p = w->p;
@@ -120,6 +148,7 @@ static void put_tree(struct buffer *b, const struct places *w)
 		put_string(b, profile_frame_name(p, i));
 	}
 	put_nodes(b, w);
+	put_tiers(b, w);
 	put(b, p->nthreads);
 	for (uint32_t i = 0; i < p->nthreads; i++) {
 		put_string(b, names_get(&p->names, p->threads[i].name));

@@ -36,6 +36,12 @@ static bool index_grow(struct index32 *x, const struct profile *p, hash_fn hash)
 	return true;
 }
 
+void index32_free(struct index32 *x)
+{
+	free(x->slots);
+	*x = (struct index32){0};
+}
+
 /* The slot of the element with that key, or the empty one where it belongs. */
 static uint32_t *index_slot(struct index32 *x, const struct profile *p, uint64_t h, hash_fn hash,
 			    same_fn same, const void *key)
@@ -329,6 +335,16 @@ int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t
 
 /* ---- the whole ---- */
 
+int profile_root(struct profile *p)
+{
+	/* it is its own parent and has no frame: frame 0 stands in */
+	if (profile_frame(p, names_add(&p->names, "all", 3, NULL), FRAME_NATIVE) == NODE_NONE ||
+	    !array_room((void **)&p->nodes, 0, &p->index->nodes_cap, sizeof(*p->nodes)))
+		return -ENOMEM;
+	p->nodes[p->nnodes++] = (struct prof_node){0};
+	return 0;
+}
+
 int profile_new(struct profile **out, const struct profile_options *o, struct error *e)
 {
 	struct profile *p = calloc(1, sizeof(*p));
@@ -340,11 +356,8 @@ int profile_new(struct profile **out, const struct profile_options *o, struct er
 	if (o)
 		p->opt = *o;
 	p->facts.pid = -1;
-	/* node 0, its own parent, has no frame: frame 0 stands in */
-	if (profile_frame(p, names_add(&p->names, "all", 3, NULL), FRAME_NATIVE) == NODE_NONE ||
-	    !array_room((void **)&p->nodes, 0, &p->index->nodes_cap, sizeof(*p->nodes)))
+	if (profile_root(p))
 		goto fail;
-	p->nodes[p->nnodes++] = (struct prof_node){0};
 	*out = p;
 	return 0;
 fail:
@@ -357,16 +370,17 @@ void profile_free(struct profile *p)
 	if (!p)
 		return;
 	if (p->index) {
-		free(p->index->frames.slots);
-		free(p->index->nodes.slots);
-		free(p->index->threads.slots);
-		free(p->index->cells.slots);
+		index32_free(&p->index->frames);
+		index32_free(&p->index->nodes);
+		index32_free(&p->index->threads);
+		index32_free(&p->index->cells);
 		buffer_free(&p->index->text);
 		free(p->index);
 	}
 	names_free(&p->names);
 	free(p->frames);
 	free(p->nodes);
+	free(p->tiers);
 	free(p->threads);
 	free(p->states);
 	free(p->cells);
@@ -401,7 +415,7 @@ static uint8_t cell_dims(const struct profile *p, const struct prof_cell *c)
 	}
 }
 
-void profile_finish(struct profile *p)
+int profile_finish(struct profile *p, struct error *e)
 {
 	p->execution_dropped = p->samples[JFR_SOURCE_CPU_TIME] && p->samples[JFR_SOURCE_EXECUTION];
 	for (uint32_t i = 0; i < p->ncells; i++)
@@ -415,6 +429,30 @@ void profile_finish(struct profile *p)
 			if (c->dims & 1 << d)
 				p->total_ns[c->side][d] += c->ns;
 	}
+	if (!p->opt.split_tiers && profile_merge_tiers(p))
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	return 0;
+}
+
+bool profile_frame_is_java(const struct profile *p, uint32_t frame)
+{
+	switch (p->frames[frame].type) {
+	case FRAME_INTERPRETED:
+	case FRAME_JIT:
+	case FRAME_INLINED:
+	case FRAME_C1:
+	case PROF_JAVA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+uint32_t profile_node_java(const struct profile *p, uint32_t node)
+{
+	while (node != NODE_ROOT && !profile_frame_is_java(p, p->nodes[node].frame))
+		node = p->nodes[node].parent;
+	return node;
 }
 
 void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *self, uint64_t *total)

@@ -33,13 +33,32 @@ enum dim {
 
 extern const char *const dim_names[DIMS + 1]; /* "cpu", "wall", "off", NULL */
 
-#define NODE_ROOT   0u
-#define NODE_NONE   UINT32_MAX
-#define FRAME_TYPES 7
+#define NODE_ROOT 0u
+#define NODE_NONE UINT32_MAX
+
+/*
+ * A method is one frame, whether the interpreter runs it or either compiler's code does: its type
+ * is PROF_JAVA. With split_tiers it is a frame of each type that it has in the recording.
+ */
+#define PROF_JAVA  7 /* beside those of enum frame_type */
+#define PROF_TYPES 8
+
+enum prof_tier {
+	TIER_INTERPRETED,
+	TIER_C1,
+	TIER_JIT, /* C2 or another top tier */
+	TIER_INLINED,
+	TIERS,
+};
+
+/* How a node's wall time, the CPU's with it, is shared by the tiers, in percent: 100 in all. */
+struct prof_tiers {
+	uint8_t percent[TIERS]; /* all 0 where no tier is known, as of native frames */
+};
 
 struct prof_frame {
 	uint32_t name;
-	uint8_t type;  /* enum frame_type */
+	uint8_t type;  /* enum frame_type, or PROF_JAVA */
 	uint8_t match; /* which patterns of the filter it matches, internal */
 };
 
@@ -90,6 +109,7 @@ struct profile_options {
 	struct pattern_list focus;	      /* the stack begins at the outermost such frame */
 	struct pattern_list hide;	      /* such frames go, their time stays */
 	bool lines;			      /* frames of different lines are different frames */
+	bool split_tiers; /* interpreted, C1, C2 and inlined are different frames */
 	bool keep_times;
 };
 
@@ -133,6 +153,7 @@ struct profile {
 	struct names names;
 	struct prof_frame *frames;
 	struct prof_node *nodes;
+	struct prof_tiers *tiers; /* by node; NULL with split_tiers */
 	struct prof_thread *threads;
 	struct prof_state *states;
 	struct prof_cell *cells;
@@ -160,8 +181,11 @@ void profile_free(struct profile *p);
 int profile_load(struct profile *p, const char *path, int side, struct jfr_report *rep,
 		 struct error *e);
 
-/* Decide what counts where, and the totals. Nothing may be loaded afterwards. */
-void profile_finish(struct profile *p);
+/*
+ * Decide what counts where, and the totals, and make one frame of each method. Nothing may be
+ * loaded afterwards. -ENOMEM is the only failure.
+ */
+int profile_finish(struct profile *p, struct error *e);
 
 /* From its first chunk's start to its last's end; 0 where these make no sense. */
 static inline uint64_t profile_recorded_ns(const struct profile *p)
@@ -186,6 +210,11 @@ void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *se
  * when all were.
  */
 bool profile_sampled_threads(const struct profile *p, char *to, size_t size);
+
+/* A method of Java, not native code, the VM or the kernel. */
+bool profile_frame_is_java(const struct profile *p, uint32_t frame);
+/* The innermost Java frame of the stack that ends in `node`; NODE_ROOT where it has none. */
+uint32_t profile_node_java(const struct profile *p, uint32_t node);
 
 bool pattern_match(const struct pattern_list *l, const char *text);
 

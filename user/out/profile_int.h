@@ -24,6 +24,9 @@ enum match {
 	MATCH_HIDE = 8,
 };
 
+/* The root, which is the first node and has the first frame. -ENOMEM is the only failure. */
+int profile_root(struct profile *p);
+
 /* Each returns the number of the element, added when new; NODE_NONE when out of memory. */
 uint32_t profile_frame(struct profile *p, uint32_t name, uint8_t type);
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
@@ -33,6 +36,11 @@ uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_
 		      enum jfr_source source, int side);
 int profile_time(struct profile *p, const struct prof_time *t);
 int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t bytes);
+
+void index32_free(struct index32 *x);
+
+/* One frame of each method: nodes and cells that differ by what ran it become one. */
+int profile_merge_tiers(struct profile *p);
 
 /* Make room for one more element; false when out of memory. */
 bool array_room(void **array, size_t n, size_t *cap, size_t size);

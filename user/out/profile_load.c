@@ -2,6 +2,7 @@
 /* From the events of a recording to the cells of a profile. Keys are translated once per chunk. */
 #include "out/endpoint.h"
 #include "out/profile_int.h"
+#include "out/stable.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -71,24 +72,6 @@ static int frame_type(struct load *l, const struct jfr_value *ref, uint8_t *type
 	return 0;
 }
 
-/* Lambda classes are numbered anew in every run: "A$$Lambda/0x7f01.12.run" is "A$$Lambda.run". */
-static void lambda_strip(struct buffer *b)
-{
-	static const char mark[] = "$$Lambda";
-	uint8_t *at = memmem(b->data, b->len, mark, sizeof(mark) - 1), *dot;
-	size_t rest;
-
-	if (!at)
-		return;
-	at += sizeof(mark) - 1;
-	dot = memrchr(at, '.', (size_t)(b->data + b->len - at));
-	if (!dot)
-		return;
-	rest = (size_t)(b->data + b->len - dot);
-	memmove(at, dot, rest);
-	b->len = (size_t)(at - b->data) + rest;
-}
-
 /* Names come from the recorded process and go to terminals and pages: no control characters. */
 static void controls_strip(struct buffer *b)
 {
@@ -112,7 +95,7 @@ static uint64_t method_load(struct load *l, const struct jfr_frame *f, uint8_t t
 		buffer_printf(&l->text, "[unknown method]");
 	if (hidden)
 		return NODE_FILTERED;
-	lambda_strip(&l->text);
+	stable_name(&l->text);
 	controls_strip(&l->text);
 	if (l->p->opt.lines && f->line > 0)
 		buffer_printf(&l->text, ":%d", f->line);

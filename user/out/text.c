@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/idmap.h"
 #include "out/format.h"
 #include "out/tree.h"
 
-static const char *const type_names[FRAME_TYPES] = {
+static const char *const type_names[PROF_TYPES] = {
 	[FRAME_INTERPRETED] = "interpreted",
 	[FRAME_JIT] = "",
 	[FRAME_INLINED] = "inlined",
@@ -18,6 +17,7 @@ static const char *const type_names[FRAME_TYPES] = {
 	[FRAME_CPP] = "native",
 	[FRAME_KERNEL] = "kernel",
 	[FRAME_C1] = "C1",
+	[PROF_JAVA] = "",
 };
 
 static const char *const source_names[JFR_SOURCES] = {
@@ -162,41 +162,13 @@ static int by_weight(const void *a, const void *b)
 	return by_place(a, b);
 }
 
-/*
- * For each node the first one whose stack has the same names, whatever compiled its methods: who
- * reads the table sees no more of them. Freed by the caller; NULL when out of memory.
- */
-static uint32_t *nodes_alike(const struct profile *p)
-{
-	uint32_t *alike = malloc(sizeof(*alike) * p->nnodes);
-	struct idmap by_name = {0};
-
-	if (alike)
-		alike[NODE_ROOT] = NODE_ROOT;
-	for (uint32_t i = NODE_ROOT + 1; i < p->nnodes && alike; i++) {
-		uint32_t name = p->frames[p->nodes[i].frame].name;
-		uint64_t key = (uint64_t)alike[p->nodes[i].parent] << 32 | name;
-		const uint64_t *first = idmap_put(&by_name, key, i, NULL);
-
-		if (first) {
-			alike[i] = (uint32_t)*first;
-		} else {
-			free(alike);
-			alike = NULL;
-		}
-	}
-	idmap_free(&by_name);
-	return alike;
-}
-
-static size_t stacks_gather(const struct profile *p, enum dim dim, const uint32_t *alike,
-			    struct stack_line *v)
+static size_t stacks_gather(const struct profile *p, enum dim dim, struct stack_line *v)
 {
 	size_t n = 0, k = 0;
 
 	for (uint32_t i = 0; i < p->ncells; i++)
 		if (p->cells[i].dims & 1 << dim && !p->cells[i].side)
-			v[n++] = (struct stack_line){alike[p->cells[i].node], p->cells[i].state,
+			v[n++] = (struct stack_line){p->cells[i].node, p->cells[i].state,
 						     p->cells[i].ns};
 	qsort(v, n, sizeof(*v), by_place);
 	for (size_t i = 0; i < n; i++) {
@@ -211,34 +183,13 @@ static size_t stacks_gather(const struct profile *p, enum dim dim, const uint32_
 
 #define STACK_SHOWN 8 /* frames of a stack in the table, from where Java begins */
 
-static bool frame_is_java(const struct profile *p, uint32_t node)
-{
-	switch (p->frames[p->nodes[node].frame].type) {
-	case FRAME_INTERPRETED:
-	case FRAME_JIT:
-	case FRAME_INLINED:
-	case FRAME_C1:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* The innermost Java frame of the stack that ends in `node`; NODE_ROOT where it has none. */
-static uint32_t node_java(const struct profile *p, uint32_t node)
-{
-	while (node != NODE_ROOT && !frame_is_java(p, node))
-		node = p->nodes[node].parent;
-	return node;
-}
-
 /*
  * What a stack waits in is told by its Java frames; the kernel and the VM below them are the same
  * for all. They are folded into one line, unless there is no Java frame.
  */
 static void stack_print(const struct profile *p, uint32_t node, FILE *f)
 {
-	uint32_t java = node_java(p, node);
+	uint32_t java = profile_node_java(p, node);
 	int depth = 0, folded = 0;
 
 	for (uint32_t n = node; java != NODE_ROOT && n != java; n = p->nodes[n].parent)
@@ -265,17 +216,12 @@ static bool state_is_idle(const struct profile *p, uint16_t state)
 static int stacks_print(const struct profile *p, unsigned int top, FILE *f, struct error *e)
 {
 	struct stack_line *v = malloc(sizeof(*v) * ((size_t)p->ncells + 1));
-	uint32_t *alike = nodes_alike(p);
 	unsigned int shown = 0;
 	size_t n;
 
-	if (!v || !alike) {
-		free(v);
-		free(alike);
+	if (!v)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	}
-	n = stacks_gather(p, DIM_OFF, alike, v);
-	free(alike);
+	n = stacks_gather(p, DIM_OFF, v);
 	for (size_t i = 0; i < n && shown < top; i++) {
 		if (state_is_idle(p, v[i].state))
 			continue;
@@ -300,7 +246,8 @@ static uint64_t wall_by_java(const struct profile *p, struct weights *w)
 	memset(w->node_total, 0, sizeof(uint64_t) * p->nnodes);
 	for (uint32_t i = 0; i < p->ncells; i++) {
 		const struct prof_cell *c = &p->cells[i];
-		uint32_t java = node_java(p, c->node), at = java != NODE_ROOT ? java : c->node;
+		uint32_t java = profile_node_java(p, c->node),
+			 at = java != NODE_ROOT ? java : c->node;
 
 		if (c->side || !(c->dims & 1 << DIM_WALL))
 			continue;
