@@ -55,12 +55,28 @@ static void check_fill(struct ehframe_table *t, struct ehframe_section sec)
 	ehframe_free(&other);
 }
 
+/* Ascending, none empty, none over another. */
+static void check_functions(const struct ehframe_section *sec)
+{
+	struct ehframe_function *v;
+	size_t n;
+
+	if (ehframe_functions(sec, 0x1000, &v, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (v[i].start >= v[i].end || (i && v[i].start < v[i - 1].end))
+			abort();
+	free(v);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ehframe_section sec = {data + 1, size - 1, 0x9000, size && *data & 1};
 	struct ehframe_table t;
 
+	if (size)
+		check_functions(&sec);
 	if (!size || ehframe_compile(&sec, 0x1000, &t))
 		return 0;
 	if (t.n > 2 * size + 2)

@@ -247,6 +247,36 @@ static void test_layout(void **state)
 	ehframe_free(&t);
 }
 
+/* The same list without its rules: sorted, and what overlaps belongs to the later one. */
+static void test_functions(void **state)
+{
+	struct asmb a = {.n = 0};
+	struct ehframe_function *v;
+	size_t n;
+
+	cie(&a);
+	FDE(&a, 0x1200, 0x20, "\x0e\x18"); /* not in order */
+	FDE(&a, 0x1100, 0x08, "\x0e\x10");
+	FDE(&a, 0x1210, 0x20, "\x0e\x28"); /* starts inside the first */
+	FDE(&a, 0x1100, 0x08, "\x0e\x10"); /* twice */
+	FDE(&a, 0x0800, 0x10, "\x0e\x28"); /* below the base */
+	FDE(&a, 0x1300, 0, "\x0e\x28");
+	a.sec = (struct ehframe_section){.data = a.b, .len = a.n, .vaddr = VADDR};
+	assert_int_equal(ehframe_functions(&a.sec, BASE, &v, &n), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(v[0].start, 0x100);
+	assert_int_equal(v[0].end, 0x108);
+	assert_int_equal(v[1].start, 0x200);
+	assert_int_equal(v[1].end, 0x210);
+	assert_int_equal(v[2].start, 0x210);
+	assert_int_equal(v[2].end, 0x230);
+	free(v);
+	a.sec.len = 0;
+	assert_int_equal(ehframe_functions(&a.sec, BASE, &v, &n), 0);
+	assert_int_equal(n, 0);
+	assert_null(v);
+}
+
 /* An FDE with a full-width address, no 'z', and a .debug_frame. */
 static void test_encodings(void **state)
 {
@@ -591,12 +621,12 @@ static void test_oracle_given(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prologue),     cmocka_unit_test(test_remember_restore),
-		cmocka_unit_test(test_expressions),  cmocka_unit_test(test_return_address),
-		cmocka_unit_test(test_layout),	     cmocka_unit_test(test_encodings),
-		cmocka_unit_test(test_debug_frame),  cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_fill),	     cmocka_unit_test(test_oracle_self),
-		cmocka_unit_test(test_oracle_given),
+		cmocka_unit_test(test_prologue),    cmocka_unit_test(test_remember_restore),
+		cmocka_unit_test(test_expressions), cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_layout),	    cmocka_unit_test(test_encodings),
+		cmocka_unit_test(test_debug_frame), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_fill),	    cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_oracle_self), cmocka_unit_test(test_oracle_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

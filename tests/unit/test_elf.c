@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,8 +78,18 @@ static bool named(struct image *img, const void *p, const char *name)
 {
 	struct symtab_hit hit;
 
-	return image_find(img, linked(p), &hit) && !strcmp(hit.name, name) &&
+	return image_find(img, linked(p), &hit) && hit.name && !strcmp(hit.name, name) &&
 	       hit.start == linked(p);
+}
+
+/* All of the function at p is one, and has no name. */
+static bool nameless(struct image *img, const void *p)
+{
+	struct symtab_hit hit, inside;
+
+	return image_find(img, linked(p), &hit) && !hit.name && hit.start == linked(p) &&
+	       hit.size > 1 && image_find(img, linked(p) + hit.size - 1, &inside) && !inside.name &&
+	       inside.start == hit.start;
 }
 
 /* ---- this binary ----------------------------------------------------------------------------- */
@@ -168,7 +179,7 @@ static void plt_stubs(void **state)
 	if (elf_file_section(f, ".plt.sec", &s))
 		assert_int_equal(elf_file_section(f, ".plt", &s), 0);
 	for (uint64_t at = s.vaddr; at < s.vaddr + s.size; at += 16)
-		found |= image_find(img, at + 6, &hit) && hit.start == at &&
+		found |= image_find(img, at + 6, &hit) && hit.start == at && hit.name &&
 			 !strcmp(hit.name, "system@plt");
 	assert_true(found);
 	elf_file_close(f);
@@ -299,7 +310,56 @@ static void stripped(void **state)
 	snprintf(path, sizeof(path), "%s/stripped", dir);
 	run("objcopy -S '%s' '%s'", self, path);
 	img = load(path, -1, "");
-	assert_false(named(img, (const void *)elf_test_function, "elf_test_function"));
+	assert_true(nameless(img, (const void *)elf_test_function));
+	assert_true(nameless(img, (const void *)elf_test_static));
+	assert_true(named(img, (const void *)getauxval(AT_ENTRY), "_start"));
+	assert_true(image_nameless(img) > 10);
+	image_free(img);
+	img = load(self, -1, ""); /* it names all that the compiler made */
+	assert_true(named(img, (const void *)getauxval(AT_ENTRY), "_start"));
+	assert_true(image_nameless(img) < 5);
+	image_free(img);
+}
+
+/*
+ * A symbol that does not say how long it is ends where the next function begins, though that one
+ * has no name. A library is entered nowhere.
+ */
+static void open_end(void **state)
+{
+	char path[PATH_MAX], source[PATH_MAX];
+	uint64_t start, size, entry;
+	struct symtab_hit hit;
+	struct elf_file *f;
+	struct image *img;
+	FILE *to;
+
+	need("cc");
+	snprintf(source, sizeof(source), "%s/open.s", dir);
+	snprintf(path, sizeof(path), "%s/open.so", dir);
+	to = fopen(source, "w");
+	assert_non_null(to);
+	fprintf(to, ".text\n.balign 16\n.globl open_end\n.type open_end,@function\n"
+		    "open_end: nop\nret\n.balign 16\n"
+		    "hidden: .cfi_startproc\nnop\n ret\n.cfi_endproc\n.balign 16\n"
+		    ".globl next\n.type next,@function\nnext: nop\nret\n"
+		    ".section .note.GNU-stack,\"\",@progbits\n");
+	fclose(to);
+	run("cc -shared -s -o '%s' '%s'", path, source);
+	f = open_elf(path);
+	assert_int_equal(elf_file_find_symbol(f, "open_end", &start, &size), 0);
+	assert_int_equal(size, 0);
+	assert_int_equal(elf_file_entry(f, &entry), -ENOENT);
+	elf_file_close(f);
+	img = load(path, -1, "");
+	assert_true(image_find(img, start, &hit));
+	assert_string_equal(hit.name, "open_end");
+	assert_int_equal(hit.size, 16);
+	assert_true(image_find(img, start + 16, &hit));
+	assert_null(hit.name);
+	assert_int_equal(hit.start, start + 16);
+	assert_true(image_find(img, start + 32, &hit));
+	assert_string_equal(hit.name, "next");
 	image_free(img);
 }
 
@@ -542,6 +602,7 @@ int main(void)
 		cmocka_unit_test(nesting),
 		cmocka_unit_test(aliases),
 		cmocka_unit_test(stripped),
+		cmocka_unit_test(open_end),
 		cmocka_unit_test(mini_debug_info),
 		cmocka_unit_test(debug_files),
 		cmocka_unit_test(debug_link_crc),

@@ -528,6 +528,27 @@ static void test_frames(void **state)
 	profile_free(p);
 }
 
+/* What has no name is called by its place in its file, and the file is named once. */
+static void test_nameless(void **state)
+{
+	static const struct frame_name frames[] = {
+		{.klass = "libfoo.so", .method = "+0x1230", .type = FRAME_NATIVE, .line = -1},
+		{.klass = "libfoo.so", .method = "f", .type = FRAME_NATIVE, .line = -1},
+	};
+	struct jfrw *w = recording_open(0);
+	uint32_t t = jfrw_thread(w, &(struct jfrw_thread){.os_name = "x", .os_tid = 1});
+	struct profile *p;
+
+	jfrw_cpu_sample(w, START + MS, t, jfrw_stack(w, frames, 2, false));
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	/* the first is the root's */
+	assert_int_equal(p->nframes, 3);
+	assert_string_equal(profile_frame_name(p, 1), "libfoo.so.f");
+	assert_string_equal(profile_frame_name(p, 2), "libfoo.so+0x1230");
+	profile_free(p);
+}
+
 /* 100 ms of CPU, 600 ms queued for one: six sevenths lost. */
 static void test_starvation(void **state)
 {
@@ -563,19 +584,13 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_execution),
-		cmocka_unit_test(test_cputime),
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_starvation),
-		cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_same_stack),
-		cmocka_unit_test(test_starvation_unknown),
-		cmocka_unit_test(test_long_wait),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_chunk_alone),
-		cmocka_unit_test(test_reservoir),
-		cmocka_unit_test(test_reservoir_ends),
-		cmocka_unit_test(test_reservoir_ticks),
+		cmocka_unit_test(test_execution),      cmocka_unit_test(test_cputime),
+		cmocka_unit_test(test_frames),	       cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_starvation),     cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_same_stack),     cmocka_unit_test(test_starvation_unknown),
+		cmocka_unit_test(test_long_wait),      cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_chunk_alone),    cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_reservoir_ends), cmocka_unit_test(test_reservoir_ticks),
 		cmocka_unit_test(test_reservoir_odd),
 	};
 

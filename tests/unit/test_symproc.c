@@ -128,7 +128,7 @@ static void vdso(void **state)
 	assert_true(found);
 	assert_string_equal(n.klass, "(vdso)");
 	assert_int_equal(symproc_lookup(f->sp, base, &n), -ENOENT);
-	assert_string_equal(n.method, "(vdso)+0x0");
+	assert_string_equal(n.method, "+0x0");
 }
 
 static void without_symbol(void **state)
@@ -167,9 +167,8 @@ static void not_elf(void **state)
 	symproc_changed(f->sp);
 	usleep(50000);
 	assert_int_equal(symproc_lookup(f->sp, (uintptr_t)p + 0x23, &n), -ENOENT);
-	snprintf(want, sizeof(want), "(%s+0x1023", path + 6);
-	assert_string_equal(n.method, want);
-	want[strlen(path + 5)] = 0;
+	assert_string_equal(n.method, "+0x1023");
+	snprintf(want, sizeof(want), "(%s", path + 6);
 	assert_string_equal(n.klass, want);
 	munmap(p, 4096);
 	close(fd);
@@ -273,6 +272,44 @@ static void deleted_and_replaced(void **state)
 	assert_true(symproc_ended(sp));
 	assert_int_equal(symproc_lookup(sp, getauxval(AT_SYSINFO_EHDR), &n), -ENOENT);
 	symproc_close(sp);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* All of a stripped function has one name, by where it begins; the next one has another. */
+static void without_names(void **state)
+{
+	struct fixture *f = *state;
+	char dir[] = "/tmp/gnomon-sym-XXXXXX", cmd[2 * PATH_MAX], path[64], want[64];
+	uint64_t offset = own_offset(f->sp);
+	const struct mapping *mp;
+	struct frame_name n;
+	struct symproc *sp;
+	struct child c;
+
+	if (!can_open_map_files() || system("command -v objcopy >/dev/null"))
+		skip();
+	mp = maps_find(symproc_maps(f->sp), (uintptr_t)symproc_test_global);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/stripped", dir);
+	snprintf(cmd, sizeof(cmd), "objcopy -S '%s' '%s'", maps_path(symproc_maps(f->sp), mp),
+		 path);
+	assert_int_equal(system(cmd), 0);
+	c = child_start(NULL, path, offset);
+	assert_int_equal(symproc_open(&sp, c.pid, f->cache, NULL), 0);
+	/* code lies at the offset in the file at which it is linked, or a whole segment away */
+	assert_int_equal(symproc_lookup(sp, c.addr + 1, &n), 0);
+	assert_string_equal(n.klass, "stripped");
+	assert_memory_equal(n.method, "+0x", 3);
+	assert_int_equal((strtoull(n.method + 1, NULL, 16) - offset) % 4096, 0);
+	snprintf(want, sizeof(want), "%s", n.method);
+	check_name(sp, c.addr, "stripped", want, FRAME_NATIVE);
+	c.addr += (uintptr_t)cpp_spin - (uintptr_t)symproc_test_global; /* beside it */
+	assert_int_equal(symproc_lookup(sp, c.addr, &n), 0);
+	assert_memory_equal(n.method, "+0x", 3);
+	assert_string_not_equal(n.method, want);
+	symproc_close(sp);
+	child_stop(&c);
 	unlink(path);
 	rmdir(dir);
 }
@@ -474,6 +511,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_symbol, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_elf, setup, teardown),
 		cmocka_unit_test_setup_teardown(deleted_and_replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(chrooted, setup, teardown),
 		cmocka_unit_test(answers),

@@ -126,7 +126,7 @@ bool jfr_method_name(struct jfr_reader *r, const struct jfr_value *ref, struct b
 {
 	struct jfr_value s = {0}, v[FIELDS_MAX] = {{0}}, c[FIELDS_MAX] = {{0}};
 	const struct known *k = &r->known;
-	size_t start = to->len;
+	size_t start = to->len, name;
 	int n;
 
 	if (!k->method || !jfr_pool_get(r, ref, &s) || s.field->type != k->method)
@@ -147,9 +147,15 @@ bool jfr_method_name(struct jfr_reader *r, const struct jfr_value *ref, struct b
 			buffer_byte(to, '.');
 		}
 	}
+	name = to->len;
 	if (!jfr_value_string(r, at(v, n, k->m_name), to)) {
 		to->len = start;
 		return false;
+	}
+	/* a function without a name, "+0x1230": it follows its library without a dot */
+	if (name > start && to->len - name > 3 && !memcmp(to->data + name, "+0x", 3)) {
+		memmove(to->data + name - 1, to->data + name, to->len - name);
+		to->len--;
 	}
 	return true;
 }

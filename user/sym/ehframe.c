@@ -913,13 +913,22 @@ static int pass_entries(struct compiler *k, bool cies)
 	return err;
 }
 
+/* All entries are read, and the functions sorted. */
+static int pass_lists(struct compiler *k)
+{
+	int err = pass_entries(k, true);
+
+	if (!err)
+		err = pass_entries(k, false);
+	if (!err && k->nfdes)
+		qsort(k->fdes, k->nfdes, sizeof(*k->fdes), fde_order);
+	return err;
+}
+
 static int pass_rows(struct compiler *k)
 {
-	int err;
+	int err = row_push(k, k->base, UW_RULE_NONE);
 
-	if (k->nfdes)
-		qsort(k->fdes, k->nfdes, sizeof(*k->fdes), fde_order);
-	err = row_push(k, k->base, UW_RULE_NONE);
 	for (size_t i = 0; i < k->nfdes && !err; i++) {
 		uint64_t next = i + 1 < k->nfdes ? k->fdes[i + 1].start : ~0ULL;
 
@@ -938,9 +947,7 @@ int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct ehf
 		return -E2BIG;
 	err = rule_set_init(&out->rules);
 	if (!err)
-		err = pass_entries(&k, true);
-	if (!err)
-		err = pass_entries(&k, false);
+		err = pass_lists(&k);
 	if (!err)
 		err = pass_rows(&k);
 	free(k.cies);
@@ -955,6 +962,44 @@ void ehframe_free(struct ehframe_table *t)
 	free(t->rows);
 	rule_set_free(&t->rules);
 	memset(t, 0, sizeof(*t));
+}
+
+/* What the next function leaves of each. */
+static size_t functions_fill(const struct compiler *k, struct ehframe_function *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->nfdes; i++) {
+		const struct fde *f = &k->fdes[i];
+		uint64_t end = f->end;
+
+		if (i + 1 < k->nfdes && k->fdes[i + 1].start < end)
+			end = k->fdes[i + 1].start;
+		if (end > f->start)
+			v[n++] = (struct ehframe_function){f->start - k->base, end - k->base};
+	}
+	return n;
+}
+
+int ehframe_functions(const struct ehframe_section *sec, uint64_t base, struct ehframe_function **v,
+		      size_t *n)
+{
+	struct ehframe_table unused = {0};
+	struct compiler k = {.sec = sec, .base = base, .t = &unused};
+	int err = sec->len > EHFRAME_MAX_BYTES ? -E2BIG : pass_lists(&k);
+
+	*v = NULL;
+	*n = 0;
+	if (!err && k.nfdes) {
+		*v = calloc(k.nfdes, sizeof(**v));
+		if (*v)
+			*n = functions_fill(&k, *v);
+		else
+			err = -ENOMEM;
+	}
+	free(k.cies);
+	free(k.fdes);
+	return err;
 }
 
 /* The rule at the merged row that `i` rows of t and `k` of other lead to. */

@@ -58,6 +58,20 @@ void ehframe_free(struct ehframe_table *t);
  */
 int ehframe_fill(struct ehframe_table *t, const struct ehframe_table *other);
 
+/* The code that one entry describes: [start, end), as offsets from base. */
+struct ehframe_function {
+	uint32_t start, end;
+};
+
+/*
+ * The functions of a section, for files that do not name theirs: *v is malloc'ed, sorted and
+ * disjoint (where entries overlap the one that starts later wins), NULL if there are none.
+ * Compilers write an entry for each function, and one more for a part that they moved away. 0,
+ * -E2BIG or -ENOMEM.
+ */
+int ehframe_functions(const struct ehframe_section *sec, uint64_t base, struct ehframe_function **v,
+		      size_t *n);
+
 /* The rule for an offset from base; never NULL. */
 const struct uw_rule *ehframe_rule(const struct ehframe_table *t, uint32_t off);
 

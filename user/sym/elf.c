@@ -16,8 +16,8 @@
 struct elf_file {
 	int fd;		    /* -1: in memory */
 	const uint8_t *mem; /* NULL: a file */
-	uint64_t size;
-	uint16_t machine;
+	uint64_t size, entry;
+	uint16_t machine, type; /* EM_*, ET_* */
 	struct elf_segment *segments;
 	size_t n_segments;
 	Elf64_Shdr *sections;
@@ -211,6 +211,8 @@ static int elf_load(struct elf_file *f)
 	if (rc)
 		return rc;
 	f->machine = h.e_machine;
+	f->type = h.e_type;
+	f->entry = h.e_entry;
 	rc = load_segments(f, &h);
 	if (!rc)
 		rc = load_sections(f, &h);
@@ -378,6 +380,31 @@ int elf_file_bytes(const struct elf_file *f, const char *name, struct elf_bytes 
 	int rc = elf_file_section(f, name, &s);
 
 	return rc ? rc : elf_file_section_bytes(f, &s, out);
+}
+
+static bool is_pie(const struct elf_file *f)
+{
+	struct elf_bytes b;
+	bool pie = false;
+
+	if (f->type != ET_DYN || elf_file_bytes(f, ".dynamic", &b))
+		return false;
+	for (size_t i = 0; i < b.size / sizeof(Elf64_Dyn); i++) {
+		const Elf64_Dyn *d = (const Elf64_Dyn *)b.data + i;
+
+		if (d->d_tag == DT_FLAGS_1)
+			pie = d->d_un.d_val & DF_1_PIE;
+	}
+	free(b.data);
+	return pie;
+}
+
+int elf_file_entry(const struct elf_file *f, uint64_t *vaddr)
+{
+	if (!f->entry || (f->type != ET_EXEC && !is_pie(f)))
+		return -ENOENT;
+	*vaddr = f->entry;
+	return 0;
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */

@@ -322,7 +322,7 @@ void symproc_close(struct symproc *sp)
 static int name_fallback(struct symproc *sp, const char *klass, uint64_t number,
 			 struct frame_name *out)
 {
-	snprintf(sp->text, sizeof(sp->text), "%s+0x%" PRIx64, klass, number);
+	snprintf(sp->text, sizeof(sp->text), "+0x%" PRIx64, number);
 	out->klass = klass;
 	out->method = sp->text;
 	return -ENOENT;
@@ -341,6 +341,10 @@ static int name_in_region(struct symproc *sp, struct region *r, uint64_t addr,
 		return name_fallback(sp, r->name, offset, out);
 	if (!image_find(r->image, vaddr, &hit))
 		return name_fallback(sp, r->name, vaddr, out);
+	if (!hit.name) {
+		name_fallback(sp, r->name, hit.start, out);
+		return 0;
+	}
 	out->klass = r->name;
 	out->method = hit.name;
 	out->type = hit.cpp ? FRAME_CPP : FRAME_NATIVE;

@@ -4,14 +4,16 @@
  *
  *   where the address lies       klass          method
  *   in a function of a file      "libjvm.so"    "os::elapsed_counter", "malloc@plt"
- *   elsewhere in a file          "libjvm.so"    "libjvm.so+0x1234"
- *   in the vDSO                  "(vdso)"       "clock_gettime" or "(vdso)+0x123"
+ *   in one without a name        "libjvm.so"    "+0x1230", where the function begins
+ *   elsewhere in a file          "libjvm.so"    "+0x1234", the address itself
+ *   in the vDSO                  "(vdso)"       "clock_gettime" or "+0x123"
  *   in memory without a file     "(anon)"       "[anon]" (so also "(heap)", "(stack)" ...)
  *   nowhere                      "(unknown)"    "[unknown]"
  *
- * The number is the address as linked, what addr2line(1) and objdump(1) take; where the file is not
- * ELF or cannot be read any more, it is the offset in the file. Type FRAME_CPP for names that were
- * demangled, else FRAME_NATIVE.
+ * Together they read "libjvm.so+0x1230". The number is an address as linked, what addr2line(1) and
+ * objdump(1) take; where the file is not ELF or cannot be read any more, it is the offset in the
+ * file. Functions of stripped files are known by their call frame information (sym/image.h), so
+ * that all of one is one frame. Type FRAME_CPP for names that were demangled, else FRAME_NATIVE.
  *
  * The process is held by a descriptor of its /proc directory, so a pid that is reused is never
  * taken for it. When it has ended, what was loaded keeps its names. Images are loaded at the first

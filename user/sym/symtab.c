@@ -241,13 +241,14 @@ static uint32_t shown_index(struct symtab *t, uint32_t i)
 	return t->shown[i];
 }
 
-bool symtab_find(struct symtab *t, uint64_t vaddr, struct symtab_hit *hit)
+/* The innermost symbol that covers vaddr, or NONE. */
+static uint32_t entry_find(const struct symtab *t, uint64_t vaddr)
 {
 	uint64_t addr = vaddr - t->base;
-	uint32_t lo = 0, hi = t->n, i, shown;
+	uint32_t lo = 0, hi = t->n, i;
 
 	if (vaddr < t->base || addr >= UINT32_MAX)
-		return false;
+		return NONE;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
@@ -259,7 +260,14 @@ bool symtab_find(struct symtab *t, uint64_t vaddr, struct symtab_hit *hit)
 	i = lo ? lo - 1 : NONE;
 	for (int depth = 0; i != NONE && addr >= entry_end(&t->v[i]); i = t->v[i].parent)
 		if (++depth == NEST_MAX)
-			return false;
+			return NONE;
+	return i;
+}
+
+bool symtab_find(struct symtab *t, uint64_t vaddr, struct symtab_hit *hit)
+{
+	uint32_t i = entry_find(t, vaddr), shown;
+
 	if (i == NONE)
 		return false;
 	shown = shown_index(t, i);
@@ -268,6 +276,18 @@ bool symtab_find(struct symtab *t, uint64_t vaddr, struct symtab_hit *hit)
 			     : file_name(t, &t->v[i]);
 	hit->start = t->base + t->v[i].addr;
 	hit->size = t->v[i].size;
+	return true;
+}
+
+bool symtab_covers(const struct symtab *t, uint64_t start, uint64_t end)
+{
+	while (start < end) {
+		uint32_t i = entry_find(t, start);
+
+		if (i == NONE)
+			return false;
+		start = t->base + entry_end(&t->v[i]);
+	}
 	return true;
 }
 

@@ -23,7 +23,9 @@ enum symtab_bind { /* in the order in which names of one address are preferred *
 struct symtab;
 
 struct symtab_hit {
-	const char *name; /* short demangled form if there is one; until the next call */
+	/* short demangled form if there is one, NULL: it has none (image_find()); until the next
+	   call */
+	const char *name;
 	uint64_t start, size;
 	bool cpp; /* it was demangled (C++ or Rust) */
 };
@@ -34,9 +36,9 @@ void symtab_free(struct symtab *t);
 
 /*
  * Add a function. `size` is what the symbol says; where it says nothing (`sized` false), the most
- * it can be: up to the end of its segment. Control characters in the name become '?', a symbol
- * version ("@@GLIBC_2.34") is cut off, "@plt" stays. Returns 0, -ERANGE (address out of reach),
- * -E2BIG (full) or -ENOMEM; the table stays usable.
+ * it can be: up to the next function that is known otherwise, or the end of its segment. Control
+ * characters in the name become '?', a symbol version ("@@GLIBC_2.34") is cut off, "@plt" stays.
+ * Returns 0, -ERANGE (address out of reach), -E2BIG (full) or -ENOMEM; the table stays usable.
  */
 int symtab_add(struct symtab *t, uint64_t vaddr, uint64_t size, bool sized, enum symtab_bind bind,
 	       const char *name, size_t len);
@@ -50,6 +52,9 @@ int symtab_finish(struct symtab *t);
 
 /* The innermost function that covers vaddr. O(log n), or false. */
 bool symtab_find(struct symtab *t, uint64_t vaddr, struct symtab_hit *hit);
+
+/* Every address of [start, end) lies in a function. */
+bool symtab_covers(const struct symtab *t, uint64_t start, uint64_t end);
 
 size_t symtab_count(const struct symtab *t);
 size_t symtab_bytes(const struct symtab *t); /* memory held, demangled names included */

@@ -95,8 +95,7 @@ final class Tally {
         return name.endsWith("Thread.run") || name.endsWith("Thread.runWith")
             || name.endsWith("Reference$ReferenceHandler.run")
             || name.endsWith(".main") || name.contains("clone") || name.endsWith("_start")
-            || name.contains("start_thread") || name.endsWith("VirtualThread.runContinuation")
-            || isLauncher(name);
+            || name.contains("start_thread") || name.endsWith("VirtualThread.runContinuation");
     }
 
     /** What the C library calls first in a thread of a JVM. */
@@ -104,14 +103,9 @@ final class Tally {
         return name.endsWith("thread_native_entry") || name.endsWith("ThreadJavaMain");
     }
 
-    /** `java` itself, where Debian has stripped it. */
-    private static boolean isLauncher(String name) {
-        return name.startsWith("java.java+0x");
-    }
-
     /** Without its debugging symbols the C library does not tell what its frames are. */
     private static boolean isUnnamedLibc(String name) {
-        return name.startsWith("libc.so.6.libc.so.6+0x");
+        return name.startsWith("libc.so.6.+0x");
     }
 
     /** async-profiler's for what it finds beyond the first frame of a program. */
