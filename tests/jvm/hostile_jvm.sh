@@ -27,7 +27,7 @@ lies() {
     assert_ge "seed $1: CPU samples" 20 "$(weight "$T/lies.jfr" $CPU_EVENT)"
     [ "$(calc "$kb < 300")" = 1.0000 ] || fail "seed $1: $kb MB of memory"
     pid_ended "$pid" && fail "seed $1: the process died"
-    note "seed $1: $(sed -n 's/^  stacks *//p' "$T/err")"
+    note "seed $1: $(sed -n 's/^  *CPU  *\([0-9].*\)/\1/p' "$T/err")"
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
 }

@@ -87,6 +87,10 @@ static void recording_write(enum jfrw_cpu_event cpu_event)
 		w, START + 950 * MS,
 		&(struct jfr_stack_quality){
 			.kind = "cpu", .samples = 10, .complete = 9, .truncated = 1, .unnamed = 4});
+	jfrw_stack_quality(
+		w, START + 950 * MS,
+		&(struct jfr_stack_quality){
+			.kind = "wall", .samples = 40, .complete = 39, .failed = 1, .guessed = 2});
 	assert_int_equal(jfrw_close(w, &e), 0);
 }
 
@@ -121,10 +125,11 @@ static void both(enum jfrw_cpu_event cpu_event)
 	assert_int_equal(p->nthreads, 1);
 	assert_int_equal(p->threads[0].os_id, 4711);
 	assert_string_equal(names_get(&p->names, p->threads[0].name), "main");
-	assert_int_equal(p->facts.truncated_samples, 40);
-	assert_int_equal(p->facts.no_stack_samples, 1);
-	assert_int_equal(p->facts.quality.unnamed, 4);
-	assert_int_equal(p->facts.quality.complete, 9);
+	assert_int_equal(p->facts.truncated_samples[JFR_SOURCE_WALL], 30);
+	assert_int_equal(p->facts.no_stack_samples[JFR_SOURCE_WALL], 1);
+	assert_int_equal(p->facts.quality[QUALITY_CPU].unnamed, 4);
+	assert_int_equal(p->facts.quality[QUALITY_CPU].complete, 9);
+	assert_int_equal(p->facts.quality[QUALITY_WALL].complete, 39);
 	assert_int_equal(p->facts.nlosses, 1);
 	assert_string_equal(p->facts.losses[0].what, "cpu: ring buffer full");
 	assert_int_equal(p->facts.losses[0].count, 3);
@@ -528,6 +533,64 @@ static void test_frames(void **state)
 	profile_free(p);
 }
 
+/* A CPU sample is worth another than a wall sample: how whole they are is said of each. */
+static void test_quality(void **state)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	struct jfr_report r = {0};
+	struct profile *p;
+
+	recording_write(JFRW_EXECUTION);
+	p = recording_read();
+	summary_quality(p, &r, f);
+	fclose(f);
+	assert_string_equal(text,
+			    "\nQuality\n"
+			    "  CPU samples\n"
+			    "   90.0%             9  stacks complete\n"
+			    "   10.0%             1  cut at the depth limit\n"
+			    "   40.0%             4  with methods unloaded before they had a name\n"
+			    "  wall samples\n"
+			    "   97.5%            39  stacks complete\n"
+			    "    5.0%             2  with guessed frames\n"
+			    "    2.5%             1  without a stack\n"
+			    "  lost               3  cpu: ring buffer full\n");
+	free(text);
+	profile_free(p);
+}
+
+/* Of another recorder's file: what its stacks themselves tell. */
+static void test_quality_untold(void **state)
+{
+	struct jfrw *w = recording_open(0);
+	static const struct frame_name f = {.klass = "a.B", .method = "c", .sig = "()V"};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+	uint32_t t = jfrw_thread(w, &(struct jfrw_thread){.os_name = "x", .os_tid = 1});
+	const struct profile_options o = {.from_ns = 2 * MS};
+	struct jfr_report r = {0};
+	struct profile *p;
+
+	for (int i = 0; i < 4; i++)
+		jfrw_cpu_sample(w, START + i * MS, t, jfrw_stack(w, &f, 1, i % 2));
+	jfrw_wall_sample(w, START + 2 * MS, t, 0, JFR_STATE_PARKED, 5, 0);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read_as(&o);
+	summary_quality(p, &r, to);
+	fclose(to);
+	assert_string_equal(text, "\nQuality\n"
+				  "  CPU samples\n"
+				  "   50.0%             1  with a stack that is not cut\n"
+				  "   50.0%             1  cut at the depth limit\n"
+				  "  wall samples\n"
+				  "  100.0%             5  without a stack\n");
+	free(text);
+	profile_free(p);
+}
+
 /* What has no name is called by its place in its file, and the file is named once. */
 static void test_nameless(void **state)
 {
@@ -586,6 +649,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_execution),      cmocka_unit_test(test_cputime),
 		cmocka_unit_test(test_frames),	       cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_quality),	       cmocka_unit_test(test_quality_untold),
 		cmocka_unit_test(test_starvation),     cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_same_stack),     cmocka_unit_test(test_starvation_unknown),
 		cmocka_unit_test(test_long_wait),      cmocka_unit_test(test_cut),

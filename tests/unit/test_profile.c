@@ -69,7 +69,7 @@ static void test_totals(void **state)
 	assert_int_equal(p->period_ns[JFR_SOURCE_WALL], 20 * MS);
 	assert_false(p->period_assumed[JFR_SOURCE_EXECUTION]);
 	assert_int_equal(p->nthreads, 2);
-	assert_int_equal(p->facts.truncated_samples, 1);
+	assert_int_equal(p->facts.truncated_samples[JFR_SOURCE_EXECUTION], 1);
 	profile_free(p);
 }
 

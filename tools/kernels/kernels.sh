@@ -129,9 +129,9 @@ judged() {
     part "$what" >"$T/part"
     [ -s "$T/part" ] || fail "'$what' was not recorded: $(tail -n 20 "$T/console")"
     grep -q "^@exit $code" "$T/part" || fail "'$what': $(grep -v '^@prog' "$T/part" | head -n 30)"
-    share=$(sed -n 's/^ *\([0-9.]*\)%.* stacks complete.*/\1/p' "$T/part" | head -n 1)
+    share=$(sed -n 's/^ *\([0-9.]*\)%.* stacks complete.*/\1/p' "$T/part" | sort -n | head -n 1)
     assert_ge "share of complete stacks ($what)" "$least" "${share:-0}"
-    note "$what: $share% of the stacks complete"
+    note "$what: $share% of the stacks complete (of CPU or of wall samples, the less)"
     cell "$(sed -n 's/^  samples *\([0-9,]* CPU\) every [^,]*, \([0-9,]* wall\).*/\1, \2/p' "$T/part"), $share%"
 }
 

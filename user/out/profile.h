@@ -113,6 +113,8 @@ struct profile_options {
 	bool keep_times;
 };
 
+enum prof_quality_kind { QUALITY_CPU, QUALITY_WALL, QUALITY_OTHER, QUALITY_KINDS };
+
 /* What the recording says about itself and its quality; zero or -1 where it does not. */
 struct profile_facts {
 	char jvm[128], jvm_version[256], java_args[512], os[256], cpu[128];
@@ -121,12 +123,12 @@ struct profile_facts {
 	uint64_t cpu_samples_lost; /* jdk.CPUTimeSamplesLost */
 	uint64_t bytes_lost;	   /* jdk.DataLoss */
 	uint64_t failed_stacks;	   /* jdk.CPUTimeSample with failed */
-	uint64_t truncated_samples, no_stack_samples;
+	uint64_t truncated_samples[JFR_SOURCES], no_stack_samples[JFR_SOURCES];
 	uint64_t throttled_ns, throttled_slices, slices; /* jdk.ContainerCPUThrottling, latest */
-	struct {					 /* gnomon.StackQuality, added up */
+	struct prof_quality { /* gnomon.StackQuality by its kind, added up */
 		uint64_t samples, complete, guessed, truncated, bad_address, no_rule, failed,
 			unnamed;
-	} quality;
+	} quality[QUALITY_KINDS];
 	struct prof_loss { /* gnomon.SamplesLost by kind and reason, the first few of these */
 		char what[96];
 		uint64_t count;

@@ -95,14 +95,21 @@ static void load_read(struct profile_facts *x, const struct fields *f)
 
 static void quality_read(struct profile_facts *x, const struct fields *f)
 {
-	x->quality.samples += number(f, "samples");
-	x->quality.complete += number(f, "complete");
-	x->quality.guessed += number(f, "guessed");
-	x->quality.truncated += number(f, "truncated");
-	x->quality.bad_address += number(f, "badAddress");
-	x->quality.no_rule += number(f, "noRule");
-	x->quality.failed += number(f, "failed");
-	x->quality.unnamed += number(f, "unnamed");
+	char kind[8] = "";
+	struct prof_quality *q;
+
+	TEXT(f, "kind", kind);
+	q = &x->quality[!strcmp(kind, "cpu")	? QUALITY_CPU
+			: !strcmp(kind, "wall") ? QUALITY_WALL
+						: QUALITY_OTHER];
+	q->samples += number(f, "samples");
+	q->complete += number(f, "complete");
+	q->guessed += number(f, "guessed");
+	q->truncated += number(f, "truncated");
+	q->bad_address += number(f, "badAddress");
+	q->no_rule += number(f, "noRule");
+	q->failed += number(f, "failed");
+	q->unnamed += number(f, "unnamed");
 }
 
 static void lost_read(struct profile_facts *x, const struct fields *f)

@@ -194,6 +194,7 @@ static uint64_t stack_load(struct load *l, const struct jfr_sample *s)
 	return truncated && v < NODE_NONE ? v | TRUNCATED : v;
 }
 
+/* With the flags of its stack. */
 static uint64_t sample_node(struct load *l, const struct jfr_sample *s)
 {
 	uint64_t v, *slot;
@@ -206,14 +207,7 @@ static uint64_t sample_node(struct load *l, const struct jfr_sample *s)
 		v = stack_load(l, s);
 		*slot = v;
 	}
-	v = *slot;
-	if (v >= NODE_FILTERED)
-		return v;
-	if (v & TRUNCATED)
-		l->p->facts.truncated_samples += s->ticks;
-	if (v & EMPTY)
-		l->p->facts.no_stack_samples += s->ticks;
-	return v & UINT32_MAX;
+	return *slot;
 }
 
 /* It is one thread on whatever carrier; those without a name, which may be millions, are one. */
@@ -374,6 +368,10 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 	node = sample_node(l, s);
 	if (node == NODE_FILTERED)
 		return 0;
+	if (node & TRUNCATED && node != NODE_NONE)
+		l->p->facts.truncated_samples[s->source] += ticks;
+	if (node & EMPTY && node != NODE_NONE)
+		l->p->facts.no_stack_samples[s->source] += ticks;
 	if (thread == NODE_NONE || state == NODE_NONE || node == NODE_NONE)
 		return -ENOMEM;
 	cell = profile_cell(l->p, (uint32_t)node, (uint32_t)thread, (uint32_t)state, s->source,

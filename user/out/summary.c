@@ -86,28 +86,48 @@ static void share_line(uint64_t n, uint64_t of, const char *what, FILE *f)
 		fprintf(f, "  %s  %12s  %s\n", format_share(n, of).s, format_count(n).s, what);
 }
 
+static void kind_quality(const struct prof_quality *q, const char *kind, FILE *f)
+{
+	uint64_t of = q->samples;
+
+	if (!of)
+		return;
+	fprintf(f, "  %s samples\n", kind);
+	share_line(q->complete, of, "stacks complete", f);
+	share_line(q->guessed, of, "with guessed frames", f);
+	share_line(q->truncated, of, "cut at the depth limit", f);
+	share_line(q->bad_address, of, "ended at unreadable memory", f);
+	share_line(q->no_rule, of, "ended where no unwind rule was known", f);
+	share_line(q->failed, of, "without a stack", f);
+	share_line(q->unnamed, of, "with methods unloaded before they had a name", f);
+}
+
+/* What can be told of any recorder's samples. */
+static void source_quality(const struct profile *p, int i, FILE *f)
+{
+	static const char *const names[JFR_SOURCES] = {"CPU", "native code's", "CPU", "wall"};
+	uint64_t all = p->samples[i], cut = p->facts.truncated_samples[i],
+		 none = p->facts.no_stack_samples[i];
+
+	if (!all)
+		return;
+	fprintf(f, "  %s samples\n", names[i]);
+	share_line(all - cut - none, all, "with a stack that is not cut", f);
+	share_line(cut, all, "cut at the depth limit", f);
+	share_line(none, all, "without a stack", f);
+}
+
 static void stacks_quality(const struct profile *p, FILE *f)
 {
-	const struct profile_facts *x = &p->facts;
-	uint64_t all = 0, of = x->quality.samples;
+	static const char *const names[QUALITY_KINDS] = {"CPU", "wall", "other"};
+	bool told = false;
 
-	if (of) {
-		share_line(x->quality.complete, of, "stacks complete", f);
-		share_line(x->quality.guessed, of, "with guessed frames", f);
-		share_line(x->quality.truncated, of, "cut at the depth limit", f);
-		share_line(x->quality.bad_address, of, "ended at unreadable memory", f);
-		share_line(x->quality.no_rule, of, "ended where no unwind rule was known", f);
-		share_line(x->quality.failed, of, "without a stack", f);
-		share_line(x->quality.unnamed, of, "with methods unloaded before they had a name",
-			   f);
-		return;
+	for (int i = 0; i < QUALITY_KINDS; i++) {
+		kind_quality(&p->facts.quality[i], names[i], f);
+		told |= p->facts.quality[i].samples != 0;
 	}
-	for (int i = 0; i < JFR_SOURCES; i++)
-		all += p->samples[i];
-	share_line(all - x->truncated_samples - x->no_stack_samples, all,
-		   "with a stack that is not cut", f);
-	share_line(x->truncated_samples, all, "cut at the depth limit", f);
-	share_line(x->no_stack_samples, all, "without a stack", f);
+	for (int i = 0; i < JFR_SOURCES && !told; i++)
+		source_quality(p, i, f);
 }
 
 static bool own_cpu_losses(const struct profile_facts *x)

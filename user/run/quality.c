@@ -3,7 +3,6 @@
 
 void quality_add(struct quality *q, const struct stack *st, uint32_t n)
 {
-	q->samples += n;
 	walks_add(&q->walks, st, n);
 }
 
@@ -11,19 +10,19 @@ void quality_write(struct quality *q, struct jfrw *out, uint64_t now)
 {
 	const struct walks *w = &q->walks;
 
-	if (q->samples)
+	if (walks_total(w))
 		jfrw_stack_quality(
 			out, now,
 			&(struct jfr_stack_quality){
 				.period_ns = now - q->since_ns,
 				.kind = q->kind,
-				.samples = q->samples,
+				.samples = walks_total(w),
 				.complete = w->ends[GN_END_COMPLETE] + w->ends[GN_END_CONT],
 				.guessed = w->guessed,
 				.truncated = w->ends[GN_END_DEPTH],
 				.bad_address = w->ends[GN_END_BADADDR],
 				.no_rule = w->ends[GN_END_NORULE] + w->ends[GN_END_FP],
-				.failed = w->ends[GN_END_NONE],
+				.failed = w->without + w->ends[GN_END_NONE],
 				.unnamed = w->unnamed,
 			});
 	*q = (struct quality){.kind = q->kind, .since_ns = now};

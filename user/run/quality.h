@@ -11,7 +11,7 @@
 /* Samples since the last event. */
 struct quality {
 	const char *kind; /* "cpu" or "wall" */
-	uint64_t since_ns, samples;
+	uint64_t since_ns;
 	struct walks walks;
 };
 

@@ -57,7 +57,8 @@ void report_progress(uint64_t elapsed_ns, const struct totals *t, const struct o
 		return;
 }
 
-static void print_stacks(const struct totals *t)
+/* How whole the stacks of one kind of sample are; nothing if there were none. */
+static void print_walks(const char *kind, const struct walks *w)
 {
 	static const char *const names[GN_END_MAX] = {
 		[GN_END_NONE] = "kernel only",	   [GN_END_COMPLETE] = "complete",
@@ -65,25 +66,38 @@ static void print_stacks(const struct totals *t)
 		[GN_END_NORULE] = "no rule",	   [GN_END_CONT] = "at a virtual thread's base",
 		[GN_END_FP] = "by frame pointers",
 	};
-	uint64_t all = 0;
-	bool first = true;
+	uint64_t all = walks_total(w);
+	const char *sep = "";
 
-	for (int i = 0; i < GN_END_MAX; i++)
-		all += t->walks.ends[i];
-	fprintf(stderr, "  stacks        %s distinct;", format_count(t->stacks).s);
+	if (!all)
+		return;
+	fprintf(stderr, "    %-12s", kind);
 	for (int i = 0; i < GN_END_MAX; i++) {
-		if (!t->walks.ends[i])
+		if (!w->ends[i])
 			continue;
-		fprintf(stderr, "%s %.1f%% %s", first ? "" : ",", percent(t->walks.ends[i], all),
-			names[i]);
-		first = false;
+		fprintf(stderr, "%s%.1f%% %s", sep, percent(w->ends[i], all), names[i]);
+		sep = ", ";
 	}
-	if (t->walks.guessed)
-		fprintf(stderr, ", %.2f%% with a guessed frame", percent(t->walks.guessed, all));
-	if (t->walks.unnamed)
-		fprintf(stderr, ", %.2f%% with a method unloaded before it had a name",
-			percent(t->walks.unnamed, all));
-	fprintf(stderr, "%s\n", first ? " none" : " (of samples)");
+	if (w->without) {
+		fprintf(stderr, "%s%.2f%% without a stack", sep, percent(w->without, all));
+		sep = ", ";
+	}
+	if (w->guessed)
+		fprintf(stderr, "%s%.2f%% with a guessed frame", sep, percent(w->guessed, all));
+	if (w->unnamed)
+		fprintf(stderr, "%s%.2f%% with a method unloaded before it had a name", sep,
+			percent(w->unnamed, all));
+	fprintf(stderr, "\n");
+}
+
+static void print_stacks(const struct totals *t)
+{
+	bool any = walks_total(&t->cpu) || walks_total(&t->wall);
+
+	fprintf(stderr, "  stacks        %s distinct%s\n", format_count(t->stacks).s,
+		any ? "; of the samples" : "");
+	print_walks("CPU", &t->cpu);
+	print_walks("wall", &t->wall);
 }
 
 static void print_losses(const struct totals *t)

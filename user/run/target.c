@@ -325,7 +325,7 @@ static void sample_count(struct target *t, const struct gn_sample *s, const stru
 	bool wall = s->clock == GN_CLOCK_WALL;
 
 	quality_add(wall ? &t->wall : &t->cpu, st, s->n);
-	walks_add(&t->totals.walks, st, s->n);
+	walks_add(wall ? &t->totals.wall : &t->totals.cpu, st, s->n);
 	if (wall) {
 		t->totals.wall_samples += s->n;
 		t->totals.wall_records++;

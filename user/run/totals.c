@@ -34,11 +34,33 @@ const char *loss_kind(unsigned int reason)
 
 void walks_add(struct walks *w, const struct stack *st, uint32_t n)
 {
-	w->ends[st ? st->end : GN_END_NONE] += n;
-	if (st && st->guessed)
+	if (!st) {
+		w->without += n;
+		return;
+	}
+	w->ends[st->end] += n;
+	if (st->guessed)
 		w->guessed += n;
-	if (st && st->unnamed)
+	if (st->unnamed)
 		w->unnamed += n;
+}
+
+uint64_t walks_total(const struct walks *w)
+{
+	uint64_t n = w->without;
+
+	for (int i = 0; i < GN_END_MAX; i++)
+		n += w->ends[i];
+	return n;
+}
+
+static void walks_sum(struct walks *sum, const struct walks *w)
+{
+	sum->without += w->without;
+	sum->guessed += w->guessed;
+	sum->unnamed += w->unnamed;
+	for (int i = 0; i < GN_END_MAX; i++)
+		sum->ends[i] += w->ends[i];
 }
 
 void totals_add(struct totals *sum, const struct totals *t)
@@ -47,12 +69,10 @@ void totals_add(struct totals *sum, const struct totals *t)
 	sum->wall_samples += t->wall_samples;
 	sum->wall_records += t->wall_records;
 	sum->stacks += t->stacks;
-	sum->walks.guessed += t->walks.guessed;
-	sum->walks.unnamed += t->walks.unnamed;
+	walks_sum(&sum->cpu, &t->cpu);
+	walks_sum(&sum->wall, &t->wall);
 	sum->threads += t->threads;
 	sum->file_bytes += t->file_bytes;
-	for (int i = 0; i < GN_END_MAX; i++)
-		sum->walks.ends[i] += t->walks.ends[i];
 	for (int i = 0; i < LOSS_MAX; i++)
 		sum->lost[i] += t->lost[i];
 }

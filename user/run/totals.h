@@ -18,7 +18,8 @@ const char *loss_kind(unsigned int reason);
 
 /* Samples by how the walk of their stack went. */
 struct walks {
-	uint64_t ends[GN_END_MAX]; /* by how the user part ended */
+	uint64_t without;	   /* a stack */
+	uint64_t ends[GN_END_MAX]; /* with one, by how its user part ended */
 	uint64_t guessed;	   /* with a frame found by a heuristic */
 	uint64_t unnamed;	   /* with a frame whose class was unloaded before it had a name */
 };
@@ -27,12 +28,14 @@ struct walks {
 struct stack;
 void walks_add(struct walks *w, const struct stack *st, uint32_t n);
 
+uint64_t walks_total(const struct walks *w); /* samples */
+
 struct totals {
 	uint64_t cpu_samples;
 	uint64_t wall_samples; /* ticks */
 	uint64_t wall_records;
 	uint64_t stacks; /* distinct */
-	struct walks walks;
+	struct walks cpu, wall;
 	uint64_t lost[LOSS_MAX];
 	uint64_t threads; /* seen */
 	uint64_t file_bytes;
