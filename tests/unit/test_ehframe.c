@@ -223,6 +223,20 @@ static void test_return_address(void **state)
 	ehframe_free(&t);
 }
 
+/* What a file says may be anything: the smallest number there is has no opposite. */
+static void test_offset_overflow(void **state)
+{
+	struct asmb a = {.n = 0};
+	struct ehframe_table t;
+
+	cie(&a);
+	/* rbp at CFA - (2^60 * -8) = CFA + 2^63 */
+	FDE(&a, 0x1100, 0x10, "\x2f\x06\x80\x80\x80\x80\x80\x80\x80\x80\x10");
+	t = compiled(&a);
+	assert_int_not_equal(at(&t, 0x1100)->fp, UW_CFA);
+	ehframe_free(&t);
+}
+
 /* Gaps of alignment belong to the function before, larger ones have no rule, overlaps are cut. */
 static void test_layout(void **state)
 {
@@ -621,12 +635,19 @@ static void test_oracle_given(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prologue),    cmocka_unit_test(test_remember_restore),
-		cmocka_unit_test(test_expressions), cmocka_unit_test(test_return_address),
-		cmocka_unit_test(test_layout),	    cmocka_unit_test(test_encodings),
-		cmocka_unit_test(test_debug_frame), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_fill),	    cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_oracle_self), cmocka_unit_test(test_oracle_given),
+		cmocka_unit_test(test_prologue),
+		cmocka_unit_test(test_remember_restore),
+		cmocka_unit_test(test_expressions),
+		cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_encodings),
+		cmocka_unit_test(test_debug_frame),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_fill),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_oracle_self),
+		cmocka_unit_test(test_oracle_given),
+		cmocka_unit_test(test_offset_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

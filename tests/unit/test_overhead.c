@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is inferred of BPF run time. */
+/* What is inferred of BPF run time, and whose memory is told. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <setjmp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "run/overhead.h"
@@ -32,9 +37,42 @@ static void nothing_but_the_beginning(void **state)
 	assert_int_equal(overhead_bpf_ns(&o, 10 * MS), 0);
 }
 
-int main(void)
+#define HEAP (300u << 20)
+
+/* This program as one with a large memory starts it: it is small, and says so. */
+static int peak_is_small(void)
 {
+	struct overhead o = {0};
+	struct overhead_cost c;
+
+	overhead_cost(&o, &c);
+	return c.memory && c.memory_peak >= c.memory && c.memory_peak < HEAP / 3 ? 0 : 1;
+}
+
+static void memory_is_our_own(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		char *p = malloc(HEAP);
+
+		if (p)
+			memset(p, 1, HEAP);
+		execl("/proc/self/exe", "test_overhead", p && p[HEAP / 2] ? "peak" : "", NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return strcmp(argv[1], "peak") ? 2 : peak_is_small();
+
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory_is_our_own),
 		cmocka_unit_test(beginning_counts_once),
 		cmocka_unit_test(nothing_but_the_beginning),
 	};

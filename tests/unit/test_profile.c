@@ -298,6 +298,51 @@ static void test_endpoints(void **state)
 	profile_free(p);
 }
 
+/* Three CPU samples and two wall ticks, whose settings are async-profiler's. */
+static void async_totals(const char *event, const char *interval, const char *wall, uint64_t cpu,
+			 uint64_t off)
+{
+	char file[] = "/tmp/gnomon-async.XXXXXX";
+	struct profile *p = NULL;
+	struct jb j = {0};
+	FILE *f = fdopen(mkstemp(file), "w");
+
+	jb_chunk(&j);
+	jb_exec(&j, 1000, 1, 1);
+	jb_exec(&j, 10001000, 1, 1);
+	jb_exec(&j, 20001000, 1, 1);
+	jb_wall(&j, 40001000, 2, 2, 2, 0);
+	jb_setting(&j, T_EXEC, "event", event);
+	if (interval)
+		jb_setting(&j, T_EXEC, "interval", interval);
+	if (wall)
+		jb_setting(&j, T_EXEC, "wall", wall);
+	jb_metadata(&j);
+	jb_constants(&j);
+	jb_finish(&j);
+	fwrite(j.f.data, 1, j.f.len, f);
+	fclose(f);
+	jb_free(&j);
+	assert_int_equal(profile_new(&p, &(struct profile_options){0}, NULL), 0);
+	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
+	profile_finish(p);
+	assert_int_equal(p->total_ns[0][DIM_CPU], cpu);
+	assert_int_equal(p->total_ns[0][DIM_OFF], off);
+	profile_free(p);
+	unlink(file);
+}
+
+/* What it writes for "no interval given" is 0, and then samples by its default. */
+static void test_async_intervals(void **state)
+{
+	async_totals("cpu", "0", NULL, 30 * MS, 100 * MS);
+	async_totals("ctimer", "0", "0", 30 * MS, 100 * MS);
+	async_totals("itimer", "0", "20000000", 30 * MS, 40 * MS);
+	async_totals("cpu", "1000000", "5000000", 3 * MS, 10 * MS);
+	async_totals("wall", "0", NULL, 150 * MS, 100 * MS);
+	async_totals("wall", "20000000", NULL, 60 * MS, 40 * MS);
+}
+
 static void test_two_sides(void **state)
 {
 	struct profile *p = NULL;
@@ -362,12 +407,19 @@ static void test_format(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_totals),	   cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_time_range), cmocka_unit_test(test_collapsed),
-		cmocka_unit_test(test_tree),	   cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_two_sides),  cmocka_unit_test(test_xml),
-		cmocka_unit_test(test_xml_names),  cmocka_unit_test(test_endpoints),
-		cmocka_unit_test(test_html),	   cmocka_unit_test(test_format),
+		cmocka_unit_test(test_totals),
+		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_time_range),
+		cmocka_unit_test(test_collapsed),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_async_intervals),
+		cmocka_unit_test(test_two_sides),
+		cmocka_unit_test(test_xml),
+		cmocka_unit_test(test_xml_names),
+		cmocka_unit_test(test_endpoints),
+		cmocka_unit_test(test_html),
+		cmocka_unit_test(test_format),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -378,6 +378,25 @@ static void answers(void **state)
 	close(root);
 }
 
+static bool has_children(void)
+{
+	return waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* Who asked in vain is no zombie once it has ended. */
+static void unanswered_leave_no_zombie(void **state)
+{
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), unanswered = 0;
+
+	for (int i = 0; i < 20; i++)
+		unanswered += !inroot_answers(root, "tmp", 0);
+	assert_true(unanswered > 0);
+	for (int i = 0; i < 1000 && has_children(); i++)
+		usleep(10000);
+	assert_false(has_children());
+	close(root);
+}
+
 static void regular_only(void **state)
 {
 	char dir[] = "/tmp/gnomon-sym-XXXXXX";
@@ -515,6 +534,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(by_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(chrooted, setup, teardown),
 		cmocka_unit_test(answers),
+		cmocka_unit_test(unanswered_leave_no_zombie),
 		cmocka_unit_test(regular_only),
 		cmocka_unit_test_setup_teardown(loaded_later, setup, teardown),
 		cmocka_unit_test(no_process),

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@
  * us here for ever, so only a few attempts are made.
  */
 #define TRIES 8
+
+#define REAPER_STACK 65536
 
 int inroot_open(int root, const char *path, int flags)
 {
@@ -79,6 +82,29 @@ static void ask(int root, const char *path)
 	_exit(0);
 }
 
+static void *reap(void *pid)
+{
+	waitpid((pid_t)(intptr_t)pid, NULL, 0);
+	return NULL;
+}
+
+/*
+ * What hangs in the kernel ends when its file system answers or goes, and would stay a zombie for
+ * as long as we live: who waits for it is a thread of its own.
+ */
+static void leave_behind(pid_t pid)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	kill(pid, SIGKILL);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, REAPER_STACK);
+	pthread_create(&thread, &attr, reap, (void *)(intptr_t)pid);
+	pthread_attr_destroy(&attr);
+}
+
 bool inroot_answers(int root, const char *path, int ms)
 {
 	struct pollfd ended = {.events = POLLIN};
@@ -93,9 +119,9 @@ bool inroot_answers(int root, const char *path, int ms)
 	in_time = ended.fd >= 0 && poll(&ended, 1, ms) > 0;
 	if (ended.fd >= 0)
 		close(ended.fd);
-	if (!in_time)
-		kill(pid, SIGKILL);
-	/* what hangs in the kernel is for init to reap */
-	waitpid(pid, NULL, in_time ? 0 : WNOHANG);
+	if (in_time)
+		waitpid(pid, NULL, 0);
+	else
+		leave_behind(pid);
 	return in_time;
 }

@@ -9,6 +9,10 @@
 
 #define FIELDS_MAX 16
 
+/* async-profiler's, where none was asked for */
+#define ASYNC_CPU_NS  10000000u
+#define ASYNC_WALL_NS 50000000u
+
 /* Where the fields of one kind of event lie in this chunk; cls NULL when there is none. */
 struct binding {
 	const struct jfr_class *cls;
@@ -27,7 +31,8 @@ struct jfr_sampler {
 	bool choice_seen; /* in this chunk */
 	struct reservoir reservoir;
 	uint64_t period[JFR_SOURCES];
-	struct jfr_event ev; /* being handed out in parts */
+	bool event_cpu, event_wall; /* what async-profiler's "interval" is of */
+	struct jfr_event ev;	    /* being handed out in parts */
 	struct jfr_sample left;
 };
 
@@ -115,18 +120,41 @@ static uint64_t period_parse(const char *t)
 	return 0;
 }
 
-/* async-profiler hangs its own settings on one type: the name alone says what is meant. */
+/*
+ * async-profiler hangs its own settings on one type: the name alone says what is meant. Its
+ * "interval" is that of the "event", which is written before it; 0 is what it was given, and means
+ * its own default (src/engine.h, src/wallClock.cpp). Of other events it counts no time.
+ */
+static void event_apply(struct jfr_sampler *s, const char *value)
+{
+	s->event_wall = !strcmp(value, "wall");
+	s->event_cpu =
+		!strcmp(value, "cpu") || !strcmp(value, "itimer") || !strcmp(value, "ctimer");
+}
+
+static void interval_apply(struct jfr_sampler *s, uint64_t ns)
+{
+	if (!ns)
+		ns = s->event_wall ? ASYNC_WALL_NS : s->event_cpu ? ASYNC_CPU_NS : 0;
+	s->period[JFR_SOURCE_EXECUTION] = ns;
+	if (s->event_wall)
+		s->period[JFR_SOURCE_WALL] = ns;
+}
+
 static void setting_apply(struct jfr_sampler *s, int64_t id, const char *name, const char *value)
 {
 	uint64_t ns = period_parse(value);
+	bool zero = !strcmp(value, "0");
 
-	if (!ns)
+	if (!strcmp(name, "event"))
+		event_apply(s, value);
+	if (!ns && !zero)
 		return;
 	if (!strcmp(name, "interval"))
-		s->period[JFR_SOURCE_EXECUTION] = ns;
+		interval_apply(s, ns);
 	else if (!strcmp(name, "wall"))
-		s->period[JFR_SOURCE_WALL] = ns;
-	if (strcmp(name, "period"))
+		s->period[JFR_SOURCE_WALL] = ns ? ns : ASYNC_WALL_NS;
+	if (!ns || strcmp(name, "period"))
 		return;
 	for (int i = 0; i < JFR_SOURCES; i++)
 		if (s->bind[i].cls && s->bind[i].cls->id == id)

@@ -50,8 +50,8 @@ int jfr_sampler_next(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sam
 
 /*
  * The interval of a source as the recording's settings gave it so far (ActiveSetting "period" of
- * its event type; async-profiler's "interval" and "wall"), 0 when not said. A setting may stand
- * behind the samples of its chunk: ask at the chunk's end.
+ * its event type; async-profiler's "interval" and "wall", of which 0 is its default), 0 when not
+ * said. A setting may stand behind the samples of its chunk: ask at the chunk's end.
  */
 uint64_t jfr_sampler_period(const struct jfr_sampler *s, enum jfr_source source);
 

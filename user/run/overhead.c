@@ -2,7 +2,6 @@
 #include "run/overhead.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,31 +111,34 @@ uint64_t overhead_bpf_ns(const struct overhead *o, uint64_t wall_ns)
 	return o->known_bpf_ns + (uint64_t)((double)o->bpf_ns * (double)rest / (double)o->on_ns);
 }
 
-static uint64_t memory_now(void)
+/*
+ * The peak is that of this program: ru_maxrss of getrusage() is inherited over execve from whoever
+ * started it (begin_new_exec in fs/exec.c), VmHWM belongs to the memory that it got there.
+ */
+static void memory_read(struct overhead_cost *out)
 {
-	unsigned long total, resident = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
+	FILE *f = fopen("/proc/self/status", "re");
+	unsigned long kb;
+	char line[128];
 
-	if (!f)
-		return 0;
-	if (fscanf(f, "%lu %lu", &total, &resident) != 2)
-		resident = 0;
-	fclose(f);
-	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "VmHWM: %lu kB", &kb) == 1)
+			out->memory_peak = kb * 1024ull;
+		else if (sscanf(line, "VmRSS: %lu kB", &kb) == 1)
+			out->memory = kb * 1024ull;
+	}
+	if (f)
+		fclose(f);
 }
 
 void overhead_cost(const struct overhead *o, struct overhead_cost *out)
 {
-	struct rusage ru;
-
-	getrusage(RUSAGE_SELF, &ru);
 	*out = (struct overhead_cost){
 		.wall_ns = clock_ns(CLOCK_MONOTONIC) - o->start_ns,
 		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - o->cpu_start_ns,
-		.memory = memory_now(),
-		.memory_peak = (uint64_t)ru.ru_maxrss * 1024,
 		.stolen_ns = o->stolen_ns,
 	};
+	memory_read(out);
 	out->bpf_ns = overhead_bpf_ns(o, out->wall_ns);
 	if (o->runs)
 		out->bpf_run_ns = (o->known_bpf_ns + o->bpf_ns) / o->runs;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What we cost. CPU and memory of the collector are exact (getrusage, /proc/self/statm). The BPF
- * programs' run time comes from the kernel's statistics (BPF_ENABLE_STATS, Linux 5.8), which cost
- * every BPF program on the host two clock reads per run: so they are on for 100 ms of each second
- * and the rest is inferred. Nothing is inferred from the beginning, when stacks are taken of all
- * threads there are, and from bursts that come seldom: these are measured.
+ * What we cost. CPU and memory of the collector are exact (its CPU clock, /proc/self/status). The
+ * BPF programs' run time comes from the kernel's statistics (BPF_ENABLE_STATS, Linux 5.8), which
+ * cost every BPF program on the host two clock reads per run: so they are on for 100 ms of each
+ * second and the rest is inferred. Nothing is inferred from the beginning, when stacks are taken of
+ * all threads there are, and from bursts that come seldom: these are measured.
  */
 #ifndef GNOMON_RUN_OVERHEAD_H
 #define GNOMON_RUN_OVERHEAD_H

@@ -464,9 +464,15 @@ static void state_restore(struct state *st, const struct cie *cie, uint64_t reg)
 		state_set(st, cie, reg, *from);
 }
 
+/* Both factors are the file's: what does not fit wraps, as unsigned numbers do. */
 static int64_t scaled(const struct cie *cie, uint64_t n)
 {
-	return n * (uint64_t)cie->data_align;
+	return (int64_t)(n * (uint64_t)cie->data_align);
+}
+
+static int64_t scaled_down(const struct cie *cie, uint64_t n)
+{
+	return (int64_t)(0 - n * (uint64_t)cie->data_align);
 }
 
 /* Instructions about the CFA. False when it is none. */
@@ -514,7 +520,7 @@ static bool insn_reg(uint8_t op, struct cursor *c, const struct cie *cie, struct
 		state_set(st, cie, reg, (struct loc){LOC_CFA, 0, scaled(cie, cur_sleb(c))});
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		state_set(st, cie, reg, (struct loc){LOC_CFA, 0, -scaled(cie, cur_uleb(c))});
+		state_set(st, cie, reg, (struct loc){LOC_CFA, 0, scaled_down(cie, cur_uleb(c))});
 		return true;
 	case CFA_RESTORE_EXTENDED:
 		state_restore(st, cie, reg);
