@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# How a recording ends: Ctrl-C, SIGTERM, the target's exit, its execve, kill -9 of gnomon. Each time
-# the file is readable, the target unharmed and nothing of ours left in it.
+# How a recording ends: Ctrl-C, SIGTERM, the target's exit, its execve, kill -9 of gnomon, and that a
+# closed pipe ends none. Each time the file is readable, the target unharmed and nothing of ours left
+# in it.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -105,10 +106,44 @@ target_execs() {
     kill "$JVM_PID"
 }
 
+# Nobody reads its messages any more, of which there are many with -vv: it goes on, and ends as told.
+closed_pipe() {
+    local jfr=$T/closed.jfr format
+
+    jvm_start Idle 5 1
+    {
+        "$GNOMON" -vv record -p "$JVM_PID" -d 3s -o "$jfr" </dev/null 2>&1
+        echo $? >"$T/closed.rc"
+    } | head -n 1 >"$T/closed.head"
+    until_true 20 test -s "$T/closed.rc" || fail "gnomon does not end"
+    assert_eq "exit code with a closed pipe" 0 "$(cat "$T/closed.rc")"
+    assert_match "what was read of it" '^gnomon: ' "$T/closed.head"
+    jvm_unharmed
+    busy_for 2800 "$jfr"
+    # Data: the reader has had enough, which is no reason for words.
+    for format in collapsed csv; do
+        {
+            sleep 0.5
+            "$GNOMON" render --format "$format" "$jfr" 2>"$T/render.err"
+            echo $? >"$T/render.rc"
+        } | : # reads nothing
+        until_true 10 test -s "$T/render.rc" || fail "render does not end"
+        assert_eq "exit code of render --format $format" 6 "$(cat "$T/render.rc")" \
+            "$(cat "$T/render.err")"
+        assert_empty "what render says" "$T/render.err"
+        rm "$T/render.rc"
+    done
+    "$GNOMON" render "$jfr" 2>"$T/render.err" >/dev/full
+    assert_eq "exit code where stdout is full" 6 $?
+    assert_match "what is said then" '^gnomon: cannot write to stdout: No space' "$T/render.err"
+    jvm_end
+}
+
 for_each_jdk by_signal INT
 for_each_jdk by_signal TERM
 for_each_jdk killed
 for_each_jdk target_exits quietly
 JDK=$(jdk_newest)
 target_exits by_kill
+closed_pipe
 target_execs

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# gnomon record -- java ...: from the first instruction on, and the program gets its arguments,
-# its input and its output.
+# gnomon record -- java ...: from the first instruction on; the program gets its arguments, its input
+# and its output, and its exit code is gnomon's.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -40,7 +40,74 @@ ends_at_once() {
     assert_eq "exit code of a short one" 0 $rc "$(cat "$T/err")"
 }
 
+# status CODE ARGS...: what `gnomon record ARGS` ends with.
+status() {
+    local want=$1
+
+    shift
+    "$GNOMON" record -f -o "$T/status.jfr" "$@" </dev/null >"$T/out" 2>"$T/err"
+    assert_eq "exit code of record ${*:1:4}" "$want" $? "$(cat "$T/err")"
+}
+
+# later ARGS...: `gnomon record ARGS` in the background; its process is $!.
+later() {
+    emptied "$T/out"
+    emptied "$T/err"
+    "$GNOMON" record -f -o "$T/status.jfr" "$@" </dev/null >"$T/out" 2>"$T/err" &
+    CHILDREN+=($!)
+    until_true 20 file_has "$T/out" '^BEGUN$' || fail "the command does not begin: $(cat "$T/err")"
+}
+
+# A JVM that ends as it is told to, and what it says when it ends.
+exits() {
+    cat >"$T/Exits.java" <<'EOF'
+public class Exits {
+    public static void main(String[] args) throws Exception {
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("ENDED")));
+        System.out.println("BEGUN");
+        Thread.sleep(Long.parseLong(args[0]));
+        System.exit(Integer.parseInt(args[1]));
+    }
+}
+EOF
+    local java=("$JDK/bin/java" -XX:TieredStopAtLevel=1 "$T/Exits.java")
+
+    status 0 -- "${java[@]}" 500 0
+    status 7 -- "${java[@]}" 500 7
+    assert_match "the summary" '^recorded ' "$T/err"
+    jfr_readable "$T/status.jfr"
+    # It outlives its recording: said, waited for, and its exit code is the one.
+    status 9 -d 500ms -- "${java[@]}" 3500 9
+    assert_match "the message" "the recording is finished; '.*java' runs on as process [0-9]+" "$T/err"
+    assert_match "its last words" '^ENDED$' "$T/out"
+    # By a signal: as a shell says it.
+    status 137 -- "$T/dies" "${java[@]}" 20000 0
+    # A signal that gnomon is sent finishes the recording, and is for the command, too.
+    later -- "${java[@]}" 60000 3
+    kill -TERM $!
+    wait $!
+    assert_eq "exit code after SIGTERM" 143 $? "$(cat "$T/err")"
+    assert_match "its last words" '^ENDED$' "$T/out"
+    jfr_readable "$T/status.jfr"
+    # The same when it is the command alone that gnomon waits for.
+    later -d 100ms -- "${java[@]}" 60000 3
+    until_true 20 file_has "$T/err" 'runs on as process' || fail "it does not wait: $(cat "$T/err")"
+    kill -TERM $!
+    wait $!
+    assert_eq "exit code after SIGTERM, later" 143 $? "$(cat "$T/err")"
+    # Closed pipes end the command as they would without gnomon.
+    status 3 -- "$T/pipes"
+    file_has "$T/out" SURVIVED && fail "SIGPIPE does not end a command"
+}
+
+# Become a JVM that is killed after a while; end by what a closed pipe is.
+printf '#!/bin/sh\n(sleep 2; kill -KILL $$) &\nexec "$@"\n' >"$T/dies"
+printf '#!/bin/sh\nsleep 0.5\nkill -PIPE $$\necho SURVIVED\n' >"$T/pipes"
+chmod +x "$T/dies" "$T/pipes"
+
 for_each_jdk launch
+JDK=$(jdk_oldest)
+exits
 
 "$GNOMON" record -o "$T/none.jfr" -- "$T/no-such-program" >"$T/out" 2>"$T/err" </dev/null
 assert_eq "exit code for a program that is not there" 3 $? "$(cat "$T/err")"

@@ -231,7 +231,7 @@ static int run(int argc, char **argv, struct error *e)
 		.form = form,
 		.quiet = quiet,
 	};
-	int rc = check_usage(argc, argv, e);
+	int rc = check_usage(argc, argv, e), status = EXIT_OK;
 
 	cfg.form.cpu_event = (enum jfrw_cpu_event)cpu_event;
 	if (!rc)
@@ -250,7 +250,7 @@ static int run(int argc, char **argv, struct error *e)
 	rc = argc ? target_launched(argv, &targets, &cfg.ntargets, e)
 		  : targets_find(&targets, &cfg.ntargets, e);
 	cfg.targets = targets;
-	rc = rc || session_run(&cfg, e) ? (int)e->exit : EXIT_OK;
+	rc = rc || session_run(&cfg, &status, e) ? (int)e->exit : status;
 	targets_free(targets, cfg.ntargets);
 	return rc;
 }
@@ -275,6 +275,11 @@ const struct command cmd_record = {
 		"Ctrl-C, SIGTERM and the target's end finish the file. The target is never "
 		"stopped and\n"
 		"its sampled threads get no signal.\n\n"
+		"With a command, gnomon ends with it and with its exit code (128 + N after signal "
+		"N),\n"
+		"also where -d finishes the recording before: the command then runs on, and "
+		"gnomon\n"
+		"waits. Ctrl-C and signals sent to gnomon are for both.\n\n"
 		"Where -o is a directory, or a pattern with %p (pid), %n (main class or jar) and\n"
 		"%c (container), all JVMs that --name, --container or --cgroup match are recorded, "
 		"a\n"

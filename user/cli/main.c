@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/sigpipe.h"
 #include "cli/opt.h"
+
+/* By its own choice, as `head` does. */
+static bool reader_is_gone(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO};
+
+	return poll(&out, 1, 0) > 0 && out.revents & POLLERR;
+}
 
 /* Data that could not be written to stdout must not look like success. */
 static int stdout_finish(int rc)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return rc;
-	if (errno != EPIPE)
+	if (!reader_is_gone())
 		fprintf(stderr, "gnomon: cannot write to stdout: %s\n", strerror(errno));
 	return rc ? rc : EXIT_OUTPUT;
 }
@@ -40,6 +52,7 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int i = 1;
 
+	sigpipe_ignore();
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "-v"))
 			log_level++;

@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sigpipe.h"
 #include "target/jvmproc.h"
 #include "target/procfs.h"
 
@@ -23,6 +27,7 @@ static void child_run(int go, int failed, char *const argv[])
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigpipe_restore();
 	if (read(go, &b, 1) != 1)
 		_exit(127);
 	execvp(argv[0], argv);
@@ -118,13 +123,55 @@ int launch_judge(const struct launch *l, const char *name, struct error *e)
 			     "recorded with -p or --name");
 }
 
+void launch_signal(const struct launch *l, const struct signalfd_siginfo *si)
+{
+	if (l->pid > 0 && si->ssi_code <= 0)
+		kill(l->pid, (int)si->ssi_signo);
+}
+
+static void signals_pass(const struct launch *l, int sigfd)
+{
+	struct signalfd_siginfo si;
+
+	while (read(sigfd, &si, sizeof(si)) == sizeof(si))
+		launch_signal(l, &si);
+}
+
+bool launch_runs(struct launch *l)
+{
+	int status;
+
+	if (l->pid > 0 && waitpid(l->pid, &status, WNOHANG) == l->pid) {
+		l->pid = 0;
+		l->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	}
+	return l->pid > 0;
+}
+
+bool launch_wait(struct launch *l, int sigfd, int ms)
+{
+	struct pollfd fds[] = {
+		{.fd = (int)syscall(SYS_pidfd_open, l->pid, 0), .events = POLLIN},
+		{.fd = sigfd, .events = POLLIN},
+	};
+	bool waits = true;
+
+	while (waits && launch_runs(l)) {
+		waits = poll(fds, 2, ms) != 0;
+		if (waits && fds[1].revents)
+			signals_pass(l, sigfd);
+	}
+	if (fds[0].fd >= 0)
+		close(fds[0].fd);
+	return !launch_runs(l);
+}
+
 void launch_end(struct launch *l)
 {
 	if (l->go > 0)
 		close(l->go);
 	if (l->failed > 0)
 		close(l->failed);
-	if (l->pid > 0)
-		waitpid(l->pid, NULL, WNOHANG);
+	launch_runs(l);
 	*l = (struct launch){0};
 }

@@ -9,12 +9,15 @@
 
 #include "base/error.h"
 
+struct signalfd_siginfo;
+
 struct launch {
-	pid_t pid;
-	int go;		    /* write end of the pipe it waits at; it exits when we die before */
+	pid_t pid;	    /* 0 once it was reaped */
+	int go;		    /* write end of the pipe it waits at, and ends when we do; -1: let go */
 	int failed;	    /* read end: the errno of a failed exec, or end of file */
 	bool other, is_jvm; /* was another program at the last look; was a JVM at one */
 	uint64_t started_ns, looked_ns;
+	int status; /* once it has ended: its exit code, or 128 + the signal that ended it */
 };
 
 /* Fork; the child waits. */
@@ -32,7 +35,19 @@ void launch_look(struct launch *l, uint64_t now_ns);
  */
 int launch_judge(const struct launch *l, const char *name, struct error *e);
 
-/* After the recording: reap it if it has ended; leave it running otherwise. */
+/* A signal that a process sent us is for it as well; the terminal's it got itself. */
+void launch_signal(const struct launch *l, const struct signalfd_siginfo *si);
+
+/* Does it? One that has ended is reaped, and `status` set. */
+bool launch_runs(struct launch *l);
+
+/*
+ * Wait for its end, and pass signals that sigfd has on to it meanwhile. False: nothing has happened
+ * for ms (-1: wait as long as it takes).
+ */
+bool launch_wait(struct launch *l, int sigfd, int ms);
+
+/* Reap it if it has ended; leave it running otherwise. */
 void launch_end(struct launch *l);
 
 #endif

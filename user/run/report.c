@@ -29,6 +29,14 @@ const char *report_time(uint64_t ns, char *buf)
 	return buf;
 }
 
+void report_waiting(const char *name, pid_t pid)
+{
+	fprintf(stderr,
+		"gnomon: the recording is finished; '%s' runs on as process %d: waiting "
+		"for its end\n",
+		name, pid);
+}
+
 static uint64_t lost_total(const struct totals *t)
 {
 	uint64_t n = 0;

@@ -13,6 +13,9 @@
 /* Rewrites its own line; only for a terminal. */
 void report_progress(uint64_t elapsed_ns, const struct totals *t, const struct overhead_cost *c);
 
+/* What was launched outlives its recording. */
+void report_waiting(const char *name, pid_t pid);
+
 struct report_summary {
 	uint64_t elapsed_ns;
 	const struct recorder_file *files;

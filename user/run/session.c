@@ -30,6 +30,7 @@
 
 #define DRAIN_MS	  100  /* rings are drained at least so often */
 #define LAUNCH_MS	  10   /* the first time, of what was launched */
+#define PATIENCE_MS	  500  /* for a program that is about to end with the recording */
 #define HURRY_MS	  10   /* and so often while classes come and go */
 #define ACCOUNT_TICKS	  1000 /* wall ticks of open intervals are reported at least so often */
 #define ACCOUNT_TURNS	  10000
@@ -51,6 +52,7 @@ struct session {
 	struct overhead cost;
 	struct recorder_cost told; /* what all reports of it say together */
 	sigset_t old_mask;
+	struct signalfd_siginfo signal; /* the last that came */
 	int epoll, sigfd, timer;
 	pid_t pid;	      /* the first target */
 	uint32_t epoch_shift; /* with a reservoir: log2 of the ticks of an epoch */
@@ -95,15 +97,23 @@ static int signals_take(struct session *s, struct error *e)
 	return 0;
 }
 
-/* Taken, so that they are not delivered when the mask is restored. */
 static bool signals_read(struct session *s)
 {
-	struct signalfd_siginfo si;
 	bool any = false;
 
-	while (read(s->sigfd, &si, sizeof(si)) == sizeof(si))
+	while (read(s->sigfd, &s->signal, sizeof(s->signal)) == sizeof(s->signal))
 		any = true;
 	return any;
+}
+
+/* Taken, so that they are not delivered when the mask is restored. */
+static void signals_give_back(struct session *s)
+{
+	if (s->sigfd >= 0) {
+		signals_read(s);
+		close(s->sigfd);
+	}
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 }
 
 static int sources_open(struct session *s, struct error *e)
@@ -715,19 +725,37 @@ static void session_close(struct session *s, bool keep)
 	recorder_close(s->rec, keep);
 	fleet_close(s->fleet);
 	capture_close(s->cap);
-	launch_end(&s->launch);
 	if (s->timer >= 0)
 		close(s->timer);
-	if (s->sigfd >= 0) {
-		signals_read(s);
-		close(s->sigfd);
-	}
 	if (s->epoll >= 0)
 		close(s->epoll);
-	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 }
 
-int session_run(const struct session_config *cfg, struct error *e)
+/*
+ * What was launched may run on. We end with it and as it does, as those who started us expect of
+ * whoever runs a command for them; after an error of ours, at once.
+ */
+static int launch_finish(struct session *s, bool failed)
+{
+	const char *name = s->cfg->argv[0];
+	struct launch *l = &s->launch;
+
+	if (failed) {
+		if (l->go < 0 && launch_runs(l)) /* it was let go */
+			log_warn("'%s' runs on as process %d", name, l->pid);
+		return 0;
+	}
+	if (s->ended == SIGNALLED)
+		launch_signal(l, &s->signal);
+	if (!launch_wait(l, s->sigfd, PATIENCE_MS)) {
+		if (!s->cfg->quiet)
+			report_waiting(name, l->pid);
+		launch_wait(l, s->sigfd, -1);
+	}
+	return l->status;
+}
+
+int session_run(const struct session_config *cfg, int *status, struct error *e)
 {
 	struct session s = {.cfg = cfg, .epoll = -1, .sigfd = -1, .timer = -1};
 	bool sampled = false;
@@ -742,5 +770,8 @@ int session_run(const struct session_config *cfg, struct error *e)
 		sampled = true;
 	}
 	session_close(&s, sampled);
+	*status = cfg->argv ? launch_finish(&s, rc != 0) : 0;
+	launch_end(&s.launch);
+	signals_give_back(&s);
 	return rc;
 }

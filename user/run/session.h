@@ -50,7 +50,11 @@ struct session_config {
 	bool quiet; /* no progress, no summary */
 };
 
-/* Blocks SIGINT, SIGTERM and SIGHUP for its duration and takes them as "finish now". */
-int session_run(const struct session_config *cfg, struct error *e);
+/*
+ * Blocks SIGINT, SIGTERM and SIGHUP for its duration and takes them as "finish now". A program that
+ * it started is waited for when the recording is finished; *status is its exit code, or 128 + the
+ * number of the signal that ended it, and 0 without one. After an error it is left running.
+ */
+int session_run(const struct session_config *cfg, int *status, struct error *e);
 
 #endif
