@@ -41,5 +41,31 @@ for files in 60 100 140; do
     assert_match "the remedy with $files open files" 'ulimit -n' "$T/few.err"
     [ ! -e "$T/few.jfr" ] || fail "a file was left with $files open files"
 done
+# Between too few for anything and enough: it refuses, with what to do about it, or has its samples.
+# with_files N: 0 recorded, 5 refused; anything else fails.
+with_files() {
+    local rc
+
+    timeout 60 prlimit --nofile="$1:$1" setpriv --bounding-set=-sys_resource \
+        "$GNOMON" record -f -p "$JVM_PID" -d 1s -o "$T/some.jfr" 2>"$T/some.err" </dev/null
+    rc=$?
+    if [ $rc = 5 ]; then
+        assert_match "the remedy with $1 open files" 'ulimit -n' "$T/some.err"
+    else
+        assert_eq "exit code with $1 open files" 0 $rc "$(cat "$T/some.err")"
+        grep -q '^  CPU samples   0,' "$T/some.err" &&
+            fail "no CPU samples with $1 open files: $(cat "$T/some.err")"
+    fi
+    return $rc
+}
+refused=140 enough=300
+while [ $((enough - refused)) -gt 1 ]; do
+    files=$(((refused + enough) / 2))
+    if with_files $files; then enough=$files; else refused=$files; fi
+done
+note "open files that are enough here: $enough"
+for files in $((refused - 1)) $((refused - 2)) $((enough + 1)) $((enough + 2)); do
+    with_files $files || true
+done
 assert_ge "idle threads seen" 300 "$(query "$jfr" $WALL_EVENT thread 'thread=idle-.*' | wc -l)"
 jvm_end

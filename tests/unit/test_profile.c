@@ -325,7 +325,7 @@ static void async_totals(const char *event, const char *interval, const char *wa
 	jb_free(&j);
 	assert_int_equal(profile_new(&p, &(struct profile_options){0}, NULL), 0);
 	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
-	profile_finish(p);
+	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(p->total_ns[0][DIM_CPU], cpu);
 	assert_int_equal(p->total_ns[0][DIM_OFF], off);
 	profile_free(p);

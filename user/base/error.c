@@ -17,8 +17,11 @@ int error_set(struct error *e, int rc, enum exit_code exit, const char *fmt, ...
 	e->rc = rc;
 	e->exit = exit;
 	e->hint[0] = '\0';
-	if (rc == -EMFILE)
+	if (rc == -EMFILE) { /* whoever meets it first: the same limit, and the same remedy */
 		snprintf(e->hint, sizeof(e->hint), "allow more open files: ulimit -n");
+		if (exit == EXIT_INTERNAL)
+			e->exit = EXIT_KERNEL;
+	}
 	va_start(ap, fmt);
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
 	va_end(ap);

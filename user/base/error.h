@@ -28,7 +28,7 @@ struct error {
 
 /*
  * Fill *e (which may be NULL) and return rc, so that `return error_set(...)` reads well. Of -EMFILE
- * the hint is known.
+ * the hint is known, and EXIT_INTERNAL becomes EXIT_KERNEL.
  */
 int error_set(struct error *e, int rc, enum exit_code exit, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

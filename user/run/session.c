@@ -308,7 +308,8 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 	if (rc)
 		return rc;
 	rc = clocks_start(s, e);
-	if (rc == -EMFILE && !s->cpu_clocks) {
+	/* s->clk: the CPUs' clocks are open, and only those of threads found no room */
+	if (rc == -EMFILE && s->clk && !s->cpu_clocks) {
 		log_warn("more threads than open files allowed: sampling by per-CPU clocks");
 		s->cpu_clocks_why = "more threads than the open-files limit";
 		s->cpu_clocks = true;
