@@ -25,7 +25,7 @@ function bySum(label, reverse) {
     const path = [];
     for (let n = c.node[i]; n > 0; n = d.base.parent[n]) path.push(d.names[d.base.frame[n]] + '/' + d.types[d.base.frame[n]]);
     if (!reverse) path.reverse();
-    if (label) path.unshift(label(i) + '/7');
+    if (label) path.unshift(label(i) + '/8');
     for (let k = 0; k <= path.length; k++) {
       add(path.slice(0, k).join(';'), 0, ones[i]);
       add(path.slice(0, k).join(';'), 2, none[i]);

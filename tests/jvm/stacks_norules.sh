@@ -34,7 +34,7 @@ norules() {
     jvm_end
     for t in burns-0 burns-1 sleeps; do
         # waits, where it sleeps: in two seconds its CPU time is a sample or none
-        "$GNOMON" render "$jfr" -f collapsed -d "$([ $t = sleeps ] && echo wall || echo cpu)" -t $t >"$T/stacks" ||
+        "$GNOMON" render "$jfr" --idle -f collapsed -d "$([ $t = sleeps ] && echo wall || echo cpu)" -t $t >"$T/stacks" ||
             fail "render fails"
         caller $t NoRules.${t%-*}
     done

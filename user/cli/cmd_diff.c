@@ -34,7 +34,7 @@ static int diff_write(const struct profile *p, char **files, FILE *f, struct err
 	bool cpu = p->total_ns[0][DIM_CPU] || p->total_ns[1][DIM_CPU];
 	enum dim dim = o.dim >= 0 ? (enum dim)o.dim : cpu ? DIM_CPU : DIM_WALL;
 	const char *a = strrchr(files[0], '/'), *b = strrchr(files[1], '/');
-	struct html_options h = {.first = dim, .diff = true};
+	struct html_options h = {.first = dim, .diff = true, .idle = o.filter.idle};
 	char title[512];
 
 	if (!o.out)
@@ -57,6 +57,8 @@ static int diff(char **files, struct error *e)
 		rc = output_open(&out, o.out, o.force, e);
 	if (rc)
 		return rc;
+	o.filter.idle = po.show_idle;
+	po.show_idle |= o.out != NULL; /* the page can hide it */
 	rc = profile_new(&p, &po, e);
 	for (int side = 0; side < 2 && !rc; side++) {
 		struct jfr_report r;

@@ -106,13 +106,23 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* What tells by itself, or can show, that idle threads are left out. */
+static bool format_tells_idle(int format)
+{
+	return format == FMT_TEXT || format == FMT_FLAME || format == FMT_TIMELINE;
+}
+
 static int profile_write(const struct profile *p, const char *name, FILE *f, struct error *e)
 {
 	struct html_options h = {
 		.title = base_name(name),
 		.first = dim_chosen(p, DIM_CPU),
 		.timeline = o.format == FMT_TIMELINE,
+		.idle = o.filter.idle,
 	};
+
+	if (!format_tells_idle(o.format))
+		filter_idle_note(p);
 
 	switch (o.format) {
 	case FMT_TREE:
@@ -168,6 +178,9 @@ static int render(int argc, char **argv, struct error *e)
 	if (rc)
 		return rc;
 	po.keep_times = o.format == FMT_TIMELINE;
+	o.filter.idle = po.show_idle;
+	po.show_idle |=
+		o.format == FMT_FLAME || o.format == FMT_TIMELINE; /* the page can hide it */
 	rc = output_open(&out, o.out, o.force, e);
 	if (rc)
 		return rc;

@@ -26,6 +26,7 @@ static int summary(const char *path, struct error *e)
 	struct jfr_report r;
 	int rc = filter_apply(&o.filter, &po, e);
 
+	po.show_idle = true; /* by group and state it is one column */
 	if (!rc)
 		rc = profile_new(&p, &po, e);
 	if (!rc)

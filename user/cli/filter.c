@@ -24,6 +24,8 @@ int filter_apply(const struct filter *f, struct profile_options *o, struct error
 	o->exclude = patterns(&f->exclude);
 	o->focus = patterns(&f->focus);
 	o->hide = patterns(&f->hide);
+	o->idle_rules = patterns(&f->idle_rules);
+	o->show_idle = f->idle || (f->states.n && pattern_match(&o->states, "IDLE"));
 	return 0;
 }
 
@@ -31,6 +33,14 @@ static bool filter_given(const struct filter *f)
 {
 	return f->from_ns || f->to_ns || f->threads.n || f->states.n || f->endpoints.n ||
 	       f->include.n || f->exclude.n || f->focus.n;
+}
+
+void filter_idle_note(const struct profile *p)
+{
+	uint64_t ns = p->idle_ns[0] + p->idle_ns[1];
+
+	if (ns)
+		log_warn("%s of idle threads left out: --idle counts them", format_ns(ns).s);
 }
 
 void filter_nothing_warn(const struct filter *f, const struct profile *p)

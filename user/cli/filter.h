@@ -8,7 +8,8 @@
 
 struct filter {
 	uint64_t from_ns, to_ns;
-	struct opt_list threads, states, endpoints, include, exclude, focus, hide;
+	struct opt_list threads, states, endpoints, include, exclude, focus, hide, idle_rules;
+	bool idle;
 };
 
 /* For an option table; f is a struct filter that lives as long as the table. */
@@ -28,7 +29,10 @@ struct filter {
 	 &(f).exclude},                                                                            \
 	{OPT_LIST, 0, "focus", "GLOB", "begin stacks at their outermost such method",              \
 	 &(f).focus},                                                                              \
-	{OPT_LIST, 0, "hide", "GLOB", "drop such methods, charge their callers", &(f).hide}
+	{OPT_LIST, 0, "hide", "GLOB", "drop such methods, charge their callers", &(f).hide},       \
+	{OPT_FLAG, 0, "idle", NULL, "count threads that wait for work, too", &(f).idle},           \
+	{OPT_LIST, 0, "idle-rule", "RULE", "who has such a frame waits for work",                  \
+	 &(f).idle_rules}
 /* clang-format on */
 #define FILTER_TIME_MAX (365ull * 24 * 3600 * 1000000000) /* a year */
 
@@ -37,10 +41,16 @@ struct filter {
 	"contains\n"                                                                               \
 	"it. Options that take one may be repeated: any of them has to match. Endpoints are "      \
 	"those\n"                                                                                  \
-	"of events with a text field 'endpoint': the application's own, or a tracer's.\n"
+	"of events with a text field 'endpoint': the application's own, or a tracer's.\n\n"        \
+	"A thread that waits for work, as a pool's worker, a timer or a selector does, is IDLE "   \
+	"and\nleft out; a line says how much that is. RULE is GLOB, or 'GLOB > GLOB' for a "       \
+	"caller and\nwhat it called, and adds to those known.\n"
 
 /* Fill the options of a profile. EXIT_USAGE when the time range is empty. */
 int filter_apply(const struct filter *f, struct profile_options *o, struct error *e);
+
+/* Say on stderr how much idle time was left out, for what is read by programs. */
+void filter_idle_note(const struct profile *p);
 
 /* Say on stderr when there is nothing to show, and why. */
 void filter_nothing_warn(const struct filter *f, const struct profile *p);

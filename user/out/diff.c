@@ -176,6 +176,10 @@ static void table_print(const struct profile *p, enum dim dim, const struct rows
 		format_ns(p->total_ns[1][dim]).s);
 	if (dim != DIM_CPU)
 		text_reservoir(p, "", f);
+	if (dim != DIM_CPU && (p->idle_ns[0] || p->idle_ns[1]))
+		fprintf(f,
+			"left out: A %s, B %s of threads that wait for work; --idle counts them\n",
+			format_ns(p->idle_ns[0]).s, format_ns(p->idle_ns[1]).s);
 	fprintf(f, "\n          self                     total\n"
 		   "       A       B  change        A       B\n");
 	for (; i < r->n && i < top && fabs(r->v[i].self[1] - r->v[i].self[0]) >= SAME; i++) {

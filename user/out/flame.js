@@ -8,7 +8,6 @@ const head = JSON.parse($('head').textContent);
 const ROW = 19, TL_ROW = 15, TL_NAME = 190, TL_AXIS = 20;
 const DIM_LABEL = {cpu: 'CPU', wall: 'Wall', off: 'Off CPU'};
 const TYPE_LABEL = ['interpreted', 'JIT (C2)', 'inlined', 'native', 'C++', 'kernel', 'C1', 'Java', 'group'];
-const JAVA = 7, GROUP = 8, TIER_LABEL = ['interpreted', 'C1', 'C2', 'inlined'], TIERS = TIER_LABEL.length;
 const TYPE_HSL = [[52, 60], [146, 40], [181, 42], [8, 62], [30, 72], [268, 40], [92, 42], [146, 40], [215, 14]];
 const STATE_HUE = {RUNNING: [146, 48], RUNNABLE: [120, 38], QUEUED: [0, 72], SLEEPING: [215, 14],
   PARKED: [225, 36], WAITING: [203, 40], BLOCKED: [22, 85], IO: [275, 45], IDLE: [215, 10, 16],
@@ -77,6 +76,9 @@ function decode(buf) {
   d.times = t;
   return d;
 }
+
+const JAVA = 7, GROUP = 8; // types of frames: a method of whatever tier; what is split by
+const TIER_LABEL = ['interpreted', 'C1', 'C2', 'inlined'], TIERS = TIER_LABEL.length;
 
 // ---- trees --------------------------------------------------------------------------------------
 
@@ -770,8 +772,21 @@ function chip(text, colour, pressed, go) {
   return b;
 }
 
+// Of each dimension, and of idle threads, without the states that were put out.
+function sums() {
+  const c = D.cells, us = [0, 0, 0];
+  let idle = 0;
+  for (let i = 0; i < c.n; i++) {
+    if (c.state[i] === head.idle && c.dims[i] & 2) idle += c.us[i];
+    if (S.states.has(c.state[i])) continue;
+    for (let d = 0; d < 3; d++) if (c.dims[i] & 1 << d) us[d] += c.us[i];
+  }
+  return {us, idle};
+}
+
 function controls() {
-  radio($('dims'), head.dims.map((d, i) => ({text: DIM_LABEL[d], small: fmtUs(head.totals_us[i]), on: S.dim === i,
+  const {us, idle} = sums();
+  radio($('dims'), head.dims.map((d, i) => ({text: DIM_LABEL[d], small: fmtUs(us[i]), on: S.dim === i,
     off: !head.totals_us[i] && !head.diff, go: () => setDim(i), title: `key ${i + 1}`})));
   radio($('orient'), [
     {text: 'Icicle', on: !S.flip && !S.reverse, go: () => setOrient(false, false)},
@@ -780,7 +795,8 @@ function controls() {
   const st = $('states');
   st.textContent = '';
   D.states.forEach((s, i) => {
-    st.append(chip(s, stateColour(s), !S.states.has(i), () => {
+    const says = i === head.idle && S.states.has(i) ? `${s} (${fmtUs(idle)} left out)` : s;
+    st.append(chip(says, stateColour(s), !S.states.has(i), () => {
       if (!S.states.delete(i)) S.states.add(i);
       controls(); reweigh(); timelineDraw();
     }));
@@ -855,6 +871,7 @@ async function main() {
   D = decode(await inflate($('data').textContent));
   $('data').textContent = '';
   S.dim = head.totals_us[head.first] ? head.first : Math.max(0, head.totals_us.findIndex(x => x > 0));
+  if (head.idle >= 0 && !head.show_idle) S.states.add(head.idle);
   threadsFill(); controls(); events();
   if (head.timeline) { timelineInit(); timelineEvents(); }
   timelineDraw(); restructure();

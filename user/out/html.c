@@ -318,6 +318,8 @@ static void note_write(const struct profile *p, const struct html_options *o, FI
 
 static void head_write(const struct profile *p, const struct html_options *o, FILE *f)
 {
+	uint32_t idle = profile_idle_state(p);
+
 	fprintf(f, "{\"title\":");
 	json_string(o->title, f);
 	fprintf(f, ",\"note\":");
@@ -328,9 +330,12 @@ static void head_write(const struct profile *p, const struct html_options *o, FI
 			(unsigned long long)(p->total_ns[0][d] +
 					     (o->diff ? p->total_ns[1][d] : 0)) /
 				1000);
-	fprintf(f, "],\"first\":%d,\"duration_us\":%llu,\"timeline\":%s,\"diff\":%s}", o->first,
-		(unsigned long long)profile_recorded_ns(p) / 1000, o->timeline ? "true" : "false",
-		o->diff ? "true" : "false");
+	fprintf(f,
+		"],\"first\":%d,\"duration_us\":%llu,\"timeline\":%s,\"diff\":%s,\"idle\":%d,"
+		"\"show_idle\":%s}",
+		o->first, (unsigned long long)profile_recorded_ns(p) / 1000,
+		o->timeline ? "true" : "false", o->diff ? "true" : "false",
+		idle == NODE_NONE ? -1 : (int)idle, o->idle ? "true" : "false");
 }
 
 int html_write(const struct profile *p, const struct html_options *o, FILE *f, struct error *e)

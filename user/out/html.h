@@ -15,6 +15,7 @@ struct html_options {
 	enum dim first; /* shown first, if it has time */
 	bool timeline;	/* the profile was loaded with keep_times */
 	bool diff;	/* it has two sides */
+	bool idle;	/* idle threads are shown at first; the profile was loaded with show_idle */
 };
 
 int html_write(const struct profile *p, const struct html_options *o, FILE *f, struct error *e);

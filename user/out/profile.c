@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "out/idle.h"
 #include "out/profile_int.h"
 
 #include <errno.h>
@@ -97,6 +98,8 @@ static uint8_t frame_match(const struct profile *p, const char *name)
 		m |= MATCH_FOCUS;
 	if (pattern_match(&o->hide, name))
 		m |= MATCH_HIDE;
+	if (idle_frame(p->index->idle, name))
+		m |= MATCH_IDLE;
 	return m;
 }
 
@@ -251,6 +254,17 @@ static const char *state_short(const char *s)
 	return s;
 }
 
+static bool state_waits(const char *s)
+{
+	static const char *const no[] = {"RUNNING", "RUNNABLE", "DEFAULT",
+					 "QUEUED",  "BLOCKED",	"STOPPED"};
+
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		if (!strcmp(s, no[i]))
+			return false;
+	return true;
+}
+
 uint32_t profile_state(struct profile *p, const char *s)
 {
 	uint32_t name;
@@ -263,8 +277,21 @@ uint32_t profile_state(struct profile *p, const char *s)
 	if (name == NAME_NONE || p->nstates >= UINT16_MAX ||
 	    !array_room((void **)&p->states, p->nstates, &p->index->states_cap, sizeof(*p->states)))
 		return NODE_NONE;
-	p->states[p->nstates].name = name;
+	s = names_get(&p->names, name);
+	p->states[p->nstates] = (struct prof_state){
+		.name = name,
+		.waits = state_waits(s),
+		.wanted = !p->opt.states.n || pattern_match(&p->opt.states, s),
+	};
 	return p->nstates++;
+}
+
+uint32_t profile_idle_state(const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->nstates; i++)
+		if (!strcmp(names_get(&p->names, p->states[i].name), "IDLE"))
+			return i;
+	return NODE_NONE;
 }
 
 /* ---- cells ---- */
@@ -348,6 +375,7 @@ int profile_root(struct profile *p)
 int profile_new(struct profile **out, const struct profile_options *o, struct error *e)
 {
 	struct profile *p = calloc(1, sizeof(*p));
+	int rc = -ENOMEM;
 
 	if (p)
 		p->index = calloc(1, sizeof(*p->index));
@@ -356,13 +384,16 @@ int profile_new(struct profile **out, const struct profile_options *o, struct er
 	if (o)
 		p->opt = *o;
 	p->facts.pid = -1;
-	if (profile_root(p))
+	rc = idle_rules_new(&p->index->idle, &p->opt.idle_rules, e);
+	if (!rc)
+		rc = profile_root(p);
+	if (rc)
 		goto fail;
 	*out = p;
 	return 0;
 fail:
 	profile_free(p);
-	return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	return rc == -ENOMEM ? error_set(e, rc, EXIT_INTERNAL, "out of memory") : rc;
 }
 
 void profile_free(struct profile *p)
@@ -375,6 +406,7 @@ void profile_free(struct profile *p)
 		index32_free(&p->index->threads);
 		index32_free(&p->index->cells);
 		buffer_free(&p->index->text);
+		idle_rules_free(p->index->idle);
 		free(p->index);
 	}
 	names_free(&p->names);
@@ -417,6 +449,8 @@ static uint8_t cell_dims(const struct profile *p, const struct prof_cell *c)
 
 int profile_finish(struct profile *p, struct error *e)
 {
+	uint32_t idle = profile_idle_state(p);
+
 	p->execution_dropped = p->samples[JFR_SOURCE_CPU_TIME] && p->samples[JFR_SOURCE_EXECUTION];
 	for (uint32_t i = 0; i < p->ncells; i++)
 		if (p->cells[i].source == JFR_SOURCE_WALL && state_runs(p, p->cells[i].state))
@@ -425,6 +459,10 @@ int profile_finish(struct profile *p, struct error *e)
 		struct prof_cell *c = &p->cells[i];
 
 		c->dims = cell_dims(p, c);
+		if (c->state == idle && !p->opt.show_idle) {
+			p->idle_ns[c->side] += c->dims & 1 << DIM_WALL ? c->ns : 0;
+			c->dims = 0;
+		}
 		for (int d = 0; d < DIMS; d++)
 			if (c->dims & 1 << d)
 				p->total_ns[c->side][d] += c->ns;

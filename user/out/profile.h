@@ -95,6 +95,8 @@ struct prof_time {
 
 struct prof_state {
 	uint32_t name; /* without "STATE_" */
+	bool waits;    /* for something that is not a CPU or a monitor: idle, perhaps */
+	bool wanted;   /* passes the filter */
 };
 
 struct pattern_list {
@@ -111,6 +113,12 @@ struct profile_options {
 	bool lines;			      /* frames of different lines are different frames */
 	bool split_tiers; /* interpreted, C1, C2 and inlined are different frames */
 	bool keep_times;
+	/*
+	 * A thread that waits for work is IDLE, by rules over its frames (out/idle.h), as those are
+	 * that wait in native code. What is idle counts nowhere unless it is asked for.
+	 */
+	struct pattern_list idle_rules; /* beside those known */
+	bool show_idle;
 };
 
 enum prof_quality_kind { QUALITY_CPU, QUALITY_WALL, QUALITY_OTHER, QUALITY_KINDS };
@@ -169,6 +177,7 @@ struct profile {
 	uint64_t period_ns[JFR_SOURCES];
 	uint64_t samples[JFR_SOURCES]; /* that passed the filter */
 	uint64_t total_ns[2][DIMS];    /* per side */
+	uint64_t idle_ns[2];	       /* per side: idle, and left out of all else */
 	bool period_assumed[JFR_SOURCES];
 	bool execution_dropped; /* jdk.ExecutionSample beside jdk.CPUTimeSample */
 	bool wall_runs;		/* wall samples of running threads are there */
@@ -206,6 +215,9 @@ static inline const char *profile_frame_name(const struct profile *p, uint32_t f
  */
 void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *self,
 		   uint64_t *total);
+
+/* The number of the state IDLE; NODE_NONE where nothing is idle. */
+uint32_t profile_idle_state(const struct profile *p);
 
 /*
  * In words, when only part of the threads was sampled: "64 of 2,000 threads". False, and nothing,

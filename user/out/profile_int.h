@@ -15,6 +15,7 @@ struct prof_index {
 	struct index32 frames, nodes, threads, cells;
 	size_t frames_cap, nodes_cap, threads_cap, cells_cap, times_cap, states_cap, counts_cap;
 	struct buffer text; /* scratch */
+	struct idle_rules *idle;
 };
 
 enum match {
@@ -22,6 +23,7 @@ enum match {
 	MATCH_EXCLUDE = 2,
 	MATCH_FOCUS = 4,
 	MATCH_HIDE = 8,
+	MATCH_IDLE = 16, /* a rule for idle threads begins with it */
 };
 
 /* The root, which is the first node and has the first frame. -ENOMEM is the only failure. */

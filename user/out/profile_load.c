@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the events of a recording to the cells of a profile. Keys are translated once per chunk. */
 #include "out/endpoint.h"
+#include "out/idle.h"
 #include "out/profile_int.h"
 #include "out/stable.h"
 
@@ -88,7 +89,7 @@ static void controls_strip(struct buffer *b)
 static uint64_t method_load(struct load *l, const struct jfr_frame *f, uint8_t type)
 {
 	bool hidden = false;
-	uint32_t name, frame;
+	uint32_t name;
 
 	buffer_clear(&l->text);
 	if (!jfr_method_name(l->r, &f->method_ref, &l->text, &hidden))
@@ -102,10 +103,7 @@ static uint64_t method_load(struct load *l, const struct jfr_frame *f, uint8_t t
 	if (l->text.failed)
 		return NODE_NONE;
 	name = names_add(&l->p->names, l->text.data, l->text.len, NULL);
-	frame = name == NAME_NONE ? NODE_NONE : profile_frame(l->p, name, type);
-	if (frame != NODE_NONE && l->p->frames[frame].match & MATCH_HIDE)
-		return NODE_FILTERED;
-	return frame;
+	return name == NAME_NONE ? NODE_NONE : profile_frame(l->p, name, type);
 }
 
 /* The frame's number, NODE_FILTERED to leave it out, or NODE_NONE when out of memory. */
@@ -167,13 +165,23 @@ static uint64_t no_stack(struct load *l, bool failed)
 
 #define TRUNCATED (1ULL << 40) /* flag of a remembered stack */
 #define EMPTY	  (1ULL << 41)
+#define IDLE	  (1ULL << 42) /* if its thread waits */
+
+/* Whether `frame`, which called `callee` (NODE_NONE: nothing), makes its stack an idle one. */
+static bool frame_idle(const struct profile *p, uint32_t frame, uint64_t callee)
+{
+	if (!(p->frames[frame].match & MATCH_IDLE))
+		return false;
+	return idle_call(p->index->idle, profile_frame_name(p, frame),
+			 callee < NODE_NONE ? profile_frame_name(p, (uint32_t)callee) : NULL);
+}
 
 static uint64_t stack_load(struct load *l, const struct jfr_sample *s)
 {
 	struct jfr_value frames;
 	struct jfr_frame f;
-	bool truncated = false;
-	uint64_t v;
+	bool truncated = false, idle = false;
+	uint64_t v, callee = NODE_NONE;
 	size_t n = 0;
 
 	if (!jfr_stack_get(l->r, &s->stack, &frames, &truncated) || !frames.n) {
@@ -185,16 +193,23 @@ static uint64_t stack_load(struct load *l, const struct jfr_sample *s)
 
 		if (id == NODE_FILTERED)
 			continue;
-		if (id == NODE_NONE ||
-		    !array_room((void **)&l->path, n, &l->path_cap, sizeof(*l->path)))
+		if (id == NODE_NONE)
+			return NODE_NONE;
+		idle = idle || frame_idle(l->p, (uint32_t)id, callee);
+		callee = id;
+		if (l->p->frames[id].match & MATCH_HIDE)
+			continue;
+		if (!array_room((void **)&l->path, n, &l->path_cap, sizeof(*l->path)))
 			return NODE_NONE;
 		l->path[n++] = (uint32_t)id;
 	}
 	v = path_insert(l, n);
-	return truncated && v < NODE_NONE ? v | TRUNCATED : v;
+	if (v >= NODE_NONE)
+		return v;
+	return v | (truncated ? TRUNCATED : 0) | (idle ? IDLE : 0);
 }
 
-/* With the flags of its stack. */
+/* The stack's node with its flags, NODE_FILTERED, or NODE_NONE when out of memory. */
 static uint64_t sample_node(struct load *l, const struct jfr_sample *s)
 {
 	uint64_t v, *slot;
@@ -252,7 +267,6 @@ static uint64_t thread_load(struct load *l, const struct jfr_sample *s)
 static uint64_t state_load(struct load *l, const struct jfr_sample *s)
 {
 	struct buffer *b = &l->text;
-	uint32_t id;
 
 	buffer_clear(b);
 	if (s->source == JFR_SOURCE_NATIVE)
@@ -270,11 +284,7 @@ static uint64_t state_load(struct load *l, const struct jfr_sample *s)
 	buffer_byte(b, 0);
 	if (b->failed)
 		return NODE_NONE;
-	id = profile_state(l->p, (char *)b->data);
-	if (id != NODE_NONE && l->p->opt.states.n &&
-	    !pattern_match(&l->p->opt.states, names_get(&l->p->names, l->p->states[id].name)))
-		return NODE_FILTERED;
-	return id;
+	return profile_state(l->p, (char *)b->data);
 }
 
 static uint64_t remembered(struct load *l, struct idmap *map, uint64_t key,
@@ -351,30 +361,35 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 
 static int sample_add(struct load *l, const struct jfr_sample *s)
 {
+	struct profile *p = l->p;
 	uint64_t node, thread, state, ticks;
 	int64_t at;
 	uint32_t cell;
 
 	if (__builtin_sub_overflow(s->time_ns, l->start_ns, &at))
 		at = s->time_ns < 0 ? INT64_MIN : INT64_MAX;
-	ticks = ticks_within(&l->p->opt, &at, s->step_ns, s->ticks);
+	ticks = ticks_within(&p->opt, &at, s->step_ns, s->ticks);
 	if (!ticks)
 		return 0;
 	thread = remembered(l, &l->threads, (uint64_t)s->thread.i, s, thread_load);
 	state = remembered(l, &l->states, (uint64_t)s->state.i * JFR_SOURCES + s->source, s,
 			   state_load);
-	if (thread == NODE_FILTERED || state == NODE_FILTERED)
+	if (thread == NODE_FILTERED)
 		return 0;
 	node = sample_node(l, s);
 	if (node == NODE_FILTERED)
 		return 0;
-	if (node & TRUNCATED && node != NODE_NONE)
-		l->p->facts.truncated_samples[s->source] += ticks;
-	if (node & EMPTY && node != NODE_NONE)
-		l->p->facts.no_stack_samples[s->source] += ticks;
 	if (thread == NODE_NONE || state == NODE_NONE || node == NODE_NONE)
 		return -ENOMEM;
-	cell = profile_cell(l->p, (uint32_t)node, (uint32_t)thread, (uint32_t)state, s->source,
+	if (node & IDLE && p->states[state].waits)
+		state = profile_state(p, "IDLE");
+	if (state == NODE_NONE)
+		return -ENOMEM;
+	if (!p->states[state].wanted)
+		return 0;
+	p->facts.truncated_samples[s->source] += node & TRUNCATED ? ticks : 0;
+	p->facts.no_stack_samples[s->source] += node & EMPTY ? ticks : 0;
+	cell = profile_cell(p, (uint32_t)node, (uint32_t)thread, (uint32_t)state, s->source,
 			    l->side);
 	return cell == NODE_NONE ? -ENOMEM : cell_add(l, cell, s, at, ticks);
 }

@@ -40,6 +40,18 @@ void text_reservoir(const struct profile *p, const char *indent, FILE *f)
 			indent, share);
 }
 
+static void text_idle(const struct profile *p, FILE *f)
+{
+	uint64_t idle = p->idle_ns[0];
+
+	if (idle)
+		fprintf(f,
+			"left out: %s (%.0f%% of all) of threads that wait for work; --idle "
+			"counts them\n",
+			format_ns(idle).s,
+			100.0 * (double)idle / (double)(idle + p->total_ns[0][DIM_WALL]));
+}
+
 void text_head(const struct profile *p, FILE *f)
 {
 	const char *sep = "";
@@ -57,6 +69,7 @@ void text_head(const struct profile *p, FILE *f)
 	fprintf(f, "%s\n", *sep ? "" : "no samples");
 	fprintf(f, "CPU %s, off CPU %s, wall %s\n", format_ns(p->total_ns[0][DIM_CPU]).s,
 		format_ns(p->total_ns[0][DIM_OFF]).s, format_ns(p->total_ns[0][DIM_WALL]).s);
+	text_idle(p, f);
 	text_reservoir(p, "", f);
 	if (p->execution_dropped)
 		fprintf(f, "CPU is from jdk.CPUTimeSample; jdk.ExecutionSample left out, as it "
@@ -208,11 +221,6 @@ static void stack_print(const struct profile *p, uint32_t node, FILE *f)
 		fprintf(f, "                     ... %d more\n", depth);
 }
 
-static bool state_is_idle(const struct profile *p, uint16_t state)
-{
-	return !strcmp(names_get(&p->names, p->states[state].name), "IDLE");
-}
-
 static int stacks_print(const struct profile *p, unsigned int top, FILE *f, struct error *e)
 {
 	struct stack_line *v = malloc(sizeof(*v) * ((size_t)p->ncells + 1));
@@ -223,8 +231,6 @@ static int stacks_print(const struct profile *p, unsigned int top, FILE *f, stru
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	n = stacks_gather(p, DIM_OFF, v);
 	for (size_t i = 0; i < n && shown < top; i++) {
-		if (state_is_idle(p, v[i].state))
-			continue;
 		shown++;
 		fprintf(f, "  %s %9s  %s\n", format_share(v[i].ns, p->total_ns[0][DIM_OFF]).s,
 			format_ns(v[i].ns).s, names_get(&p->names, p->states[v[i].state].name));
@@ -236,39 +242,32 @@ static int stacks_print(const struct profile *p, unsigned int top, FILE *f, stru
 
 /*
  * Wall time by Java method: what a stack's innermost Java frame does, or has done for it natively,
- * is its own. Returns the time left out: threads idle in native code, as the VM's are.
+ * is its own.
  */
-static uint64_t wall_by_java(const struct profile *p, struct weights *w)
+static void wall_by_java(const struct profile *p, struct weights *w)
 {
-	uint64_t idle = 0;
-
 	memset(w->node_self, 0, sizeof(uint64_t) * p->nnodes);
 	memset(w->node_total, 0, sizeof(uint64_t) * p->nnodes);
 	for (uint32_t i = 0; i < p->ncells; i++) {
 		const struct prof_cell *c = &p->cells[i];
-		uint32_t java = profile_node_java(p, c->node),
-			 at = java != NODE_ROOT ? java : c->node;
+		uint32_t java = profile_node_java(p, c->node);
+		uint32_t at = java != NODE_ROOT ? java : c->node;
 
 		if (c->side || !(c->dims & 1 << DIM_WALL))
 			continue;
-		if (state_is_idle(p, c->state)) {
-			idle += c->ns;
-			continue;
-		}
 		w->node_self[at] += c->ns;
 		w->node_total[at] += c->ns;
 	}
 	for (uint32_t i = p->nnodes; --i > 0;)
 		w->node_total[p->nodes[i].parent] += w->node_total[i];
-	return idle;
 }
 
 static int wall_table(const struct profile *p, struct weights *w, uint32_t *order, unsigned int top,
 		      FILE *f, struct error *e)
 {
-	uint64_t idle = wall_by_java(p, w);
 	int rc;
 
+	wall_by_java(p, w);
 	memset(w->self, 0, sizeof(uint64_t) * p->names.n);
 	memset(w->total, 0, sizeof(uint64_t) * p->names.n);
 	rc = tree_by_name(&w->tree, w->node_self, w->node_total, w->self, w->total, e);
@@ -277,9 +276,6 @@ static int wall_table(const struct profile *p, struct weights *w, uint32_t *orde
 	fprintf(f, "\nMost wall time, by Java method with what it calls natively\n"
 		   "     self              total\n");
 	methods_print(p, w, DIM_WALL, w->self, order, top, f);
-	if (idle)
-		fprintf(f, "  %s %9s  left out here: threads idle in native code\n",
-			format_share(idle, p->total_ns[0][DIM_WALL]).s, format_ns(idle).s);
 	return 0;
 }
 
