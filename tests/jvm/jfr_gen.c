@@ -234,8 +234,10 @@ static void names(void)
 		for (unsigned int k = 0; k < sizeof(sigs) / sizeof(sigs[0]); k++) {
 			struct frame_name f[2] = {java(odd[i], odd[i], sigs[k], -1),
 						  java("x.Y", "z", "()V", 0)};
-			struct jfrw_thread t = {odd[i], 77, odd[i], 7, odd[i], true};
+			char groups[64] = "";
+			struct jfrw_thread t = {odd[i], 77, odd[i], 7, groups, true};
 
+			snprintf(groups, sizeof(groups) - 1, "%s", odd[i] ? odd[i] : "");
 			f[1].type = k & 1 ? FRAME_NATIVE : FRAME_JIT;
 			f[1].klass = odd[i];
 			sample(jfrw_thread(w, &t), jfrw_stack(w, f, 2, false));
@@ -305,10 +307,10 @@ static const struct {
 static void generate(unsigned int k, const char *path)
 {
 	static const struct jfrw_thread t[4] = {
-		{"java", 4711, "main", 1, "main", false},
-		{"http-nio-8080-e", 4712, "http-nio-8080-exec-1", 31, "main", false},
+		{"java", 4711, "main", 1, "main\0system\0", false},
+		{"http-nio-8080-e", 4712, "http-nio-8080-exec-1", 31, "main\0system\0", false},
 		{"GC Thread#0", 4713, NULL, 0, NULL, false},
-		{NULL, 0, "virtual", 99, "VirtualThreads", true},
+		{NULL, 0, "virtual", 99, "VirtualThreads\0", true},
 	};
 	struct jfrw_stats stats;
 	struct error e;

@@ -87,7 +87,7 @@ wall-samples/count=$((n + 52)) wall-time/nanoseconds=$((cpu + off)) period=cpu/n
         "$(judged "$T/$1.jfr" -d cpu)"
     assert_eq "wall of $1" "samples/count=$((n + 52)) wall/nanoseconds=$((cpu + off)) \
 period=wall/nanoseconds=20000000" "$(judged "$T/$1.jfr" -d wall)"
-    assert_eq "off CPU of $1" "samples/count=52 off-cpu/nanoseconds=$off \
+    assert_eq "off CPU of $1" "samples/count=52 off_cpu/nanoseconds=$off \
 period=wall/nanoseconds=20000000" "$(judged "$T/$1.jfr" -d off)"
 }
 

@@ -136,6 +136,7 @@ static const struct image_fact image_facts[] = {
 	{"MetaspaceObj", "_shared_metaspace_base", {AT, AT, AT}, VM_FEATURES},
 	{"MetaspaceObj", "_shared_metaspace_top", {AT, AT, AT}, VM_FEATURES},
 	{"Abstract_VM_Version", "_vm_major_version", {AT, AT, AT}, VM_FEATURES},
+	{"Abstract_VM_Version", "_s_internal_vm_info_string", {AT, AT, AT}, VM_FEATURES},
 	{"Abstract_VM_Version", "_s_vm_release", {AT, AT, AT}, VM_FEATURES},
 	{"ConstMethod", NULL, {48, 56, 56}, VM_LINES},
 	{"ConstantPool", NULL, {72, 72, 72}, VM_NAMES},
@@ -235,8 +236,10 @@ static inline uint32_t image_static(struct image *m, uint64_t val)
 	return at;
 }
 
-/* What static fields hold: the code heaps, the interpreter, the release; else zero. */
-static inline uint64_t image_value(const struct image_fact *f, enum image_jdk jdk)
+#define IMAGE_INFO "HotSpot of the test (1.2) JRE (1.2)"
+
+/* What static fields hold: the code heaps, the interpreter, the release, the name; else zero. */
+static inline uint64_t image_value(struct image *m, const struct image_fact *f, enum image_jdk jdk)
 {
 	static const int release[JDKS] = {17, 24, 25};
 
@@ -244,6 +247,8 @@ static inline uint64_t image_value(const struct image_fact *f, enum image_jdk jd
 		return IMAGE_BASE + IMAGE_HEAP;
 	if (!strcmp(f->field, "_code"))
 		return IMAGE_BASE + IMAGE_HEAP + 0x40;
+	if (!strcmp(f->field, "_s_internal_vm_info_string"))
+		return IMAGE_BASE + image_string(m, IMAGE_INFO);
 	return !strcmp(f->field, "_vm_major_version") ? (uint64_t)release[jdk] : 0;
 }
 
@@ -288,7 +293,7 @@ static inline void image_field(struct image *m, uint32_t at, const struct image_
 		image_put(m, at + 16, IMAGE_BASE + image_string(m, type), 8);
 	if (f->at[jdk] == AT) {
 		image_put(m, at + 24, 1, 4);
-		image_put(m, at + 40, IMAGE_BASE + image_static(m, image_value(f, jdk)), 8);
+		image_put(m, at + 40, IMAGE_BASE + image_static(m, image_value(m, f, jdk)), 8);
 	} else {
 		image_put(m, at + 32, (uint64_t)(f->at[jdk] + moved), 8);
 	}

@@ -375,7 +375,7 @@ static uint32_t stack_of(struct jfrw *w, const char *klass, const char *method, 
 	return jfrw_stack(w, &f, 1, false);
 }
 
-static const struct jfrw_thread main_thread = {"java", 4711, "main", 1, "main", false};
+static const struct jfrw_thread main_thread = {"java", 4711, "main", 1, "main\0system\0", false};
 
 /* ---- encodings ----------------------------------------------------------------------------------
  */
@@ -553,7 +553,7 @@ static void test_fallbacks(void **state)
 	static const char *const want[] = {
 		"libc.so.6.read ()L;",
 		"(unknown).[unknown] ()L;",
-		"a/B$$Lambda+0x7f00.run ()V",
+		"a/B$$Lambda/0x7f00.run ()V",
 		"x\xef\xbf\xbd.y ()L;",
 		"(heap).[heap] ()L;",
 		"(x.so.f ()L;",

@@ -106,6 +106,25 @@ static void release_in_image(void **state)
 	assert_false(jvm_release_scan("", 0, &r));
 }
 
+static void info_in_image(void **state)
+{
+#define INFO                                                                                       \
+	"OpenJDK 64-Bit Server VM (25.0.3+9-LTS) for linux-amd64 JRE (25.0.3+9-LTS), built on x"
+	static const char img[] = "\0x JRE (\0y JRE (not)\0" INFO "\0z";
+	char buf[sizeof(INFO)];
+
+	assert_true(jvm_info_scan(img, sizeof(img) - 1, buf, sizeof(buf)));
+	assert_string_equal(buf, INFO);
+	/* no room for all of it; a piece that begins or ends elsewhere; one that has bytes of no
+	 * text */
+	assert_false(jvm_info_scan(img, sizeof(img) - 1, buf, sizeof(buf) - 1));
+	assert_false(jvm_info_scan(INFO, sizeof(INFO), buf, sizeof(buf)));
+	assert_false(jvm_info_scan(img, sizeof(img) - 3, buf, sizeof(buf)));
+	assert_true(jvm_info_scan("\0\33[2J JRE (1)", 15, buf, sizeof(buf)));
+	assert_string_equal(buf, "?[2J JRE (1)");
+#undef INFO
+}
+
 /* ---- command lines --------------------------------------------------------------------------- */
 
 static int files(const char *path, char **text, size_t *len, void *arg)
@@ -241,6 +260,7 @@ int main(void)
 		cmocka_unit_test(image_none),
 		cmocka_unit_test(release),
 		cmocka_unit_test(release_in_image),
+		cmocka_unit_test(info_in_image),
 		cmocka_unit_test(mains),
 		cmocka_unit_test(embedded),
 		cmocka_unit_test(flags),

@@ -150,7 +150,7 @@ static void test_one(void **state)
 
 	assert_int_equal(pprof_encode(p, DIM_OFF, &b), 0);
 	types_and_sums(&b, types, sizeof(types), sums);
-	assert_string_equal(types, "samples/count off-cpu/nanoseconds ");
+	assert_string_equal(types, "samples/count off_cpu/nanoseconds ");
 	assert_int_equal(sums[0], 5);
 	assert_int_equal(sums[1], 100000000);
 	buffer_free(&b);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "model/resolver.h"
 #include "run/roster.h"
 
 #define MS  1000000ull
@@ -19,12 +20,13 @@
 /* What the fake JVM calls every thread, or NULL. */
 static const char *java;
 
-static int java_name(void *ctx, pid_t tid, char *name, size_t size, int64_t *id)
+static int java_thread(void *ctx, pid_t tid, struct resolved_thread *out)
 {
 	if (!java)
 		return -ENOENT;
-	snprintf(name, size, "%s", java);
-	*id = 7;
+	snprintf(out->name, sizeof(out->name), "%s", java);
+	memcpy(out->groups, "main\0system\0", sizeof("main\0system\0"));
+	out->java_id = 7;
 	return 0;
 }
 
@@ -39,7 +41,7 @@ static int setup(void **state)
 {
 	java = NULL;
 	gone = 0;
-	*state = roster_new(getpid(), java_name, on_gone, NULL);
+	*state = roster_new(getpid(), java_thread, on_gone, NULL);
 	return !*state;
 }
 
@@ -112,6 +114,7 @@ static void renamed(void **state)
 	m = roster_named(r, TID, 100 * MS, "the first name,");
 	assert_string_equal(m->java, java);
 	assert_int_equal(m->java_id, 7);
+	assert_memory_equal(m->groups, "main\0system\0", sizeof("main\0system\0"));
 	m->jfr = 3;
 	java = "another";
 	m = roster_named(r, TID, 200 * MS, "another");

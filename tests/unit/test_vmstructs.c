@@ -111,6 +111,29 @@ static void check_without(const struct image_fact *f, enum image_jdk jdk, int64_
 	free(m);
 }
 
+/* What it calls itself, and nothing where that is not to be had whole. */
+static void test_info(void **state)
+{
+	struct image *m = malloc(sizeof(*m));
+	char buf[sizeof(IMAGE_INFO)];
+	const struct image_fact *f = image_facts;
+	struct vm *vm;
+
+	image_make(m, JDK17, NULL, 0);
+	vm = image_open(m);
+	assert_int_equal(vm_info(vm, buf, sizeof(buf)), 0);
+	assert_string_equal(buf, IMAGE_INFO);
+	assert_int_equal(vm_info(vm, buf, sizeof(buf) - 1), -ENOENT);
+	vm_close(vm);
+	while (!f->field || strcmp(f->field, "_s_internal_vm_info_string"))
+		f++;
+	image_make(m, JDK17, f, 0);
+	vm = image_open(m);
+	assert_int_equal(vm_info(vm, buf, sizeof(buf)), -ENOENT);
+	vm_close(vm);
+	free(m);
+}
+
 static void test_all_there(void **state)
 {
 	struct image *m = malloc(sizeof(*m));
@@ -201,9 +224,8 @@ static int seeds_write(const char *dir)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_there),
-		cmocka_unit_test(test_one_missing),
-		cmocka_unit_test(test_far),
+		cmocka_unit_test(test_all_there),   cmocka_unit_test(test_info),
+		cmocka_unit_test(test_one_missing), cmocka_unit_test(test_far),
 		cmocka_unit_test(test_no_heaps),
 	};
 

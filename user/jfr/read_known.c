@@ -114,10 +114,11 @@ bool jfr_stack_next(struct jfr_reader *r, struct jfr_value *frames, struct jfr_f
 	return true;
 }
 
+/* The address of a hidden class stays behind its slash: "a/Foo/0x1" is "a.Foo/0x1". */
 static void dotted(struct buffer *b, size_t from)
 {
 	for (size_t i = from; i < b->len; i++)
-		if (b->data[i] == '/')
+		if (b->data[i] == '/' && (b->len - i < 3 || memcmp(b->data + i, "/0x", 3)))
 			b->data[i] = '.';
 }
 

@@ -77,7 +77,9 @@ struct jfrw_thread {
 	uint64_t os_tid;
 	const char *java_name; /* NULL: not a Java thread */
 	uint64_t java_tid;
-	const char *group; /* NULL: not known */
+	/* names of its thread groups, its own first, each with its terminator and "" at the end:
+	 * "main\0system\0"; NULL: not known */
+	const char *groups;
 	bool is_virtual;
 };
 

@@ -40,15 +40,18 @@ static uint32_t name_symbol(struct jfrw *w, const char *s)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static uint32_t thread_group(struct jfrw *w, const char *name)
+/* The outermost has no parent. */
+static uint32_t thread_group(struct jfrw *w, const char *groups)
 {
 	struct buffer *b = &w->scratch2;
+	uint32_t parent;
 
-	if (!name)
+	if (!groups || !*groups)
 		return 0;
+	parent = thread_group(w, groups + strlen(groups) + 1);
 	buffer_clear(b);
-	put_leb(b, 0); /* no parent */
-	put_string(b, name);
+	put_leb(b, parent);
+	put_string(b, groups);
 	return intern(w, JFR_THREAD_GROUP, b);
 }
 
@@ -59,7 +62,7 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t)
 
 	if (constants_full(w))
 		return 0;
-	group = thread_group(w, t->group);
+	group = thread_group(w, t->groups);
 	buffer_clear(b);
 	put_string(b, t->os_name);
 	put_leb(b, t->os_tid);
@@ -106,23 +109,27 @@ static bool is_java(unsigned int type)
 }
 
 /*
- * The JVM's own form: dots become slashes, and the slash before a hidden class's address a plus
- * ("Foo$$Lambda/0x1" is "Foo$$Lambda+0x1" in the symbol table since JDK 15).
+ * "a.Foo" becomes "a/Foo" of the package "a", and of a hidden class "a.Foo$$Lambda/0x1" becomes
+ * "a/Foo$$Lambda/0x1", as the JDK writes it since 21 (jfrSymbolTable.cpp). Returns the package's
+ * length.
  */
-static void internal_name(char *name, size_t len)
+static size_t internal_name(char *name, size_t len)
 {
+	const char *dot = memrchr(name, '.', len);
+
 	for (size_t i = 0; i < len; i++)
-		name[i] = name[i] == '.' ? '/' : name[i] == '/' ? '+' : name[i];
+		if (name[i] == '.')
+			name[i] = '/';
+	return dot ? (size_t)(dot - name) : 0;
 }
 
 static uint32_t package(struct jfrw *w, const char *name, size_t len)
 {
-	const char *slash = memrchr(name, '/', len);
 	uint32_t sym;
 
-	if (!slash || slash == name)
+	if (!len)
 		return 0;
-	sym = symbol(w, name, (size_t)(slash - name));
+	sym = symbol(w, name, len);
 	buffer_clear(&w->scratch2);
 	put_leb(&w->scratch2, sym);
 	return intern(w, JFR_PACKAGE, &w->scratch2);
@@ -138,8 +145,7 @@ static uint32_t java_or_library(struct jfrw *w, const struct frame_name *f)
 	memcpy(name, klass, len);
 	frame_klass_round(name, len);
 	if (is_java(f->type)) {
-		internal_name(name, len);
-		pkg = package(w, name, len);
+		pkg = package(w, name, internal_name(name, len));
 	}
 	sym = symbol(w, name, len);
 	buffer_clear(&w->scratch2);

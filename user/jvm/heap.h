@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Java heap, as far as names of threads need it: objects, their classes, where fields lie. For
- * the modules of jvm/ only.
+ * The Java heap, as far as names of threads and their groups need it: objects, their classes, where
+ * fields lie. For the modules of jvm/ only.
  */
 #ifndef GNOMON_JVM_HEAP_H
 #define GNOMON_JVM_HEAP_H
@@ -19,7 +19,8 @@ struct oops {
 	uint64_t base, klass_base;
 	uint32_t shift, klass_shift;
 	uint32_t name, tid, eetop, value, coder;
-	bool thread_done, string_done;
+	uint32_t group, holder, holder_group, group_name, group_parent;
+	bool thread_done, string_done, holder_done, group_done;
 	bool unknown; /* it cannot be told; looking again would take as long for every thread */
 };
 

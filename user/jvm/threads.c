@@ -11,6 +11,7 @@
 #include "jvm/vm.h"
 
 #define THREADS_MAX 131072
+#define GROUPS_MAX  16 /* one within the other */
 
 /* ---- fields of classes ------------------------------------------------------------------------
  */
@@ -22,11 +23,37 @@ static void find_thread_fields(struct vm *vm, uint64_t klass)
 		{"name", "Ljava/lang/String;", &o->name},
 		{"tid", "J", &o->tid},
 		{"eetop", "J", &o->eetop},
+		{"group", "Ljava/lang/ThreadGroup;", &o->group},
+		{"holder", "Ljava/lang/Thread$FieldHolder;",
+		 &o->holder}, /* JDK 19: has the group */
 	};
 
 	if (!o->thread_done)
-		fields_find(vm, klass, w, 3);
+		fields_find(vm, klass, w, 5);
 	o->thread_done = true;
+}
+
+static void find_holder_fields(struct vm *vm, uint64_t klass)
+{
+	struct oops *o = vm->oops;
+	const struct wanted w[] = {{"group", "Ljava/lang/ThreadGroup;", &o->holder_group}};
+
+	if (!o->holder_done)
+		fields_find(vm, klass, w, 1);
+	o->holder_done = true;
+}
+
+static void find_group_fields(struct vm *vm, uint64_t klass)
+{
+	struct oops *o = vm->oops;
+	const struct wanted w[] = {
+		{"name", "Ljava/lang/String;", &o->group_name},
+		{"parent", "Ljava/lang/ThreadGroup;", &o->group_parent},
+	};
+
+	if (!o->group_done)
+		fields_find(vm, klass, w, 2);
+	o->group_done = true;
 }
 
 static void find_string_fields(struct vm *vm, uint64_t klass)
@@ -124,6 +151,83 @@ static void string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
 	java_string_decode(buf, (size_t)len, coder != 0, out, cap);
 }
 
+/* ---- thread groups ----------------------------------------------------------------------------
+ */
+
+/* The references that led somewhere. A collector that moved an object has changed them. */
+struct trail {
+	uint64_t at[2 + 2 * GROUPS_MAX], to[2 + 2 * GROUPS_MAX];
+	unsigned int n;
+};
+
+static uint64_t follow(struct vm *vm, struct trail *t, uint64_t addr)
+{
+	uint64_t to = oop_load(vm, addr, false);
+
+	t->at[t->n] = addr;
+	t->to[t->n++] = to;
+	return to;
+}
+
+static bool unchanged(struct vm *vm, const struct trail *t)
+{
+	mem_flush(vm->mem);
+	for (unsigned int i = 0; i < t->n; i++)
+		if (oop_load(vm, t->at[i], false) != t->to[i])
+			return false;
+	return true;
+}
+
+static uint64_t thread_group(struct vm *vm, struct trail *t, uint64_t thread)
+{
+	const struct oops *o = vm->oops;
+	uint64_t holder, klass;
+
+	if (o->group != FIELD_NONE)
+		return follow(vm, t, thread + o->group);
+	holder = o->holder == FIELD_NONE ? 0 : follow(vm, t, thread + o->holder);
+	klass = holder ? klass_above(vm, holder, "java/lang/Thread$FieldHolder") : 0;
+	if (!klass)
+		return 0;
+	find_holder_fields(vm, klass);
+	return o->holder_group == FIELD_NONE ? 0 : follow(vm, t, holder + o->holder_group);
+}
+
+/* The name of one and its parent. */
+static bool group_read(struct vm *vm, struct trail *t, uint64_t group, char *name, size_t room,
+		       uint64_t *parent)
+{
+	uint64_t klass = klass_above(vm, group, "java/lang/ThreadGroup");
+	const struct oops *o = vm->oops;
+
+	if (!klass)
+		return false;
+	find_group_fields(vm, klass);
+	if (o->group_name == FIELD_NONE || o->group_parent == FIELD_NONE)
+		return false;
+	string_read(vm, follow(vm, t, group + o->group_name), name, room);
+	*parent = follow(vm, t, group + o->group_parent);
+	return name[0] && strlen(name) < room - 1; /* else it may have been cut */
+}
+
+/* All of them or none: the outermost is the JVM's own. */
+static void groups_read(struct vm *vm, uint64_t thread, char *out, size_t cap)
+{
+	struct trail trail = {.n = 0};
+	uint64_t group = thread_group(vm, &trail, thread);
+	size_t n = 0, last = 0;
+
+	for (int i = 0; i < GROUPS_MAX && group && cap - n > 2; i++) {
+		if (!group_read(vm, &trail, group, out + n, cap - n - 1, &group))
+			break;
+		last = n;
+		n += strlen(out + n) + 1;
+	}
+	out[n] = 0;
+	if (group || strcmp(out + last, "system") || !unchanged(vm, &trail))
+		out[0] = 0;
+}
+
 /* ---- threads ----------------------------------------------------------------------------------
  */
 
@@ -162,6 +266,7 @@ static void object_read(struct vm *vm, struct java_thread *t)
 		t->id = (int64_t)id;
 	if (o->name != FIELD_NONE)
 		string_read(vm, oop_load(vm, obj + o->name, false), t->name, sizeof(t->name));
+	groups_read(vm, obj, t->groups, sizeof(t->groups));
 	if (carrier)
 		mem_u64(vm->mem, t->thread + vm->at.jt_vthread + vm->at.oh_obj, &t->carrier);
 }

@@ -23,6 +23,9 @@ struct java_thread {
 	int64_t id;		    /* Thread.getId(), 0 unknown */
 	uint64_t carrier;	    /* it carries virtual threads: the handle of the current one */
 	char name[THREAD_NAME_MAX]; /* UTF-8, "" unknown: then the 15 bytes of comm must do */
+	/* names of its thread groups, its own first, each with its terminator and "" at the end:
+	 * "main\0system\0"; "" unknown */
+	char groups[THREAD_NAME_MAX];
 };
 
 /*
@@ -38,7 +41,8 @@ int vm_threads(struct vm *vm, java_thread_fn cb, void *arg);
  *
  * Names come from the Java heap. They are checked to belong to a java.lang.Thread that is this
  * thread's, so one that a moving collector has just left behind, or that has ended, is "" rather
- * than wrong.
+ * than wrong. Groups are told only up to "system", which is the JVM's own, and only if nothing of
+ * what led there has changed meanwhile.
  */
 int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread *out);
 

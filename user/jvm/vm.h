@@ -48,7 +48,7 @@ struct vm_layout {
 	/* the rest */
 	uint64_t flag_list, flag_count, flag_name, flag_addr, flag_size;
 	uint64_t perf_start, archive_base, archive_top;
-	uint64_t major, release_string;
+	uint64_t major, release_string, info_string;
 };
 
 #define UNLOADS_COUNTERS 4

@@ -198,6 +198,7 @@ static const struct row rows[] = {
 	OR_FIELD(archive_top, "MetaspaceObj", "_aot_metaspace_top", VM_FEATURES),
 	FIELD(major, "Abstract_VM_Version", "_vm_major_version", VM_FEATURES),
 	FIELD(release_string, "Abstract_VM_Version", "_s_vm_release", VM_FEATURES),
+	FIELD(info_string, "Abstract_VM_Version", "_s_internal_vm_info_string", VM_FEATURES),
 
 	CONST(method_hidden, "Method::_hidden"),
 	CONST(kind_nmethod, "CodeBlobKind::Nmethod"),
@@ -602,6 +603,19 @@ void vm_missing(const struct vm *vm, vm_missing_fn cb, void *arg)
 		row_name(first, name, sizeof(name));
 		cb(arg, name, (enum vm_feature)first->feature);
 	}
+}
+
+int vm_info(struct vm *vm, char *buf, size_t cap)
+{
+	uint64_t addr;
+
+	if (vm->at.info_string == VM_NONE || mem_u64(vm->mem, vm->at.info_string, &addr) || !addr ||
+	    mem_str(vm->mem, addr, buf, cap) <= 0)
+		return -ENOENT;
+	for (char *p = buf; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	return 0;
 }
 
 int vm_flag(struct vm *vm, const char *name)

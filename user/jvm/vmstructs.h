@@ -11,6 +11,7 @@
 #define GNOMON_JVM_VMSTRUCTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -57,6 +58,13 @@ bool vm_has(const struct vm *vm, enum vm_feature f);
 /* Calls cb for every field that was looked for and is not there ("nmethod._orig_pc_offset"). */
 typedef void (*vm_missing_fn)(void *arg, const char *name, enum vm_feature f);
 void vm_missing(const struct vm *vm, vm_missing_fn cb, void *arg);
+
+/*
+ * What the JVM calls itself (VM_Version::internal_vm_info_string(), also the performance counter
+ * sun.rt.internalVersion): "OpenJDK 64-Bit Server VM (17.0.15+6) for linux-amd64 JRE (...), built
+ * on ...". 0, or -ENOENT: not there, or longer than the buffer.
+ */
+int vm_info(struct vm *vm, char *buf, size_t cap);
 
 /* The value of a boolean -XX flag now: 0 or 1, -ENOENT when there is none such. */
 int vm_flag(struct vm *vm, const char *name);

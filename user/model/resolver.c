@@ -673,6 +673,7 @@ static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread
 	out->thread = now.thread;
 	out->carrier = now.carrier;
 	snprintf(out->name, sizeof(out->name), "%s", now.name);
+	memcpy(out->groups, now.groups, sizeof(out->groups));
 	return true;
 }
 

@@ -80,7 +80,8 @@ uint64_t resolver_interpreted(struct resolver *r, const struct gn_stack *stack);
  * cannot be had). tid is of the initial PID namespace.
  */
 struct resolved_thread {
-	char name[512]; /* the full Java name */
+	char name[512];	  /* the full Java name */
+	char groups[512]; /* struct java_thread's */
 	int64_t java_id;
 	uint64_t thread;  /* its JavaThread*; 0 not known */
 	uint64_t carrier; /* of virtual threads: struct java_thread's; 0 no, or not known */

@@ -72,7 +72,7 @@ static const char *const fixed_text[STR_FIXED] = {
 	[STR_CPU_TIME] = "cpu-time",   [STR_WALL_SAMPLES] = "wall-samples",
 	[STR_WALL_TIME] = "wall-time", [STR_THREAD] = "thread",
 	[STR_THREAD_ID] = "thread id", [STR_STATE] = "state",
-	[STR_OFF] = "off-cpu",
+	[STR_OFF] = "off_cpu",
 };
 
 static uint64_t fixed(const struct profile *p, enum fixed s)

@@ -2,8 +2,9 @@
 /*
  * pprof's profile.proto, gzipped. Sample types as Datadog and Go tools name them:
  * cpu-samples/count, cpu-time/nanoseconds, wall-samples/count, wall-time/nanoseconds; with one
- * dimension asked for (cpu, wall or off >= 0) samples/count and cpu or wall/nanoseconds alone,
- * which is what Pyroscope and Parca expect. Labels: "thread", "state"; "thread id" is a number.
+ * dimension asked for (cpu, wall or off >= 0) samples/count and cpu, wall or off_cpu/nanoseconds
+ * alone, which is what Pyroscope (that refuses a type with "-") and Parca expect. Labels: "thread",
+ * "state"; "thread id" is a number.
  */
 #ifndef GNOMON_OUT_PPROF_H
 #define GNOMON_OUT_PPROF_H

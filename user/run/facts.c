@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "jfr/write.h"
+#include "jvm/vmstructs.h"
 #include "run/target.h"
 #include "sym/proc.h"
 #include "target/jvmproc.h"
@@ -217,24 +218,50 @@ void facts_libraries(struct jfrw *out, uint64_t time, const struct symproc *nati
 	}
 }
 
-static void jvm_write(struct jfrw *out, uint64_t time, pid_t tgid)
+/*
+ * What the JVM says of itself, from its memory or, without VM structures, from its library; what
+ * the release file says where that is nothing. JMC looks for "JRE (" in it.
+ */
+static void version_read(const struct jvm_proc *j, struct vm *vm, char *buf, size_t cap)
 {
-	struct buffer vm = BUFFER_INIT, java = BUFFER_INIT;
+	if ((vm && !vm_info(vm, buf, cap)) || !jvm_info_read(j, buf, cap))
+		return;
+	snprintf(buf, cap, "%s%s%s",
+		 j->release.runtime[0] ? j->release.runtime : j->release.version,
+		 j->release.vendor[0] ? ", " : "", j->release.vendor);
+}
+
+/* "OpenJDK 64-Bit Server VM" of the "OpenJDK 64-Bit Server VM (17.0.15+6) for ..." that it says. */
+static void name_read(const struct jvm_proc *j, const char *version, char *buf, size_t cap)
+{
+	const char *end = strstr(version, " (");
+
+	if (j->release.openj9)
+		snprintf(buf, cap, "OpenJ9");
+	else if (end)
+		snprintf(buf, cap, "%.*s", (int)(end - version), version);
+	else
+		snprintf(buf, cap, "OpenJDK 64-Bit Server VM");
+}
+
+int facts_jvm(struct jfrw *out, pid_t tgid, struct vm *vm, uint64_t time)
+{
+	struct buffer options = BUFFER_INIT, java = BUFFER_INIT;
 	struct jfr_jvm_information info = {0};
 	struct proc_args args = {0};
+	char version[512], name[128];
 	struct jvm_proc j;
-	char version[256];
+	int rc = jvm_proc_read(tgid, &j);
 
-	if (jvm_proc_read(tgid, &j))
-		return;
+	if (rc)
+		return rc;
 	if (!proc_cmdline_read(tgid, &args))
-		args_split(&args, &vm, &java);
-	snprintf(version, sizeof(version), "%s%s%s",
-		 j.release.runtime[0] ? j.release.runtime : j.release.version,
-		 j.release.vendor[0] ? ", " : "", j.release.vendor);
-	info.name = j.release.openj9 ? "OpenJ9" : "OpenJDK 64-Bit Server VM";
+		args_split(&args, &options, &java);
+	version_read(&j, vm, version, sizeof(version));
+	name_read(&j, version, name, sizeof(name));
+	info.name = name;
 	info.version = version;
-	info.jvm_arguments = text_of(&vm);
+	info.jvm_arguments = text_of(&options);
 	info.java_arguments = text_of(&java);
 	info.start_epoch_ms = started_epoch_ms(&j);
 	info.pid = tgid;
@@ -246,15 +273,14 @@ static void jvm_write(struct jfrw *out, uint64_t time, pid_t tgid)
 	setting(out, time, JFR_ACTIVE_RECORDING, "gnomon.cgroup", cgroup_path(&j.cgroup));
 	container_write(out, time, &j);
 	proc_args_free(&args);
-	buffer_free(&vm);
+	buffer_free(&options);
 	buffer_free(&java);
+	return 0;
 }
 
-void facts_write(struct jfrw *out, pid_t tgid, const struct target_config *cfg, const char *path,
-		 uint64_t time)
+void facts_host(struct jfrw *out, const struct target_config *cfg, const char *path, uint64_t time)
 {
 	recording_write(out, cfg, path, time);
 	os_write(out, time);
 	cpu_write(out, time);
-	jvm_write(out, time, tgid);
 }

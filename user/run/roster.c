@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/resolver.h"
+
 #define NAMELESS_NS 50000000ull	   /* a new thread has its own name some 100 us after its birth */
 #define KEEP_NS	    10000000000ull /* ended threads: what was heard of them may come late */
 #define EXPIRE_NS   1000000000ull
-#define NAME_LEN    512
 
 struct roster {
 	pid_t tgid;
@@ -29,12 +30,19 @@ struct roster *roster_new(pid_t tgid, roster_java_fn java, roster_member_fn gone
 	return r;
 }
 
+static void java_forget(struct member *m)
+{
+	free(m->java);
+	free(m->groups);
+	m->java = m->groups = NULL;
+}
+
 static void member_drop(struct roster *r, struct member *m)
 {
 	r->gone(r->ctx, m);
 	r->ended -= m->ended_ns != 0;
 	HASH_DEL(r->members, m);
-	free(m->java);
+	java_forget(m);
 	free(m);
 }
 
@@ -125,8 +133,7 @@ struct member *roster_named(struct roster *r, pid_t tid, uint64_t time, const ch
 	comm_set(m, comm);
 	m->born_ns = 0;
 	m->jfr = 0;
-	free(m->java);
-	m->java = NULL;
+	java_forget(m);
 	roster_ask(r, m);
 	return m;
 }
@@ -161,12 +168,27 @@ bool roster_waits(const struct member *m, uint64_t time)
 	return !m->comm[0] || (m->born_ns && time < m->born_ns + NAMELESS_NS);
 }
 
+/* Strings, each with its terminator and "" at the end; NULL for none. */
+static char *list_dup(const char *list)
+{
+	const char *end = list;
+	char *copy;
+
+	while (*end)
+		end += strlen(end) + 1;
+	copy = *list ? malloc((size_t)(end - list) + 1) : NULL;
+	return copy ? memcpy(copy, list, (size_t)(end - list) + 1) : NULL;
+}
+
 void roster_ask(struct roster *r, struct member *m)
 {
-	char name[NAME_LEN] = "";
+	struct resolved_thread java = {0};
 
-	if (!m->java && !r->java(r->ctx, m->tid, name, sizeof(name), &m->java_id) && name[0])
-		m->java = strdup(name);
+	if (m->java || r->java(r->ctx, m->tid, &java) || !java.name[0])
+		return;
+	m->java = strdup(java.name);
+	m->groups = list_dup(java.groups);
+	m->java_id = java.java_id;
 }
 
 void roster_each(struct roster *r, roster_member_fn fn, void *ctx)

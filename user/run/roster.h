@@ -15,6 +15,7 @@
 #include <uthash.h>
 
 struct roster;
+struct resolved_thread;
 
 /* Wall ticks of one long time off the CPU that are not written yet. */
 struct held {
@@ -30,6 +31,7 @@ struct member {
 	uint32_t jfr;	  /* its id in the file; 0: not written under this name yet */
 	char comm[16];	  /* the kernel's name, "" not known */
 	char *java;	  /* the full Java name, NULL not known */
+	char *groups;	  /* then: struct java_thread's (jvm/threads.h), NULL not known */
 	int64_t java_id;  /* then */
 	struct held held; /* its user's */
 	/* the roster's own: when it was first heard of; born, and not named since; ended (0: not)
@@ -38,8 +40,8 @@ struct member {
 	UT_hash_handle hh;
 };
 
-/* Asks the JVM: the name is copied. 0, or -ENOENT: not a Java thread, or not known yet. */
-typedef int (*roster_java_fn)(void *ctx, pid_t tid, char *name, size_t size, int64_t *id);
+/* Asks the JVM: 0, or -ENOENT: not a Java thread, or not known yet. */
+typedef int (*roster_java_fn)(void *ctx, pid_t tid, struct resolved_thread *out);
 
 typedef void (*roster_member_fn)(void *ctx, struct member *m);
 

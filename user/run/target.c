@@ -23,6 +23,7 @@
 #include "target/procfs.h"
 
 #define THROTTLING_NS 10000000000ull
+#define JVM_LOOK_NS   100000000ull  /* what was launched becomes a JVM */
 #define MEET_THREADS  500	    /* looked at in some 10 ms */
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
@@ -54,6 +55,8 @@ struct target {
 	size_t nlate;
 	struct quality cpu, wall;
 	uint64_t throttling_ns;
+	uint64_t jvm_ns; /* when it was last looked whether it is a JVM */
+	bool jvm_told;	 /* which JVM it is has been written */
 	uint64_t flushed_ns;
 	uint64_t chunk_told_ns; /* when it was told that its chunk ends soon */
 	uint64_t file_dropped;	/* events the writer dropped, as counted so far */
@@ -73,22 +76,17 @@ static uint64_t keep_ns(const struct target *t)
 
 /* ---- threads ---- */
 
-static int java_name(void *ctx, pid_t tid, char *name, size_t size, int64_t *id)
+static int java_thread(void *ctx, pid_t tid, struct resolved_thread *java)
 {
 	struct target *t = ctx;
-	struct resolved_thread java;
-	int rc = resolver_thread(t->names, tid, &java);
+	int rc = resolver_thread(t->names, tid, java);
 
-	if (rc)
+	if (rc || !t->env->tables)
 		return rc;
-	snprintf(name, size, "%s", java.name);
-	*id = java.java_id;
-	if (!t->env->tables)
-		return 0;
-	if (java.thread)
-		tables_java_thread(t->env->tables, t->tgid, tid, java.thread);
-	if (java.carrier &&
-	    !tables_carrier(t->env->tables, t->tgid, tid, resolver_vm(t->names), java.carrier))
+	if (java->thread)
+		tables_java_thread(t->env->tables, t->tgid, tid, java->thread);
+	if (java->carrier &&
+	    !tables_carrier(t->env->tables, t->tgid, tid, resolver_vm(t->names), java->carrier))
 		t->env->cfg.on_tables(t->env->cfg.ctx);
 	return 0;
 }
@@ -155,6 +153,7 @@ static uint32_t thread_jfr(struct target *t, struct member *m)
 					     .os_tid = (uint64_t)m->tid,
 					     .java_name = m->java,
 					     .java_tid = m->java_id,
+					     .groups = m->groups,
 				     });
 	return m->jfr;
 }
@@ -463,6 +462,8 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 
 static void on_exec(struct target *t, uint64_t time)
 {
+	/* heard of late: what was told may be of the other program already */
+	t->jvm_told &= t->jvm_ns > time;
 	upkeep_exec(&t->tables, resolver_exec(t->names, time), time);
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
@@ -497,10 +498,24 @@ void target_vthread(struct target *t, const struct gn_vthread_rec *rec)
 
 /* ---- at times ---- */
 
+/* Once it is one, which JVM this is and what libraries it has. */
+static void jvm_tell(struct target *t, uint64_t now)
+{
+	if (t->jvm_told || now - t->jvm_ns < JVM_LOOK_NS)
+		return;
+	t->jvm_ns = now;
+	if (facts_jvm(t->out, t->tgid, resolver_vm(t->names), now))
+		return;
+	t->jvm_told = true;
+	symproc_refresh(resolver_native(t->names));
+	facts_libraries(t->out, now, resolver_native(t->names));
+}
+
 bool target_poll(struct target *t, uint64_t now)
 {
 	bool changed = resolver_poll(t->names, now);
 
+	jvm_tell(t, now);
 	upkeep_poll(&t->tables, now);
 	late_retry(t, now, false);
 	roster_expire(t->threads, now);
@@ -637,7 +652,7 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 	t->env = env;
 	t->start_ns = now_ns();
 	snprintf(t->path, sizeof(t->path), "%s", path);
-	t->threads = roster_new(tgid, java_name, on_held, t);
+	t->threads = roster_new(tgid, java_thread, on_held, t);
 	t->vthreads = vthreads_new();
 	if (!t->threads || !t->vthreads)
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
@@ -660,8 +675,8 @@ void target_begin(struct target *t)
 {
 	t->start_ns = now_ns();
 	jfrw_begin(t->out, t->start_ns);
-	facts_write(t->out, t->tgid, &t->env->cfg, t->path, t->start_ns);
-	facts_libraries(t->out, t->start_ns, resolver_native(t->names));
+	facts_host(t->out, &t->env->cfg, t->path, t->start_ns);
+	jvm_tell(t, t->start_ns);
 	t->cpu = (struct quality){.kind = "cpu", .since_ns = t->start_ns};
 	t->wall = (struct quality){.kind = "wall", .since_ns = t->start_ns};
 	t->flushed_ns = t->start_ns;

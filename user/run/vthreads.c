@@ -88,7 +88,7 @@ uint32_t vthreads_jfr(struct vthreads *v, struct jfrw *w, uint64_t id, const str
 				      .os_tid = (uint64_t)on->tid,
 				      .java_name = n && n->name ? n->name : "",
 				      .java_tid = id,
-				      .group = "VirtualThreads",
+				      .groups = "VirtualThreads\0",
 				      .is_virtual = true,
 			      });
 }

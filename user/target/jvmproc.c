@@ -136,17 +136,48 @@ bool jvm_release_parse(const char *text, size_t len, struct jvm_release *out)
 	return out->version[0] != '\0';
 }
 
-bool jvm_release_scan(const char *image, size_t len, struct jvm_release *out)
+/* "17.0.15+6-LTS" of the next " JRE (17.0.15+6-LTS)", from *at on, which goes on behind " JRE (".
+ */
+static bool jre_next(const char **at, const char *end, struct text *version)
 {
 	static const char key[] = " JRE (";
+
+	while (*at < end && (*at = memmem(*at, (size_t)(end - *at), key, sizeof(key) - 1))) {
+		struct text t = {*at + sizeof(key) - 1, end};
+
+		*at = t.p;
+		if (t.p < end && *t.p >= '0' && *t.p <= '9' && memchr(t.p, ')', text_len(t)) &&
+		    text_cut(&t, ')', version))
+			return true;
+	}
+	return false;
+}
+
+bool jvm_info_scan(const char *image, size_t len, char *buf, size_t cap)
+{
 	const char *end = image + len, *at = image;
+	struct text version;
 
-	while (at < end && (at = memmem(at, (size_t)(end - at), key, sizeof(key) - 1))) {
-		struct text t = {at + sizeof(key) - 1, end}, v;
+	while (jre_next(&at, end, &version)) {
+		const char *before = memrchr(image, '\0', (size_t)(at - image));
+		const char *after = memchr(at, '\0', (size_t)(end - at));
 
-		at = t.p;
-		if (t.p >= end || *t.p < '0' || *t.p > '9' || !memchr(t.p, ')', text_len(t)) ||
-		    !text_cut(&t, ')', &v) || text_len(v) >= sizeof(out->runtime))
+		/* else it is a piece of it, which begins or ends in another chunk */
+		if (!before || !after || (size_t)(after - before) > cap)
+			continue;
+		label_copy((struct text){before + 1, after}, buf, cap);
+		return true;
+	}
+	return false;
+}
+
+bool jvm_release_scan(const char *image, size_t len, struct jvm_release *out)
+{
+	const char *end = image + len, *at = image;
+	struct text v;
+
+	while (jre_next(&at, end, &v)) {
+		if (text_len(v) >= sizeof(out->runtime))
 			continue;
 		memset(out, 0, sizeof(*out));
 		label_copy(v, out->runtime, sizeof(out->runtime));
@@ -198,7 +229,20 @@ static bool release_file(pid_t pid, const struct jvm_image *img, struct jvm_rele
 	return found;
 }
 
-static bool scan_fd(int fd, struct jvm_release *out)
+/* What is looked for in the image: either. */
+struct scan {
+	struct jvm_release *release;
+	char *info;
+	size_t cap;
+};
+
+static bool scan_chunk(const struct scan *s, const char *p, size_t n)
+{
+	return s->release ? jvm_release_scan(p, n, s->release)
+			  : jvm_info_scan(p, n, s->info, s->cap);
+}
+
+static bool scan_fd(int fd, const struct scan *what)
 {
 	char *buf = malloc(JVM_SCAN_CHUNK);
 	bool found = false;
@@ -208,7 +252,7 @@ static bool scan_fd(int fd, struct jvm_release *out)
 	/* chunks overlap so that the string is whole in one of them */
 	while (buf && !found && at < (off_t)JVM_IMAGE_MAX &&
 	       (n = pread(fd, buf, JVM_SCAN_CHUNK, at)) > 0) {
-		found = jvm_release_scan(buf, (size_t)n, out);
+		found = scan_chunk(what, buf, (size_t)n);
 		if (n < JVM_SCAN_CHUNK)
 			break;
 		at += n - JVM_SCAN_OVERLAP;
@@ -231,16 +275,22 @@ static int image_open(pid_t pid, const struct jvm_image *img)
 	return fd;
 }
 
-static bool release_image(pid_t pid, const struct jvm_image *img, struct jvm_release *out)
+static bool image_scan(pid_t pid, const struct jvm_image *img, const struct scan *what)
 {
 	int fd = image_open(pid, img);
 	bool found;
 
 	if (fd < 0)
 		return false;
-	found = scan_fd(fd, out);
+	found = scan_fd(fd, what);
 	close(fd);
 	return found;
+}
+
+int jvm_info_read(const struct jvm_proc *j, char *buf, size_t cap)
+{
+	return image_scan(j->id.pid, &j->image, &(struct scan){.info = buf, .cap = cap}) ? 0
+											 : -ENOENT;
 }
 
 /* After an upgrade in place, the release file beside the path is another JDK's. */
@@ -253,7 +303,7 @@ static void release_read(pid_t pid, const struct jvm_image *img, struct jvm_rele
 		close(fd);
 	if (same && release_file(pid, img, out))
 		return;
-	if (!release_image(pid, img, out))
+	if (!image_scan(pid, img, &(struct scan){.release = out}))
 		memset(out, 0, sizeof(*out));
 }
 

@@ -78,6 +78,12 @@ bool jvm_release_parse(const char *text, size_t len, struct jvm_release *out);
  */
 bool jvm_release_scan(const char *image, size_t len, struct jvm_release *out);
 
+/*
+ * The whole of that text, as the JVM tells it of itself: "OpenJDK 64-Bit Server VM (17.0.15+6-LTS)
+ * for linux-amd64 JRE (...), built on ...". True when found, and when it fits.
+ */
+bool jvm_info_scan(const char *image, size_t len, char *buf, size_t cap);
+
 /* ---- readers ----------------------------------------------------------------------------------
  */
 
@@ -88,6 +94,9 @@ int jvm_proc_read(pid_t pid, struct jvm_proc *out);
 
 /* The same answers without looking any closer. */
 int jvm_proc_check(pid_t pid);
+
+/* jvm_info_scan() of its libjvm.so: some 10 ms. 0 or -ENOENT. */
+int jvm_info_read(const struct jvm_proc *j, char *buf, size_t cap);
 
 /* Its VM options, from the command line, argument files and environment. 0 or a negative errno. */
 int jvm_flags_read(pid_t pid, struct java_flags *out);

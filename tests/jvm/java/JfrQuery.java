@@ -12,13 +12,15 @@ import jdk.jfr.consumer.RecordedFrame;
 import jdk.jfr.consumer.RecordedMethod;
 import jdk.jfr.consumer.RecordedStackTrace;
 import jdk.jfr.consumer.RecordedThread;
+import jdk.jfr.consumer.RecordedThreadGroup;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
  * What a recording says, read by the JDK's own parser and not by ours, as lines "WEIGHT KEY".
  *
  * JfrQuery FILE types                    events of each type
- * JfrQuery FILE EVENT KEY [FILTER...]    weight per KEY: total, thread, os, tid, state, leaf,
+ * JfrQuery FILE EVENT KEY [FILTER...]    weight per KEY: total, thread, os, tid, groups (the own
+ *                                        first), state, leaf,
  *                                        frame (each frame once per stack), stack, depth, span
  * JfrQuery FILE setting EVENT NAME       value of the last such ActiveSetting
  * JfrQuery FILE show EVENT               every such event, fields as text
@@ -89,6 +91,14 @@ final class JfrQuery {
         return e.hasField("state") ? String.valueOf(e.getString("state")) : "?";
     }
 
+    private static String groups(RecordedThread t) {
+        StringBuilder sb = new StringBuilder();
+
+        for (RecordedThreadGroup g = t == null ? null : t.getThreadGroup(); g != null; g = g.getParent())
+            sb.append(sb.length() > 0 ? " < " : "").append(g.getName());
+        return sb.toString();
+    }
+
     private static String key(RecordedEvent e, String kind) {
         RecordedThread t = thread(e);
 
@@ -97,6 +107,7 @@ final class JfrQuery {
         case "thread": return name(t);
         case "os": return t == null ? "?" : t.getOSName();
         case "tid": return t == null ? "?" : String.valueOf(t.getOSThreadId());
+        case "groups": return groups(t);
         case "state": return state(e);
         case "leaf": return leaf(e);
         case "stack": return stack(e);

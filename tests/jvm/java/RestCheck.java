@@ -80,8 +80,8 @@ final class RestCheck {
             return;
         for (RecordedFrame f : s == null ? List.<RecordedFrame>of() : s.getFrames())
             if (isJava(f) && !f.getMethod().getName().equals("enterSpecial")) { // the JVM does not tell of it
-                // JFR writes the address in a hidden class's name with '+', Thread.print with '/'
-                got.add(f.getMethod().getType().getName().replace("+0x", "/0x") + "."
+                // the JDK's reader makes a dot of the slash before a hidden class's address
+                got.add(f.getMethod().getType().getName().replace(".0x", "/0x") + "."
                     + f.getMethod().getName() + ":"
                     + f.getLineNumber());
                 types.merge(f.getType(), 1, Integer::sum);
