@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/jvm/agentindex.c
+// FUZZ-LINK: user/base/descriptor.c user/base/digest.c
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/jvm/agentstream.c user/jvm/agentindex.c user/base/buffer.c
+// FUZZ-LINK: user/base/descriptor.c user/base/digest.c
 /*
  * The agent's ring as a hostile target could leave it: the memory file has any header (of the right
  * kind after one byte that is even), any size, and changes between two reads. Reading is bounded by

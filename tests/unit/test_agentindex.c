@@ -7,11 +7,13 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/stream.h"
 #include "base/buffer.h"
+#include "base/descriptor.h"
 #include "jvm/agentindex.h"
 
 static uint32_t seq;
@@ -125,6 +127,36 @@ static const char *method_at(struct agentindex *ix, uint64_t pc, uint64_t time)
 static void method_named(struct buffer *b, uint64_t id, const char *name)
 {
 	add_method(b, id, "LA;", name, "()V", NULL, 0, 0);
+}
+
+/* Descriptors of 2,000 bytes that differ in the last: two methods, which can be told apart. */
+static void long_descriptors(void **state)
+{
+	static char sig[2][2048];
+	struct buffer b = BUFFER_INIT;
+	struct agentindex *ix;
+	struct frame_name f;
+	char first[FRAME_NAME_MAX];
+
+	for (int i = 0; i < 2; i++) {
+		memset(sig[i], '[', 2000);
+		sig[i][0] = '(';
+		strcpy(sig[i] + 2000, i ? "I)V" : "J)V");
+		add_method(&b, 0x11 + (uint64_t)i, "LA;", "f", sig[i], NULL, 0, 0);
+		add_load(&b, 0x10000 + (uint64_t)i * 64, 64, 0x11 + (uint64_t)i, 100, 0, NULL, 0, 0,
+			 NULL, 0);
+	}
+	/* said again: it is still the same */
+	add_method(&b, 0x11, "LA;", "f", sig[0], NULL, 0, 0);
+	ix = fed(&b);
+	assert_int_equal(agentindex_lookup(ix, 0x10000, 200, &f, 1), 1);
+	assert_true(descriptor_valid(f.sig));
+	snprintf(first, sizeof(first), "%s", f.sig);
+	assert_int_equal(agentindex_lookup(ix, 0x10040, 200, &f, 1), 1);
+	assert_true(descriptor_valid(f.sig));
+	assert_string_not_equal(f.sig, first);
+	agentindex_free(ix);
+	buffer_free(&b);
 }
 
 static void inlining(void **state)
@@ -373,11 +405,17 @@ static void bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(inlining),	   cmocka_unit_test(address_used_again),
-		cmocka_unit_test(sent_twice),	   cmocka_unit_test(method_id_used_again),
-		cmocka_unit_test(name_comes_late), cmocka_unit_test(stub_in_stub),
-		cmocka_unit_test(threads),	   cmocka_unit_test(losses),
-		cmocka_unit_test(half_a_record),   cmocka_unit_test(lies),
+		cmocka_unit_test(long_descriptors),
+		cmocka_unit_test(inlining),
+		cmocka_unit_test(address_used_again),
+		cmocka_unit_test(sent_twice),
+		cmocka_unit_test(method_id_used_again),
+		cmocka_unit_test(name_comes_late),
+		cmocka_unit_test(stub_in_stub),
+		cmocka_unit_test(threads),
+		cmocka_unit_test(losses),
+		cmocka_unit_test(half_a_record),
+		cmocka_unit_test(lies),
 		cmocka_unit_test(bounded),
 	};
 

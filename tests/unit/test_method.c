@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "jvm/method.h"
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
@@ -47,6 +48,7 @@ enum {
 	PERF = 0xa100,
 	STATICS = 0xb000,
 	UNSHARED = 0xc000,
+	DESCRIPTORS = 0xd000, /* 2048 bytes each */
 };
 
 enum { ZOMBIE = 3, UNLOADED = 4, NOT_ENTRANT = 2 };
@@ -231,6 +233,42 @@ static void test_names(void **state)
 	assert_string_equal(compiled(j, now_ns(), 7), "first");
 	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
 	assert_string_equal(interpreted(j, now_ns(), 0), "first");
+}
+
+/* A's descriptor is one of 2,000 bytes, the last of which is `type`. */
+static void long_descriptor(struct jvm *j, unsigned int no, char type)
+{
+	uint64_t at = DESCRIPTORS + no * 2048;
+	char *text = (char *)j->ram + at + 6;
+
+	memset(text, '[', 2000);
+	memcpy(text, "(I", 2);
+	memcpy(text + 2000, (char[]){type, ')', 'V'}, 3);
+	put(j, at, 2003ULL << 16 | 1, 4);
+	put(j, POOL_A + 16 + 16, RAM + at, 8);
+}
+
+/* Two overloads stay two, though their descriptors are longer than what is kept of them. */
+static void test_long_descriptors(void **state)
+{
+	struct gn_frame f = {GN_FRAME(RAM + METHOD_A, GN_FRAME_INTERP, 0), (RAM + CONST_A) << 16};
+	struct jvm *j = *state;
+	struct frame_name name[VM_INLINE_MAX];
+	char first[FRAME_NAME_MAX];
+
+	long_descriptor(j, 0, 'J');
+	vm_at(j->vm, now_ns());
+	assert_int_equal(vm_name(j->vm, &f, name, VM_INLINE_MAX), 1);
+	assert_true(descriptor_valid(name[0].sig));
+	assert_memory_equal(name[0].sig, "(ILcut_", 7);
+	snprintf(first, sizeof(first), "%s", name[0].sig);
+	long_descriptor(j, 1, 'D');
+	unloaded(j, 1);
+	vm_refresh(j->vm);
+	vm_at(j->vm, now_ns());
+	assert_int_equal(vm_name(j->vm, &f, name, VM_INLINE_MAX), 1);
+	assert_true(descriptor_valid(name[0].sig));
+	assert_string_not_equal(name[0].sig, first);
 }
 
 /*
@@ -783,6 +821,7 @@ int main(void)
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_names),
+		TEST(test_long_descriptors),
 		TEST(test_unlocker),
 		TEST(test_code_of_jdk24),
 		TEST(test_code_of_jdk8),

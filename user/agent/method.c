@@ -14,6 +14,7 @@
 #define DEPTH_MAX  512
 #define PCS_MAX	   200000
 #define NAME_MAX   4096
+#define DESC_MAX   65535 /* the longest there is: cut by who reads it, who keeps overloads apart */
 
 static uint64_t sent[SENT_SLOTS];
 
@@ -87,7 +88,7 @@ static void lines_put(struct ring_writer *w, const struct method_info *m)
 static bool method_write(uint64_t id, struct method_info *m)
 {
 	size_t k = str_len(m->klass_sig, NAME_MAX), n = str_len(m->name, NAME_MAX);
-	size_t s = str_len(m->desc, NAME_MAX);
+	size_t s = str_len(m->desc, DESC_MAX);
 	struct ring_writer w;
 	struct gna_method r = {
 		.id = id,

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
+#include "base/descriptor.h"
 #include "jfr/write_enc.h"
 
 #define STACK_MAX_FRAMES 8192
 
-/* Tools parse descriptors without checking: one that has no ")" ends `jfr print`. */
+/* Of what is no Java method, or has none that is valid. */
 #define NO_DESCRIPTOR "()L;"
 #define NO_NAME	      "[unknown]"
 
@@ -75,34 +76,6 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t)
 
 /* ---- methods --------------------------------------------------------------------------------- */
 
-/* One field type of a descriptor (JVMS 4.3.2); returns what follows, NULL if it is none. */
-static const char *field_type(const char *s)
-{
-	while (*s == '[')
-		s++;
-	if (*s == 'L') {
-		s = strchr(s, ';');
-		return s ? s + 1 : NULL;
-	}
-	return *s && strchr("BCDFIJSZ", *s) ? s + 1 : NULL;
-}
-
-static bool descriptor_valid(const char *s)
-{
-	if (!s || strnlen(s, FRAME_NAME_MAX) == FRAME_NAME_MAX || *s++ != '(')
-		return false;
-	while (*s != ')') {
-		s = field_type(s);
-		if (!s)
-			return false;
-	}
-	s++;
-	if (*s == 'V')
-		return !s[1];
-	s = field_type(s);
-	return s && !*s;
-}
-
 static bool is_java(unsigned int type)
 {
 	return type <= FRAME_INLINED || type == FRAME_C1;
@@ -159,7 +132,9 @@ static uint32_t java_or_library(struct jfrw *w, const struct frame_name *f)
 
 static uint32_t method(struct jfrw *w, const struct frame_name *f)
 {
-	const char *sig = is_java(f->type) && descriptor_valid(f->sig) ? f->sig : NO_DESCRIPTOR;
+	bool has_sig = is_java(f->type) && descriptor_valid(f->sig) &&
+		       strnlen(f->sig, FRAME_NAME_MAX) < FRAME_NAME_MAX;
+	const char *sig = has_sig ? f->sig : NO_DESCRIPTOR;
 	uint32_t klass = java_or_library(w, f);
 	uint32_t name = name_symbol(w, f->method);
 	uint32_t descriptor = symbol(w, sig, strlen(sig));

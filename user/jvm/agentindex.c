@@ -19,6 +19,7 @@ static uint32_t hash_bytes(const void *key, size_t len);
 #include <utlist.h>
 
 #include "agent/stream.h"
+#include "base/descriptor.h"
 
 #define PAGE_SHIFT  12
 #define PAGE_CODES  256		 /* pieces remembered per page */
@@ -232,19 +233,35 @@ static int lines_read(struct agentindex *ix, struct method *m, struct cursor *c,
 	return c->bad ? -EBADMSG : 0;
 }
 
+/* What the record's descriptor, the n bytes at s, is kept as. */
+static int sig_fit(char out[static FRAME_NAME_MAX], const uint8_t *s, size_t n)
+{
+	char *whole = strndup((const char *)s, n);
+
+	if (!whole)
+		return -ENOMEM;
+	descriptor_fit(out, whole);
+	free(whole);
+	return 0;
+}
+
 static int method_fill(struct agentindex *ix, struct method *m, const struct gna_method *r,
 		       const uint8_t *names, struct cursor *c)
 {
-	size_t k = r->klass_len, n = r->name_len, s = r->sig_len;
-	char *text = ix_alloc(ix, k + n + s + 3);
+	size_t k = r->klass_len, n = r->name_len, s;
+	char sig[FRAME_NAME_MAX], *text;
 
+	if (sig_fit(sig, names + k + n, r->sig_len))
+		return -ENOMEM;
+	s = strlen(sig);
+	text = ix_alloc(ix, k + n + s + 3);
 	if (!text)
 		return -ENOMEM;
 	class_name(text, names, k);
 	m->name = text + k + 1;
 	memcpy(m->name, names + k, n);
 	m->sig = m->name + n + 1;
-	memcpy(m->sig, names + k + n, s);
+	memcpy(m->sig, sig, s);
 	m->klass = text;
 	m->text_len = k + n + s + 3;
 	m->modifiers = (uint16_t)r->modifiers;
@@ -254,18 +271,17 @@ static int method_fill(struct agentindex *ix, struct method *m, const struct gna
 static bool method_known(struct agentindex *ix, const struct method *m, const struct gna_method *r,
 			 const uint8_t *names)
 {
-	size_t k = r->klass_len, n = r->name_len, s = r->sig_len;
+	size_t k = r->klass_len, n = r->name_len;
 	char *klass = malloc(k + 1), *name = strndup((const char *)names + k, n);
-	char *sig = strndup((const char *)names + k + n, s);
+	char sig[FRAME_NAME_MAX];
 	bool same = false;
 
-	if (klass && name && sig) {
+	if (klass && name && !sig_fit(sig, names + k + n, r->sig_len)) {
 		class_name(klass, names, k);
 		same = method_same(m, klass, name, sig);
 	}
 	free(klass);
 	free(name);
-	free(sig);
 	return same;
 }
 

@@ -279,7 +279,7 @@ static int texts_read(struct vm *vm, const struct identity *id, struct texts *t)
 {
 	if (symbol_read(vm, id->klass_symbol, t->klass, sizeof(t->klass)) < 0 ||
 	    symbol_read(vm, id->name_symbol, t->name, sizeof(t->name)) < 0 ||
-	    symbol_read(vm, id->sig_symbol, t->sig, sizeof(t->sig)) < 0)
+	    symbol_read_descriptor(vm, id->sig_symbol, t->sig) < 0)
 		return -ENOENT;
 	klass_external(t->klass);
 	return 0;

@@ -14,7 +14,8 @@
  * nothing is ever freed. What is not certain gets no name but a mark.
  *
  * Strings in results live until the next call of any function here on the same vm. They are
- * HotSpot's modified UTF-8, with control characters replaced by '?', and cut at FRAME_NAME_MAX.
+ * HotSpot's modified UTF-8, with control characters replaced by '?', and cut at FRAME_NAME_MAX
+ * (descriptors so that they stay what they are, base/descriptor.h).
  */
 #ifndef GNOMON_JVM_METHOD_H
 #define GNOMON_JVM_METHOD_H

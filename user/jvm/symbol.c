@@ -2,7 +2,10 @@
 #include "jvm/symbol.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/descriptor.h"
 #include "jvm/vm.h"
 
 bool is_metadata(uint64_t addr)
@@ -32,6 +35,23 @@ int symbol_read(struct vm *vm, uint64_t sym, char *buf, size_t cap)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	return len;
+}
+
+int symbol_read_descriptor(struct vm *vm, uint64_t sym, char buf[static FRAME_NAME_MAX])
+{
+	int len = symbol_read(vm, sym, buf, FRAME_NAME_MAX);
+	char *whole;
+
+	if (len < FRAME_NAME_MAX - 1) /* one that fits is shorter, or the same */
+		return len;
+	whole = malloc(DESCRIPTOR_MAX);
+	if (!whole)
+		return -ENOENT;
+	len = symbol_read(vm, sym, whole, DESCRIPTOR_MAX);
+	if (len >= 0)
+		descriptor_fit(buf, whole);
+	free(whole);
+	return len < 0 ? len : (int)strlen(buf);
 }
 
 int pool_symbol(struct vm *vm, uint64_t pool, uint32_t index, uint64_t *sym)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/frame.h"
+
 struct vm;
 
 /* Can this be a pointer to metadata: not null, 8-aligned, a user address? */
@@ -17,6 +19,12 @@ bool is_metadata(uint64_t addr);
  * length, or -ENOENT when it cannot be read.
  */
 int symbol_read(struct vm *vm, uint64_t sym, char *buf, size_t cap);
+
+/*
+ * A method's descriptor, which is longer than other names: as descriptor_fit() makes it fit into
+ * buf. Its length, or -ENOENT.
+ */
+int symbol_read_descriptor(struct vm *vm, uint64_t sym, char buf[static FRAME_NAME_MAX]);
 
 /* The Symbol* in entry `index` of a ConstantPool: 0, -ENOENT. */
 int pool_symbol(struct vm *vm, uint64_t pool, uint32_t index, uint64_t *sym);
