@@ -56,6 +56,8 @@ target_end() {
 }
 
 machine | sed 's/^/  /'
+primitives "$T/primitives" || fail "the host's primitives cannot be measured"
+primitives_table "$T/primitives"
 room_for "$N"
 record with "$N"
 record_steady with
@@ -65,7 +67,7 @@ verdict "collector CPU, $N idle threads" \
     "$(per_core "$(figure "$T/with.steady" profiler_cpu_ns)" "$(figure "$T/with.steady" wall_ns)")" "% core" '<' 0.5
 note "in the first $D s, when their names are read: $(per_core "$(figure "$m" profiler_cpu_ns)" "$(figure "$m" wall_ns)")%"
 b=$T/with.bpf
-programs "$b"
+programs "$b" "$T/primitives"
 verdict "BPF time" "$(per_core "$(figure "$b" bpf_ns)" "$(figure "$b" wall_ns)")" "% core" '<' 0.2
 switches=$(awk '/^matched_(in)?voluntary/ { n += $2 } END { print n + 0 }' "$m" "$T/with.steady")
 verdict "context switches of $(figure "$m" matched_threads) idle threads" "$switches" "in $((2 * D)) s" \

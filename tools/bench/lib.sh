@@ -86,11 +86,46 @@ median() {
     sort -g | awk '{ v[NR] = $1 } END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
 }
 
-# programs METER_FILE: a line for each BPF program that ran.
+# programs METER_FILE [PRIMITIVES_FILE]: a line for each BPF program that ran.
 programs() {
-    awk '$1 == "wall_ns" { w = $2 }
-        $1 == "bpf_prog" { printf "  | BPF %-16s %9d runs, %8.1f ns each, %7.3f%% of a core\n",
-            $2, $4, $3 / $4, 100 * $3 / w }' "$1"
+    local name ns runs wall
+
+    wall=$(figure "$1" wall_ns)
+    awk '$1 == "bpf_prog" && $4 { print $2, $3, $4 }' "$1" | while read -r name ns runs; do
+        awk -v name="$name" -v ns="$ns" -v runs="$runs" -v w="$wall" -v times="$(
+            [ -z "${2:-}" ] || times "$2" "$(awk -v ns="$ns" -v runs="$runs" 'BEGIN { print ns / runs }')"
+        )" 'BEGIN { printf "  | BPF %-16s %9d runs, %8.1f ns each, %7.3f%% of a core%s\n",
+            name, runs, ns / runs, 100 * ns / w, times }'
+    done
+}
+
+# primitives FILE: what this host takes for what BPF programs are made of, in lines "name ns"
+# (primitives.c). Hosts differ in them: costs are told as multiples of these, too.
+primitives() {
+    local machine
+
+    machine=$(uname -m)
+    [ "$machine" != x86_64 ] || machine=x86
+    [ "$machine" != aarch64 ] || machine=arm64
+    clang -target bpf -mcpu=v3 -O2 -g "-D__TARGET_ARCH_$machine" -I"$ROOT/kern" -I"$ROOT/vmlinux" -I"$ROOT" \
+        -c "$BENCH_DIR/primitives.bpf.c" -o "$T/primitives.o" &&
+        ${CC:-gcc} -O2 -o "$T/primitives.run" "$BENCH_DIR/primitives.c" -l:libbpf.a -lelf -lz &&
+        "$T/primitives.run" "$T/primitives.o" >"$1"
+}
+
+# primitives_table FILE: the same in two lines for people.
+primitives_table() {
+    awk '{ v[$1] = $2 } END {
+        printf "  the host, ns: program that does nothing %.0f; clock %.0f; look-up in an array %.0f, cold %.0f, in a hash %.0f, cold %.0f;\n",
+            v["empty"], v["clock"], v["array_warm"], v["array_cold"], v["hash_warm"], v["hash_cold"]
+        printf "    read of user memory, 16 B %.0f, cold %.0f, 1 KiB %.0f, cold %.0f\n",
+            v["read_16_warm"], v["read_16_cold"], v["read_1024_warm"], v["read_1024_cold"] }' "$1"
+}
+
+# times FILE NS: as multiples of two of them: warm caches tell in the one, cold ones in the other.
+times() {
+    awk -v ns="$2" '{ v[$1] = $2 } END { if (v["read_1024_warm"] && v["hash_cold"])
+        printf " = %.1f reads of 1 KiB, %.1f cold look-ups", ns / v["read_1024_warm"], ns / v["hash_cold"] }' "$1"
 }
 
 VERDICTS=0

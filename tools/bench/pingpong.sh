@@ -70,7 +70,7 @@ quality() {
     local v=$1 m=$T/$1.meter off captured seen
 
     window "$v" -b
-    programs "$m"
+    programs "$m" "$T/primitives"
     grep -E 'switches seen|CPU samples|engine' "$T/gnomon$GN_N.err" | sed 's/^/  | /'
     verdict "$v: mean of the sched_switch program" "$(program "$m")" ns '<=' 100
     captured=$(sed -n 's/.* seen, \([0-9.]*\)% with a stack.*/\1/p' "$T/gnomon$GN_N.err")
@@ -84,6 +84,8 @@ quality() {
 }
 
 machine | sed 's/^/  /'
+primitives "$T/primitives" || fail "the host's primitives cannot be measured"
+primitives_table "$T/primitives"
 jvm_start Work pingpong "$PAIRS"
 sleep 5
 throughput

@@ -27,9 +27,9 @@ csv() {
         }'"$program" "$csv" 2>/dev/null
 }
 
-# sample_cost same|other: least to most of the JDKs' rows of stack_cost.sh.
+# sample_cost same|other: least to most of the JDKs' warm rows of stack_cost.sh.
 sample_cost() {
-    sed -n "s/.* $1 .*frames: *\([0-9]*\) ns a sample.*/\1/p" "$BUILD/bench/stack.txt" 2>/dev/null | sort -g | awk '
+    sed -n "/ cold stack/d; s/.* $1 .*frames: *\([0-9]*\) ns a sample.*/\1/p" "$BUILD/bench/stack.txt" 2>/dev/null | sort -g | awk '
         NR == 1 { a = $1 } { b = $1 }
         END { x = sprintf("%.1f", a / 1000); y = sprintf("%.1f", b / 1000); printf "%s us", !NR ? "not measured" : x == y ? x : x " to " y }'
 }
