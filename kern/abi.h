@@ -147,6 +147,7 @@ enum gn_stack_way {
 	GN_WAY_CLOCK = 0,  /* a CPU sample */
 	GN_WAY_SWITCH = 1, /* its thread, as it left the CPU */
 	GN_WAY_REMOTE = 2, /* somebody else, while it was off the CPU */
+	GN_WAY_BACK = 3,   /* another of its process, as it was about to get the CPU again */
 };
 
 struct gn_stack { /* followed by the frames */
@@ -204,6 +205,7 @@ enum gn_counter {
 	GN_CNT_CAPTURES,     /* off-CPU stacks taken */
 	GN_CNT_CPU,	     /* CPU samples sent */
 	GN_CNT_REMOTE,	     /* of those that were taken from outside */
+	GN_CNT_BACK,	     /* of those that were taken as it came back */
 	GN_CNT_WALL,	     /* wall records sent */
 	GN_CNT_TICKS,	     /* wall ticks those stand for */
 	GN_CNT_STACKS,	     /* stack lists sent */
@@ -282,6 +284,7 @@ struct gn_cpu_time {
 	__u64 index;	/* its number */
 	__u64 offset;	/* CLOCK_MONOTONIC minus the run queue's clock */
 	__u64 switches; /* switch-outs of target threads */
+	__u64 back;	/* until when threads come back that no visit has met, in its clock */
 };
 
 /* Argument of the program remote_tick. */

@@ -6,14 +6,14 @@
  * collector rarely and at the end) reports the ticks of intervals that are still open.
  *
  * sched_switch is a hot path and most intervals cross no tick, so a stack is taken only of threads
- * that leave the CPU shortly before one (look-ahead); the others are read from outside just after
- * it, if they are still off (remote.bpf.c).
+ * that leave the CPU shortly before one (look-ahead); the others are read just after it: from
+ * outside, if they are still off (remote.bpf.c), or else as they come back (back_stack()).
  *
  * Each tick is reported once. An interval that first waits and then queues for a CPU is two
  * records, split at the wake-up. Of threads that switch very often, kern/owed.bpf.h says which
  * ticks count.
  *
- * Only switch-outs are looked at. A switch-in needs nothing: when it was is known at the next
+ * Only switch-outs are looked at. A switch-in needs nothing else: when it was is known at the next
  * switch-out.
  */
 #include "clock.bpf.h"
@@ -34,6 +34,7 @@ struct {
 
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
+#define BACK_NS	 2000000    /* ns: a visit of thousands of threads is over by then */
 #define STEP_MIN 1000000    /* ns: no noise; the first time, or a clock was set */
 #define LONG_NS	 1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
 
@@ -45,6 +46,7 @@ static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 	c->index = gn_ticks_until(clock + offset - gn_start_ns, gn_wall_ns);
 	c->next = gn_start_ns + gn_tick_time(c->index, gn_wall_ns) - offset;
 	c->slack = GN_VISIT_DELAY;
+	c->back = clock + BACK_NS;
 }
 
 static __always_inline struct gn_cpu_time *cpu_time(__u64 clock)
@@ -237,11 +239,44 @@ static __always_inline void tick_put_off(struct gn_cpu_time *c, struct gn_thread
 	t->tick_ns += ns;
 }
 
+/* What it waits for may be asked for later: kern/owed.bpf.h. */
+static __always_inline void stack_keep(struct gn_thread *t)
+{
+	if (t->state == GN_ST_QUEUED)
+		return;
+	t->wait_stack = t->stack;
+	t->wait_vthread = t->vthread;
+}
+
 /* Not inlined: the many switches without a stack need not save its registers. */
-static __noinline __u64 switch_stack(void *ctx, __u64 who, __u64 now)
+static __noinline __u64 switch_stack(void *ctx, struct task_struct *other, __u64 who, __u64 now)
 {
 	count_add(GN_CNT_CAPTURES, 1);
-	return stack_take(ctx, SLOT_SWITCH, true, who, now);
+	return stack_take(ctx, SLOT_SWITCH, true, other, who, now);
+}
+
+/*
+ * It comes back across a tick, and nobody has visited it since. It has not run yet, so its stack is
+ * the one it left the CPU with; and where the thread that leaves the CPU now is of its process, the
+ * memory is there to be read.
+ */
+static __noinline void back_stack(void *ctx, struct task_struct *task, __u64 now)
+{
+	struct gn_thread *t = bpf_task_storage_get(&threads, task, 0, 0);
+	__u64 id;
+	__u32 tgid;
+
+	if (!t || t->phase != GN_PH_OFF || now < t->tick_ns || wall_stack(t))
+		return;
+	id = thread_id(task, t);
+	tgid = id >> 32;
+	if (!thread_wanted((__u32)id) || !tick_wants_stack(task, t, t->next_tick) ||
+	    !bpf_map_lookup_elem(&uw_procs, &tgid))
+		return;
+	count_add(GN_CNT_BACK, 1);
+	t->stack = switch_stack(ctx, task, id, now);
+	t->vthread = vthread_of(id, task, SLOT_SWITCH);
+	stack_keep(t);
 }
 
 static __always_inline void interval_begin(void *ctx, struct task_struct *task, struct gn_thread *t,
@@ -267,12 +302,9 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 		return;
 	}
 	begin = bpf_ktime_get_ns();
-	t->stack = switch_stack(ctx, thread_id(task, t), t->out_ns);
+	t->stack = switch_stack(ctx, NULL, thread_id(task, t), t->out_ns);
 	t->vthread = vthread_of(thread_id(task, t), task, SLOT_SWITCH);
-	if (t->state != GN_ST_QUEUED) {
-		t->wait_stack = t->stack;
-		t->wait_vthread = t->vthread;
-	}
+	stack_keep(t);
 	if (!idle)
 		tick_put_off(c, t, clock, bpf_ktime_get_ns() - begin);
 }
@@ -306,6 +338,8 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 	if (!c)
 		return 0;
 	c->switches++;
+	if (clock < c->back && prev->mm == next->mm)
+		back_stack(ctx, next, clock + c->offset);
 	if (t->phase == GN_PH_OFF)
 		interval_end(prev, t, c);
 	else if (t->phase == GN_PH_SCAN)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Taking the stack of the current thread: kernel frames, then user frames, into per-CPU memory.
+ * Taking the stack of the current thread, or of one of its process that is about to have its CPU:
+ * kernel frames, then user frames, into per-CPU memory.
  *
  * The user part is walked by kern/unwind_walk.h where user space has made tables for the process;
  * else by frame pointers, by the kernel (GN_END_FP).
@@ -31,33 +32,43 @@ static __always_inline void user_walk_fp(void *ctx, struct stack_scratch *s)
 	s->uw.end = len > 0 ? GN_END_FP : GN_END_BADADDR;
 }
 
-/* The registers with which the current thread entered the kernel. */
-static __always_inline void user_regs(struct uw_state *u)
+/* The registers with which `task` entered the kernel. */
+static __always_inline void user_regs(struct uw_state *u, struct task_struct *task)
 {
-	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	UW_REGS_FROM_PT(u, r);
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
 
-static __always_inline void user_walk(void *ctx, struct stack_scratch *s, __u32 tgid)
+static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct task_struct *other,
+				      __u32 tgid)
 {
-	if (!bpf_map_lookup_elem(&uw_procs, &tgid)) {
+	if (!other && !bpf_map_lookup_elem(&uw_procs, &tgid)) {
 		user_walk_fp(ctx, s);
 		return;
 	}
 	s->uw.end = GN_END_NONE;
-	user_regs(&s->uw);
+	user_regs(&s->uw, other ? other : bpf_get_current_task_btf());
 	uw_walk(&s->uw, NULL);
 }
 
+static __always_inline enum gn_stack_way stack_way(enum stack_slot slot,
+						   const struct task_struct *other)
+{
+	if (other)
+		return GN_WAY_BACK;
+	return slot == SLOT_CLOCK ? GN_WAY_CLOCK : GN_WAY_SWITCH;
+}
+
 /*
- * The current thread's stack id; 0 if nothing could be read. `ctx` is that of the program, which
- * decides where the kernel's own walk starts; it was in the kernel if `kernel`, and to be asked for
- * nothing costs a twentieth of a sample. `who` is tgid << 32 | tid.
+ * The stack id of the current thread, or of `other`, which is off the CPU, has the current one's
+ * memory and is of a process with tables; 0 if nothing could be read. `ctx` is that of the program,
+ * which decides where the kernel's own walk of the current thread starts; it was in the kernel if
+ * `kernel`, and to be asked for nothing costs a twentieth of a sample. `who` is tgid << 32 | tid.
  */
-static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool kernel, __u64 who,
-					__u64 now)
+static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool kernel,
+					struct task_struct *other, __u64 who, __u64 now)
 {
 	__u32 key = slot, tgid = who >> 32;
 	struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
@@ -66,13 +77,16 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool ke
 		return 0;
 	uw_begin(&s->uw, tgid, GN_MAX_FRAMES);
 	s->uw.tid = (__u32)who;
-	if (kernel)
+	if (other)
+		raw_add(s, bpf_get_task_stack(other, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0),
+			GN_FRAME_KERNEL);
+	else if (kernel)
 		raw_add(s, bpf_get_stack(ctx, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0),
 			GN_FRAME_KERNEL);
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);
-	s->uw.rec.way = slot == SLOT_CLOCK ? GN_WAY_CLOCK : GN_WAY_SWITCH;
-	user_walk(ctx, s, tgid);
+	s->uw.rec.way = stack_way(slot, other);
+	user_walk(ctx, s, other, tgid);
 	return s->uw.n ? stack_finish(s, who, now) : 0;
 }
 

@@ -632,15 +632,19 @@ static void session_loop(struct session *s)
 
 static void ticks_end(struct session *s)
 {
+	uint64_t counters[GN_CNT_MAX];
 	struct ticks_stats st;
 
 	if (!s->ticks)
 		return;
 	ticks_stop(s->ticks, &st);
 	s->ticks = NULL;
-	log_info("ticks: %llu visited, %llu more than 1ms late; %llu pending threads, %llu read",
+	capture_counters(s->cap, counters);
+	log_info("ticks: %llu visited, %llu more than 1ms late; %llu pending threads, %llu read; "
+		 "%llu read as they came back",
 		 (unsigned long long)st.ticks, (unsigned long long)st.late,
-		 (unsigned long long)st.pending, (unsigned long long)st.taken);
+		 (unsigned long long)st.pending, (unsigned long long)st.taken,
+		 (unsigned long long)counters[GN_CNT_BACK]);
 }
 
 /*

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Threads that come back just after a tick, before the collector's visit: 24 hand a token to each other
+# on one CPU, and the tick thread is kept from it. Stacks are taken as they come back, and none is
+# another thread's.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+need_cmd chrt
+need_cmd taskset
+
+# Of the lowest priority on a CPU that is never idle, it comes late by milliseconds.
+tick_thread_starve() {
+    local t
+
+    for t in /proc/"$1"/task/*; do
+        [ "$(cat "$t/comm")" = gnomon-ticks ] || continue
+        taskset -p -c 0 "${t##*/}" >/dev/null && chrt -i -p 0 "${t##*/}" && return
+    done
+    fail "no tick thread"
+}
+
+relayed() {
+    local jfr=$T/relay-$(jdk_version "$JDK").jfr ticks wrong
+
+    jvm_start Relay 24
+    taskset -a -p -c 0 "$JVM_PID" >/dev/null || fail "taskset"
+    jvm_go
+    gnomon_start "$jfr" -p "$JVM_PID" --wall 10ms
+    tick_thread_starve "$GN_PID"
+    sleep 10
+    gnomon_stop
+    jvm_unharmed
+    jvm_end
+    ticks=$(grep '^gnomon: ticks:' "$GN_ERR")
+    note "$ticks"
+    note "without a stack: $(weight "$jfr" $WALL_EVENT 'frame=.*stack not captured.*') of $(weight "$jfr" $WALL_EVENT)"
+    assert_ge "threads read as they came back" 20 "$(sed -n 's/.* \([0-9]*\) read as they came back$/\1/p' <<<"$ticks")"
+    "$GNOMON" render "$jfr" -f collapsed -d off --by-thread -t 'relay-runner-*' >"$T/collapsed" || fail "render"
+    wrong=$(awk '{ split($0, part, ";"); gsub(/[^0-9]/, "", part[1])
+            n = gsub(/Relay\.deep/, "&"); if (n && n != part[1]) print }' "$T/collapsed" | head -n 3)
+    [ -z "$wrong" ] || fail "a stack of another thread: $wrong"
+}
+
+for_each_jdk relayed
