@@ -19,6 +19,8 @@ rename() {
         softly assert_near "samples under name $i, beside $1 threads" 60 \
             "$(weight "$jfr" $CPU_EVENT "thread=now-called-number-$i")" 6
     done
+    softly assert_eq "threads of those names, beside $1" 1 \
+        "$("$GNOMON" summary "$jfr" | awk '$1 == "now-called-number-#" { print $2 }')"
     jvm_end
 }
 

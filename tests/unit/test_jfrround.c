@@ -533,6 +533,44 @@ static void test_frames(void **state)
 	profile_free(p);
 }
 
+static void thread_sample(struct jfrw *w, const char *os, uint64_t tid, const char *java,
+			  int64_t id)
+{
+	const struct jfrw_thread t = {
+		.os_name = os, .os_tid = tid, .java_name = java, .java_tid = (uint64_t)id};
+
+	jfrw_cpu_sample(w, START + MS, jfrw_thread(w, &t), 0);
+}
+
+/* A thread that is given other names is one, in the whole and in each group of names. */
+static void test_renamed(void **state)
+{
+	struct jfrw *w = recording_open(0);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	struct profile *p;
+
+	thread_sample(w, "java", 70, NULL, 0); /* before the JVM told its name */
+	thread_sample(w, "pool-1", 70, "pool-1", 31);
+	thread_sample(w, "pool-1", 70, "pool-1 serves /a", 31);
+	thread_sample(w, "pool-1", 70, "pool-2 serves /a", 31);
+	thread_sample(w, "pool-2", 71, "pool-2", 32);
+	thread_sample(w, "pool-3", 70, "pool-3", 33); /* has the tid of the first, which ended */
+	thread_sample(w, "native", 80, NULL, 0);
+	thread_sample(w, "named later", 80, NULL, 0);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_int_equal(p->nthreads, 8);
+	assert_int_equal(p->nselves, 4);
+	assert_int_equal(summary_groups(p, 20, f, NULL), 0);
+	fclose(f);
+	assert_non_null(strstr(text, "  pool-#                                 3 "));
+	assert_non_null(strstr(text, "  pool-# serves /a                       1 "));
+	free(text);
+	profile_free(p);
+}
+
 /* A CPU sample is worth another than a wall sample: how whole they are is said of each. */
 static void test_quality(void **state)
 {
@@ -647,14 +685,23 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_execution),      cmocka_unit_test(test_cputime),
-		cmocka_unit_test(test_frames),	       cmocka_unit_test(test_nameless),
-		cmocka_unit_test(test_quality),	       cmocka_unit_test(test_quality_untold),
-		cmocka_unit_test(test_starvation),     cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_same_stack),     cmocka_unit_test(test_starvation_unknown),
-		cmocka_unit_test(test_long_wait),      cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_chunk_alone),    cmocka_unit_test(test_reservoir),
-		cmocka_unit_test(test_reservoir_ends), cmocka_unit_test(test_reservoir_ticks),
+		cmocka_unit_test(test_execution),
+		cmocka_unit_test(test_cputime),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_renamed),
+		cmocka_unit_test(test_quality),
+		cmocka_unit_test(test_quality_untold),
+		cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_same_stack),
+		cmocka_unit_test(test_starvation_unknown),
+		cmocka_unit_test(test_long_wait),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_chunk_alone),
+		cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_reservoir_ends),
+		cmocka_unit_test(test_reservoir_ticks),
 		cmocka_unit_test(test_reservoir_odd),
 	};
 

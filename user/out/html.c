@@ -306,7 +306,7 @@ static void note_write(const struct profile *p, const struct html_options *o, FI
 	else
 		buffer_printf(&b, "%s recorded", format_ns(p->side_ns[0]).s);
 	buffer_printf(&b, " · %s samples", format_count(n).s);
-	buffer_printf(&b, " · %s threads", format_count(p->nthreads).s);
+	buffer_printf(&b, " · %s threads", format_count(p->nselves).s);
 	if (profile_sampled_threads(p, share, sizeof(share)))
 		buffer_printf(&b, " · wall times estimated from %s", share);
 	if (*p->facts.jvm_version && !o->diff)

@@ -132,7 +132,7 @@ int methods_xml(const struct profile *p, FILE *f, struct error *e)
 	fprintf(f,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<profile duration_ns=\"%llu\" "
 		"threads=\"%u\"",
-		(unsigned long long)profile_recorded_ns(p), p->nthreads);
+		(unsigned long long)profile_recorded_ns(p), p->nselves);
 	for (int d = 0; d < DIMS; d++)
 		fprintf(f, " %s_ns=\"%llu\"", dim_names[d], (unsigned long long)p->total_ns[0][d]);
 	fprintf(f, ">\n");

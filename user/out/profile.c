@@ -467,7 +467,7 @@ int profile_finish(struct profile *p, struct error *e)
 			if (c->dims & 1 << d)
 				p->total_ns[c->side][d] += c->ns;
 	}
-	if (!p->opt.split_tiers && profile_merge_tiers(p))
+	if (profile_selves(p) || (!p->opt.split_tiers && profile_merge_tiers(p)))
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	return 0;
 }

@@ -67,10 +67,16 @@ struct prof_node {
 	uint32_t frame;
 };
 
+/*
+ * A thread under one of its names. What has another name later, or had none known before, is the
+ * same thread: by its Java id, which no other thread of the JVM ever has, or where that is not
+ * known by the kernel's.
+ */
 struct prof_thread {
 	uint32_t name;
 	uint32_t group; /* name with its digits replaced by '#' */
 	int64_t os_id, java_id;
+	uint32_t self; /* after profile_finish(): the same number for all names of one thread */
 };
 
 struct prof_cell {
@@ -169,6 +175,7 @@ struct profile {
 	struct prof_cell *cells;
 	struct prof_time *times;
 	uint32_t nframes, nnodes, nthreads, nstates, ncells;
+	uint32_t nselves; /* threads, whatever they were called; after profile_finish() */
 	size_t ntimes;
 	struct prof_count *counts;
 	uint32_t ncounts;

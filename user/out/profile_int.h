@@ -36,6 +36,8 @@ uint32_t profile_thread(struct profile *p, uint32_t name, int64_t os_id, int64_t
 uint32_t profile_state(struct profile *p, const char *name);
 uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
 		      enum jfr_source source, int side);
+/* Which names are of one thread, and how many threads there are. 0 or -ENOMEM. */
+int profile_selves(struct profile *p);
 int profile_time(struct profile *p, const struct prof_time *t);
 int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t bytes);
 

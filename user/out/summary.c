@@ -69,7 +69,7 @@ void summary_head(const struct profile *p, const struct jfr_report *r, const cha
 	samples_line(p, f);
 	fprintf(f, "  time      CPU %s, off CPU %s, wall %s in %s threads\n",
 		format_ns(p->total_ns[0][DIM_CPU]).s, format_ns(p->total_ns[0][DIM_OFF]).s,
-		format_ns(p->total_ns[0][DIM_WALL]).s, format_count(p->nthreads).s);
+		format_ns(p->total_ns[0][DIM_WALL]).s, format_count(p->nselves).s);
 	text_reservoir(p, "            ", f);
 	if (x->overhead_period_ns)
 		fprintf(f, "  overhead  %s of one CPU in gnomon (%s collector, %s BPF)\n",
@@ -201,7 +201,30 @@ static void columns_choose(struct table *t, const struct profile *p, uint64_t *s
 		t->others |= state_ns[i] != 0;
 }
 
-static void table_fill(struct table *t, const struct profile *p)
+static int pair_order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A thread counts once in each group that it had a name of. */
+static int threads_count(struct table *t, const struct profile *p)
+{
+	uint64_t *v = malloc(sizeof(*v) * ((size_t)p->nthreads + 1));
+
+	if (!v)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		v[i] = (uint64_t)t->row_of[p->threads[i].group] << 32 | p->threads[i].self;
+	qsort(v, p->nthreads, sizeof(*v), pair_order);
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		t->rows[(v[i] >> 32) - 1].threads += !i || v[i] != v[i - 1];
+	free(v);
+	return 0;
+}
+
+static int table_fill(struct table *t, const struct profile *p)
 {
 	for (uint32_t i = 0; i < p->nthreads; i++) {
 		uint32_t g = p->threads[i].group;
@@ -210,7 +233,6 @@ static void table_fill(struct table *t, const struct profile *p)
 			t->rows[t->n].name = g;
 			t->row_of[g] = ++t->n;
 		}
-		t->rows[t->row_of[g] - 1].threads++;
 	}
 	for (uint32_t i = 0; i < p->ncells; i++) {
 		const struct prof_cell *c = &p->cells[i];
@@ -223,6 +245,7 @@ static void table_fill(struct table *t, const struct profile *p)
 		if (c->dims & 1 << DIM_OFF)
 			r->state[t->column_of[c->state]] += c->ns;
 	}
+	return threads_count(t, p);
 }
 
 static int row_order(const void *a, const void *b)
@@ -281,18 +304,20 @@ int summary_groups(const struct profile *p, unsigned int rows, FILE *f, struct e
 {
 	struct table t = {0};
 	uint64_t *state_ns = calloc((size_t)p->nstates + 1, sizeof(*state_ns));
-	int rc = 0;
+	int rc = -ENOMEM;
 
 	t.rows = calloc((size_t)p->nthreads + 1, sizeof(*t.rows));
 	t.row_of = calloc((size_t)p->names.n + 1, sizeof(*t.row_of));
 	t.column_of = calloc((size_t)p->nstates + 1, 1);
 	if (state_ns && t.rows && t.row_of && t.column_of) {
 		columns_choose(&t, p, state_ns);
-		table_fill(&t, p);
+		rc = table_fill(&t, p);
+	}
+	if (rc) {
+		error_set(e, rc, EXIT_INTERNAL, "out of memory");
+	} else {
 		qsort(t.rows, t.n, sizeof(*t.rows), row_order);
 		table_print(&t, p, rows, f);
-	} else {
-		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
 	free(state_ns);
 	free(t.rows);

@@ -57,7 +57,7 @@ void text_head(const struct profile *p, FILE *f)
 	const char *sep = "";
 
 	fprintf(f, "%s recorded, %s threads: ", format_ns(p->side_ns[0]).s,
-		format_count(p->nthreads).s);
+		format_count(p->nselves).s);
 	for (int i = 0; i < JFR_SOURCES; i++) {
 		if (!p->samples[i])
 			continue;
