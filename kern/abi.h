@@ -214,6 +214,8 @@ enum gn_counter {
 	GN_CNT_SCANNED,	     /* threads looked at by scans */
 	GN_CNT_VERIFIED, /* sleepers whose CPU time was compared with that at their switch-out */
 	GN_CNT_RAN,	 /* of those: it was another, so a switch was not seen */
+	GN_CNT_CODE_CHECKED, /* with gn_check_code: frames of code known from walks before */
+	GN_CNT_CODE_WRONG,   /* of those: it was other code by now */
 	/* losses that found no room in the loss map: one for each enum gn_loss */
 	GN_CNT_LOSSES,
 	GN_CNT_MAX = GN_CNT_LOSSES + GN_LOSS_MAX
@@ -230,6 +232,13 @@ struct gn_proc {
 /* OFF: it was seen to go off the CPU; that interval is open, or to be reported at the next one. */
 /* SCAN: the last scan found it off the CPU. */
 enum gn_phase { GN_PH_UNKNOWN = 0, GN_PH_OFF = 1, GN_PH_ENDED = 2, GN_PH_SCAN = 3 };
+
+#define GN_SENT 2
+
+struct gn_sent {
+	__u64 stack; /* id, 0 none */
+	__u64 epoch;
+};
 
 /*
  * Per thread, in task storage. What is looked at in each thread at each accounting comes first:
@@ -275,6 +284,8 @@ struct gn_thread {
 	__u64 look_queued; /* its time in run queues */
 	__u64 look_waits;  /* nvcsw */
 	__u32 look_epoch;  /* gn_scan_epoch, 0 never */
+	/* by enum stack_slot: a list that this epoch's reader has, the last of this thread */
+	struct gn_sent sent[GN_SENT];
 };
 
 /* Per CPU: time as its run queue has it. */

@@ -27,6 +27,22 @@ struct gn_code_heap {
 #define GN_JVM_INTERP	0x40 /* method_const, cm_size, interp_* are set */
 #define GN_JVM_SPILLS	0x80 /* its barriers' slow paths move sp below the frame */
 #define GN_JVM_SPILLING 0x100 /* and are taken so often that leaves are looked at for that, too */
+#define GN_JVM_CODERS	0x200 /* `coders` has all threads that make code: see struct gn_coders */
+
+#define GN_MAX_CODERS 16
+
+/*
+ * The threads of a JVM that make nmethods of Java methods: its compilers'. While none of them has
+ * run, what a return address in such code was found to be in is what it is in (kern/hotspot.h,
+ * hs_code_is()). Kept by kern/coders.bpf.h.
+ */
+struct gn_coders {
+	__u64 made;		   /* another number, in all the recording, at each change */
+	__u64 task[GN_MAX_CODERS]; /* address of the task_struct; 0 free */
+	__u32 tid[GN_MAX_CODERS];
+	__u32 slots; /* a bit for each that was ever used */
+	__u32 full;  /* not all are here: there is no telling */
+};
 
 struct gn_jvm {
 	__u32 tgid; /* whose it is: the map's elements are used again while they are read */

@@ -43,6 +43,20 @@ uw_fn __u64 uw_get_java_thread(uw_mem m, __u32 tid)
 {
 	return 0; /* hs[HS_THREAD] tells */
 }
+
+uw_fn __u64 uw_code_epoch(uw_mem m, const struct gn_jvm *j, __u32 tgid)
+{
+	return j->flags & GN_JVM_CODERS ? m->code_epoch : 0;
+}
+
+uw_fn int uw_checks(void)
+{
+	return 0;
+}
+
+uw_fn void uw_checked(int known, int same)
+{
+}
 #endif
 
 /* uw_state.hs[] */
@@ -1238,7 +1252,8 @@ uw_fn int hs_is_call_stub(struct uw_state *s, uw_mem m, struct hs_blob *b)
 /* ---- compiled code met before -----------------------------------------------------------------
  */
 
-/* pc, and above it the process as far as that fits: only in one walk do equal ones tell. */
+/* pc, and above it the process as far as that fits: equal ones tell only in an epoch (a process's).
+ */
 uw_fn __u64 hs_code_key(const struct uw_state *s)
 {
 	return (__u64)s->tgid << 47 | s->pc;
@@ -1262,32 +1277,55 @@ uw_fn void hs_code_keep(struct uw_state *s, const struct gn_jvm *j, const struct
 		return;
 	c->key = hs_code_key(s);
 	c->data = data;
-	c->walk = s->walk;
+	c->epoch = s->epoch;
 	c->size = (__s32)(b->end - b->start);
 	c->frame = (__u32)b->frame;
+}
+
+/* Has the method called native code or a stub, which has been passed? Without branches. */
+uw_fn __u64 hs_calls_outside(const struct uw_state *s)
+{
+	__u64 kind = gn_frame_kind(&s->frames[(s->n - 1) & (GN_MAX_FRAMES - 1)]);
+	__u64 is = ((kind ^ GN_FRAME_USER) - 1) >> 63 | ((kind ^ GN_FRAME_STUB) - 1) >> 63;
+
+	is &= (0 - (__u64)s->n) >> 63;
+	uw_barrier(is);
+	return is;
 }
 
 /*
  * Is the method that `c` is about still there, as it was? A block that is freed is marked so before
  * its memory is given to others (JDK memory/heap.cpp, add_to_freelist()); and its number is not
- * given again. What the walk has come by is on a stack and cannot be freed: once a walk is enough.
+ * given again.
+ *
+ * Once a walk is enough: what it has come by is on a stack and cannot be freed. So is once while no
+ * compiler has run: nmethods of Java methods are made by compilers' threads alone
+ * (ciEnv::register_method()), and what other threads make (wrappers of native methods, adapters,
+ * stubs; JDK runtime/sharedRuntime.cpp) does not call Java code; what calls other code is looked at
+ * in each walk, and so is what a guess led to. (Stubs for calls from native code do call Java code;
+ * they lie in a heap of their own, and where there is only one heap GN_JVM_CODERS is not set.)
  */
 uw_fn int hs_code_is(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_code *c)
 {
 	__u64 block = s->pc - (__u32)c->data - j->blob;
+	__u64 unsure = (c->epoch ^ s->epoch) | hs_calls_outside(s) |
+		       (s->flags & (GN_FF_GUESSED | GN_FF_FP));
 	__u32 id = 0;
+	int same;
 
 	if (c->key != hs_code_key(s))
 		return 0;
-	if (c->walk == s->walk)
+	uw_barrier(unsure);
+	if (!unsure && !uw_checks())
 		return 1;
-	if (uw_copy(s, m, block, s->scratch, HS_BLOCK) ||
-	    uw_copy(s, m, block + j->id, &id, sizeof(id)))
+	same = !uw_copy(s, m, block, s->scratch, HS_BLOCK) &&
+	       !uw_copy(s, m, block + j->id, &id, sizeof(id)) && hs_u8(s, j->used) &&
+	       id == c->data >> 32 && hs_s32(s, j->size) == c->size &&
+	       (__u32)hs_s32(s, j->frame) * 8 == c->frame;
+	uw_checked(!unsure, same);
+	if (!same)
 		return 0;
-	if (!hs_u8(s, j->used) || id != c->data >> 32 || hs_s32(s, j->size) != c->size ||
-	    (__u32)hs_s32(s, j->frame) * 8 != c->frame)
-		return 0;
-	c->walk = s->walk;
+	c->epoch = s->epoch;
 	return 1;
 }
 
@@ -1296,7 +1334,7 @@ uw_fn int hs_code_known(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
 	struct uw_code *c = hs_code(s);
 
-	if (s->leaf || (j->flags & GN_JVM_SPILLS && s->n && hs_is_outside(s, s->n - 1)))
+	if (s->leaf || (j->flags & GN_JVM_SPILLS && hs_calls_outside(s)))
 		return 0;
 	return hs_code_is(s, m, j, c) && j->enter_special != s->pc - (__u32)c->data;
 }

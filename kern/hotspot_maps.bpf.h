@@ -4,6 +4,7 @@
 #define GNOMON_HOTSPOT_MAPS_BPF_H
 
 #include "abi_jvm.h"
+#include "coders.bpf.h"
 #include "unwind.h"
 
 /* tgid (of the collector's PID namespace) -> its JVM. Weak: see unwind_maps.bpf.h. */
@@ -39,6 +40,26 @@ uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
 	const struct gn_jvm *j = bpf_map_lookup_elem(&gn_jvms, &tgid);
 
 	return j && uw_is_jvm(j, tgid) ? j : 0;
+}
+
+uw_fn __u64 uw_code_epoch(uw_mem m, const struct gn_jvm *j, __u32 tgid)
+{
+	return coders_epoch(tgid, j->flags);
+}
+
+/* What is known of code is looked at all the same, and it is counted how often that was wrong. */
+uw_fn int uw_checks(void)
+{
+	return gn_check_code;
+}
+
+uw_fn void uw_checked(int known, int same)
+{
+	if (!gn_check_code || !known)
+		return;
+	count_add(GN_CNT_CODE_CHECKED, 1);
+	if (!same)
+		count_add(GN_CNT_CODE_WRONG, 1);
 }
 
 #endif

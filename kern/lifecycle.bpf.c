@@ -5,6 +5,17 @@
 #include "weight.bpf.h"
 #include "hotspot_maps.bpf.h"
 
+__u64 gn_coders_made = 0;
+
+/* Does its name say that it is a compiler's? */
+static __always_inline void coder_see(struct task_struct *task, const char *comm)
+{
+	__u64 id = task_id(task), name = 0;
+
+	if (!bpf_probe_read_kernel(&name, sizeof(name), comm))
+		coders_see(task, id >> 32, (__u32)id, name);
+}
+
 static __always_inline void task_send(struct task_struct *task, __u16 type, const char *comm)
 {
 	__u64 id = task_id(task);
@@ -36,6 +47,7 @@ int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 		look_take(task, &l);
 		look_begin(t, &l);
 	}
+	coder_see(task, task->comm);
 	task_send(task, GN_REC_FORK, task->comm);
 	return 0;
 }
@@ -56,6 +68,7 @@ int BPF_PROG(task_ends, struct task_struct *task)
 	if (gn_carriers)
 		bpf_map_delete_elem(&carriers, &tid);
 	bpf_map_delete_elem(&java_threads, &tid);
+	coders_gone(task, task_tgid(task));
 	return 0;
 }
 
@@ -79,8 +92,10 @@ int BPF_PROG(task_execs, struct task_struct *task, pid_t old_pid, struct linux_b
 SEC("tp_btf/task_rename")
 int BPF_PROG(task_renamed, struct task_struct *task, const char *comm)
 {
-	if (proc_find(task_tgid(task)))
-		task_send(task, GN_REC_COMM, comm);
+	if (!proc_find(task_tgid(task)))
+		return 0;
+	coder_see(task, comm);
+	task_send(task, GN_REC_COMM, comm);
 	return 0;
 }
 
@@ -98,6 +113,7 @@ int task_scan(struct bpf_iter__task *ctx)
 
 	if (!task || !proc_find(task_tgid(task)))
 		return 0;
+	coder_see(task, task->comm);
 	t = thread_storage(task);
 	if (!t) {
 		loss_add(task_tid(task), GN_LOSS_STATE, 1);

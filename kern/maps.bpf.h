@@ -24,6 +24,7 @@ extern const volatile __u64 gn_start_ns;      /* CLOCK_MONOTONIC of tick 0's str
 extern const volatile __u32 gn_depth;	      /* user frames of a stack at most */
 extern const volatile __u32 gn_reservoir;     /* wall samples of some threads at a time */
 extern const volatile __u32 gn_epoch_shift;   /* then: log2 of the ticks of an epoch */
+extern const volatile __u32 gn_check_code;    /* for tests: see kern/hotspot_maps.bpf.h */
 extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sampled */
 
 /* Raised by user space when a stack id may mean other code than before: lists are sent again. */

@@ -80,21 +80,28 @@ uw_fn __u32 uw_rule_find(uw_mem m, __u32 number, __u32 off)
 	return UW_RULE_NONE;
 }
 
-/* The same through the cache: a thread comes by the same places again and again. */
-uw_fn __u32 uw_rule_cached(struct uw_state *s, uw_mem m, __u32 number, __u64 off)
+/*
+ * The rule itself, through the cache: a thread comes by the same places again and again. NULL when
+ * there is none.
+ */
+uw_fn const struct uw_rule *uw_rule_cached(struct uw_state *s, uw_mem m, __u32 number, __u64 off)
 {
 	__u64 key = (__u64)number << 32 | off, slot = uw_mix(key, 0) >> 32;
+	const struct uw_rule *r;
 	struct uw_cached *c;
 
 	uw_barrier(slot); /* mask last, where the verifier sees it */
 	c = &s->cache[slot & (UW_CACHE - 1)];
 	if (off >= 0xffffffffULL)
-		return UW_RULE_NONE;
+		return 0;
 	if (c->key != key) {
-		c->rule = uw_rule_find(m, number, off);
+		r = uw_get_rule(m, uw_rule_find(m, number, off));
+		if (!r)
+			return 0;
+		c->rule = *r;
 		c->key = key;
 	}
-	return c->rule;
+	return &c->rule;
 }
 
 /* The value of a register a rule names. 0, or negative when it is not known in this frame. */
@@ -244,7 +251,7 @@ uw_fn int native_step(struct uw_state *s, uw_mem m)
 
 	if (uw_push(s, s->pc, GN_FRAME_USER, 0, 0))
 		return 1;
-	r = uw_get_rule(m, uw_rule_cached(s, m, s->map.arg, uw_lookup_pc(s) - s->map.bias));
+	r = uw_rule_cached(s, m, s->map.arg, uw_lookup_pc(s) - s->map.bias);
 	if (!r || r->cfa == UW_CFA_NONE)
 		return native_guess_step(s, m);
 	if (r->cfa == UW_CFA_STOP)

@@ -249,10 +249,11 @@ static __always_inline void stack_keep(struct gn_thread *t)
 }
 
 /* Not inlined: the many switches without a stack need not save its registers. */
-static __noinline __u64 switch_stack(void *ctx, struct task_struct *other, __u64 who, __u64 now)
+static __noinline __u64 switch_stack(void *ctx, struct task_struct *other, struct gn_thread *t,
+				     __u64 who, __u64 now)
 {
 	count_add(GN_CNT_CAPTURES, 1);
-	return stack_take(ctx, SLOT_SWITCH, true, other, who, now);
+	return stack_take(ctx, SLOT_SWITCH, true, other, t, who, now);
 }
 
 /*
@@ -274,7 +275,7 @@ static __noinline void back_stack(void *ctx, struct task_struct *task, __u64 now
 	    !bpf_map_lookup_elem(&uw_procs, &tgid))
 		return;
 	count_add(GN_CNT_BACK, 1);
-	t->stack = switch_stack(ctx, task, id, now);
+	t->stack = switch_stack(ctx, task, t, id, now);
 	t->vthread = vthread_of(id, task, SLOT_SWITCH);
 	stack_keep(t);
 }
@@ -302,7 +303,7 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 		return;
 	}
 	begin = bpf_ktime_get_ns();
-	t->stack = switch_stack(ctx, NULL, thread_id(task, t), t->out_ns);
+	t->stack = switch_stack(ctx, NULL, t, thread_id(task, t), t->out_ns);
 	t->vthread = vthread_of(thread_id(task, t), task, SLOT_SWITCH);
 	stack_keep(t);
 	if (!idle)

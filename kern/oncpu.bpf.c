@@ -28,6 +28,7 @@
 #include "hotspot_maps.bpf.h"
 
 const volatile __u32 gn_thread_filter = 0;
+const volatile __u32 gn_check_code = 0;
 const volatile __u32 gn_depth = GN_MAX_FRAMES;
 const volatile __u32 gn_reservoir = 0;
 const volatile __u32 gn_epoch_shift = 0;
@@ -60,7 +61,7 @@ static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
 		.state = GN_ST_RUNNING,
 	};
 
-	s.stack = stack_take(ctx, SLOT_CLOCK, !UW_IN_USER(&ctx->regs), NULL, id, s.h.time);
+	s.stack = stack_take(ctx, SLOT_CLOCK, !UW_IN_USER(&ctx->regs), NULL, t, id, s.h.time);
 	s.vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
 	t->cpu_stack = s.stack;
 	t->cpu_stack_ns = s.h.time;

@@ -65,7 +65,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	*vthread = vthread_of(who, task, 0);
 	if (!s->uw.n || task_has_run(task, switches))
 		return 0;
-	id = stack_finish(s, who, bpf_ktime_get_ns());
+	id = stack_finish(s, who, bpf_ktime_get_ns(), NULL);
 	count_add(GN_CNT_CAPTURES, 1);
 	count_add(GN_CNT_REMOTE, 1);
 	return id;

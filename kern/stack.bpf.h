@@ -41,16 +41,11 @@ static __always_inline void user_regs(struct uw_state *u, struct task_struct *ta
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
 
-static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct task_struct *other,
-				      __u32 tgid)
+static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct task_struct *other)
 {
-	if (!other && !bpf_map_lookup_elem(&uw_procs, &tgid)) {
-		user_walk_fp(ctx, s);
-		return;
-	}
-	s->uw.end = GN_END_NONE;
 	user_regs(&s->uw, other ? other : bpf_get_current_task_btf());
-	uw_walk(&s->uw, NULL);
+	if (uw_walk(&s->uw, NULL) && !other)
+		user_walk_fp(ctx, s);
 }
 
 static __always_inline enum gn_stack_way stack_way(enum stack_slot slot,
@@ -65,10 +60,12 @@ static __always_inline enum gn_stack_way stack_way(enum stack_slot slot,
  * The stack id of the current thread, or of `other`, which is off the CPU, has the current one's
  * memory and is of a process with tables; 0 if nothing could be read. `ctx` is that of the program,
  * which decides where the kernel's own walk of the current thread starts; it was in the kernel if
- * `kernel`, and to be asked for nothing costs a twentieth of a sample. `who` is tgid << 32 | tid.
+ * `kernel`, and to be asked for nothing costs a twentieth of a sample. `t` is the thread's, `who`
+ * its tgid << 32 | tid.
  */
 static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool kernel,
-					struct task_struct *other, __u64 who, __u64 now)
+					struct task_struct *other, struct gn_thread *t, __u64 who,
+					__u64 now)
 {
 	__u32 key = slot, tgid = who >> 32;
 	struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
@@ -86,8 +83,8 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool ke
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);
 	s->uw.rec.way = stack_way(slot, other);
-	user_walk(ctx, s, other, tgid);
-	return s->uw.n ? stack_finish(s, who, now) : 0;
+	user_walk(ctx, s, other);
+	return s->uw.n ? stack_finish(s, who, now, &t->sent[slot]) : 0;
 }
 
 #endif

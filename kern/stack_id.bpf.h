@@ -39,15 +39,31 @@ static __always_inline void raw_add(struct stack_scratch *s, long bytes, __u32 k
 	bpf_loop(GN_RAW_FRAMES, raw_step, &s, 0);
 }
 
-/* Send the list unless this epoch's reader has it. */
-static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64 now)
+static __always_inline void sent_note(struct gn_sent *last, __u64 id, __u32 epoch)
+{
+	if (!last)
+		return;
+	last->stack = id;
+	last->epoch = epoch;
+}
+
+/*
+ * Send the list unless this epoch's reader has it: that it has the thread's last one, `last`, is
+ * told without a look at the table. May be NULL.
+ */
+static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64 now,
+				       struct gn_sent *last)
 {
 	__u64 id = s->uw.rec.id;
-	__u32 *seen = bpf_map_lookup_elem(&sent, &id);
-	__u32 epoch = gn_epoch, n = s->uw.n;
+	__u32 epoch = gn_epoch, n = s->uw.n, *seen;
 
-	if (seen && *seen == epoch)
+	if (last && last->stack == id && last->epoch == epoch)
 		return;
+	seen = bpf_map_lookup_elem(&sent, &id);
+	if (seen && *seen == epoch) {
+		sent_note(last, id, epoch);
+		return;
+	}
 	s->uw.rec.h.type = GN_REC_STACK;
 	s->uw.rec.h.tgid = who >> 32;
 	s->uw.rec.h.tid = (__u32)who;
@@ -59,6 +75,7 @@ static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64
 		return;
 	}
 	bpf_map_update_elem(&sent, &id, &epoch, BPF_ANY);
+	sent_note(last, id, epoch);
 	count_add(GN_CNT_STACKS, 1);
 }
 
@@ -71,13 +88,15 @@ static __always_inline __u64 stack_id(__u64 hash, __u32 end)
 	return id ? id : 2; /* 0 is none */
 }
 
-/* Give the frames in `s` their id and send them. `who` is tgid << 32 | tid. */
-static __always_inline __u64 stack_finish(struct stack_scratch *s, __u64 who, __u64 now)
+/* Give the frames in `s` their id and send them. `who` is tgid << 32 | tid; `last`: stack_send().
+ */
+static __always_inline __u64 stack_finish(struct stack_scratch *s, __u64 who, __u64 now,
+					  struct gn_sent *last)
 {
 	s->uw.rec.nuser = s->uw.n - s->uw.rec.nkernel;
 	s->uw.rec.end = s->uw.end;
 	s->uw.rec.id = stack_id(s->uw.hash, s->uw.end); /* the hash is seeded with the process */
-	stack_send(s, who, now);
+	stack_send(s, who, now, last);
 	return s->uw.rec.id;
 }
 

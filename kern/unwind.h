@@ -134,11 +134,11 @@ enum { UW_KEPT_UNKNOWN = 0, UW_KEPT_IN_REG = 1 }; /* uw_state.kept_at, else an a
 
 /* ---- state ---- */
 
-#define UW_CACHE 256 /* a power of two */
+#define UW_CACHE 128 /* a power of two */
 
 struct uw_cached {
 	__u64 key; /* file << 32 | offset; 0 free */
-	__u64 rule;
+	struct uw_rule rule;
 };
 
 #define UW_PLACES      128 /* a power of two */
@@ -150,7 +150,7 @@ struct uw_cached {
 struct uw_code {
 	__u64 key;   /* 0 free */
 	__u64 data;  /* its frame's */
-	__u64 walk;  /* the last that looked */
+	__u64 epoch; /* for which that holds */
 	__s32 size;  /* of the blob, bytes */
 	__u32 frame; /* bytes */
 };
@@ -188,14 +188,15 @@ struct uw_state {
 
 	/*
 	 * Rules found lately, by file number and offset; kept from walk to walk, so the state is
-	 * zeroed when it is made. A file's number does not come again, and a rule's gets another
-	 * meaning only when no file has it.
+	 * zeroed when it is made. A file's number does not come again. Here are the rules
+	 * themselves, since each in its table would be a page that nothing else has touched.
 	 */
 	struct uw_cached cache[UW_CACHE];
 
-	/* Likewise of compiled code; that may be other code by now: each walk looks itself. */
+	/* Likewise of compiled code, which may be other code in another epoch. */
 	struct uw_code code[UW_CODES];
-	__u64 walk; /* its number */
+	__u64 walks; /* so many began */
+	__u64 epoch; /* what is found out of code holds in it: odd, or even in this walk alone */
 
 	__u64 hs[8]; /* kern/hotspot.h's, zeroed by uw_begin, kept over the walk */
 	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
@@ -221,6 +222,7 @@ struct uw_env {
 	const struct uw_page *(*page)(void *ctx, __u32 file, __u32 page); /* NULL: no such */
 	const struct uw_rule *(*rule)(void *ctx, __u32 rule);
 	const struct gn_jvm *jvm; /* kern/hotspot.h; NULL: none */
+	__u64 code_epoch;	  /* odd: no compiler has run since it was another; 0 unknown */
 };
 typedef const struct uw_env *uw_mem;
 
@@ -293,7 +295,8 @@ uw_fn int uw_word(struct uw_state *s, uw_mem m, __u64 addr, __u64 *val)
 
 uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 {
-	s->walk++;
+	s->walks++;
+	s->epoch = s->walks << 1;
 	s->leaf = 0;
 	s->kept_at = UW_KEPT_UNKNOWN;
 	s->flags = 0;
@@ -311,6 +314,18 @@ uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 	s->win_len = 0;
 	for (int i = 0; i < 8; i++)
 		s->hs[i] = 0;
+}
+
+/*
+ * What walks have found out of code in an epoch holds for this one. 0: there is no telling. Without
+ * branches: the verifier would follow the walk once for each case.
+ */
+uw_fn void uw_epoch_begin(struct uw_state *s, __u64 epoch)
+{
+	__u64 known = 0 - (epoch & 1);
+
+	uw_barrier(known);
+	s->epoch = (s->epoch & ~known) | (epoch & known);
 }
 
 /* At most so many frames more. */

@@ -108,9 +108,9 @@ uw_fn void uw_run(struct uw_loop *l)
 
 /*
  * Walk from the state's registers to the end; s->end is set. A process without a table has
- * GN_END_NORULE and no frame.
+ * GN_END_NORULE and no frame, and -1 is returned.
  */
-uw_fn void uw_walk(struct uw_state *s, uw_mem m)
+uw_fn int uw_walk(struct uw_state *s, uw_mem m)
 {
 	struct uw_loop l = {.s = s, .m = m, .p = uw_get_proc(m, s->tgid)};
 #ifdef UW_HOTSPOT
@@ -119,10 +119,12 @@ uw_fn void uw_walk(struct uw_state *s, uw_mem m)
 
 	if (!l.p) {
 		uw_end(s, GN_END_NORULE);
-		return;
+		return -1;
 	}
 #ifdef UW_HOTSPOT
 	l.j = j = uw_get_jvm(m, s->tgid);
+	if (j)
+		uw_epoch_begin(s, uw_code_epoch(m, j, s->tgid));
 #endif
 	uw_run(&l);
 	if (s->end == GN_END_NONE)
@@ -132,6 +134,7 @@ uw_fn void uw_walk(struct uw_state *s, uw_mem m)
 	if (j && !uw_is_jvm(j, s->tgid))
 		uw_end(s, GN_END_NORULE);
 #endif
+	return 0;
 }
 
 #endif

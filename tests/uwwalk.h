@@ -54,12 +54,13 @@ static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, boo
 static inline void uwwalk_rewind(struct uw_state *s, const struct uw_state *begun)
 {
 	static struct uw_code code[UW_CODES];
-	__u64 walk = s->walk;
+	__u64 walks = s->walks + 1;
 
 	memcpy(code, s->code, sizeof(code));
 	memcpy(s, begun, offsetof(struct uw_state, frames));
 	memcpy(s->code, code, sizeof(code));
-	s->walk = walk + 1;
+	s->walks = walks;
+	s->epoch = walks << 1;
 }
 
 static inline bool uwwalk_equal(const struct uw_state *a, const struct uw_state *b)
@@ -68,18 +69,25 @@ static inline bool uwwalk_equal(const struct uw_state *a, const struct uw_state 
 	       !memcmp(a->frames, b->frames, a->n * sizeof(a->frames[0]));
 }
 
-/* The same with nothing remembered, while learning, and by what was learnt; else aborts. */
+/*
+ * The same with nothing remembered, while learning, by what was learnt when that is looked at again,
+ * and when it is not since no compiler has run; else aborts.
+ */
 static inline void uwwalk_run(struct uw_state *s, const struct uw_env *env)
 {
 	static struct uw_state begun, found;
+	static __u64 epoch = 1;
 
+	epoch += 2;
 	memcpy(&begun, s, offsetof(struct uw_state, frames));
 	uwwalk_once(s, env, false);
 	found.n = s->n;
 	found.end = s->end;
 	memcpy(found.frames, s->frames, s->n * sizeof(s->frames[0]));
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		uwwalk_rewind(s, &begun);
+		if (i)
+			uw_epoch_begin(s, epoch);
 		uwwalk_once(s, env, true);
 		if (!uwwalk_equal(s, &found))
 			abort();

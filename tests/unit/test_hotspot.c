@@ -58,6 +58,8 @@ struct world {
 	struct uw_state s;
 	uint64_t next;	 /* free from here, offset in the heap */
 	uint32_t looked; /* reads of the segment map */
+	uint64_t block;	 /* in the heap, and how often its header was read */
+	uint32_t headers;
 	uint32_t tgid_2; /* whose the JVM is from the first read on, 0 as before */
 };
 
@@ -75,6 +77,7 @@ static int world_read(void *ctx, __u64 addr, void *dst, __u32 len)
 	if (w->tgid_2)
 		w->jvm.tgid = w->tgid_2;
 	w->looked += addr - SEGMAP < sizeof(w->segmap);
+	w->headers += addr == HEAP + w->block;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		uint64_t off = addr - parts[i].start;
 
@@ -1425,6 +1428,61 @@ static void test_known_merged(void **state)
 	assert_stack(w, (uint32_t[]){11, 9}, 2);
 }
 
+/* While no compiler has run, what is called by Java code is not looked at again. */
+static void test_known_epoch(void **state)
+{
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	w->block = c.block;
+	w->jvm.flags |= GN_JVM_CODERS;
+	w->env.code_epoch = 11;
+	walk(w, c.leaf, SP, 1);
+	assert_int_equal(w->headers, 1);
+	walk_again(w, c.leaf, SP, 1);
+	assert_int_equal(w->headers, 1);
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+	w->env.code_epoch = 13;
+	heap_put(w, c.block + H_ID, 9, 4);
+	walk_again(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 9}, 2);
+	/* one runs now, or there is no telling: in each walk */
+	w->env.code_epoch = 0;
+	heap_put(w, c.block + H_ID, 10, 4);
+	walk_again(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 10}, 2);
+	w->jvm.flags &= ~(uint32_t)GN_JVM_CODERS;
+	w->env.code_epoch = 15;
+	heap_put(w, c.block + H_ID, 8, 4);
+	walk_again(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+	heap_put(w, c.block + H_ID, 9, 4);
+	walk_again(w, c.leaf, SP, 1);
+	assert_stack(w, (uint32_t[]){7, 9}, 2);
+}
+
+/* What calls a stub or native code may be a wrapper by now, which any thread makes. */
+static void test_known_epoch_outside(void **state)
+{
+	static const uint8_t code[] = {0x90, 0x90, 0x90};
+	struct world *w = *state;
+	struct calling c = calling(w);
+	uint64_t stub = blob(w, &(struct spec){.name = NAME_VTABLE, .code = code, .len = 3});
+
+	word(w, SP, c.pc);
+	caller_is_bottom(w, SP + 8 + 0x38, FP);
+	word(w, SP + 8 + 0x30, FP);
+	w->jvm.flags |= GN_JVM_CODERS;
+	w->env.code_epoch = 11;
+	walk(w, stub, SP, 1);
+	assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
+	assert_int_equal(w->s.frames[1].data >> 32, 8);
+	heap_put(w, c.block + H_ID, 9, 4);
+	walk_again(w, stub, SP, 1);
+	assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
+	assert_int_equal(w->s.frames[1].data >> 32, 9);
+}
+
 /* A deopt handler stands for another place each time. */
 static void test_known_deoptimised(void **state)
 {
@@ -1540,6 +1598,8 @@ int main(void)
 		TEST(test_known_recursion),
 		TEST(test_known_replaced),
 		TEST(test_known_merged),
+		TEST(test_known_epoch),
+		TEST(test_known_epoch_outside),
 		TEST(test_known_deoptimised),
 		TEST(test_known_enter_special),
 		TEST(test_known_elsewhere),

@@ -193,6 +193,14 @@ static void fill_spills(struct vm *vm, struct gn_jvm *j)
 		j->flags |= GN_JVM_SPILLS;
 }
 
+#define RELEASE_KNOWN 25
+
+bool codecache_is_compilers(struct vm *vm, const struct gn_jvm *jvm)
+{
+	return jvm->nheaps > 1 && vm->release >= 9 && vm->release <= RELEASE_KNOWN &&
+	       vm_flag(vm, "EnableJVMCI") != 1;
+}
+
 /* ---- blobs ------------------------------------------------------------------------------------
  */
 

@@ -6,6 +6,7 @@
 #ifndef GNOMON_JVM_CODECACHE_H
 #define GNOMON_JVM_CODECACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,13 @@ int codecache_fill(struct vm *vm, struct gn_jvm *out);
  * words read.
  */
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm);
+
+/*
+ * Whether methods' code is made by compilers' threads alone, and what calls Java code is in heaps
+ * of its own (kern/hotspot.h, hs_code_is()): not with JVMCI, with a code cache of one heap, or in a
+ * release newer than those looked at.
+ */
+bool codecache_is_compilers(struct vm *vm, const struct gn_jvm *jvm);
 
 /* The heap that addr is in, for uw_mapping.arg; -1 none. */
 int codecache_heap(const struct gn_jvm *jvm, uint64_t addr);

@@ -113,6 +113,7 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	c->skel->rodata->gn_start_ns = cfg->start_ns;
 	c->skel->bss->gn_cpu_clocks_only = cfg->cpu_clocks;
 	c->skel->rodata->gn_thread_filter = cfg->thread_filter;
+	c->skel->rodata->gn_check_code = getenv("GNOMON_CHECK_CODE") != NULL; /* for tests */
 	if (cfg->depth)
 		c->skel->rodata->gn_depth = cfg->depth;
 	c->skel->rodata->gn_reservoir = cfg->reservoir;
@@ -726,6 +727,7 @@ void capture_tables(const struct capture *c, struct capture_tables *out)
 		.files = bpf_map__fd(c->skel->maps.uw_files),
 		.rules = bpf_map__fd(c->skel->maps.uw_rules),
 		.jvms = bpf_map__fd(c->skel->maps.gn_jvms),
+		.coders = bpf_map__fd(c->skel->maps.coders),
 		.java_threads = bpf_map__fd(c->skel->maps.java_threads),
 		.vthreads = bpf_map__fd(c->skel->maps.vthreads),
 		.carriers = bpf_map__fd(c->skel->maps.carriers),

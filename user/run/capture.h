@@ -123,7 +123,7 @@ void capture_epoch(struct capture *c);
 
 /* Descriptors of the unwinder's maps, for run/tables.c. They belong to the capture. */
 struct capture_tables {
-	int procs, files, rules, jvms, java_threads, vthreads, carriers;
+	int procs, files, rules, jvms, coders, java_threads, vthreads, carriers;
 	uint32_t *ncarriers; /* raised for each: the first makes the kernel look them up */
 };
 void capture_tables(const struct capture *c, struct capture_tables *out);

@@ -2,6 +2,7 @@
 #include "run/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -681,6 +682,10 @@ static void summary_print(struct session *s, const struct totals *t)
 	r.files = recorder_files(s->rec, &r.nfiles);
 	overhead_cost(&s->cost, &c);
 	capture_counters(s->cap, counters);
+	if (counters[GN_CNT_CODE_CHECKED])
+		log_info("code: %" PRIu64 " frames known from earlier walks were looked at again, "
+			 "%" PRIu64 " were wrong",
+			 counters[GN_CNT_CODE_CHECKED], counters[GN_CNT_CODE_WRONG]);
 	r.switches = counters[GN_CNT_SWITCHES];
 	r.remote = counters[GN_CNT_REMOTE];
 	r.captures = counters[GN_CNT_CAPTURES] - r.remote;

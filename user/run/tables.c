@@ -26,6 +26,7 @@
 #include "sym/mapfile.h"
 #include "sym/proc.h"
 #include "sym/utable.h"
+#include "target/procfs.h"
 
 #define VDSO_MAX   (1u << 20)
 #define KNOWN_MAX  4096		     /* files remembered */
@@ -59,6 +60,7 @@ struct known_file {
 struct jvm_entry {
 	pid_t tgid;
 	struct gn_jvm jvm;
+	unsigned int looks; /* for its compilers' threads */
 	UT_hash_handle hh;
 };
 
@@ -621,11 +623,66 @@ bool tables_unsettled(const struct tables *t)
 	return t->unsettled;
 }
 
+static bool coders_have(const struct gn_coders *c, pid_t tid)
+{
+	for (int i = 0; i < GN_MAX_CODERS; i++)
+		if (c->tid[i] == (uint32_t)tid)
+			return true;
+	return false;
+}
+
+/* By the name that kern/coders.bpf.h knows them by. */
+static bool is_coder(pid_t tgid, pid_t tid)
+{
+	char comm[PROC_COMM_LEN];
+
+	return !proc_comm_read(tgid, tid, comm, sizeof(comm)) &&
+	       (!strncmp(comm, "C1 Comp", 7) || !strncmp(comm, "C2 Comp", 7));
+}
+
+/* Does the kernel side know all threads of the process that compile? One at least. */
+static bool coders_are_known(const struct tables *t, pid_t tgid)
+{
+	struct gn_coders c = {0};
+	size_t n = 0, found = 0;
+	pid_t *tids = NULL;
+	bool all = true;
+
+	if (bpf_map_lookup_elem(t->maps.coders, &tgid, &c) || proc_tasks_read(tgid, &tids, &n))
+		return false;
+	for (size_t i = 0; i < n && all; i++) {
+		if (!is_coder(tgid, tids[i]))
+			continue;
+		found++;
+		all = coders_have(&c, tids[i]);
+	}
+	free(tids);
+	return all && found;
+}
+
+#define CODER_LOOKS 100 /* beyond which there are none: -Xint */
+
+/*
+ * Those found by the names that they give themselves, before they compile, from when on the process
+ * is a target; those before that by the scan of its threads, which may still be under way.
+ */
+static bool coders_meet(struct tables *t, struct jvm_entry *j, struct vm *vm)
+{
+	if (j->jvm.flags & GN_JVM_CODERS || j->looks == CODER_LOOKS)
+		return false;
+	if (!j->looks++ && !codecache_is_compilers(vm, &j->jvm))
+		j->looks = CODER_LOOKS;
+	if (j->looks == CODER_LOOKS || !coders_are_known(t, j->tgid))
+		return false;
+	j->jvm.flags |= GN_JVM_CODERS;
+	return true;
+}
+
 void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
 {
 	struct jvm_entry *j = jvm_find(t, tgid);
 
-	if (j && vm && codecache_refresh(vm, &j->jvm) > 0)
+	if (j && vm && (codecache_refresh(vm, &j->jvm) > 0) | coders_meet(t, j, vm))
 		jvm_publish(t, j);
 	if (t->reap_ns && now_ns >= t->reap_ns)
 		files_reap(t, now_ns);
