@@ -209,7 +209,16 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 	munmap(truth, sizeof(*truth));
 }
 
-/* SLACK widens what holds on a quiet machine, as in tests/jvm/lib.sh. */
+/*
+ * QUIET: a machine with nothing else to do (`make accuracy`), of which more can be said. Elsewhere
+ * the collector comes late to a new thread, say, which the CPUs' clocks draw until then.
+ */
+static bool is_quiet(void)
+{
+	return getenv("QUIET") != NULL;
+}
+
+/* SLACK widens tolerances, as in tests/jvm/lib.sh. */
 static void assert_near(double got, double want, double tolerance, const char *what)
 {
 	const char *slack = getenv("SLACK");
@@ -298,8 +307,8 @@ static void cpu_count(uint64_t interval, bool cpu_clocks)
 	 * Own clocks: 2%, and half a sample of lattice per thread. CPUs' clocks draw at random
 	 * where others compete for the CPU: 4 sigma of a Poisson count bounds that.
 	 */
-	assert_near((double)n.cpu, want, cpu_clocks ? 4 * sqrt(want) : want * 0.02 + 3,
-		    "CPU samples");
+	assert_near((double)n.cpu, want,
+		    cpu_clocks || !is_quiet() ? 4 * sqrt(want) : want * 0.02 + 3, "CPU samples");
 	assert_int_equal(n.foreign, 0);
 	assert_int_equal(n.wall_records, 0);
 	assert_int_equal(n.forks, 3);
@@ -541,7 +550,8 @@ static void pingpong(bool scan, int cpus)
 	 * clock that is due then fires in whoever runs next, one of ours or not. What samples are
 	 * worth makes up for it.
 	 */
-	assert_near(100 * (double)n.cpu / want, 100, 2, "CPU samples in percent of CPU time");
+	assert_near(100 * (double)n.cpu / want, 100, is_quiet() ? 2 : 10,
+		    "CPU samples in percent of CPU time");
 	life = (double)t.cpu_ns + wall_ns(&n, &t, 5 * MS);
 	/*
 	 * Two threads, 400 ticks each. Switches are all seen, or counted by the kernel, and their

@@ -29,6 +29,24 @@ static void sleep_ms(uint64_t ms)
 	nanosleep(&ts, NULL);
 }
 
+/* Until a busy process has used so much more CPU time, which takes as long as it takes. */
+static void cpu_wait(pid_t pid, uint64_t ms)
+{
+	uint64_t used, until = 0;
+	struct timespec ts;
+	clockid_t clk;
+
+	assert_int_equal(clock_getcpuclockid(pid, &clk), 0);
+	for (;;) {
+		assert_int_equal(clock_gettime(clk, &ts), 0);
+		used = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / MS;
+		until = until ? until : used + ms;
+		if (used >= until)
+			break;
+		sleep_ms(5);
+	}
+}
+
 struct tally {
 	uint64_t cpu;
 	uint64_t last[64]; /* time of the last record of each CPU */
@@ -96,7 +114,7 @@ static void test_growth(void **state)
 	record_open(&c, &clk, pid, 16 << 10);
 	at_first = capture_ring_bytes(c);
 	for (int i = 0; i < 4; i++) {
-		sleep_ms(700); /* held up: 7,000 samples, of which 16 kB hold 290 */
+		cpu_wait(pid, 700); /* held up: 7,000 samples, of which 16 kB hold 290 */
 		assert_true(capture_drain(c, tally_record, &t) >= 0);
 	}
 	grown = capture_ring_bytes(c);
@@ -148,7 +166,7 @@ static void test_cap(void **state)
 		clocks_open(&clk, cfg.cpu_ns, -1, capture_clock_fd(c, CAPTURE_CPU_CLOCK), &e), 0);
 	at_first = capture_ring_bytes(c);
 	for (int i = 0; i < 5; i++) {
-		sleep_ms(400);
+		cpu_wait(pid, 400);
 		assert_true(capture_drain(c, tally_record, &t) >= 0);
 	}
 	sleep_ms(1100); /* the replaced ones go */
@@ -162,29 +180,20 @@ static void test_cap(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-/* The loss map of the capture that was opened last. */
+/* The loss map of the capture that is open here; others may record at the same time. */
 static int losses_fd(void)
 {
 	struct bpf_map_info info;
-	int found = -1, fd;
-	__u32 id = 0, len;
+	__u32 len;
 
-	while (!bpf_map_get_next_id(id, &id)) {
-		fd = bpf_map_get_fd_by_id(id);
+	for (int fd = 3; fd < 1024; fd++) {
 		len = sizeof(info);
 		memset(&info, 0, sizeof(info));
-		if (fd < 0)
-			continue;
-		if (bpf_obj_get_info_by_fd(fd, &info, &len) || strcmp(info.name, "losses")) {
-			close(fd);
-			continue;
-		}
-		if (found >= 0)
-			close(found);
-		found = fd;
+		if (!bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, "losses"))
+			return dup(fd);
 	}
-	assert_true(found >= 0);
-	return found;
+	fail_msg("no map of losses");
+	return -1;
 }
 
 struct told {
@@ -223,7 +232,7 @@ static void test_crowded(void **state)
 			break;
 	}
 	kill(pid, SIGCONT);
-	sleep_ms(700);
+	cpu_wait(pid, 700);
 	clocks_close(clk);
 	capture_stop(c);
 	kill(pid, SIGKILL);

@@ -4,7 +4,8 @@
 #
 # Renders recordings of known size and uses the pages as a person does, in a headless Chromium; no
 # root. Then the figures: 1,000,000 samples in 100,000 stacks become a flame graph in 2 s and
-# 300 MB, and the page opens and reacts in 1 s (SLACK multiplies the times).
+# 300 MB, and the page opens and reacts in 1 s, where QUIET is set (`make accuracy`; SLACK multiplies the times);
+# else the times are told.
 # Exit code 77, and why, where there is no Chromium or no node.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -27,7 +28,7 @@ failed=0
 use() {
     echo "== $1"
     [ -z "$shots" ] || mkdir -p "$shots/$1"
-    timeout 120 node tests/browser/page.mjs "$tmp/$1.html" ${shots:+"$shots/$1"} || failed=1
+    timeout 600 node tests/browser/page.mjs "$tmp/$1.html" ${shots:+"$shots/$1"} || failed=1
 }
 
 gen() { "$BUILD/tools/bench/jfrgen" "$@"; }
@@ -48,8 +49,10 @@ start=${EPOCHREALTIME/./}
 (ulimit -v $((300 * 1024)) && exec "$gnomon" render "$tmp/big.jfr" -o "$tmp/big.html") || failed=1
 took=$(((${EPOCHREALTIME/./} - start) / 1000))
 result=ok
-[ $took -le $((2000 * SLACK)) ] || { result=FAIL; failed=1; }
-printf '%-4s 1,000,000 samples rendered in %d ms, within 300 MB\n' $result $took
-export PAGE_MS=$((1000 * SLACK))
+bound=$((2000 * SLACK)) page=$((1000 * SLACK))
+[ -n "${QUIET:-}" ] || bound=600000 page=120000
+[ $took -le $bound ] || { result=FAIL; failed=1; }
+printf '%-4s 1,000,000 samples rendered in %d ms (bound %d), within 300 MB\n' $result $took $bound
+export PAGE_MS=$page
 use big
 exit $failed

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Attach and let go many times: nothing may grow in the target, and what a killed gnomon leaves
 # must not be in the way of the next.
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"
 
@@ -12,36 +13,37 @@ threads() { find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l; }
 # Not RSS: the heap moves by itself. What is mapped of the agent and of memfds.
 agent_maps() { grep -c gnomon "/proc/$1/maps"; }
 
-# Anonymous memory in kB, of a heap that is all there from the start.
+# Anonymous memory in kB, of a heap that is all there from the start. What the JVM compiles meanwhile is in it.
 memory_kb() { awk '$1 == "Anonymous:" { print $2 }' "/proc/$1/smaps_rollup"; }
 files() { find "/proc/$1/root/tmp" "/proc/$1/root/var/tmp" "/proc/$1/root/dev/shm" -maxdepth 1 \
-    -name '.*' -newer "$T/before" ! -name '.java_pid*'; }
+    -name ".*$1*" ! -name '.java_pid*'; }
 
 cycles() {
-    local fds0 threads0 maps0 kb0 kb1
+    local fds0 threads0 maps0 i kb0 kb least=1000000
 
     JVM_OPTS="-Xms32m -Xmx32m -XX:+AlwaysPreTouch -XX:+UseSerialGC" jvm_start AgentLoad plain
-    touch "$T/before"
     # the first load, and what the allocator of the JVM's thread then keeps
     probe cycle "$JVM_PID" 20
-    sleep 0.5
     fds0=$(fds "$JVM_PID")
     threads0=$(threads "$JVM_PID")
     maps0=$(agent_maps "$JVM_PID")
-    kb0=$(memory_kb "$JVM_PID")
-    probe cycle "$JVM_PID" "$CYCLES"
-    sleep 0.5
-    kb1=$(memory_kb "$JVM_PID")
+    # a leak is in each batch, what is compiled in one or the other
+    for i in 1 2 3; do
+        kb0=$(memory_kb "$JVM_PID")
+        probe cycle "$JVM_PID" "$CYCLES"
+        kb=$(($(memory_kb "$JVM_PID") - kb0))
+        [ $kb -gt $least ] || least=$kb
+    done
     assert_eq "open files after $CYCLES cycles" "$fds0" "$(fds "$JVM_PID")"
     # the JVM starts and ends compiler threads as it likes
     assert_ge "threads allowed" "$(threads "$JVM_PID")" $((threads0 + 2))
     assert_eq "mappings" "$maps0" "$(agent_maps "$JVM_PID")"
-    # a page or two for what it compiles meanwhile; a leak would be one for each cycle
-    assert_ge "kB of memory allowed" "$kb1" $((kb0 + CYCLES * 2 + 256))
+    # a leak would be a page for each cycle
+    assert_ge "kB that a batch may take" "$least" $((CYCLES * 2))
     assert_eq "files" "" "$(files "$JVM_PID")"
     nothing_left
     note "attach when loaded: $(sed -n 's/.*attach_ms=\([0-9.]*\).*/\1/p' "$T/probe.out") ms;" \
-        "memory $kb0 -> $kb1 kB, open files $fds0, threads $threads0 -> $(threads "$JVM_PID")"
+        "memory $least kB more in the best of 3 batches, open files $fds0, threads $threads0 -> $(threads "$JVM_PID")"
     jvm_unharmed
     jvm_end
 }
@@ -70,24 +72,24 @@ killed() {
     jvm_start AgentLoad plain
     for i in {1..10}; do probe die "$JVM_PID"; done
     next_attach "ten that died"
-    for ((i = 5; i <= 100; i += 5)); do
+    for ((i = 5; i <= 100; i += 10)); do
         killed_at "$(calc "$i / 10")"
         next_attach "kill -9 after 0.$i ms, loaded"
     done
     jvm_end
-    for i in ${KILL_MS:-1 2 3 4 5 6 8 10 13 16 20 25}; do
+    for i in ${KILL_MS:-1 3 6 10 16 25}; do
         jvm_start AgentLoad plain
         killed_at "$i"
         next_attach "kill -9 after $i ms, not loaded"
         jvm_end
     done
-    note "killed at 20 points of a second attach and ${i} ms of a first: the next one works"
+    note "killed at 10 points of a second attach and ${i} ms of a first: the next one works"
 }
 
 # Two at a time: both see everything.
 two() {
     jvm_start AgentLoad churn
-    timeout 60 "$PROBE" names "$JVM_PID" 2000 >"$T/first.out" 2>&1 &
+    timeout 300 "$PROBE" names "$JVM_PID" 2000 >"$T/first.out" 2>&1 &
     sleep 0.7
     probe names "$JVM_PID" 500
     wait $!
@@ -102,9 +104,9 @@ two() {
 at_once() {
     local i j
 
-    for i in 0 0.001 0.002 0.004 0.008; do
+    for i in 0 0.002 0.008; do
         jvm_start AgentLoad plain
-        timeout 60 "$PROBE" names "$JVM_PID" 200 >"$T/first.out" 2>&1 &
+        timeout 300 "$PROBE" names "$JVM_PID" 200 >"$T/first.out" 2>&1 &
         j=$!
         sleep $i
         probe names "$JVM_PID" 200

@@ -12,7 +12,7 @@ AGENT=$BUILD/agent/libgnomon-agent.so
 host() {
     "$@" -w -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -o "$T/host" "$LIB_DIR/agent_host.c" ||
         fail "agent_host.c does not compile with $1"
-    timeout 20 "$T/host" "$AGENT" >"$T/host.out" || fail "$1: $(cat "$T/host.out")"
+    timeout 300 "$T/host" "$AGENT" >"$T/host.out" || fail "$1: $(cat "$T/host.out")"
     assert_match "the ring" '^5 5 5 1 1 2 7 state 1 dropped 0$' "$T/host.out"
     assert_match "the ring" '^5 5 5 1 1 2 7 5 state 1 dropped 0$' "$T/host.out"
     assert_match "the ring" '^state 0 dropped 0$' "$T/host.out"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The agent in real JVMs: names, inlining, lines, threads old and new, code that comes and goes.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"
 
@@ -16,8 +16,8 @@ no_loss() {
 
 plain() {
     jvm_start AgentLoad plain
-    sleep 2
-    probe names "$JVM_PID" 500
+    cpu_spent 1500 # by then all is compiled and inlined
+    probe names "$JVM_PID" 300
     no_loss
     assert_match "the probe's output" 'AgentLoad\.burn\(I\)V' "$T/probe.out"
     assert_match "inlined code" 'AgentLoad\.step\(I\)I:[0-9-]*@[0-9-]*/2 AgentLoad\.burn\(I\)V:[0-9]+@[0-9]+/1' \
@@ -59,28 +59,32 @@ allowed() {
 
 churn() {
     jvm_start AgentLoad churn
-    probe names "$JVM_PID" 2000
+    probe names "$JVM_PID" 1000
     no_loss
     n=$(probe_stat threads)
-    note "threads seen in 2 s of churn: $n"
-    assert_ge "threads" 200 "$n"
+    note "threads seen in 1 s of churn: $n"
+    assert_ge "threads" 20 "$n"
     jvm_unharmed
     jvm_end
 }
 
+VICTIM='AgentLoad[$]Victim[.]applyAsInt[(]I[)]I'
 fresh() {
     JVM_OPTS="-Xmx64m -XX:MaxMetaspaceSize=64m" jvm_start AgentLoad fresh
-    probe names "$JVM_PID" 3000
-    no_loss
-    note "records in 3 s of new classes: $(probe_stat records), codes kept $(probe_stat codes)"
-    assert_match "the probe's output" 'AgentLoad\$Victim\.applyAsInt\(I\)I' "$T/probe.out"
+    for _ in {1..10}; do
+        probe names "$JVM_PID" 1000
+        no_loss
+        ! file_has "$T/probe.out" "$VICTIM" || break
+    done
+    note "records in 1 s of new classes: $(probe_stat records), codes kept $(probe_stat codes)"
+    assert_match "the probe's output" "$VICTIM" "$T/probe.out"
     jvm_unharmed
     jvm_end
 }
 
 perfmap() {
     jvm_start AgentLoad plain
-    sleep 1
+    cpu_spent 500
     probe perfmap "$JVM_PID"
     map=/tmp/perf-$JVM_PID.map
     assert_match "the perf map" '^[0-9a-f]+ [0-9a-f]+ AgentLoad\.burn$' "$map"

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/agent.sh"
 
 no_dump() {
+    nap 0.3
     file_has "$JVM_OUT" 'Full thread dump' && fail "the JVM has dumped its threads"
     return 0
 }
@@ -15,7 +16,6 @@ disabled_by_flag() {
     probe_fails 3 'DisableAttachMechanism' names "$JVM_PID" 100
     probe check "$JVM_PID"
     assert_match "check" '^no 4' "$T/probe.out"
-    sleep 0.3
     no_dump
     jvm_unharmed
     jvm_end
@@ -26,7 +26,6 @@ disabled_by_file() {
     echo -XX:+DisableAttachMechanism >"$T/flags"
     JVM_OPTS="-XX:+UnlockDiagnosticVMOptions -XX:VMOptionsFile=$T/flags" jvm_start AgentLoad plain
     probe_fails 3 'attaching is disabled' names "$JVM_PID" 100
-    sleep 0.3
     no_dump
     jvm_unharmed
     jvm_end
@@ -42,7 +41,6 @@ stopped() {
     process_stop "$JVM_PID"
     probe_fails 3 'is stopped' names "$JVM_PID" 100
     kill -CONT "$JVM_PID"
-    sleep 0.3
     no_dump
     jvm_unharmed
     jvm_end
@@ -69,10 +67,10 @@ not_a_jvm() {
 dies() {
     local i
 
-    for i in 0 1 2 3 5; do
+    for i in 0 2 5; do
         jvm_start AgentLoad plain
         (sleep 0.0$i && kill -KILL "$JVM_PID") &
-        timeout 15 "$PROBE" names "$JVM_PID" 300 >"$T/probe.out" 2>"$T/probe.err"
+        timeout 300 "$PROBE" names "$JVM_PID" 300 >"$T/probe.out" 2>"$T/probe.err"
         [ $? -le 3 ] || fail "the probe: $(cat "$T/probe.err")"
         rm -f "/tmp/.java_pid$JVM_PID"
         exec {JVM_FD}>&-
@@ -85,12 +83,12 @@ young() {
     local i pid
 
     classes
-    for i in 0 1 2 3 5 10 20 40; do
+    for i in 0 1 3 10 40; do
         "$JDK/bin/java" -cp "$CLASSES" AgentLoad plain </dev/null >"$T/young.out" 2>"$T/young.err" &
         pid=$!
         CHILDREN+=("$pid")
         sleep "$(calc "$i / 1000")"
-        timeout 15 "$PROBE" cycle "$pid" 1 >"$T/probe.out" 2>"$T/probe.err"
+        timeout 300 "$PROBE" cycle "$pid" 1 >"$T/probe.out" 2>"$T/probe.err"
         # standard input is at its end, so it ends by itself, with 0
         wait "$pid" || fail "the JVM ended with $?"
         file_has "$T/young.out" 'Full thread dump' && fail "the JVM has dumped its threads"

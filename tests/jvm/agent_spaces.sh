@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # JVMs in namespaces of their own, of other users, with an awkward or hostile /tmp.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"
 
@@ -9,27 +9,29 @@
 # pid here.
 jvm_in() {
     jvm_pipes
-    "$@" "$JDK/bin/java" "-Dgnomon.test=$T.$JVM_N" -Xmx64m -cp "$SEEN" AgentLoad plain \
+    "$@" "$JDK/bin/java" -Xmx64m -cp "$SEEN" AgentLoad plain \
         <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
     CHILDREN+=("$!")
-    until_true 20 file_has "$JVM_OUT" '^READY' || fail "$1: not ready: $(cat "$JVM_ERR")"
-    JVM_PID=$(jvm_pid "gnomon.test=$T.$JVM_N")
-    [ -n "$JVM_PID" ] || fail "$1: its pid is not found"
+    jvm_ready "$1"
+    until_true 60 java_below "$!" || fail "$1: its pid is not found"
     CHILDREN+=("$JVM_PID")
 }
 
-# The process that is java itself, not what started it.
-jvm_pid() {
-    local d
+# java_below PID: sets JVM_PID to the process that is java itself, this one or what it started.
+java_below() {
+    local p=$1 name
 
-    for d in /proc/[0-9]*; do
-        [ "$(cat "$d/comm" 2>/dev/null)" = java ] &&
-            tr '\0' '\n' <"$d/cmdline" 2>/dev/null | grep -q -- "$1" && echo "${d#/proc/}"
-    done | tail -n 1
-}
+    while [ -n "$p" ] && read -r name <"/proc/$p/comm"; do
+        JVM_PID=$p
+        [ "$name" != java ] || return 0
+        p=$(cat "/proc/$p/task/$p/children")
+        p=${p%% *}
+    done
+    return 1
+} 2>/dev/null
 
 attached() {
-    probe names "$JVM_PID" 300
+    probe names "$JVM_PID" 100
     assert_match "the probe's output" 'AgentLoad\.burn\(I\)V' "$T/probe.out"
     assert_match "threads" '^thread [0-9]+ a-busy-thread-with-a-long-name$' "$T/probe.out"
     assert_match "the probe's output" '^stats .* lost=0 bad=0 .*complete=1' "$T/probe.out"
@@ -98,7 +100,7 @@ nowhere() {
 tmp_read_only() {
     jvm_in unshare --mount sh -c "$SPACE" - 'mount -t tmpfs -o ro tmpfs /tmp'
     probe_fails 3 '/tmp' names "$JVM_PID" 100
-    sleep 0.3
+    nap 0.3
     file_has "$JVM_OUT" 'Full thread dump' && fail "the JVM has dumped its threads"
     jvm_unharmed
     jvm_end
@@ -170,16 +172,25 @@ stale_socket() {
     jvm_end
 }
 
+# jdk_in_turn I: the version of one of them.
+jdk_in_turn() {
+    local homes
+
+    mapfile -t homes < <(jdks)
+    jdk_version "${homes[$1 % ${#homes[@]}]}"
+}
+
 need_root
 need_cmd unshare
 need_cmd setpriv
 probe_build
-# The classes where they stay visible: outside of /tmp, readable for all.
-SEEN=$(mktemp -d /var/lib/gnomon-test.XXXXXX) || fail "no directory in /var/lib"
-trap 'rm -rf "$SEEN"; cleanup' EXIT
-classes
-cp -r "$CLASSES/." "$SEEN" && chmod -R a+rX "$SEEN"
+classes_seen
+# Where the JVM has a part in it, on each JDK; where it is the kernel's and ours, on one after the other.
+turn=0
 for t in ${CASES:-pid_one other_user user_space no_network noexec_tmp read_only nowhere \
     tmp_read_only shared_tmp traps reduced_signals no_socket stale_socket}; do
-    for_each_jdk $t
+    case $t in
+    shared_tmp | traps | reduced_signals | no_socket | stale_socket) for_each_jdk $t ;;
+    *) JDKS=$(jdk_in_turn $((turn++))) for_each_jdk $t ;;
+    esac
 done

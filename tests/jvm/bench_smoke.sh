@@ -54,7 +54,7 @@ stand_in() {
 
 # bench ARGS...: sets rc; what it said is in T/said and T/err.
 bench() {
-    timeout 60 "$BENCH/bench.sh" -w compute -s 0.3 -j "$JDK" "$@" >"$T/said" 2>"$T/err" </dev/null
+    timeout 600 "$BENCH/bench.sh" -w compute -s 0.3 -j "$JDK" "$@" >"$T/said" 2>"$T/err" </dev/null
     rc=$?
 }
 

@@ -101,7 +101,7 @@ container_run() {
     runc_ run --bundle "$bundle" --pid-file "$bundle/pid" "$CONTAINER_ID" \
         <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
     CHILDREN+=("$!")
-    until_true 10 test -s "$bundle/pid" || fail "the container does not start: $(cat "$JVM_ERR")"
+    until_true 60 test -s "$bundle/pid" || fail "the container does not start: $(cat "$JVM_ERR")"
     JVM_PID=$(cat "$bundle/pid")
 }
 
@@ -113,8 +113,7 @@ container_start() {
     classes
     # shellcheck disable=SC2086
     container_run "$root" "$user_ns" "$home/bin/java" ${JVM_OPTS:-} -Xmx64m -cp /classes "$@"
-    until_true "${JVM_READY:-40}" file_has "$JVM_OUT" '^READY' ||
-        fail "the container is not ready: $(cat "$JVM_ERR")"
+    jvm_ready "the container"
 }
 
 json_field() { grep -o "\"$2\": *[^,}]*" <<<"$1" | head -n 1 | sed 's/^[^:]*: *//; s/"//g'; }
@@ -148,7 +147,7 @@ no_traces() {
 
 # whole_stacks FILE: percent of samples whose walk came to the thread's start.
 whole_stacks() {
-    "$(jdk_newest)/bin/jfr" print --events gnomon.StackQuality "$1" 2>&1 |
+    jfr_print "$1" gnomon.StackQuality |
         awk '$1 == "samples" { n += $3 } $1 == "complete" { c += $3 }
              END { printf "%.2f\n", n ? 100 * c / n : 0 }'
 }
@@ -157,20 +156,19 @@ whole_stacks() {
 recorded() {
     local how=$1 jfr=$T/$JVM_N-$1.jfr all whole
 
-    timeout 60 "$GNOMON" record --container "${CONTAINER_ID:0:20}" --jvm "$how" -d 3s -o "$jfr" \
-        2>"$T/record.err" || fail "--jvm $how: exit code $?: $(cat "$T/record.err")"
+    recorded_for 400 1 "$jfr" --container "${CONTAINER_ID:0:20}" --jvm "$how"
     jfr_readable "$jfr"
     all=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1)
     assert_ge "$how: CPU samples of the busy thread" 20 "$all"
     whole=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1 \
         'frame=Harness\.(crunch|burn|cpu)')
     assert_ge "$how: percent of them with the method's name" 95 "$(calc "100 * $whole / $all")"
-    assert_ge "$how: wall samples of an idle thread, by its Java stack" 100 \
+    assert_ge "$how: wall samples of an idle thread, by its Java stack" 30 \
         "$(weight "$jfr" $WALL_EVENT thread=idle-thread-number-1 'frame=Harness\.await')"
     assert_ge "$how: percent of stacks that are whole" 97 "$(whole_stacks "$jfr")"
-    "$(jdk_newest)/bin/jfr" print --events jdk.ActiveSetting "$jfr" >"$T/settings" 2>&1
+    jfr_print "$jfr" jdk.ActiveSetting >"$T/settings"
     assert_match "the settings" "$CONTAINER_ID" "$T/settings"
-    file_has "$T/record.err" warning && fail "$how: $(cat "$T/record.err")"
+    file_has "$GN_ERR" warning && fail "$how: $(cat "$GN_ERR")"
     note "$how: $all CPU samples, $(calc "100 * $whole / $all")% named; $(whole_stacks "$jfr")% whole"
     no_traces
     jvm_unharmed
@@ -179,7 +177,7 @@ recorded() {
 mapped() {
     local path
 
-    path=$(timeout 60 "$GNOMON" perfmap "$JVM_PID" 2>"$T/perfmap.err") ||
+    path=$(timeout 300 "$GNOMON" perfmap "$JVM_PID" 2>"$T/perfmap.err") ||
         fail "perfmap: $(cat "$T/perfmap.err")"
     assert_eq "where the perf map is" "/proc/$JVM_PID/root/tmp/perf-1.map" "$path"
     assert_match "the perf map" ' (Harness|Idle)' "$path"

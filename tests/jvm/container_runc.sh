@@ -3,7 +3,7 @@
 # Containers as runc makes them for Docker and Kubernetes: the JVM is process 1, of another user,
 # without network and privileges, with a read-only root, a seccomp filter, half a CPU and 512 MB;
 # then the same in a user namespace; and one where no library can be put anywhere.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/container.sh"
 
@@ -14,10 +14,10 @@ user_space() { container_whole host 1 "$JDK"; }
 no_place() {
     TMP_NOEXEC=,'"noexec"'
     container_start host 0 "$JDK" Idle 3 1
-    timeout 30 "$GNOMON" perfmap "$JVM_PID" >"$T/perfmap.out" 2>"$T/perfmap.err"
+    timeout 300 "$GNOMON" perfmap "$JVM_PID" >"$T/perfmap.out" 2>"$T/perfmap.err"
     assert_eq "exit code of perfmap" 3 $? "$(cat "$T/perfmap.err")"
     assert_match "the message" "gnomon: no directory of process $JVM_PID can hold" "$T/perfmap.err"
-    timeout 30 "$GNOMON" record --container "$CONTAINER_ID" --jvm agent -d 1s -o "$T/no_place.jfr" \
+    timeout 300 "$GNOMON" record --container "$CONTAINER_ID" --jvm agent -d 1s -o "$T/no_place.jfr" \
         2>"$T/record.err" || fail "record: exit code $?: $(cat "$T/record.err")"
     assert_match "the warning" 'warning: no agent in process [0-9]+: no directory' "$T/record.err"
     no_traces

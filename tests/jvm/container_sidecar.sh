@@ -3,6 +3,7 @@
 # gnomon itself in a container: with the host's PID namespace, and with one of its own, where it
 # records what it can see there, by the numbers processes have there, and says of others what to do.
 # And under bubblewrap, where the JVM is not process 1 and there is no runtime that left a trace.
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 
 # refused WHAT COMMAND...: COMMAND runs "$GNOMON" record in the end.
@@ -10,7 +11,7 @@ refused() {
     local what=$1 rc
 
     shift
-    timeout 30 "$@" >"$T/out.txt" 2>"$T/err"
+    timeout 300 "$@" >"$T/out.txt" 2>"$T/err"
     rc=$?
     assert_eq "$what: exit code" 4 $rc "$(cat "$T/err")"
     assert_match "$what: the message" 'gnomon: .*PID namespace' "$T/err"
@@ -24,7 +25,7 @@ own_refusals() {
     # every pid of that /proc would be taken for one of ours
     refused "the host's /proc in a namespace of its own" unshare --pid --fork \
         "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/x.jfr"
-    timeout 30 unshare --pid --fork --mount-proc \
+    timeout 300 unshare --pid --fork --mount-proc \
         "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/x.jfr" 2>"$T/err"
     assert_eq "exit code for a JVM outside" 3 $? "$(cat "$T/err")"
     assert_match "the message" "^gnomon: no such process: '$JVM_PID'" "$T/err"
@@ -45,7 +46,7 @@ beside() { # NAME COMMAND...
     mkfifo "$name.in"
     "$@" "$JDK/bin/java" -Xmx64m -cp "$CLASSES" Idle 3 1 <"$name.in" >"$name.out" 2>&1 &
     exec {fd}>"$name.in" # held open by this shell
-    for _ in {1..400}; do grep -q '^READY' "$name.out" && return; sleep 0.05; done
+    for _ in {1..4000}; do grep -q '^READY' "$name.out" && return; sleep 0.05; done
     echo "not ready: $(cat "$name.out")"
     exit 1
 }
@@ -80,7 +81,7 @@ inside_holds() {
     named=$(weight "$f" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)')
     assert_ge "$f: ms of the busy thread" 1500 "$(thread_ms "$f" busy-thread-number-1)"
     assert_ge "$f: percent named" 95 "$(calc "100 * $named / $all")"
-    "$(jdk_newest)/bin/jfr" print --events jdk.JVMInformation "$f" >"$T/info" 2>&1
+    jfr_print "$f" jdk.JVMInformation >"$T/info"
     assert_match "$f: the JVM" "pid = $2\$" "$T/info"
     note "$(basename "$f"): $all CPU samples, $(calc "100 * $named / $all")% named"
 }
@@ -90,7 +91,7 @@ own_namespace() {
 
     rm -rf "$dir"
     mkdir "$dir"
-    JDK=$JDK CLASSES=$CLASSES GNOMON=$GNOMON timeout 120 "$@" \
+    JDK=$JDK CLASSES=$CLASSES GNOMON=$GNOMON timeout 400 "$@" \
         unshare --pid --fork --mount-proc --kill-child bash "$T/inside" "$dir" >"$T/inside.out" 2>&1 ||
         fail "exit code $?: $(cat "$T/inside.out")"
     read -r here below <"$dir/pids"
@@ -112,7 +113,7 @@ own_namespace() {
 
 # As a privileged container with hostPID: other mounts, network, names and control groups.
 sidecar() {
-    timeout 60 unshare --mount --net --uts --ipc --cgroup \
+    timeout 120 unshare --mount --net --uts --ipc --cgroup \
         "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$T/sidecar.jfr" 2>"$T/err" ||
         fail "in a container with the host's pids: exit code $?: $(cat "$T/err")"
     assert_ge "percent named" 95 "$(calc "100 * \
@@ -130,28 +131,27 @@ bubble() {
     exec {BUBBLE_FD}<>"$T/bubble.in"
     emptied "$T/bubble.out"
     bwrap --unshare-user --unshare-pid --unshare-net --unshare-ipc --uid 4242 --gid 4242 \
-        --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --ro-bind "$CLASSES" /tmp/classes \
-        --die-with-parent "$JDK/bin/java" -Xmx64m -cp /tmp/classes Idle 3 1 \
+        --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp \
+        --ro-bind "$OWN_JAR" "/tmp/$OWN_NAME.jar" --ro-bind "$CLASSES" "$CLASSES" \
+        --die-with-parent "$JDK/bin/java" -Xmx64m -jar "/tmp/$OWN_NAME.jar" 3 1 \
         <"$T/bubble.in" >"$T/bubble.out" 2>"$T/bubble.err" {BUBBLE_FD}>&- &
     CHILDREN+=("$!")
-    until_true 30 file_has "$T/bubble.out" '^READY' || fail "bwrap: $(cat "$T/bubble.err")"
     JVM_OUT=$T/bubble.out
     JVM_ERR=$T/bubble.err
+    jvm_ready bwrap
     mkdir "$T/bubbles"
-    timeout 60 "$GNOMON" record --name Idle --jvm agent -d 2s -o "$T/bubbles" 2>"$T/err" ||
+    timeout 120 "$GNOMON" record --name "$OWN_NAME.jar" --jvm agent -d 2s -o "$T/bubbles" 2>"$T/err" ||
         fail "exit code $?: $(cat "$T/err")"
-    for JVM_PID in $(cd "$T/bubbles" && ls | sed 's/.*-\([0-9]*\)\.jfr/\1/'); do
-        [ "$(awk '/^NSpid:/ { print NF }' "/proc/$JVM_PID/status")" = 3 ] && break
-    done
+    JVM_PID=$(cd "$T/bubbles" && ls | sed 's/.*-\([0-9]*\)\.jfr/\1/')
     assert_eq "its pid inside" 2 "$(awk '/^NSpid:/ { print $3 }' "/proc/$JVM_PID/status")"
     assert_ge "percent named" 95 "$(calc "100 * \
-        $(weight "$T/bubbles/Idle-$JVM_PID.jfr" $CPU_EVENT thread=busy-thread-number-1 \
+        $(weight "$T/bubbles/$OWN_NAME-$JVM_PID.jfr" $CPU_EVENT thread=busy-thread-number-1 \
             'frame=Harness\.(crunch|burn|cpu)') / \
-        $(weight "$T/bubbles/Idle-$JVM_PID.jfr" $CPU_EVENT thread=busy-thread-number-1)")"
+        $(weight "$T/bubbles/$OWN_NAME-$JVM_PID.jfr" $CPU_EVENT thread=busy-thread-number-1)")"
     jvm_unharmed
     echo end >&"$BUBBLE_FD"
     exec {BUBBLE_FD}>&-
-    pid_gone "$JVM_PID" 10 || fail "it does not end"
+    pid_gone "$JVM_PID" 60 || fail "it does not end"
 }
 
 need_root
@@ -162,7 +162,10 @@ jvm_start Idle 3 1
 own_refusals
 sidecar
 jvm_end
-for_each_jdk own_namespace
+own_jar Idle
+for_each_jdk bubble
+JDK=$(jdk_newest)
+own_namespace
+JDK=$(jdk_oldest)
 note "in a namespace within a namespace"
 own_namespace unshare --pid --fork --mount-proc --kill-child
-for_each_jdk bubble

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A target whose /tmp is full of traps where gnomon and the attach protocol have their files, and
 # whose name is made to mislead: gnomon goes on or refuses, in time, and writes nowhere else.
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 
 # A JVM of another user in a mount namespace, with a /tmp of its own unless OWN_TMP is empty; TMP is
@@ -14,7 +15,7 @@ target_start() {
         <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
     JVM_PID=$!
     CHILDREN+=("$JVM_PID")
-    until_true 30 file_has "$JVM_OUT" '^READY' || fail "not ready: $(cat "$JVM_ERR")"
+    jvm_ready "the target"
     TMP=/proc/$JVM_PID/root/tmp
 }
 
@@ -32,7 +33,7 @@ trap_set() {
         "$T/listener" "$2" &
         LISTENER=$!
         CHILDREN+=($LISTENER)
-        until_true 5 test -S "$2" || fail "the listener does not listen"
+        until_true 60 test -S "$2" || fail "the listener does not listen"
         ;;
     esac
     chown -h 1234:1234 "$2"
@@ -40,7 +41,7 @@ trap_set() {
 
 # in_time COMMAND...: ends within its time by itself, whatever it says.
 in_time() {
-    timeout -s KILL 45 bash -c 'ulimit -v 2000000; exec "$0" "$@"' "$@" >"$T/out.txt" 2>"$T/err"
+    timeout -s KILL 120 bash -c 'ulimit -v 2000000; exec "$0" "$@"' "$@" >"$T/out.txt" 2>"$T/err"
     RC=$?
     [ $RC -le 7 ] || fail "$WHAT: $1 $2: exit code $RC: $(cat "$T/err")"
 }
@@ -96,7 +97,7 @@ EOF
 traps() {
     local n kind
 
-    target_start -cp "$CLASSES" Idle 3 1
+    target_start -cp "$SEEN" Idle 3 1
     n=$JVM_PID
     # before there is a listener
     for kind in fifo link dir; do trapped $kind "the attach file" ".attach_pid$n"; done
@@ -118,8 +119,9 @@ names() {
     local evil=$'x\n4711  root  -  ..\e[31m' dir=$T/jars out=$T/here/out
 
     rm -rf "$T/here" "$dir"
+    chmod 755 "$T"
     mkdir -p "$out" "$dir"
-    "$(jdk_oldest)/bin/jar" --create --file "$dir/plain.jar" --main-class Idle -C "$CLASSES" . ||
+    "$(jdk_oldest)/bin/jar" --create --file "$dir/plain.jar" --main-class Idle -C "$SEEN" . ||
         fail "no jar"
     mv "$dir/plain.jar" "$dir/$evil.jar"
     chmod -R a+rX "$dir"
@@ -147,6 +149,7 @@ echo precious >"$VICTIM"
 chmod 600 "$VICTIM"
 JDK=$(jdk_oldest)
 listener_build
+classes_seen
 traps
 OWN_TMP= # the jar lies in the host's
 for_each_jdk names

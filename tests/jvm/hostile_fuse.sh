@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A target whose /tmp is a file system that does not answer (FUSE; a network file system whose
 # server is gone is the same to us): what needs no /tmp works as ever, the rest refuses in time.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -18,7 +19,7 @@ in_time() {
     "$@" >"$T/out" 2>"$T/err" </dev/null &
     p=$!
     CHILDREN+=($p)
-    pid_gone $p 40 || fail "'${*:2:5}' hangs"
+    pid_gone $p 120 || fail "'${*:2:5}' hangs"
     wait $p
     assert_eq "exit code of ${*:2:5}" "$want" $? "$(cat "$T/err")"
     note "${*:2:5}: $(calc "(${EPOCHREALTIME/./} - $start) / 1e6") s, $(head -n 1 "$T/err")"
@@ -26,15 +27,16 @@ in_time() {
 
 JDK=$(jdk_newest)
 jvm_pipes
+classes_seen
 unshare --mount sh -c 'mount -t tmpfs tmpfs /tmp; exec "$@"' - \
-    "$JDK/bin/java" -Xmx64m -cp "$CLASSES" Idle 3 1 <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
+    "$JDK/bin/java" -Xmx64m -cp "$SEEN" Idle 3 1 <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
 pid=$!
 CHILDREN+=($pid)
-until_true 20 file_has "$JVM_OUT" '^READY' || fail "not ready: $(cat "$JVM_ERR")"
+jvm_ready "the target"
 "$T/deaf_fuse" $pid /tmp >"$T/deaf.out" 2>"$T/deaf.err" {JVM_FD}>&- &
 deaf=$!
 CHILDREN+=($deaf)
-until_true 5 file_has "$T/deaf.out" '^READY' || skip "no FUSE mount: $(cat "$T/deaf.err")"
+until_true 60 file_has "$T/deaf.out" '^READY' || skip "no FUSE mount: $(cat "$T/deaf.err")"
 
 in_time 0 "$GNOMON" record -q -p $pid -d 1s -o "$T/auto.jfr"
 "$GNOMON" render "$T/auto.jfr" >"$T/text" || fail "render"
@@ -47,5 +49,5 @@ assert_match "the list" "^ *$pid " "$T/out"
 in_time 3 "$GNOMON" perfmap $pid
 assert_match "what is said" "/tmp.*does not answer" "$T/err"
 kill $deaf
-pid_gone $deaf 5 || fail "the file system does not end"
+pid_gone $deaf 60 || fail "the file system does not end"
 [ -d /proc/$pid ] || fail "the target died: $(cat "$JVM_ERR")"

@@ -4,14 +4,14 @@
 # Thread.print): class, method, line and inlined frames, on every JDK and several kinds of code.
 # With SAVE_STACKS=DIRECTORY only the first kind is looked at, and stacks of it are saved for
 # tests/unit/test_saved.c, and some of a thread that runs; see tests/data/stacks/README.md.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 TOOL=$BUILD/tests/jvm/hotspot_stacks
 mkdir -p "${TOOL%/*}"
 ${CC:-gcc} -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -I"$ROOT/tests" -O1 -g -std=gnu11 ${SAN_FLAGS:-} -o "$TOOL" \
     "$ROOT"/tests/jvm/hotspot_stacks.c "$ROOT"/user/jvm/{codecache,heap,mem,method,stream,symbol,threads,unloads,vmstructs}.c \
-    "$ROOT"/user/base/error.c "$ROOT"/user/sym/{ehframe,utable,utable_rules}.c -lelf || fail "the walker does not compile"
+    "$ROOT"/user/base/{descriptor,digest,error}.c "$ROOT"/user/sym/{ehframe,utable,utable_rules}.c -lelf || fail "the walker does not compile"
 
 # Thread.print as "thread TID" and "class.method:line".
 told() {
@@ -99,7 +99,7 @@ running() {
 compare() {
     local jcmd=$JDK/bin/jcmd frames types
 
-    JVM_OPTS=$* JVM_READY=90 jvm_start Rest
+    JVM_OPTS=$* jvm_start Rest
     "$TOOL" "$JVM_PID" ${SAVE_STACKS:+"$T"} >"$T/walk.txt" || fail "the walker failed"
     "$jcmd" "$JVM_PID" Thread.print >"$T/print.txt" || fail "jcmd failed"
     told "$T/print.txt" | joined >"$T/told.txt"

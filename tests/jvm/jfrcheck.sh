@@ -1,35 +1,36 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # jfrcheck.sh [-q] FILE.jfr [EVENT=COUNT ...]
 #
 # Every JDK's `jfr` on this machine reads the file: exit code 0, not a word on stderr, well-formed
 # JSON, and exactly COUNT events of a type where given. -q leaves out what takes long on large files.
-set -u
+. "$(dirname "$0")/lib.sh"
 quick=0
 [ "${1-}" = -q ] && { quick=1; shift; }
 [ $# -ge 1 ] || { echo "usage: jfrcheck.sh [-q] FILE.jfr [EVENT=COUNT ...]" >&2; exit 2; }
 file=$1
 shift
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+tmp=$T
 failed=0
-seen=
-limit=${JFR_CHECK_SECONDS:-120}
 
 fail() {
 	echo "FAIL $file: $*"
 	failed=1
 }
 
-# run NAME COMMAND...: stdout goes to $tmp/out
+# run NAME HOME ARG...: `jfr ARG...`, its output to $tmp/out. The tool stays (lib.sh): it takes longer to start than
+# to answer.
 run() {
-	name=$1
+	local name=$1
+
 	shift
-	timeout "$limit" "$@" >"$tmp/out" 2>"$tmp/err"
-	rc=$?
-	[ $rc -eq 0 ] || fail "$name: exit code $rc: $(head -n 2 "$tmp/err")"
-	[ ! -s "$tmp/err" ] || fail "$name: stderr: $(head -n 2 "$tmp/err")"
+	served "$1" jfr "${@:2}" || fail "$name: $(head -n 2 "$SERVED.err")"
+	[ ! -s "$SERVED.err" ] || fail "$name: stderr: $(head -n 2 "$SERVED.err")"
+	cp "$SERVED.out" "$tmp/out"
 }
+
+# offers HOME WHAT [COMMAND]: says the tool's help.
+offers() { served "$1" jfr help "${@:3}" && grep -q -- "$2" "$SERVED.out"; }
 
 count() {
 	awk -v t="$1" '$1 == t { n = $2 } END { print n + 0 }' "$tmp/out"
@@ -74,7 +75,7 @@ check_rewrite() {
 		run "$2 assemble" "$1" assemble "$tmp/parts" "$tmp/again.jfr"
 		cmp -s "$file" "$tmp/again.jfr" || fail "$2 assemble: differs"
 	fi
-	if "$1" help 2>/dev/null | grep -q scrub; then
+	if offers "$1" scrub; then
 		run "$2 scrub" "$1" scrub --exclude-events jdk.InitialSystemProperty \
 			"$tmp/copy.jfr" "$tmp/scrubbed.jfr"
 		run "$2 summary of the scrubbed" "$1" summary "$tmp/scrubbed.jfr"
@@ -83,26 +84,21 @@ check_rewrite() {
 }
 
 check_views() {
-	"$1" help 2>/dev/null | grep -q '  view' || return 0
+	offers "$1" '  view' || return 0
 	for view in hot-methods cpu-time-hot-methods cpu-time-statistics active-settings \
 		native-libraries container-configuration events-by-count; do
 		case $view in
-		cpu-time-*) "$1" help view | grep -q "$view" || continue ;;
+		cpu-time-*) offers "$1" "$view" view || continue ;;
 		esac
 		run "$2 view $view" "$1" view "$view" "$file"
 	done
 }
 
 found=0
-for jfr in /usr/lib/jvm/*/bin/jfr ${JAVA_HOME:+"$JAVA_HOME/bin/jfr"}; do
-	[ -x "$jfr" ] || continue
-	real=$(readlink -f "$jfr")
-	case " $seen " in *" $real "*) continue ;; esac
-	seen="$seen $real"
-	home=${real%/bin/jfr}
-	check_jdk "$jfr" "${home##*/}" "$@"
+while read -r home; do
+	check_jdk "$home" "${home##*/}" "$@"
 	found=$((found + 1))
-done
+done < <(jdks)
 [ $found -gt 0 ] || { echo "SKIP: no jfr under /usr/lib/jvm or JAVA_HOME"; exit 77; }
 [ $failed = 0 ] && echo "ok   $file ($found JDKs)"
 exit $failed

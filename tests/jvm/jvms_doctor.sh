@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # gnomon doctor: agrees with what this kernel and this user can do.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 
 need_gnomon doctor

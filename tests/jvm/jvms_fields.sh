@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A JVM that does not have a field of the VM structures (blank.c takes its name away): doctor and the
 # recording name it, and what does not need it goes on.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

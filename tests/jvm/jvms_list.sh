@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gnomon jvms: every form of the command line, the facts, and the reasons against attaching, each
 # against what the test itself knows of the JVM it started.
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 
 need_gnomon jvms
@@ -31,7 +32,7 @@ begin() {
     "$@" <"$T/hold" >"$out" 2>&1 &
     PID=$!
     CHILDREN+=("$PID")
-    until_true 20 file_has "$out" '^READY' || fail "not ready: $* ($(cat "$out"))"
+    until_true 120 file_has "$out" '^READY' || fail "not ready: $* ($(cat "$out"))"
 }
 
 facts() {
@@ -58,7 +59,7 @@ forms() {
     CHILDREN+=($!)
     local argfile=$! jar
 
-    until_true 20 file_has "$T/argfile.out" '^READY' || fail "argument file: $(cat "$T/argfile.out")"
+    until_true 120 file_has "$T/argfile.out" '^READY' || fail "argument file: $(cat "$T/argfile.out")"
     "$JDK/bin/jar" -c -f "$T/app-1.jar" -e Idle -C "$CLASSES" . || fail "jar"
     begin jar "$JDK/bin/java" -Xmx64m -jar "$T/app-1.jar" 1 0
     jar=$PID
@@ -89,7 +90,7 @@ reasons() {
     # the last word is _JAVA_OPTIONS'
     begin last env _JAVA_OPTIONS=-XX:-DisableAttachMechanism \
         "${j[@]}" -XX:+DisableAttachMechanism -cp "$CLASSES" Idle 1 0
-    until_true 5 attachable "$PID" || expect "$PID" can_attach true "_JAVA_OPTIONS"
+    until_true 60 attachable "$PID" || expect "$PID" can_attach true "_JAVA_OPTIONS"
     kill "$PID"
     # attaching looks into argument files, too
     echo "-XX:+DisableAttachMechanism" >"$T/no-attach"
@@ -98,7 +99,7 @@ reasons() {
     kill "$PID"
     begin rs "${j[@]}" -Xrs -cp "$CLASSES" Idle 1 0
     # its listener is started at the end of the start-up, by a thread of its own
-    until_true 5 attachable "$PID" || expect "$PID" can_attach true "-Xrs"
+    until_true 60 attachable "$PID" || expect "$PID" can_attach true "-Xrs"
     process_stop "$PID"
     refused "$PID" stopped
     kill -CONT "$PID"
@@ -136,7 +137,7 @@ inner() {
     local outer=$! pid
 
     CHILDREN+=("$outer")
-    until_true 20 file_has "$T/inner.out" '^READY' || fail "unshare: $(cat "$T/inner.out")"
+    until_true 120 file_has "$T/inner.out" '^READY' || fail "unshare: $(cat "$T/inner.out")"
     pid=$(cat "/proc/$outer/task/$outer/children")
     pid=${pid%% *}
     CHILDREN+=("$pid")
@@ -155,7 +156,8 @@ unprivileged() {
     [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || return 0
     install -m 755 "$GNOMON" "$T/gnomon"
     JVM_OPTS=-Xmx64m jvm_start Idle 1 0
-    begin nobody "${as[@]}" "$JDK/bin/java" -Xmx64m -cp "$CLASSES" Idle 1 0
+    classes_seen
+    begin nobody "${as[@]}" "$JDK/bin/java" -Xmx64m -cp "$SEEN" Idle 1 0
     list
     expect "$PID" uid 65534 "nobody's"
     "${as[@]}" "$T/gnomon" jvms --json >"$T/jvms.json" 2>"$T/jvms.err" || fail "exit code $?"

@@ -9,7 +9,7 @@ need_gnomon render
 
 # "NAME COUNT BYTES" per line; the two kinds that make up the file are the tools' own business.
 jfr_counts() {
-    "$JDK/bin/jfr" summary "$1" |
+    served_to "jfr summary" "$JDK" jfr summary "$1" |
         awk '$1 ~ /\./ && $2 > 0 && $1 !~ /^jdk.(Metadata|Check[Pp]oint)$/ { print $1, $2, $3 }' | sort
 }
 
@@ -20,7 +20,7 @@ our_counts() {
 
 # "outer;...;leaf COUNT" per line.
 jfr_stacks() {
-    "$JDK/bin/jfr" print --stack-depth 2048 --events jdk.ExecutionSample "$1" | awk '
+    served_to "jfr print" "$JDK" jfr print --stack-depth 2048 --events jdk.ExecutionSample "$1" | awk '
         /stackTrace = \[/ { in_stack = 1; s = ""; next }
         in_stack && /^ *\]/ { in_stack = 0; n[s]++; next }
         in_stack && !/^ *\.\.\.$/ { sub(/^ */, ""); sub(/\(.*/, ""); s = $0 (s == "" ? "" : ";" s) }
@@ -45,8 +45,8 @@ compare() {
     rm -f "$f"
     JVM_OPTS="-Xmx64m -XX:StartFlightRecording=filename=$f,settings=profile,$ALL" jvm_start Litter 2000
     jvm_go
-    jvm_done 60
-    jvm_end 30
+    jvm_done
+    jvm_end
     jfr_counts "$f" >"$T/theirs"
     our_counts "$f" >"$T/ours"
     [ "$(wc -l <"$T/theirs")" -gt 30 ] || fail "the recording has few kinds of events"

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The number of CPU samples of threads that Java did not start (collector, compilers), and of the
-# whole process: CPU time / interval, within 2%.
+# whole process: CPU time / interval, within 2% on a quiet machine; on another what is younger than an interval is
+# drawn.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -15,6 +17,13 @@ native_truth() {
     awk '{ s += $2 } END { printf "%.0f\n", s }' "$T/native"
 }
 
+# native_near WHAT WANT GOT
+native_near() {
+    [ -n "${QUIET:-}" ] || softly assert_near "$1" "$2" "$3" "$(calc "5 + 3 * sqrt($2)")"
+    strict assert_percent "$1" "$2" "$3" 2
+    told "count, native threads" "$1" "$2" "$3" samples - 2 percent
+}
+
 # native INTERVAL_MS SECONDS
 native() {
     local jfr=$T/native-$1.jfr before after tids want
@@ -25,22 +34,25 @@ native() {
     before=$(process_cpu_ns "$JVM_PID")
     threads_cpu "$JVM_PID" >"$T/before"
     jvm_go
-    jvm_done 150
-    sleep 0.3
+    jvm_done
+    nap 0.3
     threads_cpu "$JVM_PID" >"$T/after"
     after=$(process_cpu_ns "$JVM_PID")
     gnomon_stop
     want=$(calc "($after - $before) / ($1 * 1000000)")
-    softly assert_percent "CPU samples of the process every $1 ms" "$want" "$(weight "$jfr" $CPU_EVENT)" 2
+    native_near "CPU samples of the process every $1 ms" "$want" "$(weight "$jfr" $CPU_EVENT)"
     want=$(calc "$(native_truth) / ($1 * 1000000)")
     tids=$(cut -d' ' -f1 "$T/native" | paste -sd'|')
-    assert_ge "samples to expect of native threads" 100 "$want"
-    softly assert_percent "CPU samples of native threads every $1 ms" "$want" \
-        "$(weight "$jfr" $CPU_EVENT "tid=$tids")" 2
+    assert_ge "samples to expect of native threads" 5 "$want"
+    native_near "CPU samples of native threads every $1 ms" "$want" "$(weight "$jfr" $CPU_EVENT "tid=$tids")"
     jvm_end
 }
 
-native 1 6
-native 10 12
-native 20 16
+if [ -n "${QUIET:-}" ]; then
+    native 1 6
+    native 10 12
+    native 20 16
+else
+    native 10 2
+fi
 softly_end

@@ -16,7 +16,7 @@ bad() {
     local what=$1 code=$2 regex=$3 rc
 
     shift 3
-    timeout 30 "$@" </dev/null >"$T/out" 2>"$T/err"
+    timeout 120 "$@" </dev/null >"$T/out" 2>"$T/err"
     rc=$?
     wrong=
     [ $rc = "$code" ] || wrong+=" exit code $rc, not $code;"
@@ -53,9 +53,9 @@ sh -c 'parent=$$
     echo $! >"$1"
     exec sleep 60' - "$T/zombie" &
 CHILDREN+=($!)
-until_true 5 test -s "$T/zombie" || fail "no zombie"
+until_true 60 test -s "$T/zombie" || fail "no zombie"
 zombie=$(cat "$T/zombie")
-until_true 10 grep -q '^State:.Z' "/proc/$zombie/status" || fail "no zombie"
+until_true 60 grep -q '^State:.Z' "/proc/$zombie/status" || fail "no zombie"
 thread=$(for t in /proc/"$pid"/task/*; do echo "${t##*/}"; done | grep -vx "$pid" | head -n 1)
 
 # ---- options (2) ---------------------------------------------------------------------------
@@ -127,7 +127,7 @@ UNMOUNT+=("$T/small")
 head -c 1m /dev/zero >"$T/small/fill" 2>/dev/null
 record "disk full from the start" 6 'No space left' -p "$pid" -d 2s -o "$T/small/x.jfr"
 rm -f "$T/small"/*
-record "disk full during the recording" 6 'No space left' -p "$pid" -d 20s --cpu 100us --wall 1ms \
+record "disk full during the recording" 6 'No space left' -p "$pid" -d 300s --cpu 100us --wall 1ms \
     -o "$T/small/x.jfr"
 [ ! -s "$T/small/x.jfr" ] || jfr_readable "$T/small/x.jfr"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Several JVMs in one session: those there at the start, one that starts later, one that ends; a
 # whole file for each, and no more threads of gnomon's than for one but each file's writer.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -10,31 +11,31 @@ fleet_threads() { ls "/proc/$GN_PID/task" | wc -l; }
 
 # its_file PID: the recording of that process, in OUT.
 its_file() {
-    local f=$OUT/Idle-$1.jfr
+    local f=$OUT/$OWN_NAME-$1.jfr
 
     [ -f "$f" ] || fail "no '$f'"
     echo "$f"
 }
 
-# holds PID MS-AT-LEAST: its busy thread, named, and nothing of the others.
+# holds PID SECONDS: its busy thread for so long (CPUs' clocks draw), named, and nothing of the others.
 holds() {
     local f all named
 
     f=$(its_file "$1")
-    assert_ge "ms of the busy thread of $1" "$2" "$(thread_ms "$f" busy-thread-number-1)"
+    assert_ge "ms of the busy thread of $1" "$(calc "700 * $2")" "$(thread_ms "$f" busy-thread-number-1)"
     all=$(weight "$f" $CPU_EVENT thread=busy-thread-number-1)
     named=$(weight "$f" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)')
     assert_ge "percent of its CPU samples with the method's name" 95 \
         "$(calc "100 * $named / $all")"
     assert_eq "threads of its busy kind" 1 \
         "$(query "$f" $CPU_EVENT thread | awk '/busy-thread/' | wc -l)"
-    "$(jdk_newest)/bin/jfr" print --events jdk.JVMInformation "$f" >"$T/info" 2>&1
+    jfr_print "$f" jdk.JVMInformation >"$T/info"
     assert_match "the JVM of the file" "pid = $1\$" "$T/info"
 }
 
 # One JVM and one file: several matches are refused, and the hint says what to do.
 one_wanted() {
-    timeout 30 "$GNOMON" record --name Idle -d 1s -o "$T/one.jfr" 2>"$T/err"
+    timeout 120 "$GNOMON" record --name "$OWN_NAME.jar" -d 1s -o "$T/one.jfr" 2>"$T/err"
     assert_eq "exit code" 3 $? "$(cat "$T/err")"
     assert_match "the message" 'gnomon: 2 JVMs match, one is wanted' "$T/err"
     assert_match "the hint" '-o DIRECTORY' "$T/err"
@@ -43,44 +44,48 @@ one_wanted() {
 }
 
 fleet() {
-    local first second third before
+    local first second third before begun from ended stopped
 
-    JDK=$(jdk_oldest) jvm_start Idle 2 1
+    JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1
     first=$JVM_PID
-    JDK=$(jdk_newest) jvm_start Idle 2 1
+    JDK=$(jdk_newest) jvm_start -jar "$OWN_JAR" 2 1
     second=$JVM_PID
     OUT=$T/out
     mkdir "$OUT"
-    gnomon_start "$OUT" --name Idle
+    gnomon_start "$OUT" --name "$OWN_NAME.jar"
+    begun=$EPOCHREALTIME
     before=$(fleet_threads)
-    JDK=$(jdk_oldest) jvm_start Idle 2 1
+    JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1
     third=$JVM_PID
-    until_true 10 test -f "$OUT/Idle-$third.jfr" || fail "the JVM that started later is not found"
-    sleep 2
+    until_true 60 test -f "$OUT/$OWN_NAME-$third.jfr" || fail "the JVM that started later is not found"
+    from=$EPOCHREALTIME
+    cpu_spent 500
+    ended=$EPOCHREALTIME
     kill "$first"
-    pid_gone "$first" 10 || fail "it does not end"
-    until_true 10 file_of_ended "$first" || fail "its file is not finished"
+    pid_gone "$first" 60 || fail "it does not end"
+    until_true 60 file_of_ended "$first" || fail "its file is not finished"
     assert_eq "threads more for one file more" 1 "$(($(fleet_threads) + 1 - before))"
-    sleep 1
+    cpu_spent 500
+    stopped=$EPOCHREALTIME
     gnomon_stop
     assert_match "the summary" 'recorded [0-9.]+ s of 3 processes' "$GN_ERR"
     one_wanted
-    kill "$second" # it burns what the rest needs
-    jfr_readable "$OUT/Idle-$first.jfr"
-    holds "$first" 2500
-    holds "$second" 4000
-    holds "$third" 1500
+    kill "$second" "$third" # they burn what the rest needs
+    jfr_readable "$OUT/$OWN_NAME-$first.jfr"
+    holds "$first" "$(calc "$ended - $begun")"
+    holds "$second" "$(calc "$stopped - $begun")"
+    holds "$third" "$(calc "$stopped - $from")"
     assert_eq "files" 3 "$(find "$OUT" -type f | wc -l)"
 }
 
 # Nobody has it open any more.
-file_of_ended() { ! find "/proc/$GN_PID/fd" -lname "$OUT/Idle-$1.jfr" 2>/dev/null | grep -q .; }
+file_of_ended() { ! find "/proc/$GN_PID/fd" -lname "$OUT/$OWN_NAME-$1.jfr" 2>/dev/null | grep -q .; }
 
 # A pattern for one process.
 pattern() {
-    timeout 60 "$GNOMON" record -q -p "$JVM_PID" -d 1s -o "$T/%c-%n-%p.jfr" 2>"$T/err" ||
+    timeout 120 "$GNOMON" record -q -p "$JVM_PID" -d 1s -o "$T/%c-%n-%p.jfr" 2>"$T/err" ||
         fail "exit code $?: $(cat "$T/err")"
-    [ -s "$T/host-Idle-$JVM_PID.jfr" ] || [ -n "$(ls "$T"/*-Idle-"$JVM_PID".jfr)" ] ||
+    [ -s "$T/host-$OWN_NAME-$JVM_PID.jfr" ] || [ -n "$(ls "$T"/*-"$OWN_NAME-$JVM_PID".jfr)" ] ||
         fail "no file of that name"
 }
 
@@ -92,22 +97,24 @@ cgroup() {
     [ "$path" = / ] && path=$(awk -F: '$3 != "/" { print $3; exit }' "/proc/$JVM_PID/cgroup")
     [ -n "$path" ] || return 0 # none but the root
     mkdir "$T/cgroup"
-    timeout 60 "$GNOMON" record -q --cgroup "$path" -d 1s -o "$T/cgroup" 2>"$T/err" ||
+    timeout 120 "$GNOMON" record -q --cgroup "$path" -d 1s -o "$T/cgroup" 2>"$T/err" ||
         fail "exit code $?: $(cat "$T/err")"
-    [ -s "$T/cgroup/Idle-$JVM_PID.jfr" ] || fail "no file of the JVM"
+    [ -s "$T/cgroup/$OWN_NAME-$JVM_PID.jfr" ] || fail "no file of the JVM"
 }
 
 # Nothing to record yet is no error where JVMs are waited for.
 nobody_yet() {
     JVM_OPTS=-Dnobody=1
     mkdir "$T/nobody"
-    "$GNOMON" record --all-jvms -d 3s -o "$T/nobody" >"$T/out.txt" 2>"$T/err" &
+    "$GNOMON" record --all-jvms -d 2s -o "$T/nobody" >"$T/out.txt" 2>"$T/err" &
     CHILDREN+=("$!")
     wait $! || fail "exit code $?: $(cat "$T/err")"
     assert_match "the summary" 'recorded [0-9.]+ s of [0-9]+ process' "$T/err"
 }
 
+own_jar Idle
 fleet
+JDK=$(jdk_newest) jvm_start -jar "$OWN_JAR" 2 0
 pattern
 cgroup
 nobody_yet

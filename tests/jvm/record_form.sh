@@ -11,18 +11,19 @@ JDK=$(jdk_newest)
 [ -n "$JDK" ] || skip "no JDK under /usr/lib/jvm, and JAVA_HOME is not set"
 
 events() { query "$1" types | awk -v t="$2" '$2 == t { n = $1 } END { print n + 0 }'; }
-chunks() { "$JDK/bin/jfr" summary "$1" | awk '$1 == "Chunks:" { print $2 }'; }
+chunks() { jfr_summary "$1" | awk '$1 == "Chunks:" { print $2 }'; }
 
 # chunk_ms FILE: what the header of its first chunk says of its length.
 chunk_ms() { od -An -tu8 --endian=big -j40 -N8 "$1" | awk '{ print $1 / 1e6 }'; }
 
-# form NAME OPTIONS...: records an idle JVM with one busy thread
+# form NAME SECONDS OPTIONS...: records an idle JVM with one busy thread
 form() {
-    local jfr=$T/$1.jfr
+    local jfr=$T/$1.jfr seconds=$2 begun=$EPOCHREALTIME
 
-    shift
-    timeout 30 "$GNOMON" record -p "$JVM_PID" -d 4s -o "$jfr" "$@" </dev/null >"$T/out" 2>"$T/err"
+    shift 2
+    timeout 120 "$GNOMON" record -p "$JVM_PID" -d "${seconds}s" -o "$jfr" "$@" </dev/null >"$T/out" 2>"$T/err"
     assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    most=$(since "$begun")
     jfr_readable "$jfr"
 }
 
@@ -34,7 +35,7 @@ bad() {
 
 jvm_start Idle 5 1
 
-form cputime --cpu-event cputime --chunk-time 1s
+form cputime 4 --cpu-event cputime --chunk-time 1s
 jfr=$T/cputime.jfr
 assert_eq "jdk.ExecutionSample" 0 "$(events "$jfr" jdk.ExecutionSample)"
 assert_ge "jdk.CPUTimeSample" 10 "$(events "$jfr" jdk.CPUTimeSample)"
@@ -48,7 +49,8 @@ fi
 # Whichever event it is, the time of the busy thread is the same: all of the recording.
 "$GNOMON" render "$jfr" -t busy-thread-number-1 -f csv >"$T/csv" || fail "render"
 ms=$(awk -F, 'NR > 1 { if ($5 > n) n = $5 } END { print n / 1e6 }' "$T/csv")
-assert_near "ms of the busy thread" 4000 "$ms" 400
+assert_between "ms of the busy thread" 3600 "$(calc "$most * 1.1")" "$ms"
+strict assert_near "ms of the busy thread" 4000 "$ms" 400
 
 # A chunk ends when it is due, not a flush later, and a sleeper's time (ticks of 20 ms) is in the
 # chunk in which it passed.
@@ -57,24 +59,26 @@ jfr_silent "$JDK" disassemble --max-chunks 1 --output "$T/parts" "$jfr"
 n=0
 for part in $(find "$T/parts" -name '*.jfr' | sort | sed -n '2,3p'); do
     ms=$(chunk_ms "$part")
-    assert_near "ms of a chunk" 1100 "$ms" 150
-    assert_near "ticks of a sleeper in one chunk" "$(calc "$ms / 20")" \
-        "$(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)" 10
+    ticks=$(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)
+    assert_between "ms of a chunk" 1000 "$most" "$ms"
+    assert_between "ticks of a sleeper in one chunk" "$(calc "$ms / 40")" "$(calc "$ms / 20 + 25")" "$ticks"
+    strict assert_near "ms of a chunk" 1100 "$ms" 150
+    strict assert_near "ticks of a sleeper in one chunk" "$(calc "$ms / 20")" "$ticks" 10
     n=$((n + 1))
 done
 assert_eq "chunks looked at" 2 $n
 
-form size --chunk-size 64k --cpu 100us --wall 1ms
+form size 3 --chunk-size 64k --cpu 100us --wall 1ms
 assert_ge "chunks of 64 kB" 2 "$(chunks "$T/size.jfr")"
 "$GNOMON" summary "$T/size.jfr" >"$T/summary" 2>"$T/err" || fail "summary"
 assert_empty "what summary complains of" "$T/err"
 
-form plain
+form plain 1
 assert_eq "chunks by default" 1 "$(chunks "$T/plain.jfr")"
 assert_eq "jdk.CPUTimeSample" 0 "$(events "$T/plain.jfr" jdk.CPUTimeSample)"
 
 # A sleeper's stack has some 15 frames beside the kernel's, of which the innermost are left.
-form depth --depth 9
+form depth 1 --depth 9
 "$GNOMON" render "$T/depth.jfr" -f collapsed -d wall -t 'idle-thread-number-1' >"$T/stacks" || fail "render"
 assert_eq "stacks of other than 9 frames" 0 "$(awk '{
         sub(/ [0-9]+$/, "")
@@ -87,7 +91,7 @@ assert_eq "stacks of other than 9 frames" 0 "$(awk '{
     END { print NR ? bad + 0 : "none" }' "$T/stacks")"
 "$GNOMON" summary "$T/depth.jfr" >"$T/summary" 2>"$T/err" || fail "summary"
 assert_match "the summary" 'cut at the depth limit' "$T/summary"
-assert_match "its settings" '9 frames' <("$JDK/bin/jfr" print --events jdk.ActiveSetting "$T/depth.jfr")
+assert_match "its settings" '9 frames' <(jfr_print "$T/depth.jfr" jdk.ActiveSetting)
 
 bad --depth 7
 bad --depth 1025
@@ -97,3 +101,4 @@ bad --chunk-size 2g
 bad --chunk-time 1ms
 jvm_unharmed
 jvm_end
+softly_end

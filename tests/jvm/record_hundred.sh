@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# --all-jvms with a hundred JVMs: a whole file for each, those that start meanwhile included; what it
-# costs; and what happens where the open files do not suffice.
+# A directory of recordings of a hundred JVMs (by their name; --all-jvms, as in record_fleet.sh, would take other
+# tests' as well): a whole file for each, those that start meanwhile included; what it costs; and what happens
+# where the open files do not suffice.
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -16,14 +18,14 @@ small_start() {
 
     for ((i = 0; i < $1; i++)); do
         "$JDK/bin/java" -Xmx16m -Xss256k -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
-            -XX:ReservedCodeCacheSize=16m -cp "$CLASSES" Idle 1 0 \
+            -XX:ReservedCodeCacheSize=16m -jar "$OWN_JAR" 1 0 \
             <"$T/hold" >"$T/small${#SMALL[@]}.out" 2>&1 &
         SMALL+=($!)
         CHILDREN+=($!)
         # by tens: they would only be in each other's way
-        (((i + 1) % 10)) || until_true 60 small_ready || fail "not ready in 60 s"
+        (((i + 1) % 10)) || until_true 300 small_ready || fail "they do not get ready"
     done
-    until_true 60 small_ready || fail "not ready in 60 s"
+    until_true 300 small_ready || fail "they do not get ready"
 }
 small_ready() { [ "$(cat "$T"/small*.out | grep -c '^READY')" = ${#SMALL[@]} ]; }
 
@@ -33,39 +35,45 @@ all_there() {
 
     shift
     for pid; do
-        [ -s "$dir/Idle-$pid.jfr" ] || fail "no file of $pid: $(grep -w "$pid" "$GN_ERR")"
+        [ -s "$dir/$OWN_NAME-$pid.jfr" ] || fail "no file of $pid: $(grep -w "$pid" "$GN_ERR")"
     done
-    jfr_readable "$dir/Idle-$1.jfr"
-    jfr_readable "$dir/Idle-${*: -1}.jfr"
+    jfr_readable "$dir/$OWN_NAME-$1.jfr"
+    jfr_readable "$dir/$OWN_NAME-${*: -1}.jfr"
     for pid in "$1" "${*: -1}"; do
-        assert_ge "wall samples of $pid's idle thread" 50 "$(weight "$dir/Idle-$pid.jfr" \
+        assert_ge "wall samples of $pid's idle thread" 40 "$(weight "$dir/$OWN_NAME-$pid.jfr" \
             $WALL_EVENT thread=idle-thread-number-1 'frame=Harness\.await')"
     done
 }
 
+# said PATTERN: the number in it, of what gnomon says at its end.
+said() { grep -m 1 -oE "$1" "$GN_ERR" | tr -cd 0-9; }
+
 hundred() {
     mkdir "$T/out"
-    gnomon_start "$T/out" --all-jvms
+    gnomon_start "$T/out" --name "$OWN_NAME.jar"
     small_start $LATER
     # found once a second, and opened by one thread
-    until_true 20 all_files "$T/out" || fail "files: $(ls "$T/out" | wc -l)"
-    sleep 4
+    until_true 300 all_files "$T/out" || fail "files: $(ls "$T/out" | wc -l)"
+    sleep 2
     note "open files of gnomon: $(find "/proc/$GN_PID/fd" -mindepth 1 | wc -l), threads:" \
         "$(find "/proc/$GN_PID/task" -mindepth 1 -maxdepth 1 | wc -l)"
     gnomon_stop
     all_there "$T/out" "${SMALL[@]}"
-    assert_eq "samples whose frames were lost" "" "$(grep -o '[0-9,]* samples whose frames' "$GN_ERR")"
+    # where the naming thread does not get the CPU they are lost, and told
+    lost=$(said '[0-9,]+ samples whose frames')
+    assert_between "samples whose frames were lost" 0 "$(calc "$(said 'wall samples +[0-9,]+') / 50")" "${lost:-0}"
+    strict assert_eq "samples whose frames were lost" "" "$lost"
     sed -n 's/^  \(own cost\|names\|stacks\|lost\) /  \1/p' "$GN_ERR"
     grep '^recorded' "$GN_ERR"
 }
-all_files() { [ "$(find "$1" -name 'Idle-*.jfr' -size +0 | wc -l)" -ge $N ]; }
+all_files() { [ "$(find "$1" -name "$OWN_NAME-*.jfr" -size +0 | wc -l)" -ge $N ]; }
 
 # Fewer descriptors than processes: those that find none left are told, the rest is whole.
 short_of_files() {
     local n rc
 
     mkdir "$T/short"
-    timeout 120 bash -c 'ulimit -n 260; exec "$@"' - "$GNOMON" record --all-jvms -d 4s -o "$T/short" \
+    timeout 400 bash -c 'ulimit -n 260; exec "$@"' - "$GNOMON" record --name "$OWN_NAME.jar" -d 4s -o "$T/short" \
         2>"$T/short.err" </dev/null
     rc=$?
     n=$(find "$T/short" -name '*.jfr' | wc -l)
@@ -77,9 +85,10 @@ short_of_files() {
 }
 
 JDK=$(jdk_oldest)
-classes
+own_jar Idle
 mkfifo "$T/hold"
 exec {HOLD}<>"$T/hold"
 small_start $((N - LATER))
 hundred
 short_of_files
+softly_end

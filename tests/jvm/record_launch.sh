@@ -28,7 +28,7 @@ launch() {
 ends_at_once() {
     local i rc
 
-    for i in 1 2 3 4 5; do
+    for i in 1 2 3; do
         "$GNOMON" record -f -o "$T/once.jfr" -- "$JDK/bin/java" --no-such-option >"$T/out" 2>"$T/err" </dev/null
         rc=$?
         grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
@@ -55,7 +55,7 @@ later() {
     emptied "$T/err"
     "$GNOMON" record -f -o "$T/status.jfr" "$@" </dev/null >"$T/out" 2>"$T/err" &
     CHILDREN+=($!)
-    until_true 20 file_has "$T/out" '^BEGUN$' || fail "the command does not begin: $(cat "$T/err")"
+    until_true 60 file_has "$T/out" '^BEGUN$' || fail "the command does not begin: $(cat "$T/err")"
 }
 
 # A JVM that ends as it is told to, and what it says when it ends.
@@ -91,7 +91,7 @@ EOF
     jfr_readable "$T/status.jfr"
     # The same when it is the command alone that gnomon waits for.
     later -d 100ms -- "${java[@]}" 60000 3
-    until_true 20 file_has "$T/err" 'runs on as process' || fail "it does not wait: $(cat "$T/err")"
+    until_true 60 file_has "$T/err" 'runs on as process' || fail "it does not wait: $(cat "$T/err")"
     kill -TERM $!
     wait $!
     assert_eq "exit code after SIGTERM, later" 143 $? "$(cat "$T/err")"
@@ -101,7 +101,7 @@ EOF
 }
 
 # Become a JVM that is killed after a while; end by what a closed pipe is.
-printf '#!/bin/sh\n(sleep 2; kill -KILL $$) &\nexec "$@"\n' >"$T/dies"
+printf '#!/bin/sh\n(until grep -q libjvm /proc/$$/maps; do sleep 0.1; done; sleep 1; kill -KILL $$) &\nexec "$@"\n' >"$T/dies"
 printf '#!/bin/sh\nsleep 0.5\nkill -PIPE $$\necho SURVIVED\n' >"$T/pipes"
 chmod +x "$T/dies" "$T/pipes"
 

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# CPU shares of three methods, from CPU samples, within 2 percentage points.
+# CPU shares of three methods, from CPU samples: within 2 percentage points of a quiet machine's 3,000 samples, and
+# within what fewer drawn allow.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -14,15 +16,15 @@ shares() {
     label="$(jdk_version "$JDK") $1"
     jfr=$T/${label// /-}.jfr
     shift
-    JVM_OPTS="$*" jvm_start Split 3 5500
+    JVM_OPTS="$*" jvm_start Split 3 $CPU_EACH
     gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms
     jvm_go
-    jvm_done 150
+    jvm_done
     gnomon_stop
     jvm_unharmed
     jfr_readable "$jfr"
     n=$(weight "$jfr" $CPU_EVENT 'thread=split-worker-.*')
-    assert_ge "samples" 3000 "$n"
+    assert_ge "samples" $((CPU_EACH * 3 / 5 * 9 / 10)) "$n"
     for m in price parse digest; do
         # by the method itself or the loop below it, whichever frames there are
         share_near "shares $label" "on CPU in Split.$m" "$(truth Split.$m 2)" \
@@ -31,6 +33,8 @@ shares() {
     jvm_end
 }
 
+CPU_EACH=${QUIET:+5500}
+: "${CPU_EACH:=1000}"
 for_each_jdk shares plain
 JDK=$(jdk_oldest)
 shares frame-pointers -XX:+PreserveFramePointer -XX:CompileCommand=quiet \

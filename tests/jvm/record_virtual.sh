@@ -5,7 +5,7 @@
 # carrier's start; each frame has the caller that the program gives it. A carrier's samples are of the
 # virtual thread that it runs, by name and id. JDK 21 of the tree of tree.sh is used when that
 # is there.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tree.sh"
 need_root
@@ -47,16 +47,20 @@ judge() {
 recorded() {
     local jfr=$T/virtual-$1.jfr whole
 
-    until_true 20 file_has "$JVM_OUT" '^READY' || fail "not ready: $(cat "$JVM_ERR")"
-    sleep 1
-    "$GNOMON" record -p "$JVM_PID" -d 4s --cpu 1ms --wall 5ms -o "$jfr" </dev/null >"$T/out" \
-        2>"$T/err" || fail "gnomon: $(cat "$T/err")"
+    cpu_spent 300
+    recorded_for 800 1 "$jfr" -p "$JVM_PID" --cpu 1ms --wall 5ms
     jvm_unharmed
-    grep -aEv 'own CPU' "$T/err" | grep -a 'stacks  ' >"$T/stacks"
-    whole=$(grep -aoE "[0-9.]+% (complete|at a virtual thread's base|kernel only)" "$T/stacks" |
-        awk '{ n += $1 } END { print n + 0 }')
-    note "JDK $1:$(cut -c 1-120 "$T/stacks")"
-    assert_ge "percent of stacks with a known end" 99.5 "$whole"
+    ended
+    # a line for CPU samples and one for wall samples: the worse
+    grep -aE '^ +(CPU|wall) +[0-9.]+% ' "$GN_ERR" >"$T/stacks"
+    assert_eq "lines about stacks" 2 "$(wc -l <"$T/stacks")"
+    whole=$(while read -r line; do
+        grep -aoE "[0-9.]+% (complete|at a virtual thread's base|kernel only)" <<<"$line" |
+            awk '{ n += $1 } END { print n + 0 }'
+    done <"$T/stacks" | sort -n | head -n 1)
+    note "JDK $1:" $(cut -c 1-120 "$T/stacks")
+    assert_ge "percent of stacks with a known end" 97 "$whole"
+    strict assert_ge "percent of stacks with a known end" 99.5 "$whole"
     "$GNOMON" render "$jfr" -f collapsed >"$T/collapsed" || fail "render"
     judge "$T/collapsed" >"$T/judged" || fail "JDK $1: $(head -c 3000 "$T/judged")"
     note "$(cat "$T/judged")"
@@ -66,7 +70,7 @@ recorded() {
 # Threads of samples, one line each: number, name, "virtual" or "-". CPU samples, or the ticks of
 # wall samples.
 threads_of() {
-    "$(jdk_newest)/bin/jfr" print --events "$1" "$2" | awk '
+    jfr_print "$2" "$1" | awk '
         /sampledThread = / {
             name = $0
             sub(/^[^"]*"/, "", name)
@@ -100,13 +104,16 @@ shares_of_virtual() {
 
 # named LABEL: the identity of the virtual threads of VirtualNames, which JVM_PID runs.
 named() {
-    local jfr=$T/named-$1.jfr who want got n
+    local jfr=$T/named-$1.jfr who want got n seconds=${QUIET:+4} begun most
 
-    until_true 20 file_has "$JVM_OUT" '^READY' || fail "not ready: $(cat "$JVM_ERR")"
-    sleep 1
-    "$GNOMON" record -p "$JVM_PID" -d 4s --cpu 1ms --wall 5ms -o "$jfr" </dev/null >"$T/out" \
+    : "${seconds:=2}"
+    cpu_spent 300
+    begun=$EPOCHREALTIME
+    "$GNOMON" record -p "$JVM_PID" -d "${seconds}s" --cpu 1ms --wall 5ms -o "$jfr" </dev/null >"$T/out" \
         2>"$T/err" || fail "gnomon: $(cat "$T/err")"
+    most=$(since "$begun")
     jvm_unharmed
+    ended
     threads_of jdk.ExecutionSample "$jfr" >"$T/cpu"
     threads_of profiler.WallClockSample "$jfr" >"$T/wall"
     shares_of_virtual >"$T/shares" ||
@@ -114,12 +121,14 @@ named() {
     while IFS='|' read -r who want got n; do
         case $who in
         carriers)
-            softly assert_near "virtual $1: percent of samples that name a carrier" 0 "$want" 2
+            softly assert_near "virtual $1: percent of samples that name a carrier" 0 "$want" 5
+            strict assert_near "virtual $1: percent of samples that name a carrier" 0 "$want" 2
             told "virtual $1" "samples that name a carrier" 0 "$want" % - 2
             ;;
         pinned)
-            assert_near "virtual $1: ticks of the pinned thread in 4 s" 800 "$want" 20
-            told "virtual $1" "ticks of the pinned thread" 800 "$want" ticks - 2.5 percent
+            softly assert_between "virtual $1: ticks of the pinned thread" $((seconds * 190)) "$(calc "$most / 5")" "$want"
+            strict assert_near "virtual $1: ticks of the pinned thread" $((seconds * 200)) "$want" 20
+            told "virtual $1" "ticks of the pinned thread" $((seconds * 200)) "$want" ticks - 2.5 percent
             ;;
         *) share_near "virtual $1" "CPU samples of $who" "$want" "$got" "$n" ;;
         esac
@@ -130,17 +139,15 @@ named() {
 ended() {
     exec {JVM_FD}>&-
     kill "$JVM_PID"
-    pid_gone "$JVM_PID" 10 || fail "the JVM does not end"
+    pid_gone "$JVM_PID" 60 || fail "the JVM does not end"
 }
 
 host() {
     JVM_OPTS='' jvm_start Virtual
     recorded "$(jdk_version "$JDK")"
-    ended
     for gc in Serial Z; do
         JVM_OPTS="$ONE_CARRIER -XX:+Use${gc}GC" jvm_start VirtualNames
         named "$(jdk_version "$JDK")-$gc"
-        ended
     done
 }
 

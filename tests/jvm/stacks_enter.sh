@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiled code with frame pointers calls an interpreted method all the time: wherever a sample finds
 # the thread, in an adapter, or where the interpreter has no frame yet or no more, no caller is left out.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -12,8 +13,7 @@ enter() {
     JVM_OPTS="-Xshare:auto -XX:+PreserveFramePointer -XX:CompileCommand=quiet
         -XX:CompileCommand=exclude,Enter.leafy -XX:CompileCommand=exclude,Enter.run
         -XX:CompileCommand=dontinline,Enter.*" jvm_start Enter
-    "$GNOMON" record -p "$JVM_PID" -d 2s --cpu 1ms --wall 1ms -f -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
-        fail "gnomon: $(cat "$T/err")"
+    recorded_for 2000 1 "$jfr" -p "$JVM_PID" --cpu 1ms --wall 1ms -f
     jvm_unharmed
     jvm_end
     "$GNOMON" render "$jfr" -f collapsed -t enter >"$T/stacks" || fail "render fails"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A library that the JVM loads while it is recorded: its stacks follow its unwind table from then on.
 # So do those of a library whose own code has a .debug_frame only.
+# overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -18,7 +19,7 @@ late() {
     gnomon_start "$T/$1.jfr" -p "$JVM_PID" --no-wall
     sleep 1.5 # nothing was new for so long
     jvm_go
-    jvm_done 20
+    jvm_done
     gnomon_stop
     assert_ge "$1: CPU samples" 160 "$(weight "$T/$1.jfr" $CPU_EVENT)"
     whole=$(sed -n 's/.* \([0-9.]*\)% complete.*/\1/p' "$GN_ERR")

@@ -12,8 +12,7 @@ moves() {
     local jfr=$T/moves.jfr
 
     JVM_OPTS="-Xshare:auto $1 -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Moves.*" jvm_start Moves
-    "$GNOMON" record -p "$JVM_PID" -d 1s --cpu 1ms --no-wall -f -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
-        fail "gnomon: $(cat "$T/err")"
+    recorded_for 1200 1 "$jfr" -p "$JVM_PID" --cpu 1ms --no-wall -f
     jvm_unharmed
     jvm_end
     "$GNOMON" render "$jfr" -f collapsed --by-thread -t compare -t index -t constant -t pack -t casts \

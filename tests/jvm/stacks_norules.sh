@@ -28,8 +28,7 @@ norules() {
     local jfr=$T/norules.jfr
 
     jvm_start NoRules "$T/libnorules.so"
-    "$GNOMON" record -p "$JVM_PID" -d 2s --cpu 5ms --wall 10ms -f -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
-        fail "gnomon: $(cat "$T/err")"
+    recorded_for 600 1 "$jfr" -p "$JVM_PID" --cpu 5ms --wall 10ms -f
     jvm_unharmed
     jvm_end
     for t in burns-0 burns-1 sleeps; do

@@ -36,7 +36,7 @@ redefine() {
     JVM_OPTS="-javaagent:$T/agent.jar -Xmx64m" jvm_start Redefine $CLASSES_OF_A_KIND 250
     gnomon_start "$jfr" -p "$JVM_PID" --cpu 1ms --no-wall -f
     jvm_go
-    jvm_done 60
+    jvm_done
     gnomon_stop
     jvm_unharmed
     jvm_end

@@ -18,15 +18,17 @@ jfr=$T/remapped.jfr
 jvm_start Remapped "$T/libhost.so" "$T/libalpha.so" "$T/libomega.so"
 gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms
 jvm_go
-sleep 8.5
+until_true 300 grep -qE 'SAME|OTHER' "$JVM_OUT" || fail "the libraries were not both run"
 gnomon_stop
 jvm_unharmed
-until_true 5 grep -qE 'SAME|OTHER' "$JVM_OUT" || fail "the libraries were not both run"
 grep -q OTHER "$JVM_OUT" && skip "this loader puts the second library elsewhere"
 jvm_end
 "$GNOMON" render "$jfr" -f collapsed -d cpu -t remapped >"$T/stacks" || fail "render"
 both=$(calc "$(ms_of libalpha.so.alpha) + $(ms_of libomega.so.omega)")
 note "alpha $(ms_of libalpha.so.alpha) ms, omega $(ms_of libomega.so.omega) ms"
-# which is seen once a second; a busy machine may be later, and has less CPU time for both
-assert_near "of what they used, omega's share" 50 "$(calc "100 * $(ms_of libomega.so.omega) / $both")" 20
+# 1 s of CPU time and 3; that there is another library is seen once a second
+share=$(calc "100 * $(ms_of libomega.so.omega) / $both")
+assert_between "of what they used, omega's share" 35 85 "$share"
+strict assert_between "of what they used, omega's share" 45 80 "$share"
 assert_match "omega is called by" 'Remapped.work;libhost.so.Java_Remapped_work;libomega.so.omega' "$T/stacks"
+softly_end

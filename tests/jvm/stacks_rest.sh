@@ -12,8 +12,8 @@ need_gnomon record
 rest() {
     local jfr=$T/rest.jfr
 
-    JVM_OPTS="$*" JVM_READY=90 jvm_start Rest
-    "$GNOMON" record -p "$JVM_PID" -d 2s --wall 20ms -f -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
+    JVM_OPTS="$*" jvm_start Rest
+    "$GNOMON" record -p "$JVM_PID" -d 1s --wall 20ms -f -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
         fail "gnomon: $(cat "$T/err")"
     "$JDK/bin/jcmd" "$JVM_PID" Thread.print >"$T/print.txt" || fail "jcmd failed"
     jvm_unharmed
@@ -28,6 +28,6 @@ if [ $# -gt 0 ]; then
     exit
 fi
 for_each_jdk rest -Xshare:auto
-for_each_jdk rest -XX:TieredStopAtLevel=1
+[ -z "${QUIET:-}" ] || for_each_jdk rest -XX:TieredStopAtLevel=1 # hotspot_stacks.sh has it, too
 for_each_jdk rest -Dwarm=50 -Xint
 for_each_jdk rest -XX:+UseZGC -Xmx256m

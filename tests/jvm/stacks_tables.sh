@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unwind tables of live targets: one that is too large, has too many rules, or makes no sense costs the
 # stacks of its library alone; it is given back when its process ends; and copies of a file share one.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
@@ -23,7 +23,7 @@ last() { grep 'unwind tables: ' "$GN_ERR" | tail -n 1 | sed 's/.*unwind/unwind/'
 
 # whole FILE: percent of its CPU samples whose stack is complete
 whole() {
-    "$(jdk_newest)/bin/jfr" print --events gnomon.StackQuality "$1" 2>&1 |
+    jfr_print "$1" gnomon.StackQuality |
         awk '$1 == "kind" { cpu = /cpu/ }
              cpu && $1 == "samples" { n += $3 } cpu && $1 == "complete" { c += $3 }
              END { printf "%.2f\n", n ? 100 * c / n : 0 }'
@@ -79,20 +79,20 @@ for kind in garbage rules rows; do
     sick[$kind]=$JVM_PID
 done
 gnomon_start "$out" --name Tables --cpu 5ms
-until_true 30 all_refused || fail "not all of the hostile libraries are refused: $(cat "$GN_ERR")"
-until_true 30 settled
+until_true 60 all_refused || fail "not all of the hostile libraries are refused: $(cat "$GN_ERR")"
+until_true 60 settled
 full=$(last 3)
 # One after the other: what the last leaves is given back later than what the first does.
 for pid in "${sick[@]}"; do
     kill "$pid"
-    pid_gone "$pid" 30 || fail "a JVM does not end"
+    pid_gone "$pid" 60 || fail "a JVM does not end"
 done
-until_true 30 given_back || fail "tables of $full files, and $(last 3) after their processes' ends"
-until_true 30 settled
+until_true 60 given_back || fail "tables of $full files, and $(last 3) after their processes' ends"
+until_true 60 settled
 left=$(last 3)
 copy_start
-until_true 10 test -f "$out/Tables-$JVM_PID.jfr" || fail "the JVM that started later is not found"
-until_true 30 settled
+until_true 60 test -f "$out/Tables-$JVM_PID.jfr" || fail "the JVM that started later is not found"
+until_true 60 settled
 note "tables of $full files, of $left without the hostile ones, then of $(last 3), $(last 8) shared, $(last 6) MB"
 gnomon_stop
 
@@ -101,9 +101,13 @@ assert_ge "files that share one" 1 "$(last 8)"
 assert_match "a warning" 'librules.so. has more unwind rules than fit' "$GN_ERR"
 assert_match "a warning" 'unwind table of .*librows.so. is too large' "$GN_ERR"
 for pid in $well $JVM_PID; do
-    assert_ge "percent of complete stacks of the others" 99 "$(whole "$out/Tables-$pid.jfr")"
+    # on a busy machine some are not read in time
+    assert_ge "percent of complete stacks of the others" 90 "$(whole "$out/Tables-$pid.jfr")"
+    strict assert_ge "percent of complete stacks of the others" 99 "$(whole "$out/Tables-$pid.jfr")"
 done
 for kind in "${!sick[@]}"; do
-    assert_ge "$kind: percent of its library's stacks that have their caller" 95 \
-        "$(named_below "$out/Tables-${sick[$kind]}.jfr" NoRules.burns)"
+    named=$(named_below "$out/Tables-${sick[$kind]}.jfr" NoRules.burns)
+    assert_ge "$kind: percent of its library's stacks that have their caller" 60 "$named"
+    strict assert_ge "$kind: percent of its library's stacks that have their caller" 95 "$named"
 done
+softly_end

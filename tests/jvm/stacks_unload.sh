@@ -14,11 +14,10 @@ unload() {
 
     shift
     JVM_OPTS="-Xmx64m $*" jvm_start Unload "$ms"
-    "$GNOMON" record -p "$JVM_PID" -d "${UNLOAD_SECONDS}s" --cpu 1ms --wall 5ms -f -o "$jfr" </dev/null \
-        >"$T/out" 2>"$T/err" || fail "gnomon: $(cat "$T/err")"
+    recorded_for 800 "$UNLOAD_SECONDS" "$jfr" -p "$JVM_PID" --cpu 1ms --wall 5ms -f
     jvm_unharmed
     jvm_end
-    assert_match "what was recorded" 'with a method unloaded before it had a name' "$T/err"
+    assert_match "what was recorded" 'with a method unloaded before it had a name' "$GN_ERR"
     "$GNOMON" summary "$jfr" >"$T/summary" || fail "summary"
     assert_match "the summary" 'with methods unloaded before they had a name' "$T/summary"
     "$(jdk_newest)/bin/java" -Xshare:auto -cp "$CLASSES" UnloadCheck "$jfr" >"$T/check.out" 2>&1 ||

@@ -7,6 +7,9 @@
 # many stacks are complete, guessed, truncated, without frames, and wrong. Fails if any is wrong, or
 # if too few are complete. NAME: only these configurations (default xint c1 fp zgc).
 #
+# A wrong stack is wrong on any machine. How many are complete is held to what a quiet one has where QUIET is set
+# (tools/accuracy/suite.sh), else to less: what could not be read in time is so much more on a busy one.
+#
 # TREE_RAW=1: wrong ones are followed by their frames as they came from the kernel.
 # TREE_JVM: --jvm (auto, agent, vmstructs). TREE_SECONDS: how long each is recorded (default 60); TREE_METHODS (default 4000), TREE_SEED;
 # TREE_HOMES: the JDKs (else all under /usr/lib/jvm; "none": none); TREE_ROOT: a root tree (mmdebstrap) whose JDKs of
@@ -17,11 +20,13 @@ need_gnomon record
 need_cmd "${CC:-gcc}"
 
 : "${TREE_SECONDS:=60}" "${TREE_METHODS:=4000}" "${TREE_SEED:=1}"
-CPU_COMPLETE=99 WALL_COMPLETE=99.5 GUESSED=0.5
+if [ -n "${QUIET:-}" ]; then CPU_COMPLETE=99 WALL_COMPLETE=99.5 GUESSED=0.5; else CPU_COMPLETE=95 WALL_COMPLETE=90 GUESSED=2; fi
 here=$ROOT/tools/accuracy/calltree
 tree=$BUILD/calltree-$TREE_SEED-$TREE_METHODS
 tree_seen=$tree # by the JVM
 wanted=" ${*:-default xint c1 fp zgc} "
+# TREE_SOME=1: by turns, so that each JDK has the first and every configuration is seen once
+some=" default xint fp | default c1 zgc "
 bad=0
 
 # The program depends on its generator alone: made once per build directory.
@@ -58,15 +63,15 @@ tree_run() {
         {JVM_FD}>&- &
     JVM_PID=$!
     CHILDREN+=("$JVM_PID")
-    until_true 30 file_has "$JVM_OUT" '^READY' || fail "the program does not start: $(cat "$JVM_ERR")"
-    sleep "${TREE_WARM:-4}"
+    jvm_ready "the program"
+    cpu_spent $((${TREE_WARM:-4} * 1000))
 }
 
 tree_end() {
     jvm_unharmed
     exec {JVM_FD}>&-
     kill "$JVM_PID"
-    pid_gone "$JVM_PID" 10 || fail "the JVM does not end"
+    pid_gone "$JVM_PID" 60 || fail "the JVM does not end"
 }
 
 # examples MARKED: of the checker's output, the stacks that are wrong (0), or guessed and the like (1).
@@ -117,6 +122,7 @@ tree_judge() {
                 share(n["truncated"], walked), n["unnamed"], n["wrong"]
             if (c < least || g >= guessed * slack || n["wrong"] || n["java"] < 200)
                 bad = 1
+            if (slack != 1) printf " (bounds %.2f, %.2f)", least, guessed * slack
         }
         $1 == "cpu-weighted" || $1 == "wall-weighted" {
             read_counts()
@@ -139,8 +145,9 @@ tree_case() {
     shift
     tree_run "$@"
     # shellcheck disable=SC2086
-    "$GNOMON" ${TREE_RAW:+-vvv} record -p "$JVM_PID" -d "${TREE_SECONDS}s" --cpu 1ms --wall 1ms -f ${TREE_JVM:+--jvm "$TREE_JVM"} -o "$T/tree.jfr" \
-        </dev/null >"$T/out" 2>"$T/err" || fail "gnomon: $(grep -v '^stack ' "$T/err")"
+    GN_VERBOSE=${TREE_RAW:+-vvv} recorded_for $((TREE_SECONDS * 800)) "$TREE_SECONDS" "$T/tree.jfr" -p "$JVM_PID" \
+        --cpu 1ms --wall 1ms -f ${TREE_JVM:+--jvm "$TREE_JVM"}
+    cp "$GN_ERR" "$T/err"
     tree_end
     tree_judge "$label" || { bad=1; note "$label: misses its targets"; }
     [ "${KEEP:-0}" != 1 ] || mv "$T/tree.jfr" "$T/${label// /-}.jfr"
@@ -163,6 +170,10 @@ tree_jdk() {
 
     version=$("$@" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')
     [ "$version" -lt 22 ] || native=--enable-native-access=ALL-UNNAMED
+    if [ -n "${TREE_SOME:-}" ]; then
+        wanted=${some%%|*}
+        some="${some#*|}|$wanted"
+    fi
     for name in $wanted; do
         # shellcheck disable=SC2046,SC2086
         tree_case "$version $name" "$@" -Xmx512m $native $(options "$name")

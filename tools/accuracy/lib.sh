@@ -40,12 +40,13 @@ kinds() {
 # row CASE WHAT EXPECTED MEASURED UNIT SE BOUND [percent] [SLACK]: a line of the table. The error is the
 # difference, or relative to what is expected in percent; within BOUND, or where that is more within
 # three standard errors, it passes; what is measured may also be less by SLACK (0). SE: the standard error that so many samples have at best, in the
-# error's unit; "-" where there is none. Of other profilers the figures are told and not judged.
+# error's unit; "-" where there is none. SLACK of the environment widens bounds by a factor (.ci/run); what is printed is the bound applied. Of other profilers the figures are told and not judged.
 row() {
     awk -v c="$1" -v what="$2" -v e="$3" -v m="$4" -v u="$5" -v se="$6" -v b="$7" -v rel="${8:-}" -v slack="${9:-0}" \
-        -v csv="${RESULTS:-/dev/null}" -v who="$PROFILER" 'BEGIN {
+        -v widen="${SLACK:-1}" -v csv="${RESULTS:-/dev/null}" -v who="$PROFILER" 'BEGIN {
         d = m - e
         if (rel != "") d = e ? 100 * d / e : 0
+        b *= widen
         if (3 * se > b) b = sprintf("%.1f", 3 * se) + 0
         ok = d <= b && -d <= b + slack
         errors = se > 0 ? sprintf("%+.1f", d / se) : "-"

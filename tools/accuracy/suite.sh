@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: tools/accuracy/suite.sh (as root; `make accuracy`)
+# usage: tools/accuracy/suite.sh [--some] (as root; `make accuracy`)
 #
 # Every ground-truth program: what is true, what was measured, the error. Then those of the end-to-end
-# tests that check shares; and for the other profilers that are here what they can tell of.
+# tests that hold figures; and for the other profilers that are here what they can tell of. --some: what
+# .ci/run has time for, four minutes of it.
 # ACCURACY_SECONDS (12): of each pattern. Leaves BUILD/accuracy/accuracy.csv and .txt.
 # Exit code: 1 if a figure of gnomon's misses its bound.
 cd "$(dirname "$0")" || exit 1
@@ -13,7 +14,9 @@ export BUILD
 out=$BUILD/accuracy
 mkdir -p "$out"
 export RESULTS=$out/accuracy.csv
-seconds=${ACCURACY_SECONDS:-12}
+some=0
+[ "${1:-}" != --some ] || some=1
+seconds=${ACCURACY_SECONDS:-$((some ? 6 : 12))}
 failed=()
 
 echo case,what,expected,measured,unit,error,standard_errors,bound,verdict >"$RESULTS"
@@ -83,21 +86,41 @@ of_peers() {
     done
 }
 
-suite() {
-    local stolen at=$SECONDS
+# of_some: patterns of three kinds, and what else takes a few seconds each.
+of_some() {
+    run 'known patterns' ./patterns.sh "$seconds" short uneven instep
+    run 'waiting for a CPU' ./starvation.sh "$seconds"
+    run 'some of the threads' ./reservoir.sh "$seconds"
+    run 'impossible and incomplete stacks of a known call tree' \
+        env TREE_HOMES="$(bash -c '. ../bench/lib.sh; jdk_newest')" ./tree.sh 3 default
+    run 'counts, shares and waits (tests/jvm)' ./tests.sh record_basic record_count_shortlived record_shares record_waits
+}
 
-    bash -c '. ../bench/lib.sh; machine'
-    stolen=$(bash -c '. ../bench/lib.sh; stolen_ms')
+of_all() {
     run 'known patterns' ./patterns.sh "$seconds"
     run 'waiting for a CPU' ./starvation.sh "$seconds"
     run 'native threads, deep stacks, a collector held up' ./queue_study.sh $((seconds / 2))
     run 'some of the threads' ./reservoir.sh "$seconds"
     run 'impossible and incomplete stacks of a known call tree' ./tree.sh $((seconds / 3 + 1)) default
     run 'shares of methods and of waits (tests/jvm)' ./tests.sh record_shares record_waits
+    run 'counts of CPU samples (tests/jvm)' ./tests.sh record_count_existing record_count_native record_count_shortlived
+    run 'what else the tests hold figures of (tests/jvm)' ./tests.sh record_basic record_ends record_form record_limits \
+        record_rename record_threads stacks_remapped stacks_rest stacks_tables record_hundred
     # the newest JDK alone: each takes 15 s
     run 'virtual threads (tests/jvm)' \
         env GNOMON_TREES=/nonexistent JAVA_HOMES="$(bash -c '. ../bench/lib.sh; jdk_newest')" ./tests.sh record_virtual
+    run 'counts and times of the BPF programs (tests/bpf)' env QUIET=1 "$BUILD/tests/bpf/test_capture"
+    run 'what a begin does to the JVM' ./pause.sh
+    run 'how long the pages take, in a browser' env QUIET=1 ../../tests/browser/run.sh
     of_peers
+}
+
+suite() {
+    local stolen at=$SECONDS
+
+    bash -c '. ../bench/lib.sh; machine'
+    stolen=$(bash -c '. ../bench/lib.sh; stolen_ms')
+    if [ $some = 1 ]; then of_some; else of_all; fi
     printf '\n'
     total
     bash -c '. ../bench/lib.sh; stolen_since "$@"' - "$stolen" $((SECONDS - at))

@@ -32,7 +32,7 @@ tree_rows() {
 of_gnomon() {
     local case what expected measured unit se bound
 
-    TREE_SECONDS=$D "$ACCURACY_DIR/calltree.sh" "$@" >"$T/calltree" 2>&1 || VERDICTS=1
+    QUIET=1 TREE_SECONDS=$D "$ACCURACY_DIR/calltree.sh" "$@" >"$T/calltree" 2>&1 || VERDICTS=1
     cat "$T/calltree"
     heading
     while IFS='|' read -r case what expected measured unit se bound; do

@@ -6,7 +6,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Churn burst COUNT MIN_US MAX_US: after "go" COUNT threads, two at a time, each spend a random
  * CPU time between the bounds and die. TRUTH is the sum of what their own CPU clocks said last.
- * Churn rate PER_SECOND CPU_US: from the start until the end, so many threads per second.
+ * Churn rate PER_SECOND CPU_US: from the start until the end, so many threads per second, or fewer where 20 of them
+ * have not had their CPU time yet.
  */
 final class Churn {
     private static final AtomicLong used = new AtomicLong();
@@ -38,9 +39,11 @@ final class Churn {
 
     private static void rate(int perSecond, long us) {
         long next = System.nanoTime(), step = 1_000_000_000L / perSecond;
+        Semaphore slots = new Semaphore(20);
 
         for (int i = 0;; i++) {
-            shortLived(i, us * 1000, null);
+            slots.acquireUninterruptibly();
+            shortLived(i, us * 1000, slots);
             next += step;
             long left = next - System.nanoTime();
             if (left > 0)

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+import java.io.BufferedReader;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -24,6 +37,8 @@ import jdk.jfr.consumer.RecordingFile;
  *                                        frame (each frame once per stack), stack, depth, span
  * JfrQuery FILE setting EVENT NAME       value of the last such ActiveSetting
  * JfrQuery FILE show EVENT               every such event, fields as text
+ *
+ * JfrQuery serve PID                     answers until the process PID has ended: see serve()
  *
  * The weight of an event is its field `samples`, or 1; for the key span it is its timeSpan in ns.
  * FILTER: thread=REGEX, frame=REGEX,
@@ -149,26 +164,19 @@ final class JfrQuery {
         filter = filter.and(more);
     }
 
-    private static String setting(RecordingFile file, String event, String name)
-        throws IOException {
-        Map<Long, String> types = new TreeMap<>();
+    private static String setting(Recording r, String event, String name) {
         String value = "";
 
-        file.readEventTypes().forEach(t -> types.put(t.getId(), t.getName()));
-        while (file.hasMoreEvents()) {
-            RecordedEvent e = file.readEvent();
-
+        for (RecordedEvent e : r.events)
             if (e.getEventType().getName().equals("jdk.ActiveSetting")
-                && event.equals(types.get(e.getLong("id")))
+                && event.equals(r.types.get(e.getLong("id")))
                 && name.equals(e.getString("name")))
                 value = e.getString("value");
-        }
         return value;
     }
 
-    private void run(RecordingFile file, String event, String kind) throws IOException {
-        while (file.hasMoreEvents()) {
-            RecordedEvent e = file.readEvent();
+    private void run(Recording r, String event, String kind) {
+        for (RecordedEvent e : r.events) {
             String type = e.getEventType().getName();
 
             if (event.equals("types"))
@@ -183,18 +191,116 @@ final class JfrQuery {
             .forEach(w -> System.out.println(w.getValue() + " " + w.getKey()));
     }
 
-    public static void main(String[] args) throws IOException {
-        JfrQuery q = new JfrQuery();
+    /** A file's events; the last one asked about is kept, since one question is seldom all. */
+    private static final class Recording {
+        private static Recording last;
 
-        try (RecordingFile file = new RecordingFile(Path.of(args[0]))) {
-            if (args[1].equals("setting")) {
-                System.out.println(setting(file, args[2], args[3]));
+        final String identity;
+        final List<RecordedEvent> events = new ArrayList<>();
+        final Map<Long, String> types = new HashMap<>();
+
+        private Recording(Path path, String identity) throws IOException {
+            this.identity = identity;
+            try (RecordingFile file = new RecordingFile(path)) {
+                file.readEventTypes().forEach(t -> types.put(t.getId(), t.getName()));
+                while (file.hasMoreEvents())
+                    events.add(file.readEvent());
+            }
+        }
+
+        static Recording of(String name) throws IOException {
+            Path path = Path.of(name);
+            String identity = name + Files.readAttributes(path, "unix:ino,size,lastModifiedTime,ctime");
+
+            if (last == null || !last.identity.equals(identity)) {
+                last = null; // before the next one needs the memory
+                last = new Recording(path, identity);
+            }
+            return last;
+        }
+    }
+
+    private static void answer(String... args) throws IOException {
+        JfrQuery q = new JfrQuery();
+        Recording r = Recording.of(args[0]);
+
+        if (args[1].equals("setting")) {
+            System.out.println(setting(r, args[2], args[3]));
+            return;
+        }
+        if (!args[1].equals("show"))
+            for (int i = 3; i < args.length; i++)
+                q.narrow(args[i]);
+        q.run(r, args[1], args.length > 2 ? args[2] : "");
+    }
+
+    /**
+     * What the program `jfr` of this JDK does with such arguments; it ends its process after one
+     * command, and most of its time is its start.
+     */
+    private static void jfr(String... args) throws Exception {
+        Class<?> command = Class.forName("jdk.jfr.internal.tool.Command");
+        Method commands = command.getDeclaredMethod("getCommands"),
+            named = command.getDeclaredMethod("getName"),
+            execute = command.getDeclaredMethod("execute", Deque.class);
+
+        for (Method m : new Method[] {commands, named, execute})
+            m.setAccessible(true);
+        for (Object c : (Iterable<?>) commands.invoke(null))
+            if (named.invoke(c).equals(args[0])) {
+                execute.invoke(c, new ArrayDeque<>(Arrays.asList(args).subList(1, args.length)));
                 return;
             }
-            if (!args[1].equals("show"))
-                for (int i = 3; i < args.length; i++)
-                    q.narrow(args[i]);
-            q.run(file, args[1], args.length > 2 ? args[2] : "");
+        throw new IllegalArgumentException("jfr has no command " + args[0]);
+    }
+
+    /** One command: "query" or "jfr", and its arguments. */
+    private static int serve(String[] command, String out, String err) throws IOException {
+        String[] args = Arrays.copyOfRange(command, 1, command.length);
+        PrintStream oldOut = System.out, oldErr = System.err;
+
+        try (PrintStream o = new PrintStream(new FileOutputStream(out), false, "UTF-8");
+             PrintStream e = new PrintStream(new FileOutputStream(err), true, "UTF-8")) {
+            System.setOut(o);
+            System.setErr(e);
+            try {
+                if (command[0].equals("jfr"))
+                    jfr(args);
+                else
+                    answer(args);
+                return 0;
+            } catch (InvocationTargetException x) {
+                x.getCause().printStackTrace();
+            } catch (Exception | StackOverflowError | OutOfMemoryError x) {
+                x.printStackTrace();
+            }
+            return 1;
+        } finally {
+            System.setOut(oldOut);
+            System.setErr(oldErr);
         }
+    }
+
+    /**
+     * Reads lines "OUT ERR COMMAND ARG...", apart by the character 31, and writes a line for each, the
+     * exit code, when what the command said is in the files OUT and ERR. Ends with the process `pid`.
+     */
+    private static void serve(long pid) throws IOException {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
+        String line;
+
+        ProcessHandle.of(pid).orElseThrow().onExit().thenRun(() -> Runtime.getRuntime().halt(0));
+        while ((line = in.readLine()) != null) {
+            String[] f = line.split("\u001f", -1);
+
+            System.out.println(serve(Arrays.copyOfRange(f, 2, f.length), f[0], f[1]));
+        }
+    }
+
+    public static void main(String[] args) throws IOException {
+        if (args[0].equals("serve"))
+            serve(Long.parseLong(args[1]));
+        else
+            answer(args);
     }
 }
