@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/check.sh [--only SUITE[,SUITE...]] [NAME-PATTERN...]
 #
-# Builds and tests. Suites: unit, arm64, bpf, jvm (these by default), browser, format, san, fuzz. One
+# Builds and tests. Suites: unit, arm64, bpf, jvm (these by default), browser, format, san, fuzz, accuracy. One
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
-# Scripts of which a line says "# overlaps" run first, as many at a time as there are CPUs; the others
-# want the machine for themselves.
-# Environment: BUILD (default build), GNOMON, JAVA_HOMES, FUZZ_SECONDS, V=1 (show all output).
+# Scripts of which a line says "# overlaps" run first, twice as many at a time as there are CPUs (AT_ONCE: so many),
+# since they wait most of the time; those that say "(long)" before the others. The rest follows one by one.
+# Nothing but accuracy holds what a busy machine could change.
+# Environment: BUILD (default build), GNOMON, JAVA_HOMES, FUZZ_SECONDS, AT_ONCE, V=1 (show all output).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tools/stolen.sh
@@ -23,6 +24,7 @@ BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD GNOMON=${GNOMON:-$BUILD/gnomon}
 JOBS=$(nproc)
+AT_ONCE=${AT_ONCE:-$((2 * JOBS))}
 # The unwind tables are compared with readelf's for one large library.
 GNOMON_ORACLE=$(compgen -G '/usr/lib/jvm/*/lib/server/libjvm.so' || compgen -G '/lib/*/libc.so.6')
 export GNOMON_ORACLE=${GNOMON_ORACLE%%$'\n'*}
@@ -31,7 +33,7 @@ passed=0 failed=0 skipped=0
 mkdir -p "$BUILD"
 logs=$(mktemp -d)
 out=$logs/out
-declare -A running=() # names of tests, by process
+declare -A running=() # kinds, suites and names of tests, by process
 finish() {
     local pid
 
@@ -102,11 +104,10 @@ timed() {
     [ $rc != 124 ] || echo "stopped after $limit s" >>"$out"
 }
 
-# A cmocka program: it may skip single tests and still exit 0.
-run_cmocka() {
+# A cmocka program's, by rc, took and $out: it may skip single tests and still exit 0.
+cmocka_report() {
     local suite=$1 name=$2 n why
 
-    timed 120 "$3"
     n=$(sed -n 's/.*PASSED  \] \([0-9]*\) test.*/\1/p' "$out" | awk '{ n += $1 } END { print n + 0 }')
     if [ $rc = 77 ]; then
         report_skip "$suite" "$name" "$(tail -n 1 "$out")"
@@ -129,43 +130,44 @@ script_report() {
     esac
 }
 
-JVM_TEST_SECONDS=${JVM_TEST_SECONDS:-480}
+# Long enough for a machine with a load of 40: what hangs ends there.
+JVM_TEST_SECONDS=${JVM_TEST_SECONDS:-1200}
 run_script() {
     timed "$JVM_TEST_SECONDS" "$2"
     script_report "$1" "$(basename "$2" .sh)"
 }
 
-# overlap_wait SUITE: the first of those running to end is reported.
+# overlap_wait: the first of those running to end is reported.
 overlap_wait() {
-    local suite=$1 pid name
+    local pid kind suite name
 
     wait -n -p pid "${!running[@]}"
     rc=$?
-    name=${running[$pid]}
+    read -r kind suite name <<<"${running[$pid]}"
     unset "running[$pid]"
     out=$logs/$name
     took=$(awk -v a="$(cat "$out.start")" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')
     [ $rc != 124 ] || echo "stopped after $JVM_TEST_SECONDS s" >>"$out"
-    script_report "$suite" "$name"
+    "${kind}_report" "$suite" "$name"
     out=$logs/out
 }
 
-# overlap SUITE SCRIPT...: as many at a time as there are CPUs. In the background a shell has its
-# programs ignore Ctrl-C, which these send.
+# overlap KIND SUITE PROGRAM...: of the kind script or cmocka, AT_ONCE at a time. In the background a shell has
+# its programs ignore Ctrl-C, which these send.
 overlap() {
-    local suite=$1 script name
+    local kind=$1 suite=$2 program name
 
-    shift
-    for script in "$@"; do
-        [ ${#running[@]} -lt "$JOBS" ] || overlap_wait "$suite"
-        name=$(basename "$script" .sh)
+    shift 2
+    for program in "$@"; do
+        [ ${#running[@]} -lt "$AT_ONCE" ] || overlap_wait
+        name=$(basename "$program" .sh)
         echo "$EPOCHREALTIME" >"$logs/$name.start"
-        env --default-signal=INT,QUIT timeout -k 15 "$JVM_TEST_SECONDS" "$script" </dev/null \
+        env --default-signal=INT,QUIT timeout -k 15 "$JVM_TEST_SECONDS" "$program" </dev/null \
             >"$logs/$name" 2>&1 &
-        running[$!]=$name
+        running[$!]="$kind $suite $name"
     done
-    while [ ${#running[@]} -gt 0 ]; do overlap_wait "$suite"; done
 }
+overlap_end() { while [ ${#running[@]} -gt 0 ]; do overlap_wait; done; }
 
 # step SUITE NAME SECONDS COMMAND...: passes when the command does.
 step() {
@@ -191,8 +193,9 @@ build() {
     return 1
 }
 
+# cmocka_all SUITE BUILD [NAME-OF-SUITE]
 cmocka_all() {
-    local suite=$1 build=$2 src name
+    local suite=$1 build=$2 src name programs=()
 
     for src in tests/"$suite"/test_*.c; do
         name=$(basename "$src" .c)
@@ -202,9 +205,11 @@ cmocka_all() {
         elif [ "$suite" = bpf ] && [ "$(id -u)" != 0 ]; then
             report_skip "$suite" "$name" 'needs root: sudo make check'
         else
-            run_cmocka "${3:-$suite}" "$name" "$build/tests/$suite/$name"
+            programs+=("$build/tests/$suite/$name")
         fi
     done
+    overlap cmocka "${3:-$suite}" "${programs[@]}"
+    overlap_end
 }
 
 suite_unit() { cmocka_all unit "$BUILD"; }
@@ -222,14 +227,18 @@ suite_arm64() {
 }
 
 suite_jvm() {
-    local script some=() alone=()
+    local script long=() some=() alone=()
 
     for script in tests/jvm/[a-z]*_*.sh; do
         [ -x "$script" ] && wanted "$(basename "$script" .sh)" || continue
-        # the longest of them are the last by name
-        if grep -q '^# overlaps$' "$script"; then some=("$script" "${some[@]}"); else alone+=("$script"); fi
+        case $(grep -m 1 '^# overlaps' "$script") in
+        *long*) long+=("$script") ;;
+        ?*) some+=("$script") ;;
+        *) alone+=("$script") ;;
+        esac
     done
-    overlap jvm "${some[@]}"
+    overlap script jvm "${long[@]}" "${some[@]}"
+    overlap_end
     for script in "${alone[@]}"; do run_script jvm "$script"; done
 }
 
@@ -259,6 +268,7 @@ suite_format() {
     else
         echo "note: clang-format 14 decides on the format, not '${version:-none}': not checked"
     fi
+    step format test-table 20 tools/tables.sh
     step format shell-syntax 20 bash -c 'for f in tools/*.sh tools/*/*.sh tests/jvm/*.sh .ci/run; do
         bash -n "$f" || exit 1; done'
 }
@@ -318,6 +328,25 @@ suite_fuzz() {
     done
 }
 
+# The figures that a machine with nothing else to do can hold, in part: each is a test passed or failed. SLACK: how
+# much more loosely they are judged than by `make accuracy` (3: a machine for many); what is printed is what was applied.
+suite_accuracy() {
+    local rows=$BUILD/accuracy/accuracy.csv good bad
+
+    build meter "$BUILD" "${BUILD#"$PWD"/}/tools/bench/meter" || return
+    rm -f "$rows"
+    SLACK=${SLACK:-3} timed 900 tools/accuracy/suite.sh --some
+    good=$(grep -c ',pass$' "$rows") bad=$(grep -c ',FAIL$' "$rows")
+    if [ $rc = 0 ] && [ "${good:-0}" -gt 0 ]; then
+        passed=$((passed + good))
+        line ok accuracy figures "$(printf '%3d figures  %s' "$good" "$took")"
+    else
+        report_fail accuracy figures "$took, $good figures within their bounds, $bad beyond"
+        passed=$((passed + ${good:-0}))
+        [ "${bad:-0}" -lt 2 ] || failed=$((failed + bad - 1))
+    fi
+}
+
 closing() {
     local stolen
 
@@ -351,7 +380,7 @@ prepare || {
 }
 for suite in ${suites//,/ }; do
     if ! declare -F "suite_$suite" >/dev/null; then
-        echo "check: no suite '$suite': unit, arm64, bpf, jvm, browser, format, san, fuzz" >&2
+        echo "check: no suite '$suite': unit, arm64, bpf, jvm, browser, format, san, fuzz, accuracy" >&2
         exit 2
     fi
     "suite_$suite"
