@@ -274,7 +274,7 @@ bench: ## what profilers cost, side by side, in a quarter of an hour; BENCH=full
 	$(call measure,bench,tools/bench/bench.sh)
 
 accuracy: ## every ground-truth program, expected and measured (root)
-	$(call measure,bench,tools/accuracy/suite.sh,$(BUILD)/tools/bench/jfrgen $(BUILD)/tests/bpf/test_capture)
+	$(call measure,bench programs,tools/accuracy/suite.sh,$(BUILD)/tools/bench/jfrgen $(BUILD)/tests/bpf/test_capture)
 
 results: ## all of RESULTS.md on this commit: bench, accuracy and more, 25 minutes (root)
 	@BUILD=$(BUILD) tools/bench/all.sh

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: tools/deps.sh [--check] [build] [test] [browser] [bench] [kernels]
+# usage: tools/deps.sh [--check] [build] [test] [browser] [bench] [kernels] [programs]
 #
 # What building and testing need, on Debian 12 and 13, and opening the pages, measuring, booting other
-# kernels. Root: installs what is missing and touches nothing (nor the network) when all is there. Anyone
+# kernels, fetching programs. Root: installs what is missing and touches nothing (nor the network) when all is there. Anyone
 # else, or with --check: says what is missing and how to get it. Without names the first two: what opens
 # the HTML pages is 280 MB to fetch, and takes a minute. Exit code 0: all there; 4: something is missing.
 set -u
@@ -13,7 +13,7 @@ sets=
 for arg; do
     case $arg in
     --check) check=1 ;;
-    build | test | browser | bench | kernels) sets+=" $arg" ;;
+    build | test | browser | bench | kernels | programs) sets+=" $arg" ;;
     *) sed -n '3,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
@@ -76,6 +76,10 @@ needs_kernels='
     qemu-system-x86 qemu-system-x86_64
     busybox-static  busybox
     debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
+'
+
+needs_programs='
+    maven           mvn
 '
 
 there() {

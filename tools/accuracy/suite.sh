@@ -102,6 +102,7 @@ of_all() {
     run 'native threads, deep stacks, a collector held up' ./queue_study.sh $((seconds / 2))
     run 'some of the threads' ./reservoir.sh "$seconds"
     run 'impossible and incomplete stacks of a known call tree' ./tree.sh $((seconds / 3 + 1)) default
+    run "calls of others' programs, by their class files" ./calls.sh
     run 'shares of methods and of waits (tests/jvm)' ./tests.sh record_shares record_waits
     run 'counts of CPU samples (tests/jvm)' ./tests.sh record_count_existing record_count_native record_count_shortlived
     run 'what else the tests hold figures of (tests/jvm)' ./tests.sh record_basic record_ends record_form record_limits \
