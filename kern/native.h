@@ -81,15 +81,21 @@ uw_fn __u32 uw_rule_find(uw_mem m, __u32 number, __u32 off)
 }
 
 /*
- * The rule itself, through the cache: a thread comes by the same places again and again. NULL when
- * there is none.
+ * The rule itself, through the cache: a thread comes by the same places again and again, and to
+ * find one anew goes all over three pages. Each has two places there. NULL when there is none.
  */
 uw_fn const struct uw_rule *uw_rule_cached(struct uw_state *s, uw_mem m, __u32 number, __u64 off)
 {
-	__u64 key = (__u64)number << 32 | off, slot = uw_mix(key, 0) >> 32;
+	__u64 key = (__u64)number << 32 | off, slot = uw_mix(key, 0) >> 32, other;
 	const struct uw_rule *r;
 	struct uw_cached *c;
 
+	slot = slot << 1 & (UW_CACHE - 2);
+	other = s->cache[slot + 1].key ^ key;
+	/* without a branch, which the verifier would follow twice to the end of the walk */
+	other = (other | (0 - other)) >> 63;
+	uw_barrier(other);
+	slot |= other ^ 1;
 	uw_barrier(slot); /* mask last, where the verifier sees it */
 	c = &s->cache[slot & (UW_CACHE - 1)];
 	if (off >= 0xffffffffULL)
@@ -98,6 +104,10 @@ uw_fn const struct uw_rule *uw_rule_cached(struct uw_state *s, uw_mem m, __u32 n
 		r = uw_get_rule(m, uw_rule_find(m, number, off));
 		if (!r)
 			return 0;
+		/* either of the two goes */
+		slot = (slot & ~1ULL) | (s->walks & 1);
+		uw_barrier(slot);
+		c = &s->cache[slot & (UW_CACHE - 1)];
 		c->rule = *r;
 		c->key = key;
 	}

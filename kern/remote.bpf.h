@@ -54,7 +54,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 		return 0;
 	uw_begin(&s->uw, tgid, GN_MAX_FRAMES);
 	s->uw.tid = (__u32)who;
-	len = bpf_get_task_stack(task, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0);
+	len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);

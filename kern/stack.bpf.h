@@ -26,7 +26,7 @@ struct {
 
 static __always_inline void user_walk_fp(void *ctx, struct stack_scratch *s)
 {
-	long len = bpf_get_stack(ctx, s->raw, GN_RAW_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
+	long len = bpf_get_stack(ctx, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
 
 	raw_add(s, len, GN_FRAME_USER);
 	s->uw.end = len > 0 ? GN_END_FP : GN_END_BADADDR;
@@ -75,10 +75,10 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool ke
 	uw_begin(&s->uw, tgid, GN_MAX_FRAMES);
 	s->uw.tid = (__u32)who;
 	if (other)
-		raw_add(s, bpf_get_task_stack(other, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0),
+		raw_add(s, bpf_get_task_stack(other, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0),
 			GN_FRAME_KERNEL);
 	else if (kernel)
-		raw_add(s, bpf_get_stack(ctx, s->raw, GN_RAW_FRAMES * sizeof(__u64), 0),
+		raw_add(s, bpf_get_stack(ctx, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0),
 			GN_FRAME_KERNEL);
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);

@@ -10,14 +10,21 @@
 
 #define GN_RAW_FRAMES 127 /* kernel.perf_event_max_stack */
 
+/* A map's value per CPU has at most 32 KiB: see PCPU_MIN_UNIT_SIZE (linux/percpu.h). */
 struct stack_scratch {
-	__u64 raw[GN_RAW_FRAMES + 1];
 	__u32 nraw;
 	__u32 kind;
 	struct uw_state uw;
 };
 
 /* ---- the frames ---- */
+
+/* Where the kernel puts addresses, in the window, of which a walk keeps nothing from before. */
+static __always_inline __u64 *raw_of(struct stack_scratch *s)
+{
+	_Static_assert(GN_RAW_FRAMES * sizeof(__u64) <= UW_WINDOW, "no room for them");
+	return (__u64 *)s->uw.win;
+}
 
 static long raw_step(__u32 i, struct stack_scratch **sp)
 {
@@ -27,7 +34,7 @@ static long raw_step(__u32 i, struct stack_scratch **sp)
 		return 1;
 	/* Only the first frame of a part may be exact; what follows are return addresses. */
 	s->uw.flags = i ? GN_FF_RETADDR : 0;
-	return uw_push(&s->uw, s->raw[i], s->kind, 0, 0);
+	return uw_push(&s->uw, raw_of(s)[i], s->kind, 0, 0);
 }
 
 static __always_inline void raw_add(struct stack_scratch *s, long bytes, __u32 kind)

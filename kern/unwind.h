@@ -36,7 +36,7 @@
 #include "unwind_x86.h"
 #endif
 
-#define UW_WINDOW      4096	    /* bytes of stack held; a power of two */
+#define UW_WINDOW      2048	    /* bytes of stack held; a power of two */
 #define UW_SCRATCH     512	    /* bytes */
 #define UW_MAX_FRAME   (8ULL << 20) /* a larger frame is taken for a mistake, bytes */
 #define UW_MAX_SIGNALS 8	    /* signal frames in one stack */
@@ -134,7 +134,7 @@ enum { UW_KEPT_UNKNOWN = 0, UW_KEPT_IN_REG = 1 }; /* uw_state.kept_at, else an a
 
 /* ---- state ---- */
 
-#define UW_CACHE 128 /* a power of two */
+#define UW_CACHE 256 /* a power of two */
 
 struct uw_cached {
 	__u64 key; /* file << 32 | offset; 0 free */
