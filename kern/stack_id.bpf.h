@@ -62,7 +62,8 @@ static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64
 				       struct gn_sent *last)
 {
 	__u64 id = s->uw.rec.id;
-	__u32 epoch = gn_epoch, n = s->uw.n, *seen;
+	__u64 n = s->uw.n;
+	__u32 epoch = gn_epoch, *seen;
 
 	if (last && last->stack == id && last->epoch == epoch)
 		return;
@@ -75,8 +76,12 @@ static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64
 	s->uw.rec.h.tgid = who >> 32;
 	s->uw.rec.h.tid = (__u32)who;
 	s->uw.rec.h.time = now;
+	/* the number that is looked at is the one that is used: 6.1's verifier loses it otherwise
+	 */
+	uw_barrier(n);
 	if (n > GN_MAX_FRAMES)
 		return;
+	uw_barrier(n);
 	if (record_send(&s->uw.rec.h, sizeof(s->uw.rec) + n * sizeof(struct gn_frame))) {
 		loss_add((__u32)who, GN_LOSS_STACK, 1);
 		return;
