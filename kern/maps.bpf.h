@@ -30,6 +30,12 @@ extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sa
 /* Raised by user space when a stack id may mean other code than before: lists are sent again. */
 extern __u32 gn_epoch;
 
+/*
+ * From when on nothing is sampled, CLOCK_MONOTONIC, and the number of ticks before it: CPU and wall
+ * samples end at one instant, however long it takes to take their programs away.
+ */
+extern __u64 gn_stop_ns, gn_stop_tick;
+
 /* Raised whenever threads are given clocks of their own: all are young again (oncpu.bpf.c). */
 extern __u32 gn_clock_epoch;
 

@@ -42,6 +42,7 @@ __u32 gn_unaccounted = 0;
 __u32 gn_patient = 0;
 __u32 gn_awaited = 0;
 
+__u64 gn_stop_ns = ~0ULL, gn_stop_tick = ~0ULL;
 __u32 gn_clock_epoch = 1;
 __u32 gn_carriers = 0;
 
@@ -61,6 +62,8 @@ static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
 		.state = GN_ST_RUNNING,
 	};
 
+	if (s.h.time >= gn_stop_ns) /* what it is worth was reckoned all the same */
+		return 0;
 	s.stack = stack_take(ctx, SLOT_CLOCK, !UW_IN_USER(&ctx->regs), NULL, t, id, s.h.time);
 	s.vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
 	t->cpu_stack = s.stack;

@@ -109,12 +109,16 @@ static __always_inline __u64 wall_send(__u64 id, struct gn_thread *t, __u64 unti
 		.stack = wall_stack(t),
 		.clock = GN_CLOCK_WALL,
 		.state = state,
-		.span = end - begin,
 		.vthread = wall_vthread(t),
 	};
 
+	if (until > gn_stop_tick)
+		until = gn_stop_tick;
 	if (until <= from)
 		return 0;
+	if (end > gn_stop_ns)
+		end = gn_stop_ns;
+	s.span = end > begin ? end - begin : 0;
 	if (__sync_val_compare_and_swap(&t->next_tick, from, until) != from)
 		return 0;
 	if (gn_reservoir)

@@ -68,8 +68,25 @@ struct tally {
 	uint64_t stackless;
 	uint64_t state_ticks[GN_ST_MAX];
 	uint64_t counters[GN_CNT_MAX];
+	uint64_t start_ns, wall_ns; /* of the ticks */
+	uint64_t last_cpu_ns,
+		next_tick; /* of the last CPU sample, and beyond the last wall sample */
 	pid_t tgid;
 };
+
+/* Not 0: nothing is to be sampled from so long after the child's beginning on. */
+static uint64_t stop_after_ns;
+static uint64_t stopped_ns;
+
+static void tally_times(struct tally *t, const struct gn_sample *s)
+{
+	uint64_t next = gn_ticks_until(s->h.time - t->start_ns, t->wall_ns ?: 1) + s->n - 1;
+
+	if (s->clock != GN_CLOCK_WALL && s->h.time > t->last_cpu_ns)
+		t->last_cpu_ns = s->h.time;
+	if (s->clock == GN_CLOCK_WALL && next > t->next_tick)
+		t->next_tick = next;
+}
 
 static void tally_record(void *ctx, const struct gn_rec *rec)
 {
@@ -88,6 +105,7 @@ static void tally_record(void *ctx, const struct gn_rec *rec)
 			t->cpu += s->n;
 		}
 		t->stackless += !s->stack;
+		tally_times(t, s);
 		break;
 	case GN_REC_STACK:
 		t->stacks++;
@@ -161,7 +179,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 	while (!is_asleep(pid))
 		sleep_ns(MS);
 	cfg->start_ns = now_of(CLOCK_MONOTONIC);
-	*tally = (struct tally){.tgid = pid};
+	*tally = (struct tally){.tgid = pid, .start_ns = cfg->start_ns, .wall_ns = cfg->wall_ns};
 	if (capture_open(&c, cfg, &e))
 		fail_msg("%s", e.msg);
 	assert_int_equal(capture_add(c, pid, &e), 0);
@@ -185,6 +203,9 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 		assert_int_equal(ticks_start(&ticks, c, &tc, &e), 0);
 	}
 	host_stolen_read(&stolen[0]);
+	stopped_ns = now_of(CLOCK_MONOTONIC) + stop_after_ns;
+	if (stop_after_ns)
+		capture_stop_at(c, stopped_ns);
 	assert_int_equal(write(go[1], "x", 1), 1);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		sleep_ns(20 * MS);
@@ -207,6 +228,57 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 	truth->stolen_ns = stolen[1] - stolen[0];
 	*out = *truth;
 	munmap(truth, sizeof(*truth));
+}
+
+/* They go on long after, and their clocks and programs stay: samples of both kinds end at once. */
+static void *sleep_thread(void *arg)
+{
+	sleep_ns(*(uint64_t *)arg);
+	return NULL;
+}
+
+static void work_beyond(struct truth *t)
+{
+	uint64_t ns = 1500 * MS, begin = now_of(CLOCK_MONOTONIC);
+	pthread_t th;
+
+	pthread_create(&th, NULL, sleep_thread, &ns);
+	while (now_of(CLOCK_MONOTONIC) - begin < ns)
+		;
+	pthread_join(th, NULL);
+}
+
+static void stop_case(bool scan, bool cpu_clocks)
+{
+	struct capture_config cfg = {
+		.cpu_ns = 2 * MS, .wall_ns = 10 * MS, .wall_scan = scan, .cpu_clocks = cpu_clocks};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+
+	stop_after_ns = 600 * MS;
+	record(work_beyond, &cfg, &t, &n, &l);
+	stop_after_ns = 0;
+	assert_true(n.cpu > 0);
+	assert_true(n.last_cpu_ns < stopped_ns);
+	/* who sleeps across it has all ticks until then, and no more */
+	assert_int_equal(n.next_tick, gn_ticks_until(stopped_ns - 1 - n.start_ns, n.wall_ns));
+	assert_int_equal(l.by_reason[GN_LOSS_WALL], 0);
+}
+
+static void test_stop(void **state)
+{
+	stop_case(false, false);
+}
+
+static void test_stop_cpu_clocks(void **state)
+{
+	stop_case(false, true);
+}
+
+static void test_stop_scan(void **state)
+{
+	stop_case(true, false);
 }
 
 /*
@@ -644,6 +716,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_stop_cpu_clocks),
+		cmocka_unit_test(test_stop_scan),
 		cmocka_unit_test(test_cpu_1ms),
 		cmocka_unit_test(test_cpu_10ms),
 		cmocka_unit_test(test_cpu_clocks_only),

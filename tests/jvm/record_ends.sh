@@ -37,6 +37,31 @@ busy_for() {
     assert_ge "CPU samples" 3 "$(weight "$2" $CPU_EVENT 'thread=(exec-)?busy-thread-number-1')"
 }
 
+# chunk_ns FILE: the length of its first chunk.
+chunk_ns() { od -An -j40 -N8 -t u8 --endian=big "$1" | tr -d ' '; }
+
+# gnomon is held up (as a busy host of a guest does) while its time is over: all ends in time.
+held_up() {
+    local jfr=$T/held-$(jdk_version "$JDK").jfr ms
+
+    jvm_start Idle 5 1
+    GN_SETTLE=0 gnomon_start "$jfr" -p "$JVM_PID" -d 3s
+    sleep 1
+    kill -STOP "$GN_PID"
+    sleep 4
+    kill -CONT "$GN_PID"
+    gnomon_end 30
+    assert_eq "exit code" 0 "$GN_RC" "$(cat "$GN_ERR")"
+    assert_eq "length of the recording" 3000000000 "$(chunk_ns "$jfr")"
+    jfr_readable "$jfr"
+    for t in idle-thread-number-1 busy-thread-number-1; do
+        ms=$(thread_ms "$jfr" $t)
+        assert_ge "ms of $t" 2900 "$ms"
+        assert_ge "ms at most of $t" "$ms" 3100
+    done
+    jvm_end
+}
+
 by_signal() {
     local jfr=$T/$1-$(jdk_version "$JDK").jfr
 
@@ -152,6 +177,7 @@ closed_pipe() {
     jvm_end
 }
 
+for_each_jdk held_up
 for_each_jdk by_signal INT
 for_each_jdk by_signal TERM
 for_each_jdk killed

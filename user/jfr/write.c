@@ -75,6 +75,21 @@ void jfrw_begin(struct jfrw *w, uint64_t mono_ns)
 		w->chunk_mono = w->last_mono = w->keep_mono = mono_ns;
 }
 
+void jfrw_end(struct jfrw *w, uint64_t mono_ns)
+{
+	w->end_mono = mono_ns;
+}
+
+/* Within the recording; a chunk that begins at its end has no length. */
+static uint64_t time_within(const struct jfrw *w, uint64_t mono_ns)
+{
+	uint64_t end = w->end_mono > w->chunk_mono ? w->end_mono : w->chunk_mono;
+
+	if (mono_ns < w->cfg.start_mono_ns)
+		return w->cfg.start_mono_ns;
+	return w->end_mono && mono_ns > end ? end : mono_ns;
+}
+
 static void constants_drop(struct jfrw *w, uint32_t oldest)
 {
 	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++)
@@ -163,6 +178,7 @@ static void flush(struct jfrw *w, uint64_t mono_ns)
 {
 	if (!w->segment_events || w->no_memory || outfile_busy(w->file))
 		return;
+	mono_ns = time_within(w, mono_ns);
 	if (mono_ns > w->last_mono)
 		w->last_mono = mono_ns;
 	hand_over(w);
@@ -428,8 +444,7 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 	chunk_repeat(w, type);
 	if (type == JFR_ACTIVE_SETTING)
 		period_keep(w, fields);
-	if (mono_ns < w->cfg.start_mono_ns)
-		mono_ns = w->cfg.start_mono_ns;
+	mono_ns = time_within(w, mono_ns);
 	buffer_clear(b);
 	put_leb(b, type);
 	put_leb(b, mono_ns - w->cfg.start_mono_ns);

@@ -97,6 +97,11 @@ int jfrw_open(struct jfrw **out, const struct jfrw_config *cfg, struct error *e)
 void jfrw_begin(struct jfrw *w, uint64_t mono_ns);
 
 /*
+ * The recording's end, now or known before: what is told of later is told as of then. 0: not known.
+ */
+void jfrw_end(struct jfrw *w, uint64_t mono_ns);
+
+/*
  * Write all that is left and close. Returns the first error of the file, also where jfrw_flush()
  * reported it before. w may be NULL.
  */

@@ -30,6 +30,7 @@ struct jfrw {
 	uint64_t chunk_len;	 /* handed over; 0: the header is still in `segment` */
 	uint64_t chunk_mono;	 /* its start */
 	uint64_t last_mono;	 /* the latest time in it */
+	uint64_t end_mono;	 /* the recording's end, 0 not known */
 	uint64_t checkpoint_at;	 /* the last one, in the chunk; 0 none */
 	struct buffer segment;	 /* what the next flush appends */
 	uint64_t segment_events; /* in it */

@@ -715,6 +715,16 @@ void capture_reread(struct capture *c)
 	c->remote_due = true;
 }
 
+void capture_stop_at(struct capture *c, uint64_t ns)
+{
+	uint64_t since = ns - c->skel->rodata->gn_start_ns, wall = c->skel->rodata->gn_wall_ns;
+
+	if (wall) /* of a tick at that very instant nothing is said, as of the instant */
+		__atomic_store_n(&c->skel->data->gn_stop_tick, gn_ticks_until(since - 1, wall),
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&c->skel->data->gn_stop_ns, ns, __ATOMIC_RELEASE);
+}
+
 void capture_epoch(struct capture *c)
 {
 	__atomic_fetch_add(&c->skel->data->gn_epoch, 1, __ATOMIC_RELAXED);

@@ -68,6 +68,12 @@ void capture_cpu_clocks(struct capture *c, bool alone);
  */
 int capture_attach(struct capture *c, struct error *e);
 
+/*
+ * What happens from then on (CLOCK_MONOTONIC, now or later) is in no sample: CPU and wall samples
+ * end at that instant, and programs and clocks may be closed in any order and take their time.
+ */
+void capture_stop_at(struct capture *c, uint64_t ns);
+
 /* Look for threads of targets added since; 0 or -errno. */
 int capture_scan(struct capture *c);
 

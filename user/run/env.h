@@ -39,6 +39,7 @@ struct target_env {
 	struct frame_name *frames; /* room for TARGET_FRAMES */
 	struct error failed;	   /* the first error of a writer */
 	_Atomic uint64_t hurry_ns; /* until then names are lost by coming late */
+	_Atomic uint64_t stop_ns;  /* the recording's end, 0 not known yet */
 	bool ending;		   /* of all: the tables go with the maps that they are in */
 };
 

@@ -77,6 +77,7 @@ struct recorder {
 	pthread_t thread;
 	bool started, joined;
 	uint64_t began_ns, polled_ns;
+	uint64_t stop_ns;      /* of env, as the targets were told */
 	uint64_t give_back_ns; /* when memory is given back; 0: no reason to */
 	_Atomic uint64_t queue_lost;
 	_Atomic bool discard; /* nothing of what is open is worth a file */
@@ -334,10 +335,23 @@ static uint64_t poll_ns(const struct recorder *r, uint64_t now)
 	return now - r->began_ns < BEGIN_NS ? BEGIN_POLL_NS : POLL_NS;
 }
 
+static void stop_apply(struct recorder *r)
+{
+	uint64_t stop = r->env.stop_ns;
+	struct node *n, *tmp;
+
+	if (stop == r->stop_ns)
+		return;
+	r->stop_ns = stop;
+	HASH_ITER(hh, r->targets, n, tmp)
+		target_stop(n->target);
+}
+
 static void work(struct recorder *r, const struct gn_rec *rec)
 {
 	uint64_t now = now_ns();
 
+	stop_apply(r);
 	if (now - r->polled_ns >= poll_ns(r, now)) {
 		r->polled_ns = now;
 		poll_targets(r, now);
@@ -392,11 +406,9 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, struct
 	return 0;
 }
 
-static void begin(struct recorder *r, struct target *t)
+static void begin(struct recorder *r, struct target *t, uint64_t now)
 {
-	uint64_t now = now_ns();
-
-	target_begin(t);
+	target_begin(t, now);
 	for (size_t i = 0; i < r->nsettings; i++)
 		target_setting(t, now, r->settings[i].name, r->settings[i].value);
 }
@@ -418,7 +430,7 @@ int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overw
 	HASH_ADD_INT(r->targets, tgid, n);
 	r->give_back_ns = now_ns() + GIVE_BACK_NS;
 	if (r->started)
-		begin(r, n->target);
+		begin(r, n->target, now_ns());
 	return 0;
 }
 
@@ -439,13 +451,13 @@ int recorder_tables(struct recorder *r, const struct capture *c, struct error *e
 	return 0;
 }
 
-int recorder_start(struct recorder *r, struct error *e)
+int recorder_start(struct recorder *r, uint64_t now, struct error *e)
 {
 	struct node *n, *tmp;
 	int rc;
 
 	HASH_ITER(hh, r->targets, n, tmp)
-		begin(r, n->target);
+		begin(r, n->target, now);
 	r->started = true;
 	rc = pthread_create(&r->thread, NULL, recorder_main, r);
 	if (rc) {
@@ -524,6 +536,11 @@ void recorder_cost(struct recorder *r, const struct recorder_cost *cost)
 	};
 
 	recorder_push(r, &rec.h);
+}
+
+void recorder_stop_at(struct recorder *r, uint64_t ns)
+{
+	atomic_store(&r->env.stop_ns, ns);
 }
 
 void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice)

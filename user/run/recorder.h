@@ -51,7 +51,8 @@ int recorder_end(struct recorder *r, pid_t tgid);
 struct capture;
 int recorder_tables(struct recorder *r, const struct capture *c, struct error *e);
 
-int recorder_start(struct recorder *r, struct error *e);
+/* The recording begins: files have the time `now` (CLOCK_MONOTONIC) as their start. */
+int recorder_start(struct recorder *r, uint64_t now, struct error *e);
 
 /* From the draining thread. */
 void recorder_push(struct recorder *r, const struct gn_rec *rec);
@@ -79,6 +80,9 @@ struct recorder_cost {
 	uint64_t stolen_ns; /* CPU time that went to other machines on the host */
 };
 void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
+
+/* When the recording ends, or has ended: files do not go beyond. From any thread. */
+void recorder_stop_at(struct recorder *r, uint64_t ns);
 
 /* Live figures of all files together, a tenth of a second old at most. From any thread. */
 void recorder_totals(struct recorder *r, struct totals *out);

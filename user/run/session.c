@@ -55,10 +55,10 @@ struct session {
 	sigset_t old_mask;
 	struct signalfd_siginfo signal; /* the last that came */
 	int epoll, sigfd, timer;
-	pid_t pid;	      /* the first target */
-	uint32_t epoch_shift; /* with a reservoir: log2 of the ticks of an epoch */
-	uint64_t sampling_ns; /* when sampling began, CLOCK_MONOTONIC */
-	uint64_t ended_ns;
+	pid_t pid;		/* the first target */
+	uint32_t epoch_shift;	/* with a reservoir: log2 of the ticks of an epoch */
+	uint64_t sampling_ns;	/* when sampling began, CLOCK_MONOTONIC */
+	uint64_t ended_ns;	/* or ends */
 	uint64_t account_ns;	/* last accounting */
 	_Atomic pid_t chunk_of; /* whose file's chunk ends soon, 0 nobody's, -1 several */
 	uint64_t seconds;	/* whole ones shown */
@@ -435,12 +435,13 @@ static int session_prepare(struct session *s, struct error *e)
 		rc = targets_open(s, e);
 	if (!rc)
 		rc = sampling_start(s, start, e);
-	if (!rc)
-		rc = recorder_start(s->rec, e);
 	if (!rc && s->cfg->wall_ns)
 		rc = ticks_prepare(s, start, e);
 	if (!rc)
 		rc = sources_open(s, e);
+	s->sampling_ns = now_ns();
+	if (!rc)
+		rc = recorder_start(s->rec, s->sampling_ns, e);
 	if (!rc && s->cfg->argv)
 		rc = launch_go(&s->launch, s->cfg->argv[0], e);
 	return rc;
@@ -607,11 +608,21 @@ static int wait_ms(const struct session *s)
 	return now < end ? (int)((end - now) / 1000000 + 1) : 0;
 }
 
+/* Samples of both kinds and the files end then, whatever it takes us to end. */
+static void end_at(struct session *s, uint64_t ns)
+{
+	s->ended_ns = ns;
+	capture_stop_at(s->cap, ns);
+	recorder_stop_at(s->rec, ns);
+}
+
 static void session_loop(struct session *s)
 {
 	struct epoll_event ev[8];
 
-	s->sampling_ns = s->account_ns = s->considered_ns = now_ns();
+	s->account_ns = s->considered_ns = now_ns();
+	if (s->cfg->duration_ns)
+		end_at(s, s->sampling_ns + s->cfg->duration_ns);
 	s->cpu_agreed = 1; /* the first second decides alone */
 	if (!s->cfg->wall_ns)
 		capture_switches(s->cap); /* from where on they are counted */
@@ -649,17 +660,21 @@ static void ticks_end(struct session *s)
 }
 
 /*
- * The order matters: no new CPU samples, then the open off-CPU intervals, then no switches, then
- * what is still in the rings, then the losses, which were counted until just now.
+ * The order matters: nothing is sampled any more, then the open off-CPU intervals, then no
+ * switches, then what is still in the rings, then the losses, which were counted until just now.
+ * Clocks go last: what CPU time is worth in samples (kern/weight.bpf.h) they reckon to the end.
  */
 static void session_stop(struct session *s)
 {
-	s->ended_ns = now_ns();
-	clocks_close(s->clk);
-	s->clk = NULL;
+	uint64_t now = now_ns();
+
+	if (!s->ended_ns || now < s->ended_ns)
+		end_at(s, now);
 	ticks_end(s);
 	account(s, 0);
 	capture_stop(s->cap);
+	clocks_close(s->clk);
+	s->clk = NULL;
 	drain(s);
 	capture_losses(s->cap, on_loss, s->rec);
 	overhead_stop(&s->cost, s->cap);

@@ -533,9 +533,12 @@ static void throttling_write(struct target *t, uint64_t now, bool last)
 
 static void flush(struct target *t, bool last, uint64_t now)
 {
+	uint64_t stop = t->env->stop_ns;
 	struct error e = {0};
 	struct jfrw_stats st;
 
+	if (stop && now > stop)
+		now = stop;
 	threads_offer(t);
 	quality_write(&t->cpu, t->out, now);
 	quality_write(&t->wall, t->out, now);
@@ -671,16 +674,22 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 	return 0;
 }
 
-void target_begin(struct target *t)
+void target_begin(struct target *t, uint64_t now)
 {
-	t->start_ns = now_ns();
+	t->start_ns = now;
 	jfrw_begin(t->out, t->start_ns);
 	facts_host(t->out, &t->env->cfg, t->path, t->start_ns);
 	jvm_tell(t, t->start_ns);
 	t->cpu = (struct quality){.kind = "cpu", .since_ns = t->start_ns};
 	t->wall = (struct quality){.kind = "wall", .since_ns = t->start_ns};
 	t->flushed_ns = t->start_ns;
+	target_stop(t);
 	threads_offer(t);
+}
+
+void target_stop(struct target *t)
+{
+	jfrw_end(t->out, t->env->stop_ns);
 }
 
 void target_end(struct target *t)

@@ -21,8 +21,11 @@ struct target;
 int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path,
 		bool overwrite, struct error *e);
 
-/* The file's time begins now: loading the programs may have taken a while. */
-void target_begin(struct target *t);
+/* The file's time begins now, at `now`: loading the programs may have taken a while. */
+void target_begin(struct target *t, uint64_t now);
+
+/* env->stop_ns has changed. */
+void target_stop(struct target *t);
 
 /* Name and write what there is still, and finish the file. */
 void target_end(struct target *t);
