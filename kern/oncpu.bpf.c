@@ -20,12 +20,14 @@
  * where others' wake-ups take their CPU thousands of times a second. A wake-up that preempts has
  * the switch keep the run queue's clock (RQCF_REQ_SKIP, kernel/sched/sched.h), so what the thread
  * still does in the kernel until then is charged to the next one, and sampled where it is. Mature
- * ones are weighed by the kernel's account (kern/weight.bpf.h).
+ * ones are weighed by the kernel's account (kern/weight.bpf.h). Time that a virtual machine's host
+ * steals is in no sample of either: kern/punctual.h.
  */
 #include "stack.bpf.h"
 #include "vthread.bpf.h"
 #include "weight.bpf.h"
 #include "hotspot_maps.bpf.h"
+#include "punctual.h"
 
 const volatile __u32 gn_thread_filter = 0;
 const volatile __u32 gn_check_code = 0;
@@ -133,12 +135,37 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } clock_sampler SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gn_punctual);
+} cpu_punctual SEC(".maps");
+
+/* Samples of mature threads are weighed by their CPU time, which has no stolen time. */
+static __always_inline bool firing_is_stolen(const struct bpf_perf_event_data *ctx)
+{
+	const struct rq *rq = run_queue(bpf_get_current_task_btf());
+	__u32 zero = 0;
+	struct gn_punctual *p = bpf_map_lookup_elem(&cpu_punctual, &zero);
+
+	if (!p || !rq || !ctx->sample_period || !bpf_core_field_exists(rq->prev_steal_time_rq))
+		return false;
+	return gn_firing_stolen(p, bpf_ktime_get_ns(), ctx->sample_period, rq->prev_steal_time_rq);
+}
+
 SEC("perf_event")
 int cpu_clock(struct bpf_perf_event_data *ctx)
 {
 	struct gn_thread *t = thread_current(current_id());
+	bool mature;
 
-	if (!t || (thread_is_mature(t) && !gn_cpu_clocks_only))
+	if (!t)
+		return 0;
+	mature = thread_is_mature(t);
+	if (mature && !gn_cpu_clocks_only)
+		return 0;
+	if (firing_is_stolen(ctx) && !mature)
 		return 0;
 	if (bpf_get_prandom_u32() >= (GN_CPU_CLOCK_KEEP << 32) / 1000)
 		return 0;

@@ -106,6 +106,7 @@ struct pt_regs {
 struct rq {
 	u64 clock;
 	u64 clock_task;
+	u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
 };
 
 struct cfs_rq {
