@@ -341,12 +341,13 @@ process_is_stopped() { ! grep -h '^State:' "/proc/$1"/task/*/status | grep -qv '
 # served HOME COMMAND ARG...: `jfr ARG...` (COMMAND "jfr") or java/JfrQuery ("query") of that JDK, in one
 # process that stays (JfrQuery serve). What it said is in SERVED.out and SERVED.err; one at a time.
 served() {
-    local home=$1 IFS=$'\037' rc= s
+    local home=$1 rc= s line
 
     shift
     s=$(server "$home") || fail "no server of '$home'"
     SERVED=$s
-    echo "$s.out${IFS}$s.err${IFS}$*" >"$s.in"
+    printf -v line '%s\037' "$s.out" "$s.err" "$@"
+    echo "${line%?}" >"$s.in"
     read -r -t 240 rc <>"$s.rc" || fail "no answer to '$*': $(cat "$s.log")"
     [ ! -s "$s.log" ] || cat "$s.log" >>"$s.err"
     return "$rc"
