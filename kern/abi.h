@@ -68,8 +68,9 @@ enum gn_walk_end {
 	GN_END_DEPTH = 2,    /* depth cap */
 	GN_END_BADADDR = 3,  /* memory could not be read */
 	GN_END_NORULE = 4,   /* no rule for a pc, or an implausible frame */
-	GN_END_CONT = 5,     /* truncated on purpose: continuation boundary of a virtual thread */
-	GN_END_FP = 6,	     /* frame-pointer walk by the kernel: end not known to be the start */
+	GN_END_CONT = 5, /* the base of a virtual thread: its carrier's frames are not its own */
+	GN_END_FP = 6,	 /* frame-pointer walk by the kernel: end not known to be the start */
+	GN_END_HEAP = 7, /* a virtual thread's callers lie in the Java heap */
 	GN_END_MAX
 };
 
@@ -80,6 +81,12 @@ enum gn_walk_end {
 static inline int gn_end_is_whole(__u32 end)
 {
 	return end == GN_END_COMPLETE || end == GN_END_NONE || end == GN_END_CONT;
+}
+
+/* No table would show more. */
+static inline int gn_end_is_final(__u32 end)
+{
+	return gn_end_is_whole(end) || end == GN_END_HEAP;
 }
 
 /* ---- records ---- */
@@ -139,7 +146,7 @@ struct gn_sample {
 	__u64 vthread; /* Thread.threadId() of the virtual thread it carried, 0 none or not known */
 };
 
-/* In a stack's id: gn_end_is_whole(). Else tables made later may show more of it. */
+/* In a stack's id: uw_is_whole(). Else tables made later may show more of it. */
 #define GN_STACK_WHOLE 1
 
 /* Who took it. Of a stack that is met again only the first time is known. */

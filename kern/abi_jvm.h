@@ -78,7 +78,8 @@ struct gn_jvm {
 	__u16 method_const; /* Method::_constMethod */
 	__u16 cm_size;	    /* sizeof(ConstMethod): the bytecodes follow */
 
-	__u16 anchor; /* last Java sp, pc, fp in JavaThread::_anchor, three words */
+	__u16 anchor;	/* last Java sp, pc, fp in JavaThread::_anchor, three words */
+	__u16 saved_pc; /* JavaThread::_saved_exception_pc, 0 unknown */
 };
 
 #define GN_OOP_NARROW 0x1 /* references in objects are 32 bits: base + (n << shift) */

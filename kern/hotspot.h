@@ -413,6 +413,8 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 			return hs_guess(s, m, j);
 		ra = other;
 	}
+	if (!UW_CODE_ADDR(ra)) /* no thread starts in Java code: a frame that is being made */
+		return uw_end(s, GN_END_NORULE);
 	return uw_caller(s, ra, slot + 8 + above, fp, flags);
 }
 
@@ -1011,6 +1013,21 @@ uw_fn int hs_is_stub_call(struct uw_state *s, uw_mem m, const struct gn_jvm *j, 
 }
 
 /*
+ * Has native code called JNI's Get<Type>Field(), of which `ra` is the return address? They are
+ * stubs that leave the stack alone and begin `mov r11d,[counter]; mov r9,rsi` (JNI_FastGetField).
+ */
+uw_fn int hs_is_fast_get(struct uw_state *s, uw_mem m, const struct gn_jvm *j,
+			 const struct hs_blob *b, __u64 ra)
+{
+	__u64 first, code;
+
+	if (hs_is_code(j, ra) || uw_copy(s, m, b->code, &first, sizeof(first)) ||
+	    (first & 0xffffff) != 0x1d8b44 || first >> 56 != 0x4c)
+		return 0;
+	return !uw_copy(s, m, ra - sizeof(code), &code, sizeof(code)) && UW_IS_CALL(code);
+}
+
+/*
  * A leaf's fp may still be its caller's, which with -XX:+PreserveFramePointer leads to the caller's
  * caller, if it is in a stub that keeps none. The caller is told by its call.
  */
@@ -1022,7 +1039,8 @@ uw_fn void hs_frameless_leaf(struct uw_state *s, uw_mem m, const struct gn_jvm *
 	if (!w->lost && !uw_word(s, m, s->fp + 8, &ra) && hs_has_called(s, m, b, ra))
 		return;
 	if (!uw_word(s, m, s->sp, &top) &&
-	    (hs_is_stub_call(s, m, j, top) || hs_has_called(s, m, b, top))) {
+	    (hs_is_stub_call(s, m, j, top) || hs_has_called(s, m, b, top) ||
+	     hs_is_fast_get(s, m, j, b, top))) {
 		w->slot = s->sp;
 		w->saved = 0;
 		w->lost = 0;
@@ -1116,6 +1134,15 @@ uw_fn void hs_exception_blob(struct uw_state *s, uw_mem m, const struct hs_blob 
 	w->saved = state == HS_FULL && w->slot > s->sp;
 }
 
+/* Does the word at `slot` return to where the stub was called? */
+uw_fn int hs_subtype_called(struct uw_state *s, uw_mem m, const struct gn_jvm *j,
+			    const struct hs_blob *b, __u64 slot)
+{
+	__u64 ra;
+
+	return !uw_word(s, m, slot, &ra) && hs_is_code(j, ra) && hs_has_called(s, m, b, ra);
+}
+
 /*
  * C1's stub that looks through what a class implements, at the length of a leaf: it pushes rdi,
  * rsi, rcx and rax, in JDK 25 with three more below, and pops them before it returns (Runtime1's
@@ -1125,7 +1152,7 @@ uw_fn void hs_subtype(struct uw_state *s, uw_mem m, const struct gn_jvm *j, cons
 		      struct hs_way *w)
 {
 	const __u8 *c = (const __u8 *)s->scratch;
-	__u64 off = s->pc - b->code, words = off < 4 ? off : 4, ra;
+	__u64 off = s->pc - b->code, words = off < 4 ? off : 4;
 
 	w->java = 1;
 	w->above = 16;
@@ -1141,13 +1168,52 @@ uw_fn void hs_subtype(struct uw_state *s, uw_mem m, const struct gn_jvm *j, cons
 	}
 	uw_barrier(words);
 	w->slot = s->sp + words * 8;
-	if (words == 4 && !uw_word(s, m, s->sp + 64, &ra) && hs_is_code(j, ra) &&
-	    hs_has_called(s, m, b, ra))
+	/* the nearer first: farther up, in the caller's frame, an older call's may lie */
+	if (words == 4 && !hs_subtype_called(s, m, j, b, w->slot) &&
+	    hs_subtype_called(s, m, j, b, w->slot + 32))
 		w->slot += 32;
 }
 
+/*
+ * The stub of safepoint polls within methods: where the signal handler has a thread go on that met
+ * one. `push rbx; push rbp; mov rbp,rsp; ...`: the word of rbx is room for the return address,
+ * which the thread has noted, and which is put there when all registers are saved
+ * (SharedRuntime::generate_handler_blob()). With the leaf here.
+ */
+uw_fn void hs_safepoint(struct uw_state *s, uw_mem m, const struct gn_jvm *j,
+			const struct hs_blob *b, struct hs_way *w)
+{
+	__u64 off = s->pc - b->code, at = s->reg[UW_R15] + j->saved_pc, noted = 0;
+	const __u8 *c = (const __u8 *)s->scratch;
+	int last = 0;
+
+	if (!j->saved_pc || uw_copy(s, m, at, &noted, sizeof(noted)))
+		noted = 0;
+	w->other = noted;
+	w->java = 1;
+	if (off <= 2) { /* an instruction each */
+		w->slot = s->sp + off * 8 - 8;
+		w->saved = off == 2;
+		w->known = hs_is_code(j, noted);
+		w->lost = !w->known;
+		return;
+	}
+	if (!hs_code_bytes(s, m))
+		last = HS_AT(c, 0) == 0x5d ? 2 : HS_AT(c, 0) == 0xc3;
+	uw_barrier(last);
+	w->saved = last != 1;
+	w->slot = last ? s->sp + last * 8 - 8 : s->fp + 8;
+	w->lost = !last && (s->fp & 7 || s->fp - s->sp > HS_STUB_MAX);
+}
+
 /* How a stub begins tells what it does with the stack, whatever its size is said to be. */
-enum hs_begin { HS_BEGIN_OTHER, HS_BEGIN_ENTER, HS_BEGIN_EXCEPTION, HS_BEGIN_SUBTYPE };
+enum hs_begin {
+	HS_BEGIN_OTHER,
+	HS_BEGIN_ENTER,
+	HS_BEGIN_EXCEPTION,
+	HS_BEGIN_SUBTYPE,
+	HS_BEGIN_SAFEPOINT
+};
 
 uw_fn int hs_stub_begin(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 {
@@ -1159,6 +1225,8 @@ uw_fn int hs_stub_begin(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 		return HS_BEGIN_ENTER;
 	if ((__u32)first == 0x50515657)
 		return HS_BEGIN_SUBTYPE;
+	if ((first & 0xffffffffff) == 0xec8b485553 || (first & 0xffffffffff) == 0xe589485553)
+		return HS_BEGIN_SAFEPOINT;
 	return (__u8)first == 0x52 ? HS_BEGIN_EXCEPTION : HS_BEGIN_OTHER;
 }
 
@@ -1174,6 +1242,8 @@ uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const s
 		hs_frameless(s, m, j, b, w);
 	else if (begin == HS_BEGIN_SUBTYPE)
 		hs_subtype(s, m, j, b, w);
+	else if (begin == HS_BEGIN_SAFEPOINT && s->leaf)
+		hs_safepoint(s, m, j, b, w);
 	else if (b->unsized)
 		hs_bare(s, m, w);
 	else if (begin == HS_BEGIN_EXCEPTION)
@@ -1212,7 +1282,7 @@ uw_fn int hs_anchor(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 	s->sp = a[0];
 	if (a[2])
 		s->fp = a[2];
-	s->leaf = 0;
+	s->leaf = s->called = 0;
 	s->flags = same ? GN_FF_RETADDR : GN_FF_RETADDR | GN_FF_GUESSED;
 	return 0;
 }
@@ -1408,7 +1478,7 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 		s->hs[HS_SEEN] = 1;
 	}
 	if (!s->leaf && s->pc >= j->cont_low && s->pc < j->cont_high)
-		return uw_end(s, GN_END_CONT);
+		return uw_end(s, GN_END_HEAP);
 	if (j->flags & GN_JVM_INTERP && s->pc >= j->interp_low && s->pc < j->interp_high) {
 		struct hs_interp f;
 

@@ -5,6 +5,7 @@
 #ifndef GNOMON_NATIVE_H
 #define GNOMON_NATIVE_H
 
+#include "native_tail.h"
 #include "unwind.h"
 
 #ifdef __bpf__
@@ -132,6 +133,22 @@ uw_fn int native_reg(struct uw_state *s, uw_mem m, __u32 reg, __u64 *val)
 	return 0;
 }
 
+/* Can a call return to ra? */
+uw_fn int native_is_called(struct uw_state *s, uw_mem m, __u64 ra)
+{
+	__u64 code = 0;
+
+	return !uw_copy(s, m, ra - sizeof(code), &code, sizeof(code)) && UW_IS_CALL(code);
+}
+
+/* Has the frame stood on, which was pushed last, called Java code? */
+uw_fn int native_calls_java(const struct uw_state *s)
+{
+	__u32 kind = gn_frame_kind(&s->frames[(s->n - 2) & (GN_MAX_FRAMES - 1)]);
+
+	return s->n >= 2 && kind >= GN_FRAME_INTERP;
+}
+
 /*
  * By frame pointer: *fp is the caller's fp, above it the return address. Who keeps none has his
  * caller's in the register, and that caller is passed over: so where frame pointers begin to lead
@@ -142,9 +159,10 @@ uw_fn int native_fp_step(struct uw_state *s, uw_mem m)
 	__u32 flags = GN_FF_RETADDR | GN_FF_FP | (s->flags & GN_FF_FP ? 0 : GN_FF_GUESSED);
 	__u64 fp = 0, ra = 0;
 
-	/* psABI: zero marks the outermost frame; in a leaf it may be any value */
+	/* psABI: zero marks the outermost frame; in a leaf it may be any value, and no thread
+	 * begins with a call of Java code */
 	if (!s->fp && !s->leaf && !(s->flags & (GN_FF_FP | GN_FF_GUESSED)))
-		return uw_end(s, GN_END_COMPLETE);
+		return uw_end(s, native_calls_java(s) ? GN_END_NORULE : GN_END_COMPLETE);
 	if (s->fp < s->sp || s->fp - s->sp > UW_MAX_FRAME || s->fp & (UW_STACK_ALIGN - 1))
 		return uw_end(s, GN_END_NORULE);
 	if (uw_word(s, m, s->fp, &fp) || uw_word(s, m, s->fp + 8, &ra))
@@ -159,6 +177,8 @@ uw_fn int native_signal_step(struct uw_state *s, uw_mem m)
 	if (s->signals >= UW_MAX_SIGNALS)
 		return uw_end(s, GN_END_NORULE);
 	s->signals++;
+	/* nobody has called the trampoline: its name is that of pc, and not of what is before */
+	s->frames[(s->n - 1) & (GN_MAX_FRAMES - 1)].pc &= ~((__u64)GN_FF_RETADDR << 56);
 	if (uw_read(m, s->scratch, UW_SIGFRAME_WORDS * 8, s->sp + UW_SIGFRAME_OFF))
 		return uw_end(s, GN_END_BADADDR);
 	UW_SIGFRAME_REGS(s, s->scratch);
@@ -196,6 +216,17 @@ uw_fn int native_guess_step(struct uw_state *s, uw_mem m)
 	return native_fp_step(s, m);
 }
 
+/*
+ * Functions written by hand may have their frame's base in a register that calls need not preserve,
+ * and call others of the kind, which leave it alone (OpenSSL's: rax, r11). If it was one of these
+ * that was left just now, its own registers still tell; the return address has to bear it out.
+ */
+uw_fn int native_is_carried(const struct uw_state *s, const struct uw_rule *r)
+{
+	return s->called && r->cfa_reg != UW_REG_SP && r->cfa_reg != UW_REG_FP &&
+	       r->cfa_reg < UW_NREG && r->ra == UW_CFA;
+}
+
 uw_fn int native_cfa(struct uw_state *s, uw_mem m, const struct uw_rule *r, __u64 *cfa)
 {
 	__u64 base = 0;
@@ -204,8 +235,11 @@ uw_fn int native_cfa(struct uw_state *s, uw_mem m, const struct uw_rule *r, __u6
 		*cfa = s->sp + 8 + ((s->pc & 15) >= (__u32)r->cfa_off ? 8 : 0);
 		return 0;
 	}
-	if (native_reg(s, m, r->cfa_reg, &base))
-		return uw_end(s, GN_END_NORULE);
+	if (native_reg(s, m, r->cfa_reg, &base)) {
+		if (!native_is_carried(s, r))
+			return uw_end(s, GN_END_NORULE);
+		base = s->reg[r->cfa_reg & 31];
+	}
 	*cfa = base + (__s64)r->cfa_off;
 	if (r->cfa != UW_CFA_DEREF)
 		return 0;
@@ -229,7 +263,7 @@ uw_fn __u64 native_kept(const struct uw_state *s, const struct uw_rule *r, __u64
 uw_fn int native_apply(struct uw_state *s, uw_mem m, const struct uw_rule *r)
 {
 	__u64 cfa = 0, ra = 0, fp = s->fp, kept;
-	int err = 0;
+	int err = 0, carried = native_is_carried(s, r);
 
 	if (native_cfa(s, m, r, &cfa))
 		return 1;
@@ -245,6 +279,8 @@ uw_fn int native_apply(struct uw_state *s, uw_mem m, const struct uw_rule *r)
 	if (r->ra == UW_CFA) {
 		if (uw_word(s, m, cfa + (__s64)r->ra_off, &ra))
 			return uw_end(s, GN_END_BADADDR);
+		if (carried && !native_is_called(s, m, ra))
+			return uw_end(s, GN_END_NORULE);
 	} else if (native_reg(s, m, r->ra == UW_INREG ? (__u32)r->ra_off : UW_REG_RA, &ra)) {
 		return uw_end(s, GN_END_NORULE);
 	}
@@ -254,6 +290,63 @@ uw_fn int native_apply(struct uw_state *s, uw_mem m, const struct uw_rule *r)
 	return err;
 }
 
+#ifdef UW_TAILS
+
+/* Where the leaf is in its function: does that end here? Looked at once, like its rule. */
+uw_fn __u32 native_tail(struct uw_state *s, uw_mem m)
+{
+	__u64 key = (__u64)s->map.arg << 32 | (__u32)(s->pc - s->map.bias);
+	__u64 slot = uw_mix(key, 0) >> 32;
+	struct uw_tailed *t;
+
+	uw_barrier(slot); /* mask last, where the verifier sees it */
+	t = &s->tails[slot & (UW_TAILED - 1)];
+	if (t->key != key) {
+		t->tail = uw_copy(s, m, s->pc - UW_TAIL_BEFORE, s->scratch, UW_TAIL_BYTES)
+				  ? UW_TAIL_NONE
+				  : native_tail_read((const struct uw_tail *)s->scratch);
+		t->key = key;
+	}
+	return t->tail;
+}
+
+/*
+ * By how the function ends. -1: it does not, or what would be its return address follows no call.
+ */
+uw_fn int native_tail_step(struct uw_state *s, uw_mem m, __u32 tail)
+{
+	__u64 sp = s->sp, ra = 0, fp = s->fp, slot;
+	__u32 kept = UW_TAIL_KEPT(tail), flags = GN_FF_RETADDR;
+	int err;
+
+	if (tail == UW_TAIL_JUMP) { /* what looks like the pop may be the end of something else */
+		flags |= GN_FF_GUESSED;
+		tail = kept = 0;
+	}
+	slot = sp + UW_TAIL_POPS(tail) * 8;
+	if (uw_word(s, m, slot, &ra) || !native_is_called(s, m, ra) ||
+	    (UW_TAIL_FP(tail) && uw_word(s, m, sp + UW_TAIL_FP(tail) * 8 - 8, &fp)))
+		return -1;
+	err = uw_caller(s, ra, slot + 8, fp, flags);
+	s->kept_at = kept ? sp + kept * 8 - 8 : UW_KEPT_IN_REG;
+	return err;
+}
+
+/* The leaf, interrupted where the rule may have its frame that is no more. As the above. */
+uw_fn int native_leaf_step(struct uw_state *s, uw_mem m, const struct uw_rule *r)
+{
+	__u32 tail = native_tail(s, m);
+
+	uw_barrier(tail);
+	if (tail & UW_TAIL_RET)
+		return native_tail_step(s, m, tail);
+	if (tail == UW_TAIL_JUMP && r && r->cfa == UW_CFA_REG && r->cfa_reg == UW_REG_FP)
+		return native_tail_step(s, m, tail);
+	return -1;
+}
+
+#endif
+
 /* s->map holds pc and is a file. */
 uw_fn int native_step(struct uw_state *s, uw_mem m)
 {
@@ -262,6 +355,14 @@ uw_fn int native_step(struct uw_state *s, uw_mem m)
 	if (uw_push(s, s->pc, GN_FRAME_USER, 0, 0))
 		return 1;
 	r = uw_rule_cached(s, m, s->map.arg, uw_lookup_pc(s) - s->map.bias);
+#ifdef UW_TAILS
+	if (s->leaf && !(s->flags & GN_FF_RETADDR)) {
+		int left = native_leaf_step(s, m, r);
+
+		if (left >= 0)
+			return left;
+	}
+#endif
 	if (!r || r->cfa == UW_CFA_NONE)
 		return native_guess_step(s, m);
 	if (r->cfa == UW_CFA_STOP)
@@ -276,6 +377,7 @@ uw_fn int native_unknown_step(struct uw_state *s, uw_mem m)
 {
 	if (uw_push(s, s->pc, GN_FRAME_USER, 0, 0))
 		return 1;
+	s->blind = 1;
 #ifndef UW_HOTSPOT_RULES
 	/* what the JVM compiled has its own uses for the frame pointer: it would lead astray */
 	if (s->map.kind == UW_MAP_HOTSPOT)

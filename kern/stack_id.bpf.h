@@ -91,11 +91,11 @@ static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64
 	count_add(GN_CNT_STACKS, 1);
 }
 
-static __always_inline __u64 stack_id(__u64 hash, __u32 end)
+static __always_inline __u64 stack_id(const struct uw_state *u)
 {
-	__u64 id = hash & ~(__u64)GN_STACK_WHOLE;
+	__u64 id = u->hash & ~(__u64)GN_STACK_WHOLE;
 
-	if (gn_end_is_whole(end))
+	if (uw_is_whole(u))
 		id |= GN_STACK_WHOLE;
 	return id ? id : 2; /* 0 is none */
 }
@@ -107,7 +107,7 @@ static __always_inline __u64 stack_finish(struct stack_scratch *s, __u64 who, __
 {
 	s->uw.rec.nuser = s->uw.n - s->uw.rec.nkernel;
 	s->uw.rec.end = s->uw.end;
-	s->uw.rec.id = stack_id(s->uw.hash, s->uw.end); /* the hash is seeded with the process */
+	s->uw.rec.id = stack_id(&s->uw); /* the hash is seeded with the process */
 	stack_send(s, who, now, last);
 	return s->uw.rec.id;
 }

@@ -141,6 +141,14 @@ struct uw_cached {
 	struct uw_rule rule;
 };
 
+#define UW_TAILED 64 /* a power of two */
+
+/* How a leaf's function ends at its pc (kern/native_tail.h). */
+struct uw_tailed {
+	__u64 key; /* as above */
+	__u64 tail;
+};
+
 #define UW_PLACES      128 /* a power of two */
 #define UW_PLACE_SHIFT 20
 
@@ -172,6 +180,8 @@ struct uw_state {
 	__u8 flags;   /* GN_FF_* of the frame at pc; GN_FF_RETADDR: look tables up at pc - 1 */
 	__u8 signals; /* signal frames passed */
 	__u8 end;     /* enum gn_walk_end, 0 while walking */
+	__u8 blind;   /* passed code of which nothing is known: tables made later may know it */
+	__u8 called;  /* what the frame was left for was the leaf: reg[] is as that had it */
 	__u32 tgid;
 	__u32 tid; /* the caller's: for what is known of the thread; 0 unknown */
 	__u32 n;   /* frames recorded; start above 0 to keep what is before (kernel frames) */
@@ -192,6 +202,7 @@ struct uw_state {
 	 * themselves, since each in its table would be a page that nothing else has touched.
 	 */
 	struct uw_cached cache[UW_CACHE];
+	struct uw_tailed tails[UW_TAILED];
 
 	/* Likewise of compiled code, which may be other code in another epoch. */
 	struct uw_code code[UW_CODES];
@@ -301,6 +312,8 @@ uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 	s->kept_at = UW_KEPT_UNKNOWN;
 	s->flags = 0;
 	s->signals = 0;
+	s->blind = 0;
+	s->called = 0;
 	s->end = GN_END_NONE;
 	s->tgid = tgid;
 	s->tid = 0;
@@ -340,6 +353,12 @@ uw_fn int uw_end(struct uw_state *s, enum gn_walk_end why)
 {
 	s->end = why;
 	return 1;
+}
+
+/* Would tables made later show no more of it? */
+uw_fn int uw_is_whole(const struct uw_state *s)
+{
+	return gn_end_is_final(s->end) && !s->blind;
 }
 
 uw_fn __u64 uw_mix(__u64 h, __u64 v)
@@ -386,6 +405,7 @@ uw_fn int uw_caller(struct uw_state *s, __u64 pc, __u64 sp, __u64 fp, __u32 flag
 	s->sp = sp;
 	s->fp = fp;
 	s->kept_at = UW_KEPT_UNKNOWN;
+	s->called = s->leaf;
 	s->leaf = 0;
 	s->flags = flags;
 	return 0;

@@ -49,6 +49,11 @@ enum uw_reg {
 /* A leaf's return address is in a register: not looked for on the stack. */
 #define UW_CALL_TARGET(ra, code) ((void)(code), ~0ULL)
 
+/* Can `code`, the 8 bytes before an address, be a call that returns there: bl, blr, blraa and such?
+ */
+#define UW_IS_CALL(code)                                                                           \
+	(((code) >> 58 & 0x3f) == 0x25 || ((code) >> 32 & 0xfefff000) == 0xd63f0000)
+
 #ifdef __bpf__
 /*
  * Entered by a system call: pc is where it returns to. (Anything else leaves NO_SYSCALL, -1, here:

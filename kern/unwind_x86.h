@@ -74,6 +74,14 @@ enum uw_reg {
 #define UW_CALL_TARGET(ra, code)                                                                   \
 	(((code) >> 24 & 0xff) == 0xe8 ? (ra) + (__u64)((__s64)(code) >> 32) : ~0ULL)
 
+/* Can `code`, the 8 bytes before an address, be a call that returns there: `e8 rel32`, `ff /2`? */
+#define UW_CALLS_BY(code, len) (((code) >> (64 - 8 * (len)) & 0x38ff) == 0x10ff)
+#define UW_IS_CALL(code)                                                                           \
+	(((code) >> 24 & 0xff) == 0xe8 || UW_CALLS_BY(code, 2) || UW_CALLS_BY(code, 3) ||          \
+	 UW_CALLS_BY(code, 4) || UW_CALLS_BY(code, 6) || UW_CALLS_BY(code, 7))
+
+#define UW_TAILS 1 /* kern/native_tail.h is for this machine */
+
 #ifdef __bpf__
 /* Entered by a system call: pc is where it returns to. (An interrupt leaves -1 here.) */
 #define UW_IN_SYSCALL(r) ((long)(r)->orig_ax >= 0)

@@ -76,6 +76,7 @@ static const struct saved_field saved_fields[] = {
 	SAVED_F(method_const),
 	SAVED_F(cm_size),
 	SAVED_F(anchor),
+	SAVED_F(saved_pc),
 };
 #define SAVED_FIELDS (sizeof(saved_fields) / sizeof(saved_fields[0]))
 

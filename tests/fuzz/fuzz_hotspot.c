@@ -25,7 +25,7 @@
 #define BYTES	   0x100000ULL /* of each of them */
 #define HEAP_BYTES 0x10000ULL
 #define SEGMENT	   7 /* log2 */
-#define LAYOUT	   18
+#define LAYOUT	   19
 
 struct input {
 	uint64_t regs[UW_NREG + 1];
@@ -97,6 +97,7 @@ static void layout_init(struct gn_jvm *j, const uint16_t add[LAYOUT])
 		{&j->id, 320},	       {&j->level, 324},    {&j->orig_pc, 316},
 		{&j->deopt, 144},      {&j->deopt_mh, 152}, {&j->nmethod_header, 344},
 		{&j->method_const, 8}, {&j->cm_size, 48},   {&j->anchor, 0x100},
+		{&j->saved_pc, 0x80},
 	};
 
 	for (int i = 0; i < LAYOUT; i++)

@@ -11,12 +11,14 @@
 need_root
 need_gnomon record
 ONE_CARRIER='-Djdk.virtualThreadScheduler.parallelism=2' # pinned has the other
+# where nothing is above; where the callers are in the heap still
 BASE='(gnomon).[base of a virtual thread]'
+HEAP='(gnomon).[callers in the Java heap]'
 classes
 
 # Every stack with one of the program's methods; wrong ones are printed.
 judge() {
-    awk -v base="$BASE" '
+    awk -v base="$BASE" -v heap="$HEAP" '
         function wrong(why) { print why ": " $0; bad = 1 }
         {
             n = split($0, f, ";")
@@ -26,26 +28,29 @@ judge() {
             for (i = 1; i <= n; i++)
                 if (f[i] ~ /^Virtual\.(burn|live|pinned)/) {
                     seen[f[i] ~ /burn/ ? "burn" : f[i] ~ /pinned/ ? "pinned" : "live"]++
-                    if (f[i] ~ /burn|pinned/ && f[i - 1] !~ /^Virtual\.(burn|live)/ && f[i - 1] != base)
+                    if (f[i] ~ /burn|pinned/ && f[i - 1] !~ /^Virtual\.(burn|live)/ && f[i - 1] != heap)
                         wrong("no caller of the program")
-                    if (f[i] ~ /live/ && !at && i > 1 && f[i - 1] != base &&
+                    if (f[i] ~ /live/ && !at && i > 1 && f[i - 1] != heap &&
                         f[i - 1] !~ /lambda|[Rr]un/)
                         wrong("not its caller")
                     at = i
                 }
-            if (at && index($0, base)) marked++
+            if (at && (index($0, base) || index($0, heap))) marked++
             if (index($0, base) && f[1] != base) wrong("a base that is not at the base")
+            if (index($0, heap) && f[1] != heap) wrong("callers in the heap, and others")
+            if (f[1] == base && f[2] !~ /VirtualThread|Continuation/) wrong("not what is at a base")
+            if (f[1] == heap) cut++
         }
         END {
-            printf "%d stacks in burn, %d pinned, %d end at the base\n", seen["burn"],
-                seen["pinned"], marked
-            exit bad || seen["burn"] < 20 || marked < 20
+            printf "%d stacks in burn, %d pinned, %d end at the base or in the heap, in all %d there\n",
+                seen["burn"], seen["pinned"], marked, cut
+            exit bad || seen["burn"] < 20 || marked < 20 || !cut
         }' "$1"
 }
 
 # recorded LABEL: JVM_PID runs it.
 recorded() {
-    local jfr=$T/virtual-$1.jfr whole
+    local jfr=$T/virtual-$1.jfr whole line
 
     cpu_spent 300
     recorded_for 800 1 "$jfr" -p "$JVM_PID" --cpu 1ms --wall 5ms
@@ -55,7 +60,7 @@ recorded() {
     grep -aE '^ +(CPU|wall) +[0-9.]+% ' "$GN_ERR" >"$T/stacks"
     assert_eq "lines about stacks" 2 "$(wc -l <"$T/stacks")"
     whole=$(while read -r line; do
-        grep -aoE "[0-9.]+% (complete|at a virtual thread's base|kernel only)" <<<"$line" |
+        grep -aoE "[0-9.]+% (complete|at a virtual thread's base|cut where a virtual|kernel only)" <<<"$line" |
             awk '{ n += $1 } END { print n + 0 }'
     done <"$T/stacks" | sort -n | head -n 1)
     note "JDK $1:" $(cut -c 1-120 "$T/stacks")

@@ -98,6 +98,7 @@ static const struct image_fact image_facts[] = {
 	{"JavaFrameAnchor", "_last_Java_sp", {0, 0, 0}, VM_ANCHOR},
 	{"JavaFrameAnchor", "_last_Java_pc", {8, 8, 8}, VM_ANCHOR},
 	{"JavaFrameAnchor", "_last_Java_fp", {16, 16, 16}, VM_ANCHOR},
+	{"JavaThread", "_saved_exception_pc", {856, 1336, 1336}, VM_FEATURES},
 	{"ThreadsSMRSupport", "_java_thread_list", {AT, AT, AT}, VM_THREADS},
 	{"ThreadsList", "_length", {4, 4, 4}, VM_THREADS},
 	{"ThreadsList", "_threads", {16, 16, 16}, VM_THREADS},

@@ -22,6 +22,7 @@
 #define SEGMAP	    0x7f2000000000ULL
 #define STACK	    0x7f3000000000ULL
 #define META	    0x7f4000000000ULL
+#define NATIVE	    0x7f5000000000ULL /* code of which the table says that threads start there */
 #define HEAP_BYTES  0x10000U
 #define STACK_BYTES 0x4000U
 #define META_BYTES  0x1000U
@@ -89,14 +90,21 @@ static int world_read(void *ctx, __u64 addr, void *dst, __u32 len)
 	return -EFAULT;
 }
 
-static const struct uw_page *no_page(void *ctx, __u32 file, __u32 page)
+static const struct uw_page *start_page(void *ctx, __u32 file, __u32 page)
 {
-	return NULL;
+	static struct uw_page all;
+
+	memset(all.key, 0xff, sizeof(all.key));
+	all.key[0] = 0;
+	all.val[0] = UW_RULE_STOP;
+	return file == 1 && !page ? &all : NULL;
 }
 
-static const struct uw_rule *no_rule(void *ctx, __u32 rule)
+static const struct uw_rule *start_rule(void *ctx, __u32 rule)
 {
-	return NULL;
+	static const struct uw_rule stop = {.cfa = UW_CFA_STOP};
+
+	return rule == UW_RULE_STOP ? &stop : NULL;
 }
 
 static void heap_put(struct world *w, uint64_t at, uint64_t val, size_t width)
@@ -165,12 +173,12 @@ static void word(struct world *w, uint64_t addr, uint64_t val)
 	memcpy(w->stack + (addr - STACK), &val, 8);
 }
 
-/* Return into the call stub at `slot`, whose own frame is above: it ends there. */
+/* Return into the call stub at `slot`, whose own frame is above: a thread's start has called it. */
 static void caller_is_bottom(struct world *w, uint64_t slot, uint64_t fp)
 {
 	word(w, slot, bottom(w));
 	word(w, fp, 0);
-	word(w, fp + 8, 0);
+	word(w, fp + 8, NATIVE + 0x10);
 }
 
 static int setup(void **state)
@@ -206,7 +214,11 @@ static int setup(void **state)
 	};
 	uwwalk_proc(&w->proc, HEAP,
 		    (struct uw_mapping){.end = HEAP + HEAP_BYTES, .kind = UW_MAP_HOTSPOT});
-	w->env = (struct uw_env){w, world_read, &w->proc, no_page, no_rule, j};
+	w->proc.n = 2;
+	w->proc.start[1] = NATIVE;
+	w->proc.map[1] = (struct uw_mapping){
+		.end = NATIVE + 0x1000, .bias = NATIVE, .arg = 1, .kind = UW_MAP_FILE};
+	w->env = (struct uw_env){w, world_read, &w->proc, start_page, start_rule, j};
 	uw_begin(&w->s, 1, 64);
 	w->s.leaf = 1;
 	w->next = 0x1000;
@@ -249,17 +261,18 @@ static void walk_again(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
 	walk(w, pc, sp, fp);
 }
 
-/* The whole stack: nmethods `ids`, then the call stub. */
+/* The whole stack: nmethods `ids`, the call stub, its caller. */
 static void assert_stack(const struct world *w, const uint32_t *ids, uint32_t n)
 {
 	assert_int_equal(w->s.end, GN_END_COMPLETE);
-	assert_int_equal(w->s.n, n + 1);
+	assert_int_equal(w->s.n, n + 2);
 	for (uint32_t i = 0; i < n; i++) {
 		assert_int_equal(gn_frame_kind(&w->s.frames[i]), GN_FRAME_NMETHOD);
 		assert_int_equal(w->s.frames[i].data >> 32, ids[i]);
 		assert_int_equal(gn_frame_flags(&w->s.frames[i]) & GN_FF_GUESSED, 0);
 	}
 	assert_int_equal(gn_frame_kind(&w->s.frames[n]), GN_FRAME_STUB);
+	assert_int_equal(gn_frame_kind(&w->s.frames[n + 1]), GN_FRAME_USER);
 }
 
 #define SP (STACK + 0x1000)
@@ -411,7 +424,7 @@ static void test_call_stub(void **state)
 		caller_is_bottom(w, SP + 8 + 0x38, FP);
 		walk(w, a + at[i], SP, FP);
 		assert_int_equal(w->s.end, GN_END_COMPLETE);
-		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.n, 4);
 		assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
 		assert_int_equal(w->s.frames[1].data >> 32, 7);
 		assert_int_equal(gn_frame_flags(&w->s.frames[1]), GN_FF_RETADDR);
@@ -609,18 +622,86 @@ static void test_subtype_stub(void **state)
 					      .len = sizeof(subtype)});
 		rel = (int32_t)(stub - (a + C1_RETURNS));
 		memcpy(w->heap + (a + C1_RETURNS - 4 - HEAP), &rel, sizeof(rel));
+		word(w, SP + 64, a + C1_RETURNS); /* of an older call */
 		word(w, sp, a + C1_RETURNS);
 		word(w, sp + 24 + 0x30, FP);
 		caller_is_bottom(w, sp + 24 + 0x38, FP);
 		walk(w, stub + at[i].pc, SP, 1);
 		assert_int_equal(w->s.end, GN_END_COMPLETE);
-		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.n, 4);
 		assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
 		assert_int_equal(w->s.frames[1].data >> 32, 7);
 		assert_int_equal(gn_frame_flags(&w->s.frames[1]), GN_FF_RETADDR);
 		teardown(state);
 		setup(state);
 	}
+}
+
+/*
+ * push rbx; push rbp; mov rbp,rsp; pushf; ... pop rbp; ret: entered from the signal handler of a
+ * poll, with nothing on the stack but the method's frame. What was found at the poll is noted.
+ */
+static void test_safepoint_stub(void **state)
+{
+	static const uint8_t code[] = {0x53, 0x55, 0x48, 0x8b, 0xec, 0x9c, 0x90, 0x9d, 0x5d, 0xc3};
+	static const struct {
+		uint8_t pc;
+		int slot, fp; /* from sp in words; fp -1: not saved */
+		bool full;    /* the return address is there */
+	} at[] = {{0, -1, -1, false}, {1, 0, -1, false}, {2, 1, 0, false}, {5, 1, 0, false},
+		  {6, 2, 1, false},   {7, 2, 1, true},	 {8, 1, 0, true},  {9, 0, -1, true}};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		struct world *w = *state;
+		uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12), poll = a + 14;
+		uint64_t stale = method(w, 9, plain, sizeof(plain), PLAIN_FRAME, 12) + 14;
+		uint64_t slot = SP + at[i].slot * 8, fp = 1;
+		uint64_t pc = blob(w, &(struct spec){.name = NAME_OTHER,
+						     .frame = 0x200,
+						     .code = code,
+						     .len = sizeof(code)});
+
+		w->jvm.saved_pc = 0x20;
+		w->s.reg[UW_R15] = META + 0x100;
+		memcpy(w->meta + 0x120, &poll, 8);
+		word(w, SP + 0x1f8, stale); /* where the frame's size would have it */
+		word(w, slot, at[i].full ? poll : 0x1234);
+		if (at[i].fp >= 0) {
+			word(w, SP + at[i].fp * 8, fp);
+			fp = SP + at[i].fp * 8;
+		}
+		word(w, slot + 8 + 0x30, FP);
+		caller_is_bottom(w, slot + 8 + 0x38, FP);
+		walk(w, pc + at[i].pc, SP, fp);
+		assert_int_equal(w->s.end, GN_END_COMPLETE);
+		assert_int_equal(w->s.n, 4);
+		assert_int_equal(gn_frame_addr(&w->s.frames[1]), poll);
+		assert_int_equal(gn_frame_flags(&w->s.frames[1]), GN_FF_RETADDR);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/*
+ * JNI's GetIntField(): mov r11d,[counter]; mov r9,rsi; ... ret. Native code may have its address in
+ * a register; and fp, kept by it, leads to its caller.
+ */
+static void test_fast_get(void **state)
+{
+	static const uint8_t code[] = {0x44, 0x8b, 0x1d, 1, 2, 3, 4, 0x4c, 0x8b, 0xce, 0x90, 0xc3};
+	static const uint8_t call[] = {0x41, 0xff, 0xd7};
+	struct world *w = *state;
+	uint64_t pc =
+		blob(w, &(struct spec){.name = NAME_OTHER, .code = code, .len = sizeof(code)});
+
+	memcpy(w->meta + 0x100 - sizeof(call), call, sizeof(call));
+	memcpy(w->meta + 0x200 - sizeof(call), call, sizeof(call));
+	word(w, SP, META + 0x100);
+	word(w, SP + 0x40, 0);
+	word(w, SP + 0x48, META + 0x200);
+	walk(w, pc + 7, SP, SP + 0x40);
+	assert_int_equal(gn_frame_addr(&w->s.frames[1]), META + 0x100);
+	assert_int_equal(gn_frame_flags(&w->s.frames[1]), GN_FF_RETADDR);
 }
 
 /* A return address into a freed block: no rule but the words on top. */
@@ -748,7 +829,7 @@ static void test_barrier_caller(void **state)
 	word(w, SP + 16 + 0x18 + PLAIN_FRAME - 16, FP);
 	walk(w, pc, SP, SP);
 	assert_int_equal(w->s.end, GN_END_COMPLETE);
-	assert_int_equal(w->s.n, 3);
+	assert_int_equal(w->s.n, 4);
 	assert_int_equal(w->s.frames[1].data >> 32, 9);
 }
 
@@ -782,7 +863,7 @@ static void test_linker_caller(void **state)
 	caller_is_bottom(w, SP + 24 + PLAIN_FRAME - 8, FP);
 	walk(w, pc, SP, SP);
 	assert_int_equal(w->s.end, GN_END_COMPLETE);
-	assert_int_equal(w->s.n, 4);
+	assert_int_equal(w->s.n, 5);
 	assert_int_equal(w->s.frames[1].data >> 32, 8);
 	assert_int_equal(w->s.frames[2].data >> 32, 7);
 	assert_true(gn_frame_flags(&w->s.frames[2]) & GN_FF_GUESSED);
@@ -808,7 +889,7 @@ static void between(void **state, uint64_t name)
 	caller_is_bottom(w, SP + 8 + 0x38, FP);
 	walk(w, pc + 4, SP, 1);
 	assert_int_equal(w->s.end, GN_END_COMPLETE);
-	assert_int_equal(w->s.n, 3);
+	assert_int_equal(w->s.n, 4);
 	assert_int_equal(w->s.frames[1].data >> 32, 7);
 }
 
@@ -867,7 +948,7 @@ static void test_adapter_room(void **state)
 		caller_is_bottom(w, up + 0x38, FP);
 		walk(w, pc + at[i].pc, SP, 1);
 		assert_int_equal(w->s.end, GN_END_COMPLETE);
-		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.n, 4);
 		assert_int_equal(w->s.frames[1].data >> 32, 7);
 		teardown(state);
 		setup(state);
@@ -915,7 +996,7 @@ static void test_exception_blob(void **state)
 		caller_is_bottom(w, up + 0x38, FP);
 		walk(w, pc + at[i].pc, SP, 1);
 		assert_int_equal(w->s.end, GN_END_COMPLETE);
-		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.n, 4);
 		assert_int_equal(w->s.frames[1].data, 7ULL << 32 | (a + 14 - (a - CODE + H_BLOB)));
 		assert_int_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
 		teardown(state);
@@ -943,7 +1024,7 @@ static void test_entry_barrier(void **state)
 		word(w, SP + 32 + 0x30, FP);
 		walk(w, pc + 6, SP, SP + 8);
 		assert_int_equal(w->s.end, GN_END_COMPLETE);
-		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.n, 4);
 		assert_int_equal(w->s.frames[1].data >> 32, 7);
 		teardown(state);
 		setup(state);
@@ -993,7 +1074,7 @@ static uint64_t small_caller(struct world *w, uint64_t fp)
 static void assert_edge(const struct world *w)
 {
 	assert_int_equal(w->s.end, GN_END_COMPLETE);
-	assert_int_equal(w->s.n, 4);
+	assert_int_equal(w->s.n, 5);
 	assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(gn_frame_flags(&w->s.frames[i]), GN_FF_RETADDR);
@@ -1128,7 +1209,7 @@ static void interp_pushed(struct world *w, int slots, uint64_t sender, uint64_t 
 	w->s.reg[UW_R13] = r13;
 	walk(w, INTERP_PC, fp - 8 * (uint64_t)slots, fp);
 	assert_int_equal(w->s.end, GN_END_COMPLETE);
-	assert_int_equal(w->s.n, 4);
+	assert_int_equal(w->s.n, 5);
 	assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_INTERP);
 	assert_int_equal(gn_frame_addr(&w->s.frames[0]), METHOD);
 	assert_int_equal(w->s.frames[0].data, CM << 16);
@@ -1191,7 +1272,7 @@ static void test_signature_handler(void **state)
 	word(w, sp, INTERP_PC);
 	walk(w, pc + 3, sp, fp);
 	assert_int_equal(w->s.end, GN_END_COMPLETE);
-	assert_int_equal(w->s.n, 5);
+	assert_int_equal(w->s.n, 6);
 	assert_int_equal(gn_frame_addr(&w->s.frames[1]), METHOD);
 	for (int i = 1; i < 5; i++)
 		assert_int_equal(gn_frame_flags(&w->s.frames[i]) & GN_FF_GUESSED, 0);
@@ -1216,7 +1297,7 @@ static void test_interp_return(void **state)
 		w->s.reg[UW_R13] = sp;
 		walk(w, INTERP_PC, step ? sp : sp - 0x30, fp);
 		assert_int_equal(w->s.end, GN_END_COMPLETE);
-		assert_int_equal(w->s.n, 4);
+		assert_int_equal(w->s.n, 5);
 		assert_int_equal(gn_frame_addr(&w->s.frames[0]), METHOD);
 		assert_int_equal(w->s.frames[0].data, CM << 16 | 7);
 		teardown(state);
@@ -1273,7 +1354,7 @@ static void test_anchor(void **state)
 
 		native_leaf(w, fp[i], SP + 0x80);
 		assert_int_equal(w->s.end, GN_END_COMPLETE);
-		assert_int_equal(w->s.n, 3);
+		assert_int_equal(w->s.n, 4);
 		assert_int_equal(gn_frame_addr(&w->s.frames[0]), META + 0x800);
 		/* native frames may be missing before it, not after */
 		assert_int_equal(w->s.frames[1].data >> 32, 7);
@@ -1293,7 +1374,7 @@ static void test_anchor_agrees(void **state)
 	word(w, SP + 0x78, HEAP + 0x1000 + CODE + 14);
 	native_leaf(w, SP + 0x70, SP + 0x80);
 	assert_int_equal(w->s.end, GN_END_COMPLETE);
-	assert_int_equal(w->s.n, 3);
+	assert_int_equal(w->s.n, 4);
 	assert_int_equal(w->s.frames[1].data >> 32, 7);
 	assert_int_equal(gn_frame_flags(&w->s.frames[1]) & GN_FF_GUESSED, 0);
 }
@@ -1327,6 +1408,53 @@ static void test_enter_special(void **state)
 	walk(w, a + 14, SP, 1);
 	assert_int_equal(w->s.end, GN_END_CONT);
 	assert_int_equal(w->s.n, 2);
+}
+
+/* Frames that have not been copied back from the heap yet: a stub waits for who returns there. */
+static void test_return_barrier(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+	uint64_t b = method(w, 8, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	w->jvm.cont_low = b;
+	w->jvm.cont_high = b + sizeof(plain);
+	word(w, SP + 0x38, b + 14);
+	walk(w, a + 14, SP, 1);
+	assert_int_equal(w->s.end, GN_END_HEAP);
+	assert_int_equal(w->s.n, 1);
+	assert_false(gn_end_is_whole(w->s.end));
+	assert_true(uw_is_whole(&w->s)); /* no table will show more */
+}
+
+/* ---- what is no thread's start ---- */
+
+/* A frame that is being made has no return address yet. */
+static void test_no_return(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	caller_is_bottom(w, SP + 0x38, FP);
+	word(w, SP + 0x30, FP);
+	word(w, FP + 8, 0);
+	walk(w, a + 14, SP, 1);
+	assert_int_equal(w->s.end, GN_END_NORULE);
+	assert_int_equal(w->s.n, 2);
+}
+
+/* Native code without rules that has called Java code has a caller itself, whatever fp is. */
+static void test_no_fp(void **state)
+{
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12);
+
+	caller_is_bottom(w, SP + 0x38, FP);
+	word(w, SP + 0x30, FP);
+	word(w, FP + 8, META + 0x900);
+	walk(w, a + 14, SP, 1);
+	assert_int_equal(w->s.end, GN_END_NORULE);
+	assert_int_equal(w->s.n, 3);
 }
 
 /* ---- code met before ---- */
@@ -1621,6 +1749,11 @@ int main(void)
 		TEST(test_sp_spilled),
 		TEST(test_classes_pushed),
 		TEST(test_subtype_stub),
+		TEST(test_safepoint_stub),
+		TEST(test_fast_get),
+		TEST(test_return_barrier),
+		TEST(test_no_return),
+		TEST(test_no_fp),
 		TEST(test_stub_leaf),
 		TEST(test_call_stub),
 		TEST(test_reserved_zone),

@@ -83,10 +83,13 @@ static void recording_write(enum jfrw_cpu_event cpu_event)
 	jfrw_samples_lost(w, START + 950 * MS,
 			  &(struct jfr_samples_lost){
 				  .kind = "cpu", .reason = "ring buffer full", .count = 3});
-	jfrw_stack_quality(
-		w, START + 950 * MS,
-		&(struct jfr_stack_quality){
-			.kind = "cpu", .samples = 10, .complete = 9, .truncated = 1, .unnamed = 4});
+	jfrw_stack_quality(w, START + 950 * MS,
+			   &(struct jfr_stack_quality){.kind = "cpu",
+						       .samples = 10,
+						       .complete = 9,
+						       .truncated = 1,
+						       .unnamed = 4,
+						       .in_heap = 2});
 	jfrw_stack_quality(
 		w, START + 950 * MS,
 		&(struct jfr_stack_quality){
@@ -128,6 +131,7 @@ static void both(enum jfrw_cpu_event cpu_event)
 	assert_int_equal(p->facts.truncated_samples[JFR_SOURCE_WALL], 30);
 	assert_int_equal(p->facts.no_stack_samples[JFR_SOURCE_WALL], 1);
 	assert_int_equal(p->facts.quality[QUALITY_CPU].unnamed, 4);
+	assert_int_equal(p->facts.quality[QUALITY_CPU].in_heap, 2);
 	assert_int_equal(p->facts.quality[QUALITY_CPU].complete, 9);
 	assert_int_equal(p->facts.quality[QUALITY_WALL].complete, 39);
 	assert_int_equal(p->facts.nlosses, 1);
@@ -584,17 +588,19 @@ static void test_quality(void **state)
 	p = recording_read();
 	summary_quality(p, &r, f);
 	fclose(f);
-	assert_string_equal(text,
-			    "\nQuality\n"
-			    "  CPU samples\n"
-			    "   90.0%             9  stacks complete\n"
-			    "   10.0%             1  cut at the depth limit\n"
-			    "   40.0%             4  with methods unloaded before they had a name\n"
-			    "  wall samples\n"
-			    "   97.5%            39  stacks complete\n"
-			    "    5.0%             2  with guessed frames\n"
-			    "    2.5%             1  without a stack\n"
-			    "  lost               3  cpu: ring buffer full\n");
+	assert_string_equal(
+		text, "\nQuality\n"
+		      "  CPU samples\n"
+		      "   90.0%             9  stacks complete\n"
+		      "   20.0%             2  of virtual threads, cut where their callers lie in "
+		      "the heap\n"
+		      "   10.0%             1  cut at the depth limit\n"
+		      "   40.0%             4  with methods unloaded before they had a name\n"
+		      "  wall samples\n"
+		      "   97.5%            39  stacks complete\n"
+		      "    5.0%             2  with guessed frames\n"
+		      "    2.5%             1  without a stack\n"
+		      "  lost               3  cpu: ring buffer full\n");
 	free(text);
 	profile_free(p);
 }

@@ -260,6 +260,7 @@ static const struct jfr_field stack_quality_fields[] = {
 	F(jfr_stack_quality, no_rule, "noRule", JFR_LONG, 0, "Ended without Unwind Rule"),
 	F(jfr_stack_quality, failed, "failed", JFR_LONG, 0, "Without Stack"),
 	F(jfr_stack_quality, unnamed, "unnamed", JFR_LONG, 0, "With Unloaded Methods"),
+	F(jfr_stack_quality, in_heap, "inHeap", JFR_LONG, 0, "Ended where Callers Are in the Heap"),
 };
 
 static const struct jfr_field overhead_fields[] = {

@@ -328,6 +328,7 @@ struct jfr_stack_quality {
 	uint64_t no_rule;     /* no unwind rule for a pc */
 	uint64_t failed;      /* no stack at all */
 	uint64_t unnamed;     /* at least one frame whose class was unloaded before it had a name */
+	uint64_t in_heap;     /* a virtual thread's, the callers of which lie in the Java heap */
 };
 
 /* What recording cost in a period, and what the host of a guest did. */

@@ -391,6 +391,7 @@ int codecache_fill(struct vm *vm, struct gn_jvm *out)
 	fill_blob(vm, out);
 	fill_deopt(vm, out);
 	fill_anchor(vm, out);
+	out->saved_pc = small(vm->at.jt_saved_pc);
 	fill_spills(vm, out);
 	note_blobs(vm, out);
 	return 0;

@@ -41,7 +41,7 @@ struct vm_layout {
 	uint64_t kind_nmethod, kind_buffer, kind_adapter, kind_vtable, kind_mh;
 	/* threads */
 	uint64_t tl_list, tl_length, tl_threads, jt_osthread, ost_id, jt_object, jt_vthread;
-	uint64_t jt_anchor;
+	uint64_t jt_anchor, jt_saved_pc;
 	uint64_t anchor_sp, anchor_pc, anchor_fp, oh_obj;
 	uint64_t oop_klass, oop_narrow_klass, oops_base, oops_shift, klass_base, klass_shift;
 	uint64_t mark_klass_shift, klass_subklass, klass_sibling, class_thread, class_string;

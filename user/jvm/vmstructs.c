@@ -153,6 +153,7 @@ static const struct row rows[] = {
 	FIELD(anchor_sp, "JavaFrameAnchor", "_last_Java_sp", VM_ANCHOR),
 	FIELD(anchor_pc, "JavaFrameAnchor", "_last_Java_pc", VM_ANCHOR),
 	FIELD(anchor_fp, "JavaFrameAnchor", "_last_Java_fp", VM_ANCHOR),
+	FIELD(jt_saved_pc, "JavaThread", "_saved_exception_pc", VM_FEATURES),
 	FIELD(tl_list, "ThreadsSMRSupport", "_java_thread_list", VM_THREADS),
 	FIELD(tl_length, "ThreadsList", "_length", VM_THREADS),
 	FIELD(tl_threads, "ThreadsList", "_threads", VM_THREADS),

@@ -469,9 +469,11 @@ static size_t kernel_skip(struct resolver *r, const struct gn_frame *frames, siz
 static const struct frame_name guessed_mark = {KLASS_GNOMON, "[caller guessed]", "", -1,
 					       -1,	     FRAME_NATIVE,	 0,  0};
 
-/* The callers of a virtual thread's frames are in the heap, or there are none. */
+/* Nothing has called what a virtual thread runs; or the callers are in the heap still. */
 static const struct frame_name virtual_mark = {
 	KLASS_GNOMON, "[base of a virtual thread]", "", -1, -1, FRAME_NATIVE, 0, 0};
+static const struct frame_name heap_mark = {
+	KLASS_GNOMON, "[callers in the Java heap]", "", -1, -1, FRAME_NATIVE, 0, 0};
 
 /*
  * The JVM replaces a deoptimised frame by interpreted ones that it lays out empty and then fills in
@@ -531,6 +533,8 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 	}
 	if (stack->end == GN_END_CONT && at < max)
 		out[at++] = virtual_mark;
+	if (stack->end == GN_END_HEAP && at < max)
+		out[at++] = heap_mark;
 	return at;
 }
 

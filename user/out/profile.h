@@ -141,7 +141,7 @@ struct profile_facts {
 	uint64_t throttled_ns, throttled_slices, slices; /* jdk.ContainerCPUThrottling, latest */
 	struct prof_quality { /* gnomon.StackQuality by its kind, added up */
 		uint64_t samples, complete, guessed, truncated, bad_address, no_rule, failed,
-			unnamed;
+			unnamed, in_heap;
 	} quality[QUALITY_KINDS];
 	struct prof_loss { /* gnomon.SamplesLost by kind and reason, the first few of these */
 		char what[96];

@@ -110,6 +110,7 @@ static void quality_read(struct profile_facts *x, const struct fields *f)
 	q->no_rule += number(f, "noRule");
 	q->failed += number(f, "failed");
 	q->unnamed += number(f, "unnamed");
+	q->in_heap += number(f, "inHeap");
 }
 
 static void lost_read(struct profile_facts *x, const struct fields *f)

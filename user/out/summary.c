@@ -95,6 +95,8 @@ static void kind_quality(const struct prof_quality *q, const char *kind, FILE *f
 	fprintf(f, "  %s samples\n", kind);
 	share_line(q->complete, of, "stacks complete", f);
 	share_line(q->guessed, of, "with guessed frames", f);
+	share_line(q->in_heap, of, "of virtual threads, cut where their callers lie in the heap",
+		   f);
 	share_line(q->truncated, of, "cut at the depth limit", f);
 	share_line(q->bad_address, of, "ended at unreadable memory", f);
 	share_line(q->no_rule, of, "ended where no unwind rule was known", f);

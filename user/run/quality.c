@@ -24,6 +24,7 @@ void quality_write(struct quality *q, struct jfrw *out, uint64_t now)
 				.no_rule = w->ends[GN_END_NORULE] + w->ends[GN_END_FP],
 				.failed = w->without + w->ends[GN_END_NONE],
 				.unnamed = w->unnamed,
+				.in_heap = w->ends[GN_END_HEAP],
 			});
 	*q = (struct quality){.kind = q->kind, .since_ns = now};
 }

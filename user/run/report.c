@@ -69,10 +69,14 @@ void report_progress(uint64_t elapsed_ns, const struct totals *t, const struct o
 static void print_walks(const char *kind, const struct walks *w)
 {
 	static const char *const names[GN_END_MAX] = {
-		[GN_END_NONE] = "kernel only",	   [GN_END_COMPLETE] = "complete",
-		[GN_END_DEPTH] = "depth cap",	   [GN_END_BADADDR] = "unreadable",
-		[GN_END_NORULE] = "no rule",	   [GN_END_CONT] = "at a virtual thread's base",
+		[GN_END_NONE] = "kernel only",
+		[GN_END_COMPLETE] = "complete",
+		[GN_END_DEPTH] = "depth cap",
+		[GN_END_BADADDR] = "unreadable",
+		[GN_END_NORULE] = "no rule",
+		[GN_END_CONT] = "at a virtual thread's base",
 		[GN_END_FP] = "by frame pointers",
+		[GN_END_HEAP] = "cut where a virtual thread's callers lie in the heap",
 	};
 	uint64_t all = walks_total(w);
 	const char *sep = "";
