@@ -25,6 +25,26 @@ launch() {
     assert_ge "CPU samples before main" 1 "$(weight "$jfr" $CPU_EVENT 'thread=(java|main)')"
 }
 
+# What waits since before its JVM's code was known has its stack taken again once it is; and what ran
+# before is told as that, and not as code of nobody.
+begins() {
+    local jfr=$T/begins.jfr i all java
+
+    for i in 1 2 3; do
+        echo go | "$GNOMON" record -f -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Split 2 100 \
+            >"$T/out" 2>"$T/err"
+        assert_eq "exit code" 0 $? "$(cat "$T/err")"
+        "$GNOMON" render "$jfr" -f collapsed -d wall --idle >"$T/wall" || fail "render"
+        "$GNOMON" render "$jfr" -f collapsed -d cpu --idle >"$T/cpu" || fail "render"
+        assert_eq "stacks of Java code as of nobody's" 0 \
+            "$(cat "$T/wall" "$T/cpu" | grep -c 'call_helper;(anon)')"
+        all=$(weight "$jfr" $WALL_EVENT 'thread=Finalizer')
+        java=$(weight "$jfr" $WALL_EVENT 'thread=Finalizer' 'frame=java\.lang\.(ref|Object).*')
+        assert_ge "wall samples of a thread that waits from the beginning" 5 "$all"
+        assert_ge "percent of them with its methods" 95 "$(calc "100 * $java / $all")"
+    done
+}
+
 ends_at_once() {
     local i rc
 
@@ -106,6 +126,7 @@ printf '#!/bin/sh\nsleep 0.5\nkill -PIPE $$\necho SURVIVED\n' >"$T/pipes"
 chmod +x "$T/dies" "$T/pipes"
 
 for_each_jdk launch
+for_each_jdk begins
 JDK=$(jdk_oldest)
 exits
 

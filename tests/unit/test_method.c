@@ -550,6 +550,27 @@ static void test_method_unloaded_since(void **state)
 }
 
 /*
+ * What has a name keeps it when the process has ended, since nothing comes to its place then; and
+ * what has none was not unloaded.
+ */
+static void test_ended(void **state)
+{
+	struct jvm *j = *state;
+
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+	j->ended = true;
+	mem_flush(j->vm->mem);
+	vm_refresh(j->vm);
+	assert_true(mem_is_gone(j->vm->mem));
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "first");
+	assert_string_equal(compiled(j, now_ns(), 7), "first");
+	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_B),
+			    "[unnamed when its process ended]");
+	assert_string_equal(compiled(j, now_ns(), 8), "[unnamed when its process ended]");
+}
+
+/*
  * What is left of a class that was unloaded looks as before until another one is loaded there,
  * which unloads none.
  */
@@ -837,6 +858,7 @@ int main(void)
 		TEST(test_old_pages_uncounted),
 		TEST(test_symbols_replaced),
 		TEST(test_method_unloaded_since),
+		TEST(test_ended),
 		TEST(test_left_behind),
 		TEST(test_seen_when_left_behind),
 		TEST(test_pages_left_behind),

@@ -15,12 +15,15 @@ struct vm;
 struct jvm {
 	struct vm *vm;
 	uint8_t ram[BYTES];
+	bool ended; /* with all its memory */
 };
 
 static int ram_read(void *ctx, uint64_t addr, void *dst, size_t len)
 {
 	struct jvm *j = ctx;
 
+	if (j->ended)
+		return -ESRCH;
 	if (addr < RAM || addr - RAM > BYTES || len > BYTES - (addr - RAM))
 		return -EFAULT;
 	memcpy(dst, j->ram + (addr - RAM), len);

@@ -204,6 +204,24 @@ bool codecache_is_compilers(struct vm *vm, const struct gn_jvm *jvm)
 /* ---- blobs ------------------------------------------------------------------------------------
  */
 
+/* Its code heaps, once it has them; NULL before. */
+static const struct gn_jvm *code_get(struct vm *vm)
+{
+	if (!vm->code &&
+	    (!(vm->code = malloc(sizeof(*vm->code))) || codecache_fill(vm, vm->code))) {
+		free(vm->code);
+		vm->code = NULL;
+	}
+	return vm->code;
+}
+
+bool codecache_may_have(struct vm *vm, uint64_t addr)
+{
+	const struct gn_jvm *j = code_get(vm);
+
+	return j ? codecache_heap(j, addr) >= 0 : vm_has(vm, VM_CODE);
+}
+
 int codecache_find(struct vm *vm, uint64_t pc, uint64_t *blob)
 {
 	const struct gn_code_heap *h;
@@ -211,12 +229,8 @@ int codecache_find(struct vm *vm, uint64_t pc, uint64_t *blob)
 	uint8_t tag, used;
 	int i;
 
-	if (!vm->code &&
-	    (!(vm->code = malloc(sizeof(*vm->code))) || codecache_fill(vm, vm->code))) {
-		free(vm->code);
-		vm->code = NULL;
+	if (!code_get(vm))
 		return -ENOENT;
-	}
 	i = codecache_heap(vm->code, pc);
 	if (i < 0)
 		return -ENOENT;

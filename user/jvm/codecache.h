@@ -41,6 +41,9 @@ int codecache_heap(const struct gn_jvm *jvm, uint64_t addr);
 /* The CodeBlob that pc is in: 0, -ENOENT. */
 int codecache_find(struct vm *vm, uint64_t pc, uint64_t *blob);
 
+/* Is it in a code heap; or may it be, where they are to be known, and are not yet? */
+bool codecache_may_have(struct vm *vm, uint64_t addr);
+
 /* The name HotSpot gave the blob that pc is in ("StubRoutines (1)"): 0, -ENOENT. */
 int codecache_blob_name(struct vm *vm, uint64_t pc, char *buf, size_t cap);
 

@@ -19,6 +19,7 @@ struct mem {
 	mem_read_fn read;
 	void *ctx;
 	int fd;		/* of /proc/PID/mem, or -1 */
+	bool gone;	/* there is no such memory any more */
 	uint64_t since; /* when the oldest page was read, ns; 0 when there is none */
 	uint64_t addr[PAGES];
 	uint8_t *pages; /* a mapping of their own: JVMs come and go, and leave no holes in the heap
@@ -37,7 +38,9 @@ static int read_fd(void *ctx, uint64_t addr, void *dst, size_t len)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (!n) /* the kernel's mem_rw(): of a memory that nobody has any more */
+			return -ESRCH;
+		if (n < 0)
 			return -EFAULT;
 		done += (size_t)n;
 	}
@@ -94,6 +97,19 @@ void mem_close(struct mem *m)
 	free(m);
 }
 
+static int read_now(struct mem *m, uint64_t addr, void *dst, size_t len)
+{
+	int rc = m->read(m->ctx, addr, dst, len);
+
+	m->gone |= rc == -ESRCH;
+	return rc ? -EFAULT : 0;
+}
+
+bool mem_is_gone(const struct mem *m)
+{
+	return m->gone;
+}
+
 void mem_flush(struct mem *m)
 {
 	for (unsigned int i = 0; i < PAGES; i++)
@@ -118,7 +134,7 @@ static const uint8_t *page_get(struct mem *m, uint64_t addr)
 	m->addr[i] = NO_PAGE;
 	if (!m->since)
 		m->since = now_ns();
-	if (m->read(m->ctx, addr, page, PAGE_BYTES))
+	if (read_now(m, addr, page, PAGE_BYTES))
 		return NULL;
 	m->addr[i] = addr;
 	return page;
@@ -151,7 +167,7 @@ int mem_read_now(struct mem *m, uint64_t addr, void *dst, size_t len)
 {
 	if (len > MEM_READ_MAX)
 		return -E2BIG;
-	return m->read(m->ctx, addr, dst, len) ? -EFAULT : 0;
+	return read_now(m, addr, dst, len);
 }
 
 int mem_u8(struct mem *m, uint64_t addr, uint8_t *v)

@@ -7,6 +7,7 @@
 #ifndef GNOMON_JVM_MEM_H
 #define GNOMON_JVM_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,7 +16,10 @@
 
 struct mem;
 
-/* Reads len bytes at addr: 0, or a negative errno when not all of them can be had. */
+/*
+ * Reads len bytes at addr: 0, or a negative errno when not all of them can be had; -ESRCH: the
+ * memory is no more.
+ */
 typedef int (*mem_read_fn)(void *ctx, uint64_t addr, void *dst, size_t len);
 
 /*
@@ -28,6 +32,9 @@ struct mem *mem_open(pid_t pid);
 struct mem *mem_new(mem_read_fn fn, void *ctx);
 
 void mem_close(struct mem *m);
+
+/* A read has found that the process, or the program it was, has ended: none will succeed. */
+bool mem_is_gone(const struct mem *m);
 
 /* Forget the pages held, so that the next reads see the present. */
 void mem_flush(struct mem *m);

@@ -24,6 +24,7 @@
 #define LINES_MAX    (256U << 10)
 #define HEADER_MAX   1024 /* bytes of a ConstMethod or nmethod header */
 #define UNLOADED     "[unloaded"
+#define ENDED	     "[unnamed when its process ended]"
 #define STATE_DEAD   3 /* nmethod states from here on are dead ones: zombie, unloaded */
 
 /* Which method an address holds: all of it changes when another one takes the place. */
@@ -426,8 +427,9 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 		old->used = n->age;
 		return old;
 	}
+	/* nothing comes to its place any more once its process has ended */
 	if (method_identify(vm, addr, &id) || texts_read(vm, &id, &t))
-		return NULL;
+		return old && mem_is_gone(vm->mem) && cm == old->id.const_method ? old : NULL;
 	m = old;
 	if (!old || !method_is(old, &id, &t)) {
 		m = method_new(vm, addr, &id, &t);
@@ -927,7 +929,8 @@ static int nmethod_frames(struct vm *vm, uint64_t blob, uint32_t pc_off, uint32_
 
 bool vm_is_unloaded(const struct frame_name *f)
 {
-	return !strncmp(f->method, UNLOADED, sizeof(UNLOADED) - 1) && !strcmp(f->klass, KLASS_JVM);
+	return !strcmp(f->klass, KLASS_JVM) &&
+	       (!strcmp(f->method, ENDED) || !strncmp(f->method, UNLOADED, sizeof(UNLOADED) - 1));
 }
 
 /* ---- any frame --------------------------------------------------------------------------------
@@ -968,6 +971,12 @@ int vm_name_unlocker(struct vm *vm, const struct gn_frame *f, struct frame_name 
 	return n > 0 ? n : vm_name(vm, f, out, max);
 }
 
+/* Why it has no name. */
+static const char *nameless(const struct vm *vm, const char *unloaded)
+{
+	return mem_is_gone(vm->mem) ? ENDED : unloaded;
+}
+
 int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max)
 {
 	uint64_t addr = gn_frame_addr(f);
@@ -979,15 +988,16 @@ int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int
 	case GN_FRAME_INTERP:
 		if (!method_name(vm, addr, f->data >> 16, (int)(f->data & 0xffff), out))
 			return 1;
-		return bracket_frame(vm, FRAME_INTERPRETED, UNLOADED " method]", out);
+		return bracket_frame(vm, FRAME_INTERPRETED, nameless(vm, UNLOADED " method]"), out);
 	case GN_FRAME_NMETHOD:
 		n = nmethod_frames(vm, addr - (uint32_t)f->data, (uint32_t)f->data,
 				   (uint32_t)(f->data >> 32), out, max);
 		if (n > 0)
 			return n;
 		return bracket_frame(vm, FRAME_JIT,
-				     vm_has(vm, VM_NMETHOD) ? UNLOADED " compiled code]"
-							    : "[compiled code]",
+				     vm_has(vm, VM_NMETHOD)
+					     ? nameless(vm, UNLOADED " compiled code]")
+					     : "[compiled code]",
 				     out);
 	case GN_FRAME_STUB:
 		return name_stub(vm, addr, out);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "jvm/agent.h"
+#include "jvm/codecache.h"
 #include "jvm/method.h"
 #include "jvm/threads.h"
 #include "jvm/unloads.h"
@@ -24,7 +25,7 @@
 #include "target/jvmproc.h"
 #include "target/procfs.h"
 
-#define RETRY_NS     20000000ull  /* between two looks for a JVM that is starting */
+#define RETRY_NS     1500000ull	  /* between two looks for a JVM that is starting */
 #define LIST_THREADS 128	  /* more Java threads than these are listed anew */
 #define LIST_NS	     200000000ull /* at most so often */
 #define LIST_SHARE   20		  /* and at most this part of the time */
@@ -370,6 +371,29 @@ static int agent_names(struct resolver *r, uint64_t addr, struct frame_name *out
 	return r->agent ? agent_lookup(r->agent, addr, r->now_ns, out, max) : 0;
 }
 
+/* Has it libjvm.so mapped, of which nothing else is known yet? */
+static bool jvm_begins(const struct resolver *r)
+{
+	const struct maps *maps = symproc_maps(r->native);
+
+	if (r->vm || r->mode == RESOLVE_NONE)
+		return false;
+	for (size_t i = 0; i < maps_count(maps); i++) {
+		const char *base = strrchr(maps_path(maps, maps_at(maps, i)), '/');
+
+		if (base && !strcmp(base, "/libjvm.so"))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A JVM's code that was walked through before its code heaps were known: which of its methods ran
+ * there was not noted.
+ */
+static const struct frame_name early_code = {KLASS_JVM, "[code not known yet]", "", -1,
+					     -1,	FRAME_NATIVE,		0,  0};
+
 static int user_names(struct resolver *r, uint64_t addr, struct frame_name *out, int max)
 {
 	int n = agent_names(r, addr, out, max);
@@ -377,6 +401,9 @@ static int user_names(struct resolver *r, uint64_t addr, struct frame_name *out,
 	if (n > 0)
 		return n;
 	symproc_lookup(r->native, addr, out);
+	if (!strcmp(out->klass, KLASS_ANON) &&
+	    (r->vm ? codecache_may_have(r->vm, addr) : jvm_begins(r)))
+		*out = early_code;
 	return 1;
 }
 

@@ -40,6 +40,7 @@ struct target_env {
 	struct error failed;	   /* the first error of a writer */
 	_Atomic uint64_t hurry_ns; /* until then names are lost by coming late */
 	_Atomic uint64_t stop_ns;  /* the recording's end, 0 not known yet */
+	uint64_t expect_ns;	   /* until then a JVM may be about to make its code heaps */
 	bool ending;		   /* of all: the tables go with the maps that they are in */
 };
 

@@ -22,7 +22,11 @@
 #define POLL_NS	      100000000ull
 #define BEGIN_NS      5000000000ull /* in which a JVM may be starting: looked at more often */
 #define BEGIN_POLL_NS 25000000ull
-#define SETTINGS_MAX  16
+#define EXPECT_POLL_NS                                                                             \
+	2000000ull /* while one is: what runs before its code is known has no names */
+#define LAUNCH_HURRY_NS                                                                            \
+	10000000000ull /* what was launched may end at any time, and its names with it */
+#define SETTINGS_MAX 16
 #define GIVE_BACK_NS                                                                               \
 	5000000000ull /* after a target came or went, which takes memory for a while               \
 		       */
@@ -332,6 +336,8 @@ static void poll_targets(struct recorder *r, uint64_t now)
 
 static uint64_t poll_ns(const struct recorder *r, uint64_t now)
 {
+	if (now < r->env.expect_ns)
+		return EXPECT_POLL_NS;
 	return now - r->began_ns < BEGIN_NS ? BEGIN_POLL_NS : POLL_NS;
 }
 
@@ -366,6 +372,8 @@ static void *recorder_main(void *arg)
 	bool ended = false;
 
 	r->began_ns = r->polled_ns = now_ns();
+	if (r->env.cfg.launched)
+		atomic_store(&r->env.hurry_ns, r->began_ns + LAUNCH_HURRY_NS);
 	while (!ended)
 		work(r, queue_pop(r->queue, (int)(poll_ns(r, now_ns()) / 1000000), &ended));
 	poll_targets(r, now_ns());

@@ -180,6 +180,14 @@ static void list_keep(struct stacks *s, struct kept *k, const struct gn_stack *r
 
 /* ---- naming ---- */
 
+static void hurry(struct stacks *s)
+{
+	uint64_t until = now_ns() + HURRY_NS;
+
+	if (atomic_load(&s->env->hurry_ns) < until)
+		atomic_store(&s->env->hurry_ns, until);
+}
+
 /* As of the record's time. */
 static void name(struct stacks *s, struct kept *k, const struct gn_stack *rec)
 {
@@ -194,7 +202,7 @@ static void name(struct stacks *s, struct kept *k, const struct gn_stack *rec)
 	st->guessed = resolver_guessed(s->names);
 	st->unnamed = resolver_unnamed(s->names);
 	if (st->unnamed)
-		atomic_store(&s->env->hurry_ns, now_ns() + HURRY_NS);
+		hurry(s);
 	st->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	st->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
 	st->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);

@@ -14,6 +14,7 @@
 #define DUTY	    20		/* so many times what it took of a CPU */
 #define REREADS_MAX 20
 #define REREADS_NS  10000000000ull /* between two after those */
+#define EXPECT_NS   1000000000ull  /* after an exec(): a JVM has its code heaps by then */
 
 /*
  * Ever more seldom, down to WAIT_MAX_NS, and to a part of a core where a look costs much. (Most of
@@ -92,6 +93,7 @@ void upkeep_poll(struct upkeep *u, uint64_t now)
 	if (!tables)
 		return;
 	if (tables_meet(tables, u->tgid, resolver_vm(u->names))) {
+		u->env->expect_ns = 0;
 		upkeep_renew(u, now);
 		tell_tables(u);
 	} else if (u->stale && now - u->made_ns > u->wait_ns && make(u, now)) {
@@ -120,6 +122,8 @@ void upkeep_stack(struct upkeep *u, const struct gn_stack *rec)
 void upkeep_exec(struct upkeep *u, bool other, uint64_t time_ns)
 {
 	u->wait_ns = 0;
+	if (other)
+		u->env->expect_ns = now_ns() + EXPECT_NS;
 	if (!u->env->tables || (!other && u->made_ns > time_ns))
 		return;
 	tables_drop(u->env->tables, u->tgid, now_ns());
