@@ -3,8 +3,8 @@
 # usage: tools/bench/results.sh > tools/bench/RESULTS.md
 #
 # What was measured last, as one page: the files that bench.sh, suite.sh (make accuracy), idle.sh,
-# pingpong.sh, stack_cost.sh and soak.sh left in BUILD (the last four by `| tee BUILD/bench/idle-N.txt`,
-# `pingpong.txt`, `stack.txt`, `soak.txt`), and what notes.md says of it. Says for each workload and peer who
+# pingpong.sh, stack_cost.sh, missed.sh and soak.sh left in BUILD (the last five by `| tee BUILD/bench/idle-N.txt`,
+# `pingpong.txt`, `stack.txt`, `missed.txt`, `soak.txt`), and what notes.md says of it. Says for each workload and peer who
 # was ahead, and why not where it was behind (why.txt). Refused (1) where what says what it costs is of several commits, or a
 # binary was not that of its tree; how true it is and make soak may be of others. Writes bench.svg beside it. all.sh does all.
 cd "$(dirname "$0")" || exit 1
@@ -43,7 +43,7 @@ same_commit() {
 }
 
 commit=
-for f in "$csv" "$BUILD"/bench/{idle-*,pingpong,stack}.txt; do
+for f in "$csv" "$BUILD"/bench/{idle-*,pingpong,stack,missed}.txt; do
     same_commit "$f"
 done
 one_commit "$BUILD/accuracy/accuracy.txt"
@@ -113,6 +113,7 @@ done
 depths=$(depths "$BUILD/bench/stack.txt")
 part 'Switches' 'tools/bench/pingpong.sh 3 5' "$BUILD/bench/pingpong.txt"
 part "A sample with a stack${depths:+ of $depths}" 'tools/bench/stack_cost.sh 4' "$BUILD/bench/stack.txt"
+part 'Stacks of busy servers' 'tools/bench/missed.sh 4 5' "$BUILD/bench/missed.txt"
 # Without the stacks that calltree.sh shows of what it guessed.
 awk '/^--- / { inside = 1; next } inside && /^      / { next } { inside = 0; print }' \
     "$BUILD/accuracy/accuracy.txt" >"$BUILD/accuracy/short.txt" 2>/dev/null

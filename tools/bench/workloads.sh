@@ -4,6 +4,7 @@
 # idle-10000 is workload_idle with 10000.
 # shellcheck disable=SC2034
 TOMCAT=/usr/share/tomcat10
+TOMCAT_PORT=${TOMCAT_PORT:-18080}
 EXAMPLES=/usr/share/tomcat10-examples/examples
 H2_JAR=/usr/share/java/h2.jar
 
@@ -92,7 +93,7 @@ tomcat_start() {
     mkdir -p "$base"/{conf,logs,temp,work,webapps}
     cp -rL $TOMCAT/etc/. "$base/conf/"
     # Only on the loopback, on a port of ours, and no second one to be shut down by.
-    sed -i -e 's/<Connector port="8080"/<Connector port="18080" address="127.0.0.1"/' \
+    sed -i -e 's/<Connector port="8080"/<Connector port="'"$TOMCAT_PORT"'" address="127.0.0.1"/' \
         -e 's/<Server port="8005"/<Server port="-1"/' "$base/conf/server.xml"
     cp -rL $EXAMPLES "$base/webapps/examples"
     server_start 'Server startup' "$JDK/bin/java" -Xmx512m -Dcatalina.home=$TOMCAT \
@@ -122,7 +123,7 @@ wrk_window() {
     shift
     [ -f "$T/wrk.lua" ] || wrk_script >"$T/wrk.lua"
     "$METER" "$@" -- wrk -t1 -c64 "-d${seconds}s" -s "$T/wrk.lua" \
-        http://127.0.0.1:18080/examples/servlets/servlet/HelloWorldExample >"$T/wrk.out" 2>&1 ||
+        http://127.0.0.1:$TOMCAT_PORT/examples/servlets/servlet/HelloWorldExample >"$T/wrk.out" 2>&1 ||
         fail "wrk: $(tail -n 3 "$T/wrk.out")"
     # one of thousands may run into a time limit on a busy machine
     awk '$1 == "MARK" { n = $3 } $1 == "ERRORS" { bad = $2 } END { exit bad * 1000 > n }' "$T/wrk.out" ||
