@@ -292,6 +292,7 @@ demo: ## record a busy Java server for 10 s and show where its time goes (root)
 PREFIX  ?= /usr/local
 MAN     := $(BUILD)/man/gnomon.1 \
            $(patsubst user/cli/cmd_%.c,$(BUILD)/man/gnomon-%.1,$(wildcard user/cli/cmd_*.c))
+MAN7    := $(wildcard user/man/*.7)
 SHARE   := $(DESTDIR)$(PREFIX)/share
 BASHDIR := $(SHARE)/bash-completion/completions
 ZSHDIR  := $(SHARE)/zsh/site-functions
@@ -310,13 +311,15 @@ man: $(MAN) ## manual pages, under build/man
 
 install: all man ## to PREFIX (default /usr/local), below DESTDIR
 	install -D -m 755 $(BUILD)/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon
-	install -d $(SHARE)/man/man1 $(BASHDIR) $(ZSHDIR)
+	install -d $(SHARE)/man/man1 $(SHARE)/man/man7 $(BASHDIR) $(ZSHDIR)
 	install -m 644 $(MAN) $(SHARE)/man/man1
+	install -m 644 $(MAN7) $(SHARE)/man/man7
 	$(BUILD)/gnomon completion bash >$(BASHDIR)/gnomon
 	$(BUILD)/gnomon completion zsh >$(ZSHDIR)/_gnomon
 
 uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon $(MAN:$(BUILD)/man/%=$(SHARE)/man/man1/%) \
+	    $(MAN7:user/man/%=$(SHARE)/man/man7/%) \
 	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon
 
 clean: ## remove build/

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// FUZZ-LINK: user/cli/opt.c user/run/outname.c user/base/error.c
+// FUZZ-LINK: user/cli/opt.c user/cli/near.c user/run/outname.c user/base/error.c
 /*
  * A command line, a word on each line of the input: options of every type, then what is left as
  * output patterns, with the first and the last word for what a target calls itself. Whatever is
@@ -65,7 +65,7 @@ static void values_check(void)
 /* Nothing but '/' of the pattern's own may be in a name, whatever the target says it is. */
 static void pattern_use(const char *pattern, const char *first, const char *last)
 {
-	struct outname_facts facts = {1234567, first, last};
+	struct outname_facts facts = {1234567, first, last, "20261123-014500"};
 	struct error e = {0};
 	struct outname o;
 	char path[OUTNAME_LEN];
@@ -90,9 +90,9 @@ static void pattern_use(const char *pattern, const char *first, const char *last
 	}
 }
 
-static void command_line(int argc, char **argv, bool stop_at_arg)
+static void command_line(int argc, char **argv, bool takes_program)
 {
-	struct command c = {.name = "test", .opts = opts, .stop_at_arg = stop_at_arg};
+	struct command c = {.name = "test", .opts = opts, .takes_program = takes_program};
 	struct error e = {0};
 	char *first = argv[1], *last = argv[argc - 1];
 	int rest;

@@ -192,7 +192,7 @@ static void test_bash(void **state)
 	expect_words("gnomon record -p \"\"", "4711 42");
 	expect_words("gnomon perfmap 4", "4711 42");
 	expect_words("gnomon summary \"\"", "app.jfr recs");
-	expect_words("gnomon render -d o", "off");
+	expect_words("gnomon render -D o", "off");
 	expect_words("gnomon render app.jfr -o b", "b.txt");
 	expect_words("gnomon help su", "summary");
 	expect_words("gnomon completion z", "zsh");

@@ -15,7 +15,7 @@
 
 static bool flag;
 static const char *str;
-static uint64_t time_ns, count;
+static uint64_t time_ns, span_ns, count;
 static pid_t pid;
 static struct opt_list list;
 static int choice;
@@ -25,7 +25,8 @@ static const struct opt opts[] = {
 	{OPT_STRING, 'o', "output", "FILE", "", &str},
 	{OPT_DURATION, 0, "cpu", "TIME", "", &time_ns, .min = 1000000, .max = 10000000000},
 	{OPT_COUNT, 'n', "count", "N", "", &count},
-	{OPT_PID, 'p', "pid", "PID", "", &pid},
+	{OPT_PID, 'p', "pid", "PID", "", &pid, .once = true},
+	{OPT_DURATION, 'd', "duration", "TIME", "", &span_ns, .bare = true},
 	{OPT_LIST, 't', "thread", "GLOB", "", &list},
 	{OPT_ENUM, 0, "how", "HOW", "", &choice, .choices = {"auto", "this", "that"}},
 	{OPT_END},
@@ -77,17 +78,50 @@ static void test_forms(void **state)
 	assert_int_equal(choice, 2);
 }
 
-static void test_stop_at_arg(void **state)
+/* What follows "--" is a program's: the mark stays, so that who runs the command sees where. */
+static void test_program(void **state)
 {
 	struct error e;
-	const char *args[32] = {"-f", "java", "-o", "--cpu"};
+	const char *args[32] = {"4711", "-f", "--", "java", "-o", "--cpu"};
 
-	cmd.stop_at_arg = true;
-	assert_int_equal(parse(&e, args, 4), 3);
-	cmd.stop_at_arg = false;
-	assert_string_equal(args[0], "java");
-	assert_string_equal(args[2], "--cpu");
+	cmd.takes_program = true;
+	assert_int_equal(parse(&e, args, 6), 5);
+	assert_string_equal(args[0], "4711");
+	assert_string_equal(args[1], "--");
+	assert_string_equal(args[4], "--cpu");
 	assert_null(str);
+	assert_true(flag);
+
+	/* who forgot the mark is told of it */
+	assert_true(PARSE(&e, "java", "-jar", "x.jar") < 0);
+	assert_non_null(strstr(e.hint, "follows '--'"));
+	assert_non_null(strstr(e.hint, "-- java ..."));
+	assert_true(PARSE(&e, "4711", "--coun", "3") < 0);
+	assert_non_null(strstr(e.hint, "'--count'"));
+	cmd.takes_program = false;
+}
+
+static void test_once(void **state)
+{
+	struct error e;
+
+	assert_true(PARSE(&e, "-p", "1", "--pid=2") < 0);
+	assert_string_equal(e.msg, "--pid is given twice");
+	assert_int_equal(e.exit, EXIT_USAGE);
+	assert_true(PARSE(&e, "-n", "1", "-n", "2") >= 0);
+	assert_int_equal(count, 2);
+}
+
+static void test_bare(void **state)
+{
+	struct error e;
+
+	assert_true(PARSE(&e, "-d", "30") >= 0);
+	assert_int_equal(span_ns, 30000000000ull);
+	assert_true(PARSE(&e, "-d", "30ms") >= 0);
+	assert_int_equal(span_ns, 30000000ull);
+	assert_true(PARSE(&e, "-d", "99999999999999") < 0);
+	assert_true(PARSE(&e, "-d", "3x") < 0);
 }
 
 static void bad(const char *opt, const char *val, const char *says)
@@ -117,6 +151,11 @@ static void test_errors(void **state)
 	bad("--output", "", "empty value for --output");
 	bad("--output=", "x", "empty value for --output");
 	bad("-t", "", "empty value for --thread");
+	bad("--how", "thta", "expected one of");
+	assert_true(PARSE(&e, "--how", "thta") < 0);
+	assert_string_equal(e.hint, "did you mean 'that'?");
+	assert_true(PARSE(&e, "--ouptut", "x") < 0);
+	assert_non_null(strstr(e.hint, "did you mean '--output'?"));
 	bad("--nope", "x", "unknown option '--nope'");
 	bad("-z", "x", "unknown option '-z'");
 	assert_true(PARSE(&e, "--output") < 0);
@@ -125,28 +164,18 @@ static void test_errors(void **state)
 }
 
 #define WANTED(...)                                                                                \
-	opt_help_wanted(&cmd, sizeof((const char *[]){"test", __VA_ARGS__}) / sizeof(char *),      \
+	opt_help_wanted(sizeof((const char *[]){"test", __VA_ARGS__}) / sizeof(char *),            \
 			(char *[]){"test", __VA_ARGS__})
 
-/* A command's own --help is not ours, with or without "--" before it. */
+/* A program's own --help is not ours. */
 static void test_help_wanted(void **state)
 {
-	cmd.stop_at_arg = false;
 	assert_true(WANTED("--help"));
 	assert_true(WANTED("x", "-h"));
 	assert_true(WANTED("--frobnicate", "-o", "x", "--help"));
 	assert_false(WANTED("x", "--", "--help"));
-	assert_false(WANTED("x"));
-	cmd.stop_at_arg = true;
-	assert_true(WANTED("-f", "--help"));
-	assert_true(WANTED("--frobnicate", "--help"));
-	assert_true(WANTED("-o", "x", "--help"));
-	assert_true(WANTED("-fox", "--count=3", "--cpu", "10ms", "-h"));
-	assert_false(WANTED("java", "--help"));
-	assert_false(WANTED("-o", "x", "java", "-h"));
-	assert_false(WANTED("-fo", "x", "--count", "3", "java", "--help"));
 	assert_false(WANTED("-o", "x", "--", "java", "--help"));
-	cmd.stop_at_arg = false;
+	assert_false(WANTED("x"));
 }
 
 static void test_units(void **state)
@@ -169,7 +198,8 @@ static void test_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),  cmocka_unit_test(test_stop_at_arg),
+		cmocka_unit_test(test_forms),  cmocka_unit_test(test_program),
+		cmocka_unit_test(test_once),   cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_errors), cmocka_unit_test(test_help_wanted),
 		cmocka_unit_test(test_units),
 	};

@@ -15,7 +15,8 @@ static const char *made(const char *output, const char *main, const char *contai
 			unsigned int again)
 {
 	static char path[OUTNAME_LEN];
-	const struct outname_facts f = {.pid = 4711, .main = main, .container = container};
+	const struct outname_facts f = {
+		.pid = 4711, .main = main, .container = container, .time = "20261123-014500"};
 	struct outname o;
 
 	assert_int_equal(outname_read(&o, output, NULL), 0);
@@ -95,7 +96,7 @@ static void hostile(void **state)
 
 static void no_room(void **state)
 {
-	const struct outname_facts f = {.pid = 1, .main = "Main", .container = ""};
+	const struct outname_facts f = {.pid = 1, .main = "Main", .container = "", .time = ""};
 	struct outname o;
 	char path[5];
 

@@ -19,7 +19,7 @@ static struct {
 
 static const struct opt opts[] = {
 	{OPT_STRING, 'o', "output", "FILE.html", "write a differential flame graph", &o.out},
-	{OPT_ENUM, 'd', "dim", "DIM", "cpu, wall or off (CPU)", &o.dim,
+	{OPT_ENUM, 'D', "dim", "DIM", "cpu, wall or off (CPU)", &o.dim,
 	 .choices = {"cpu", "wall", "off"}},
 	{OPT_COUNT, 'n', "top", "N", "methods in the table (20)", &o.top, .min = 1, .max = 100000},
 	{OPT_FLAG, 0, "split-tiers", NULL, "tell interpreted, C1, C2 and inlined frames apart",
@@ -94,7 +94,7 @@ const struct command cmd_diff = {
 	.usage = "diff BEFORE.jfr AFTER.jfr [-o OUT.html] [options]",
 	.examples = "  gnomon diff before.jfr after.jfr\n"
 		    "  gnomon diff before.jfr after.jfr -o diff.html\n"
-		    "  gnomon diff before.jfr after.jfr -d off -t 'http-*'\n",
+		    "  gnomon diff before.jfr after.jfr -D off -t 'http-*'\n",
 	.notes = "Compared are shares of each recording's time, as recordings differ in length. "
 		 "Wall and\noff-CPU time is charged to the innermost Java method, by state, with "
 		 "what it calls natively.\n\n" FILTER_NOTES,

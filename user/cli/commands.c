@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "cli/cmds.h"
+#include "cli/near.h"
 
 const struct command *const commands[] = {
-	&cmd_record, &cmd_jvms,	   &cmd_doctor,	    &cmd_render, &cmd_summary, &cmd_diff,
-	&cmd_repair, &cmd_perfmap, &cmd_completion, &cmd_help,	 NULL,
+	&cmd_record, &cmd_flame,  &cmd_jvms,	&cmd_doctor,	 &cmd_render, &cmd_summary,
+	&cmd_diff,   &cmd_repair, &cmd_perfmap, &cmd_completion, &cmd_help,   NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -17,6 +18,15 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
+const char *command_near(const char *name)
+{
+	struct near near = {.word = name, .len = strlen(name)};
+
+	for (const struct command *const *c = commands; *c; c++)
+		near_offer(&near, (*c)->name);
+	return near.best;
+}
+
 void commands_help(FILE *to)
 {
 	fprintf(to, "usage: gnomon COMMAND [options]\n\n"
@@ -25,5 +35,6 @@ void commands_help(FILE *to)
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
 	fprintf(to, "\n`gnomon COMMAND --help` tells more; -v and -vv before the command say what "
-		    "happens, -vvv also how each stack came.\n");
+		    "happens, -vvv also how each stack came.\n"
+		    "-V: which build this is.\n");
 }

@@ -122,7 +122,7 @@ void complete_bash(FILE *f)
 	      f);
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(f, "%s ", (*c)->name);
-	fputs("-v -vv -vvv --version --help' ;;\n", f);
+	fputs("-v -vv -vvv -V --version --help' ;;\n", f);
 	for (const struct command *const *c = commands; *c; c++)
 		bash_command(*c, f);
 	fputs("  esac\n}\ncomplete -F _gnomon gnomon\n", f);

@@ -16,9 +16,9 @@ struct filter {
 /* clang-format off */
 #define FILTER_OPTS(f)                                                                             \
 	{OPT_DURATION, 0, "from", "TIME", "leave out what is before, from the recording's start",  \
-	 &(f).from_ns},                                                                            \
+	 &(f).from_ns, .bare = true},                                                              \
 	{OPT_DURATION, 0, "to", "TIME", "leave out what is after", &(f).to_ns,                     \
-	 .min = 1, .max = FILTER_TIME_MAX},                                                        \
+	 .min = 1, .max = FILTER_TIME_MAX, .bare = true},                                          \
 	{OPT_LIST, 't', "thread", "GLOB", "only threads of such a name", &(f).threads},            \
 	{OPT_LIST, 's', "state", "GLOB", "only such states: RUNNING, PARKED, QUEUED ...",          \
 	 &(f).states},                                                                             \

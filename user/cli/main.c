@@ -33,7 +33,7 @@ static int command_run(const struct command *c, int argc, char **argv)
 	struct error e = {0};
 	int rc;
 
-	if (opt_help_wanted(c, argc, argv)) {
+	if (opt_help_wanted(argc, argv)) {
 		opt_help(c);
 		return stdout_finish(EXIT_OK);
 	}
@@ -45,6 +45,17 @@ static int command_run(const struct command *c, int argc, char **argv)
 	if (rc != EXIT_OK && e.msg[0])
 		error_print(&e);
 	return stdout_finish(rc);
+}
+
+static int unknown_say(const char *name)
+{
+	const char *near = command_near(name);
+
+	fprintf(stderr, "gnomon: unknown command '%s'\n  ", name);
+	if (near)
+		fprintf(stderr, "did you mean '%s'? ", near);
+	fprintf(stderr, "see: gnomon help\n");
+	return EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -60,7 +71,7 @@ int main(int argc, char **argv)
 			log_level += 2;
 		else if (!strcmp(argv[i], "-vvv"))
 			log_level += 3;
-		else if (!strcmp(argv[i], "--version")) {
+		else if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) {
 			printf("gnomon %s\n", GNOMON_VERSION);
 			return stdout_finish(EXIT_OK);
 		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
@@ -77,9 +88,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	c = command_find(argv[i]);
-	if (!c) {
-		fprintf(stderr, "gnomon: unknown command '%s'\n  see: gnomon help\n", argv[i]);
-		return EXIT_USAGE;
-	}
+	if (!c)
+		return unknown_say(argv[i]);
 	return command_run(c, argc - i, argv + i);
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "cli/near.h"
+
 struct unit {
 	const char *name;
 	uint64_t mul;
@@ -105,7 +107,10 @@ static int opt_number(const struct opt *o, const char *val, uint64_t *v, struct 
 	char lo[32], hi[32];
 
 	if (o->type == OPT_DURATION) {
-		if (duration_parse(val, v))
+		if (o->bare && !number_parse(val, v, &end) && !*end) {
+			if (__builtin_mul_overflow(*v, 1000000000ull, v))
+				return opt_bad(o, val, "so much time there is not", e);
+		} else if (duration_parse(val, v))
 			return opt_bad(o, val, "expected a time with its unit, such as 10ms or 2s",
 				       e);
 	} else if (o->type == OPT_SIZE) {
@@ -137,7 +142,9 @@ static int list_add(struct opt_list *l, const char *val, struct error *e)
 
 static int enum_set(const struct opt *o, const char *val, struct error *e)
 {
+	struct near near = {.word = val, .len = strlen(val)};
 	char want[200] = "expected one of";
+	int rc;
 
 	for (int i = 0; o->choices[i]; i++) {
 		if (!strcmp(o->choices[i], val)) {
@@ -146,8 +153,10 @@ static int enum_set(const struct opt *o, const char *val, struct error *e)
 		}
 		snprintf(want + strlen(want), sizeof(want) - strlen(want), "%s %s", i ? "," : "",
 			 o->choices[i]);
+		near_offer(&near, o->choices[i]);
 	}
-	return opt_bad(o, val, want, e);
+	rc = opt_bad(o, val, want, e);
+	return near.best ? error_hint(e, "did you mean '%s'?", near.best) : rc;
 }
 
 static int opt_set(const struct opt *o, const char *val, struct error *e)
@@ -185,16 +194,42 @@ static int opt_set(const struct opt *o, const char *val, struct error *e)
 	}
 }
 
-static int parse_long(const struct command *c, char **argv, int *i, int argc, struct error *e)
+static int opt_unknown(const struct command *c, const char *name, size_t len, struct error *e)
+{
+	struct near near = {.word = name, .len = len};
+
+	error_set(e, -EINVAL, EXIT_USAGE, "unknown option '--%.*s'", (int)len, name);
+	for (const struct opt *o = c->opts; o && o->type; o++)
+		near_offer(&near, o->name);
+	if (near.best)
+		return error_hint(e, "did you mean '--%s'? see: gnomon %s --help", near.best,
+				  c->name);
+	return error_hint(e, "see: gnomon %s --help", c->name);
+}
+
+/* opt_set(), and a second time where once is all is refused. */
+static int opt_take(const struct command *c, const struct opt *o, const char *val, uint64_t *seen,
+		    struct error *e)
+{
+	uint64_t bit = 1ull << (o - c->opts);
+
+	if (o->once && *seen & bit) {
+		error_set(e, -EINVAL, EXIT_USAGE, "--%s is given twice", o->name);
+		return error_hint(e, "see: gnomon %s --help", c->name);
+	}
+	*seen |= bit;
+	return opt_set(o, val, e);
+}
+
+static int parse_long(const struct command *c, char **argv, int *i, int argc, uint64_t *seen,
+		      struct error *e)
 {
 	const char *name = argv[*i] + 2, *val = strchr(name, '=');
 	size_t len = val ? (size_t)(val - name) : strlen(name);
 	const struct opt *o = opt_long(c->opts, name, len);
 
-	if (!o) {
-		error_set(e, -EINVAL, EXIT_USAGE, "unknown option '--%.*s'", (int)len, name);
-		return error_hint(e, "see: gnomon %s --help", c->name);
-	}
+	if (!o)
+		return opt_unknown(c, name, len, e);
 	if (val)
 		val++;
 	if (o->type == OPT_FLAG) {
@@ -206,10 +241,11 @@ static int parse_long(const struct command *c, char **argv, int *i, int argc, st
 					 o->arg);
 		val = argv[++*i];
 	}
-	return opt_set(o, val, e);
+	return opt_take(c, o, val, seen, e);
 }
 
-static int parse_short(const struct command *c, char **argv, int *i, int argc, struct error *e)
+static int parse_short(const struct command *c, char **argv, int *i, int argc, uint64_t *seen,
+		       struct error *e)
 {
 	for (const char *p = argv[*i] + 1; *p; p++) {
 		const struct opt *o = opt_short(c->opts, *p);
@@ -226,7 +262,7 @@ static int parse_short(const struct command *c, char **argv, int *i, int argc, s
 				return error_set(e, -EINVAL, EXIT_USAGE, "-%c needs a value: %s",
 						 *p, o->arg);
 		}
-		rc = opt_set(o, val, e);
+		rc = opt_take(c, o, val, seen, e);
 		if (rc || o->type != OPT_FLAG)
 			return rc;
 	}
@@ -237,25 +273,26 @@ static int parse_short(const struct command *c, char **argv, int *i, int argc, s
 int opt_parse(const struct command *c, int argc, char **argv, struct error *e)
 {
 	char **rest = calloc((size_t)argc + 1, sizeof(*rest));
+	uint64_t seen = 0;
 	int n = 0, i, rc = 0;
 
 	if (!rest)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	for (i = 1; i < argc && !rc; i++) {
 		if (!strcmp(argv[i], "--")) {
-			i++;
+			i += !c->takes_program;
 			break;
 		}
-		if (argv[i][0] != '-' || !argv[i][1]) {
-			if (c->stop_at_arg)
-				break;
+		if (argv[i][0] != '-' || !argv[i][1])
 			rest[n++] = argv[i];
-		} else if (argv[i][1] == '-') {
-			rc = parse_long(c, argv, &i, argc, e);
-		} else {
-			rc = parse_short(c, argv, &i, argc, e);
-		}
+		else if (argv[i][1] == '-')
+			rc = parse_long(c, argv, &i, argc, &seen, e);
+		else
+			rc = parse_short(c, argv, &i, argc, &seen, e);
 	}
+	if (rc && c->takes_program && n && !isdigit((unsigned char)*rest[0]) && e->exit)
+		error_hint(e, "a program to start follows '--': gnomon %s [options] -- %s ...",
+			   c->name, rest[0]);
 	while (i < argc)
 		rest[n++] = argv[i++];
 	memcpy(argv + argc - n, rest, (size_t)n * sizeof(*rest));
@@ -263,34 +300,11 @@ int opt_parse(const struct command *c, int argc, char **argv, struct error *e)
 	return rc ? rc : argc - n;
 }
 
-/* Does the next argument belong to the option `arg`? */
-static bool value_follows(const struct command *c, const char *arg)
+bool opt_help_wanted(int argc, char *const *argv)
 {
-	const struct opt *o;
-
-	if (arg[1] == '-') {
-		o = strchr(arg, '=') ? NULL : opt_long(c->opts, arg + 2, strlen(arg + 2));
-		return o && o->type != OPT_FLAG;
-	}
-	for (const char *p = arg + 1; *p; p++) {
-		o = opt_short(c->opts, *p);
-		if (o && o->type != OPT_FLAG)
-			return !p[1];
-	}
-	return false;
-}
-
-bool opt_help_wanted(const struct command *c, int argc, char *const *argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			return true;
-		if (!c->stop_at_arg)
-			continue;
-		if (argv[i][0] != '-' || !argv[i][1])
-			return false;
-		i += value_follows(c, argv[i]);
-	}
 	return false;
 }
 

@@ -17,7 +17,8 @@ enum opt_type {
 	OPT_END = 0,
 	OPT_FLAG,     /* bool */
 	OPT_STRING,   /* const char * */
-	OPT_DURATION, /* uint64_t nanoseconds; "10ms", "2s", "1m"; the unit is required */
+	OPT_DURATION, /* uint64_t nanoseconds; "10ms", "2s", "1m"; a unit is required but for `bare`
+		       */
 	OPT_COUNT,    /* uint64_t, plain decimal */
 	OPT_SIZE,     /* uint64_t bytes; "64k", "12m", "1g", or plain bytes */
 	OPT_PID,      /* pid_t, positive */
@@ -39,6 +40,8 @@ struct opt {
 	void *value;		 /* where it goes; the default is what is there before parsing */
 	const char *choices[12]; /* OPT_ENUM, NULL ended */
 	uint64_t min, max;	 /* numbers: inclusive bounds; both 0 = none */
+	bool bare;		 /* OPT_DURATION: a number without a unit is of seconds */
+	bool once;		 /* given twice it is an error, not the later one */
 };
 
 enum takes { TAKES_NOTHING, TAKES_RECORDINGS, TAKES_PID, TAKES_COMMAND, TAKES_SHELL };
@@ -55,8 +58,8 @@ struct command {
 	 * EXIT_OK, e->msg says why (main() prints it) unless it is empty.
 	 */
 	int (*run)(int argc, char **argv, struct error *e);
-	enum takes takes; /* what the arguments are, for completion */
-	bool stop_at_arg; /* the first non-option ends the options ("record -- java ...") */
+	enum takes takes;   /* what the arguments are, for completion */
+	bool takes_program; /* what follows "--" is a program's: "--" stays among the arguments */
 };
 
 /*
@@ -66,8 +69,8 @@ struct command {
  */
 int opt_parse(const struct command *cmd, int argc, char **argv, struct error *e);
 
-/* Is --help or -h among the options, whatever else is wrong with them? Not a command's own. */
-bool opt_help_wanted(const struct command *cmd, int argc, char *const *argv);
+/* Is --help or -h among the options, whatever else is wrong with them? Not behind "--". */
+bool opt_help_wanted(int argc, char *const *argv);
 
 void opt_help(const struct command *cmd);
 
@@ -78,6 +81,8 @@ int size_parse(const char *s, uint64_t *bytes);
 /* user/cli/commands.c */
 extern const struct command *const commands[]; /* NULL ended */
 const struct command *command_find(const char *name);
+/* The command that was probably meant, NULL if none is near. */
+const char *command_near(const char *name);
 void commands_help(FILE *to);
 
 #endif

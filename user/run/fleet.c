@@ -207,9 +207,12 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e)
 static int path_make(struct fleet *f, const struct jvm_proc *j, char *path, size_t cap)
 {
 	char label[CONTAINER_NAME_LEN] = "";
-	struct outname_facts facts = {.pid = j->id.pid, .main = j->cmd.main, .container = label};
+	char now[OUTNAME_TIME_LEN];
+	struct outname_facts facts = {
+		.pid = j->id.pid, .main = j->cmd.main, .container = label, .time = now};
 	int rc = 0;
 
+	outname_time(now);
 	container_label(&j->container, label, sizeof(label));
 	if (j->container.kind == CONTAINER_NONE)
 		label[0] = '\0';

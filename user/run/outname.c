@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define WORD_LEN 100 /* of a fact; file names end at 255 bytes */
 
@@ -24,11 +25,11 @@ static int pattern_check(struct outname *o, struct error *e)
 		if (*p != '%')
 			continue;
 		p++;
-		if (!*p || !strchr("pnc%", *p)) {
+		if (!*p || !strchr("pnct%", *p)) {
 			error_set(e, -EINVAL, EXIT_USAGE, "unknown '%%%.*s' in output '%s'",
 				  *p != 0, p, o->pattern);
 			return error_hint(e, "%%p is the pid, %%n the main class or jar, %%c the "
-					     "container, %%%% a percent sign");
+					     "container, %%t the time, %%%% a percent sign");
 		}
 		o->unique |= *p == 'p';
 		o->fixed &= *p == '%';
@@ -51,6 +52,15 @@ int outname_read(struct outname *out, const char *output, struct error *e)
 		return error_set(e, -ENAMETOOLONG, EXIT_USAGE, "output name too long: '%.100s...'",
 				 output);
 	return pattern_check(out, e);
+}
+
+void outname_time(char *to)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!localtime_r(&now, &tm) || !strftime(to, OUTNAME_TIME_LEN, "%Y%m%d-%H%M%S", &tm))
+		snprintf(to, OUTNAME_TIME_LEN, "%lld", (long long)now);
 }
 
 /* ---- one name -------------------------------------------------------------------------------- */
@@ -123,6 +133,9 @@ static void put_field(struct text_out *t, char which, const struct outname_facts
 			put_word(t, f->container, strlen(f->container));
 		else
 			put_text(t, "host");
+		break;
+	case 't':
+		put_word(t, f->time, strlen(f->time));
 		break;
 	default:
 		put(t, '%');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names of output files: what -o gives is a file, a directory, or a pattern with %p (pid), %n
- * (main class or jar, its last part), %c (container, or "host") and %% in it. Pure but for
- * outname_read().
+ * (main class or jar, its last part), %c (container, or "host"), %t (when it began) and %% in it.
+ * Pure but for outname_read() and outname_time().
  */
 #ifndef GNOMON_RUN_OUTNAME_H
 #define GNOMON_RUN_OUTNAME_H
@@ -31,7 +31,13 @@ struct outname_facts {
 	pid_t pid;
 	const char *main;      /* class, module or jar as the command line has it; "" unknown */
 	const char *container; /* label; "" none */
+	const char *time;      /* as outname_time() has it */
 };
+
+#define OUTNAME_TIME_LEN 20
+
+/* Now, in local time: "20261123-014500". */
+void outname_time(char *to);
 
 /*
  * The facts are the target's own words: of each only letters, digits and "._-" are taken, other

@@ -132,9 +132,10 @@ static void print_losses(const struct totals *t)
 static void print_files(const struct report_summary *r, const struct totals *t)
 {
 	if (!r->several && r->nfiles) {
-		fprintf(stderr, "recorded %.1f s of process %d into '%s' (%s)%s\n",
-			(double)r->elapsed_ns / 1e9, r->files[0].tgid, r->files[0].path,
-			format_bytes(t->file_bytes).s, r->target_gone ? "; the process ended" : "");
+		fprintf(stderr, "recorded %.1f s of process %d %s '%s' (%s)%s\n",
+			(double)r->elapsed_ns / 1e9, r->files[0].tgid, r->becomes ? "for" : "into",
+			r->becomes ? r->becomes : r->files[0].path, format_bytes(t->file_bytes).s,
+			r->target_gone ? "; the process ended" : "");
 		return;
 	}
 	fprintf(stderr, "recorded %.1f s of %zu process%s (%s)\n", (double)r->elapsed_ns / 1e9,

@@ -20,7 +20,8 @@ struct report_summary {
 	uint64_t elapsed_ns;
 	const struct recorder_file *files;
 	size_t nfiles;
-	bool several; /* there may be any number of files, also none */
+	bool several;	     /* there may be any number of files, also none */
+	const char *becomes; /* what the only file is made into next; NULL: it stays */
 	uint64_t cpu_ns, wall_ns;
 	bool cpu_clocks;
 	bool target_gone;

@@ -692,6 +692,7 @@ static void summary_print(struct session *s, const struct totals *t)
 		.cpu_clocks = s->cpu_clocks,
 		.target_gone = s->ended == TARGET_GONE,
 		.several = s->cfg->follow,
+		.becomes = s->cfg->becomes,
 	};
 
 	r.files = recorder_files(s->rec, &r.nfiles);

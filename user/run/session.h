@@ -48,6 +48,8 @@ struct session_config {
 	bool one_by_one;    /* an event for each wall tick */
 	struct jfrw_form form;
 	bool quiet; /* no progress, no summary */
+	const char
+		*becomes; /* what the one recording is rendered into afterwards; NULL: it stays */
 };
 
 /*

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rendering.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "out/html.h"
+#include "out/methods.h"
+#include "out/output.h"
+#include "out/pprof.h"
+#include "out/text.h"
+
+static const struct {
+	const char *suffix;
+	enum format format;
+} known[] = {
+	/* the first of a format is its usual one */
+	{".timeline.html", FMT_TIMELINE},
+	{".html", FMT_HTML},
+	{".collapsed", FMT_COLLAPSED},
+	{".folded", FMT_COLLAPSED},
+	{".pb.gz", FMT_PPROF},
+	{".pprof", FMT_PPROF},
+	{".csv", FMT_CSV},
+	{".xml", FMT_XML},
+	{".tree", FMT_TREE},
+	{".txt", FMT_TEXT},
+	{".jfr", FMT_JFR},
+};
+
+static bool ends(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), k = strlen(suffix);
+
+	return n >= k && !strcmp(s + n - k, suffix);
+}
+
+int format_by_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (ends(name, known[i].suffix))
+			return known[i].format;
+	return -1;
+}
+
+const char *format_suffix(enum format f)
+{
+	if (f == FMT_FLAME)
+		f = FMT_HTML;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].format == f)
+			return known[i].suffix;
+	return "";
+}
+
+static int format_infer(struct rendering *o, struct error *e)
+{
+	if (o->format == FMT_FLAME)
+		o->format = FMT_HTML;
+	if (o->format >= 0)
+		return 0;
+	o->format = FMT_TEXT;
+	if (!o->out || !strcmp(o->out, "-"))
+		return 0;
+	o->format = format_by_name(o->out);
+	if (o->format >= 0 && o->format != FMT_JFR)
+		return 0;
+	error_set(e, -EINVAL, EXIT_USAGE, "cannot tell a format from the name '%s'", o->out);
+	return error_hint(e, "say it with --format, or use .html .timeline.html .collapsed .pb.gz "
+			     ".csv .xml .tree .txt");
+}
+
+/* What was not asked for: CPU if there is any, else the whole. */
+static enum dim dim_chosen(const struct rendering *o, const struct profile *p)
+{
+	if (o->dim >= 0)
+		return (enum dim)o->dim;
+	return p->total_ns[0][DIM_CPU] ? DIM_CPU : DIM_WALL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* What tells by itself, or can show, that idle threads are left out. */
+static bool format_tells_idle(int format)
+{
+	return format == FMT_TEXT || format == FMT_HTML || format == FMT_TIMELINE;
+}
+
+static int profile_write(const struct rendering *o, const struct profile *p, const char *title,
+			 FILE *f, struct error *e)
+{
+	struct html_options h = {
+		.title = title,
+		.first = dim_chosen(o, p),
+		.timeline = o->format == FMT_TIMELINE,
+		.idle = o->filter.idle,
+	};
+
+	if (!format_tells_idle(o->format))
+		filter_idle_note(p);
+
+	switch (o->format) {
+	case FMT_TREE:
+		return text_tree(p, dim_chosen(o, p), (double)o->min_percent / 100, f, e);
+	case FMT_COLLAPSED:
+		return text_collapsed(p, dim_chosen(o, p), o->by_thread, f, e);
+	case FMT_HTML:
+	case FMT_TIMELINE:
+		return html_write(p, &h, f, e);
+	case FMT_PPROF:
+		return pprof_write(p, o->dim, f, e);
+	case FMT_CSV:
+		return methods_csv(p, f, e);
+	case FMT_XML:
+		return methods_xml(p, f, e);
+	default:
+		return text_top(p, (unsigned int)o->top, f, e);
+	}
+}
+
+static int files_load(const struct rendering *o, struct profile *p, int argc, char **argv,
+		      struct error *e)
+{
+	for (int i = 0; i < argc; i++) {
+		struct jfr_report rep;
+		int rc = profile_load(p, argv[i], 0, &rep, e);
+
+		if (rc)
+			return rc;
+		report_warn(argv[i], &rep);
+	}
+	if (profile_finish(p, e))
+		return -ENOMEM;
+	filter_nothing_warn(&o->filter, p);
+	return 0;
+}
+
+int rendering_run(struct rendering *o, char **files, int n, const char *title, struct error *e)
+{
+	struct profile_options po = {.lines = o->lines, .split_tiers = o->split_tiers};
+	struct profile *p = NULL;
+	struct output out;
+	int rc = format_infer(o, e);
+
+	if (!rc)
+		rc = output_apart(o->out, files, n, e);
+	if (!rc)
+		rc = filter_apply(&o->filter, &po, e);
+	if (rc)
+		return rc;
+	po.keep_times = o->format == FMT_TIMELINE;
+	o->filter.idle = po.show_idle;
+	po.show_idle |=
+		o->format == FMT_HTML || o->format == FMT_TIMELINE; /* the page can hide it */
+	rc = output_open(&out, o->out, o->force, e);
+	if (rc)
+		return rc;
+	rc = profile_new(&p, &po, e);
+	if (!rc)
+		rc = files_load(o, p, n, files, e);
+	if (!rc)
+		rc = profile_write(o, p, title ? title : base_name(files[0]), out.f, e);
+	rc = output_close(&out, rc, e);
+	profile_free(p);
+	return rc;
+}
