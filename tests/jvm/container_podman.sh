@@ -50,7 +50,7 @@ named() {
     entry=$(jvms_entry)
     assert_eq "runtime" podman "$(json_field "$entry" runtime)" "$entry"
     assert_eq "name" "$NAME" "$(json_field "$entry" name)" "$entry"
-    timeout 300 "$GNOMON" record -q -f --container "$NAME" -d 1s -o "$T/named.jfr" \
+    timeout 300 "$GNOMON" record -q --force --container "$NAME" -d 1s -o "$T/named.jfr" \
         2>"$T/record.err" || fail "by its name: exit code $?: $(cat "$T/record.err")"
     jfr_print "$T/named.jfr" jdk.ActiveSetting >"$T/settings"
     assert_match "the settings" "$NAME" "$T/settings"
@@ -64,7 +64,7 @@ sidecar() {
     cp "$GNOMON" "$out/gnomon"
     podman_ run --rm --privileged "${LIMITS[@]}" --pid "container:$NAME" \
         --volume "$out:/out" --rootfs "$TREE:O" \
-        /out/gnomon record -q -f -p 1 --jvm "$1" -d "$(seconds_for 300)s" -o /out/side.jfr 2>"$T/err" ||
+        /out/gnomon record -q --force -p 1 --jvm "$1" -d "$(seconds_for 300)s" -o /out/side.jfr 2>"$T/err" ||
         fail "the sidecar with --jvm $1: exit code $?: $(cat "$T/err")"
     jfr_readable "$out/side.jfr"
     all=$(weight "$out/side.jfr" $CPU_EVENT thread=busy-thread-number-1)

@@ -58,7 +58,7 @@ trapped() {
     sparse-*map | file-*map) assert_eq "$WHAT: exit code of perfmap" 0 $RC "$(cat "$T/err")" ;;
     *) assert_eq "$WHAT: exit code of perfmap" 3 $RC "$(cat "$T/err")" ;;
     esac
-    in_time "$GNOMON" record -f -p "$JVM_PID" --jvm agent -d 1s -o "$T/trapped.jfr"
+    in_time "$GNOMON" record --force -p "$JVM_PID" --jvm agent -d 1s -o "$T/trapped.jfr"
     assert_eq "$WHAT: exit code of record" 0 $RC "$(cat "$T/err")"
     assert_eq "$WHAT: the victim" precious "$(cat "$VICTIM")"
     assert_eq "$WHAT: the victim's owner and mode" "0:0 600" "$(stat -c '%u:%g %a' "$VICTIM")"

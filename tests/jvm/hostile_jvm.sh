@@ -20,7 +20,7 @@ lies() {
     CHILDREN+=("$pid")
     until_true 60 file_has "$T/liar.out" READY || fail "the liar does not run: $(cat "$T/liar.err")"
     timeout -s KILL 120 /usr/bin/env bash -c \
-        'ulimit -v 2000000; exec "$0" "$@"' "$GNOMON" record -f -p "$pid" -d 1s -o "$T/lies.jfr" \
+        'ulimit -v 2000000; exec "$0" "$@"' "$GNOMON" record --force -p "$pid" -d 1s -o "$T/lies.jfr" \
         2>"$T/err"
     rc=$?
     [ $rc = 0 ] || fail "seed $1: exit code $rc: $(cat "$T/err")"

@@ -22,7 +22,7 @@ lacks() {
     done
     "$GNOMON" doctor >"$T/doctor.txt" 2>&1
     sed -n "/^JVM $JVM_PID:/,/^\$/p" "$T/doctor.txt" >"$T/jvm.txt"
-    "$GNOMON" record -f -p "$JVM_PID" --jvm vmstructs -d 1s -o "$T/f.jfr" 2>"$T/err"
+    "$GNOMON" record --force -p "$JVM_PID" --jvm vmstructs -d 1s -o "$T/f.jfr" 2>"$T/err"
     assert_eq "exit code" 0 $? "$(cat "$T/err")"
     said nmethod._orig_pc_offset "deoptimised frames"
     said nmethod._scopes_pcs_offset "inlined frames"

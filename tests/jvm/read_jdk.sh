@@ -29,7 +29,7 @@ jfr_stacks() {
 
 # profile.jfc samples every 10 ms.
 our_stacks() {
-    "$GNOMON" render "$1" -f collapsed -d cpu |
+    "$GNOMON" render "$1" -f collapsed --dim cpu |
         awk '{ t = $NF; sub(/ [0-9]*$/, ""); n[$0] += t } END { for (s in n) printf "%s %d\n", s, n[s] / 1e7 }' |
         LC_ALL=C sort
 }

@@ -84,11 +84,11 @@ normal() {
 wall-samples/count=$((n + 52)) wall-time/nanoseconds=$((cpu + off)) period=cpu/nanoseconds=10000000" \
         "$(judged "$T/$1.jfr")"
     assert_eq "CPU of $1" "samples/count=$n cpu/nanoseconds=$cpu period=cpu/nanoseconds=10000000" \
-        "$(judged "$T/$1.jfr" -d cpu)"
+        "$(judged "$T/$1.jfr" --dim cpu)"
     assert_eq "wall of $1" "samples/count=$((n + 52)) wall/nanoseconds=$((cpu + off)) \
-period=wall/nanoseconds=20000000" "$(judged "$T/$1.jfr" -d wall)"
+period=wall/nanoseconds=20000000" "$(judged "$T/$1.jfr" --dim wall)"
     assert_eq "off CPU of $1" "samples/count=52 off_cpu/nanoseconds=$off \
-period=wall/nanoseconds=20000000" "$(judged "$T/$1.jfr" -d off)"
+period=wall/nanoseconds=20000000" "$(judged "$T/$1.jfr" --dim off)"
 }
 
 # Without samples, with stacks of 2,048 frames, and with names that are no UTF-8: counts alone

@@ -60,10 +60,12 @@ thread=$(for t in /proc/"$pid"/task/*; do echo "${t##*/}"; done | grep -vx "$pid
 
 # ---- options (2) ---------------------------------------------------------------------------
 record "nothing to record" 2 'nothing to record' -o "$x"
-record "no output" 2 'output' -p "$pid" -d 1s
 record "stdout for output" 2 'stdout' -p "$pid" -d 1s -o -
 record "unknown option" 2 "'--frobnicate'" -p "$pid" --frobnicate -o "$x"
 record "option without its value" 2 'needs a value' -o "$x" -p
+record "a pid and another" 2 "both say which" "$pid" -p "$pid" -o "$x"
+record "a pid beyond all" 2 "'99999999999999999999'" 99999999999999999999 -o "$x"
+record "an empty name" 2 'empty name' '' -o "$x"
 record "pid that is no number" 2 "'12x'" -p 12x -o "$x"
 record "pid zero" 2 "'0'" -p 0 -o "$x"
 record "negative pid" 2 "'-1'" -p -1 -o "$x"

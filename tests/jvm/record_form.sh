@@ -79,7 +79,7 @@ assert_eq "jdk.CPUTimeSample" 0 "$(events "$T/plain.jfr" jdk.CPUTimeSample)"
 
 # A sleeper's stack has some 15 frames beside the kernel's, of which the innermost are left.
 form depth 1 --depth 9
-"$GNOMON" render "$T/depth.jfr" -f collapsed -d wall -t 'idle-thread-number-1' >"$T/stacks" || fail "render"
+"$GNOMON" render "$T/depth.jfr" -f collapsed --dim wall -t 'idle-thread-number-1' >"$T/stacks" || fail "render"
 assert_eq "stacks of other than 9 frames" 0 "$(awk '{
         sub(/ [0-9]+$/, "")
         n = split($0, f, ";")

@@ -49,10 +49,10 @@ ends_at_once() {
     local i rc
 
     for i in 1 2 3; do
-        "$GNOMON" record -f -o "$T/once.jfr" -- "$JDK/bin/java" --no-such-option >"$T/out" 2>"$T/err" </dev/null
+        "$GNOMON" record --force -o "$T/once.jfr" -- "$JDK/bin/java" --no-such-option >"$T/out" 2>"$T/err" </dev/null
         rc=$?
         grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
-        "$GNOMON" record -f -o "$T/once.jfr" -- "$JDK/bin/java" -Xshare:auto -version \
+        "$GNOMON" record --force -o "$T/once.jfr" -- "$JDK/bin/java" -Xshare:auto -version \
             >"$T/out" 2>"$T/err" </dev/null
         rc=$?
         grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
@@ -65,7 +65,7 @@ status() {
     local want=$1
 
     shift
-    "$GNOMON" record -f -o "$T/status.jfr" "$@" </dev/null >"$T/out" 2>"$T/err"
+    "$GNOMON" record --force -o "$T/status.jfr" "$@" </dev/null >"$T/out" 2>"$T/err"
     assert_eq "exit code of record ${*:1:4}" "$want" $? "$(cat "$T/err")"
 }
 
@@ -73,7 +73,7 @@ status() {
 later() {
     emptied "$T/out"
     emptied "$T/err"
-    "$GNOMON" record -f -o "$T/status.jfr" "$@" </dev/null >"$T/out" 2>"$T/err" &
+    "$GNOMON" record --force -o "$T/status.jfr" "$@" </dev/null >"$T/out" 2>"$T/err" &
     CHILDREN+=($!)
     until_true 60 file_has "$T/out" '^BEGUN$' || fail "the command does not begin: $(cat "$T/err")"
 }

@@ -49,7 +49,7 @@ with_files() {
     local rc
 
     timeout 300 prlimit --nofile="$1:$1" setpriv --bounding-set=-sys_resource \
-        "$GNOMON" record -f -p "$JVM_PID" -d 1s -o "$T/some.jfr" 2>"$T/some.err" </dev/null
+        "$GNOMON" record --force -p "$JVM_PID" -d 1s -o "$T/some.jfr" 2>"$T/some.err" </dev/null
     rc=$?
     if [ $rc = 5 ]; then
         assert_match "the remedy with $1 open files" 'ulimit -n' "$T/some.err"

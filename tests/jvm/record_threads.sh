@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Wall samples of some threads at a time (--threads N), and an event for each tick (--nobatch), of
+# Wall samples of some threads at a time (--sample-threads N), and an event for each tick (--nobatch), of
 # 200 threads that do nothing: each is off the CPU all the time.
 # overlaps
 . "$(dirname "$0")/lib.sh"
@@ -19,8 +19,8 @@ refused() {
 events() { jfr_summary "$1" | awk -v e=$WALL_EVENT '$1 == e { print $2 }'; }
 
 jvm_start Idle 200 0
-refused --threads 0
-refused --threads 16 --no-wall
+refused --sample-threads 0
+refused --sample-threads 16 --no-wall
 
 # recorded NAME OPTIONS...: SECONDS_OF_IT of wall time, or a little more: at most MOST_OF[NAME] ms of them, by this
 # test's clock.
@@ -34,18 +34,18 @@ recorded() {
     MOST_OF[$1]=$(since "$begun")
 }
 
-recorded some --threads 20
+recorded some --sample-threads 20
 recorded batch
 recorded ticks --nobatch
 # Held up for three epochs, it chooses late whom to look at: nobody has moved meanwhile.
-recorded held --threads 20 &
+recorded held --sample-threads 20 &
 until_true 60 pgrep -f "$T/held.jfr" >"$T/held.pid" || fail "it does not begin"
 held=$(head -n 1 "$T/held.pid")
 sleep 1.5
 kill -STOP "$held"
 sleep 1
 kill -CONT "$held"
-wait $! || fail "record --threads, held up: $(cat "$T/held.err")"
+wait $! || fail "record --sample-threads, held up: $(cat "$T/held.err")"
 
 # lost NAME: how many samples it says it lost.
 lost() {
@@ -61,7 +61,7 @@ done
 "$GNOMON" summary "$T/some.jfr" >"$T/some.txt" || fail "summary fails"
 assert_match "the summary" '20 of [0-9]+ threads were sampled at a time' "$T/some.txt"
 threads=$(sed -n 's/.* 20 of \([0-9]*\) threads were.*/\1/p' "$T/some.txt")
-got=$("$GNOMON" render "$T/some.jfr" -f collapsed -d off --idle 2>/dev/null | awk '{ n += $NF } END { print n / 1e9 }')
+got=$("$GNOMON" render "$T/some.jfr" -f collapsed --dim off --idle 2>/dev/null | awk '{ n += $NF } END { print n / 1e9 }')
 softly assert_between "wall time of all threads, scaled up" "$(calc "0.97 * $threads * $SECONDS_OF_IT")" \
     "$(calc "1.03 * $threads * ${MOST_OF[some]} / 1000")" "$got"
 strict assert_percent "wall time of all threads, scaled up" "$(calc "$threads * $SECONDS_OF_IT")" "$got" 2

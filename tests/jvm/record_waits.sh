@@ -37,7 +37,7 @@ waits() {
     jvm_end
     jfr_readable "$jfr"
     # taken at the switch or from outside, a wait has the same stack
-    "$GNOMON" render "$jfr" -f collapsed -d off >"$T/stacks" || fail "render"
+    "$GNOMON" render "$jfr" -f collapsed --dim off >"$T/stacks" || fail "render"
     grep -m 1 '__schedule [0-9]*$' "$T/stacks" && fail "the scheduler's own frames are in a stack"
     total=$(weight "$jfr" $WALL_EVENT $WORKERS)
     assert_ge "samples" $((SECONDS_OF_IT * 150)) "$total"

@@ -36,7 +36,7 @@ relayed() {
     note "$ticks"
     note "without a stack: $(weight "$jfr" $WALL_EVENT 'frame=.*stack not captured.*') of $(weight "$jfr" $WALL_EVENT)"
     assert_ge "threads read as they came back" 20 "$(sed -n 's/.* \([0-9]*\) read as they came back$/\1/p' <<<"$ticks")"
-    "$GNOMON" render "$jfr" -f collapsed -d off --by-thread -t 'relay-runner-*' >"$T/collapsed" || fail "render"
+    "$GNOMON" render "$jfr" -f collapsed --dim off --by-thread -t 'relay-runner-*' >"$T/collapsed" || fail "render"
     wrong=$(awk '{ split($0, part, ";"); gsub(/[^0-9]/, "", part[1])
             n = gsub(/Relay\.deep/, "&"); if (n && n != part[1]) print }' "$T/collapsed" | head -n 3)
     [ -z "$wrong" ] || fail "a stack of another thread: $wrong"

@@ -13,7 +13,7 @@ enter() {
     JVM_OPTS="-Xshare:auto -XX:+PreserveFramePointer -XX:CompileCommand=quiet
         -XX:CompileCommand=exclude,Enter.leafy -XX:CompileCommand=exclude,Enter.run
         -XX:CompileCommand=dontinline,Enter.*" jvm_start Enter
-    recorded_for 2000 1 "$jfr" -p "$JVM_PID" --cpu 1ms --wall 1ms -f
+    recorded_for 2000 1 "$jfr" -p "$JVM_PID" --cpu 1ms --wall 1ms --force
     jvm_unharmed
     jvm_end
     "$GNOMON" render "$jfr" -f collapsed -t enter >"$T/stacks" || fail "render fails"

@@ -12,7 +12,7 @@ moves() {
     local jfr=$T/moves.jfr
 
     JVM_OPTS="-Xshare:auto $1 -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Moves.*" jvm_start Moves
-    recorded_for 1200 1 "$jfr" -p "$JVM_PID" --cpu 1ms --no-wall -f
+    recorded_for 1200 1 "$jfr" -p "$JVM_PID" --cpu 1ms --no-wall --force
     jvm_unharmed
     jvm_end
     "$GNOMON" render "$jfr" -f collapsed --by-thread -t compare -t index -t constant -t pack -t casts \

@@ -28,12 +28,12 @@ norules() {
     local jfr=$T/norules.jfr
 
     jvm_start NoRules "$T/libnorules.so"
-    recorded_for 600 1 "$jfr" -p "$JVM_PID" --cpu 5ms --wall 10ms -f
+    recorded_for 600 1 "$jfr" -p "$JVM_PID" --cpu 5ms --wall 10ms --force
     jvm_unharmed
     jvm_end
     for t in burns-0 burns-1 sleeps; do
         # waits, where it sleeps: in two seconds its CPU time is a sample or none
-        "$GNOMON" render "$jfr" --idle -f collapsed -d "$([ $t = sleeps ] && echo wall || echo cpu)" -t $t >"$T/stacks" ||
+        "$GNOMON" render "$jfr" --idle -f collapsed --dim "$([ $t = sleeps ] && echo wall || echo cpu)" -t $t >"$T/stacks" ||
             fail "render fails"
         caller $t NoRules.${t%-*}
     done

@@ -34,7 +34,7 @@ redefine() {
     local jfr=$T/redefine.jfr
 
     JVM_OPTS="-javaagent:$T/agent.jar -Xmx64m" jvm_start Redefine $CLASSES_OF_A_KIND 250
-    gnomon_start "$jfr" -p "$JVM_PID" --cpu 1ms --no-wall -f
+    gnomon_start "$jfr" -p "$JVM_PID" --cpu 1ms --no-wall --force
     jvm_go
     jvm_done
     gnomon_stop

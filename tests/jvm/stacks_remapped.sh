@@ -23,7 +23,7 @@ gnomon_stop
 jvm_unharmed
 grep -q OTHER "$JVM_OUT" && skip "this loader puts the second library elsewhere"
 jvm_end
-"$GNOMON" render "$jfr" -f collapsed -d cpu -t remapped >"$T/stacks" || fail "render"
+"$GNOMON" render "$jfr" -f collapsed --dim cpu -t remapped >"$T/stacks" || fail "render"
 both=$(calc "$(ms_of libalpha.so.alpha) + $(ms_of libomega.so.omega)")
 note "alpha $(ms_of libalpha.so.alpha) ms, omega $(ms_of libomega.so.omega) ms"
 # 1 s of CPU time and 3; that there is another library is seen once a second

@@ -13,7 +13,7 @@ rest() {
     local jfr=$T/rest.jfr
 
     JVM_OPTS="$*" jvm_start Rest
-    "$GNOMON" record -p "$JVM_PID" -d 1s --wall 20ms -f -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
+    "$GNOMON" record -p "$JVM_PID" -d 1s --wall 20ms --force -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
         fail "gnomon: $(cat "$T/err")"
     "$JDK/bin/jcmd" "$JVM_PID" Thread.print >"$T/print.txt" || fail "jcmd failed"
     jvm_unharmed

@@ -31,7 +31,7 @@ whole() {
 
 # named_below FILE METHOD: percent of the burning threads' time that METHOD called
 named_below() {
-    "$GNOMON" render "$1" -f collapsed -d cpu -t 'burns-*' |
+    "$GNOMON" render "$1" -f collapsed --dim cpu -t 'burns-*' |
         awk -v method="$2" '{ all += $NF } index($0, method) { good += $NF }
             END { printf "%.2f\n", all ? 100 * good / all : 0 }'
 }

@@ -14,7 +14,7 @@ unload() {
 
     shift
     JVM_OPTS="-Xmx64m $*" jvm_start Unload "$ms"
-    recorded_for 800 "$UNLOAD_SECONDS" "$jfr" -p "$JVM_PID" --cpu 1ms --wall 5ms -f
+    recorded_for 800 "$UNLOAD_SECONDS" "$jfr" -p "$JVM_PID" --cpu 1ms --wall 5ms --force
     jvm_unharmed
     jvm_end
     assert_match "what was recorded" 'with a method unloaded before it had a name' "$GN_ERR"

@@ -146,7 +146,7 @@ tree_case() {
     tree_run "$@"
     # shellcheck disable=SC2086
     GN_VERBOSE=${TREE_RAW:+-vvv} recorded_for $((TREE_SECONDS * 800)) "$TREE_SECONDS" "$T/tree.jfr" -p "$JVM_PID" \
-        --cpu 1ms --wall 1ms -f ${TREE_JVM:+--jvm "$TREE_JVM"}
+        --cpu 1ms --wall 1ms --force ${TREE_JVM:+--jvm "$TREE_JVM"}
     cp "$GN_ERR" "$T/err"
     tree_end
     tree_judge "$label" || { bad=1; note "$label: misses its targets"; }

@@ -37,7 +37,7 @@ slowest $(ms "slowest-$ROUND") ms"
 ms() { calc "$(truth "$1" 3) / 1e6"; }
 
 record() {
-    timeout 60 "$GNOMON" record -q -f -p "$JVM_PID" --jvm "$1" -d 1s -o "$T/pause.jfr" \
+    timeout 60 "$GNOMON" record -q --force -p "$JVM_PID" --jvm "$1" -d 1s -o "$T/pause.jfr" \
         2>"$T/record.err" || fail "record: exit code $?: $(cat "$T/record.err")"
 }
 

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/accuracy/reservoir.sh [SECONDS [N]]                (20 16; as root)
 #
-# `--threads N` of 200 pool threads beside the full recording: each pool's share of the waiting
+# `--sample-threads N` of 200 pool threads beside the full recording: each pool's share of the waiting
 # time, as `gnomon render` scales it up, within 3 standard errors of what is true (50, 30, 15 and 5%
 # of the threads wait in a method of their own), and the whole of it.
 . "$(dirname "$0")/lib.sh"
-"$GNOMON" record --help | grep -q -- '--threads N' || skip "gnomon has no option --threads yet"
+"$GNOMON" record --help | grep -q -- '--sample-threads N' || skip "gnomon has no option --sample-threads yet"
 [ "$PROFILER" = gnomon ] || skip "of gnomon only"
 D=${1:-20}
 N=${2:-16}
 
 # pools NAME: "method weight" off CPU, by our own reader.
 pools() {
-    "$GNOMON" render "$T/$1.jfr" -f collapsed -d off -t 'pool-thread-*' >"$T/$1.folded" ||
+    "$GNOMON" render "$T/$1.jfr" -f collapsed --dim off -t 'pool-thread-*' >"$T/$1.folded" ||
         fail "render fails"
     awk '{ w = $NF; if (match($0, /Pool\.(idle|query|call|write)/)) n[substr($0, RSTART, RLENGTH)] += w }
         END { for (m in n) print m, n[m] }' "$T/$1.folded"
@@ -41,7 +41,7 @@ sum() { awk '{ n += $2 } END { print n }' "$T/$1.pools"; }
 
 jvm_start Pool 200
 measured full "$D" Pool --no-cpu --wall ${WALL_MS}ms
-measured drawn "$D" Pool --no-cpu --wall ${WALL_MS}ms --threads "$N"
+measured drawn "$D" Pool --no-cpu --wall ${WALL_MS}ms --sample-threads "$N"
 jvm_end
 for name in full drawn; do
     pools $name >"$T/$name.pools"

@@ -47,11 +47,11 @@ one() {
     local began
 
     began=$EPOCHREALTIME
-    timed "$T/time" "$2" record -q -f -p "$JVM_PID" -d 300ms -o "$T/x.jfr" || fail "gnomon: $(cat "$T/err")"
+    timed "$T/time" "$2" record -q --force -p "$JVM_PID" -d 300ms -o "$T/x.jfr" || fail "gnomon: $(cat "$T/err")"
     begins "$began" "$T/x.jfr" >>"$T/$1.begins"
     awk '{ printf "%.3f\n", $1 - 0.3 }' "$T/time" >>"$T/$1.around"
     awk '{ printf "%.3f\n", $2 + $3 }' "$T/time" >>"$T/$1.cpu"
-    timed "$T/time" "$2" record -q -f -o "$T/x.jfr" -- "$JDK/bin/java" -version || fail "gnomon: $(cat "$T/err")"
+    timed "$T/time" "$2" record -q --force -o "$T/x.jfr" -- "$JDK/bin/java" -version || fail "gnomon: $(cat "$T/err")"
     cut -d' ' -f1 "$T/time" >>"$T/$1.java"
 }
 
@@ -94,7 +94,7 @@ table() {
         row "record -p: all but the duration" s <"$T/$b.around"
         row "record -p: the collector's CPU time" s <"$T/$b.cpu"
         row "record -- java -version" s <"$T/$b.java"
-        [ ! -f "$T/$b.ant" ] || row "record -- ant" s <"$T/$b.ant"
+        [ ! --force "$T/$b.ant" ] || row "record -- ant" s <"$T/$b.ant"
     done
 }
 

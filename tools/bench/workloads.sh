@@ -211,7 +211,7 @@ ant_run() {
     case $1 in
     none) ;;
     # shellcheck disable=SC2046,SC2206
-    gnomon*) wrap=("$GNOMON" record -q -f -o "$2" $(gnomon_options "$1") ${GNOMON_OPTS:-} --) ;;
+    gnomon*) wrap=("$GNOMON" record -q --force -o "$2" $(gnomon_options "$1") ${GNOMON_OPTS:-} --) ;;
     jfr*) ANT_JVM_OPTS="-XX:StartFlightRecording=filename=$2,settings=$(jfr_settings "$1")" ;;
     async*) ANT_JVM_OPTS="-agentpath:$ASYNC_PROFILER=$(async_options "$1" "$2")" ;;
     perf) wrap=(perf record -q -k CLOCK_REALTIME -e cpu-clock -c $((CPU_MS * 1000000)) -g -o "$2" --) ;;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record --sample-threads N: of which threads wall samples are taken. Another N of each process's threads
- * are chosen some times a second (for an epoch of ticks, kern/abi.h), and the recording says of how
- * many, so that what it shows can be scaled up.
+ * record --sample-threads N: of which threads wall samples are taken. Another N of each process's
+ * threads are chosen some times a second (for an epoch of ticks, kern/abi.h), and the recording
+ * says of how many, so that what it shows can be scaled up.
  */
 #ifndef GNOMON_RUN_CHOICE_H
 #define GNOMON_RUN_CHOICE_H

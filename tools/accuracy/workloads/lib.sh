@@ -77,7 +77,7 @@ jvm_of() {
 
 # workload_record LABEL: records JVM_PID with the default flags, and judges.
 workload_record() {
-    "$GNOMON" record -p "$JVM_PID" -d "${WORKLOAD_SECONDS}s" -f -o "$T/x.jfr" </dev/null \
+    "$GNOMON" record -p "$JVM_PID" -d "${WORKLOAD_SECONDS}s" --force -o "$T/x.jfr" </dev/null \
         >"$T/out" 2>"$T/err" || fail "gnomon: $(cat "$T/err")"
     workload_judge "$1"
 }

@@ -19,7 +19,7 @@ tops() {
     shift
     tomcat_load $((WORKLOAD_SECONDS + 15)) "$@"
     sleep 10 # compiled by then
-    "$GNOMON" record -p "$JVM_PID" -d "${WORKLOAD_SECONDS}s" --cpu 1ms -f -o "$T/$name.jfr" \
+    "$GNOMON" record -p "$JVM_PID" -d "${WORKLOAD_SECONDS}s" --cpu 1ms --force -o "$T/$name.jfr" \
         </dev/null 2>"$T/err" || fail "gnomon: $(cat "$T/err")"
     wait "$LOAD_PID"
     query "$T/$name.jfr" $CPU_EVENT leaf 'thread=http-nio.*' | sort -k1,1nr >"$T/$name.top"
