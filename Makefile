@@ -57,7 +57,7 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-arm64 check-format bench accuracy results soak \
+.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak \
         fuzz fuzzers format man install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -181,6 +181,9 @@ check-bpf: $(BPFT_BIN) ## BPF tests in this kernel (root)
 
 check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen ## the pages, in a headless Chromium (needs chromium, node)
 	@BUILD=$(BUILD) tests/browser/run.sh
+
+check-peers: ## recordings in other people's readers: JMC, jfr-parser, jfrconv, pprof; fetched once (root)
+	@tools/deps.sh build peers && $(MAKE) -s $(BUILD)/gnomon && BUILD=$(BUILD) tests/peers/run.sh
 
 # ---- aarch64: compiled, on any machine -----------------------------------------------------------
 # The BPF side down to its skeleton, and all of user space against aarch64's C library.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/check.sh [--only SUITE[,SUITE...]] [NAME-PATTERN...]
 #
-# Builds and tests. Suites: unit, arm64, bpf, jvm (these by default), browser, format, san, fuzz, accuracy. One
+# Builds and tests. Suites: unit, arm64, bpf, jvm (these by default), browser, peers, format, san, fuzz, accuracy. One
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
 # Scripts of which a line says "# overlaps" run first, twice as many at a time as there are CPUs (AT_ONCE: so many),
@@ -258,6 +258,16 @@ suite_browser() {
     esac
 }
 
+# Others' readers, which are fetched, and not needed for anything else.
+suite_peers() {
+    if [ "$(id -u)" = 0 ]; then
+        timed 600 tools/deps.sh peers
+        [ $rc = 0 ] || { report_fail peers packages "$took, exit code $rc"; return; }
+    fi
+    timed 600 tests/peers/run.sh
+    script_report peers readers
+}
+
 # Formatting is judged with one version only; others disagree with it in small ways.
 suite_format() {
     local version
@@ -269,7 +279,7 @@ suite_format() {
         echo "note: clang-format 14 decides on the format, not '${version:-none}': not checked"
     fi
     step format test-table 20 tools/tables.sh
-    step format shell-syntax 20 bash -c 'for f in tools/*.sh tools/*/*.sh tests/jvm/*.sh .ci/run; do
+    step format shell-syntax 20 bash -c 'for f in tools/*.sh tools/*/*.sh tests/jvm/*.sh tests/peers/*.sh .ci/run; do
         bash -n "$f" || exit 1; done'
 }
 
@@ -380,7 +390,7 @@ prepare || {
 }
 for suite in ${suites//,/ }; do
     if ! declare -F "suite_$suite" >/dev/null; then
-        echo "check: no suite '$suite': unit, arm64, bpf, jvm, browser, format, san, fuzz, accuracy" >&2
+        echo "check: no suite '$suite': unit, arm64, bpf, jvm, browser, peers, format, san, fuzz, accuracy" >&2
         exit 2
     fi
     "suite_$suite"

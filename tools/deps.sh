@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: tools/deps.sh [--check] [build] [test] [browser] [bench] [kernels] [programs]
+# usage: tools/deps.sh [--check] [build] [test] [browser] [bench] [kernels] [programs] [peers]
 #
 # What building and testing need, on Debian 12 and 13, and opening the pages, measuring, booting other
 # kernels, fetching programs. Root: installs what is missing and touches nothing (nor the network) when all is there. Anyone
@@ -13,7 +13,7 @@ sets=
 for arg; do
     case $arg in
     --check) check=1 ;;
-    build | test | browser | bench | kernels | programs) sets+=" $arg" ;;
+    build | test | browser | bench | kernels | programs | peers) sets+=" $arg" ;;
     *) sed -n '3,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
@@ -70,6 +70,12 @@ needs_bench='
     unzip           unzip
     linux-perf      perf
     bpftrace        bpftrace
+'
+needs_peers='
+    JDK             /usr/lib/jvm/*/bin/javac
+    golang-go       go
+    maven           mvn
+    protobuf-compiler protoc
 '
 needs_kernels='
     JDK             /usr/lib/jvm/*/jmods/java.base.jmod

@@ -53,6 +53,7 @@ static void recording_write(struct jfrw *out, const struct target_config *cfg, c
 		.flush_interval_ms = 1000,
 		.duration_ms = cfg->duration_ns ? (int64_t)(cfg->duration_ns / 1000000) : INT64_MAX,
 	};
+	char wall[24];
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	r.start_epoch_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
@@ -61,6 +62,10 @@ static void recording_write(struct jfrw *out, const struct target_config *cfg, c
 	       cfg->form.cpu_event == JFRW_CPUTIME ? JFR_CPU_TIME_SAMPLE : JFR_EXECUTION_SAMPLE,
 	       cfg->cpu_ns);
 	period(out, time, JFR_WALL_CLOCK_SAMPLE, cfg->wall_ns);
+	/* async-profiler's converter makes no heatmap of wall samples without */
+	snprintf(wall, sizeof(wall), "%" PRIu64, cfg->wall_ns);
+	if (cfg->wall_ns)
+		setting(out, time, JFR_WALL_CLOCK_SAMPLE, "wall", wall);
 }
 
 static void os_write(struct jfrw *out, uint64_t time)
