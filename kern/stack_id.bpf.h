@@ -16,6 +16,7 @@ struct stack_scratch {
 	__u32 kind;
 	struct uw_state uw;
 };
+_Static_assert(sizeof(struct stack_scratch) <= 32768, "no value of a map per CPU");
 
 /* ---- the frames ---- */
 

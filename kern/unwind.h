@@ -141,7 +141,7 @@ struct uw_cached {
 	struct uw_rule rule;
 };
 
-#define UW_TAILED 64 /* a power of two */
+#define UW_TAILED 32 /* a power of two */
 
 /* How a leaf's function ends at its pc (kern/native_tail.h). */
 struct uw_tailed {
