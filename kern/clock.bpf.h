@@ -28,7 +28,7 @@ extern __u64 gn_clock_offset, gn_clock_measured;
  */
 static __always_inline struct rq *run_queue(const struct task_struct *task)
 {
-	if (!bpf_core_field_exists(task->se.cfs_rq->rq))
+	if (!gn_run_queue)
 		return NULL;
 	return task->se.cfs_rq->rq;
 }

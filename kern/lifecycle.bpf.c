@@ -119,8 +119,8 @@ int task_scan(struct bpf_iter__task *ctx)
 		loss_add(task_tid(task), GN_LOSS_STATE, 1);
 		return 0;
 	}
-	if (!gn_wall_ns || !gn_marking || t->phase != GN_PH_UNKNOWN || task->on_cpu ||
-	    !task->__state)
+	if (!gn_can_switch || !gn_wall_ns || !gn_marking || t->phase != GN_PH_UNKNOWN ||
+	    task->on_cpu || !task->__state)
 		return 0;
 	now = bpf_ktime_get_ns();
 	t->out_ns = now;

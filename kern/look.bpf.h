@@ -37,8 +37,7 @@ static __always_inline bool look_on_cpu(const struct task_struct *task)
 
 	if (task->on_cpu)
 		return true;
-	if (!bpf_core_field_exists(task->sched_info.last_queued) ||
-	    task->thread_info.cpu != bpf_get_smp_processor_id())
+	if (!gn_sched_info || task->thread_info.cpu != bpf_get_smp_processor_id())
 		return false;
 	return task->sched_info.last_queued &&
 	       task->sched_info.last_queued == self->sched_info.last_arrival;
@@ -51,7 +50,7 @@ static __always_inline __u64 look_queued(const struct task_struct *task, __u64 n
 	__u64 since;
 	__s64 so_far;
 
-	if (!rq || !bpf_core_field_exists(task->sched_info.last_queued))
+	if (!rq || !gn_sched_info)
 		return 0;
 	since = task->sched_info.last_queued;
 	so_far = now - clock_measure(rq->clock, now, CLOCK_LATE_MAX) - since;

@@ -27,6 +27,14 @@ extern const volatile __u32 gn_epoch_shift;   /* then: log2 of the ticks of an e
 extern const volatile __u32 gn_check_code;    /* for tests: see kern/hotspot_maps.bpf.h */
 extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sampled */
 
+/*
+ * What this kernel has (user/run/features.h). Where it has not, nothing of it may be looked at:
+ * libbpf puts instructions that no verifier takes in place of such looks.
+ */
+extern const volatile __u32 gn_run_queue;  /* FEATURE_RUN_QUEUE */
+extern const volatile __u32 gn_sched_info; /* FEATURE_SCHED_INFO */
+extern const volatile __u32 gn_can_switch; /* all that wall_switch takes */
+
 /* Raised by user space when a stack id may mean other code than before: lists are sent again. */
 extern __u32 gn_epoch;
 

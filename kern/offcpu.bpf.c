@@ -431,7 +431,7 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 /* With switches seen again, a thread that scans found asleep goes on as one that went to sleep. */
 static __always_inline void account_scan(struct task_struct *task, struct gn_thread *t)
 {
-	if (gn_scanning) {
+	if (!gn_can_switch || gn_scanning) {
 		scan_report(task, t);
 		return;
 	}
@@ -469,7 +469,7 @@ int wall_account(struct bpf_iter__task *ctx)
 		return 0;
 	if (t->phase == GN_PH_SCAN)
 		account_scan(task, t);
-	else if (t->phase == GN_PH_OFF && !gn_scanning)
+	else if (gn_can_switch && t->phase == GN_PH_OFF && !gn_scanning)
 		account_off(task, t);
 	return 0;
 }

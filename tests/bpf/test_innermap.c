@@ -128,7 +128,8 @@ static void test_failure(void **state)
 	close(w.outer);
 }
 
-int main(void)
+/* An argument names the tests to run, with * and ? for what is not said. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
@@ -137,5 +138,7 @@ int main(void)
 		cmocka_unit_test(test_failure),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

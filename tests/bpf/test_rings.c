@@ -251,7 +251,8 @@ static void test_crowded(void **state)
 	capture_close(c);
 }
 
-int main(void)
+/* An argument names the tests to run, with * and ? for what is not said. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),
@@ -259,5 +260,7 @@ int main(void)
 		cmocka_unit_test(test_crowded),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,9 +156,11 @@ const struct command cmd_doctor = {
 	.summary = "say what will work on this host and what to do about the rest",
 	.usage = "doctor [--json] [--host-only]",
 	.opts = options,
-	.notes = "Each hook and helper is tried, not guessed from the version. Exit code 0: a "
-		 "recording\n"
-		 "can work; 4: privileges are missing; 5: the kernel lacks something.\n",
+	.notes = "What record takes of the kernel is tried, as record itself does, and never "
+		 "guessed from\n"
+		 "its version. Exit code 0: a recording can work; 4: privileges are missing; 5: "
+		 "the\n"
+		 "kernel lacks something.\n",
 	.examples = "  sudo gnomon doctor\n"
 		    "  gnomon doctor --json | jq '.checks[] | select(.status != \"ok\")'\n",
 	.run = run,

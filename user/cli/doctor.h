@@ -50,10 +50,10 @@ void doctor_free(struct doctor *d);
 
 /* ---- the subjects -----------------------------------------------------------------------------
  */
-void doctor_kernel(struct doctor *d);	    /* version, BTF, lockdown, sysctls */
+void doctor_kernel(struct doctor *d);	    /* version, lockdown, sysctls */
 void doctor_privileges(struct doctor *d);   /* capabilities, limits */
 void doctor_surroundings(struct doctor *d); /* namespaces, cgroups, /proc */
-void doctor_bpf(struct doctor *d);	    /* hooks, helpers, clocks: each tried */
+void doctor_bpf(struct doctor *d);	    /* what a recording takes: all tried */
 void doctor_jvms(struct doctor *d);	    /* what will work with each JVM */
 
 #endif

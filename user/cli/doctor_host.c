@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -28,18 +27,13 @@ static long sysctl_long(const char *path, long missing)
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
 
+/* For who reads it: what the kernel can do is tried (doctor_bpf.c). */
 static void check_version(struct doctor *d)
 {
-	int major = 0, minor = 0;
 	struct utsname u;
-	bool ok;
 
 	uname(&u);
-	sscanf(u.release, "%d.%d", &major, &minor);
-	ok = major > 6 || (major == 6 && minor >= 1);
-	doctor_remedy(doctor_add(d, ok ? CHECK_OK : CHECK_MISSING, EXIT_KERNEL, "version",
-				 "Linux %s, %s", u.release, u.machine),
-		      "%s", ok ? "" : "needs Linux 6.1 or later");
+	doctor_add(d, CHECK_OK, EXIT_OK, "version", "Linux %s, %s", u.release, u.machine);
 }
 
 /* Built for a machine whose compiled Java code the unwinder has no rules for (kern/hotspot.h). */
@@ -50,21 +44,6 @@ static void check_machine(struct doctor *d)
 	doctor_remedy(doctor_add(d, CHECK_DEGRADED, EXIT_OK, "machine",
 				 "stacks end where Java code begins"),
 		      "record on x86_64: Java frames are known for that machine only");
-}
-
-static void check_btf(struct doctor *d)
-{
-	const char *path = "/sys/kernel/btf/vmlinux";
-	struct stat st;
-	struct check *c;
-
-	if (!stat(path, &st)) {
-		doctor_add(d, CHECK_OK, EXIT_OK, "BTF", "%s, %.1f MiB", path,
-			   (double)st.st_size / (1 << 20));
-		return;
-	}
-	c = doctor_add(d, CHECK_MISSING, EXIT_KERNEL, "BTF", "%s: %s", path, strerror(errno));
-	doctor_remedy(c, "needs a kernel with CONFIG_DEBUG_INFO_BTF; in a container, /sys mounted");
 }
 
 static void check_lockdown(struct doctor *d)
@@ -145,7 +124,6 @@ void doctor_kernel(struct doctor *d)
 	doctor_group(d, "kernel");
 	check_version(d);
 	check_machine(d);
-	check_btf(d);
 	check_lockdown(d);
 	check_jit(d);
 	check_kallsyms(d);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +13,14 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "gnomon.skel.h"
+#include "run/features.h"
 #include "run/programs.h"
+#include "run/refusal.h"
 #include "run/rings.h"
 #include "target/procfs.h"
 
@@ -35,6 +35,7 @@ struct capture {
 	uint64_t *per_cpu; /* room for a value of each CPU */
 	bool can_switch;
 	bool can_find;		    /* tasks by their pid, in a program that may sleep */
+	bool can_pick;		    /* iterators over one process */
 	bool scanning;		    /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t accounting; /* held for one */
 	pthread_mutex_t lock;	    /* guards tgids: scans run on the tick thread */
@@ -48,66 +49,23 @@ struct capture {
 	uint64_t pending[2];		/* gn_pending, as of the last visit of each parity */
 };
 
-static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+/* Where this kernel does not know the best way to something. */
+static void ways_tell(bool wall)
 {
-	char line[1024];
-
-	if (log_level < 2)
-		return 0;
-	vsnprintf(line, sizeof(line), fmt, ap);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug("%s", line);
-	return 0;
-}
-
-static bool kernel_has_kfunc(const struct btf *btf, const char *name)
-{
-	return btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
-}
-
-static bool kernel_has_field(const struct btf *btf, const char *type, const char *field)
-{
-	int id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : 0;
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
-
-	for (int i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), field))
-			return true;
-	return false;
-}
-
-/*
- * Where the kernel keeps time by a slow device, the counters of the CPUs are not in step, nor are
- * the clocks of their run queues (sched_clock_stable, kernel/sched/clock.c).
- */
-static bool clocks_in_step(void)
-{
-	static const char path[] = "/sys/devices/system/clocksource/clocksource0/"
-				   "current_clocksource";
-	static const char *const slow[] = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"};
-	char name[64] = "";
-	FILE *f = fopen(path, "re");
-
-	if (!f)
-		return true;
-	if (fgets(name, sizeof(name), f))
-		name[strcspn(name, "\n")] = '\0';
-	fclose(f);
-	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
-		if (!strcmp(name, slow[i]))
-			return false;
-	return true;
+	for (int f = 0; f < FEATURE_QUICK && wall; f++)
+		if (!feature_has(f))
+			log_info("%s: %s", feature_info(f)->name, feature_info(f)->without);
 }
 
 static void configure(struct capture *c, const struct capture_config *cfg)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-
-	/* what kern/offcpu.bpf.c takes from the scheduler */
-	c->can_find = kernel_has_kfunc(btf, "bpf_task_from_pid");
-	c->can_switch = clocks_in_step() && kernel_has_field(btf, "cfs_rq", "rq") &&
-			kernel_has_field(btf, "sched_info", "last_arrival") &&
-			kernel_has_field(btf, "thread_info", "cpu");
+	features_try(FEATURE_QUICK);
+	c->can_find = feature_has(FEATURE_TASK_FIND);
+	c->can_pick = feature_has(FEATURE_ITER_PROCESS);
+	c->can_switch = features_can_switch();
+	c->skel->rodata->gn_can_switch = c->can_switch;
+	c->skel->rodata->gn_run_queue = feature_has(FEATURE_RUN_QUEUE);
+	c->skel->rodata->gn_sched_info = feature_has(FEATURE_SCHED_INFO);
 	c->skel->rodata->gn_cpu_ns = cfg->cpu_ns;
 	c->skel->rodata->gn_wall_ns = cfg->wall_ns;
 	c->skel->rodata->gn_start_ns = cfg->start_ns;
@@ -129,11 +87,8 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
 	if (!cfg->wall_ns || !c->can_find)
 		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
-	if (cfg->wall_ns && !c->can_switch)
-		log_info("wall samples by scans: this kernel keeps no account of run queues, or "
-			 "its CPUs' clocks are not in step");
+	ways_tell(cfg->wall_ns);
 	c->scanning = cfg->wall_ns && (cfg->wall_scan || !c->can_switch);
-	btf__free(btf);
 	bpf_map__set_max_entries(c->skel->maps.rings, (__u32)c->ncpu);
 }
 
@@ -163,24 +118,55 @@ static bool files_are_few(void)
 	return !getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < FILES_LEAST;
 }
 
-static int load_error(struct error *e, int rc)
+static int permission_error(struct error *e)
 {
-	if (rc == -EPERM || rc == -EACCES) {
-		error_set(e, rc, EXIT_PERMISSION, "not permitted to load BPF programs");
-		return error_hint(e,
-				  "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
-	}
+	error_set(e, -EPERM, EXIT_PERMISSION, "not permitted to load BPF programs");
+	return error_hint(e, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+}
+
+/* A feature that is needed is missing. */
+static int feature_error(struct error *e, const struct feature_info *f)
+{
+	error_set(e, -EOPNOTSUPP, EXIT_KERNEL, "this kernel lacks '%s', needed for %s", f->name,
+		  f->use);
+	return error_hint(e, "%s%s; 'gnomon doctor' tries all that is needed", f->remedy,
+			  f->need == FEATURE_FOR_WALL ? " (CPU samples alone: --no-wall)" : "");
+}
+
+/* All features are there, and still it does not load. */
+static int refusal_error(struct error *e, int rc)
+{
+	char why[256];
+
+	if (!refusal_told(why, sizeof(why)))
+		snprintf(why, sizeof(why), "%s", strerror(-rc));
+	error_set(e, -EOPNOTSUPP, EXIT_KERNEL,
+		  "this kernel does not load gnomon's BPF programs: %s", why);
+	return error_hint(e, "'gnomon -vv record ...' shows the loader's words: please report them "
+			     "with the kernel's version");
+}
+
+/*
+ * The verifier refuses programs with -EACCES and -EPERM, too: whether we are permitted to load any
+ * is asked apart.
+ */
+static int load_error(struct error *e, int rc, bool wall)
+{
+	int missing;
+
 	if (rc == -EMFILE || rc == -ENFILE) {
 		error_set(e, rc, EXIT_KERNEL, "too few open files are allowed for BPF programs: %s",
 			  strerror(-rc));
 		return error_hint(e, "allow %d and more: ulimit -n", FILES_LEAST);
 	}
-	error_set(e, rc, EXIT_KERNEL, "this kernel does not load gnomon's BPF programs: %s",
-		  strerror(-rc));
-	if (files_are_few())
+	if (files_are_few()) {
+		error_set(e, rc, EXIT_KERNEL, "too few open files are allowed for BPF programs");
 		return error_hint(e, "allow %d open files and more: ulimit -n", FILES_LEAST);
-	return error_hint(e, "'gnomon doctor' says what is missing; 'gnomon -vv record ...' shows "
-			     "the loader's words");
+	}
+	if (features_permitted() == -EPERM)
+		return permission_error(e);
+	missing = features_missing(wall);
+	return missing < 0 ? refusal_error(e, rc) : feature_error(e, feature_info(missing));
 }
 
 /* From here on BPF programs and we mean the same by a number (kern/pidns.bpf.h). */
@@ -224,7 +210,7 @@ static int part_wait(struct capture *c, enum programs_part part, struct error *e
 {
 	int rc = programs_wait(c->programs, part);
 
-	return rc && e ? load_error(e, rc) : rc;
+	return rc && e ? load_error(e, rc, c->skel->rodata->gn_wall_ns) : rc;
 }
 
 /* Where programs are: in the part that they were loaded with. */
@@ -243,6 +229,27 @@ static struct gnomon *scanner(const struct capture *c)
 	return programs_of(c->programs, PROGRAMS_SCAN);
 }
 
+/* The object, opened and configured; what it takes from the kernel is known then. */
+static int object_open(struct capture *c, const struct capture_config *cfg, struct error *e)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = cfg->btf);
+	int rc = features_check(e);
+
+	if (rc)
+		return rc;
+	if (features_permitted() == -EPERM)
+		return permission_error(e);
+	c->ncpu = libbpf_num_possible_cpus();
+	c->skel = gnomon__open_opts(&opts);
+	if (c->ncpu < 1 || !c->skel)
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot open the BPF object: %s",
+				 strerror(errno));
+	configure(c, cfg);
+	rc = features_taken(cfg->wall_ns) ? -EOPNOTSUPP
+					  : programs_open(&c->programs, c->skel, cfg->btf);
+	return rc ? load_error(e, rc, cfg->wall_ns) : 0;
+}
+
 int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e)
 {
 	struct capture *c = calloc(1, sizeof(*c));
@@ -252,20 +259,10 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	pthread_mutex_init(&c->accounting, NULL);
 	pthread_mutex_init(&c->lock, NULL);
-	libbpf_set_print(on_libbpf);
-	c->ncpu = libbpf_num_possible_cpus();
-	c->skel = gnomon__open();
-	if (c->ncpu < 1 || !c->skel) {
-		rc = error_set(e, -errno, EXIT_INTERNAL, "cannot open the BPF object: %s",
-			       strerror(errno));
+	refusal_listen();
+	rc = object_open(c, cfg, e);
+	if (rc)
 		goto fail;
-	}
-	configure(c, cfg);
-	rc = programs_open(&c->programs, c->skel);
-	if (rc) {
-		load_error(e, rc);
-		goto fail;
-	}
 	parts_begin(c);
 	rc = pidns_learn(c, e);
 	if (!rc)
@@ -427,11 +424,13 @@ static int iterate(struct bpf_program *prog)
 	return iterate_some(prog, 0);
 }
 
-/* Over the tasks of the targets. */
+/* Over the tasks of the targets; others are told by the programs. */
 static int iterate_targets(struct capture *c, struct bpf_program *prog)
 {
 	int rc = 0;
 
+	if (!c->can_pick)
+		return iterate(prog);
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < c->ntgids; i++) {
 		int one = iterate_some(prog, c->tgids[i]);
@@ -561,6 +560,34 @@ int capture_attach(struct capture *c, struct error *e)
 	return rc;
 }
 
+/* Of the engines that the recording did not begin with, too. */
+static int parts_try(struct capture *c, struct error *e)
+{
+	int rc = 0;
+
+	for (int i = 0; i < PROGRAMS_PARTS && !rc; i++)
+		rc = part_wait(c, i, e);
+	return rc;
+}
+
+int capture_trial(struct error *e)
+{
+	struct capture_config cfg = {.cpu_ns = 10000000, .wall_ns = 50000000};
+	struct capture *c = NULL;
+	int rc;
+
+	cfg.start_ns = now_ns();
+	rc = capture_open(&c, &cfg, e);
+	if (!rc)
+		rc = parts_try(c, e);
+	if (!rc)
+		rc = capture_attach(c, e);
+	if (c)
+		capture_stop(c);
+	capture_close(c);
+	return rc;
+}
+
 /* One at a time: a change of engine accounts from the tick thread. tgid 0: for all targets. */
 static int account(struct capture *c, unsigned int how, pid_t tgid, uint32_t *left)
 {
@@ -574,7 +601,7 @@ static int account(struct capture *c, unsigned int how, pid_t tgid, uint32_t *le
 	}
 	s->bss->gn_patient = (how & CAPTURE_PATIENT) != 0;
 	s->bss->gn_unaccounted = 0;
-	rc = iterate_some(s->progs.wall_account, tgid);
+	rc = iterate_some(s->progs.wall_account, c->can_pick ? tgid : 0);
 	*left = s->bss->gn_unaccounted;
 	pthread_mutex_unlock(&c->accounting);
 	return rc;
@@ -688,7 +715,7 @@ static bool pending_any(struct capture *c, uint64_t tick)
 	return any;
 }
 
-/* Without bpf_task_from_pid (before Linux 6.2) all tasks are gone through instead. */
+/* Where a task is not found by its pid, all are gone through instead. */
 int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 {
 	/* the kernel copies the context back to where it came from */

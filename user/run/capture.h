@@ -31,6 +31,7 @@ struct capture_config {
 	uint32_t epoch_shift; /* then: log2 of the ticks of an epoch */
 	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
 	size_t ring_bytes, ring_max;
+	const char *btf; /* for tests: a file of the kernel's types as if it had others; or NULL */
 };
 
 /*
@@ -38,6 +39,12 @@ struct capture_config {
  * where those are needed: EXIT_PERMISSION, EXIT_KERNEL (what is missing is named).
  */
 int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e);
+
+/*
+ * All programs that a recording may need, loaded, attached without a target, and taken out again:
+ * 0, or as capture_open() and capture_attach().
+ */
+int capture_trial(struct error *e);
 
 /* Stop taking samples; what is in the rings can still be drained. Idempotent. */
 void capture_stop(struct capture *c);

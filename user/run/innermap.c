@@ -8,13 +8,26 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-/* One call for all. Kernels of the floor and later have it for both kinds used here. */
+#include "run/features.h"
+
+#define ENOTSUPP 524 /* include/linux/errno.h: not for user space, and told to it all the same */
+
+/* One call for all. -ENOTSUPP: not with this kind of map, in this kernel; nothing was done. */
 static int batch_update(int map, const void *keys, const void *values, uint32_t n)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
 	uint32_t count = n;
 
 	return bpf_map_update_batch(map, keys, values, &count, &opts) ? -errno : 0;
+}
+
+/* A call for each, after which the kernel waits until no program can hold what was there before. */
+static int single_updates(int map, const uint32_t *keys, const int *fds, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (bpf_map_update_elem(map, &keys[i], &fds[i], BPF_ANY))
+			return -errno;
+	return 0;
 }
 
 static int array_fill(int fd, const void *values, uint32_t n)
@@ -49,7 +62,13 @@ int innermap_array(const void *values, uint32_t value_size, uint32_t n, uint32_t
 
 int innermap_put(int outer, const uint32_t *keys, const int *fds, uint32_t n)
 {
-	return n ? batch_update(outer, keys, fds, n) : 0;
+	int rc = -ENOTSUPP;
+
+	if (!n)
+		return 0;
+	if (!feature_is_taken(FEATURE_INNER_BATCH))
+		rc = batch_update(outer, keys, fds, n);
+	return rc == -ENOTSUPP ? single_updates(outer, keys, fds, n) : rc;
 }
 
 int innermap_wait(struct innermap_waiting *w, uint32_t key, int fd)

@@ -12,8 +12,10 @@
  */
 int innermap_array(const void *values, uint32_t value_size, uint32_t n, uint32_t flags);
 
-/* Put map fds[i] in place of what `outer` has under keys[i], in one step. 0 or -errno: some may be
- * in place. */
+/*
+ * Put map fds[i] in place of what `outer` has under keys[i], in one step where the kernel has
+ * FEATURE_INNER_BATCH, else one by one. 0 or -errno: some may be in place.
+ */
 int innermap_put(int outer, const uint32_t *keys, const int *fds, uint32_t n);
 
 /* Inner maps that wait to be put in place together. They are closed then. */

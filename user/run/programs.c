@@ -28,6 +28,7 @@ struct part {
 
 struct programs {
 	struct gnomon *base;
+	const char *btf;
 	pthread_mutex_t lock; /* of programs_begin() */
 	struct part parts[PROGRAMS_PARTS];
 	uint32_t wanted; /* a bit for each of heavy[] */
@@ -71,7 +72,8 @@ static int maps_share(const struct programs *p, struct gnomon *skel)
 
 static int part_open(struct programs *p, enum programs_part part)
 {
-	struct gnomon *skel = gnomon__open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = p->btf);
+	struct gnomon *skel = gnomon__open_opts(&opts);
 	struct bpf_program *prog;
 
 	if (!skel)
@@ -170,7 +172,7 @@ static void heavy_take(struct programs *p)
 	}
 }
 
-int programs_open(struct programs **out, struct gnomon *base)
+int programs_open(struct programs **out, struct gnomon *base, const char *btf)
 {
 	struct programs *p = calloc(1, sizeof(*p));
 	int rc;
@@ -178,6 +180,7 @@ int programs_open(struct programs **out, struct gnomon *base)
 	if (!p)
 		return -ENOMEM;
 	p->base = base;
+	p->btf = btf;
 	pthread_mutex_init(&p->lock, NULL);
 	heavy_take(p);
 	rc = gnomon__load(base);

@@ -23,8 +23,9 @@ enum programs_part {
 /*
  * Load the maps and the small programs of an opened and configured skeleton, which stays the
  * caller's. Programs that are not to be loaded (bpf_program__set_autoload) are in no part, either.
+ * `btf`: as in struct capture_config, kept.
  */
-int programs_open(struct programs **out, struct gnomon *base);
+int programs_open(struct programs **out, struct gnomon *base, const char *btf);
 
 /* Waits for threads that load. The base is to be destroyed after it. */
 void programs_close(struct programs *p);
