@@ -79,7 +79,7 @@ calls_case() {
 
     label="calls $(jdk_version "$home") $name"
     command_of "$name" "$home"
-    "$GNOMON" record --cpu 1ms --wall 5ms -d 300s -f -o "$T/x.jfr" -- "${COMMAND[@]}" \
+    "$GNOMON" record --cpu 1ms --wall 5ms -d 300s --force -o "$T/x.jfr" -- "${COMMAND[@]}" \
         </dev/null >"$T/out" 2>"$T/err" || fail "$label: $(tail -n 5 "$T/out" "$T/err")"
     checker "$T/x.jfr" "$home"
     note "$label: $n_checked calls checked, $n_wrong wrong, $n_marked of them marked; $n_unknown of classes made at run time"
