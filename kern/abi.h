@@ -191,7 +191,7 @@ struct gn_vthread_rec {
 
 /* ---- losses and counters ---- */
 
-/* Why a sample has no place, or no stack, in the recording. Counted by thread. */
+/* Why a sample has no place, or no stack or thread, in the recording. Counted by thread. */
 enum gn_loss {
 	GN_LOSS_RING = 0, /* CPU sample, ring buffer full */
 	GN_LOSS_WALL = 1, /* wall ticks whose record did not fit the ring buffer */
@@ -199,8 +199,18 @@ enum gn_loss {
 		2, /* stack list did not fit: samples keep their id, frames may be missing */
 	GN_LOSS_MISSED = 3, /* wall sample without a stack: not captured in time */
 	GN_LOSS_STATE = 4,  /* no task storage for a thread */
+	/* records of what threads do, in the order of enum gn_rec_type */
+	GN_LOSS_FORK = 5,
+	GN_LOSS_EXIT = 6,
+	GN_LOSS_EXEC = 7,
+	GN_LOSS_COMM = 8,
 	GN_LOSS_MAX
 };
+
+static inline int gn_loss_is_task(__u32 reason)
+{
+	return reason >= GN_LOSS_FORK && reason <= GN_LOSS_COMM;
+}
 
 struct gn_loss_key {
 	__u32 tid;

@@ -29,7 +29,7 @@ static __always_inline void task_send(struct task_struct *task, __u16 type, cons
 
 	bpf_probe_read_kernel_str(r.comm, sizeof(r.comm), comm);
 	if (record_send(&r.h, sizeof(r)))
-		loss_add(r.h.tid, GN_LOSS_RING, 0);
+		loss_add(r.h.tid, GN_LOSS_FORK + (type - GN_REC_FORK), 1);
 }
 
 SEC("tp_btf/task_newtask")

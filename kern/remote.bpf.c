@@ -29,7 +29,10 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 	return 1;
 }
 
-/* Not 0: what was read before there were tables for it, or it was a carrier, is read again. */
+/*
+ * Not 0: what was read before there were tables for it, or it was a carrier, is read again, and
+ * what has a stack whose frames the collector did not get.
+ */
 __u32 gn_reread = 0;
 
 static __always_inline bool remote_due(const struct task_struct *task, const struct gn_thread *t)
@@ -42,7 +45,7 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 		id = t->remote;
 	if (!id || !gn_reread)
 		return !id;
-	return !(id & GN_STACK_WHOLE) ||
+	return !(id & GN_STACK_WHOLE) || !bpf_map_lookup_elem(&sent, &id) ||
 	       (!wall_vthread(t) && vthread_is_carrier((__u32)thread_id(task, t)));
 }
 

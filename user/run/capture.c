@@ -46,6 +46,7 @@ struct capture {
 	uint64_t unplaced[GN_LOSS_MAX]; /* losses of no thread, as told last */
 	_Atomic bool remote_due;	/* threads were found that have no stack yet */
 	_Atomic bool reread_due;	/* or one that may be read better now */
+	bool unsent;			/* lists of frames were lost since losses were told */
 	uint64_t pending[2];		/* gn_pending, as of the last visit of each parity */
 };
 
@@ -752,6 +753,21 @@ void capture_stop_at(struct capture *c, uint64_t ns)
 	__atomic_store_n(&c->skel->data->gn_stop_ns, ns, __ATOMIC_RELEASE);
 }
 
+void capture_unsent(struct capture *c, const struct gn_rec *rec)
+{
+	if (rec->type == GN_REC_STACK) {
+		const struct gn_stack *s = (const void *)rec;
+
+		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.sent), &s->id);
+		c->unsent = true;
+	} else if (rec->type == GN_REC_VTHREAD) {
+		const struct gn_vthread_rec *v = (const void *)rec;
+		const uint64_t key[2] = {v->id, rec->tgid}; /* kern/vthread.bpf.h */
+
+		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.vthread_names), key);
+	}
+}
+
 void capture_epoch(struct capture *c)
 {
 	__atomic_fetch_add(&c->skel->data->gn_epoch, 1, __ATOMIC_RELAXED);
@@ -867,6 +883,7 @@ static void losses_unplaced(struct capture *c, capture_loss_fn fn, void *ctx)
 
 		if (n > c->unplaced[i]) {
 			fn(ctx, 0, i, n - c->unplaced[i]);
+			c->unsent |= i == GN_LOSS_STACK;
 			c->unplaced[i] = n;
 		}
 	}
@@ -883,10 +900,15 @@ void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next);
 		/* Taken out in one step: what a program adds meanwhile starts a new entry. */
-		if (!bpf_map_lookup_and_delete_elem(fd, &key, &count) && count)
-			fn(ctx, (pid_t)key.tid, key.reason, count);
+		if (bpf_map_lookup_and_delete_elem(fd, &key, &count) || !count)
+			continue;
+		c->unsent |= key.reason == GN_LOSS_STACK;
+		fn(ctx, (pid_t)key.tid, key.reason, count);
 	}
 	losses_unplaced(c, fn, ctx);
+	if (c->unsent)
+		capture_reread(c);
+	c->unsent = false;
 }
 
 void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs)

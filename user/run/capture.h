@@ -131,6 +131,13 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg);
  */
 void capture_reread(struct capture *c);
 
+/*
+ * A record that capture_drain() handed out is lost after all: if the kernel thinks that its frames
+ * or its name are known now, it is to send them again with the next sample. Sleepers, which have no
+ * next one, are read again when the losses are told next. From the draining thread.
+ */
+void capture_unsent(struct capture *c, const struct gn_rec *rec);
+
 /* Stack ids may mean other code from now on: have the kernel send every list again. */
 void capture_epoch(struct capture *c);
 

@@ -81,10 +81,10 @@ struct recorder {
 	pthread_t thread;
 	bool started, joined;
 	uint64_t began_ns, polled_ns;
-	uint64_t stop_ns;      /* of env, as the targets were told */
-	uint64_t give_back_ns; /* when memory is given back; 0: no reason to */
-	_Atomic uint64_t queue_lost;
-	_Atomic bool discard; /* nothing of what is open is worth a file */
+	uint64_t stop_ns;		       /* of env, as the targets were told */
+	uint64_t give_back_ns;		       /* when memory is given back; 0: no reason to */
+	_Atomic uint64_t queue_lost[LOSS_MAX]; /* not told yet: there was no room for it */
+	_Atomic bool discard;		       /* nothing of what is open is worth a file */
 
 	pthread_mutex_t lock; /* held for a copy only; guards what follows */
 	struct totals totals;
@@ -133,6 +133,16 @@ static void on_loss(struct recorder *r, uint64_t time, pid_t tid, unsigned int r
 	r->lost[reason] += count;
 	HASH_ITER(hh, r->targets, n, tmp)
 		target_note_lost(n->target, time, 0, reason, count);
+}
+
+static void on_queue_losses(struct recorder *r, uint64_t now)
+{
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		uint64_t lost = atomic_exchange(&r->queue_lost[i], 0);
+
+		if (lost)
+			on_loss(r, now, 0, i, lost);
+	}
 }
 
 /* ---- the end of a target ---- */
@@ -318,7 +328,6 @@ static void memory_poll(struct recorder *r, uint64_t now)
 
 static void poll_targets(struct recorder *r, uint64_t now)
 {
-	uint64_t lost = atomic_exchange(&r->queue_lost, 0);
 	struct node *n, *tmp;
 	bool changed = false;
 
@@ -329,8 +338,7 @@ static void poll_targets(struct recorder *r, uint64_t now)
 	if (changed)
 		r->env.cfg.on_epoch(r->env.cfg.ctx);
 	memory_poll(r, now);
-	if (lost)
-		on_loss(r, now, 0, LOSS_QUEUE, lost);
+	on_queue_losses(r, now);
 	publish(r);
 }
 
@@ -475,10 +483,16 @@ int recorder_start(struct recorder *r, uint64_t now, struct error *e)
 	return 0;
 }
 
-void recorder_push(struct recorder *r, const struct gn_rec *rec)
+bool recorder_push(struct recorder *r, const struct gn_rec *rec)
 {
-	if (!queue_push(r->queue, rec))
-		atomic_fetch_add(&r->queue_lost, 1);
+	unsigned int reason;
+	uint64_t count;
+
+	if (queue_push(r->queue, rec))
+		return true;
+	reason = loss_of_record(rec, &count);
+	atomic_fetch_add(&r->queue_lost[reason], count);
+	return false;
 }
 
 int recorder_add(struct recorder *r, pid_t tgid, const char *path)
@@ -522,7 +536,9 @@ void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t 
 		.reason = reason,
 	};
 
-	recorder_push(r, &rec.h);
+	/* without the thread, if need be */
+	if (!queue_push(r->queue, &rec.h) && reason < LOSS_MAX)
+		atomic_fetch_add(&r->queue_lost[reason], count);
 }
 
 void recorder_setting(struct recorder *r, const char *name, const char *value)

@@ -54,8 +54,8 @@ int recorder_tables(struct recorder *r, const struct capture *c, struct error *e
 /* The recording begins: files have the time `now` (CLOCK_MONOTONIC) as their start. */
 int recorder_start(struct recorder *r, uint64_t now, struct error *e);
 
-/* From the draining thread. */
-void recorder_push(struct recorder *r, const struct gn_rec *rec);
+/* From the draining thread. False: there was no room; it is counted as lost. */
+bool recorder_push(struct recorder *r, const struct gn_rec *rec);
 void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t count);
 void recorder_wake(struct recorder *r);
 

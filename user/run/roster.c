@@ -62,7 +62,8 @@ static void comm_set(struct member *m, const char *comm)
 	snprintf(m->comm, sizeof(m->comm), "%.*s", (int)sizeof(m->comm) - 1, comm);
 }
 
-static void comm_read(const struct roster *r, struct member *m)
+/* False: there is no such thread. */
+static bool comm_read(const struct roster *r, struct member *m)
 {
 	char path[64];
 	FILE *f;
@@ -70,10 +71,11 @@ static void comm_read(const struct roster *r, struct member *m)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", r->tgid, m->tid);
 	f = fopen(path, "re");
 	if (!f)
-		return;
+		return false;
 	if (fgets(m->comm, sizeof(m->comm), f))
 		m->comm[strcspn(m->comm, "\n")] = '\0';
 	fclose(f);
+	return true;
 }
 
 struct member *roster_find(struct roster *r, pid_t tid)
@@ -146,6 +148,23 @@ void roster_ended(struct roster *r, pid_t tid, uint64_t time)
 		return;
 	r->ended += !m->ended_ns;
 	m->ended_ns = time;
+}
+
+void roster_reread(struct roster *r, uint64_t now_ns)
+{
+	struct member *m, *tmp;
+
+	HASH_ITER(hh, r->members, m, tmp) {
+		if (m->ended_ns)
+			continue;
+		if (!comm_read(r, m)) {
+			roster_ended(r, m->tid, now_ns);
+			continue;
+		}
+		m->jfr = 0;
+		java_forget(m);
+		roster_ask(r, m);
+	}
 }
 
 void roster_expire(struct roster *r, uint64_t now_ns)

@@ -65,6 +65,9 @@ struct member *roster_named(struct roster *r, pid_t tid, uint64_t time, const ch
 void roster_ended(struct roster *r, pid_t tid, uint64_t time);
 void roster_expire(struct roster *r, uint64_t now_ns);
 
+/* What was told of threads may have been lost: read their names, and who has ended, from /proc. */
+void roster_reread(struct roster *r, uint64_t now_ns);
+
 /* What was heard at `time` had better wait a little: the thread's own name is still to come. */
 bool roster_waits(const struct member *m, uint64_t time);
 

@@ -451,7 +451,10 @@ static int session_prepare(struct session *s, struct error *e)
 
 static void on_record(void *ctx, const struct gn_rec *rec)
 {
-	recorder_push(ctx, rec);
+	struct session *s = ctx;
+
+	if (!recorder_push(s->rec, rec))
+		capture_unsent(s->cap, rec);
 }
 
 static void on_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t count)
@@ -461,7 +464,7 @@ static void on_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t count)
 
 static void drain(struct session *s)
 {
-	if (capture_drain(s->cap, on_record, s->rec) > 0)
+	if (capture_drain(s->cap, on_record, s) > 0)
 		recorder_wake(s->rec);
 }
 

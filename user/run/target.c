@@ -39,6 +39,7 @@
 #define HELD_MAX_NS   60000000000ull /* until they are so much */
 #define CHUNK_SOON_NS 300000000ull   /* before its end, what its sleepers waited for is asked for */
 #define CHUNK_TOLD_NS 750000000ull   /* at most so often */
+#define REREAD_NS     2000000000ull  /* all threads are looked at again at most so often */
 
 struct target {
 	pid_t tgid;
@@ -60,6 +61,8 @@ struct target {
 	uint64_t flushed_ns;
 	uint64_t chunk_told_ns; /* when it was told that its chunk ends soon */
 	uint64_t file_dropped;	/* events the writer dropped, as counted so far */
+	bool reread, exec_lost; /* records of what its threads did were lost */
+	uint64_t reread_ns;	/* when they were last looked at for that */
 	struct totals totals;
 };
 
@@ -360,6 +363,8 @@ void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int r
 		.count = count,
 	};
 
+	t->reread |= gn_loss_is_task(reason);
+	t->exec_lost |= reason == GN_LOSS_EXEC;
 	jfrw_samples_lost(t->out, time, &e);
 	if (!strcmp(e.kind, "cpu") && t->env->cfg.form.cpu_event == JFRW_CPUTIME)
 		jfrw_cpu_lost(t->out, time, e.thread, count < INT32_MAX ? count : INT32_MAX);
@@ -498,6 +503,23 @@ void target_vthread(struct target *t, const struct gn_vthread_rec *rec)
 
 /* ---- at times ---- */
 
+/*
+ * What they told is there to be read: which threads there are, what they are called, which program
+ * the process is. (An end that was not told may hide that another thread has the number.)
+ */
+static void reread(struct target *t, uint64_t now)
+{
+	if (!t->reread || now - t->reread_ns < REREAD_NS)
+		return;
+	t->reread = false;
+	t->reread_ns = now;
+	if (t->exec_lost)
+		on_exec(t, now);
+	t->exec_lost = false;
+	roster_reread(t->threads, now);
+	threads_meet(t);
+}
+
 /* Once it is one, which JVM this is and what libraries it has. */
 static void jvm_tell(struct target *t, uint64_t now)
 {
@@ -517,6 +539,7 @@ bool target_poll(struct target *t, uint64_t now)
 
 	jvm_tell(t, now);
 	upkeep_poll(&t->tables, now);
+	reread(t, now);
 	late_retry(t, now, false);
 	roster_expire(t->threads, now);
 	return changed;

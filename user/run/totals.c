@@ -11,6 +11,14 @@ const char *loss_name(unsigned int reason)
 		[GN_LOSS_STACK] = "stacks: ring buffer full",
 		[GN_LOSS_MISSED] = "wall samples without a stack",
 		[GN_LOSS_STATE] = "no memory for a thread's state",
+		[GN_LOSS_FORK] = "births of threads: buffer full",
+		[GN_LOSS_EXIT] = "ends of threads: buffer full",
+		[GN_LOSS_EXEC] = "execs: buffer full",
+		[GN_LOSS_COMM] = "new names of threads: buffer full",
+		[LOSS_QUEUE_CPU] = "CPU samples: naming too slow",
+		[LOSS_QUEUE_WALL] = "wall samples: naming too slow",
+		[LOSS_QUEUE_STACK] = "stacks: naming too slow",
+		[LOSS_QUEUE_VTHREAD] = "names of virtual threads: naming too slow",
 		[LOSS_QUEUE] = "records: naming too slow",
 		[LOSS_FILE] = "events: the disk did not keep up",
 		[LOSS_NAMES] = "samples whose frames were lost",
@@ -23,12 +31,37 @@ const char *loss_kind(unsigned int reason)
 {
 	switch (reason) {
 	case GN_LOSS_RING:
+	case LOSS_QUEUE_CPU:
 		return "cpu";
 	case GN_LOSS_WALL:
 	case GN_LOSS_MISSED:
+	case LOSS_QUEUE_WALL:
 		return "wall";
 	default:
 		return "any";
+	}
+}
+
+unsigned int loss_of_record(const struct gn_rec *rec, uint64_t *count)
+{
+	const struct gn_sample *s = (const void *)rec;
+
+	*count = 1;
+	switch (rec->type) {
+	case GN_REC_SAMPLE:
+		*count = s->n;
+		return s->clock == GN_CLOCK_WALL ? LOSS_QUEUE_WALL : LOSS_QUEUE_CPU;
+	case GN_REC_STACK:
+		return LOSS_QUEUE_STACK;
+	case GN_REC_VTHREAD:
+		return LOSS_QUEUE_VTHREAD;
+	case GN_REC_FORK:
+	case GN_REC_EXIT:
+	case GN_REC_EXEC:
+	case GN_REC_COMM:
+		return GN_LOSS_FORK + (rec->type - GN_REC_FORK);
+	default:
+		return LOSS_QUEUE;
 	}
 }
 

@@ -8,7 +8,19 @@
 #include "kern/abi.h"
 
 /* User-space losses, after those of enum gn_loss. */
-enum { LOSS_QUEUE = GN_LOSS_MAX, LOSS_NAMES, LOSS_FILE, LOSS_MAX };
+enum {
+	LOSS_QUEUE_CPU = GN_LOSS_MAX, /* CPU samples for which the queue had no room */
+	LOSS_QUEUE_WALL,
+	LOSS_QUEUE_STACK,
+	LOSS_QUEUE_VTHREAD,
+	LOSS_QUEUE, /* what else */
+	LOSS_NAMES,
+	LOSS_FILE,
+	LOSS_MAX
+};
+
+/* What is lost with this record, and how many of it. */
+unsigned int loss_of_record(const struct gn_rec *rec, uint64_t *count);
 
 /* In words, for people. */
 const char *loss_name(unsigned int reason);
