@@ -51,6 +51,20 @@ facts() {
     jvm_end
 }
 
+# The collector, whether it was asked for or the JVM's own choice: as the JDK's own tool says it.
+collectors() {
+    local option want
+
+    for option in '' -XX:+UseSerialGC -XX:+UseParallelGC -XX:+UseG1GC -XX:+UseZGC; do
+        JVM_OPTS="-Xmx64m $option" jvm_start Idle 1 0
+        list
+        want=$("$JDK/bin/jcmd" "$JVM_PID" VM.flags | grep -o '+Use[A-Za-z0-9]*GC' | head -n 1)
+        [ -n "$want" ] || fail "jcmd says no collector"
+        expect "$JVM_PID" gc "$(sed 's/^+Use//; s/GC$//' <<<"$want")" "with '$option'"
+        jvm_end
+    done
+}
+
 # The launcher's argument files and jars; the class path comes after them on purpose.
 forms() {
     printf -- '-Xmx64m # comment\n-cp "%s"\nIdle 1 0\n' "$CLASSES" >"$T/args"
@@ -170,6 +184,7 @@ unprivileged() {
 
 classes
 for_each_jdk facts
+for_each_jdk collectors
 for_each_jdk forms
 for_each_jdk reasons
 for_each_jdk replaced

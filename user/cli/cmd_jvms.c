@@ -9,6 +9,7 @@
 #include "cli/cmds.h"
 #include "cli/table.h"
 #include "jvm/attach.h"
+#include "jvm/vmstructs.h"
 #include "target/jvmproc.h"
 
 static bool as_json;
@@ -110,6 +111,29 @@ static void json_limits(struct json *o, const struct cgroup_limits *l)
 	json_number(o, "throttled_periods", l->nr_throttled);
 }
 
+/*
+ * The flags as the JVM has them now: it sets those of the collector that it chose itself (JDK
+ * gc/shared/gcConfig.cpp). Where its memory may not be read, what it was told. NULL: not known.
+ */
+static const char *gc_name(const struct jvm_proc *j)
+{
+	static const char *const names[] = {
+		"G1", "Z", "Shenandoah", "Parallel", "Serial", "ConcMarkSweep", "Epsilon"};
+	const char *found = NULL;
+	struct vm *vm = NULL;
+	char flag[32];
+
+	if (!j->release.openj9 && !vm_open(j->id.pid, &vm, NULL)) {
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++) {
+			snprintf(flag, sizeof(flag), "Use%sGC", names[i]);
+			if (vm_flag(vm, flag) == 1)
+				found = names[i];
+		}
+		vm_close(vm);
+	}
+	return found ? found : j->cmd.flags.gc[0] ? j->cmd.flags.gc : NULL;
+}
+
 static int object_add(const struct jvm_proc *j, void *arg)
 {
 	struct listing *l = arg;
@@ -133,7 +157,7 @@ static int object_add(const struct jvm_proc *j, void *arg)
 	json_number(o, "threads", j->threads);
 	json_number(o, "uptime_ms", j->uptime_ns / 1000000);
 	json_string(o, "main", j->cmd.main);
-	json_string(o, "gc", j->cmd.flags.gc);
+	json_string(o, "gc", gc_name(j));
 	json_bool(o, "can_attach", st.state == ATTACH_OK);
 	json_string(o, "why_not", st.reason);
 	json_close(o, '}');

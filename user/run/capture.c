@@ -38,9 +38,13 @@ struct capture {
 	bool can_pick;		    /* iterators over one process */
 	bool scanning;		    /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t accounting; /* held for one */
-	pthread_mutex_t lock;	    /* guards tgids: scans run on the tick thread */
-	pid_t *tgids;
+	pid_t *tgids;		    /* the draining thread's, which alone changes them */
 	size_t ntgids;
+	pthread_mutex_t lock;	  /* held while they change, and for a copy */
+	_Atomic uint64_t changes; /* of them */
+	pid_t *ticks_tgids;	  /* the tick thread's copy */
+	size_t nticks_tgids;
+	uint64_t ticks_changes; /* as of which it is */
 	bool stopped;
 	_Atomic int crowded; /* 1 + the CPU whose ring was too small for an accounting, or 0 */
 	uint64_t unplaced[GN_LOSS_MAX]; /* losses of no thread, as told last */
@@ -251,6 +255,17 @@ static int object_open(struct capture *c, const struct capture_config *cfg, stru
 	return rc ? load_error(e, rc, cfg->wall_ns) : 0;
 }
 
+/* The tick thread, of real time priority, may have to wait for it: who has it goes on then. */
+static void accounting_init(struct capture *c)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&c->accounting, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
 int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e)
 {
 	struct capture *c = calloc(1, sizeof(*c));
@@ -258,7 +273,7 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 
 	if (!c)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	pthread_mutex_init(&c->accounting, NULL);
+	accounting_init(c);
 	pthread_mutex_init(&c->lock, NULL);
 	refusal_listen();
 	rc = object_open(c, cfg, e);
@@ -292,6 +307,7 @@ void capture_close(struct capture *c)
 	rings_close(c->rings);
 	free(c->per_cpu);
 	free(c->tgids);
+	free(c->ticks_tgids);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->accounting);
 	programs_close(c->programs);
@@ -309,6 +325,7 @@ static int tgid_keep(struct capture *c, pid_t tgid)
 	if (tgids) {
 		c->tgids = tgids;
 		c->tgids[c->ntgids++] = tgid;
+		c->changes++;
 	} else {
 		rc = -ENOMEM;
 	}
@@ -322,6 +339,7 @@ static void tgid_forget(struct capture *c, pid_t tgid)
 	for (size_t i = 0; i < c->ntgids; i++)
 		if (c->tgids[i] == tgid)
 			c->tgids[i--] = c->tgids[--c->ntgids];
+	c->changes++;
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -346,13 +364,32 @@ void capture_remove(struct capture *c, pid_t tgid)
 
 int capture_targets(struct capture *c, pid_t **out, size_t *n)
 {
-	pthread_mutex_lock(&c->lock);
 	*n = c->ntgids;
 	*out = calloc(*n + 1, sizeof(**out));
-	if (*out)
-		memcpy(*out, c->tgids, *n * sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	memcpy(*out, c->tgids, *n * sizeof(**out));
+	return 0;
+}
+
+/*
+ * On the tick thread, which waits for nobody: where they are changing just now, they are as they
+ * were a tick ago.
+ */
+static void ticks_tgids_follow(struct capture *c)
+{
+	pid_t *v;
+
+	if (c->changes == c->ticks_changes || pthread_mutex_trylock(&c->lock))
+		return;
+	v = realloc(c->ticks_tgids, (c->ntgids + 1) * sizeof(*v));
+	if (v) {
+		c->ticks_tgids = v;
+		memcpy(v, c->tgids, c->ntgids * sizeof(*v));
+		c->nticks_tgids = c->ntgids;
+		c->ticks_changes = c->changes;
+	}
 	pthread_mutex_unlock(&c->lock);
-	return *out ? 0 : -ENOMEM;
 }
 
 /* Only user space writes it, from one thread. */
@@ -425,21 +462,20 @@ static int iterate(struct bpf_program *prog)
 	return iterate_some(prog, 0);
 }
 
-/* Over the tasks of the targets; others are told by the programs. */
-static int iterate_targets(struct capture *c, struct bpf_program *prog)
+/* Over the tasks of these processes; others are told by the programs. */
+static int iterate_tgids(const struct capture *c, struct bpf_program *prog, const pid_t *tgids,
+			 size_t n)
 {
 	int rc = 0;
 
 	if (!c->can_pick)
 		return iterate(prog);
-	pthread_mutex_lock(&c->lock);
-	for (size_t i = 0; i < c->ntgids; i++) {
-		int one = iterate_some(prog, c->tgids[i]);
+	for (size_t i = 0; i < n; i++) {
+		int one = iterate_some(prog, tgids[i]);
 
 		if (one != -ESRCH && !rc)
 			rc = one;
 	}
-	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
 
@@ -633,15 +669,24 @@ int capture_account_of(struct capture *c, pid_t tgid)
 	return account(c, 0, tgid, &left);
 }
 
-uint64_t capture_threads(struct capture *c)
+static uint64_t tasks_count(const pid_t *tgids, size_t n)
 {
-	uint64_t n = 0;
+	uint64_t sum = 0;
 
-	pthread_mutex_lock(&c->lock);
-	for (size_t i = 0; i < c->ntgids; i++)
-		n += proc_tasks_count(c->tgids[i]);
-	pthread_mutex_unlock(&c->lock);
-	return n;
+	for (size_t i = 0; i < n; i++)
+		sum += proc_tasks_count(tgids[i]);
+	return sum;
+}
+
+uint64_t capture_threads(const struct capture *c)
+{
+	return tasks_count(c->tgids, c->ntgids);
+}
+
+uint64_t capture_tick_threads(struct capture *c)
+{
+	ticks_tgids_follow(c);
+	return tasks_count(c->ticks_tgids, c->nticks_tgids);
 }
 
 bool capture_can_switch(const struct capture *c)
@@ -703,7 +748,7 @@ int capture_wall_scan(struct capture *c, bool scan, uint64_t tick)
 
 int capture_switches(struct capture *c)
 {
-	return iterate_targets(c, c->skel->progs.switches_scan);
+	return iterate_tgids(c, c->skel->progs.switches_scan, c->tgids, c->ntgids);
 }
 
 /* A thread that is put there just now is found two ticks later. */
@@ -725,7 +770,9 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 
 	if (c->scanning) {
 		c->skel->bss->gn_scan_tick = arg->tick;
-		return iterate_targets(c, scanner(c)->progs.wall_scan);
+		ticks_tgids_follow(c);
+		return iterate_tgids(c, scanner(c)->progs.wall_scan, c->ticks_tgids,
+				     c->nticks_tgids);
 	}
 	all = atomic_exchange(&c->remote_due, false);
 	if (!c->can_find)

@@ -53,7 +53,7 @@ void capture_close(struct capture *c);
 int capture_add(struct capture *c, pid_t tgid, struct error *e);
 void capture_remove(struct capture *c, pid_t tgid);
 
-/* The processes added, malloc'd. 0 or -ENOMEM. */
+/* The processes added, malloc'd. 0 or -ENOMEM. From the draining thread, as these two. */
 int capture_targets(struct capture *c, pid_t **out, size_t *n);
 
 /* Let a thread through the filter, or not. */
@@ -104,7 +104,7 @@ int capture_account_of(struct capture *c, pid_t tgid);
  */
 void capture_make_room(struct capture *c);
 
-uint64_t capture_threads(struct capture *c); /* of all targets, now */
+uint64_t capture_threads(const struct capture *c); /* of all targets, now */
 
 /* Whether this kernel shows what wall samples by switches need; else they are by scans. */
 bool capture_can_switch(const struct capture *c);
@@ -124,6 +124,9 @@ int capture_switches(struct capture *c);
  * a time. 0 or -errno.
  */
 int capture_tick(struct capture *c, struct gn_remote_tick *arg);
+
+/* capture_threads() for the thread of the ticks, which must wait for no other. */
+uint64_t capture_tick_threads(struct capture *c);
 
 /*
  * New tables were published: stacks of sleeping threads that could not be walked to their end are

@@ -82,7 +82,7 @@ static bool load_measure(struct ticks *t, struct engine_load *l)
 	*l = (struct engine_load){
 		.switches = (double)(counters[GN_CNT_SWITCHES] - t->switches) * 1e9 / (double)since,
 		.ticks = 1e9 / (double)t->cfg.wall_ns,
-		.threads = capture_threads(t->capture),
+		.threads = capture_tick_threads(t->capture),
 	};
 	t->considered_ns = now;
 	t->switches = counters[GN_CNT_SWITCHES];
