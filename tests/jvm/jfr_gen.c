@@ -90,8 +90,6 @@ static void information(void)
 							   .java_arguments = "Main",
 							   .start_epoch_ms = 1700000000000,
 							   .pid = 4711});
-	jfrw_initial_system_property(
-		w, now, &(struct jfr_initial_system_property){"java.home", "/opt/jdk"});
 	jfrw_native_library(
 		w, now,
 		&(struct jfr_native_library){"/lib/libc.so.6", 0x7f0000000000, 0x7f0000200000});
@@ -110,14 +108,8 @@ static void measurements(void)
 						      .swap_memory_limit = -1,
 						      .host_memory = 8ll << 30,
 						      .host_swap = 0});
-	jfrw_container_cpu_usage(w, now, &(struct jfr_container_cpu_usage){5 * MS, 3 * MS, 2 * MS});
 	jfrw_container_cpu_throttling(w, now,
 				      &(struct jfr_container_cpu_throttling){10, 2, 50 * MS});
-	jfrw_cpu_load(w, now, &(struct jfr_cpu_load){0.5f, 0.25f, 0.75f});
-	jfrw_thread_cpu_load(w, now, &(struct jfr_thread_cpu_load){threads[0], 0.5f, 0.1f});
-	jfrw_thread_start(w, now,
-			  &(struct jfr_thread_start){.thread = threads[1], .parent = threads[0]});
-	jfrw_thread_end(w, now, &(struct jfr_thread_end){.thread = threads[1]});
 	jfrw_cpu_lost(w, now, threads[0], 7);
 	jfrw_data_loss(w, now, &(struct jfr_data_loss){100, 100});
 	jfrw_samples_lost(w, now, &(struct jfr_samples_lost){0, "wall", "ring buffer full", 3});

@@ -125,30 +125,6 @@ static const struct jfr_field data_loss_fields[] = {
 	F(jfr_data_loss, total, "total", JFR_LONG, JFR_BYTES, "Total"),
 };
 
-static const struct jfr_field thread_start_fields[] = {
-	F(jfr_thread_start, event_thread, "eventThread", JFR_THREAD, 0, "Event Thread"),
-	F(jfr_thread_start, stack, "stackTrace", JFR_STACK_TRACE, 0, "Stack Trace"),
-	F(jfr_thread_start, thread, "thread", JFR_THREAD, 0, "New Java Thread"),
-	F(jfr_thread_start, parent, "parentThread", JFR_THREAD, 0, "Parent Java Thread"),
-};
-
-static const struct jfr_field thread_end_fields[] = {
-	F(jfr_thread_end, event_thread, "eventThread", JFR_THREAD, 0, "Event Thread"),
-	F(jfr_thread_end, thread, "thread", JFR_THREAD, 0, "Java Thread"),
-};
-
-static const struct jfr_field cpu_load_fields[] = {
-	F(jfr_cpu_load, jvm_user, "jvmUser", JFR_FLOAT, JFR_PERCENT, "JVM User"),
-	F(jfr_cpu_load, jvm_system, "jvmSystem", JFR_FLOAT, JFR_PERCENT, "JVM System"),
-	F(jfr_cpu_load, machine_total, "machineTotal", JFR_FLOAT, JFR_PERCENT, "Machine Total"),
-};
-
-static const struct jfr_field thread_cpu_load_fields[] = {
-	F(jfr_thread_cpu_load, thread, "eventThread", JFR_THREAD, 0, "Event Thread"),
-	F(jfr_thread_cpu_load, user, "user", JFR_FLOAT, JFR_PERCENT, "User Mode CPU Load"),
-	F(jfr_thread_cpu_load, system, "system", JFR_FLOAT, JFR_PERCENT, "System Mode CPU Load"),
-};
-
 static const struct jfr_field active_recording_fields[] = {
 	F(jfr_active_recording, id, "id", JFR_LONG, 0, "Id"),
 	F(jfr_active_recording, name, "name", JFR_STRING, 0, "Name"),
@@ -195,11 +171,6 @@ static const struct jfr_field jvm_information_fields[] = {
 	F(jfr_jvm_information, pid, "pid", JFR_LONG, 0, "Process Identifier"),
 };
 
-static const struct jfr_field initial_system_property_fields[] = {
-	F(jfr_initial_system_property, key, "key", JFR_STRING, 0, "Key"),
-	F(jfr_initial_system_property, value, "value", JFR_STRING, 0, "Value"),
-};
-
 static const struct jfr_field native_library_fields[] = {
 	F(jfr_native_library, name, "name", JFR_STRING, 0, "Name"),
 	F(jfr_native_library, base, "baseAddress", JFR_LONG, JFR_ADDRESS, "Base Address"),
@@ -224,13 +195,6 @@ static const struct jfr_field container_configuration_fields[] = {
 	  "Container Host Total Memory"),
 	F(jfr_container_configuration, host_swap, "hostTotalSwapMemory", JFR_LONG, JFR_BYTES,
 	  "Container Host Total Swap Memory"),
-};
-
-static const struct jfr_field container_cpu_usage_fields[] = {
-	F(jfr_container_cpu_usage, cpu_ns, "cpuTime", JFR_LONG, JFR_SPAN_NS, "CPU Time"),
-	F(jfr_container_cpu_usage, user_ns, "cpuUserTime", JFR_LONG, JFR_SPAN_NS, "CPU User Time"),
-	F(jfr_container_cpu_usage, system_ns, "cpuSystemTime", JFR_LONG, JFR_SPAN_NS,
-	  "CPU System Time"),
 };
 
 static const struct jfr_field container_cpu_throttling_fields[] = {
@@ -353,14 +317,6 @@ static const struct jfr_type_info table[] = {
 	[JFR_DATA_LOSS] =
 		EVENT("jdk.DataLoss", data_loss_fields, "Data Loss",
 		      "Events dropped since the output could not keep up", "Flight Recorder"),
-	[JFR_THREAD_START] = EVENT("jdk.ThreadStart", thread_start_fields, "Java Thread Start",
-				   "A thread of the target began", "Java Application"),
-	[JFR_THREAD_END] = EVENT("jdk.ThreadEnd", thread_end_fields, "Java Thread End",
-				 "A thread of the target ended", "Java Application"),
-	[JFR_CPU_LOAD] = EVENT("jdk.CPULoad", cpu_load_fields, "CPU Load",
-			       "CPU use of the target and of the machine", OS, "Processor"),
-	[JFR_THREAD_CPU_LOAD] = EVENT("jdk.ThreadCPULoad", thread_cpu_load_fields,
-				      "Thread CPU Load", "CPU use of one thread", OS, "Processor"),
 	[JFR_ACTIVE_RECORDING] = EVENT("jdk.ActiveRecording", active_recording_fields,
 				       "Flight Recording", "What was asked for", "Flight Recorder"),
 	[JFR_ACTIVE_SETTING] =
@@ -372,17 +328,11 @@ static const struct jfr_type_info table[] = {
 				      "CPU Information", "Processors of the host", OS, "Processor"),
 	[JFR_JVM_INFORMATION] = EVENT("jdk.JVMInformation", jvm_information_fields,
 				      "JVM Information", "The JVM that was recorded", JVM),
-	[JFR_INITIAL_SYSTEM_PROPERTY] =
-		EVENT("jdk.InitialSystemProperty", initial_system_property_fields,
-		      "Initial System Property", "A system property of the target", JVM),
 	[JFR_NATIVE_LIBRARY] = EVENT("jdk.NativeLibrary", native_library_fields, "Native Library",
 				     "A library mapped into the target", JVM, "Runtime"),
 	[JFR_CONTAINER_CONFIGURATION] =
 		EVENT("jdk.ContainerConfiguration", container_configuration_fields,
 		      "Container Configuration", "Limits of the target's control group", OS),
-	[JFR_CONTAINER_CPU_USAGE] =
-		EVENT("jdk.ContainerCPUUsage", container_cpu_usage_fields, "CPU Usage",
-		      "CPU time of the target's control group", OS, "Processor"),
 	[JFR_CONTAINER_CPU_THROTTLING] = EVENT(
 		"jdk.ContainerCPUThrottling", container_cpu_throttling_fields, "CPU Throttling",
 		"How often the CPU quota held the control group back", OS, "Processor"),

@@ -50,19 +50,13 @@ enum jfr_type {
 	JFR_CPU_TIME_SAMPLES_LOST,
 	JFR_WALL_CLOCK_SAMPLE,
 	JFR_DATA_LOSS,
-	JFR_THREAD_START,
-	JFR_THREAD_END,
-	JFR_CPU_LOAD,
-	JFR_THREAD_CPU_LOAD,
 	JFR_ACTIVE_RECORDING,
 	JFR_ACTIVE_SETTING,
 	JFR_OS_INFORMATION,
 	JFR_CPU_INFORMATION,
 	JFR_JVM_INFORMATION,
-	JFR_INITIAL_SYSTEM_PROPERTY,
 	JFR_NATIVE_LIBRARY,
 	JFR_CONTAINER_CONFIGURATION,
-	JFR_CONTAINER_CPU_USAGE,
 	JFR_CONTAINER_CPU_THROTTLING,
 	JFR_SAMPLES_LOST,
 	JFR_STACK_QUALITY,
@@ -215,27 +209,6 @@ struct jfr_data_loss {
 	uint64_t total;
 };
 
-struct jfr_thread_start {
-	uint32_t event_thread;
-	uint32_t stack;
-	uint32_t thread;
-	uint32_t parent;
-};
-
-struct jfr_thread_end {
-	uint32_t event_thread;
-	uint32_t thread;
-};
-
-struct jfr_cpu_load {
-	float jvm_user, jvm_system, machine_total; /* 0..1 of all CPUs */
-};
-
-struct jfr_thread_cpu_load {
-	uint32_t thread;
-	float user, system; /* 0..1 of all CPUs */
-};
-
 struct jfr_active_recording {
 	uint64_t id;
 	const char *name;
@@ -274,11 +247,6 @@ struct jfr_jvm_information {
 	int64_t pid;
 };
 
-struct jfr_initial_system_property {
-	const char *key;
-	const char *value;
-};
-
 struct jfr_native_library {
 	const char *name;
 	uint64_t base;
@@ -296,10 +264,6 @@ struct jfr_container_configuration {
 	int64_t swap_memory_limit;
 	int64_t host_memory;
 	int64_t host_swap;
-};
-
-struct jfr_container_cpu_usage {
-	uint64_t cpu_ns, user_ns, system_ns;
 };
 
 struct jfr_container_cpu_throttling {
