@@ -22,8 +22,7 @@ static int mount_check(const struct proc_mount *m, void *arg)
 
 static void parse_task(const char *s, size_t n)
 {
-	struct proc_schedstat ss;
-	uint64_t stolen;
+	uint64_t stolen, busy;
 	struct proc_status status;
 	struct proc_stat stat;
 	int64_t shift;
@@ -32,7 +31,7 @@ static void parse_task(const char *s, size_t n)
 		abort();
 	if (!proc_status_parse(s, n, &status) && status.nspid_n > PROC_NS_LEVELS)
 		abort();
-	proc_schedstat_parse(s, n, &ss);
+	proc_busy_parse(s, n, &busy);
 	proc_stolen_parse(s, n, &stolen);
 	/* the difference of two has to be one again */
 	proc_timens_parse(s, n, &shift);

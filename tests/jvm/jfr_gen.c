@@ -113,6 +113,13 @@ static void measurements(void)
 	jfrw_cpu_lost(w, now, threads[0], 7);
 	jfrw_data_loss(w, now, &(struct jfr_data_loss){100, 100});
 	jfrw_samples_lost(w, now, &(struct jfr_samples_lost){0, "wall", "ring buffer full", 3});
+	jfrw_cpu_use(w, now,
+		     &(struct jfr_cpu_use){.period_ns = 1000 * MS,
+					   .whose = "process",
+					   .name = "make",
+					   .pid = 1234,
+					   .count = 3,
+					   .cpu_ns = 700 * MS});
 	jfrw_stack_quality(w, now,
 			   &(struct jfr_stack_quality){.period_ns = 1000 * MS,
 						       .kind = "cpu",

@@ -445,6 +445,68 @@ static void test_same_stack(void **state)
 	profile_free(p);
 }
 
+static void cpu_use_write(struct jfrw *w, const char *whose, const char *name, uint32_t count,
+			  uint64_t ns)
+{
+	jfrw_cpu_use(w, START + 500 * MS,
+		     &(struct jfr_cpu_use){.period_ns = 1000 * MS,
+					   .whose = whose,
+					   .name = name,
+					   .pid = 42,
+					   .count = count,
+					   .cpu_ns = ns});
+}
+
+/* Two CPUs for a second; what is said of who had them. To be freed. */
+static char *starved_by(uint64_t machine, uint64_t own, uint64_t other)
+{
+	struct jfrw *w = recording_open(0);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	struct profile *p;
+
+	jfrw_cpu_information(w, START, &(struct jfr_cpu_information){"x", "y", 1, 2, 2});
+	jfrw_cpu_sample(w, START + MS, 0, 0);
+	jfrw_wall_sample(w, START, 0, 0, JFR_STATE_QUEUED, 10, 200 * MS);
+	if (machine) {
+		cpu_use_write(w, "machine", "", 0, machine);
+		cpu_use_write(w, "recorded", "", 1, own);
+		cpu_use_write(w, "process", "stress", 20, other);
+		cpu_use_write(w, "process", "make", 1, 40 * MS);
+	}
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	summary_starvation(p, f);
+	fclose(f);
+	profile_free(p);
+	return text;
+}
+
+/* Whoever had the CPUs is named, and what would help follows from that. */
+static void test_starvation_by_whom(void **state)
+{
+	char *text = starved_by(1990 * MS, 100 * MS, 1700 * MS);
+
+	assert_non_null(strstr(text, "this process used 5%, others 94%: stress (20 processes) 85%, "
+				     "make (pid 42) 2%, 8% processes that have ended"));
+	assert_non_null(strstr(text, "it was others who had the CPUs"));
+	assert_null(strstr(text, "its own threads"));
+	free(text);
+	text = starved_by(1990 * MS, 1900 * MS, 30 * MS);
+	assert_non_null(strstr(text, "this process used 95%, others 4%"));
+	assert_non_null(strstr(text, "its own threads had the CPUs"));
+	assert_null(strstr(text, "it was others"));
+	free(text);
+	text = starved_by(900 * MS, 700 * MS, 100 * MS);
+	assert_non_null(strstr(text, "CPUs with nothing to do"));
+	free(text);
+	/* older recordings */
+	text = starved_by(0, 0, 0);
+	assert_non_null(strstr(text, "the recording does not say"));
+	free(text);
+}
+
 /* Without CPU samples there is nothing to hold the waiting against. */
 static void test_starvation_unknown(void **state)
 {
@@ -699,6 +761,7 @@ int main(void)
 		cmocka_unit_test(test_quality),
 		cmocka_unit_test(test_quality_untold),
 		cmocka_unit_test(test_starvation),
+		cmocka_unit_test(test_starvation_by_whom),
 		cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_same_stack),
 		cmocka_unit_test(test_starvation_unknown),

@@ -238,6 +238,15 @@ static const struct jfr_field overhead_fields[] = {
 	  "CPU Time the Hypervisor Gave to Others"),
 };
 
+static const struct jfr_field cpu_use_fields[] = {
+	F(jfr_cpu_use, period_ns, "period", JFR_LONG, JFR_SPAN_NS, "Period"),
+	F(jfr_cpu_use, whose, "whose", JFR_STRING, 0, "Of What"),
+	F(jfr_cpu_use, name, "processName", JFR_STRING, 0, "Process Name"),
+	F(jfr_cpu_use, pid, "pid", JFR_LONG, 0, "Process Identifier"),
+	F(jfr_cpu_use, count, "processes", JFR_INT, 0, "Processes"),
+	F(jfr_cpu_use, cpu_ns, "cpuTime", JFR_LONG, JFR_SPAN_NS, "CPU Time"),
+};
+
 static const struct jfr_field thread_reservoir_fields[] = {
 	F(jfr_thread_reservoir, epoch, "epoch", JFR_LONG, 0, "Epoch"),
 	F(jfr_thread_reservoir, live, "live", JFR_INT, 0, "Live Threads"),
@@ -343,6 +352,8 @@ static const struct jfr_type_info table[] = {
 				    "How the stacks of the samples of a period ended", OWN),
 	[JFR_OVERHEAD] = EVENT("gnomon.Overhead", overhead_fields, "Overhead",
 			       "What recording itself cost in a period", OWN),
+	[JFR_CPU_USE] = EVENT("gnomon.CPUUse", cpu_use_fields, "CPU Use",
+			      "Who used the machine's CPUs while it was recorded", OWN),
 	[JFR_THREAD_RESERVOIR] =
 		EVENT("gnomon.ThreadReservoir", thread_reservoir_fields, "Thread Reservoir",
 		      "How many threads the wall clock samples from here on, and of how many", OWN),

@@ -61,6 +61,7 @@ enum jfr_type {
 	JFR_SAMPLES_LOST,
 	JFR_STACK_QUALITY,
 	JFR_OVERHEAD,
+	JFR_CPU_USE,
 	JFR_THREAD_RESERVOIR,
 	JFR_EVENT_END,
 
@@ -304,6 +305,17 @@ struct jfr_overhead {
 	uint64_t memory;    /* bytes: collector and maps */
 	float cpu_share;    /* (collector + BPF) of one CPU, 0..1 */
 	uint64_t stolen_ns; /* of all CPUs: what a hypervisor gave to others. In no sample. */
+};
+
+/* Who used the machine's CPUs during the recording: one for each kind but PROCESS, see
+ * run/neighbours.h */
+struct jfr_cpu_use {
+	uint64_t period_ns;
+	const char *whose; /* "machine", "recorded", or "process": of that name */
+	const char *name;  /* of the process or processes */
+	int64_t pid;	   /* of the one with most of it */
+	uint32_t count;	   /* of processes */
+	uint64_t cpu_ns;
 };
 
 /*

@@ -335,21 +335,6 @@ const char *agent_thread_name(struct agent *a, pid_t tid)
 	return inner ? agentindex_thread_by_tid(a->index, inner) : NULL;
 }
 
-const char *agent_thread_name_at(struct agent *a, uint64_t javathread)
-{
-	return agentindex_thread_by_address(a->index, javathread);
-}
-
-int agent_bind_threads(struct agent *a, uint32_t osthread, uint32_t thread_id)
-{
-	return agenttids_bind(a->tids, a->index, osthread, thread_id);
-}
-
-struct agentindex *agent_index(struct agent *a)
-{
-	return a->index;
-}
-
 void agent_stats(const struct agent *a, struct agent_stats *s)
 {
 	*s = a->stats;

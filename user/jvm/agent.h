@@ -55,17 +55,7 @@ bool agent_range(struct agent *a, uint64_t pc, uint64_t time_ns, uint64_t *start
 
 /* Full Java names, NULL if unknown; valid until the next poll. tid as the host has it. */
 const char *agent_thread_name(struct agent *a, pid_t tid);
-const char *agent_thread_name_at(struct agent *a, uint64_t javathread);
 
-/*
- * Threads that lived before the attach are known by JavaThread*; their tids are read from the JVM
- * at [[javathread + osthread] + thread_id] (offsets of Thread::_osthread and OSThread::_thread_id
- * from VMStructs). agent_start() finds the two offsets by itself, from the threads whose tid it
- * knows; this is for a caller who knows better. Returns how many threads got a tid.
- */
-int agent_bind_threads(struct agent *a, uint32_t osthread, uint32_t thread_id);
-
-struct agentindex *agent_index(struct agent *a);
 void agent_stats(const struct agent *a, struct agent_stats *s);
 
 /* Silence the agent (unless another gnomon listens) and free everything. NULL is fine. */

@@ -225,20 +225,15 @@ static void census_free(struct census *c)
 	free(c->tids);
 }
 
-static int census_bind(struct agentindex *ix, const struct tidplace_census *c,
-		       const struct tidplace *at)
+static void census_bind(struct agentindex *ix, const struct tidplace_census *c,
+			const struct tidplace *at)
 {
-	int bound = 0;
-
 	for (size_t i = 0; i < c->nthreads; i++) {
 		uint32_t tid = tidplace_tid(c, at, c->threads[i].javathread);
 
-		if (!tid)
-			continue;
-		agentindex_thread_bind(ix, c->threads[i].javathread, tid);
-		bound++;
+		if (tid)
+			agentindex_thread_bind(ix, c->threads[i].javathread, tid);
 	}
-	return bound;
 }
 
 int agenttids_calibrate(struct agenttids *t, struct agentindex *ix)
@@ -252,20 +247,6 @@ int agenttids_calibrate(struct agenttids *t, struct agentindex *ix)
 		rc = tidplace_find(&known, &at);
 	if (!rc)
 		census_bind(ix, &known, &at);
-	census_free(&c);
-	return rc;
-}
-
-int agenttids_bind(struct agenttids *t, struct agentindex *ix, uint32_t osthread,
-		   uint32_t thread_id)
-{
-	struct tidplace at = {osthread, thread_id};
-	struct tidplace_census known;
-	struct census c;
-	int rc = census_take(&c, &known, t, ix);
-
-	if (!rc)
-		rc = census_bind(ix, &known, &at);
 	census_free(&c);
 	return rc;
 }

@@ -29,8 +29,4 @@ void agenttids_learn(struct agenttids *t, struct agentindex *ix);
  */
 int agenttids_calibrate(struct agenttids *t, struct agentindex *ix);
 
-/* Bind every thread by the given offsets; returns how many. */
-int agenttids_bind(struct agenttids *t, struct agentindex *ix, uint32_t osthread,
-		   uint32_t thread_id);
-
 #endif

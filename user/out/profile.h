@@ -146,10 +146,19 @@ struct profile_facts {
 	struct prof_loss { /* gnomon.SamplesLost by kind and reason, the first few of these */
 		char what[96];
 		uint64_t count;
-	} losses[16];
+	} losses[24];
 	uint32_t nlosses;
 	/* gnomon.Overhead, added up */
 	uint64_t collector_ns, bpf_ns, stolen_ns, overhead_period_ns;
+	struct prof_cpus { /* gnomon.CPUUse, the latest; period_ns 0: not said */
+		uint64_t period_ns, machine_ns, own_ns;
+		struct prof_cpu_user {
+			char name[64];
+			int64_t pid;
+			uint64_t count, ns;
+		} others[5]; /* most first */
+		uint32_t nothers;
+	} cpus;
 	double jvm_cpu_sum; /* jdk.CPULoad: sum and number */
 	uint64_t jvm_cpu_n;
 	struct { /* gnomon.ThreadReservoir: sums over the choices that left threads out */

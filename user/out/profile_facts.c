@@ -133,6 +133,34 @@ static void lost_read(struct profile_facts *x, const struct fields *f)
 	x->losses[i].count += number(f, "lostSamples");
 }
 
+static void cpu_user_read(struct prof_cpus *c, const struct fields *f)
+{
+	struct prof_cpu_user *u = &c->others[c->nothers];
+
+	if (c->nothers == sizeof(c->others) / sizeof(c->others[0]))
+		return;
+	TEXT(f, "processName", u->name);
+	u->pid = field(f, "pid")->i;
+	u->count = number(f, "processes");
+	u->ns = number(f, "cpuTime");
+	c->nothers++;
+}
+
+/* The machine's comes first. */
+static void cpu_use_read(struct profile_facts *x, const struct fields *f)
+{
+	char whose[16] = "";
+
+	TEXT(f, "whose", whose);
+	if (!strcmp(whose, "machine"))
+		x->cpus = (struct prof_cpus){.period_ns = number(f, "period"),
+					     .machine_ns = number(f, "cpuTime")};
+	else if (!strcmp(whose, "recorded"))
+		x->cpus.own_ns = number(f, "cpuTime");
+	else
+		cpu_user_read(&x->cpus, f);
+}
+
 static void overhead_read(struct profile_facts *x, const struct fields *f)
 {
 	x->collector_ns += number(f, "collectorTime");
@@ -174,17 +202,12 @@ void facts_event(struct profile_facts *x, struct jfr_reader *r, const struct jfr
 		const char *name;
 		void (*read)(struct profile_facts *x, const struct fields *f);
 	} readers[] = {
-		{"jdk.JVMInformation", jvm_read},
-		{"jdk.OSInformation", os_read},
-		{"jdk.CPUInformation", cpu_read},
-		{"jdk.CPUTimeSamplesLost", cpu_lost_read},
-		{"jdk.DataLoss", data_loss_read},
-		{"jdk.ContainerCPUThrottling", throttling_read},
-		{"jdk.CPULoad", load_read},
-		{"gnomon.StackQuality", quality_read},
-		{"gnomon.SamplesLost", lost_read},
-		{"gnomon.Overhead", overhead_read},
-		{"gnomon.ThreadReservoir", reservoir_read},
+		{"jdk.JVMInformation", jvm_read},  {"jdk.OSInformation", os_read},
+		{"jdk.CPUInformation", cpu_read},  {"jdk.CPUTimeSamplesLost", cpu_lost_read},
+		{"jdk.DataLoss", data_loss_read},  {"jdk.ContainerCPUThrottling", throttling_read},
+		{"jdk.CPULoad", load_read},	   {"gnomon.StackQuality", quality_read},
+		{"gnomon.SamplesLost", lost_read}, {"gnomon.Overhead", overhead_read},
+		{"gnomon.CPUUse", cpu_use_read},   {"gnomon.ThreadReservoir", reservoir_read},
 	};
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {

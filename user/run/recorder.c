@@ -32,7 +32,7 @@
 		       */
 
 /* Records made in user space, for the same queue: the numbers lie beyond enum gn_rec_type. */
-enum { REC_LOSS = 100, REC_SETTING, REC_COST, REC_CHOICE, REC_ADD, REC_END };
+enum { REC_LOSS = 100, REC_SETTING, REC_COST, REC_CHOICE, REC_CPUS, REC_ADD, REC_END };
 
 struct rec_loss {
 	struct gn_rec h;
@@ -54,6 +54,11 @@ struct rec_cost {
 struct rec_choice {
 	struct gn_rec h;
 	struct recorder_choice choice;
+};
+
+struct rec_cpus {
+	struct gn_rec h;
+	const struct neighbours *cpus;
 };
 
 struct rec_add {
@@ -240,6 +245,14 @@ static void on_choice(struct recorder *r, const struct rec_choice *rec)
 			      });
 }
 
+static void on_cpus(struct recorder *r, const struct rec_cpus *rec)
+{
+	struct node *n, *tmp;
+
+	HASH_ITER(hh, r->targets, n, tmp)
+		target_cpus(n->target, rec->h.time, rec->cpus);
+}
+
 static void on_add(struct recorder *r, const struct rec_add *rec)
 {
 	struct recorder_added done = {.tgid = (pid_t)rec->h.tgid}, *v;
@@ -285,6 +298,9 @@ static void take(struct recorder *r, const struct gn_rec *rec)
 		break;
 	case REC_CHOICE:
 		on_choice(r, (const void *)rec);
+		break;
+	case REC_CPUS:
+		on_cpus(r, (const void *)rec);
 		break;
 	case REC_ADD:
 		on_add(r, (const void *)rec);
@@ -575,6 +591,16 @@ void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choic
 		      .tgid = (__u32)tgid,
 		      .time = now_ns()},
 		.choice = *choice,
+	};
+
+	recorder_push(r, &rec.h);
+}
+
+void recorder_cpus(struct recorder *r, const struct neighbours *cpus)
+{
+	struct rec_cpus rec = {
+		.h = {.type = REC_CPUS, .size = sizeof(rec), .time = now_ns()},
+		.cpus = cpus,
 	};
 
 	recorder_push(r, &rec.h);

@@ -84,6 +84,10 @@ void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
 /* When the recording ends, or has ended: files do not go beyond. From any thread. */
 void recorder_stop_at(struct recorder *r, uint64_t ns);
 
+/* Who used the CPUs, at the end; it must live until recorder_finish(). */
+struct neighbours;
+void recorder_cpus(struct recorder *r, const struct neighbours *cpus);
+
 /* Live figures of all files together, a tenth of a second old at most. From any thread. */
 void recorder_totals(struct recorder *r, struct totals *out);
 

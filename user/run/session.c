@@ -23,6 +23,7 @@
 #include "run/clocks.h"
 #include "run/fleet.h"
 #include "run/launch.h"
+#include "run/neighbours.h"
 #include "run/overhead.h"
 #include "run/recorder.h"
 #include "run/report.h"
@@ -50,6 +51,7 @@ struct session {
 	struct ticks *ticks;
 	struct choice *choice; /* NULL: all threads */
 	struct launch launch;
+	struct neighbours *cpus; /* NULL: who else used the CPUs is not known */
 	struct overhead cost;
 	struct recorder_cost told; /* what all reports of it say together */
 	sigset_t old_mask;
@@ -630,6 +632,7 @@ static void session_loop(struct session *s)
 	if (!s->cfg->wall_ns)
 		capture_switches(s->cap); /* from where on they are counted */
 	overhead_start(&s->cost);
+	s->cpus = neighbours_new();
 	while (!s->ended) {
 		int n = epoll_wait(s->epoll, ev, 8, wait_ms(s));
 
@@ -682,6 +685,8 @@ static void session_stop(struct session *s)
 	capture_losses(s->cap, on_loss, s->rec);
 	overhead_stop(&s->cost, s->cap);
 	cost_report(s);
+	if (s->cpus && !neighbours_end(s->cpus))
+		recorder_cpus(s->rec, s->cpus);
 }
 
 static void summary_print(struct session *s, const struct totals *t)
@@ -752,6 +757,7 @@ static void session_close(struct session *s, bool keep)
 	ticks_stop(s->ticks, NULL);
 	choice_close(s->choice);
 	recorder_close(s->rec, keep);
+	neighbours_free(s->cpus);
 	fleet_close(s->fleet);
 	capture_close(s->cap);
 	if (s->timer >= 0)

@@ -13,6 +13,7 @@
 #include "jvm/threads.h"
 #include "model/state.h"
 #include "run/facts.h"
+#include "run/neighbours.h"
 #include "run/quality.h"
 #include "run/roster.h"
 #include "run/stacks.h"
@@ -39,6 +40,7 @@
 #define HELD_MAX_NS   60000000000ull /* until they are so much */
 #define CHUNK_SOON_NS 300000000ull   /* before its end, what its sleepers waited for is asked for */
 #define CHUNK_TOLD_NS 750000000ull   /* at most so often */
+#define NEIGHBOURS    5		     /* names of processes that used most of the CPUs */
 #define REREAD_NS     2000000000ull  /* all threads are looked at again at most so often */
 
 struct target {
@@ -621,6 +623,38 @@ void target_choice(struct target *t, uint64_t time, const struct jfr_thread_rese
 void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost)
 {
 	jfrw_overhead(t->out, time, cost);
+}
+
+/* What is gone at the end is known by its samples. */
+static uint64_t own_cpu_ns(const struct target *t, const struct neighbours_sums *sums)
+{
+	return sums->own_ns ? sums->own_ns : t->totals.cpu_samples * t->env->cfg.cpu_ns;
+}
+
+void target_cpus(struct target *t, uint64_t time, const struct neighbours *cpus)
+{
+	struct neighbour top[NEIGHBOURS];
+	struct neighbours_sums sums;
+	struct jfr_cpu_use use = {.whose = "machine", .name = ""};
+	size_t n = neighbours_top(cpus, t->tgid, top, NEIGHBOURS);
+
+	neighbours_sums(cpus, t->tgid, &sums);
+	use.period_ns = sums.period_ns;
+	use.cpu_ns = sums.machine_ns;
+	jfrw_cpu_use(t->out, time, &use);
+	use.whose = "recorded";
+	use.pid = t->tgid;
+	use.count = 1;
+	use.cpu_ns = own_cpu_ns(t, &sums);
+	jfrw_cpu_use(t->out, time, &use);
+	for (size_t i = 0; i < n; i++) {
+		use.whose = "process";
+		use.name = top[i].comm;
+		use.pid = top[i].pid;
+		use.count = top[i].count;
+		use.cpu_ns = top[i].cpu_ns;
+		jfrw_cpu_use(t->out, time, &use);
+	}
 }
 
 void target_tables(struct target *t)

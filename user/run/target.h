@@ -56,6 +56,8 @@ void target_choice(struct target *t, uint64_t time, const struct jfr_thread_rese
 
 void target_setting(struct target *t, uint64_t time, const char *name, const char *value);
 struct jfr_overhead;
+struct neighbours;
+void target_cpus(struct target *t, uint64_t time, const struct neighbours *cpus);
 void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost);
 
 /* Have the unwinder's tables made anew. */

@@ -260,16 +260,6 @@ void image_free(struct image *img)
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-uint16_t image_machine(const struct image *img)
-{
-	return img->machine;
-}
-
-const struct elf_build_id *image_build_id(const struct image *img)
-{
-	return &img->id;
-}
-
 const struct elf_segment *image_segments(const struct image *img, size_t *n)
 {
 	*n = img->n_segments;

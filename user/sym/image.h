@@ -25,8 +25,6 @@ struct image;
 int image_load(struct image **out, const struct elf_file *f, int root_fd, const char *path);
 void image_free(struct image *img);
 
-uint16_t image_machine(const struct image *img);
-const struct elf_build_id *image_build_id(const struct image *img);
 const struct elf_segment *image_segments(const struct image *img, size_t *n);
 
 /* The address as linked of a file offset; -ENOENT outside of all segments. */

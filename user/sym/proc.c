@@ -423,17 +423,6 @@ int symproc_refresh(struct symproc *sp)
 	return sp->ended ? -ESRCH : refresh(sp);
 }
 
-int symproc_preload(struct symproc *sp)
-{
-	int failed = 0, rc = sp->dirty ? refresh(sp) : 0;
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < sp->n_regions; i++)
-		failed += region_load(sp, &sp->regions[i]) != 0;
-	return failed;
-}
-
 const struct maps *symproc_maps(const struct symproc *sp)
 {
 	return sp->maps;

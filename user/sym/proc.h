@@ -62,12 +62,6 @@ int symproc_refresh(struct symproc *sp);
  */
 bool symproc_moved(struct symproc *sp, uint64_t now_ns);
 
-/*
- * Load the images of all executable mappings now, for a process that may end soon. Returns how
- * many could not be, or a negative errno.
- */
-int symproc_preload(struct symproc *sp);
-
 /* The mappings as last read, the open /proc/PID, and whether the process was seen to have ended. */
 const struct maps *symproc_maps(const struct symproc *sp);
 int symproc_proc_fd(const struct symproc *sp);

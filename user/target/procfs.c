@@ -146,17 +146,6 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *out)
 	return out->pid > 0 && out->tgid > 0 && out->state ? 0 : -EBADMSG;
 }
 
-int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *out)
-{
-	struct text t = text_of(text, len), line;
-
-	memset(out, 0, sizeof(*out));
-	if (!text_line(&t, &line) || !text_word_u64(&line, &out->run_ns) ||
-	    !text_word_u64(&line, &out->wait_ns) || !text_word_u64(&line, &out->slices))
-		return -EBADMSG;
-	return 0;
-}
-
 int proc_stolen_parse(const char *text, size_t len, uint64_t *ticks)
 {
 	struct text t = text_of(text, len), line;
@@ -169,6 +158,23 @@ int proc_stolen_parse(const char *text, size_t len, uint64_t *ticks)
 		if (!text_word_u64(&line, &other))
 			return i < 4 ? -EBADMSG : 0;
 	text_word_u64(&line, ticks);
+	return 0;
+}
+
+int proc_busy_parse(const char *text, size_t len, uint64_t *ticks)
+{
+	struct text t = text_of(text, len), line;
+	uint64_t v;
+
+	*ticks = 0;
+	if (!text_line(&t, &line) || !text_eat(&line, "cpu "))
+		return -EBADMSG;
+	for (int i = 0; i < 7; i++) { /* user nice system idle iowait irq softirq */
+		if (!text_word_u64(&line, &v))
+			return i < 4 ? -EBADMSG : 0;
+		if (i != 3 && i != 4)
+			*ticks += v;
+	}
 	return 0;
 }
 
@@ -476,12 +482,9 @@ int proc_status_read(pid_t pid, pid_t tid, struct proc_status *out)
 	return n < 0 ? (int)n : proc_status_parse(buf, (size_t)n, out);
 }
 
-int proc_schedstat_read(pid_t pid, pid_t tid, struct proc_schedstat *out)
+uint64_t proc_ticks_ns(uint64_t ticks)
 {
-	char buf[128];
-	ssize_t n = task_read(pid, tid, "schedstat", buf, sizeof(buf));
-
-	return n < 0 ? (int)n : proc_schedstat_parse(buf, (size_t)n, out);
+	return ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 int host_stolen_read(uint64_t *ns)
@@ -490,7 +493,18 @@ int host_stolen_read(uint64_t *ns)
 	ssize_t n = file_read("/proc/stat", buf, sizeof(buf));
 	int rc = n < 0 ? (int)n : proc_stolen_parse(buf, (size_t)n, ns);
 
-	*ns = rc ? 0 : *ns * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	*ns = rc ? 0 : proc_ticks_ns(*ns);
+	return rc;
+}
+
+int host_busy_read(uint64_t *ns)
+{
+	char buf[512]; /* its first line */
+	ssize_t n = file_read("/proc/stat", buf, sizeof(buf));
+	uint64_t ticks = 0;
+	int rc = n < 0 ? (int)n : proc_busy_parse(buf, (size_t)n, &ticks);
+
+	*ns = proc_ticks_ns(ticks);
 	return rc;
 }
 

@@ -53,12 +53,6 @@ struct proc_status {
 	uint64_t cap_eff;
 };
 
-struct proc_schedstat {
-	uint64_t run_ns;  /* time on CPUs: sum_exec_runtime */
-	uint64_t wait_ns; /* time in run queues */
-	uint64_t slices;
-};
-
 /* Inode numbers of /proc/PID/ns/X; 0 where not known. */
 struct proc_namespaces {
 	uint64_t pid, mnt, user, net, cgroup;
@@ -86,13 +80,15 @@ struct proc_mount {
  */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *out);
 int proc_status_parse(const char *text, size_t len, struct proc_status *out);
-int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *out);
 
 /*
  * /proc/stat: CPU time of all CPUs that the hypervisor gave to others while they had something to
  * run, in clock ticks; 0 where it does not tell (and in kernels before 2.6.11).
  */
 int proc_stolen_parse(const char *text, size_t len, uint64_t *ticks);
+
+/* The same text: CPU time of all CPUs that was used, by whomever, in clock ticks. */
+int proc_busy_parse(const char *text, size_t len, uint64_t *ticks);
 
 /*
  * timens_offsets (time_namespaces(7)): what CLOCK_MONOTONIC is ahead by in there, in ns. As the
@@ -137,10 +133,14 @@ ssize_t file_read(const char *path, char *buf, size_t cap);
  */
 int host_stolen_read(uint64_t *ns);
 
+/* CPU time of all CPUs together that was used since the boot, in ns. 0 or a negative errno. */
+int host_busy_read(uint64_t *ns);
+
+uint64_t proc_ticks_ns(uint64_t ticks); /* clock ticks, as stat has them */
+
 /* tid 0: the process as a whole, else one of its threads. */
 int proc_stat_read(pid_t pid, pid_t tid, struct proc_stat *out);
 int proc_status_read(pid_t pid, pid_t tid, struct proc_status *out);
-int proc_schedstat_read(pid_t pid, pid_t tid, struct proc_schedstat *out);
 int proc_comm_read(pid_t pid, pid_t tid, char *comm, size_t cap);
 int proc_cmdline_read(pid_t pid, struct proc_args *out);
 int proc_environ_read(pid_t pid, struct proc_args *out);
