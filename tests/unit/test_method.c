@@ -587,6 +587,27 @@ static void test_left_behind(void **state)
 	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
 }
 
+/*
+ * Its record waits in the queue while others are named, and classes are unloaded: one that was
+ * looked at when it came is certain in all samples since, and the earlier ones are not.
+ */
+static void test_noticed_in_time(void **state)
+{
+	struct jvm *j = *state;
+	struct gn_frame f = {GN_FRAME(RAM + METHOD_A, GN_FRAME_INTERP, 0), (uint64_t)(RAM + CONST_A)
+										   << 16};
+	uint64_t before, time;
+
+	before = now_ns();
+	vm_at(j->vm, now_ns());
+	vm_notice(j->vm, &f);
+	time = now_ns();
+	unloaded(j, 3);
+	loaded(j, 6);
+	assert_string_not_equal(interpreted(j, time, RAM + CONST_A), GONE_METHOD);
+	assert_string_equal(interpreted(j, before, RAM + CONST_A), GONE_METHOD);
+}
+
 /* First seen only after it was unloaded, by a sample from before, whose time this is; then
  * replaced. */
 static uint64_t left_behind(struct jvm *j)
@@ -862,6 +883,7 @@ int main(void)
 		TEST(test_left_behind),
 		TEST(test_seen_when_left_behind),
 		TEST(test_pages_left_behind),
+		TEST(test_noticed_in_time),
 		TEST(test_spans),
 		TEST(test_loads_uncounted),
 		TEST(test_inlined_unreadable),

@@ -58,6 +58,32 @@ static void test_order_over_wraps(void **state)
 	queue_free(q);
 }
 
+/* Looked at ahead, from the record at hand as far as there is any, each once and in order. */
+static void test_peek(void **state)
+{
+	struct queue *q = queue_new(CAP);
+	uint32_t in = 0, out = 0, seen = 0;
+	const struct gn_rec *r;
+	struct big b;
+	bool ended;
+
+	assert_null(queue_peek(q));
+	while (out < 10000) {
+		for (make(&b, in); queue_push(q, &b.h); make(&b, in))
+			in++;
+		if (in % 3) { /* else some are popped that were not looked at */
+			for (; (r = queue_peek(q)); seen++)
+				check(r, seen);
+			assert_int_equal(seen, in);
+		}
+		while (in - out > out % 2)
+			check(queue_pop(q, 0, &ended), out++);
+		if (seen < out - 1)
+			seen = out - 1;
+	}
+	queue_free(q);
+}
+
 static void test_full_and_end(void **state)
 {
 	struct queue *q = queue_new(CAP);
@@ -195,9 +221,10 @@ static void test_two_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order_over_wraps), cmocka_unit_test(test_full_and_end),
-		cmocka_unit_test(test_stays_small),	 cmocka_unit_test(test_memory_comes_back),
-		cmocka_unit_test(test_two_threads),	 cmocka_unit_test(test_room_when_empty),
+		cmocka_unit_test(test_order_over_wraps),  cmocka_unit_test(test_peek),
+		cmocka_unit_test(test_full_and_end),	  cmocka_unit_test(test_stays_small),
+		cmocka_unit_test(test_memory_comes_back), cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_room_when_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

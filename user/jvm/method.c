@@ -977,6 +977,12 @@ static const char *nameless(const struct vm *vm, const char *unloaded)
 	return mem_is_gone(vm->mem) ? ENDED : unloaded;
 }
 
+void vm_notice(struct vm *vm, const struct gn_frame *f)
+{
+	if (gn_frame_kind(f) == GN_FRAME_INTERP && names_begin(vm))
+		method_get(vm, gn_frame_addr(f), f->data >> 16);
+}
+
 int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max)
 {
 	uint64_t addr = gn_frame_addr(f);

@@ -47,6 +47,12 @@ bool vm_in_doubt(const struct vm *vm);
 int vm_name(struct vm *vm, const struct gn_frame *f, struct frame_name *out, int max);
 
 /*
+ * An interpreted frame that vm_name() will be asked for: its method is known from now on, so what
+ * is unloaded until then makes no later sample of it uncertain.
+ */
+void vm_notice(struct vm *vm, const struct gn_frame *f);
+
+/*
  * As vm_name(), of a compiled frame that is unlocking a monitor in the JVM's own code. The JIT
  * notes nothing at such calls, which it lays out at the end of the code, beside those of other
  * inlined methods: so what is named is whatever holds a monitor there, and, if that is more than

@@ -580,6 +580,21 @@ bool resolver_in_doubt(const struct resolver *r)
 	return r->vm && vm_in_doubt(r->vm);
 }
 
+void resolver_notice(struct resolver *r, const struct gn_stack *stack)
+{
+	const struct gn_frame *f = gn_stack_frames(stack) + stack->nkernel;
+	bool any = false;
+
+	for (int i = 0; i < stack->nuser && r->vm; i++) {
+		if (gn_frame_kind(&f[i]) != GN_FRAME_INTERP)
+			continue;
+		if (!any)
+			vm_at(r->vm, stack->h.time);
+		any = true;
+		vm_notice(r->vm, &f[i]);
+	}
+}
+
 static uint64_t text_mix(uint64_t h, const char *text)
 {
 	unsigned int v;

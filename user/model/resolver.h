@@ -50,6 +50,9 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 /* Of that stack: a frame is marked, since a heuristic led to it, or it was being made. */
 bool resolver_guessed(const struct resolver *r);
 
+/* Look at what will be asked for later while it is there: resolver_stack() of the same follows. */
+void resolver_notice(struct resolver *r, const struct gn_stack *stack);
+
 /* Of that stack: a method's class, or its code, was gone before it had a name. */
 bool resolver_unnamed(const struct resolver *r);
 

@@ -27,6 +27,7 @@ struct queue {
 	_Atomic size_t tail; /* read up to here */
 	size_t base;	     /* the producer's; for the consumer while head != tail */
 	size_t taken;	     /* bytes of the record handed out last */
+	size_t peeked;	     /* looked at up to here: the consumer's */
 	atomic_bool ended;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -153,6 +154,24 @@ const struct gn_rec *queue_pop(struct queue *q, int timeout_ms, bool *ended)
 	}
 	q->taken = ALIGN8(rec->size);
 	*ended = false;
+	return rec;
+}
+
+const struct gn_rec *queue_peek(struct queue *q)
+{
+	const struct gn_rec *rec;
+	size_t head = q->head, tail = q->tail; /* that of the record handed out last */
+
+	if ((ptrdiff_t)(q->peeked - tail) < 0)
+		q->peeked = tail;
+	if (q->peeked == head)
+		return NULL;
+	rec = (const struct gn_rec *)(q->data + offset(q, q->peeked));
+	if (!rec->type) { /* never the last: a record follows it */
+		q->peeked += rec->size;
+		rec = (const struct gn_rec *)(q->data + offset(q, q->peeked));
+	}
+	q->peeked += ALIGN8(rec->size);
 	return rec;
 }
 

@@ -27,6 +27,12 @@ void queue_end(struct queue *q);			    /* no more will come */
  */
 const struct gn_rec *queue_pop(struct queue *q, int timeout_ms, bool *ended);
 
+/*
+ * The consumer's look at what queue_pop() handed out last and will hand out later: each record
+ * once, in order, valid until the next call of queue_pop(). NULL: there is no further one yet.
+ */
+const struct gn_rec *queue_peek(struct queue *q);
+
 size_t queue_used(const struct queue *q); /* bytes */
 
 #endif

@@ -390,6 +390,23 @@ static void work(struct recorder *r, const struct gn_rec *rec)
 		take(r, rec);
 }
 
+/*
+ * Methods of stacks are looked at as soon as they come, and not when it is their turn, which on a
+ * busy machine may be seconds later: whatever is unloaded in between makes a name uncertain that
+ * was not known before.
+ */
+static void look_ahead(struct recorder *r)
+{
+	const struct gn_rec *rec;
+	struct target *t;
+
+	while ((rec = queue_peek(r->queue))) {
+		t = rec->type == GN_REC_STACK ? target_find(r, (pid_t)rec->tgid) : NULL;
+		if (t)
+			target_notice(t, (const void *)rec);
+	}
+}
+
 static void *recorder_main(void *arg)
 {
 	struct recorder *r = arg;
@@ -398,8 +415,13 @@ static void *recorder_main(void *arg)
 	r->began_ns = r->polled_ns = now_ns();
 	if (r->env.cfg.launched)
 		atomic_store(&r->env.hurry_ns, r->began_ns + LAUNCH_HURRY_NS);
-	while (!ended)
-		work(r, queue_pop(r->queue, (int)(poll_ns(r, now_ns()) / 1000000), &ended));
+	while (!ended) {
+		const struct gn_rec *rec =
+			queue_pop(r->queue, (int)(poll_ns(r, now_ns()) / 1000000), &ended);
+
+		look_ahead(r);
+		work(r, rec);
+	}
 	poll_targets(r, now_ns());
 	r->env.ending = true;
 	while (r->targets && !r->discard)

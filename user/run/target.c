@@ -187,6 +187,11 @@ static void ids_check(struct target *t)
 		roster_forget_ids(t->threads);
 }
 
+void target_notice(struct target *t, const struct gn_stack *rec)
+{
+	resolver_notice(t->names, rec);
+}
+
 void target_stack(struct target *t, const struct gn_stack *rec)
 {
 	ids_check(t);

@@ -41,6 +41,8 @@ bool target_has_thread(const struct target *t, pid_t tid);
 
 /* Records, each of this target. */
 void target_sample(struct target *t, const struct gn_sample *rec);
+/* The same record will come to target_stack(), perhaps much later. */
+void target_notice(struct target *t, const struct gn_stack *rec);
 void target_stack(struct target *t, const struct gn_stack *rec);
 void target_task(struct target *t, const struct gn_task_rec *rec);
 void target_vthread(struct target *t, const struct gn_vthread_rec *rec);
