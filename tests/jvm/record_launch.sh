@@ -31,11 +31,11 @@ begins() {
     local jfr=$T/begins.jfr i all java
 
     for i in 1 2 3; do
-        echo go | "$GNOMON" record -f -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Split 2 100 \
+        echo go | "$GNOMON" record --force -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Split 2 100 \
             >"$T/out" 2>"$T/err"
         assert_eq "exit code" 0 $? "$(cat "$T/err")"
-        "$GNOMON" render "$jfr" -f collapsed -d wall --idle >"$T/wall" || fail "render"
-        "$GNOMON" render "$jfr" -f collapsed -d cpu --idle >"$T/cpu" || fail "render"
+        "$GNOMON" render "$jfr" -f collapsed --dim wall --idle >"$T/wall" || fail "render"
+        "$GNOMON" render "$jfr" -f collapsed --dim cpu --idle >"$T/cpu" || fail "render"
         assert_eq "stacks of Java code as of nobody's" 0 \
             "$(cat "$T/wall" "$T/cpu" | grep -c 'call_helper;(anon)')"
         all=$(weight "$jfr" $WALL_EVENT 'thread=Finalizer')

@@ -51,7 +51,7 @@ one() {
 
     CHILDREN+=("$load")
     sleep 1
-    GNOMON=$4 GN_SETTLE=0 gnomon_start "$T/x.jfr" -f -p "$TARGET" --cpu 10ms --wall 10ms
+    GNOMON=$4 GN_SETTLE=0 gnomon_start "$T/x.jfr" --force -p "$TARGET" --cpu 10ms --wall 10ms
     sleep 1.5 # it has chosen its clocks
     "$METER" -p "$TARGET" -c "$GN_PID" -t '*' -b -o "$m" -- sleep "$seconds"
     gnomon_stop
