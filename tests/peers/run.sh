@@ -50,7 +50,7 @@ recordings() {
     local v=$1 p pids=()
 
     jvm_start Mixed
-    set -- all '' cpu --no-wall wall --no-cpu cputime '--cpu-event cputime'
+    set -- all '' cputime '--cpu-event cputime'
     while [ $# -gt 0 ]; do
         # shellcheck disable=SC2086
         "$GNOMON" record -p "$JVM_PID" -d 6s --cpu 5ms --chunk-time 3s $2 -o "$T/$v-$1.jfr" </dev/null >"$T/$1.err" 2>&1 &
@@ -65,24 +65,24 @@ recordings() {
 
 # ---- readers -------------------------------------------------------------------------------
 
-# told FILE: events as the JDK's own reader has them: "TYPE EVENTS SAMPLES" for what we sum up
+# told FILE: what the JDK's own reader finds, "TYPE EVENTS SAMPLES" a line, into $T/told
 told() {
     query "$1" types | awk '{ print $2, $1 }' | sort >"$T/types"
     echo "profiler.WallClockSample $(weight "$1" profiler.WallClockSample)" >"$T/sum"
-    awk 'NR == FNR { sum[$1] = $2; next } $2 { print $1, $2, sum[$1] + 0 }' "$T/sum" "$T/types"
+    awk 'NR == FNR { sum[$1] = $2; next } $2 { print $1, $2, sum[$1] + 0 }' "$T/sum" "$T/types" >"$T/told"
 }
 
 # jmc FILE: nothing thrown, the events that the JDK finds, and the JVM's version known
 jmc() {
     "$(jdk_newest)/bin/java" -cp "$T/jmc:$CACHE/jars/*" Jmc "$1" >"$T/jmc.out" 2>"$T/jmc.err" || return
-    sed -n 's/^events //p' "$T/jmc.out" | awk '$2' | sort | diff - <(told "$1") >"$T/jmc.err" || return
+    sed -n 's/^events //p' "$T/jmc.out" | awk '$2' | sort | diff - "$T/told" >"$T/jmc.err" || return
     grep -q "^java $(jdk_version "$JDK")" "$T/jmc.out" || { grep '^java' "$T/jmc.out" >"$T/jmc.err"; return 1; }
 }
 
 # jfr_parser FILE
 jfr_parser() {
     "$T/peers" jfr "$1" >"$T/parser.out" 2>"$T/parser.err" || return
-    awk '$2' "$T/parser.out" | sort | diff - <(told "$1" | awk '{ $1 = $1 } /^jdk.ExecutionSample|^profiler.Wall|^jdk.ActiveSetting/') >"$T/parser.err"
+    awk '$2' "$T/parser.out" | sort | diff - <(grep -E '^(jdk.ExecutionSample|profiler.Wall|jdk.ActiveSetting)' "$T/told") >"$T/parser.err"
 }
 
 # jfrconv FILE: every format of it, and the totals of CPU and wall samples
@@ -120,7 +120,7 @@ pprof() {
 pprof_all() {
     local d
 
-    for d in '' '-d cpu' '-d wall' '-d off'; do
+    for d in '' '--dim cpu' '--dim wall' '--dim off'; do
         # shellcheck disable=SC2086
         "$GNOMON" render --force $d "$1" -o "$T/p.pb.gz" 2>"$T/pprof.err" || return
         pprof "$T/p.pb.gz" || return
@@ -156,13 +156,14 @@ refused() {
 can_fail() {
     local file=$1
 
+    told "$file"
     LC_ALL=C sed 's/(kernel)/[kernel]/g' "$file" >"$T/odd.jfr"
     refused "a class in square brackets, by JMC" jmc "$T/odd.jfr"
     LC_ALL=C sed 's/samples/zamples/g' "$file" >"$T/odd.jfr"
     refused "wall samples without a number, by jfr-parser" jfr_parser "$T/odd.jfr"
     LC_ALL=C sed 's/STATE_DEFAULT/STATE_DEFAULX/g' "$file" >"$T/odd.jfr"
     refused "CPU samples of another state, by jfrconv" jfrconv "$T/odd.jfr"
-    "$GNOMON" render --force -d cpu "$file" -o "$T/p.pb.gz" 2>/dev/null
+    "$GNOMON" render --force --dim cpu "$file" -o "$T/p.pb.gz" 2>/dev/null
     { zcat "$T/p.pb.gz"; printf '\370\006\001'; } | gzip >"$T/odd.pb.gz" # field 111
     refused "a field of no schema, by protoc" pprof "$T/odd.pb.gz"
 }
@@ -181,7 +182,8 @@ readers() {
 
     v=$(jdk_version "$JDK")
     recordings "$v"
-    for kind in all cpu wall cputime launched; do
+    for kind in all cputime launched; do
+        told "$T/$v-$kind.jfr"
         passes "JMC, JDK $v, $kind" "$T/$v-$kind.jfr" jmc
         passes "jfr-parser, JDK $v, $kind" "$T/$v-$kind.jfr" jfr_parser
     done
