@@ -59,7 +59,7 @@ recordings() {
     done
     for p in "${pids[@]}"; do wait "$p" || fail "gnomon: $(cat "$T"/*.err)"; done
     jvm_end
-    printf 'end\n' | "$GNOMON" record -o "$T/$v-launched.jfr" -- "$JDK/bin/java" -cp "$CLASSES" Mixed \
+    { sleep 1; echo end; } | "$GNOMON" record -o "$T/$v-launched.jfr" -- "$JDK/bin/java" -cp "$CLASSES" Mixed \
         >"$T/out" 2>&1 || fail "gnomon: $(cat "$T/out")"
 }
 

@@ -530,7 +530,8 @@ static void reread(struct target *t, uint64_t now)
 /* Once it is one, which JVM this is and what libraries it has. */
 static void jvm_tell(struct target *t, uint64_t now)
 {
-	if (t->jvm_told || now - t->jvm_ns < JVM_LOOK_NS)
+	/* it may end soon: no wait once its memory is read */
+	if (t->jvm_told || (!resolver_vm(t->names) && now - t->jvm_ns < JVM_LOOK_NS))
 		return;
 	t->jvm_ns = now;
 	if (facts_jvm(t->out, t->tgid, resolver_vm(t->names), now))
