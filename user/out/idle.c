@@ -21,8 +21,8 @@ static const char *const table[] = {
 	"org.eclipse.jetty.util.thread.QueuedThreadPool.idleJobPoll",
 	"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll",
 	"org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.reservedWait",
-	"org.jboss.threads.EnhancedQueueExecutor$ThreadBody.run > "
-	"java.util.concurrent.locks.LockSupport.park",
+	("org.jboss.threads.EnhancedQueueExecutor$ThreadBody.run > "
+	 "java.util.concurrent.locks.LockSupport.park"),
 	"io.netty.util.concurrent.SingleThreadEventExecutor.takeTask",
 	"io.netty.util.concurrent.GlobalEventExecutor.takeTask",
 	"kotlinx.coroutines.scheduling.CoroutineScheduler$Worker.park",

@@ -682,8 +682,12 @@ void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
 {
 	struct jvm_entry *j = jvm_find(t, tgid);
 
-	if (j && vm && (codecache_refresh(vm, &j->jvm) > 0) | coders_meet(t, j, vm))
-		jvm_publish(t, j);
+	if (j && vm) {
+		bool moved = codecache_refresh(vm, &j->jvm) > 0, met = coders_meet(t, j, vm);
+
+		if (moved || met)
+			jvm_publish(t, j);
+	}
 	if (t->reap_ns && now_ns >= t->reap_ns)
 		files_reap(t, now_ns);
 }
