@@ -285,7 +285,7 @@ results: ## all of RESULTS.md on this commit: bench, accuracy and more, 25 minut
 soak: ## SOAK_SECONDS (3600) of recording what comes and goes: memory and descriptors stay flat (root)
 	$(call measure,bench,tools/soak/soak.sh)
 
-check-kernels: ## load, record and run the BPF tests in Debian's 6.1 and 6.12 kernels under qemu (root)
+check-kernels: ## load, record and run the BPF tests in other kernels under qemu: 6.1, 6.12, one between, one too old (root)
 	$(call measure,kernels,tools/kernels/kernels.sh,$(BPFT_BIN))
 
 demo: ## record a busy Java server for 10 s and show where its time goes (root)

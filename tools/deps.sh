@@ -81,6 +81,14 @@ needs_kernels='
     JDK             /usr/lib/jvm/*/jmods/java.base.jmod
     qemu-system-x86 qemu-system-x86_64
     busybox-static  busybox
+    gcc             gcc
+    make            make
+    flex            flex
+    bison           bison
+    bc              bc
+    dwarves         pahole
+    xz-utils        xz
+    libelf-dev      /usr/include/libelf.h
     debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
 '
 

@@ -5,14 +5,19 @@
 # Boots other kernels under qemu, without KVM, and there loads gnomon's BPF programs, records a
 # native program and, if jlink is here, a JVM, and runs the BPF tests (tests/bpf). Tells for each
 # program how much of its limit the verifier took, and ends with a table of the kernels. Root (for
-# apt). NAME: bookworm (6.1) trixie (6.12), else both.
+# apt). NAME, else all:
+#   bookworm  Debian 12's 6.1
+#   trixie    Debian 13's 6.12
+#   between   6.12 as 6.2 to 6.9 are: the kernel functions that find a task are there, but not for
+#             programs that user space runs. Built here from Debian 13's sources, once.
+#   bullseye  Debian 11's 5.10: lacks what gnomon needs, and has to be refused as it says of itself
 #
 # GUEST_SLACK (4): what the tests' bounds are widened by (SLACK) on a machine that slow. KERNEL_SECONDS
 # (600): a machine's time at most. V=1: its whole console.
 #
 # The kernels are Debian's, kept in GNOMON_KERNELS (default /var/cache/gnomon-test/kernels). Exit
-# code 0: all recorded, with nearly all stacks complete, and no test failed; 77: something is
-# missing, said which.
+# code 0: all recorded, with nearly all stacks complete, no test failed, and the too old one was
+# refused; 77: something is missing, said which.
 . "$(dirname "$0")/../../tests/jvm/lib.sh"
 need_root
 need_gnomon record
@@ -41,23 +46,73 @@ sources() {
         /usr/share/keyrings/debian-archive-keyring.gpg
 }
 
-# fetched SUITE VERSION: the directory with its image, made once.
-fetched() {
-    local suite=$1 version=$2 dir=$cache/$1 name
+# listed SUITE: what it has, into directory SUITE of the cache, for apt_in.
+listed() {
+    local suite=$1 dir=$cache/$1
 
-    compgen -G "$dir/root/boot/vmlinuz-*" >/dev/null && return
-    mkdir -p "$dir"/{sources,lists/partial,apt/archives/partial,root}
+    mkdir -p "$dir"/{sources,lists/partial,apt/archives/partial}
     {
         sources "$suite" http://deb.debian.org/debian
         sources "$suite-security" http://deb.debian.org/debian-security
     } >"$dir/sources/debian.sources"
     apt_in "$dir" apt-get -qq update || skip "no package lists of Debian '$suite'"
+}
+
+# package DIR NAME TO: fetched with the lists in DIR, unpacked below TO.
+package() {
+    (cd "$1" && apt_in "$1" apt-get -qq download "$2") || skip "'$2' cannot be had"
+    mkdir -p "$3"
+    dpkg-deb -x "$1/$2"_*.deb "$3" || fail "'$2' cannot be unpacked"
+    rm -f "$1/$2"_*.deb
+}
+
+# fetched SUITE VERSION: the directory with its image, made once.
+fetched() {
+    local suite=$1 version=$2 dir=$cache/$1 name
+
+    compgen -G "$dir/root/boot/vmlinuz-*" >/dev/null && return
+    listed "$suite"
     name=$(apt_in "$dir" apt-cache search --names-only "^linux-image-$version\.[0-9].*-cloud-amd64\$" |
         cut -d' ' -f1 | sort -V | tail -n 1)
     [ -n "$name" ] || skip "Debian '$suite' has no kernel $version"
-    (cd "$dir" && apt_in "$dir" apt-get -qq download "$name") || skip "'$name' cannot be had"
-    dpkg-deb -x "$dir/$name"_*.deb "$dir/root" || fail "'$name' cannot be unpacked"
-    rm -rf "$dir/$name"_*.deb "$dir/apt" "$dir/lists"
+    package "$dir" "$name" "$dir/root"
+    rm -rf "$dir/apt" "$dir/lists"
+}
+
+# What makes `between` what it is: one line of kfunc_init() (kernel/bpf/helpers.c) less, which came
+# with 6.10 (a8e03b6bbb2c, "bpf: Allow invoking kfuncs from BPF_PROG_TYPE_SYSCALL progs").
+KFUNC_LINE='register_btf_kfunc_id_set(BPF_PROG_TYPE_SYSCALL, &generic_kfunc_set)'
+
+# source_changed DIR
+source_changed() {
+    [ "$(grep -cF "$KFUNC_LINE" "$1/kernel/bpf/helpers.c")" = 1 ] ||
+        fail "kernel/bpf/helpers.c is another than it was: what is to be taken out of it?"
+    sed -i "/$KFUNC_LINE/d" "$1/kernel/bpf/helpers.c"
+}
+
+# built NAME VERSION: a kernel from trixie's sources, with what small.config says and no more. Kept by
+# what it was made of.
+built() {
+    local name=$1 version=$2 key dir=$cache/$1 src
+
+    key=$(cat "$here/small.config" <(echo "$version $KFUNC_LINE") | sha256sum | cut -c1-12)
+    compgen -G "$dir/root/boot/vmlinuz-*-$key" >/dev/null && return
+    rm -rf "$dir"
+    listed trixie
+    note "the kernel '$name' is built: some ten minutes"
+    package "$cache/trixie" "linux-source-$version" "$dir/source"
+    tar -xJf "$dir/source/usr/src/linux-source-$version.tar.xz" -C "$dir"
+    rm -rf "$dir/source" "$cache/trixie/apt" "$cache/trixie/lists"
+    src=$dir/linux-source-$version
+    source_changed "$src"
+    {
+        nice make -s -C "$src" O="$dir/out" KCONFIG_ALLCONFIG="$here/small.config" allnoconfig &&
+            nice make -s -C "$src" O="$dir/out" LOCALVERSION="-$name" -j"$(nproc)" bzImage
+    } >"$dir/log" 2>&1 </dev/null || fail "the kernel does not build: $(tail -n 20 "$dir/log")"
+    mkdir -p "$dir/root/boot"
+    mv "$dir/out/arch/x86/boot/bzImage" \
+        "$dir/root/boot/vmlinuz-$(make -s -C "$src" O="$dir/out" LOCALVERSION="-$name" kernelrelease)-$key"
+    rm -rf "$src" "$dir/out"
 }
 
 # with_libraries PROGRAM DIR: what it is linked with.
@@ -181,6 +236,31 @@ tests_judged() {
     cell "$sum"
 }
 
+# refused: record and doctor say the same of what is missing, and that it is the kernel that lacks it.
+refused() {
+    local what
+
+    part native >"$T/part"
+    grep -q '^@exit 5' "$T/part" || fail "not refused: $(head -n 30 "$T/part")"
+    what=$(sed -n "s/^gnomon: this kernel lacks '\([^']*\)', needed for .*/\1/p" "$T/part" | head -n 1)
+    [ -n "$what" ] || fail "refused, but not for what is missing: $(head -n 30 "$T/part")"
+    part doctor >"$T/doctor"
+    grep -q '^@exit 5' "$T/doctor" || fail "doctor does not: $(cat "$T/doctor")"
+    grep -Eq "missing +$what " "$T/doctor" || fail "doctor does not miss '$what': $(cat "$T/doctor")"
+    note "refused: $(sed -n 's/^gnomon: //p' "$T/part" | head -n 1)"
+    cell "none loaded"
+    cell "refused: lacks $what"
+    cell "the same"
+    cell "not run"
+}
+
+# accepted: what recorded is what doctor said to be able to.
+accepted() {
+    part doctor >"$T/doctor"
+    grep -q '^@exit 0' "$T/doctor" || fail "doctor says otherwise: $(cat "$T/doctor")"
+    sed -n 's/^ *\(degraded  .*\)/  doctor: \1/p' "$T/doctor"
+}
+
 # ---- the table -------------------------------------------------------------------------------------
 
 # cell TEXT...: the next one of this kernel's row.
@@ -213,6 +293,7 @@ boot() {
 # Two CPUs, each a thread of ours, as fast as they are.
 recordings() {
     boot "$1" native,jvm -accel tcg,thread=multi -smp 2
+    accepted
     programs native
     # what is launched and no JVM is recorded nevertheless, and that is said
     judged native "$NATIVE_COMPLETE" 3
@@ -236,18 +317,25 @@ kernel() {
     image=$(compgen -G "$cache/$1/root/boot/vmlinuz-*" | tail -n 1)
     note "${image##*/vmlinuz-}"
     ROW="| ${image##*/vmlinuz-} |"
-    recordings "$image"
-    tests "$image"
+    if [ "$1" = bullseye ]; then
+        boot "$image" native -accel tcg,thread=multi -smp 2
+        refused
+    else
+        recordings "$image"
+        tests "$image"
+    fi
     echo "$ROW" >>"$T/table"
 }
 
 initramfs
-for suite in ${*:-bookworm trixie}; do
-    case $suite in
+for name in ${*:-bookworm trixie between bullseye}; do
+    case $name in
     bookworm) fetched bookworm '6\.1' ;;
     trixie) fetched trixie '6\.12' ;;
-    *) fail "no kernel '$suite': bookworm or trixie" ;;
+    between) built between 6.12 ;;
+    bullseye) fetched bullseye '5\.10' ;;
+    *) fail "no kernel '$name': bookworm, trixie, between or bullseye" ;;
     esac
-    kernel "$suite"
+    kernel "$name"
 done
 table
