@@ -33,6 +33,7 @@ extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sa
  */
 extern const volatile __u32 gn_run_queue;  /* FEATURE_RUN_QUEUE */
 extern const volatile __u32 gn_sched_info; /* FEATURE_SCHED_INFO */
+extern const volatile __u32 gn_stolen;	   /* FEATURE_STOLEN */
 extern const volatile __u32 gn_can_switch; /* all that wall_switch takes */
 
 /* Raised by user space when a stack id may mean other code than before: lists are sent again. */

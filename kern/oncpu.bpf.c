@@ -36,6 +36,7 @@ const volatile __u32 gn_reservoir = 0;
 const volatile __u32 gn_epoch_shift = 0;
 const volatile __u32 gn_run_queue = 0;
 const volatile __u32 gn_sched_info = 0;
+const volatile __u32 gn_stolen = 0;
 const volatile __u32 gn_can_switch = 0;
 const volatile __u64 gn_cpu_ns = 0;
 const volatile __u64 gn_wall_ns = 0;
@@ -152,7 +153,7 @@ static __always_inline bool firing_is_stolen(const struct bpf_perf_event_data *c
 	__u32 zero = 0;
 	struct gn_punctual *p = bpf_map_lookup_elem(&cpu_punctual, &zero);
 
-	if (!p || !rq || !ctx->sample_period || !bpf_core_field_exists(rq->prev_steal_time_rq))
+	if (!p || !rq || !ctx->sample_period || !gn_stolen)
 		return false;
 	return gn_firing_stolen(p, bpf_ktime_get_ns(), ctx->sample_period, rq->prev_steal_time_rq);
 }

@@ -30,6 +30,7 @@ static const struct {
 	{FEATURE_RUN_QUEUE, "test_engines", "test_scan"},
 	{FEATURE_SCHED_INFO, "test_engines", "test_scan"},
 	{FEATURE_CLOCKS_IN_STEP, "test_engines", "test_scan"},
+	{FEATURE_STOLEN, "test_engines", "test_cpu_changes"},
 	{FEATURE_TASK_FIND, "test_engines", "test_changes"},
 	{FEATURE_ITER_PROCESS, "test_engines", "test_changes"},
 	{FEATURE_INNER_BATCH, "test_innermap", "*"},

@@ -111,6 +111,7 @@ static void test_all_is_tried(void **state)
 	refusal_listen();
 	skel->rodata->gn_can_switch = features_can_switch();
 	skel->rodata->gn_run_queue = feature_has(FEATURE_RUN_QUEUE);
+	skel->rodata->gn_stolen = feature_has(FEATURE_STOLEN);
 	skel->rodata->gn_sched_info = feature_has(FEATURE_SCHED_INFO);
 	skel->rodata->gn_wall_ns = skel->rodata->gn_cpu_ns = MS;
 	bpf_program__set_autoload(skel->progs.wall_switch, features_can_switch());
@@ -283,12 +284,16 @@ static void test_fields(void **state)
 {
 	static const char *const sched_info[] = {"last_arrival", "last_queued", "run_delay", NULL};
 	static const char *const run_queue[] = {"cfs_rq", NULL};
+	static const char *const stolen[] = {"prev_steal_time_rq", NULL};
 	struct error e = {0};
 
 	if (!features_can_switch())
 		skip(); /* they are not there to be taken away */
 	if (loaded_without("task_struct.sched_info", sched_info, true, &e) ||
 	    loaded_without("cfs_rq.rq", run_queue, true, &e))
+		fail_msg("%s", e.msg);
+	if (feature_has(FEATURE_STOLEN) &&
+	    loaded_without("rq.prev_steal_time_rq", stolen, true, &e) < 0)
 		fail_msg("%s", e.msg);
 	/* they are gone indeed, and then that is the verifier's refusal, which is no lack of rights
 	 */

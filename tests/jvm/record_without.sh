@@ -68,6 +68,7 @@ jvm_start Idle 3 1
 other_way bpf_task_from_pid switch
 other_way "iter/task of a process" switch
 other_way "batches of inner maps" switch
+other_way rq.prev_steal_time_rq switch
 other_way tp_btf/sched_switch scan
 other_way cfs_rq.rq scan
 other_way task_struct.sched_info scan

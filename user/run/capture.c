@@ -70,6 +70,7 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	c->can_switch = features_can_switch();
 	c->skel->rodata->gn_can_switch = c->can_switch;
 	c->skel->rodata->gn_run_queue = feature_has(FEATURE_RUN_QUEUE);
+	c->skel->rodata->gn_stolen = feature_has(FEATURE_STOLEN);
 	c->skel->rodata->gn_sched_info = feature_has(FEATURE_SCHED_INFO);
 	c->skel->rodata->gn_cpu_ns = cfg->cpu_ns;
 	c->skel->rodata->gn_wall_ns = cfg->wall_ns;

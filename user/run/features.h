@@ -26,6 +26,7 @@ enum feature {
 	FEATURE_SWITCHES,	/* sched_switch tells in which state a thread left the CPU */
 	FEATURE_RUN_QUEUE,	/* a task leads to its run queue and that one's clocks */
 	FEATURE_SCHED_INFO,	/* when a task was queued and when it got the CPU */
+	FEATURE_STOLEN,		/* a run queue has what the host took of its CPU */
 	FEATURE_CLOCKS_IN_STEP, /* run queues' clocks are of all CPUs the same */
 	FEATURE_TASK_FIND,	/* tasks by their ids, in a program that user space runs */
 	FEATURE_ITER_PROCESS,	/* iterators over the threads of one process */

@@ -189,6 +189,26 @@ static int run_queue_try(const struct feature_info *f, struct trials *t)
 	return ok ? program_try(f, t, insns, 7) : -EOPNOTSUPP;
 }
 
+static int stolen_try(const struct feature_info *f, struct trials *t)
+{
+	const struct btf *b = types_of(t);
+	const struct btf_type *at = struct_find(b, "task_struct");
+	bool ok = at;
+	int cfs_rq = member_at(b, &at, "se.cfs_rq", &ok);
+	int rq = member_at(b, &at, "rq", &ok);
+	int stolen = member_at(b, &at, "prev_steal_time_rq", &ok);
+	const struct bpf_insn insns[] = {
+		PROBE_CALL(BPF_FUNC_get_current_task_btf),
+		PROBE_LOAD(BPF_REG_1, BPF_REG_0, cfs_rq, BPF_DW),
+		PROBE_LOAD(BPF_REG_1, BPF_REG_1, rq, BPF_DW),
+		PROBE_LOAD(BPF_REG_1, BPF_REG_1, stolen, BPF_DW),
+		PROBE_SET(BPF_REG_0, 0),
+		PROBE_EXIT,
+	};
+
+	return ok ? program_try(f, t, insns, 6) : -EOPNOTSUPP;
+}
+
 static int sched_info_try(const struct feature_info *f, struct trials *t)
 {
 	const struct btf *b = types_of(t);
@@ -418,6 +438,14 @@ static const struct trial trials[] = {
 		.kind = FEATURE_OF_HELPERS,
 		.at = &at_clock,
 	}, sched_info_try},
+	[FEATURE_STOLEN] = {{
+		.name = "rq.prev_steal_time_rq",
+		.use = "time that a virtual machine's host takes",
+		.without = "time that a virtual machine's host takes may be in samples of young threads",
+		.remedy = "needs CONFIG_PARAVIRT_TIME_ACCOUNTING",
+		.kind = FEATURE_OF_HELPERS,
+		.at = &at_clock,
+	}, stolen_try},
 	[FEATURE_CLOCKS_IN_STEP] = {{
 		.name = "clocks of CPUs",
 		.use = "in step",
