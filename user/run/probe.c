@@ -78,7 +78,7 @@ int probe_clock(int pid, int cpu, bool inherit)
 
 static int clock_attach(int prog)
 {
-	int fd = probe_clock(0, -1, true), rc;
+	int fd = probe_clock(0, -1, false), rc;
 
 	if (fd < 0)
 		return fd;

@@ -166,6 +166,8 @@ static int switches_try(const struct feature_info *f, struct trials *t)
 	return ok ? program_try(f, t, insns, 5) : -EOPNOTSUPP;
 }
 
+#define ITER_TASK 8 /* where struct bpf_iter__task has the task, which may be none */
+
 /* The way that run_queue() of kern/clock.bpf.h takes. */
 static int run_queue_try(const struct feature_info *f, struct trials *t)
 {
@@ -177,8 +179,9 @@ static int run_queue_try(const struct feature_info *f, struct trials *t)
 	int clock = member_at(b, &at, "clock", &ok);
 	int clock_task = member_at(b, &at, "clock_task", &ok);
 	const struct bpf_insn insns[] = {
-		PROBE_CALL(BPF_FUNC_get_current_task_btf),
-		PROBE_LOAD(BPF_REG_1, BPF_REG_0, cfs_rq, BPF_DW),
+		PROBE_LOAD(BPF_REG_1, BPF_REG_1, ITER_TASK, BPF_DW),
+		PROBE_SKIP_IF_ZERO(BPF_REG_1, 4),
+		PROBE_LOAD(BPF_REG_1, BPF_REG_1, cfs_rq, BPF_DW),
 		PROBE_LOAD(BPF_REG_1, BPF_REG_1, rq, BPF_DW),
 		PROBE_LOAD(BPF_REG_2, BPF_REG_1, clock, BPF_DW),
 		PROBE_LOAD(BPF_REG_2, BPF_REG_1, clock_task, BPF_DW),
@@ -186,7 +189,7 @@ static int run_queue_try(const struct feature_info *f, struct trials *t)
 		PROBE_EXIT,
 	};
 
-	return ok ? program_try(f, t, insns, 7) : -EOPNOTSUPP;
+	return ok ? program_try(f, t, insns, 8) : -EOPNOTSUPP;
 }
 
 static int stolen_try(const struct feature_info *f, struct trials *t)
@@ -198,15 +201,16 @@ static int stolen_try(const struct feature_info *f, struct trials *t)
 	int rq = member_at(b, &at, "rq", &ok);
 	int stolen = member_at(b, &at, "prev_steal_time_rq", &ok);
 	const struct bpf_insn insns[] = {
-		PROBE_CALL(BPF_FUNC_get_current_task_btf),
-		PROBE_LOAD(BPF_REG_1, BPF_REG_0, cfs_rq, BPF_DW),
+		PROBE_LOAD(BPF_REG_1, BPF_REG_1, ITER_TASK, BPF_DW),
+		PROBE_SKIP_IF_ZERO(BPF_REG_1, 3),
+		PROBE_LOAD(BPF_REG_1, BPF_REG_1, cfs_rq, BPF_DW),
 		PROBE_LOAD(BPF_REG_1, BPF_REG_1, rq, BPF_DW),
 		PROBE_LOAD(BPF_REG_1, BPF_REG_1, stolen, BPF_DW),
 		PROBE_SET(BPF_REG_0, 0),
 		PROBE_EXIT,
 	};
 
-	return ok ? program_try(f, t, insns, 6) : -EOPNOTSUPP;
+	return ok ? program_try(f, t, insns, 7) : -EOPNOTSUPP;
 }
 
 static int sched_info_try(const struct feature_info *f, struct trials *t)
@@ -219,16 +223,17 @@ static int sched_info_try(const struct feature_info *f, struct trials *t)
 	int delay = member_at(b, &task, "sched_info.run_delay", &ok);
 	int cpu = member_at(b, &task, "thread_info.cpu", &ok);
 	const struct bpf_insn insns[] = {
-		PROBE_CALL(BPF_FUNC_get_current_task_btf),
-		PROBE_LOAD(BPF_REG_1, BPF_REG_0, arrival, BPF_DW),
-		PROBE_LOAD(BPF_REG_1, BPF_REG_0, queued, BPF_DW),
-		PROBE_LOAD(BPF_REG_1, BPF_REG_0, delay, BPF_DW),
-		PROBE_LOAD(BPF_REG_1, BPF_REG_0, cpu, BPF_W),
+		PROBE_LOAD(BPF_REG_1, BPF_REG_1, ITER_TASK, BPF_DW),
+		PROBE_SKIP_IF_ZERO(BPF_REG_1, 4),
+		PROBE_LOAD(BPF_REG_2, BPF_REG_1, arrival, BPF_DW),
+		PROBE_LOAD(BPF_REG_2, BPF_REG_1, queued, BPF_DW),
+		PROBE_LOAD(BPF_REG_2, BPF_REG_1, delay, BPF_DW),
+		PROBE_LOAD(BPF_REG_2, BPF_REG_1, cpu, BPF_W),
 		PROBE_SET(BPF_REG_0, 0),
 		PROBE_EXIT,
 	};
 
-	return ok ? program_try(f, t, insns, 7) : -EOPNOTSUPP;
+	return ok ? program_try(f, t, insns, 8) : -EOPNOTSUPP;
 }
 
 /*
@@ -428,15 +433,15 @@ static const struct trial trials[] = {
 			   "scheduler's tick",
 		.remedy = "needs CONFIG_FAIR_GROUP_SCHED",
 		.kind = FEATURE_OF_HELPERS,
-		.at = &at_clock,
+		.at = &at_tasks,
 	}, run_queue_try},
 	[FEATURE_SCHED_INFO] = {{
 		.name = "task_struct.sched_info",
 		.use = "time in run queues",
 		.without = "time in run queues is not known: wall samples by scans",
-		.remedy = "needs CONFIG_SCHED_INFO (schedstats or task delay accounting)",
+		.remedy = "needs CONFIG_SCHED_INFO (schedstats or task delay accounting), Linux 5.16",
 		.kind = FEATURE_OF_HELPERS,
-		.at = &at_clock,
+		.at = &at_tasks,
 	}, sched_info_try},
 	[FEATURE_STOLEN] = {{
 		.name = "rq.prev_steal_time_rq",
@@ -444,7 +449,7 @@ static const struct trial trials[] = {
 		.without = "time that a virtual machine's host takes may be in samples of young threads",
 		.remedy = "needs CONFIG_PARAVIRT_TIME_ACCOUNTING",
 		.kind = FEATURE_OF_HELPERS,
-		.at = &at_clock,
+		.at = &at_tasks,
 	}, stolen_try},
 	[FEATURE_CLOCKS_IN_STEP] = {{
 		.name = "clocks of CPUs",
