@@ -635,7 +635,12 @@ static void pingpong(bool scan, int cpus)
 		    100.0 * (double)t.wait_ns / (double)t.life_ns, 4,
 		    "queued over life in percent");
 	assert_true(n.counters[GN_CNT_SWITCHES] > 10000);
-	assert_true(n.counters[GN_CNT_CAPTURES] * 20 <= n.counters[GN_CNT_SWITCHES]);
+	/*
+	 * Of a twentieth of the switches; where others leave them few, three a tick of each thread:
+	 * after more than two in vain the look-ahead is halved.
+	 */
+	assert_true(n.counters[GN_CNT_CAPTURES] * 20 <= n.counters[GN_CNT_SWITCHES] ||
+		    n.counters[GN_CNT_CAPTURES] <= 3ul * 2 * 400);
 	/* some are gone between the tick and the visit: many where the tick thread has to wait */
 	if (!scan)
 		assert_true(l.by_reason[GN_LOSS_MISSED] * 4 <= n.wall_ticks);
