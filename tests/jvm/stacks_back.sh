@@ -9,26 +9,31 @@ need_gnomon record
 need_cmd chrt
 need_cmd taskset
 
-# Of the lowest priority on a CPU that is never idle, it comes late by milliseconds.
-tick_thread_starve() {
+tick_thread() {
     local t
 
     for t in /proc/"$1"/task/*; do
-        [ "$(cat "$t/comm")" = gnomon-ticks ] || continue
-        taskset -p -c 0 "${t##*/}" >/dev/null && chrt -i -p 0 "${t##*/}" && return
+        [ "$(cat "$t/comm")" != gnomon-ticks ] || echo "${t##*/}"
     done
-    fail "no tick thread"
 }
 
+# Of the lowest priority on a CPU that is never idle, it comes late by milliseconds.
+starve() { taskset -p -c 0 "$1" >/dev/null && chrt -i -p 0 "$1"; }
+# It has to come to its end, too.
+let_run() { taskset -p "$(printf '%x' $(((1 << $(nproc)) - 1)))" "$1" >/dev/null && chrt -o -p 0 "$1"; }
+
 relayed() {
-    local jfr=$T/relay-$(jdk_version "$JDK").jfr ticks wrong
+    local jfr=$T/relay-$(jdk_version "$JDK").jfr ticks thread wrong
 
     jvm_start Relay 24
     taskset -a -p -c 0 "$JVM_PID" >/dev/null || fail "taskset"
     jvm_go
     gnomon_start "$jfr" -p "$JVM_PID" --wall 10ms
-    tick_thread_starve "$GN_PID"
-    sleep 10
+    thread=$(tick_thread "$GN_PID")
+    [ -n "$thread" ] || fail "no tick thread"
+    starve "$thread" || fail "the tick thread cannot be kept from its CPU"
+    sleep 5
+    let_run "$thread" || fail "the tick thread cannot be let run again"
     gnomon_stop
     jvm_unharmed
     jvm_end
