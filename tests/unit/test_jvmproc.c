@@ -120,7 +120,7 @@ static void info_in_image(void **state)
 	assert_false(jvm_info_scan(img, sizeof(img) - 1, buf, sizeof(buf) - 1));
 	assert_false(jvm_info_scan(INFO, sizeof(INFO), buf, sizeof(buf)));
 	assert_false(jvm_info_scan(img, sizeof(img) - 3, buf, sizeof(buf)));
-	assert_true(jvm_info_scan("\0\33[2J JRE (1)", 15, buf, sizeof(buf)));
+	assert_true(jvm_info_scan("\0\33[2J JRE (1)", 14, buf, sizeof(buf)));
 	assert_string_equal(buf, "?[2J JRE (1)");
 #undef INFO
 }
