@@ -13,7 +13,7 @@
 #   bullseye  Debian 11's 5.10: lacks what gnomon needs, and has to be refused as it says of itself
 #
 # GUEST_SLACK (4): what the tests' bounds are widened by (SLACK) on a machine that slow. KERNEL_SECONDS
-# (600): a machine's time at most. V=1: its whole console.
+# (1200): a machine's time at most. V=1: its whole console.
 #
 # The kernels are Debian's, kept in GNOMON_KERNELS (default /var/cache/gnomon-test/kernels). Exit
 # code 0: all recorded, with nearly all stacks complete, no test failed, and the too old one was
@@ -25,7 +25,7 @@ need_cmd qemu-system-x86_64
 need_cmd busybox
 here=$ROOT/tools/kernels
 cache=${GNOMON_KERNELS:-/var/cache/gnomon-test/kernels}
-: "${KERNEL_SECONDS:=600}" "${GUEST_SLACK:=4}"
+: "${KERNEL_SECONDS:=1200}" "${GUEST_SLACK:=4}"
 # The native program is launched: until its tables are made, which takes seconds on such a machine,
 # its stacks have one frame, and its first thread sleeps with that to the end.
 NATIVE_COMPLETE=${NATIVE_COMPLETE:-70} JVM_COMPLETE=${JVM_COMPLETE:-95}
