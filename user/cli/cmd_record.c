@@ -107,7 +107,7 @@ static int targets_read(int argc, char **argv, struct error *e)
 static int check_usage(struct error *e)
 {
 	const struct select_spec *by = &rec.select;
-	bool selected = by->pid || by->name || by->container || by->cgroup || by->all;
+	bool selected = select_given(by);
 
 	if (!selected && !rec.argv)
 		return usage_error(e, "nothing to record",

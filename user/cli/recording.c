@@ -16,11 +16,6 @@
 
 /* ---- what is recorded ---- */
 
-static bool selected(const struct select_spec *by)
-{
-	return by->pid || by->name || by->container || by->cgroup || by->all;
-}
-
 static bool all_digits(const char *s)
 {
 	while (isdigit((unsigned char)*s))
@@ -32,7 +27,7 @@ int recording_target(struct recording *r, const char *arg, struct error *e)
 {
 	unsigned long pid;
 
-	if (selected(&r->select)) {
+	if (select_given(&r->select)) {
 		error_set(e, -EINVAL, EXIT_USAGE, "'%s' and an option both say which JVM", arg);
 		return error_hint(e, "give one of them");
 	}
@@ -235,7 +230,7 @@ static int recorded(struct files *f, int *status, struct error *e)
 	struct session_config *cfg = &r->cfg;
 	int rc;
 
-	if (selected(&r->select) && following(f)) {
+	if (select_given(&r->select) && following(f)) {
 		cfg->follow = &r->select;
 		cfg->names = &f->names;
 		r->made[0] = 0;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "out/format.h"
 #include "out/text.h"
@@ -15,11 +14,9 @@
 /* A method, and off the CPU the state that it waited in. */
 struct change {
 	uint32_t name;
-	uint32_t state;		  /* ANY_STATE: of all */
+	uint32_t state;		  /* PROF_ANY_STATE: of all */
 	double self[2], total[2]; /* shares of their side, 0..1 */
 };
-
-#define ANY_STATE UINT32_MAX
 
 static int largest_first(const void *a, const void *b)
 {
@@ -33,30 +30,6 @@ static int largest_first(const void *a, const void *b)
 	return x->state < y->state ? -1 : x->state > y->state;
 }
 
-/*
- * What waits is told by its innermost Java method and the state: below it lies the same kernel for
- * all, which nobody can change.
- */
-static void weigh_by_java(const struct profile *p, enum dim dim, uint32_t state, int side,
-			  uint64_t *self, uint64_t *total)
-{
-	memset(self, 0, sizeof(*self) * p->nnodes);
-	memset(total, 0, sizeof(*total) * p->nnodes);
-	for (uint32_t i = 0; i < p->ncells; i++) {
-		const struct prof_cell *c = &p->cells[i];
-		uint32_t java, at;
-
-		if (c->side != side || c->state != state || !(c->dims & 1 << dim))
-			continue;
-		java = profile_node_java(p, c->node);
-		at = java != NODE_ROOT ? java : c->node;
-		self[at] += c->ns;
-		total[at] += c->ns;
-	}
-	for (uint32_t i = p->nnodes; --i > 0;)
-		total[p->nodes[i].parent] += total[i];
-}
-
 static int side_fill(const struct profile *p, struct tree *t, enum dim dim, uint32_t state,
 		     int side, struct change *v, struct error *e)
 {
@@ -68,10 +41,10 @@ static int side_fill(const struct profile *p, struct tree *t, enum dim dim, uint
 
 	if (!buf)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	if (state == ANY_STATE)
+	if (state == PROF_ANY_STATE)
 		profile_weigh(p, dim, side, node_self, node_total);
 	else
-		weigh_by_java(p, dim, state, side, node_self, node_total);
+		profile_weigh_java(p, dim, side, state, node_self, node_total);
 	rc = tree_by_name(t, node_self, node_total, self, total, e);
 	for (uint32_t i = 0; i < p->names.n && !rc; i++) {
 		v[i].name = i;
@@ -147,7 +120,8 @@ static int rows_fill(struct rows *r, const struct profile *p, enum dim dim, stru
 
 	for (uint32_t s = 0; s < states && !rc; s++) {
 		for (int side = 0; side < 2 && !rc; side++)
-			rc = side_fill(p, &t, dim, dim == DIM_CPU ? ANY_STATE : s, side, all, e);
+			rc = side_fill(p, &t, dim, dim == DIM_CPU ? PROF_ANY_STATE : s, side, all,
+				       e);
 		if (!rc && rows_add(r, all, p->names.n))
 			rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
@@ -161,7 +135,7 @@ static void row_print(const struct profile *p, const struct change *c, bool chan
 	fprintf(f, "  %5.1f%%  %5.1f%%  %+5.1f%%%c  %5.1f%%  %5.1f%%  ", 100 * c->self[0],
 		100 * c->self[1], 100 * (c->self[1] - c->self[0]), chance ? '~' : ' ',
 		100 * c->total[0], 100 * c->total[1]);
-	if (c->state != ANY_STATE)
+	if (c->state != PROF_ANY_STATE)
 		fprintf(f, "%-9s ", names_get(&p->names, p->states[c->state].name));
 	fprintf(f, "%s\n", names_get(&p->names, c->name));
 }

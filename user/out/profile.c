@@ -514,3 +514,24 @@ void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *se
 	for (uint32_t i = p->nnodes; total && --i > 0;)
 		total[p->nodes[i].parent] += total[i];
 }
+
+void profile_weigh_java(const struct profile *p, enum dim dim, int side, uint32_t state,
+			uint64_t *self, uint64_t *total)
+{
+	memset(self, 0, sizeof(*self) * p->nnodes);
+	memset(total, 0, sizeof(*total) * p->nnodes);
+	for (uint32_t i = 0; i < p->ncells; i++) {
+		const struct prof_cell *c = &p->cells[i];
+		uint32_t java, at;
+
+		if (c->side != side || !(c->dims & 1 << dim) ||
+		    (state != PROF_ANY_STATE && c->state != state))
+			continue;
+		java = profile_node_java(p, c->node);
+		at = java != NODE_ROOT ? java : c->node;
+		self[at] += c->ns;
+		total[at] += c->ns;
+	}
+	for (uint32_t i = p->nnodes; --i > 0;)
+		total[p->nodes[i].parent] += total[i];
+}

@@ -232,6 +232,16 @@ static inline const char *profile_frame_name(const struct profile *p, uint32_t f
 void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *self,
 		   uint64_t *total);
 
+#define PROF_ANY_STATE UINT32_MAX
+
+/*
+ * profile_weigh() of one state, or of all, by Java method: what a stack's innermost Java frame
+ * does, or has done for it natively, is its own. What waits is told by that; below it lies the same
+ * kernel for all.
+ */
+void profile_weigh_java(const struct profile *p, enum dim dim, int side, uint32_t state,
+			uint64_t *self, uint64_t *total);
+
 /* The number of the state IDLE; NODE_NONE where nothing is idle. */
 uint32_t profile_idle_state(const struct profile *p);
 

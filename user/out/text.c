@@ -240,34 +240,12 @@ static int stacks_print(const struct profile *p, unsigned int top, FILE *f, stru
 	return 0;
 }
 
-/*
- * Wall time by Java method: what a stack's innermost Java frame does, or has done for it natively,
- * is its own.
- */
-static void wall_by_java(const struct profile *p, struct weights *w)
-{
-	memset(w->node_self, 0, sizeof(uint64_t) * p->nnodes);
-	memset(w->node_total, 0, sizeof(uint64_t) * p->nnodes);
-	for (uint32_t i = 0; i < p->ncells; i++) {
-		const struct prof_cell *c = &p->cells[i];
-		uint32_t java = profile_node_java(p, c->node);
-		uint32_t at = java != NODE_ROOT ? java : c->node;
-
-		if (c->side || !(c->dims & 1 << DIM_WALL))
-			continue;
-		w->node_self[at] += c->ns;
-		w->node_total[at] += c->ns;
-	}
-	for (uint32_t i = p->nnodes; --i > 0;)
-		w->node_total[p->nodes[i].parent] += w->node_total[i];
-}
-
 static int wall_table(const struct profile *p, struct weights *w, uint32_t *order, unsigned int top,
 		      FILE *f, struct error *e)
 {
 	int rc;
 
-	wall_by_java(p, w);
+	profile_weigh_java(p, DIM_WALL, 0, PROF_ANY_STATE, w->node_self, w->node_total);
 	memset(w->self, 0, sizeof(uint64_t) * p->names.n);
 	memset(w->total, 0, sizeof(uint64_t) * p->names.n);
 	rc = tree_by_name(&w->tree, w->node_self, w->node_total, w->self, w->total, e);

@@ -30,6 +30,11 @@ struct select_list {
 	size_t n;
 };
 
+static inline bool select_given(const struct select_spec *s)
+{
+	return s->pid || s->name || s->container || s->cgroup || s->all;
+}
+
 /* EXIT_USAGE unless exactly one way of selecting was given. */
 int select_check(const struct select_spec *spec, struct error *e);
 
