@@ -34,7 +34,8 @@ cycles() {
         kb=$(($(memory_kb "$JVM_PID") - kb0))
         [ $kb -gt $least ] || least=$kb
     done
-    assert_eq "open files after $CYCLES cycles" "$fds0" "$(fds "$JVM_PID")"
+    # a leak is one for each cycle; fewer may be open, since the JVM closes what it was reading at first
+    assert_ge "open files allowed after $CYCLES cycles" "$(fds "$JVM_PID")" "$fds0"
     # the JVM starts and ends compiler threads as it likes
     assert_ge "threads allowed" "$(threads "$JVM_PID")" $((threads0 + 2))
     assert_eq "mappings" "$maps0" "$(agent_maps "$JVM_PID")"
