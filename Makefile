@@ -40,8 +40,7 @@ LDFLAGS  += -fsanitize=address,undefined
 endif
 
 # ---- what there is ---------------------------------------------------------------------------
-USER_SRC  := $(sort $(wildcard user/base/*.c user/target/*.c user/sym/*.c user/jvm/*.c \
-               user/model/*.c user/jfr/*.c user/out/*.c user/run/*.c user/cli/*.c))
+USER_SRC  := $(sort $(filter-out user/agent/%,$(wildcard user/*/*.c)))
 LIB_SRC   := $(filter-out user/cli/main.c,$(USER_SRC))
 LIB_ASM   := $(sort $(wildcard user/*/*.S))
 LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_ASM:%.S=$(BUILD)/obj/%.o)
@@ -97,9 +96,9 @@ $(DEPS_STAMP):
 	@tools/deps.sh --check build && touch $@ || true
 $(LIB_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BUILD)/obj/user/cli/main.o: | $(DEPS_STAMP)
 
-# Only run/ and the BPF tests see the skeleton.
+# Only capture/ and the BPF tests see the skeleton.
 # (A pattern rule without a recipe would say nothing: the objects have to be named.)
-$(filter $(BUILD)/obj/user/run/%,$(LIB_OBJ)) $(BPFT_BIN:%=%.o): | $(SKEL)
+$(filter $(BUILD)/obj/user/capture/%,$(LIB_OBJ)) $(BPFT_BIN:%=%.o): | $(SKEL)
 
 $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)

@@ -28,7 +28,7 @@ extern const volatile __u32 gn_check_code;    /* for tests: see kern/hotspot_map
 extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sampled */
 
 /*
- * What this kernel has (user/run/features.h). Where it has not, nothing of it may be looked at:
+ * What this kernel has (user/capture/features.h). Where it has not, nothing of it may be looked at:
  * libbpf puts instructions that no verifier takes in place of such looks.
  */
 extern const volatile __u32 gn_run_queue;  /* FEATURE_RUN_QUEUE */

@@ -43,7 +43,7 @@
 #define UW_MAX_MAPS    1024	    /* executable mappings known per process */
 #define UW_ADDR_MAX    (1ULL << 47) /* user addresses are below */
 
-/* ---- tables, written by user space (user/sym/utable.h) ---- */
+/* ---- tables, written by user space (user/capture/utable.h) ---- */
 
 enum uw_map_kind {
 	UW_MAP_NONE = 0,

@@ -16,8 +16,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "capture/utable.h"
 #include "kern/unwind_walk.h"
-#include "sym/utable.h"
 
 struct uwmem {
 	struct uw_page *pages[UW_MAX_FILES];

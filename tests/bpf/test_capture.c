@@ -22,9 +22,9 @@
 
 #include <cmocka.h>
 
-#include "run/capture.h"
-#include "run/clocks.h"
-#include "run/ticks.h"
+#include "capture/capture.h"
+#include "capture/clocks.h"
+#include "capture/ticks.h"
 #include "target/procfs.h"
 
 #define MS 1000000ull

@@ -21,8 +21,8 @@
 
 #include <cmocka.h>
 
-#include "run/capture.h"
-#include "run/clocks.h"
+#include "capture/capture.h"
+#include "capture/clocks.h"
 
 #define MS	1000000ull
 #define WALL_NS (5 * MS)

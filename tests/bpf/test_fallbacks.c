@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recordings on a kernel that lacks something for which there is another way: the other tests, run
- * with GNOMON_WITHOUT (run/features.h). What they hold is that every tick of a sleeping thread is
- * counted just once, and every inner map is where it belongs.
+ * with GNOMON_WITHOUT (capture/features.h). What they hold is that every tick of a sleeping thread
+ * is counted just once, and every inner map is where it belongs.
  */
 #include <libgen.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "run/features.h"
+#include "capture/features.h"
 
 static char folder[PATH_MAX]; /* where the other tests are */
 

@@ -20,10 +20,10 @@
 #include <bpf/libbpf.h>
 #include <linux/btf.h>
 
+#include "capture/capture.h"
+#include "capture/features.h"
+#include "capture/refusal.h"
 #include "gnomon.skel.h"
-#include "run/capture.h"
-#include "run/features.h"
-#include "run/refusal.h"
 
 #define MS 1000000ull
 

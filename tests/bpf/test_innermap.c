@@ -11,7 +11,7 @@
 
 #include <bpf/bpf.h>
 
-#include "run/innermap.h"
+#include "capture/innermap.h"
 
 #define OUTER_ENTRIES 256
 

@@ -19,10 +19,10 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "run/capture.h"
-#include "run/clocks.h"
-#include "run/tables.h"
-#include "run/ticks.h"
+#include "capture/capture.h"
+#include "capture/clocks.h"
+#include "capture/ticks.h"
+#include "naming/tables.h"
 #include "sym/cache.h"
 #include "sym/proc.h"
 

@@ -17,8 +17,8 @@
 #include <bpf/bpf.h>
 #include <cmocka.h>
 
-#include "run/capture.h"
-#include "run/clocks.h"
+#include "capture/capture.h"
+#include "capture/clocks.h"
 
 #define MS 1000000ull
 

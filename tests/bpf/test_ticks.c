@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "run/capture.h"
+#include "capture/capture.h"
 
 #define MS 1000000ull
 

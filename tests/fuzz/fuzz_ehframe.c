@@ -3,7 +3,7 @@
  * Any bytes as call frame information: rows must be sorted, name rules that exist, be no more than
  * the bytes can say, and make pages in which every lookup agrees with the rows.
  */
-// FUZZ-LINK: user/sym/ehframe.c user/sym/utable.c user/sym/utable_rules.c
+// FUZZ-LINK: user/sym/ehframe.c user/capture/utable.c user/wire/rules.c
 #include "tests/uwmem.h"
 
 static void check_pages(const struct ehframe_table *t)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/sym/elf.c user/sym/symtab.c user/sym/image.c user/sym/plt.c
 // FUZZ-LINK: user/sym/debugfile.c user/sym/mapfile.c user/sym/demangle.c
-// FUZZ-LINK: user/sym/ehframe.c user/sym/utable_rules.c
+// FUZZ-LINK: user/sym/ehframe.c user/wire/rules.c
 // FUZZ-LINK: user/target/maps.c user/base/buffer.c user/base/inroot.c
 /* The whole way of a file: headers, sections, debug data, symbols, demangling, look-ups. */
 #include <stddef.h>

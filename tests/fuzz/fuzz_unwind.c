@@ -6,7 +6,7 @@
  * Input: rules (24 bytes each, 8 of them), registers (19 words), rows (pairs of bytes: key step and
  * rule), then the stack, which repeats.
  */
-// FUZZ-LINK: user/sym/ehframe.c user/sym/utable.c user/sym/utable_rules.c
+// FUZZ-LINK: user/sym/ehframe.c user/capture/utable.c user/wire/rules.c
 #include "tests/uwmem.h"
 #include "tests/uwwalk.h"
 

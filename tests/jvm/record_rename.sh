@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A thread that names itself anew: its samples have the name it had, with few threads beside it and
-# with many, which are listed at once (LIST_THREADS of user/model/resolver.c).
+# with many, which are listed at once (LIST_THREADS of user/naming/resolver.c).
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A kernel that lacks something (GNOMON_WITHOUT, user/run/features.h): where there is another way, a
+# A kernel that lacks something (GNOMON_WITHOUT, user/capture/features.h): where there is another way, a
 # recording has all of its threads' time and their Java frames, and doctor says what is worse; where
 # there is none, record and doctor say the same: what is missing, what to do, exit code 5. A refusal
 # by the kernel's verifier is not told as a lack of rights.

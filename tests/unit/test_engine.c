@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "run/engine.h"
+#include "capture/engine.h"
 
 static void test_wall(void **state)
 {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "run/neighbours.h"
+#include "target/neighbours.h"
 
 #define MS 1000000ull
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "run/queue.h"
+#include "naming/queue.h"
 
 #define CAP 4096
 

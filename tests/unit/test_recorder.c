@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "naming/recorder.h"
 #include "out/profile.h"
-#include "run/recorder.h"
 
 #define MS 1000000ull
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/stack.h"
 #include "run/report.h"
-#include "run/stacks.h"
 
 static void test_time(void **state)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "run/rings.h"
+#include "capture/rings.h"
 
 #define KB 1024u
 #define MB (1024u * KB)

@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "model/resolver.h"
-#include "run/roster.h"
+#include "model/roster.h"
+#include "model/thread.h"
 
 #define MS  1000000ull
 #define TID 999999999 /* above the kernel's largest: /proc knows nothing of it */

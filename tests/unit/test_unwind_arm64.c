@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "user/sym/ehframe.c"
-#include "user/sym/utable.c"
-#include "user/sym/utable_rules.c"
+#include "user/capture/utable.c"
+#include "user/wire/rules.c"
 
 #include "savedstack.h"
 #include "uwmem.h"

@@ -12,7 +12,7 @@
 
 #include "jfr/read.h"
 #include "jvm/threads.h"
-#include "run/vthreads.h"
+#include "naming/vthreads.h"
 
 static const struct member carriers[] = {
 	{.tid = 71, .comm = "ForkJoinPool-1-"},

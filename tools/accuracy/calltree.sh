@@ -81,7 +81,7 @@ examples() {
         show' "$T/check.out"
 }
 
-# Of each wrong stack what came from the kernel (user/run/stacklog.h): all that was new in its thread
+# Of each wrong stack what came from the kernel (user/naming/stacklog.h): all that was new in its thread
 # at most 20 ms before or after.
 raw_frames() {
     awk '!/^---/ || / (guessed|truncated|unnamed), thread / { next }

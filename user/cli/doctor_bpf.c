@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/capture.h"
+#include "capture/features.h"
 #include "cli/doctor.h"
-#include "run/capture.h"
-#include "run/features.h"
 
 static void verdict(struct doctor *d, const struct feature_info *f, int rc)
 {

@@ -308,7 +308,7 @@ struct jfr_overhead {
 };
 
 /* Who used the machine's CPUs during the recording: one for each kind but PROCESS, see
- * run/neighbours.h */
+ * target/neighbours.h */
 struct jfr_cpu_use {
 	uint64_t period_ns;
 	const char *whose; /* "machine", "recorded", or "process": of that name */

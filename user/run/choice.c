@@ -8,9 +8,9 @@
 #include <uthash.h>
 
 #include "base/log.h"
+#include "capture/capture.h"
 #include "kern/abi.h"
-#include "run/capture.h"
-#include "run/recorder.h"
+#include "naming/recorder.h"
 #include "target/procfs.h"
 
 #define EPOCH_NS   250000000ull

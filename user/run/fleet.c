@@ -14,8 +14,8 @@
 #include <uthash.h>
 
 #include "base/log.h"
-#include "run/capture.h"
-#include "run/recorder.h"
+#include "capture/capture.h"
+#include "naming/recorder.h"
 #include "target/jvmwatch.h"
 
 #define LOOK_NS	  1000000000ull
@@ -24,7 +24,7 @@
 /* Open files that a process takes (pidfd, /proc, memory, file), and what all need: BPF and clocks.
  */
 #define FILES_EACH 5
-#define FILES_OWN  200 /* each part of the programs has its own of all maps (run/programs.h) */
+#define FILES_OWN  200 /* each part of the programs has its own of all maps (capture/programs.h) */
 #define FILES_CPU  4
 
 enum member_state {

@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 
 #include "base/clock.h"
-#include "run/capture.h"
+#include "capture/capture.h"
 #include "target/procfs.h"
 
 #define PERIOD_NS 1000000000ull

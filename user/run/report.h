@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "naming/recorder.h"
 #include "run/overhead.h"
-#include "run/recorder.h"
 
 /* Rewrites its own line; only for a terminal. */
 void report_progress(uint64_t elapsed_ns, const struct totals *t, const struct overhead_cost *c);

@@ -18,16 +18,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "run/capture.h"
+#include "capture/capture.h"
+#include "capture/clocks.h"
+#include "capture/ticks.h"
+#include "naming/recorder.h"
 #include "run/choice.h"
-#include "run/clocks.h"
 #include "run/fleet.h"
 #include "run/launch.h"
-#include "run/neighbours.h"
 #include "run/overhead.h"
-#include "run/recorder.h"
 #include "run/report.h"
-#include "run/ticks.h"
+#include "target/neighbours.h"
 #include "target/procfs.h"
 
 #define DRAIN_MS	  100  /* rings are drained at least so often */
@@ -531,7 +531,8 @@ static void account(struct session *s, unsigned int how)
 
 /*
  * A sleeper that is accounted for costs nothing to the thread, but some microsecond to us. The file
- * does not suffer: what is told of one sleep is one event of up to a minute there (run/target.c).
+ * does not suffer: what is told of one sleep is one event of up to a minute there
+ * (naming/target.c).
  */
 static bool account_is_due(struct session *s, uint64_t now)
 {

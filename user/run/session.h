@@ -14,9 +14,9 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "capture/engine.h"
 #include "jfr/write.h"
-#include "model/resolver.h"
-#include "run/engine.h"
+#include "naming/resolver.h"
 #include "run/outname.h"
 #include "target/select.h"
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sym/utable_rules.h"
+#include "wire/rules.h"
 
 #define EHFRAME_MAX_BYTES (128U << 20)
 #define EHFRAME_MAX_ROWS  (4U << 20) /* LLVM's library has 1.3 million */

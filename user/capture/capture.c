@@ -1,0 +1,970 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/features.h"
+#include "capture/programs.h"
+#include "capture/refusal.h"
+#include "capture/rings.h"
+#include "gnomon.skel.h"
+#include "target/procfs.h"
+
+#define RING_BYTES (128u << 10) /* per CPU, at first: about 2,300 samples */
+#define RING_MAX   (64u << 20)
+
+struct capture {
+	struct gnomon *skel; /* has the maps and the small programs */
+	struct programs *programs;
+	struct rings *rings;
+	int ncpu;
+	uint64_t *per_cpu; /* room for a value of each CPU */
+	bool can_switch;
+	bool can_find;		    /* tasks by their pid, in a program that may sleep */
+	bool can_pick;		    /* iterators over one process */
+	bool scanning;		    /* wall samples by scans (written by the tick thread) */
+	pthread_mutex_t accounting; /* held for one */
+	pid_t *tgids;		    /* the draining thread's, which alone changes them */
+	size_t ntgids;
+	pthread_mutex_t lock;	  /* held while they change, and for a copy */
+	_Atomic uint64_t changes; /* of them */
+	pid_t *ticks_tgids;	  /* the tick thread's copy */
+	size_t nticks_tgids;
+	uint64_t ticks_changes; /* as of which it is */
+	bool stopped;
+	_Atomic int crowded; /* 1 + the CPU whose ring was too small for an accounting, or 0 */
+	uint64_t unplaced[GN_LOSS_MAX]; /* losses of no thread, as told last */
+	_Atomic bool remote_due;	/* threads were found that have no stack yet */
+	_Atomic bool reread_due;	/* or one that may be read better now */
+	bool unsent;			/* lists of frames were lost since losses were told */
+	uint64_t pending[2];		/* gn_pending, as of the last visit of each parity */
+};
+
+/* Where this kernel does not know the best way to something. */
+static void ways_tell(bool wall)
+{
+	for (int f = 0; f < FEATURE_QUICK && wall; f++)
+		if (!feature_has(f))
+			log_info("%s: %s", feature_info(f)->name, feature_info(f)->without);
+}
+
+static void configure(struct capture *c, const struct capture_config *cfg)
+{
+	features_try(FEATURE_QUICK);
+	c->can_find = feature_has(FEATURE_TASK_FIND);
+	c->can_pick = feature_has(FEATURE_ITER_PROCESS);
+	c->can_switch = features_can_switch();
+	c->skel->rodata->gn_can_switch = c->can_switch;
+	c->skel->rodata->gn_run_queue = feature_has(FEATURE_RUN_QUEUE);
+	c->skel->rodata->gn_stolen = feature_has(FEATURE_STOLEN);
+	c->skel->rodata->gn_sched_info = feature_has(FEATURE_SCHED_INFO);
+	c->skel->rodata->gn_cpu_ns = cfg->cpu_ns;
+	c->skel->rodata->gn_wall_ns = cfg->wall_ns;
+	c->skel->rodata->gn_start_ns = cfg->start_ns;
+	c->skel->bss->gn_cpu_clocks_only = cfg->cpu_clocks;
+	c->skel->rodata->gn_thread_filter = cfg->thread_filter;
+	c->skel->rodata->gn_check_code = getenv("GNOMON_CHECK_CODE") != NULL; /* for tests */
+	if (cfg->depth)
+		c->skel->rodata->gn_depth = cfg->depth;
+	c->skel->rodata->gn_reservoir = cfg->reservoir;
+	c->skel->rodata->gn_epoch_shift = cfg->epoch_shift;
+	if (!cfg->wall_ns) {
+		bpf_program__set_autoload(c->skel->progs.remote_scan, false);
+		bpf_program__set_autoload(c->skel->progs.wall_scan, false);
+		bpf_program__set_autoload(c->skel->progs.scan_ends, false);
+	}
+	if (!cfg->wall_ns || !c->can_switch)
+		bpf_program__set_autoload(c->skel->progs.wall_switch, false);
+	if (!cfg->cpu_ns)
+		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
+	if (!cfg->wall_ns || !c->can_find)
+		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
+	ways_tell(cfg->wall_ns);
+	c->scanning = cfg->wall_ns && (cfg->wall_scan || !c->can_switch);
+	bpf_map__set_max_entries(c->skel->maps.rings, (__u32)c->ncpu);
+}
+
+static int rings_create(struct capture *c, const struct capture_config *cfg, struct error *e)
+{
+	struct rings_config rc = {
+		.outer = bpf_map__fd(c->skel->maps.rings),
+		.ncpu = c->ncpu,
+		.bytes = cfg->ring_bytes ? cfg->ring_bytes : RING_BYTES,
+		.max = cfg->ring_max ? cfg->ring_max : RING_MAX,
+	};
+
+	c->per_cpu = calloc((size_t)c->ncpu, sizeof(*c->per_cpu));
+	if (!c->per_cpu)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	return rings_open(&c->rings, &rc, e);
+}
+
+#define FILES_LEAST 260 /* open files with which all programs can be loaded */
+
+/* Where it runs out of them, what libbpf finds out about the kernel is wrong, and any error comes.
+ */
+static bool files_are_few(void)
+{
+	struct rlimit rl;
+
+	return !getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < FILES_LEAST;
+}
+
+static int permission_error(struct error *e)
+{
+	error_set(e, -EPERM, EXIT_PERMISSION, "not permitted to load BPF programs");
+	return error_hint(e, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+}
+
+/* A feature that is needed is missing. */
+static int feature_error(struct error *e, const struct feature_info *f)
+{
+	error_set(e, -EOPNOTSUPP, EXIT_KERNEL, "this kernel lacks '%s', needed for %s", f->name,
+		  f->use);
+	return error_hint(e, "%s%s; 'gnomon doctor' tries all that is needed", f->remedy,
+			  f->need == FEATURE_FOR_WALL ? " (CPU samples alone: --no-wall)" : "");
+}
+
+/* All features are there, and still it does not load. */
+static int refusal_error(struct error *e, int rc)
+{
+	char why[256];
+
+	if (!refusal_told(why, sizeof(why)))
+		snprintf(why, sizeof(why), "%s", strerror(-rc));
+	error_set(e, -EOPNOTSUPP, EXIT_KERNEL,
+		  "this kernel does not load gnomon's BPF programs: %s", why);
+	return error_hint(e, "'gnomon -vv record ...' shows the loader's words: please report them "
+			     "with the kernel's version");
+}
+
+/*
+ * The verifier refuses programs with -EACCES and -EPERM, too: whether we are permitted to load any
+ * is asked apart.
+ */
+static int load_error(struct error *e, int rc, bool wall)
+{
+	int missing;
+
+	if (rc == -EMFILE || rc == -ENFILE) {
+		error_set(e, rc, EXIT_KERNEL, "too few open files are allowed for BPF programs: %s",
+			  strerror(-rc));
+		return error_hint(e, "allow %d and more: ulimit -n", FILES_LEAST);
+	}
+	if (files_are_few()) {
+		error_set(e, rc, EXIT_KERNEL, "too few open files are allowed for BPF programs");
+		return error_hint(e, "allow %d open files and more: ulimit -n", FILES_LEAST);
+	}
+	if (features_permitted() == -EPERM)
+		return permission_error(e);
+	missing = features_missing(wall);
+	return missing < 0 ? refusal_error(e, rc) : feature_error(e, feature_info(missing));
+}
+
+/* From here on BPF programs and we mean the same by a number (kern/pidns.bpf.h). */
+static int pidns_learn(struct capture *c, struct error *e)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.pidns_learn), &opts);
+
+	if (rc)
+		return error_set(e, rc, EXIT_KERNEL, "cannot tell the PID namespace: %s",
+				 strerror(-rc));
+	log_debug("PID namespace %u, level %u", c->skel->bss->gn_pidns_inum,
+		  c->skel->bss->gn_pidns_level);
+	return 0;
+}
+
+/* Which parts the recording is to begin with. */
+static bool is_needed(const struct capture *c, enum programs_part part)
+{
+	bool wall = c->skel->rodata->gn_wall_ns;
+
+	switch (part) {
+	case PROGRAMS_CLOCK:
+		return c->skel->rodata->gn_cpu_ns;
+	case PROGRAMS_SWITCH:
+	case PROGRAMS_REMOTE:
+		return wall && !c->scanning;
+	default:
+		return wall && c->scanning;
+	}
+}
+
+static void parts_begin(struct capture *c)
+{
+	for (int i = 0; i < PROGRAMS_PARTS; i++)
+		if (is_needed(c, i))
+			programs_begin(c->programs, i);
+}
+
+static int part_wait(struct capture *c, enum programs_part part, struct error *e)
+{
+	int rc = programs_wait(c->programs, part);
+
+	return rc && e ? load_error(e, rc, c->skel->rodata->gn_wall_ns) : rc;
+}
+
+/* Where programs are: in the part that they were loaded with. */
+static struct gnomon *switches(const struct capture *c)
+{
+	return programs_of(c->programs, PROGRAMS_SWITCH);
+}
+
+static struct gnomon *remote(const struct capture *c)
+{
+	return programs_of(c->programs, PROGRAMS_REMOTE);
+}
+
+static struct gnomon *scanner(const struct capture *c)
+{
+	return programs_of(c->programs, PROGRAMS_SCAN);
+}
+
+/* The object, opened and configured; what it takes from the kernel is known then. */
+static int object_open(struct capture *c, const struct capture_config *cfg, struct error *e)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = cfg->btf);
+	int rc = features_check(e);
+
+	if (rc)
+		return rc;
+	if (features_permitted() == -EPERM)
+		return permission_error(e);
+	c->ncpu = libbpf_num_possible_cpus();
+	c->skel = gnomon__open_opts(&opts);
+	if (c->ncpu < 1 || !c->skel)
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot open the BPF object: %s",
+				 strerror(errno));
+	configure(c, cfg);
+	rc = features_taken(cfg->wall_ns) ? -EOPNOTSUPP
+					  : programs_open(&c->programs, c->skel, cfg->btf);
+	return rc ? load_error(e, rc, cfg->wall_ns) : 0;
+}
+
+/* The tick thread, of real time priority, may have to wait for it: who has it goes on then. */
+static void accounting_init(struct capture *c)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&c->accounting, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e)
+{
+	struct capture *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	accounting_init(c);
+	pthread_mutex_init(&c->lock, NULL);
+	refusal_listen();
+	rc = object_open(c, cfg, e);
+	if (rc)
+		goto fail;
+	parts_begin(c);
+	rc = pidns_learn(c, e);
+	if (!rc)
+		rc = rings_create(c, cfg, e);
+	if (rc)
+		goto fail;
+	*out = c;
+	return 0;
+fail:
+	capture_close(c);
+	return rc;
+}
+
+void capture_stop(struct capture *c)
+{
+	if (c->stopped)
+		return;
+	c->stopped = true;
+	programs_detach(c->programs);
+}
+
+void capture_close(struct capture *c)
+{
+	if (!c)
+		return;
+	rings_close(c->rings);
+	free(c->per_cpu);
+	free(c->tgids);
+	free(c->ticks_tgids);
+	pthread_mutex_destroy(&c->lock);
+	pthread_mutex_destroy(&c->accounting);
+	programs_close(c->programs);
+	gnomon__destroy(c->skel);
+	free(c);
+}
+
+static int tgid_keep(struct capture *c, pid_t tgid)
+{
+	pid_t *tgids;
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock);
+	tgids = realloc(c->tgids, (c->ntgids + 1) * sizeof(*tgids));
+	if (tgids) {
+		c->tgids = tgids;
+		c->tgids[c->ntgids++] = tgid;
+		c->changes++;
+	} else {
+		rc = -ENOMEM;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+static void tgid_forget(struct capture *c, pid_t tgid)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < c->ntgids; i++)
+		if (c->tgids[i] == tgid)
+			c->tgids[i--] = c->tgids[--c->ntgids];
+	c->changes++;
+	pthread_mutex_unlock(&c->lock);
+}
+
+int capture_add(struct capture *c, pid_t tgid, struct error *e)
+{
+	struct gn_proc proc = {0};
+
+	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.procs), &tgid, &proc, BPF_ANY))
+		return error_set(e, -errno, EXIT_KERNEL, "cannot add process %d: %s", tgid,
+				 strerror(errno));
+	tgid_forget(c, tgid);
+	if (tgid_keep(c, tgid))
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	return 0;
+}
+
+void capture_remove(struct capture *c, pid_t tgid)
+{
+	tgid_forget(c, tgid);
+	bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
+}
+
+int capture_targets(struct capture *c, pid_t **out, size_t *n)
+{
+	*n = c->ntgids;
+	*out = calloc(*n + 1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	memcpy(*out, c->tgids, *n * sizeof(**out));
+	return 0;
+}
+
+/*
+ * On the tick thread, which waits for nobody: where they are changing just now, they are as they
+ * were a tick ago.
+ */
+static void ticks_tgids_follow(struct capture *c)
+{
+	pid_t *v;
+
+	if (c->changes == c->ticks_changes || pthread_mutex_trylock(&c->lock))
+		return;
+	v = realloc(c->ticks_tgids, (c->ntgids + 1) * sizeof(*v));
+	if (v) {
+		c->ticks_tgids = v;
+		memcpy(v, c->tgids, c->ntgids * sizeof(*v));
+		c->nticks_tgids = c->ntgids;
+		c->ticks_changes = c->changes;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Only user space writes it, from one thread. */
+int capture_limit(struct capture *c, pid_t tgid, uint64_t epoch, uint32_t limit)
+{
+	int fd = bpf_map__fd(c->skel->maps.procs);
+	struct gn_proc proc;
+
+	if (bpf_map_lookup_elem(fd, &tgid, &proc))
+		return -errno;
+	proc.limit[epoch % GN_EPOCHS] = limit;
+	return bpf_map_update_elem(fd, &tgid, &proc, BPF_EXIST) ? -errno : 0;
+}
+
+bool capture_wanted(struct capture *c, pid_t tid)
+{
+	__u8 one;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.wanted), &tid, &one);
+}
+
+int capture_want(struct capture *c, pid_t tid, bool wanted)
+{
+	int fd = bpf_map__fd(c->skel->maps.wanted);
+	__u8 one = 1;
+
+	if (wanted)
+		return bpf_map_update_elem(fd, &tid, &one, BPF_ANY) ? -errno : 0;
+	return bpf_map_delete_elem(fd, &tid) ? -errno : 0;
+}
+
+void capture_cpu_clocks(struct capture *c, bool alone)
+{
+	if (!alone)
+		c->skel->data->gn_clock_epoch++;
+	__atomic_store_n(&c->skel->bss->gn_cpu_clocks_only, alone, __ATOMIC_RELEASE);
+}
+
+/*
+ * Run an iterator program over the tasks of a process, or all: reading its file to the end does it.
+ */
+static int iterate_some(struct bpf_program *prog, pid_t tgid)
+{
+	union bpf_iter_link_info info = {.task.pid = (__u32)tgid};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(prog, tgid ? &opts : NULL);
+	char buf[64];
+	ssize_t n;
+	int fd, rc = 0;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		rc = -errno;
+	} else {
+		do
+			n = read(fd, buf, sizeof(buf));
+		while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+		if (n < 0)
+			rc = -errno;
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	return rc;
+}
+
+static int iterate(struct bpf_program *prog)
+{
+	return iterate_some(prog, 0);
+}
+
+/* Over the tasks of these processes; others are told by the programs. */
+static int iterate_tgids(const struct capture *c, struct bpf_program *prog, const pid_t *tgids,
+			 size_t n)
+{
+	int rc = 0;
+
+	if (!c->can_pick)
+		return iterate(prog);
+	for (size_t i = 0; i < n; i++) {
+		int one = iterate_some(prog, tgids[i]);
+
+		if (one != -ESRCH && !rc)
+			rc = one;
+	}
+	return rc;
+}
+
+/*
+ * Of threads off the CPU since before that tick, or of all (UINT64_MAX). What did not fit the rings
+ * is due again.
+ */
+static int remote_scan(struct capture *c, uint64_t tick)
+{
+	/* asked for once more while it goes on, it goes once more */
+	bool reread = tick == UINT64_MAX && atomic_exchange(&c->reread_due, false);
+	int rc;
+
+	c->skel->data->gn_remote_tick = tick;
+	c->skel->bss->gn_unread = 0;
+	c->skel->bss->gn_reread = reread;
+	rc = iterate(remote(c)->progs.remote_scan);
+	c->skel->bss->gn_reread = 0;
+	if (c->skel->bss->gn_unread) {
+		c->reread_due |= reread;
+		c->remote_due = true;
+	}
+	return rc;
+}
+
+int capture_scan(struct capture *c)
+{
+	int rc = iterate(c->skel->progs.task_scan);
+
+	/* by the tick thread: stacks are read from outside by one thread at a time */
+	c->remote_due = true;
+	return rc;
+}
+
+static int program_attach(struct bpf_program *p, struct bpf_link **link, struct error *e)
+{
+	if (!bpf_program__autoload(p))
+		return 0;
+	*link = bpf_program__attach(p);
+	if (*link)
+		return 0;
+	return error_set(e, -errno, EXIT_KERNEL, "cannot attach '%s': %s",
+			 bpf_program__section_name(p), strerror(errno));
+}
+
+static int births_attach(struct capture *c, struct error *e)
+{
+	struct gnomon *s = c->skel;
+	int rc;
+
+	rc = program_attach(s->progs.task_born, &s->links.task_born, e);
+	if (!rc)
+		rc = program_attach(s->progs.task_ends, &s->links.task_ends, e);
+	if (!rc)
+		rc = program_attach(s->progs.task_execs, &s->links.task_execs, e);
+	if (!rc)
+		rc = program_attach(s->progs.task_renamed, &s->links.task_renamed, e);
+	return rc;
+}
+
+static int switches_attach(struct capture *c, struct error *e)
+{
+	struct gnomon *s = switches(c);
+
+	if (!s)
+		return 0;
+	return program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
+}
+
+/* The CPUs' clocks go on there. */
+static int sampler_put(struct capture *c, struct error *e)
+{
+	int fd = capture_clock_fd(c, CAPTURE_THREAD_CLOCK);
+	__u32 zero = 0;
+
+	if (fd < 0)
+		return 0;
+	if (!bpf_map_update_elem(bpf_map__fd(c->skel->maps.clock_sampler), &zero, &fd, BPF_ANY))
+		return 0;
+	return error_set(e, -errno, EXIT_KERNEL, "cannot set up the CPU clocks' program: %s",
+			 strerror(errno));
+}
+
+/* All at once, so that what is attached first does not see much more than what comes last. */
+static int parts_wait(struct capture *c, struct error *e)
+{
+	int rc = 0;
+
+	for (int i = 0; i < PROGRAMS_PARTS && !rc; i++)
+		if (is_needed(c, i))
+			rc = part_wait(c, i, e);
+	return rc;
+}
+
+int capture_attach(struct capture *c, struct error *e)
+{
+	struct gnomon *s = c->skel;
+	int rc = parts_wait(c, e);
+
+	if (!rc)
+		rc = sampler_put(c, e);
+	if (!rc)
+		rc = births_attach(c, e);
+	if (!rc)
+		rc = capture_scan(c);
+	if (!rc)
+		rc = program_attach(s->progs.scan_ends, &s->links.scan_ends, e);
+	s->bss->gn_scanning = c->scanning;
+	if (!rc && !c->scanning)
+		rc = switches_attach(c, e);
+	s->bss->gn_marking = !c->scanning;
+	if (!rc)
+		rc = capture_scan(c);
+	if (!rc)
+		rc = is_needed(c, PROGRAMS_REMOTE) ? remote_scan(c, UINT64_MAX) : 0;
+	if (rc && e && !e->rc)
+		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
+			  strerror(-rc));
+	return rc;
+}
+
+/* Of the engines that the recording did not begin with, too. */
+static int parts_try(struct capture *c, struct error *e)
+{
+	int rc = 0;
+
+	for (int i = 0; i < PROGRAMS_PARTS && !rc; i++)
+		rc = part_wait(c, i, e);
+	return rc;
+}
+
+int capture_trial(struct error *e)
+{
+	struct capture_config cfg = {.cpu_ns = 10000000, .wall_ns = 50000000};
+	struct capture *c = NULL;
+	int rc;
+
+	cfg.start_ns = now_ns();
+	rc = capture_open(&c, &cfg, e);
+	if (!rc)
+		rc = parts_try(c, e);
+	if (!rc)
+		rc = capture_attach(c, e);
+	if (c)
+		capture_stop(c);
+	capture_close(c);
+	return rc;
+}
+
+/* One at a time: a change of engine accounts from the tick thread. tgid 0: for all targets. */
+static int account(struct capture *c, unsigned int how, pid_t tgid, uint32_t *left)
+{
+	struct gnomon *s = c->skel;
+	int rc;
+
+	pthread_mutex_lock(&c->accounting);
+	if (!(how & CAPTURE_AGAIN)) {
+		s->bss->gn_round++;
+		s->bss->gn_awaited = 0;
+	}
+	s->bss->gn_patient = (how & CAPTURE_PATIENT) != 0;
+	s->bss->gn_unaccounted = 0;
+	rc = iterate_some(s->progs.wall_account, c->can_pick ? tgid : 0);
+	*left = s->bss->gn_unaccounted;
+	pthread_mutex_unlock(&c->accounting);
+	return rc;
+}
+
+int capture_account(struct capture *c, unsigned int how)
+{
+	uint32_t left;
+	int rc;
+
+	if (!c->skel->rodata->gn_wall_ns && !c->skel->bss->gn_cpu_clocks_only)
+		return 0;
+	rc = account(c, how, 0, &left);
+	if (!rc && left)
+		c->crowded = sched_getcpu() + 1;
+	return rc ? rc : left > 0;
+}
+
+bool capture_awaits(const struct capture *c)
+{
+	return c->skel->bss->gn_awaited > 0;
+}
+
+int capture_account_of(struct capture *c, pid_t tgid)
+{
+	uint32_t left;
+
+	return account(c, 0, tgid, &left);
+}
+
+static uint64_t tasks_count(const pid_t *tgids, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += proc_tasks_count(tgids[i]);
+	return sum;
+}
+
+uint64_t capture_threads(const struct capture *c)
+{
+	return tasks_count(c->tgids, c->ntgids);
+}
+
+uint64_t capture_tick_threads(struct capture *c)
+{
+	ticks_tgids_follow(c);
+	return tasks_count(c->ticks_tgids, c->nticks_tgids);
+}
+
+bool capture_can_switch(const struct capture *c)
+{
+	return c->can_switch;
+}
+
+static int scanning_begin(struct capture *c, uint64_t tick)
+{
+	struct gnomon *s = switches(c);
+	int rc = capture_account(c, 0);
+
+	bpf_link__destroy(s->links.wall_switch);
+	s->links.wall_switch = NULL;
+	c->skel->bss->gn_scan_tick = tick;
+	c->skel->data->gn_scan_epoch++;
+	c->skel->bss->gn_scanning = 1;
+	c->scanning = true;
+	return rc < 0 ? rc : 0;
+}
+
+/* Switches are seen first, so that no interval lies between the last scan and the first switch. */
+static int scanning_end(struct capture *c)
+{
+	struct gnomon *s = c->skel;
+	int rc = switches_attach(c, NULL);
+
+	if (rc)
+		return rc;
+	s->bss->gn_scanning = 0;
+	s->bss->gn_marking = 1;
+	c->scanning = false;
+	rc = capture_account(c, 0);
+	return rc < 0 ? rc : 0;
+}
+
+/* The programs of an engine that the recording did not begin with. 0, -EAGAIN or -errno. */
+static int engine_load(struct capture *c, bool scan)
+{
+	int rc = programs_begin(c->programs, scan ? PROGRAMS_SCAN : PROGRAMS_SWITCH);
+	int also = scan ? 0 : programs_begin(c->programs, PROGRAMS_REMOTE);
+
+	return rc ? rc : also;
+}
+
+int capture_wall_scan(struct capture *c, bool scan, uint64_t tick)
+{
+	int rc;
+
+	if (scan == c->scanning)
+		return 0;
+	if (!scan && !c->can_switch)
+		return -EOPNOTSUPP;
+	rc = engine_load(c, scan);
+	if (rc)
+		return rc;
+	return scan ? scanning_begin(c, tick) : scanning_end(c);
+}
+
+int capture_switches(struct capture *c)
+{
+	return iterate_tgids(c, c->skel->progs.switches_scan, c->tgids, c->ntgids);
+}
+
+/* A thread that is put there just now is found two ticks later. */
+static bool pending_any(struct capture *c, uint64_t tick)
+{
+	uint64_t n = __atomic_load_n(&c->skel->bss->gn_pending[tick & 1], __ATOMIC_ACQUIRE);
+	bool any = n != c->pending[tick & 1];
+
+	c->pending[tick & 1] = n;
+	return any;
+}
+
+/* Where a task is not found by its pid, all are gone through instead. */
+int capture_tick(struct capture *c, struct gn_remote_tick *arg)
+{
+	/* the kernel copies the context back to where it came from */
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = sizeof(*arg));
+	bool all;
+
+	if (c->scanning) {
+		c->skel->bss->gn_scan_tick = arg->tick;
+		ticks_tgids_follow(c);
+		return iterate_tgids(c, scanner(c)->progs.wall_scan, c->ticks_tgids,
+				     c->nticks_tgids);
+	}
+	all = atomic_exchange(&c->remote_due, false);
+	if (!c->can_find)
+		return remote_scan(c, all ? UINT64_MAX : arg->tick);
+	if (all)
+		remote_scan(c, UINT64_MAX);
+	if (!pending_any(c, arg->tick))
+		return 0;
+	return bpf_prog_test_run_opts(bpf_program__fd(remote(c)->progs.remote_tick), &opts);
+}
+
+void capture_reread(struct capture *c)
+{
+	c->reread_due = true;
+	c->remote_due = true;
+}
+
+void capture_stop_at(struct capture *c, uint64_t ns)
+{
+	uint64_t since = ns - c->skel->rodata->gn_start_ns, wall = c->skel->rodata->gn_wall_ns;
+
+	if (wall) /* of a tick at that very instant nothing is said, as of the instant */
+		__atomic_store_n(&c->skel->data->gn_stop_tick, gn_ticks_until(since - 1, wall),
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&c->skel->data->gn_stop_ns, ns, __ATOMIC_RELEASE);
+}
+
+void capture_unsent(struct capture *c, const struct gn_rec *rec)
+{
+	if (rec->type == GN_REC_STACK) {
+		const struct gn_stack *s = (const void *)rec;
+
+		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.sent), &s->id);
+		c->unsent = true;
+	} else if (rec->type == GN_REC_VTHREAD) {
+		const struct gn_vthread_rec *v = (const void *)rec;
+		const uint64_t key[2] = {v->id, rec->tgid}; /* kern/vthread.bpf.h */
+
+		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.vthread_names), key);
+	}
+}
+
+void capture_epoch(struct capture *c)
+{
+	__atomic_fetch_add(&c->skel->data->gn_epoch, 1, __ATOMIC_RELAXED);
+}
+
+void capture_tables(const struct capture *c, struct capture_tables *out)
+{
+	*out = (struct capture_tables){
+		.procs = bpf_map__fd(c->skel->maps.uw_procs),
+		.files = bpf_map__fd(c->skel->maps.uw_files),
+		.rules = bpf_map__fd(c->skel->maps.uw_rules),
+		.jvms = bpf_map__fd(c->skel->maps.gn_jvms),
+		.coders = bpf_map__fd(c->skel->maps.coders),
+		.java_threads = bpf_map__fd(c->skel->maps.java_threads),
+		.vthreads = bpf_map__fd(c->skel->maps.vthreads),
+		.carriers = bpf_map__fd(c->skel->maps.carriers),
+		.ncarriers = &c->skel->bss->gn_carriers,
+	};
+}
+
+int capture_clock_fd(const struct capture *c, enum capture_clock which)
+{
+	const struct gnomon *s =
+		which == CAPTURE_CPU_CLOCK ? c->skel : programs_of(c->programs, PROGRAMS_CLOCK);
+
+	if (!s)
+		return -ENOENT;
+	return bpf_program__fd(which == CAPTURE_CPU_CLOCK ? s->progs.cpu_clock
+							  : s->progs.thread_clock);
+}
+
+int capture_fd(const struct capture *c)
+{
+	return rings_fd(c->rings);
+}
+
+/* An accounting may fill half a ring; in turns it costs a look at all threads each. */
+static void ring_widen(struct capture *c, int cpu)
+{
+	size_t bytes = 2 * capture_threads(c) * (sizeof(struct gn_sample) + 8);
+	int rc = rings_reserve(c->rings, cpu, bytes, now_ns());
+
+	if (rc)
+		log_debug("a ring buffer could not grow: %s", strerror(-rc));
+}
+
+static void rings_adapt(struct capture *c)
+{
+	int crowded = atomic_exchange(&c->crowded, 0), rc;
+	__u32 key = GN_CNT_LOST_BYTES;
+
+	if (crowded)
+		ring_widen(c, crowded - 1);
+	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &key, c->per_cpu))
+		return;
+	rc = rings_grow(c->rings, c->per_cpu, now_ns());
+	if (rc < 0)
+		log_debug("a ring buffer could not grow: %s", strerror(-rc));
+}
+
+void capture_make_room(struct capture *c)
+{
+	if (c->skel->rodata->gn_wall_ns && !c->skel->rodata->gn_reservoir)
+		ring_widen(c, sched_getcpu());
+}
+
+int capture_drain(struct capture *c, capture_fn fn, void *ctx)
+{
+	int n = rings_drain(c->rings, fn, ctx);
+
+	if (n >= 0)
+		rings_adapt(c);
+	return n;
+}
+
+/* Counted where the program that sees them looks anyway. */
+static uint64_t switches_sum(const struct capture *c)
+{
+	struct gn_cpu_time *v = calloc((size_t)c->ncpu, sizeof(*v));
+	uint64_t sum = 0;
+	__u32 zero = 0;
+
+	if (v && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.cpu_times), &zero, v))
+		for (int i = 0; i < c->ncpu; i++)
+			sum += v[i].switches;
+	free(v);
+	return sum;
+}
+
+void capture_counters(const struct capture *c, uint64_t out[GN_CNT_MAX])
+{
+	__u64 *v = calloc((size_t)c->ncpu, sizeof(*v));
+
+	memset(out, 0, GN_CNT_MAX * sizeof(*out));
+	for (__u32 k = 0; v && k < GN_CNT_MAX; k++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &k, v))
+			continue;
+		for (int i = 0; i < c->ncpu; i++)
+			out[k] += v[i];
+	}
+	free(v);
+	out[GN_CNT_SWITCHES] += switches_sum(c);
+}
+
+/* Of threads that the map had no room for. */
+static void losses_unplaced(struct capture *c, capture_loss_fn fn, void *ctx)
+{
+	uint64_t counters[GN_CNT_MAX];
+
+	capture_counters(c, counters);
+	for (unsigned int i = 0; i < GN_LOSS_MAX; i++) {
+		uint64_t n = counters[GN_CNT_LOSSES + i];
+
+		if (n > c->unplaced[i]) {
+			fn(ctx, 0, i, n - c->unplaced[i]);
+			c->unsent |= i == GN_LOSS_STACK;
+			c->unplaced[i] = n;
+		}
+	}
+}
+
+void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
+{
+	int fd = bpf_map__fd(c->skel->maps.losses);
+	struct gn_loss_key key, next;
+	bool more = !bpf_map_get_next_key(fd, NULL, &next);
+	__u64 count;
+
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		/* Taken out in one step: what a program adds meanwhile starts a new entry. */
+		if (bpf_map_lookup_and_delete_elem(fd, &key, &count) || !count)
+			continue;
+		c->unsent |= key.reason == GN_LOSS_STACK;
+		fn(ctx, (pid_t)key.tid, key.reason, count);
+	}
+	losses_unplaced(c, fn, ctx);
+	if (c->unsent)
+		capture_reread(c);
+	c->unsent = false;
+}
+
+void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs)
+{
+	programs_run_time(c->programs, ns, runs);
+}
+
+size_t capture_ring_bytes(const struct capture *c)
+{
+	return rings_bytes(c->rings);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel side of a recording: the BPF object, loaded, attached and drained.
+ *
+ * Order of use: capture_open, capture_add for each target, capture_attach, clocks
+ * (capture/clocks.h), then capture_drain as often as the fd is readable and on a timer (records do
+ * not wake us until a ring is a quarter full), capture_account rarely, and at the end capture_stop
+ * and a last capture_drain.
+ */
+#ifndef GNOMON_CAPTURE_CAPTURE_H
+#define GNOMON_CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "kern/abi.h"
+
+struct capture;
+
+struct capture_config {
+	uint64_t cpu_ns;      /* CPU interval, 0 = no CPU samples */
+	uint64_t wall_ns;     /* wall interval, 0 = no wall samples; below 2^32 */
+	uint64_t start_ns;    /* CLOCK_MONOTONIC where tick 0's interval begins */
+	uint32_t depth;	      /* user frames of a stack at most; 0 = as there is room for */
+	bool cpu_clocks;      /* begin with per-CPU clocks alone */
+	bool wall_scan;	      /* begin with wall samples by scans */
+	bool thread_filter;   /* sample only threads given to capture_want() */
+	bool reservoir;	      /* wall samples only of threads within capture_limit() */
+	uint32_t epoch_shift; /* then: log2 of the ticks of an epoch */
+	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
+	size_t ring_bytes, ring_max;
+	const char *btf; /* for tests: a file of the kernel's types as if it had others; or NULL */
+};
+
+/*
+ * Load: programs that walk stacks go on loading when it returns (capture/programs.h). Errors, here
+ * and where those are needed: EXIT_PERMISSION, EXIT_KERNEL (what is missing is named).
+ */
+int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e);
+
+/*
+ * All programs that a recording may need, loaded, attached without a target, and taken out again:
+ * 0, or as capture_open() and capture_attach().
+ */
+int capture_trial(struct error *e);
+
+/* Stop taking samples; what is in the rings can still be drained. Idempotent. */
+void capture_stop(struct capture *c);
+void capture_close(struct capture *c);
+
+int capture_add(struct capture *c, pid_t tgid, struct error *e);
+void capture_remove(struct capture *c, pid_t tgid);
+
+/* The processes added, malloc'd. 0 or -ENOMEM. From the draining thread, as these two. */
+int capture_targets(struct capture *c, pid_t **out, size_t *n);
+
+/* Let a thread through the filter, or not. */
+int capture_want(struct capture *c, pid_t tid, bool wanted);
+bool capture_wanted(struct capture *c, pid_t tid);
+
+/* With a reservoir: the limit of a process's threads in an epoch (kern/abi.h). 0 or -errno. */
+int capture_limit(struct capture *c, pid_t tgid, uint64_t epoch, uint32_t limit);
+
+/*
+ * CPU samples by per-CPU clocks alone, or (after clocks were opened for all threads) by the
+ * threads' own again. Samples are neither lost nor taken twice for the change.
+ */
+void capture_cpu_clocks(struct capture *c, bool alone);
+
+/*
+ * From now on see the switches and threads of the targets added so far. Calls capture_scan() before
+ * and after, so that no thread is without its storage.
+ */
+int capture_attach(struct capture *c, struct error *e);
+
+/*
+ * What happens from then on (CLOCK_MONOTONIC, now or later) is in no sample: CPU and wall samples
+ * end at that instant, and programs and clocks may be closed in any order and take their time.
+ */
+void capture_stop_at(struct capture *c, uint64_t ns);
+
+/* Look for threads of targets added since; 0 or -errno. */
+int capture_scan(struct capture *c);
+
+/*
+ * Send wall records for intervals still open, and the CPU time that CPUs' clocks have not met
+ * (where there are no others). 0, -errno, or 1 where the rings were too full for all: drain, and
+ * call with CAPTURE_AGAIN for the rest. With CAPTURE_PATIENT sleepers whose stack is still to be
+ * read are left for the next accounting, once, which is due two ticks later if capture_awaits().
+ */
+#define CAPTURE_AGAIN	1u
+#define CAPTURE_PATIENT 2u
+int capture_account(struct capture *c, unsigned int how);
+bool capture_awaits(const struct capture *c);
+
+/* The same of one process; what does not fit is left for another time. */
+int capture_account_of(struct capture *c, pid_t tgid);
+
+/*
+ * From the draining thread, before an accounting: the ring of the CPU that we are on shall take the
+ * records of all threads at once. Should the kernel move us, it takes turns.
+ */
+void capture_make_room(struct capture *c);
+
+uint64_t capture_threads(const struct capture *c); /* of all targets, now */
+
+/* Whether this kernel shows what wall samples by switches need; else they are by scans. */
+bool capture_can_switch(const struct capture *c);
+
+/*
+ * Change between switches and scans for wall samples, after capture_tick() of `tick` and from the
+ * same thread. No tick is lost or counted twice. 0 or -errno (then nothing has changed): -EAGAIN
+ * while what it needs is being loaded.
+ */
+int capture_wall_scan(struct capture *c, bool scan, uint64_t tick);
+
+/* Count the targets' switches (GN_CNT_SWITCHES) where no wall engine does; 0 or -errno. */
+int capture_switches(struct capture *c);
+
+/*
+ * Wall tick arg->tick has just passed: read the stacks of threads that need it. From one thread at
+ * a time. 0 or -errno.
+ */
+int capture_tick(struct capture *c, struct gn_remote_tick *arg);
+
+/* capture_threads() for the thread of the ticks, which must wait for no other. */
+uint64_t capture_tick_threads(struct capture *c);
+
+/*
+ * New tables were published: stacks of sleeping threads that could not be walked to their end are
+ * read again. From any thread.
+ */
+void capture_reread(struct capture *c);
+
+/*
+ * A record that capture_drain() handed out is lost after all: if the kernel thinks that its frames
+ * or its name are known now, it is to send them again with the next sample. Sleepers, which have no
+ * next one, are read again when the losses are told next. From the draining thread.
+ */
+void capture_unsent(struct capture *c, const struct gn_rec *rec);
+
+/* Stack ids may mean other code from now on: have the kernel send every list again. */
+void capture_epoch(struct capture *c);
+
+/* Descriptors of the unwinder's maps, for naming/tables.c. They belong to the capture. */
+struct capture_tables {
+	int procs, files, rules, jvms, coders, java_threads, vthreads, carriers;
+	uint32_t *ncarriers; /* raised for each: the first makes the kernel look them up */
+};
+void capture_tables(const struct capture *c, struct capture_tables *out);
+
+enum capture_clock { CAPTURE_THREAD_CLOCK, CAPTURE_CPU_CLOCK };
+int capture_clock_fd(const struct capture *c, enum capture_clock which);
+
+int capture_fd(const struct capture *c); /* readable when a ring wants draining */
+
+typedef void (*capture_fn)(void *ctx, const struct gn_rec *rec);
+
+/*
+ * Hand every record that waits to fn; then let rings that lost some grow (capture/rings.h). Returns
+ * their number or -errno.
+ */
+int capture_drain(struct capture *c, capture_fn fn, void *ctx);
+
+void capture_counters(const struct capture *c, uint64_t out[GN_CNT_MAX]);
+
+typedef void (*capture_loss_fn)(void *ctx, pid_t tid, enum gn_loss reason, uint64_t count);
+
+/* Every loss counted since the last call. */
+void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx);
+
+/* Run time of all our programs and their runs, as far as the kernel's statistics were on. */
+void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs);
+
+size_t capture_ring_bytes(const struct capture *c); /* of all rings together, now */
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/programs.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "gnomon.skel.h"
+
+enum part_state { PART_NONE, PART_LOADING, PART_READY, PART_FAILED };
+
+struct part {
+	struct programs *of;
+	enum programs_part which;
+	struct gnomon *skel;
+	pthread_t thread;
+	bool threaded; /* `thread` is to be joined */
+	int rc;
+	_Atomic enum part_state state;
+};
+
+struct programs {
+	struct gnomon *base;
+	const char *btf;
+	pthread_mutex_t lock; /* of programs_begin() */
+	struct part parts[PROGRAMS_PARTS];
+	uint32_t wanted; /* a bit for each of heavy[] */
+};
+
+static const struct {
+	enum programs_part part;
+	const char *name;
+} heavy[] = {
+	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_CLOCK, "thread_clock"},
+	{PROGRAMS_REMOTE, "remote_scan"}, {PROGRAMS_REMOTE, "remote_tick"},
+	{PROGRAMS_SCAN, "wall_scan"},
+};
+
+#define HEAVY (sizeof(heavy) / sizeof(heavy[0]))
+
+/* ---- a part ---- */
+
+static bool is_wanted(const struct programs *p, enum programs_part part, const char *name)
+{
+	for (size_t i = 0; i < HEAVY; i++)
+		if (heavy[i].part == part && !strcmp(heavy[i].name, name))
+			return p->wanted >> i & 1;
+	return false;
+}
+
+static int maps_share(const struct programs *p, struct gnomon *skel)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, skel->obj)
+	{
+		struct bpf_map *of = bpf_object__find_map_by_name(p->base->obj, bpf_map__name(map));
+		int rc = of ? bpf_map__reuse_fd(map, bpf_map__fd(of)) : -ENOENT;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int part_open(struct programs *p, enum programs_part part)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = p->btf);
+	struct gnomon *skel = gnomon__open_opts(&opts);
+	struct bpf_program *prog;
+
+	if (!skel)
+		return -errno;
+	p->parts[part].skel = skel;
+	bpf_object__for_each_program(prog, skel->obj)
+		bpf_program__set_autoload(prog, is_wanted(p, part, bpf_program__name(prog)));
+	return maps_share(p, skel);
+}
+
+static void *part_load(void *arg)
+{
+	struct part *part = arg;
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	part->rc = part_open(part->of, part->which);
+	if (!part->rc)
+		part->rc = gnomon__load(part->skel);
+	log_debug("BPF programs loaded in %.1f ms of a CPU",
+		  (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e6);
+	part->state = part->rc ? PART_FAILED : PART_READY;
+	return NULL;
+}
+
+static void part_begin(struct programs *p, enum programs_part which)
+{
+	struct part *part = &p->parts[which];
+
+	part->of = p;
+	part->which = which;
+	part->state = PART_LOADING;
+	if (!pthread_create(&part->thread, NULL, part_load, part))
+		part->threaded = true;
+	else
+		part_load(part);
+}
+
+static void part_join(struct part *part)
+{
+	if (part->threaded)
+		pthread_join(part->thread, NULL);
+	part->threaded = false;
+}
+
+/* As if it had not been tried: descriptors are there again when others are closed. */
+static void part_forget(struct part *part)
+{
+	part_join(part);
+	gnomon__destroy(part->skel);
+	part->skel = NULL;
+	part->state = PART_NONE;
+}
+
+int programs_begin(struct programs *p, enum programs_part which)
+{
+	struct part *part = &p->parts[which];
+	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	if (part->state == PART_NONE)
+		part_begin(p, which);
+	rc = part->state == PART_LOADING ? -EAGAIN : part->rc;
+	if (rc == -EMFILE || rc == -ENFILE)
+		part_forget(part);
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+int programs_wait(struct programs *p, enum programs_part which)
+{
+	int rc = programs_begin(p, which);
+
+	if (rc != -EAGAIN)
+		return rc;
+	part_join(&p->parts[which]);
+	return p->parts[which].rc;
+}
+
+struct gnomon *programs_of(const struct programs *p, enum programs_part which)
+{
+	return p->parts[which].state == PART_READY ? p->parts[which].skel : NULL;
+}
+
+/* ---- all of them ---- */
+
+/* The base's skeleton knows what is wanted; it loads no heavy one itself. */
+static void heavy_take(struct programs *p)
+{
+	for (size_t i = 0; i < HEAVY; i++) {
+		struct bpf_program *prog =
+			bpf_object__find_program_by_name(p->base->obj, heavy[i].name);
+
+		if (bpf_program__autoload(prog))
+			p->wanted |= 1u << i;
+		bpf_program__set_autoload(prog, false);
+	}
+}
+
+int programs_open(struct programs **out, struct gnomon *base, const char *btf)
+{
+	struct programs *p = calloc(1, sizeof(*p));
+	int rc;
+
+	if (!p)
+		return -ENOMEM;
+	p->base = base;
+	p->btf = btf;
+	pthread_mutex_init(&p->lock, NULL);
+	heavy_take(p);
+	rc = gnomon__load(base);
+	if (rc) {
+		programs_close(p);
+		return rc;
+	}
+	*out = p;
+	return 0;
+}
+
+void programs_close(struct programs *p)
+{
+	if (!p)
+		return;
+	for (int i = 0; i < PROGRAMS_PARTS; i++) {
+		part_join(&p->parts[i]);
+		gnomon__destroy(p->parts[i].skel);
+	}
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+void programs_detach(struct programs *p)
+{
+	for (int i = 0; i < PROGRAMS_PARTS; i++)
+		if (programs_of(p, i))
+			gnomon__detach(programs_of(p, i));
+	gnomon__detach(p->base);
+}
+
+static void run_time_add(const struct gnomon *skel, uint64_t *ns, uint64_t *runs)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, skel->obj)
+	{
+		struct bpf_prog_info info = {0};
+		__u32 len = sizeof(info);
+
+		if (bpf_program__fd(prog) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+			continue;
+		*ns += info.run_time_ns;
+		*runs += info.run_cnt;
+	}
+}
+
+void programs_run_time(const struct programs *p, uint64_t *ns, uint64_t *runs)
+{
+	*ns = *runs = 0;
+	run_time_add(p->base, ns, runs);
+	for (int i = 0; i < PROGRAMS_PARTS; i++)
+		if (programs_of(p, i))
+			run_time_add(programs_of(p, i), ns, runs);
+}

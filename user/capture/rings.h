@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ring buffers between the BPF programs and the collector: one per CPU, behind a map of maps,
+ * small at first. A ring that lost records is replaced by a larger one; the kernel waits until no
+ * program that cannot sleep holds the old one (maybe_wait_bpf_programs in kernel/bpf/syscall.c),
+ * and for the few that can it is drained for a while longer. So no record is lost by the change.
+ */
+#ifndef GNOMON_CAPTURE_RINGS_H
+#define GNOMON_CAPTURE_RINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kern/abi.h"
+
+struct rings;
+
+typedef void (*rings_fn)(void *ctx, const struct gn_rec *rec);
+
+struct rings_config {
+	int outer;    /* the map of maps; belongs to the caller */
+	int ncpu;     /* possible CPUs, its entries */
+	size_t bytes; /* of each ring at first; a power of two of pages */
+	size_t max;   /* of each ring at most; likewise */
+};
+
+int rings_open(struct rings **out, const struct rings_config *cfg, struct error *e);
+void rings_close(struct rings *r); /* NULL is fine */
+
+int rings_fd(const struct rings *r); /* readable when a ring wants draining */
+
+/* Hand every record that waits to fn, in the order of each CPU. Returns their number or -errno. */
+int rings_drain(struct rings *r, rings_fn fn, void *ctx);
+
+/*
+ * After a drain: lost[cpu] is the number of bytes that have not fitted so far, ever growing. Rings
+ * that lost some since the last call are replaced. Returns how many were, or -errno (of the first
+ * failure: the ring stays as it is).
+ */
+int rings_grow(struct rings *r, const uint64_t *lost, uint64_t now_ns);
+
+/*
+ * So many bytes at once are to come on one CPU now and then: make its ring as large, as far as
+ * RINGS_RESERVE allows. 0 or -errno.
+ */
+#define RINGS_RESERVE (4u << 20)
+int rings_reserve(struct rings *r, int cpu, size_t bytes, uint64_t now_ns);
+
+size_t rings_bytes(const struct rings *r); /* of all rings there are, replaced ones included */
+
+/*
+ * The size that a ring of `bytes` should have after a drain before which `lost` bytes did not fit:
+ * twice above 1% of its capacity, four times above 50%, eight times above 200%, by the ratio above
+ * 800%, at most max; a power of two, never less than before.
+ */
+size_t rings_size(size_t bytes, uint64_t lost, size_t max);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/ticks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/capture.h"
+#include "kern/abi.h"
+
+#define LATE_NS	    1000000ull
+#define CONSIDER_NS 1000000000ull
+
+struct ticks {
+	struct capture *capture;
+	struct ticks_config cfg;
+	_Atomic enum wall_engine engine;
+	uint64_t considered_ns, switches; /* when, and the counter as it was */
+	int agreed;
+	bool told;  /* that another engine cannot be had */
+	sem_t stop; /* posted once */
+	pthread_t thread;
+	struct ticks_stats stats;
+};
+
+/* False when it is to stop. */
+static bool sleep_until(struct ticks *t, uint64_t ns)
+{
+	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	int rc;
+
+	do
+		rc = sem_clockwait(&t->stop, CLOCK_MONOTONIC, &ts);
+	while (rc && errno == EINTR);
+	return rc != 0;
+}
+
+/* A tick's work is a few microseconds and bounded, so real time priority does not starve others. */
+static void priority_raise(void)
+{
+	struct sched_param p = {.sched_priority = 1};
+
+	prctl(PR_SET_TIMERSLACK, 1ul); /* in some kernels that of real time threads, too */
+	if (!pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
+		return;
+	if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20))
+		log_info("the tick thread runs without raised priority: %s", strerror(errno));
+}
+
+static void visit(struct ticks *t, uint64_t tick)
+{
+	struct gn_remote_tick arg = {.tick = tick};
+	int rc = capture_tick(t->capture, &arg);
+
+	if (rc)
+		log_debug("tick %llu: %s", (unsigned long long)tick, strerror(-rc));
+	t->stats.ticks++;
+	t->stats.pending += arg.popped;
+	t->stats.taken += arg.taken;
+}
+
+/* What the target did since this was last asked. False: too short ago. */
+static bool load_measure(struct ticks *t, struct engine_load *l)
+{
+	uint64_t counters[GN_CNT_MAX], now = now_ns(), since = now - t->considered_ns;
+
+	if (since < CONSIDER_NS)
+		return false;
+	capture_counters(t->capture, counters);
+	*l = (struct engine_load){
+		.switches = (double)(counters[GN_CNT_SWITCHES] - t->switches) * 1e9 / (double)since,
+		.ticks = 1e9 / (double)t->cfg.wall_ns,
+		.threads = capture_tick_threads(t->capture),
+	};
+	t->considered_ns = now;
+	t->switches = counters[GN_CNT_SWITCHES];
+	return true;
+}
+
+/* It is tried again, but told once. */
+static void engine_refused(struct ticks *t, enum wall_engine then, int rc)
+{
+	if (t->told)
+		return;
+	t->told = true;
+	log_warn("wall samples go on by %s, which costs more here than by %s: %s%s",
+		 engine_wall_name(t->engine), engine_wall_name(then), strerror(-rc),
+		 rc == -EMFILE ? " (allow more: ulimit -n)" : "");
+}
+
+/* A change of mind needs two seconds that agree: what a target does at its start passes. */
+static void engine_consider(struct ticks *t, uint64_t tick)
+{
+	enum wall_engine now = t->engine, then;
+	struct engine_load l;
+	int rc;
+
+	if (t->cfg.engine != WALL_ENGINE_AUTO || !load_measure(t, &l))
+		return;
+	then = engine_wall(now, &l);
+	t->agreed = then == now ? 0 : t->agreed + 1;
+	if (t->agreed < 2)
+		return;
+	t->agreed = 0;
+	rc = capture_wall_scan(t->capture, then == WALL_ENGINE_SCAN, tick);
+	if (rc == -EAGAIN) { /* its programs are being loaded: at the next look */
+		t->agreed = 1;
+		return;
+	}
+	if (rc) {
+		engine_refused(t, then, rc);
+		return;
+	}
+	log_info("wall samples by %s: %.0f switches/s, %llu threads", engine_wall_name(then),
+		 l.switches, (unsigned long long)l.threads);
+	t->engine = then;
+	t->stats.changes++;
+}
+
+/* A scan finds who is off the CPU now; switches are known, a visit must not disturb the tick. */
+static uint64_t visit_time(const struct ticks *t, uint64_t tick)
+{
+	uint64_t at = t->cfg.start_ns + gn_tick_time(tick, t->cfg.wall_ns);
+
+	return t->engine == WALL_ENGINE_SCAN ? at : at + GN_VISIT_DELAY;
+}
+
+static void *ticks_main(void *arg)
+{
+	struct ticks *t = arg;
+	uint64_t tick = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
+
+	pthread_setname_np(pthread_self(), "gnomon-ticks");
+	priority_raise();
+	for (;; tick++) {
+		uint64_t due = visit_time(t, tick);
+
+		if (!sleep_until(t, due))
+			return NULL;
+		if (now_ns() - due > LATE_NS)
+			t->stats.late++;
+		visit(t, tick);
+		engine_consider(t, tick);
+	}
+}
+
+int ticks_start(struct ticks **out, struct capture *c, const struct ticks_config *cfg,
+		struct error *e)
+{
+	struct ticks *t = calloc(1, sizeof(*t));
+	int rc;
+
+	if (!t)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	t->capture = c;
+	t->cfg = *cfg;
+	t->considered_ns = now_ns();
+	t->engine = cfg->engine == WALL_ENGINE_SCAN || !capture_can_switch(c) ? WALL_ENGINE_SCAN
+									      : WALL_ENGINE_SWITCH;
+	if (!capture_can_switch(c))
+		t->cfg.engine = WALL_ENGINE_SCAN;
+	sem_init(&t->stop, 0, 0);
+	rc = pthread_create(&t->thread, NULL, ticks_main, t);
+	if (rc) {
+		sem_destroy(&t->stop);
+		free(t);
+		return error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc));
+	}
+	*out = t;
+	return 0;
+}
+
+enum wall_engine ticks_engine(const struct ticks *t)
+{
+	return t->engine;
+}
+
+void ticks_stop(struct ticks *t, struct ticks_stats *out)
+{
+	if (!t)
+		return;
+	sem_post(&t->stop);
+	pthread_join(t->thread, NULL);
+	sem_destroy(&t->stop);
+	if (out)
+		*out = t->stats;
+	free(t);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The threads of one target and what they are called. Records of one thread come by the rings of
+ * several CPUs and so in any order: a birth may be heard of after the thread's name, its samples
+ * and its end.
+ */
+#ifndef GNOMON_MODEL_ROSTER_H
+#define GNOMON_MODEL_ROSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <uthash.h>
+
+struct roster;
+struct resolved_thread;
+
+/* Wall ticks of one long time off the CPU that are not written yet. */
+struct held {
+	uint64_t time_ns;	/* of the first tick */
+	uint64_t span_ns;	/* off the CPU, as far as these ticks stand for it */
+	uint32_t ticks;		/* 0: nothing is held */
+	uint32_t thread, stack; /* ids in the file */
+	uint32_t state;		/* enum jfr_state */
+};
+
+struct member {
+	pid_t tid;
+	uint32_t jfr;	  /* its id in the file; 0: not written under this name yet */
+	char comm[16];	  /* the kernel's name, "" not known */
+	char *java;	  /* the full Java name, NULL not known */
+	char *groups;	  /* then: struct java_thread's (jvm/threads.h), NULL not known */
+	int64_t java_id;  /* then */
+	struct held held; /* its user's */
+	/* the roster's own: when it was first heard of; born, and not named since; ended (0: not)
+	 */
+	uint64_t seen_ns, born_ns, ended_ns;
+	UT_hash_handle hh;
+};
+
+/* Asks the JVM: 0, or -ENOENT: not a Java thread, or not known yet. */
+typedef int (*roster_java_fn)(void *ctx, pid_t tid, struct resolved_thread *out);
+
+typedef void (*roster_member_fn)(void *ctx, struct member *m);
+
+/* `gone` is told of each thread that is about to be forgotten. */
+struct roster *roster_new(pid_t tgid, roster_java_fn java, roster_member_fn gone, void *ctx);
+void roster_free(struct roster *r);
+
+/* NULL: never heard of it. */
+struct member *roster_find(struct roster *r, pid_t tid);
+
+/* The thread, taken in if it is new. `time` is that of what was heard. NULL: out of memory. */
+struct member *roster_get(struct roster *r, pid_t tid, uint64_t time);
+
+/* It was created, and carries `comm`, its creator's name, until it gives itself its own. */
+struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const char *comm);
+
+/* It was given a name: another thread of the file from now on, whose Java name is asked again. */
+struct member *roster_named(struct roster *r, pid_t tid, uint64_t time, const char *comm);
+
+/* It has ended: forgotten by the roster_expire() some seconds later. */
+void roster_ended(struct roster *r, pid_t tid, uint64_t time);
+void roster_expire(struct roster *r, uint64_t now_ns);
+
+/* What was told of threads may have been lost: read their names, and who has ended, from /proc. */
+void roster_reread(struct roster *r, uint64_t now_ns);
+
+/* What was heard at `time` had better wait a little: the thread's own name is still to come. */
+bool roster_waits(const struct member *m, uint64_t time);
+
+/* Ask once more for the Java name, if it is not known. */
+void roster_ask(struct roster *r, struct member *m);
+
+void roster_each(struct roster *r, roster_member_fn fn, void *ctx);
+
+/* Forget all ids of the file. */
+void roster_forget_ids(struct roster *r);
+
+/* How many threads there were, ever. */
+uint64_t roster_count(const struct roster *r);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/totals.h"
+
+#include "model/stack.h"
+
+const char *loss_name(unsigned int reason)
+{
+	static const char *const names[LOSS_MAX] = {
+		[GN_LOSS_RING] = "CPU samples: ring buffer full",
+		[GN_LOSS_WALL] = "wall samples: ring buffer full",
+		[GN_LOSS_STACK] = "stacks: ring buffer full",
+		[GN_LOSS_MISSED] = "wall samples without a stack",
+		[GN_LOSS_STATE] = "no memory for a thread's state",
+		[GN_LOSS_FORK] = "births of threads: buffer full",
+		[GN_LOSS_EXIT] = "ends of threads: buffer full",
+		[GN_LOSS_EXEC] = "execs: buffer full",
+		[GN_LOSS_COMM] = "new names of threads: buffer full",
+		[LOSS_QUEUE_CPU] = "CPU samples: naming too slow",
+		[LOSS_QUEUE_WALL] = "wall samples: naming too slow",
+		[LOSS_QUEUE_STACK] = "stacks: naming too slow",
+		[LOSS_QUEUE_VTHREAD] = "names of virtual threads: naming too slow",
+		[LOSS_QUEUE] = "records: naming too slow",
+		[LOSS_FILE] = "events: the disk did not keep up",
+		[LOSS_NAMES] = "samples whose frames were lost",
+	};
+
+	return reason < LOSS_MAX && names[reason] ? names[reason] : "unknown";
+}
+
+const char *loss_kind(unsigned int reason)
+{
+	switch (reason) {
+	case GN_LOSS_RING:
+	case LOSS_QUEUE_CPU:
+		return "cpu";
+	case GN_LOSS_WALL:
+	case GN_LOSS_MISSED:
+	case LOSS_QUEUE_WALL:
+		return "wall";
+	default:
+		return "any";
+	}
+}
+
+unsigned int loss_of_record(const struct gn_rec *rec, uint64_t *count)
+{
+	const struct gn_sample *s = (const void *)rec;
+
+	*count = 1;
+	switch (rec->type) {
+	case GN_REC_SAMPLE:
+		*count = s->n;
+		return s->clock == GN_CLOCK_WALL ? LOSS_QUEUE_WALL : LOSS_QUEUE_CPU;
+	case GN_REC_STACK:
+		return LOSS_QUEUE_STACK;
+	case GN_REC_VTHREAD:
+		return LOSS_QUEUE_VTHREAD;
+	case GN_REC_FORK:
+	case GN_REC_EXIT:
+	case GN_REC_EXEC:
+	case GN_REC_COMM:
+		return GN_LOSS_FORK + (rec->type - GN_REC_FORK);
+	default:
+		return LOSS_QUEUE;
+	}
+}
+
+void walks_add(struct walks *w, const struct stack *st, uint32_t n)
+{
+	if (!st) {
+		w->without += n;
+		return;
+	}
+	w->ends[st->end] += n;
+	if (st->guessed)
+		w->guessed += n;
+	if (st->unnamed)
+		w->unnamed += n;
+}
+
+uint64_t walks_total(const struct walks *w)
+{
+	uint64_t n = w->without;
+
+	for (int i = 0; i < GN_END_MAX; i++)
+		n += w->ends[i];
+	return n;
+}
+
+static void walks_sum(struct walks *sum, const struct walks *w)
+{
+	sum->without += w->without;
+	sum->guessed += w->guessed;
+	sum->unnamed += w->unnamed;
+	for (int i = 0; i < GN_END_MAX; i++)
+		sum->ends[i] += w->ends[i];
+}
+
+void totals_add(struct totals *sum, const struct totals *t)
+{
+	sum->cpu_samples += t->cpu_samples;
+	sum->wall_samples += t->wall_samples;
+	sum->wall_records += t->wall_records;
+	sum->stacks += t->stacks;
+	walks_sum(&sum->cpu, &t->cpu);
+	walks_sum(&sum->wall, &t->wall);
+	sum->threads += t->threads;
+	sum->file_bytes += t->file_bytes;
+	for (int i = 0; i < LOSS_MAX; i++)
+		sum->lost[i] += t->lost[i];
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recording holds and what it lost, counted. */
+#ifndef GNOMON_MODEL_TOTALS_H
+#define GNOMON_MODEL_TOTALS_H
+
+#include <stdint.h>
+
+#include "kern/abi.h"
+
+/* User-space losses, after those of enum gn_loss. */
+enum {
+	LOSS_QUEUE_CPU = GN_LOSS_MAX, /* CPU samples for which the queue had no room */
+	LOSS_QUEUE_WALL,
+	LOSS_QUEUE_STACK,
+	LOSS_QUEUE_VTHREAD,
+	LOSS_QUEUE, /* what else */
+	LOSS_NAMES,
+	LOSS_FILE,
+	LOSS_MAX
+};
+
+/* What is lost with this record, and how many of it. */
+unsigned int loss_of_record(const struct gn_rec *rec, uint64_t *count);
+
+/* In words, for people. */
+const char *loss_name(unsigned int reason);
+
+/* Of samples, as the events have it: "cpu", "wall" or "any". */
+const char *loss_kind(unsigned int reason);
+
+/* Samples by how the walk of their stack went. */
+struct walks {
+	uint64_t without;	   /* a stack */
+	uint64_t ends[GN_END_MAX]; /* with one, by how its user part ended */
+	uint64_t guessed;	   /* with a frame found by a heuristic */
+	uint64_t unnamed;	   /* with a frame whose class was unloaded before it had a name */
+};
+
+/* n samples with that stack; NULL: with none. */
+struct stack;
+void walks_add(struct walks *w, const struct stack *st, uint32_t n);
+
+uint64_t walks_total(const struct walks *w); /* samples */
+
+struct totals {
+	uint64_t cpu_samples;
+	uint64_t wall_samples; /* ticks */
+	uint64_t wall_records;
+	uint64_t stacks; /* distinct */
+	struct walks cpu, wall;
+	uint64_t lost[LOSS_MAX];
+	uint64_t threads; /* seen */
+	uint64_t file_bytes;
+};
+
+void totals_add(struct totals *sum, const struct totals *t);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The naming side of a session, on its own thread: takes records from the queue, names stacks as
+ * soon as they come (code may be gone later), and writes JFR, one file per target process. One
+ * thread, one queue and one set of symbols serve all targets. The draining thread only pushes.
+ */
+#ifndef GNOMON_NAMING_RECORDER_H
+#define GNOMON_NAMING_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "kern/abi.h"
+#include "naming/target.h"
+
+struct recorder;
+
+int recorder_open(struct recorder **out, const struct target_config *cfg, struct error *e);
+
+/*
+ * A target: opens its file, its symbols, and for a JVM the source of its names. Before
+ * recorder_start. Names that cannot be had are a warning, not an error. On an error no file is
+ * left.
+ */
+int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overwrite,
+		    struct error *e);
+
+/*
+ * The same while it runs, on the naming thread; never overwrites. 0: recorder_added() tells in its
+ * time; -EAGAIN: the queue is full; -ENAMETOOLONG. Give its process to the capture only then, so
+ * that its first stacks find their tables.
+ */
+int recorder_add(struct recorder *r, pid_t tgid, const char *path);
+
+struct recorder_added {
+	pid_t tgid;
+	int rc;		    /* 0, or what kept it from being recorded */
+	struct error error; /* then */
+};
+bool recorder_added(struct recorder *r, struct recorder_added *out);
+
+/* The process has ended and its records are pushed: finish its file. 0, or -EAGAIN. */
+int recorder_end(struct recorder *r, pid_t tgid);
+
+/*
+ * Make the unwinder's tables for the targets in the capture's maps, and keep them up to date. NULL
+ * before the capture is closed.
+ */
+struct capture;
+int recorder_tables(struct recorder *r, const struct capture *c, struct error *e);
+
+/* The recording begins: files have the time `now` (CLOCK_MONOTONIC) as their start. */
+int recorder_start(struct recorder *r, uint64_t now, struct error *e);
+
+/* From the draining thread. False: there was no room; it is counted as lost. */
+bool recorder_push(struct recorder *r, const struct gn_rec *rec);
+void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t count);
+void recorder_wake(struct recorder *r);
+
+/*
+ * A setting or fact to write beside the samples, as jdk.ActiveSetting of the recording; in every
+ * file, also in those opened later.
+ */
+void recorder_setting(struct recorder *r, const char *name, const char *value);
+
+/* Of how many of a process's threads wall samples are taken from `time_ns` on. */
+struct recorder_choice {
+	uint64_t time_ns, epoch;
+	uint32_t live, eligible, sampled;
+};
+void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice);
+
+struct recorder_cost {
+	uint64_t wall_ns, cpu_ns, bpf_ns; /* since the last one */
+	uint64_t bpf_runs;
+	uint64_t memory;    /* bytes resident */
+	float cpu_share;    /* of one CPU, 0..1 */
+	uint64_t stolen_ns; /* CPU time that went to other machines on the host */
+};
+void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
+
+/* When the recording ends, or has ended: files do not go beyond. From any thread. */
+void recorder_stop_at(struct recorder *r, uint64_t ns);
+
+/* Who used the CPUs, at the end; it must live until recorder_finish(). */
+struct neighbours;
+void recorder_cpus(struct recorder *r, const struct neighbours *cpus);
+
+/* Live figures of all files together, a tenth of a second old at most. From any thread. */
+void recorder_totals(struct recorder *r, struct totals *out);
+
+/* The first error that stopped the writing (disk full), or 0. From any thread. */
+int recorder_error(struct recorder *r, struct error *e);
+
+/* Whether records are wanted as soon as they are there, since what names them goes away. From any
+ * thread. */
+bool recorder_hurries(const struct recorder *r, uint64_t now);
+
+/* Write what is queued, finish the files, end the thread. */
+int recorder_finish(struct recorder *r, struct error *e);
+
+/* A finished file. */
+struct recorder_file {
+	pid_t tgid;
+	char *path;
+	char *names; /* where Java names came from, in words */
+	struct totals totals;
+};
+
+/* All of them, in the order of their ends. After recorder_finish; they live until the close. */
+const struct recorder_file *recorder_files(const struct recorder *r, size_t *n);
+
+/* `keep` false removes files not finished: nothing was recorded. */
+void recorder_close(struct recorder *r, bool keep);
+
+#endif

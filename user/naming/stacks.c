@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "naming/stacks.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/slab.h"
+#include "model/state.h"
+#include "naming/stacklog.h"
+
+#define GROWTH	  4096	      /* so many more than twice those left: old ones go */
+#define LISTS_MAX (2u << 20)  /* bytes of frames kept to be named again */
+#define PARTS_MAX (8u << 20)  /* or, up to so many with those, of the interpreted ones alone */
+#define PART_SAME 16	      /* of whose last so many each is kept once */
+#define HURRY_NS  1000000000u /* after a method that was unloaded too soon */
+
+/* `stack` is first. */
+struct kept {
+	struct stack stack;
+	bool interpreted; /* has frames whose names hold for a span of time only */
+	bool doubted;	  /* in which a name is not certain */
+	bool part;	  /* its list has no other frames than those */
+	uint64_t names;	  /* then what they are called: resolver_interpreted() */
+	struct resolver_span span;
+	struct gn_stack *list; /* what to name again; NULL: none was needed, or no room */
+	UT_hash_handle hh;
+};
+
+struct stacks {
+	struct target_env *env;
+	struct resolver *names;
+	struct jfrw *out;
+	uint64_t keep_ns;
+	struct kept *table;
+	struct slab slab;
+	unsigned int left;  /* when some were last forgotten */
+	size_t list_bytes;  /* of all lists */
+	uint32_t out_epoch; /* of the ids in the file */
+	uint32_t none;	    /* 0: not written yet */
+};
+
+/* ---- keeping ---- */
+
+static size_t list_size(const struct gn_stack *list)
+{
+	return sizeof(*list) + ((size_t)list->nkernel + list->nuser) * sizeof(struct gn_frame);
+}
+
+static void list_free(struct stacks *s, struct kept *k)
+{
+	if (k->list)
+		s->list_bytes -= list_size(k->list);
+	free(k->list);
+	k->list = NULL;
+}
+
+static void drop(struct stacks *s, struct kept *k)
+{
+	HASH_DEL(s->table, k);
+	list_free(s, k);
+	slab_free(&s->slab, k);
+}
+
+/* Stacks that were not seen for long go, and those whose ids the writer has dropped. */
+static void forget(struct stacks *s, uint64_t now)
+{
+	struct kept *k, *tmp;
+
+	HASH_ITER(hh, s->table, k, tmp) {
+		if (!jfrw_has_stack(s->out, k->stack.jfr) || k->stack.seen_ns + s->keep_ns < now)
+			drop(s, k);
+	}
+	s->left = HASH_COUNT(s->table);
+	s->env->cfg.on_epoch(s->env->cfg.ctx);
+}
+
+bool stacks_check(struct stacks *s)
+{
+	bool void_ids = jfrw_epoch(s->out) != s->out_epoch;
+
+	if (void_ids) {
+		s->out_epoch = jfrw_epoch(s->out);
+		s->none = 0;
+	}
+	if (void_ids || HASH_COUNT(s->table) > 2 * s->left + GROWTH)
+		forget(s, now_ns());
+	return void_ids;
+}
+
+static struct kept *find(struct stacks *s, uint64_t id)
+{
+	struct kept *k;
+
+	HASH_FIND(hh, s->table, &id, sizeof(id), k);
+	return k;
+}
+
+struct stack *stacks_find(struct stacks *s, uint64_t id)
+{
+	struct kept *k = find(s, id);
+
+	return k ? &k->stack : NULL;
+}
+
+static bool has_interpreted(const struct gn_stack *rec)
+{
+	const struct gn_frame *f = gn_stack_frames(rec) + rec->nkernel;
+
+	for (int i = 0; i < rec->nuser; i++)
+		if (gn_frame_kind(&f[i]) == GN_FRAME_INTERP)
+			return true;
+	return false;
+}
+
+/* Room for a copy of `rec`; NULL: none is left under `max`. */
+static struct gn_stack *list_new(struct stacks *s, const struct gn_stack *rec, size_t max)
+{
+	size_t size = list_size(rec);
+
+	return s->list_bytes + size > max ? NULL : malloc(size);
+}
+
+static bool frame_among(const struct gn_frame *f, const struct gn_frame *last, int n)
+{
+	for (int i = 0; i < n && i < PART_SAME; i++)
+		if (last[-1 - i].pc == f->pc && last[-1 - i].data >> 16 == f->data >> 16)
+			return true;
+	return false;
+}
+
+/* The interpreted frames of `rec`, those of one method once if they are near. */
+static void part_fill(struct gn_stack *part, const struct gn_stack *rec)
+{
+	const struct gn_frame *f = gn_stack_frames(rec) + rec->nkernel;
+	struct gn_frame *out = (struct gn_frame *)(part + 1);
+
+	*part = *rec;
+	part->nkernel = part->nuser = 0;
+	for (int i = 0; i < rec->nuser; i++)
+		if (gn_frame_kind(&f[i]) == GN_FRAME_INTERP &&
+		    !frame_among(&f[i], out + part->nuser, part->nuser))
+			out[part->nuser++] = f[i];
+}
+
+/*
+ * Of many stacks there is room for these frames only: to find out whether their names still hold.
+ */
+static void part_keep(struct stacks *s, struct kept *k, const struct gn_stack *rec)
+{
+	struct gn_stack *part = malloc(list_size(rec));
+
+	if (!part)
+		return;
+	part_fill(part, rec);
+	k->list = list_new(s, part, PARTS_MAX);
+	if (k->list)
+		memcpy(k->list, part, list_size(part));
+	k->names = k->list ? resolver_interpreted(s->names, k->list) : 0;
+	k->part = true;
+	free(part);
+}
+
+static void list_keep(struct stacks *s, struct kept *k, const struct gn_stack *rec)
+{
+	list_free(s, k);
+	if (!k->interpreted)
+		return;
+	k->list = list_new(s, rec, LISTS_MAX);
+	k->part = false;
+	if (k->list)
+		memcpy(k->list, rec, list_size(rec));
+	else
+		part_keep(s, k, rec);
+	s->list_bytes += k->list ? list_size(k->list) : 0;
+}
+
+/* ---- naming ---- */
+
+static void hurry(struct stacks *s)
+{
+	uint64_t until = now_ns() + HURRY_NS;
+
+	if (atomic_load(&s->env->hurry_ns) < until)
+		atomic_store(&s->env->hurry_ns, until);
+}
+
+/* As of the record's time. */
+static void name(struct stacks *s, struct kept *k, const struct gn_stack *rec)
+{
+	struct frame_name *frames = s->env->frames;
+	struct stack *st = &k->stack;
+	bool cut = false;
+	size_t n = resolver_stack(s->names, rec, frames, TARGET_FRAMES, &cut);
+
+	k->doubted = resolver_in_doubt(s->names);
+	k->span = resolver_span(s->names);
+	st->jfr = jfrw_stack(s->out, frames, n, cut || !gn_end_is_whole(rec->end));
+	st->guessed = resolver_guessed(s->names);
+	st->unnamed = resolver_unnamed(s->names);
+	if (st->unnamed)
+		hurry(s);
+	st->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
+	st->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
+	st->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
+}
+
+static struct kept *add(struct stacks *s, const struct gn_stack *rec)
+{
+	struct kept *k = slab_alloc(&s->slab);
+
+	if (!k)
+		return NULL;
+	k->stack.id = rec->id;
+	k->stack.seen_ns = rec->h.time;
+	k->interpreted = has_interpreted(rec);
+	HASH_ADD(hh, s->table, stack.id, sizeof(k->stack.id), k);
+	return k;
+}
+
+bool stacks_add(struct stacks *s, const struct gn_stack *rec)
+{
+	struct kept *known = find(s, rec->id), *k = known ? known : add(s, rec);
+
+	if (!k)
+		return false;
+	name(s, k, rec);
+	stacklog(rec);
+	list_keep(s, k, rec);
+	return !known;
+}
+
+/* Are its methods called at its list's time what they were called when it was named? */
+static bool part_holds(struct stacks *s, struct kept *k)
+{
+	if (!k->names || resolver_interpreted(s->names, k->list) != k->names)
+		return false;
+	k->span = resolver_span(s->names);
+	return true;
+}
+
+struct stack *stacks_as_of(struct stacks *s, struct stack *st, uint64_t time_ns)
+{
+	struct kept *k = (struct kept *)st;
+
+	if (!k->interpreted)
+		return st;
+	if (resolver_spans(s->names, &k->span, time_ns) &&
+	    !(k->doubted && k->list && !k->part && time_ns > k->list->h.time))
+		return st;
+	if (!k->list)
+		return NULL;
+	k->list->h.time = time_ns;
+	if (k->part)
+		return part_holds(s, k) ? st : NULL;
+	name(s, k, k->list);
+	return st;
+}
+
+uint32_t stacks_none(struct stacks *s)
+{
+	static const struct frame_name why = {KLASS_GNOMON, "[stack not captured]", "", -1,
+					      -1,	    FRAME_NATIVE,	    0,	0};
+
+	if (!s->none)
+		s->none = jfrw_stack(s->out, &why, 1, true);
+	return s->none;
+}
+
+/* ---- beginning and end ---- */
+
+struct stacks *stacks_new(struct target_env *env, struct resolver *names, struct jfrw *out,
+			  uint64_t keep_ns)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->env = env;
+	s->names = names;
+	s->out = out;
+	s->keep_ns = keep_ns;
+	s->slab.item = sizeof(struct kept);
+	return s;
+}
+
+void stacks_free(struct stacks *s)
+{
+	struct kept *k, *tmp;
+
+	if (!s)
+		return;
+	HASH_ITER(hh, s->table, k, tmp)
+		drop(s, k);
+	slab_release(&s->slab);
+	free(s);
+}

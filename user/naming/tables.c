@@ -1,0 +1,758 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "naming/tables.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "capture/capture.h"
+#include "capture/innermap.h"
+#include "capture/utable.h"
+#include "jvm/codecache.h"
+#include "jvm/threads.h"
+#include "jvm/vmstructs.h"
+#include "sym/ehframe.h"
+#include "sym/elf.h"
+#include "sym/mapfile.h"
+#include "sym/proc.h"
+#include "target/procfs.h"
+
+#define VDSO_MAX   (1u << 20)
+#define KNOWN_MAX  4096		     /* files remembered */
+#define OPENED_MAX (4 * UW_MAX_MAPS) /* mappings whose files are looked at, in one update */
+
+/* What tells one file from another, without a look into it. */
+struct file_key {
+	uint64_t dev, ino, size, mtime_ns, ctime_ns, salt;
+};
+
+/*
+ * What a table is made of, by which copies of a file, as containers have, share one. Not the build
+ * id: a target chooses that.
+ */
+struct content {
+	struct {
+		uint64_t vaddr, size;
+		struct digest digest;
+	} eh_frame, debug_frame; /* all 0: there is none */
+};
+_Static_assert(sizeof(struct content) <= UTABLE_KEY_MAX, "content is the table's key");
+
+/* A file that was looked at, perhaps in vain: nothing of it changes while its key is the same. */
+struct known_file {
+	struct file_key key;
+	int rc; /* of looking */
+	struct content content;
+	UT_hash_handle hh;
+};
+
+struct jvm_entry {
+	pid_t tgid;
+	struct gn_jvm jvm;
+	unsigned int looks; /* for its compilers' threads */
+	UT_hash_handle hh;
+};
+
+struct tables {
+	struct capture_tables maps;    /* descriptors */
+	struct innermap_waiting files; /* tables not yet in maps.files */
+	struct utable *utable;
+	struct jvm_entry *jvms;
+	struct known_file *known;
+	struct digest_key secret;
+	unsigned int shared;	    /* files whose table was there already */
+	struct utable_stats warned; /* what was said already */
+	uint32_t warned_large;
+	uint64_t reap_ns; /* when files may go that no process has any more; 0: no such */
+	bool unsettled;
+	uint64_t compile_ns;
+};
+
+/* ---- where utable's decisions go ---- */
+
+static int sink_rule(void *ctx, uint32_t id, const struct uw_rule *rule)
+{
+	struct tables *t = ctx;
+
+	return bpf_map_update_elem(t->maps.rules, &id, rule, BPF_ANY) ? -errno : 0;
+}
+
+/*
+ * An array of its own for each file or process: filled first, then put in its place. Files wait for
+ * the process that names them, to be put there together.
+ */
+static int sink_file(void *ctx, uint32_t id, const struct uw_page *pages, uint32_t n)
+{
+	struct tables *t = ctx;
+	int fd = innermap_array(pages, sizeof(*pages), n, BPF_F_INNER_MAP);
+
+	return fd < 0 ? fd : innermap_wait(&t->files, id, fd);
+}
+
+static int sink_file_drop(void *ctx, uint32_t id)
+{
+	struct tables *t = ctx;
+
+	innermap_forget(&t->files, id);
+	return bpf_map_delete_elem(t->maps.files, &id) && errno != ENOENT ? -errno : 0;
+}
+
+static int sink_proc(void *ctx, uint32_t tgid, const struct uw_proc *proc)
+{
+	struct tables *t = ctx;
+	int rc = innermap_flush(&t->files), fd;
+
+	if (rc)
+		return rc;
+	fd = innermap_array(proc, sizeof(*proc), 1, 0);
+	if (fd < 0)
+		return fd;
+	rc = innermap_put(t->maps.procs, &tgid, &fd, 1);
+	close(fd);
+	return rc;
+}
+
+static int sink_proc_drop(void *ctx, uint32_t tgid)
+{
+	struct tables *t = ctx;
+
+	return bpf_map_delete_elem(t->maps.procs, &tgid) ? -errno : 0;
+}
+
+int tables_new(struct tables **out, const struct capture *c, struct error *e)
+{
+	struct tables *t = calloc(1, sizeof(*t));
+	const struct utable_sink sink = {
+		.ctx = t,
+		.rule = sink_rule,
+		.file = sink_file,
+		.file_drop = sink_file_drop,
+		.proc = sink_proc,
+		.proc_drop = sink_proc_drop,
+	};
+	int rc;
+
+	if (!t)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	capture_tables(c, &t->maps);
+	t->files.outer = t->maps.files;
+	rc = digest_key_make(&t->secret);
+	if (!rc)
+		rc = utable_new(&t->utable, &sink);
+	if (rc) {
+		free(t);
+		return error_set(e, rc, EXIT_KERNEL, "cannot fill the unwinder's tables: %s",
+				 strerror(-rc));
+	}
+	*out = t;
+	return 0;
+}
+
+/* ---- files that were looked at ---- */
+
+static void known_forget(struct tables *t, bool only_failed)
+{
+	struct known_file *f, *tmp;
+
+	HASH_ITER(hh, t->known, f, tmp) {
+		if (only_failed && !f->rc)
+			continue;
+		HASH_DEL(t->known, f);
+		free(f);
+	}
+}
+
+static const struct known_file *known_find(const struct tables *t, const struct file_key *key)
+{
+	struct known_file *f;
+
+	HASH_FIND(hh, t->known, key, sizeof(*key), f);
+	return f;
+}
+
+/* 0: not known to fail. */
+static int failed_before(const struct tables *t, const struct file_key *key)
+{
+	const struct known_file *f = known_find(t, key);
+
+	return f ? f->rc : 0;
+}
+
+/* Whether it is the file that is to blame: what is short now (memory, descriptors) may not be
+ * later. */
+static bool fails_for_good(int rc)
+{
+	return rc == -ENOENT || rc == -ENOEXEC || rc == -EBADMSG || rc == -EINVAL || rc == -E2BIG ||
+	       rc == -ENOTSUP || rc == -ENOSPC;
+}
+
+/* Of its table when rc is 0, else why it has none. */
+static void known_note(struct tables *t, const struct file_key *key, int rc,
+		       const struct content *content)
+{
+	struct known_file *f;
+
+	if (rc && !fails_for_good(rc)) {
+		t->unsettled = true;
+		return;
+	}
+	if (HASH_COUNT(t->known) >= KNOWN_MAX)
+		known_forget(t, false);
+	HASH_FIND(hh, t->known, key, sizeof(*key), f);
+	if (!f) {
+		f = calloc(1, sizeof(*f));
+		if (!f)
+			return;
+		f->key = *key;
+		HASH_ADD(hh, t->known, key, sizeof(f->key), f);
+	}
+	f->rc = rc;
+	f->content = content ? *content : (struct content){0};
+}
+
+void tables_free(struct tables *t)
+{
+	struct jvm_entry *j, *tmp;
+
+	if (!t)
+		return;
+	HASH_ITER(hh, t->jvms, j, tmp) {
+		HASH_DEL(t->jvms, j);
+		free(j);
+	}
+	known_forget(t, false);
+	innermap_drop(&t->files);
+	utable_free(t->utable);
+	free(t);
+}
+
+/* ---- files ---- */
+
+struct sections {
+	struct elf_bytes eh_frame, debug_frame; /* data NULL: there is none */
+};
+
+static void sections_free(struct sections *s)
+{
+	free(s->eh_frame.data);
+	free(s->debug_frame.data);
+}
+
+/* 0 if there is one of them. */
+static int sections_read(const struct elf_file *f, struct sections *s)
+{
+	int rc;
+
+	*s = (struct sections){0};
+	rc = elf_file_bytes(f, ".eh_frame", &s->eh_frame);
+	return elf_file_bytes(f, ".debug_frame", &s->debug_frame) ? rc : 0;
+}
+
+static struct content sections_content(const struct tables *t, const struct sections *s)
+{
+	const struct elf_bytes *eh = &s->eh_frame, *debug = &s->debug_frame;
+	struct content c = {0};
+
+	if (eh->data) {
+		c.eh_frame.vaddr = eh->vaddr;
+		c.eh_frame.size = eh->size;
+		c.eh_frame.digest = digest_of(&t->secret, eh->data, eh->size);
+	}
+	if (debug->data) {
+		c.debug_frame.vaddr = debug->vaddr;
+		c.debug_frame.size = debug->size;
+		c.debug_frame.digest = digest_of(&t->secret, debug->data, debug->size);
+	}
+	return c;
+}
+
+static int section_compile(const struct elf_bytes *bytes, bool debug, struct ehframe_table *rows)
+{
+	struct ehframe_section sec = {
+		.data = bytes->data,
+		.len = bytes->size,
+		.vaddr = bytes->vaddr,
+		.debug_frame = debug,
+	};
+
+	return bytes->data ? ehframe_compile(&sec, 0, rows) : -ENOENT;
+}
+
+/* Both: code that was compiled without the one is linked with startup code that has it. */
+static int sections_compile(const struct sections *s, struct ehframe_table *rows)
+{
+	struct ehframe_table debug;
+	int rc = section_compile(&s->eh_frame, false, rows);
+
+	if (section_compile(&s->debug_frame, true, &debug))
+		return rc;
+	if (rc) {
+		*rows = debug;
+		return 0;
+	}
+	ehframe_fill(rows, &debug);
+	ehframe_free(&debug);
+	return 0;
+}
+
+static int table_make(struct tables *t, const struct sections *s, const struct content *content,
+		      uint32_t *id)
+{
+	struct ehframe_table rows;
+	int rc = sections_compile(s, &rows);
+
+	if (rc)
+		return rc;
+	rc = utable_file_add(t->utable, content, sizeof(*content), &rows, id);
+	ehframe_free(&rows);
+	return rc;
+}
+
+/* The table that a file of the same content has, or a new one. */
+static int file_compile(struct tables *t, const struct elf_file *f, struct content *content,
+			uint32_t *id)
+{
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct sections s;
+	int rc = sections_read(f, &s);
+
+	if (!rc) {
+		*content = sections_content(t, &s);
+		*id = utable_file_find(t->utable, content, sizeof(*content));
+		if (*id == UTABLE_NO_FILE)
+			rc = table_make(t, &s, content, id);
+		else
+			t->shared++;
+	}
+	sections_free(&s);
+	t->compile_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+	return rc;
+}
+
+/* Keys of a file's table are addresses as linked: `vaddr` is that of the mapping's first byte. */
+static int file_table(struct tables *t, const struct elf_file *f, const struct file_key *key,
+		      uint64_t offset, uint32_t *id, uint64_t *vaddr)
+{
+	const struct known_file *known = known_find(t, key);
+	struct content content = {0};
+	const struct elf_segment *seg;
+	size_t n;
+	int rc;
+
+	seg = elf_file_segments(f, &n);
+	rc = elf_segments_vaddr(seg, n, offset, vaddr);
+	if (rc)
+		return rc;
+	if (known && known->rc)
+		return known->rc;
+	*id = known ? utable_file_find(t->utable, &known->content, sizeof(known->content))
+		    : UTABLE_NO_FILE;
+	if (*id != UTABLE_NO_FILE)
+		return 0;
+	rc = file_compile(t, f, &content, id);
+	known_note(t, key, rc, &content);
+	return rc;
+}
+
+static int file_mapping(struct tables *t, struct symproc *sp, const struct mapping *mp,
+			uint32_t *id, uint64_t *vaddr)
+{
+	struct file_key key = {0};
+	struct elf_file *f;
+	struct stat st;
+	int fd, rc;
+
+	fd = mapfile_open(symproc_proc_fd(sp), mp, maps_path(symproc_maps(sp), mp));
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st)) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	key.dev = st.st_dev;
+	key.ino = st.st_ino;
+	key.size = (uint64_t)st.st_size;
+	key.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	key.ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+	rc = failed_before(t, &key);
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	rc = elf_file_open(&f, fd);
+	if (rc) {
+		known_note(t, &key, rc, NULL);
+		return rc;
+	}
+	rc = file_table(t, f, &key, mp->offset, id, vaddr);
+	elf_file_close(f);
+	return rc;
+}
+
+/* The vDSO is in no file system; it is the process's own copy, so its key is the process. */
+static int vdso_mapping(struct tables *t, pid_t tgid, struct symproc *sp, const struct mapping *mp,
+			uint32_t *id, uint64_t *vaddr)
+{
+	struct file_key key = {.ino = mp->start, .salt = (uint64_t)tgid};
+	struct elf_file *f;
+	void *bytes;
+	size_t len;
+	int rc;
+
+	rc = mapfile_read_memory(symproc_proc_fd(sp), mp, VDSO_MAX, &bytes, &len);
+	if (rc)
+		return rc;
+	rc = elf_file_open_memory(&f, bytes, len);
+	if (!rc) {
+		rc = file_table(t, f, &key, 0, id, vaddr);
+		elf_file_close(f);
+	}
+	free(bytes);
+	return rc;
+}
+
+/* ---- processes ---- */
+
+__attribute__((format(printf, 2, 3))) static void warn_once(uint32_t *said, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if ((*said)++)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_warn("%s", text);
+}
+
+/* What was refused of the file since `before`: each kind is told of once. */
+static void refusals_warn(struct tables *t, const struct utable_stats *before, const char *path,
+			  int rc)
+{
+	struct utable_stats now = utable_stats(t->utable);
+
+	if (now.files_refused > before->files_refused)
+		warn_once(&t->warned.files_refused,
+			  "unwind tables would need more than %llu MB: the code of '%s', and "
+			  "perhaps of "
+			  "others, is walked by frame pointers",
+			  UTABLE_MAX_BYTES >> 20, path);
+	else if (rc == -E2BIG)
+		warn_once(&t->warned_large,
+			  "the unwind table of '%s' is too large: its code is walked by frame "
+			  "pointers",
+			  path);
+	if (now.rules_refused > before->rules_refused)
+		warn_once(&t->warned.rules_refused,
+			  "'%s' has more unwind rules than fit: some of its stacks end early",
+			  path);
+}
+
+static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
+			  const struct mapping *mp, struct utable_mapping *out)
+{
+	const char *path = maps_path(symproc_maps(sp), mp);
+	uint64_t vaddr = 0;
+	uint32_t id = 0;
+	struct utable_stats before = utable_stats(t->utable);
+	int rc = -ENOENT;
+
+	*out = (struct utable_mapping){.start = mp->start, .end = mp->end, .kind = UW_MAP_FP};
+	if (mapping_is_file(mp))
+		rc = file_mapping(t, sp, mp, &id, &vaddr);
+	else if (!strcmp(path, "[vdso]"))
+		rc = vdso_mapping(t, tgid, sp, mp, &id, &vaddr);
+	refusals_warn(t, &before, path, rc);
+	if (rc) {
+		if (mapping_is_file(mp)) {
+			t->unsettled |= !fails_for_good(rc);
+			log_info("no unwind table for '%s': %s", path, strerror(-rc));
+		}
+		return;
+	}
+	out->kind = UW_MAP_FILE;
+	out->arg = id;
+	out->bias = mp->start - vaddr;
+}
+
+static struct jvm_entry *jvm_find(struct tables *t, pid_t tgid)
+{
+	struct jvm_entry *j;
+
+	HASH_FIND_INT(t->jvms, &tgid, j);
+	return j;
+}
+
+static int jvm_publish(struct tables *t, const struct jvm_entry *j)
+{
+	return bpf_map_update_elem(t->maps.jvms, &j->tgid, &j->jvm, BPF_ANY) ? -errno : 0;
+}
+
+/* NULL: not a JVM, or one whose code heaps are not known. */
+static struct jvm_entry *jvm_get(struct tables *t, pid_t tgid, struct vm *vm)
+{
+	struct jvm_entry *j = jvm_find(t, tgid);
+
+	if (!vm || j)
+		return j;
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return NULL;
+	j->tgid = tgid;
+	if (codecache_fill(vm, &j->jvm)) {
+		free(j);
+		return NULL;
+	}
+	j->jvm.tgid = (uint32_t)tgid;
+	if (jvm_publish(t, j)) {
+		free(j);
+		return NULL;
+	}
+	HASH_ADD_INT(t->jvms, tgid, j);
+	return j;
+}
+
+bool tables_meet(struct tables *t, pid_t tgid, struct vm *vm)
+{
+	return vm && !jvm_find(t, tgid) && jvm_get(t, tgid, vm);
+}
+
+static size_t heaps_add(const struct jvm_entry *j, struct utable_mapping *v)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; j && i < j->jvm.nheaps && i < GN_JVM_HEAPS; i++)
+		v[n++] = (struct utable_mapping){
+			.start = j->jvm.heap[i].low,
+			.end = j->jvm.heap[i].high,
+			.kind = UW_MAP_HOTSPOT,
+			.arg = i,
+		};
+	return n;
+}
+
+/* From the top down, where the libraries are, for as many as there is room for. */
+static size_t mappings_add(struct tables *t, pid_t tgid, struct symproc *native,
+			   const struct jvm_entry *jvm, struct utable_mapping *v)
+{
+	const struct maps *maps = symproc_maps(native);
+	size_t n = 0, opened = 0;
+
+	for (size_t i = maps_count(maps); i-- && n < UW_MAX_MAPS && opened < OPENED_MAX;) {
+		const struct mapping *mp = maps_at(maps, i);
+
+		if (!(mp->prot & MAPPING_EXEC) ||
+		    (jvm && codecache_heap(&jvm->jvm, mp->start) >= 0))
+			continue;
+		opened++;
+		mapping_table(t, tgid, native, mp, &v[n]);
+		n += v[n].kind == UW_MAP_FILE;
+	}
+	if (opened == OPENED_MAX || n == UW_MAX_MAPS)
+		warn_once(&t->warned.maps_refused,
+			  "process %d has mapped so much code that what lies lowest is walked by "
+			  "frame pointers",
+			  tgid);
+	return n;
+}
+
+static void tables_say(const struct tables *t)
+{
+	struct utable_stats now = utable_stats(t->utable);
+
+	log_debug("unwind tables: %u files of %.1f MB, %u shared, %u rules; %u files, %u rules, %u "
+		  "mappings refused; %.1f ms of compiling",
+		  now.files, (double)(now.pages * sizeof(struct uw_page)) / 1e6, t->shared,
+		  now.rules, now.files_refused, now.rules_refused, now.maps_refused,
+		  (double)t->compile_ns / 1e6);
+}
+
+/*
+ * Room that files leave is for those that found none. Those whose time has not come yet are looked
+ * at again when that of the last has.
+ */
+static void files_reap(struct tables *t, uint64_t now_ns)
+{
+	uint32_t files = utable_stats(t->utable).files;
+
+	utable_reap(t->utable, now_ns);
+	t->reap_ns = utable_has_idle(t->utable) ? now_ns + UTABLE_GRACE_NS : 0;
+	if (utable_stats(t->utable).files == files)
+		return;
+	known_forget(t, true);
+	tables_say(t);
+}
+
+int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
+		  uint64_t now_ns)
+{
+	struct jvm_entry *jvm = jvm_get(t, tgid, vm);
+	uint64_t before = utable_proc_sum(t->utable, (uint32_t)tgid);
+	struct utable_mapping *v;
+	size_t n, files;
+	int rc;
+
+	t->unsettled = false;
+	v = calloc(UW_MAX_MAPS + GN_JVM_HEAPS + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	n = heaps_add(jvm, v);
+	files = mappings_add(t, tgid, native, jvm, v + n);
+	rc = files ? utable_proc_set(t->utable, (uint32_t)tgid, v, n + files, now_ns) : -ENOENT;
+	free(v);
+	files_reap(t, now_ns);
+	tables_say(t);
+	return rc ? rc : utable_proc_sum(t->utable, (uint32_t)tgid) != before;
+}
+
+bool tables_unsettled(const struct tables *t)
+{
+	return t->unsettled;
+}
+
+static bool coders_have(const struct gn_coders *c, pid_t tid)
+{
+	for (int i = 0; i < GN_MAX_CODERS; i++)
+		if (c->tid[i] == (uint32_t)tid)
+			return true;
+	return false;
+}
+
+/* By the name that kern/coders.bpf.h knows them by. */
+static bool is_coder(pid_t tgid, pid_t tid)
+{
+	char comm[PROC_COMM_LEN];
+
+	return !proc_comm_read(tgid, tid, comm, sizeof(comm)) &&
+	       (!strncmp(comm, "C1 Comp", 7) || !strncmp(comm, "C2 Comp", 7));
+}
+
+/* Does the kernel side know all threads of the process that compile? One at least. */
+static bool coders_are_known(const struct tables *t, pid_t tgid)
+{
+	struct gn_coders c = {0};
+	size_t n = 0, found = 0;
+	pid_t *tids = NULL;
+	bool all = true;
+
+	if (bpf_map_lookup_elem(t->maps.coders, &tgid, &c) || proc_tasks_read(tgid, &tids, &n))
+		return false;
+	for (size_t i = 0; i < n && all; i++) {
+		if (!is_coder(tgid, tids[i]))
+			continue;
+		found++;
+		all = coders_have(&c, tids[i]);
+	}
+	free(tids);
+	return all && found;
+}
+
+#define CODER_LOOKS 100 /* beyond which there are none: -Xint */
+
+/*
+ * Those found by the names that they give themselves, before they compile, from when on the process
+ * is a target; those before that by the scan of its threads, which may still be under way.
+ */
+static bool coders_meet(struct tables *t, struct jvm_entry *j, struct vm *vm)
+{
+	if (j->jvm.flags & GN_JVM_CODERS || j->looks == CODER_LOOKS)
+		return false;
+	if (!j->looks++ && !codecache_is_compilers(vm, &j->jvm))
+		j->looks = CODER_LOOKS;
+	if (j->looks == CODER_LOOKS || !coders_are_known(t, j->tgid))
+		return false;
+	j->jvm.flags |= GN_JVM_CODERS;
+	return true;
+}
+
+void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
+{
+	struct jvm_entry *j = jvm_find(t, tgid);
+
+	if (j && vm) {
+		bool moved = codecache_refresh(vm, &j->jvm) > 0, met = coders_meet(t, j, vm);
+
+		if (moved || met)
+			jvm_publish(t, j);
+	}
+	if (t->reap_ns && now_ns >= t->reap_ns)
+		files_reap(t, now_ns);
+}
+
+/* Its number may be another thread's by now: one that ends after this is taken out by the kernel.
+ */
+static bool thread_lives(pid_t tgid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", tgid, tid);
+	return !access(path, F_OK);
+}
+
+/* Once per JVM, before its first carrier, so that what is looked up is there. */
+static int layout_publish(struct tables *t, pid_t tgid, struct vm *vm)
+{
+	struct gn_vthreads layout;
+	int rc;
+
+	if (!bpf_map_lookup_elem(t->maps.vthreads, &tgid, &layout))
+		return 0;
+	rc = vm_vthreads(vm, &layout);
+	if (rc)
+		return rc;
+	return bpf_map_update_elem(t->maps.vthreads, &tgid, &layout, BPF_ANY) ? -errno : 0;
+}
+
+/* Known of a thread by its number, unless it has ended meanwhile: another may have that next. */
+static int thread_publish(int map, pid_t tgid, pid_t tid, const void *value)
+{
+	if (bpf_map_update_elem(map, &tid, value, BPF_ANY))
+		return -errno;
+	if (!thread_lives(tgid, tid))
+		bpf_map_delete_elem(map, &tid);
+	return 0;
+}
+
+int tables_java_thread(struct tables *t, pid_t tgid, pid_t tid, uint64_t thread)
+{
+	return thread_publish(t->maps.java_threads, tgid, tid, &thread);
+}
+
+int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint64_t slot)
+{
+	struct gn_carrier carrier = {.slot = slot};
+	int rc = layout_publish(t, tgid, vm);
+
+	if (!rc)
+		rc = thread_publish(t->maps.carriers, tgid, tid, &carrier);
+	if (!rc)
+		(*t->maps.ncarriers)++;
+	return rc;
+}
+
+void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)
+{
+	struct jvm_entry *j = jvm_find(t, tgid);
+
+	bpf_map_delete_elem(t->maps.vthreads, &tgid);
+	if (j) {
+		bpf_map_delete_elem(t->maps.jvms, &tgid);
+		HASH_DEL(t->jvms, j);
+		free(j);
+	}
+	if (!utable_proc_drop(t->utable, (uint32_t)tgid, now_ns) && !t->reap_ns)
+		t->reap_ns = now_ns + UTABLE_GRACE_NS;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One process that is recorded: its threads, stacks and samples, named, and its JFR file. */
+#ifndef GNOMON_NAMING_TARGET_H
+#define GNOMON_NAMING_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "kern/abi.h"
+#include "model/totals.h"
+#include "naming/env.h"
+
+struct target;
+
+#define TARGET_PATH_LEN 1024
+
+/* Opens its file, its symbols, and for a JVM the source of its names. On an error no file is left.
+ */
+int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path,
+		bool overwrite, struct error *e);
+
+/* The file's time begins now, at `now`: loading the programs may have taken a while. */
+void target_begin(struct target *t, uint64_t now);
+
+/* env->stop_ns has changed. */
+void target_stop(struct target *t);
+
+/* Name and write what there is still, and finish the file. */
+void target_end(struct target *t);
+
+/* Safe for one not begun, or ended. Not keeping it removes a file that is not finished. */
+void target_free(struct target *t, bool keep);
+
+pid_t target_tgid(const struct target *t);
+const char *target_path(const struct target *t);
+const char *target_source(const struct target *t); /* of Java names, in words */
+void target_totals(const struct target *t, struct totals *out);
+bool target_has_thread(const struct target *t, pid_t tid);
+
+/* Records, each of this target. */
+void target_sample(struct target *t, const struct gn_sample *rec);
+/* The same record will come to target_stack(), perhaps much later. */
+void target_notice(struct target *t, const struct gn_stack *rec);
+void target_stack(struct target *t, const struct gn_stack *rec);
+void target_task(struct target *t, const struct gn_task_rec *rec);
+void target_vthread(struct target *t, const struct gn_vthread_rec *rec);
+
+/* `count` lost things of thread tid, or 0. The second does not count them in the totals. */
+void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason, uint64_t count);
+void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason,
+		      uint64_t count);
+
+/* From `time` on wall samples are of some threads only. */
+struct jfr_thread_reservoir;
+void target_choice(struct target *t, uint64_t time, const struct jfr_thread_reservoir *choice);
+
+void target_setting(struct target *t, uint64_t time, const char *name, const char *value);
+struct jfr_overhead;
+struct neighbours;
+void target_cpus(struct target *t, uint64_t time, const struct neighbours *cpus);
+void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost);
+
+/* Have the unwinder's tables made anew. */
+void target_tables(struct target *t);
+
+/* Ten times a second: what has changed in it? True: addresses may mean other code than before. */
+bool target_poll(struct target *t, uint64_t now);
+
+/* Likewise: gives what is open to the file where it is time to, and ends a chunk when it is due. */
+void target_flush(struct target *t, uint64_t now);
+
+#endif
