@@ -18,6 +18,7 @@
 
 #include "capture/utable.h"
 #include "kern/unwind_walk.h"
+#include "sym/ehframe.h"
 
 struct uwmem {
 	struct uw_page *pages[UW_MAX_FILES];
@@ -226,18 +227,18 @@ static inline uint8_t *uwmem_slurp(struct uwmem *m, const char *path, uint64_t s
 }
 
 static inline int uwmem_map_one(struct uwmem *m, const char *path, uint64_t start, uint64_t end,
-				uint64_t off, struct utable_mapping *out)
+				uint64_t off, struct unwind_mapping *out)
 {
-	struct ehframe_table t;
+	struct unwind_table t;
 	struct uwelf x;
 	uint32_t id;
 	size_t len;
 	uint8_t *b = *path == '[' ? uwmem_vdso(m, start, end, &len)
 				  : uwmem_slurp(m, path, start, end, &len);
 	size_t n = strlen(path);
-	const char *key = n > UTABLE_KEY_MAX ? path + n - UTABLE_KEY_MAX : path;
+	const char *key = n > UNWIND_KEY_MAX ? path + n - UNWIND_KEY_MAX : path;
 
-	*out = (struct utable_mapping){.start = start, .end = end, .kind = UW_MAP_FP};
+	*out = (struct unwind_mapping){.start = start, .end = end, .kind = UW_MAP_FP};
 	if (!b)
 		return -ENOENT;
 	if (uwelf_open(&x, b, len) || !x.eh.data) {
@@ -259,7 +260,7 @@ static inline int uwmem_map_one(struct uwmem *m, const char *path, uint64_t star
 /* Read the executable mappings of m->pid. The last 64 bytes of their paths serve as keys. */
 static inline int uwmem_load(struct uwmem *m)
 {
-	struct utable_mapping v[256];
+	struct unwind_mapping v[256];
 	char name[64], line[512], path[256], perm[8];
 	uint64_t start, end, off;
 	size_t n = 0;

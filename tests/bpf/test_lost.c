@@ -22,6 +22,7 @@
 #include "capture/capture.h"
 #include "capture/clocks.h"
 #include "capture/ticks.h"
+#include "capture/unwinder.h"
 #include "naming/tables.h"
 #include "sym/cache.h"
 #include "sym/proc.h"
@@ -251,13 +252,13 @@ static void work_sleep(void)
 }
 
 /* Tables, so that a stack is whole and no other reason to look at it again. */
-static void tables_make(struct capture *c, pid_t pid, struct tables **tables)
+static void tables_make(const struct unwinder_maps *unwinder, pid_t pid, struct tables **tables)
 {
 	struct image_cache *cache = image_cache_new(0);
 	struct symproc *sp;
 	struct error e = {0};
 
-	assert_int_equal(tables_new(tables, c, &e), 0);
+	assert_int_equal(tables_new(tables, unwinder_of(unwinder), &e), 0);
 	assert_int_equal(symproc_open(&sp, pid, cache, &e), 0);
 	symproc_refresh(sp);
 	assert_true(tables_update(*tables, pid, sp, NULL, now_ns()) >= 0);
@@ -272,6 +273,7 @@ static void test_list_of_a_sleeper(void **state)
 	struct ticks_config tc = {.start_ns = cfg.start_ns, .wall_ns = cfg.wall_ns};
 	struct child child = child_start(work_sleep);
 	struct lists l = {.refuse = true};
+	struct unwinder_maps *unwinder;
 	struct tables *tables;
 	struct ticks *ticks;
 	struct error e = {0};
@@ -280,7 +282,8 @@ static void test_list_of_a_sleeper(void **state)
 	sleep_ms(200);
 	assert_int_equal(capture_open(&l.c, &cfg, &e), 0);
 	assert_int_equal(capture_add(l.c, child.pid, &e), 0);
-	tables_make(l.c, child.pid, &tables);
+	assert_int_equal(unwinder_open(&unwinder, l.c, &e), 0);
+	tables_make(unwinder, child.pid, &tables);
 	assert_int_equal(capture_attach(l.c, &e), 0);
 	assert_int_equal(ticks_start(&ticks, l.c, &tc, &e), 0);
 	for (int i = 0; i < 1000 && !l.refused; i++) {
@@ -303,6 +306,7 @@ static void test_list_of_a_sleeper(void **state)
 	assert_int_equal(without_list(&l), 0);
 	ticks_stop(ticks, NULL);
 	tables_free(tables);
+	unwinder_close(unwinder);
 	capture_close(l.c);
 	child_end(&child);
 }

@@ -6,7 +6,7 @@
 // FUZZ-LINK: user/sym/ehframe.c user/capture/utable.c user/wire/rules.c
 #include "tests/uwmem.h"
 
-static void check_pages(const struct ehframe_table *t)
+static void check_pages(const struct unwind_table *t)
 {
 	struct uwmem *m = uwmem_new(1);
 	uint32_t id = 0;
@@ -26,7 +26,7 @@ static void check_pages(const struct ehframe_table *t)
 	uwmem_free(m);
 }
 
-static void check_rows(const struct ehframe_table *t)
+static void check_rows(const struct unwind_table *t)
 {
 	if (!t->n || t->rows[0].key)
 		abort();
@@ -36,9 +36,9 @@ static void check_rows(const struct ehframe_table *t)
 }
 
 /* The same bytes as the other kind of section fill the gaps. */
-static void check_fill(struct ehframe_table *t, struct ehframe_section sec)
+static void check_fill(struct unwind_table *t, struct ehframe_section sec)
 {
-	struct ehframe_table other;
+	struct unwind_table other;
 
 	sec.debug_frame = !sec.debug_frame;
 	if (ehframe_compile(&sec, 0x1000, &other))
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ehframe_section sec = {data + 1, size - 1, 0x9000, size && *data & 1};
-	struct ehframe_table t;
+	struct unwind_table t;
 
 	if (size)
 		check_functions(&sec);

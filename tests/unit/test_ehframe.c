@@ -93,16 +93,16 @@ static void fde(struct asmb *a, uint64_t start, uint32_t len, const char *insn, 
 }
 #define FDE(a, start, len, s) fde(a, start, len, s, sizeof(s) - 1)
 
-static struct ehframe_table compiled(struct asmb *a)
+static struct unwind_table compiled(struct asmb *a)
 {
-	struct ehframe_table t;
+	struct unwind_table t;
 
 	a->sec = (struct ehframe_section){.data = a->b, .len = a->n, .vaddr = VADDR};
 	assert_int_equal(ehframe_compile(&a->sec, BASE, &t), 0);
 	return t;
 }
 
-static const struct uw_rule *at(const struct ehframe_table *t, uint64_t addr)
+static const struct uw_rule *at(const struct unwind_table *t, uint64_t addr)
 {
 	return ehframe_rule(t, addr - BASE);
 }
@@ -118,7 +118,7 @@ static void expect_cfa(const struct uw_rule *r, int kind, int reg, int off)
 static void test_prologue(void **state)
 {
 	struct asmb a = {.n = 0};
-	struct ehframe_table t;
+	struct unwind_table t;
 
 	cie(&a);
 	FDE(&a, 0x1100, 0x40,
@@ -149,7 +149,7 @@ static void test_prologue(void **state)
 static void test_remember_restore(void **state)
 {
 	struct asmb a = {.n = 0};
-	struct ehframe_table t;
+	struct unwind_table t;
 
 	cie(&a);
 	FDE(&a, 0x1100, 0x40,
@@ -169,7 +169,7 @@ static void test_remember_restore(void **state)
 static void test_expressions(void **state)
 {
 	struct asmb a = {.n = 0};
-	struct ehframe_table t;
+	struct unwind_table t;
 
 	cie(&a);
 	/* the lazy PLT's: rsp + 8 + ((rip & 15) >= 11 ? 8 : 0) */
@@ -199,7 +199,7 @@ static void test_expressions(void **state)
 static void test_return_address(void **state)
 {
 	struct asmb a = {.n = 0};
-	struct ehframe_table t;
+	struct unwind_table t;
 
 	cie(&a);
 	FDE(&a, 0x1100, 0x10, "\x07\x10");	       /* undefined: the thread's start */
@@ -227,7 +227,7 @@ static void test_return_address(void **state)
 static void test_offset_overflow(void **state)
 {
 	struct asmb a = {.n = 0};
-	struct ehframe_table t;
+	struct unwind_table t;
 
 	cie(&a);
 	/* rbp at CFA - (2^60 * -8) = CFA + 2^63 */
@@ -241,7 +241,7 @@ static void test_offset_overflow(void **state)
 static void test_layout(void **state)
 {
 	struct asmb a = {.n = 0};
-	struct ehframe_table t;
+	struct unwind_table t;
 
 	cie(&a);
 	FDE(&a, 0x1200, 0x20, "\x0e\x18"); /* not in order */
@@ -295,7 +295,7 @@ static void test_functions(void **state)
 static void test_encodings(void **state)
 {
 	struct asmb a = {.n = 0};
-	struct ehframe_table t;
+	struct unwind_table t;
 	size_t s;
 
 	cie_full(&a, "", "", 0);
@@ -323,7 +323,7 @@ static void test_debug_frame(void **state)
 {
 	struct asmb a = {.n = 0};
 	struct ehframe_section sec;
-	struct ehframe_table t;
+	struct unwind_table t;
 	size_t s = entry_start(&a);
 
 	put(&a, 0xffffffff, 4);
@@ -347,7 +347,7 @@ static void test_debug_frame(void **state)
 static void test_fill(void **state)
 {
 	struct asmb a = {.n = 0}, b = {.n = 0};
-	struct ehframe_table t, more;
+	struct unwind_table t, more;
 
 	cie(&a);
 	FDE(&a, 0x1100, 0x40, "");
@@ -381,7 +381,7 @@ static void test_fill(void **state)
 static void test_damage(void **state)
 {
 	struct asmb a = {.n = 0};
-	struct ehframe_table t;
+	struct unwind_table t;
 	size_t good;
 
 	cie(&a);
@@ -440,7 +440,7 @@ static bool same_slot(int where, int off, const char *col)
 }
 
 struct oracle {
-	const struct ehframe_table *t;
+	const struct unwind_table *t;
 	bool signal; /* in a FDE of a signal frame */
 	int fp_col, ra_col, kept_col;
 	uint64_t end;
@@ -566,7 +566,7 @@ static double now_ms(void)
 
 static void compare_file(const char *path)
 {
-	struct ehframe_table t;
+	struct unwind_table t;
 	struct oracle o = {.t = &t};
 	char cmd[512];
 	struct uwelf x;

@@ -78,10 +78,10 @@ static size_t fde(uint8_t *sec, size_t at, size_t cie, uint32_t start, const cha
 
 static void tables_make(struct uwmem *m)
 {
-	struct utable_mapping v = {CODE, CODE + 0x10000, CODE, UW_MAP_FILE, 0};
+	struct unwind_mapping v = {CODE, CODE + 0x10000, CODE, UW_MAP_FILE, 0};
 	uint8_t sec[1024];
 	struct ehframe_section s = {.data = sec, .vaddr = VADDR};
-	struct ehframe_table t;
+	struct unwind_table t;
 	size_t n, sig;
 
 	/* "zR", udata4, absolute */
@@ -173,7 +173,7 @@ static void test_arm64_no_loop(void **state)
 /* What HotSpot compiled has no rules here, and may have anything in x29: the stack ends. */
 static void test_arm64_java(void **state)
 {
-	struct utable_mapping v = {CODE, CODE + 0x10000, CODE, UW_MAP_HOTSPOT, 0};
+	struct unwind_mapping v = {CODE, CODE + 0x10000, CODE, UW_MAP_HOTSPOT, 0};
 	struct uw_state *s = calloc(1, sizeof(*s));
 	struct world w = {.m = uwmem_new(1)};
 	struct uw_env env = {&w, world_read, &w.m->proc, world_page, world_rule};
@@ -239,8 +239,8 @@ static const char *program_function(const struct program *p, uint64_t addr)
 
 static void program_open(struct program *p)
 {
-	struct utable_mapping v = {.kind = UW_MAP_FILE};
-	struct ehframe_table t;
+	struct unwind_mapping v = {.kind = UW_MAP_FILE};
+	struct unwind_table t;
 	GElf_Phdr ph;
 	size_t len, n;
 

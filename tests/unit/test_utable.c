@@ -14,7 +14,7 @@
 #define S (1000000000ULL) /* ns */
 
 /* Rows at 0, 3, 6 ... with rules that follow from the row's number. */
-static void rows_make(struct ehframe_table *t, size_t n)
+static void rows_make(struct unwind_table *t, size_t n)
 {
 	memset(t, 0, sizeof(*t));
 	assert_int_equal(rule_set_init(&t->rules), 0);
@@ -26,7 +26,7 @@ static void rows_make(struct ehframe_table *t, size_t n)
 		assert_int_equal(rule_set_add(&t->rules, &r), 2 + i);
 	}
 	for (size_t i = 0; i < n; i++)
-		t->rows[i] = (struct ehframe_row){3 * i, 2 + i % 5};
+		t->rows[i] = (struct unwind_row){3 * i, 2 + i % 5};
 }
 
 static int off_at(struct uwmem *m, uint32_t file, uint32_t key)
@@ -37,7 +37,7 @@ static int off_at(struct uwmem *m, uint32_t file, uint32_t key)
 static void check_pages(size_t n, uint32_t height)
 {
 	struct uwmem *m = uwmem_new(1);
-	struct ehframe_table t;
+	struct unwind_table t;
 	uint32_t file;
 
 	rows_make(&t, n);
@@ -63,9 +63,9 @@ static void test_pages(void **state)
 
 static void test_life_of_a_file(void **state)
 {
-	struct utable_mapping v = {.start = 0x1000, .end = 0x2000, .kind = UW_MAP_FILE};
+	struct unwind_mapping v = {.start = 0x1000, .end = 0x2000, .kind = UW_MAP_FILE};
 	struct uwmem *m = uwmem_new(1);
-	struct ehframe_table t;
+	struct unwind_table t;
 	uint32_t a, b;
 
 	rows_make(&t, 3);
@@ -73,7 +73,7 @@ static void test_life_of_a_file(void **state)
 	assert_int_equal(utable_file_add(m->u, "a", 1, &t, &b), -EINVAL);
 	assert_int_equal(utable_file_add(m->u, "", 0, &t, &b), -EINVAL);
 	assert_int_equal(utable_file_find(m->u, "a", 1), a);
-	assert_int_equal(utable_file_find(m->u, "aa", 2), UTABLE_NO_FILE);
+	assert_int_equal(utable_file_find(m->u, "aa", 2), UNWIND_NO_FILE);
 	v.arg = a;
 	assert_int_equal(utable_proc_set(m->u, 7, &v, 1, S), 0);
 	assert_int_equal(utable_proc_set(m->u, 8, &v, 1, S), 0);
@@ -90,7 +90,7 @@ static void test_life_of_a_file(void **state)
 	assert_int_equal(utable_reap(m->u, 102 * S), 0);
 	assert_false(utable_has_idle(m->u));
 	assert_null(m->pages[UW_FILE_SLOT(a)]);
-	assert_int_equal(utable_file_find(m->u, "a", 1), UTABLE_NO_FILE);
+	assert_int_equal(utable_file_find(m->u, "a", 1), UNWIND_NO_FILE);
 	assert_int_equal(utable_stats(m->u).pages, 0);
 
 	/* the same file again is another number, and the old one is good for nothing */
@@ -114,7 +114,7 @@ static void expect_map(struct uw_state *s, const struct uw_proc *p, uint64_t pc,
 
 static void test_mappings(void **state)
 {
-	struct utable_mapping v[] = {
+	struct unwind_mapping v[] = {
 		{.start = 0x5000, .end = 0x6000, .kind = UW_MAP_HOTSPOT, .arg = 2},
 		{.start = 0x1000, .end = 0x3000, .kind = UW_MAP_HOTSPOT, .arg = 1},
 		{.start = 0x2000, .end = 0x4000, .kind = UW_MAP_HOTSPOT, .arg = 9}, /* overlaps */
@@ -147,12 +147,12 @@ static void test_mappings(void **state)
 
 static void test_too_many_mappings(void **state)
 {
-	struct utable_mapping *v = calloc(UW_MAX_MAPS + 10, sizeof(*v));
+	struct unwind_mapping *v = calloc(UW_MAX_MAPS + 10, sizeof(*v));
 	struct uw_state *s = calloc(1, sizeof(*s));
 	struct uwmem *m = uwmem_new(1);
 
 	for (uint32_t i = 0; i < UW_MAX_MAPS + 10; i++)
-		v[i] = (struct utable_mapping){.start = 0x1000ULL * (i + 1),
+		v[i] = (struct unwind_mapping){.start = 0x1000ULL * (i + 1),
 					       .end = 0x1000ULL * (i + 2),
 					       .kind = UW_MAP_HOTSPOT,
 					       .arg = i + 1};
@@ -169,7 +169,7 @@ static void test_too_many_mappings(void **state)
 }
 
 /* `n` rows, each with a rule of its own: from `first` on. */
-static void rules_make(struct ehframe_table *t, size_t n, int32_t first)
+static void rules_make(struct unwind_table *t, size_t n, int32_t first)
 {
 	memset(t, 0, sizeof(*t));
 	assert_int_equal(rule_set_init(&t->rules), 0);
@@ -179,7 +179,7 @@ static void rules_make(struct ehframe_table *t, size_t n, int32_t first)
 		struct uw_rule r = {
 			.cfa = UW_CFA_REG, .cfa_reg = UW_REG_SP, .cfa_off = first + (int32_t)i};
 
-		t->rows[i] = (struct ehframe_row){3 * i, rule_set_add(&t->rules, &r)};
+		t->rows[i] = (struct unwind_row){3 * i, rule_set_add(&t->rules, &r)};
 	}
 }
 
@@ -187,7 +187,7 @@ static void rules_make(struct ehframe_table *t, size_t n, int32_t first)
 static void test_rules_go_with_their_file(void **state)
 {
 	struct uwmem *m = uwmem_new(1);
-	struct ehframe_table t;
+	struct unwind_table t;
 	uint32_t kept, file;
 	uint64_t now = S;
 
@@ -195,7 +195,7 @@ static void test_rules_go_with_their_file(void **state)
 	assert_int_equal(utable_file_add(m->u, "kept", 4, &t, &kept), 0);
 	ehframe_free(&t);
 	utable_proc_set(m->u, 1,
-			&(struct utable_mapping){
+			&(struct unwind_mapping){
 				.start = 0x1000, .end = 0x2000, .kind = UW_MAP_FILE, .arg = kept},
 			1, now);
 	for (int i = 1; i <= 100; i++) {
@@ -220,7 +220,7 @@ static void test_rules_go_with_their_file(void **state)
 static void test_share_of_rules(void **state)
 {
 	struct uwmem *m = uwmem_new(1);
-	struct ehframe_table t;
+	struct unwind_table t;
 	uint32_t file;
 
 	rules_make(&t, UW_MAX_RULES - 2, 1);
@@ -242,7 +242,7 @@ static void test_room(void **state)
 {
 	struct utable_sink sink;
 	struct uwmem *m = uwmem_new(1);
-	struct ehframe_table t;
+	struct unwind_table t;
 	struct utable *u;
 	uint32_t file;
 
@@ -270,16 +270,16 @@ static void test_room(void **state)
 /* Code without tables takes no place; of files the highest stay, and all of the code heaps. */
 static void test_mappings_that_matter(void **state)
 {
-	struct utable_mapping *v = calloc(4 * UW_MAX_MAPS, sizeof(*v));
+	struct unwind_mapping *v = calloc(4 * UW_MAX_MAPS, sizeof(*v));
 	struct uwmem *m = uwmem_new(1);
-	struct ehframe_table t;
+	struct unwind_table t;
 	uint32_t file;
 
 	rows_make(&t, 3);
 	assert_int_equal(utable_file_add(m->u, "a", 1, &t, &file), 0);
 	ehframe_free(&t);
 	for (uint32_t i = 0; i < 4 * UW_MAX_MAPS; i++)
-		v[i] = (struct utable_mapping){.start = 0x1000ULL * (i + 1),
+		v[i] = (struct unwind_mapping){.start = 0x1000ULL * (i + 1),
 					       .end = 0x1000ULL * (i + 2),
 					       .kind = i % 2 ? UW_MAP_FP : UW_MAP_FILE,
 					       .arg = file};

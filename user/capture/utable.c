@@ -8,7 +8,7 @@
 #include "capture/utable.h"
 
 struct file {
-	uint8_t key[UTABLE_KEY_MAX + 1]; /* length first, so that no key is another's prefix */
+	uint8_t key[UNWIND_KEY_MAX + 1]; /* length first, so that no key is another's prefix */
 	uint32_t id;
 	uint32_t refs; /* process lists that name it */
 	uint32_t npages;
@@ -48,7 +48,7 @@ int utable_new(struct utable **out, const struct utable_sink *sink)
 		return -ENOMEM;
 	u->sink = *sink;
 	if (!u->sink.max_bytes)
-		u->sink.max_bytes = UTABLE_MAX_BYTES;
+		u->sink.max_bytes = UNWIND_MAX_BYTES;
 	err = rule_set_init(&u->rules);
 	for (uint32_t i = 0; i < u->rules.n && !err; i++)
 		err = sink->rule(sink->ctx, i, &u->rules.rules[i]);
@@ -110,14 +110,14 @@ static void pages_index(struct uw_page *pages, uint32_t first, uint32_t n, uint3
 }
 
 /* Root, then (if it has two levels below it) the inner pages, then the leaves. */
-int utable_pages(const struct ehframe_row *rows, size_t n, struct uw_page **out, uint32_t *npages)
+int utable_pages(const struct unwind_row *rows, size_t n, struct uw_page **out, uint32_t *npages)
 {
 	uint32_t leaves = n ? div_up(n, UW_PAGE_ROWS) : 1;
 	uint32_t inner = leaves > UW_PAGE_ROWS ? div_up(leaves, UW_PAGE_ROWS) : 0;
 	uint32_t first = (leaves > 1) + inner; /* leaf */
 	struct uw_page *pages;
 
-	if (n > EHFRAME_MAX_ROWS || first + leaves > UINT16_MAX)
+	if (n > UNWIND_MAX_ROWS || first + leaves > UINT16_MAX)
 		return -E2BIG;
 	pages = calloc(first + leaves, sizeof(*pages));
 	if (!pages)
@@ -141,9 +141,9 @@ int utable_pages(const struct ehframe_row *rows, size_t n, struct uw_page **out,
 
 static int key_make(uint8_t *key, const void *bytes, size_t len)
 {
-	if (!len || len > UTABLE_KEY_MAX)
+	if (!len || len > UNWIND_KEY_MAX)
 		return -EINVAL;
-	memset(key, 0, UTABLE_KEY_MAX + 1);
+	memset(key, 0, UNWIND_KEY_MAX + 1);
 	key[0] = len;
 	memcpy(key + 1, bytes, len);
 	return 0;
@@ -153,19 +153,19 @@ static struct file *file_find(struct utable *u, const uint8_t *key)
 {
 	struct file *f;
 
-	HASH_FIND(hh, u->files, key, UTABLE_KEY_MAX + 1, f);
+	HASH_FIND(hh, u->files, key, UNWIND_KEY_MAX + 1, f);
 	return f;
 }
 
 uint32_t utable_file_find(struct utable *u, const void *key, size_t len)
 {
-	uint8_t k[UTABLE_KEY_MAX + 1];
+	uint8_t k[UNWIND_KEY_MAX + 1];
 	struct file *f;
 
 	if (key_make(k, key, len))
-		return UTABLE_NO_FILE;
+		return UNWIND_NO_FILE;
 	f = file_find(u, k);
-	return f ? f->id : UTABLE_NO_FILE;
+	return f ? f->id : UNWIND_NO_FILE;
 }
 
 /* Numbers go up, and are passed over while their slot is taken. */
@@ -177,7 +177,7 @@ static uint32_t id_take(struct utable *u)
 		if (UW_FILE_SLOT(id) && !u->by_slot[UW_FILE_SLOT(id)])
 			return id;
 	}
-	return UTABLE_NO_FILE;
+	return UNWIND_NO_FILE;
 }
 
 /* One of the file's own rules into the dictionary, which the sink has then. */
@@ -223,15 +223,15 @@ static void file_free(struct utable *u, struct file *f)
 }
 
 /* Pages of the rows in the dictionary's numbers. */
-static int pages_make(struct utable *u, struct file *f, const struct ehframe_table *t,
+static int pages_make(struct utable *u, struct file *f, const struct unwind_table *t,
 		      struct uw_page **pages)
 {
-	struct ehframe_row *rows = calloc(t->n ? t->n : 1, sizeof(*rows));
+	struct unwind_row *rows = calloc(t->n ? t->n : 1, sizeof(*rows));
 	uint16_t *map = calloc(UW_MAX_RULES, sizeof(*map));
 	int err = rows && map ? rules_map(u, f, &t->rules, map) : -ENOMEM;
 
 	for (size_t i = 0; i < t->n && !err; i++)
-		rows[i] = (struct ehframe_row){t->rows[i].key, map[t->rows[i].rule]};
+		rows[i] = (struct unwind_row){t->rows[i].key, map[t->rows[i].rule]};
 	if (!err)
 		err = utable_pages(rows, t->n, pages, &f->npages);
 	free(map);
@@ -244,13 +244,13 @@ static bool has_room(const struct utable *u, uint32_t npages)
 	return (u->pages + npages) * sizeof(struct uw_page) <= u->sink.max_bytes;
 }
 
-static int file_publish(struct utable *u, struct file *f, const struct ehframe_table *rows)
+static int file_publish(struct utable *u, struct file *f, const struct unwind_table *rows)
 {
 	struct uw_page *pages = NULL;
 	int err = 0;
 
-	f->id = has_room(u, div_up(rows->n, UW_PAGE_ROWS)) ? id_take(u) : UTABLE_NO_FILE;
-	if (f->id == UTABLE_NO_FILE)
+	f->id = has_room(u, div_up(rows->n, UW_PAGE_ROWS)) ? id_take(u) : UNWIND_NO_FILE;
+	if (f->id == UNWIND_NO_FILE)
 		err = -ENOSPC;
 	if (!err)
 		err = pages_make(u, f, rows, &pages);
@@ -263,7 +263,7 @@ static int file_publish(struct utable *u, struct file *f, const struct ehframe_t
 	return err;
 }
 
-int utable_file_add(struct utable *u, const void *key, size_t len, const struct ehframe_table *rows,
+int utable_file_add(struct utable *u, const void *key, size_t len, const struct unwind_table *rows,
 		    uint32_t *file)
 {
 	struct file *f = calloc(1, sizeof(*f));
@@ -280,7 +280,7 @@ int utable_file_add(struct utable *u, const void *key, size_t len, const struct 
 		file_free(u, f);
 		return err;
 	}
-	HASH_ADD(hh, u->files, key, UTABLE_KEY_MAX + 1, f);
+	HASH_ADD(hh, u->files, key, UNWIND_KEY_MAX + 1, f);
 	u->by_slot[UW_FILE_SLOT(f->id)] = f;
 	u->pages += f->npages;
 	*file = f->id;
@@ -333,12 +333,12 @@ bool utable_has_idle(const struct utable *u)
 
 static int mapping_order(const void *a, const void *b)
 {
-	const struct utable_mapping *x = a, *y = b;
+	const struct unwind_mapping *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static bool mapping_usable(const struct utable *u, const struct utable_mapping *m, uint64_t after)
+static bool mapping_usable(const struct utable *u, const struct unwind_mapping *m, uint64_t after)
 {
 	const struct file *f;
 
@@ -351,7 +351,7 @@ static bool mapping_usable(const struct utable *u, const struct utable_mapping *
 }
 
 /* What is of use, in order, to the front: how many. */
-static size_t mappings_sort(struct utable *u, struct utable_mapping *v, size_t n)
+static size_t mappings_sort(struct utable *u, struct unwind_mapping *v, size_t n)
 {
 	uint64_t after = 0;
 	size_t kept = 0;
@@ -372,7 +372,7 @@ static size_t mappings_sort(struct utable *u, struct utable_mapping *v, size_t n
 }
 
 /* Down to UW_MAX_MAPS: the lowest files go, then whatever is too much. */
-static size_t mappings_cut(struct utable *u, struct utable_mapping *v, size_t n)
+static size_t mappings_cut(struct utable *u, struct unwind_mapping *v, size_t n)
 {
 	size_t over = n > UW_MAX_MAPS ? n - UW_MAX_MAPS : 0, kept = 0;
 
@@ -387,7 +387,7 @@ static size_t mappings_cut(struct utable *u, struct utable_mapping *v, size_t n)
 }
 
 /* Fill u->list. */
-static void list_make(struct utable *u, uint32_t tgid, struct utable_mapping *v, size_t n)
+static void list_make(struct utable *u, uint32_t tgid, struct unwind_mapping *v, size_t n)
 {
 	struct uw_proc *list = &u->list;
 
@@ -452,7 +452,7 @@ uint64_t utable_proc_sum(struct utable *u, uint32_t tgid)
 	return p ? p->sum : 0;
 }
 
-int utable_proc_set(struct utable *u, uint32_t tgid, struct utable_mapping *v, size_t n,
+int utable_proc_set(struct utable *u, uint32_t tgid, struct unwind_mapping *v, size_t n,
 		    uint64_t now_ns)
 {
 	struct proc *p = calloc(1, sizeof(*p)), *old = proc_find(u, tgid);

@@ -2,8 +2,8 @@
 /*
  * What the unwinder's maps hold: files' tables as pages, the rule dictionary shared by all files,
  * and per process the list of its executable mappings. This module decides numbers, contents and
- * order of publication; where they go is the sink's business (BPF maps in naming/tables.c, memory
- * in tests).
+ * order of publication; where they go is the sink's business (BPF maps in capture/unwinder.c,
+ * memory in tests).
  *
  * Order: a rule is written before a page that names it, a file before a process list that names it.
  * A file that no list names any more keeps its number for UTABLE_GRACE_NS, since a walk may still
@@ -19,33 +19,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sym/ehframe.h"
+#include "wire/unwinder.h"
 
-#define UTABLE_KEY_MAX	64 /* bytes */
-#define UTABLE_NO_FILE	0
 #define UTABLE_GRACE_NS 2000000000ULL
 
-#define UTABLE_MAX_BYTES  (256ULL << 20) /* of pages, of all files; libjvm.so's are 1.1 MB */
-#define UTABLE_FILE_RULES 2048		 /* LLVM's library has 1,250, libc 360, libjvm 80 */
+#define UTABLE_FILE_RULES 2048 /* LLVM's library has 1,250, libc 360, libjvm 80 */
 
 /* All return 0 or a negative errno. Files come by their place, UW_FILE_SLOT() of their number. */
 struct utable_sink {
 	void *ctx;
-	uint64_t max_bytes; /* of pages, 0: UTABLE_MAX_BYTES */
+	uint64_t max_bytes; /* of pages, 0: UNWIND_MAX_BYTES */
 	int (*rule)(void *ctx, uint32_t id, const struct uw_rule *rule);
 	int (*file)(void *ctx, uint32_t slot, const struct uw_page *pages, uint32_t n);
 	int (*file_drop)(void *ctx, uint32_t slot);
 	int (*proc)(void *ctx, uint32_t tgid, const struct uw_proc *proc);
 	int (*proc_drop)(void *ctx, uint32_t tgid);
-};
-
-/* An executable mapping as utable_proc_set() takes it. */
-struct utable_mapping {
-	uint64_t start, end;
-	uint64_t bias; /* start's address minus its key in the file's table; may be negative, wraps
-			*/
-	uint32_t kind; /* enum uw_map_kind */
-	uint32_t arg;  /* file number, or the heap's */
 };
 
 struct utable_stats {
@@ -63,7 +51,7 @@ int utable_new(struct utable **out, const struct utable_sink *sink); /* writes r
 void utable_free(struct utable *u); /* the sink's maps are left as they are */
 
 /*
- * Number of the file known under this key (what tells its content), UTABLE_NO_FILE if there
+ * Number of the file known under this key (what tells its content), UNWIND_NO_FILE if there
  * is none. A number stays valid until the next utable_reap() unless a process names it.
  */
 uint32_t utable_file_find(struct utable *u, const void *key, size_t len);
@@ -72,7 +60,7 @@ uint32_t utable_file_find(struct utable *u, const void *key, size_t len);
  * Publish a file's rows. 0, -EINVAL, -ENOSPC (too many files, or too large for the room left),
  * -E2BIG, -ENOMEM or the sink's error.
  */
-int utable_file_add(struct utable *u, const void *key, size_t len, const struct ehframe_table *rows,
+int utable_file_add(struct utable *u, const void *key, size_t len, const struct unwind_table *rows,
 		    uint32_t *file);
 
 /*
@@ -81,7 +69,7 @@ int utable_file_add(struct utable *u, const void *key, size_t len, const struct 
  * UW_MAP_FP, which are walked like what is not there. Of more than UW_MAX_MAPS the files' lowest go
  * first: the loader maps libraries from the top down.
  */
-int utable_proc_set(struct utable *u, uint32_t tgid, struct utable_mapping *v, size_t n,
+int utable_proc_set(struct utable *u, uint32_t tgid, struct unwind_mapping *v, size_t n,
 		    uint64_t now_ns);
 /* What tells one list of mappings from another; 0 when it has none. */
 uint64_t utable_proc_sum(struct utable *u, uint32_t tgid);
@@ -95,7 +83,6 @@ bool utable_has_idle(const struct utable *u); /* some that nobody names: they wa
 struct utable_stats utable_stats(const struct utable *u);
 
 /* Pages for the rows: *pages is malloc'ed. What utable_file_add() gives to the sink, for tests. */
-int utable_pages(const struct ehframe_row *rows, size_t n, struct uw_page **pages,
-		 uint32_t *npages);
+int utable_pages(const struct unwind_row *rows, size_t n, struct uw_page **pages, uint32_t *npages);
 
 #endif

@@ -488,16 +488,11 @@ int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overw
 	return 0;
 }
 
-int recorder_tables(struct recorder *r, const struct capture *c, struct error *e)
+int recorder_tables(struct recorder *r, const struct unwinder *u, struct error *e)
 {
 	struct node *n, *tmp;
-	int rc;
+	int rc = tables_new(&r->env.tables, u, e);
 
-	tables_free(r->env.tables);
-	r->env.tables = NULL;
-	if (!c)
-		return 0;
-	rc = tables_new(&r->env.tables, c, e);
 	if (rc)
 		return rc;
 	HASH_ITER(hh, r->targets, n, tmp)

@@ -44,12 +44,9 @@ bool recorder_added(struct recorder *r, struct recorder_added *out);
 /* The process has ended and its records are pushed: finish its file. 0, or -EAGAIN. */
 int recorder_end(struct recorder *r, pid_t tgid);
 
-/*
- * Make the unwinder's tables for the targets in the capture's maps, and keep them up to date. NULL
- * before the capture is closed.
- */
-struct capture;
-int recorder_tables(struct recorder *r, const struct capture *c, struct error *e);
+/* Make the unwinder's tables for the targets, and keep them up to date. It must outlive us. */
+struct unwinder;
+int recorder_tables(struct recorder *r, const struct unwinder *u, struct error *e);
 
 /* The recording begins: files have the time `now` (CLOCK_MONOTONIC) as their start. */
 int recorder_start(struct recorder *r, uint64_t now, struct error *e);

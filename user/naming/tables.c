@@ -10,15 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <uthash.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
-#include "capture/capture.h"
-#include "capture/innermap.h"
-#include "capture/utable.h"
 #include "jvm/codecache.h"
 #include "jvm/threads.h"
 #include "jvm/vmstructs.h"
@@ -27,6 +23,7 @@
 #include "sym/mapfile.h"
 #include "sym/proc.h"
 #include "target/procfs.h"
+#include "wire/unwinder.h"
 
 #define VDSO_MAX   (1u << 20)
 #define KNOWN_MAX  4096		     /* files remembered */
@@ -47,7 +44,7 @@ struct content {
 		struct digest digest;
 	} eh_frame, debug_frame; /* all 0: there is none */
 };
-_Static_assert(sizeof(struct content) <= UTABLE_KEY_MAX, "content is the table's key");
+_Static_assert(sizeof(struct content) <= UNWIND_KEY_MAX, "content is the table's key");
 
 /* A file that was looked at, perhaps in vain: nothing of it changes while its key is the same. */
 struct known_file {
@@ -65,95 +62,29 @@ struct jvm_entry {
 };
 
 struct tables {
-	struct capture_tables maps;    /* descriptors */
-	struct innermap_waiting files; /* tables not yet in maps.files */
-	struct utable *utable;
+	const struct unwinder *unwinder;
 	struct jvm_entry *jvms;
 	struct known_file *known;
 	struct digest_key secret;
-	unsigned int shared;	    /* files whose table was there already */
-	struct utable_stats warned; /* what was said already */
-	uint32_t warned_large;
-	uint64_t reap_ns; /* when files may go that no process has any more; 0: no such */
+	unsigned int shared;	/* files whose table was there already */
+	uint32_t rules_refused; /* of the file that was published last */
+	uint32_t warned_files, warned_large, warned_rules, warned_maps; /* what was said already */
 	bool unsettled;
 	uint64_t compile_ns;
 };
 
-/* ---- where utable's decisions go ---- */
-
-static int sink_rule(void *ctx, uint32_t id, const struct uw_rule *rule)
-{
-	struct tables *t = ctx;
-
-	return bpf_map_update_elem(t->maps.rules, &id, rule, BPF_ANY) ? -errno : 0;
-}
-
-/*
- * An array of its own for each file or process: filled first, then put in its place. Files wait for
- * the process that names them, to be put there together.
- */
-static int sink_file(void *ctx, uint32_t id, const struct uw_page *pages, uint32_t n)
-{
-	struct tables *t = ctx;
-	int fd = innermap_array(pages, sizeof(*pages), n, BPF_F_INNER_MAP);
-
-	return fd < 0 ? fd : innermap_wait(&t->files, id, fd);
-}
-
-static int sink_file_drop(void *ctx, uint32_t id)
-{
-	struct tables *t = ctx;
-
-	innermap_forget(&t->files, id);
-	return bpf_map_delete_elem(t->maps.files, &id) && errno != ENOENT ? -errno : 0;
-}
-
-static int sink_proc(void *ctx, uint32_t tgid, const struct uw_proc *proc)
-{
-	struct tables *t = ctx;
-	int rc = innermap_flush(&t->files), fd;
-
-	if (rc)
-		return rc;
-	fd = innermap_array(proc, sizeof(*proc), 1, 0);
-	if (fd < 0)
-		return fd;
-	rc = innermap_put(t->maps.procs, &tgid, &fd, 1);
-	close(fd);
-	return rc;
-}
-
-static int sink_proc_drop(void *ctx, uint32_t tgid)
-{
-	struct tables *t = ctx;
-
-	return bpf_map_delete_elem(t->maps.procs, &tgid) ? -errno : 0;
-}
-
-int tables_new(struct tables **out, const struct capture *c, struct error *e)
+int tables_new(struct tables **out, const struct unwinder *u, struct error *e)
 {
 	struct tables *t = calloc(1, sizeof(*t));
-	const struct utable_sink sink = {
-		.ctx = t,
-		.rule = sink_rule,
-		.file = sink_file,
-		.file_drop = sink_file_drop,
-		.proc = sink_proc,
-		.proc_drop = sink_proc_drop,
-	};
 	int rc;
 
 	if (!t)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	capture_tables(c, &t->maps);
-	t->files.outer = t->maps.files;
+	t->unwinder = u;
 	rc = digest_key_make(&t->secret);
-	if (!rc)
-		rc = utable_new(&t->utable, &sink);
 	if (rc) {
 		free(t);
-		return error_set(e, rc, EXIT_KERNEL, "cannot fill the unwinder's tables: %s",
-				 strerror(-rc));
+		return error_set(e, rc, EXIT_KERNEL, "no random numbers: %s", strerror(-rc));
 	}
 	*out = t;
 	return 0;
@@ -232,8 +163,6 @@ void tables_free(struct tables *t)
 		free(j);
 	}
 	known_forget(t, false);
-	innermap_drop(&t->files);
-	utable_free(t->utable);
 	free(t);
 }
 
@@ -277,7 +206,7 @@ static struct content sections_content(const struct tables *t, const struct sect
 	return c;
 }
 
-static int section_compile(const struct elf_bytes *bytes, bool debug, struct ehframe_table *rows)
+static int section_compile(const struct elf_bytes *bytes, bool debug, struct unwind_table *rows)
 {
 	struct ehframe_section sec = {
 		.data = bytes->data,
@@ -290,9 +219,9 @@ static int section_compile(const struct elf_bytes *bytes, bool debug, struct ehf
 }
 
 /* Both: code that was compiled without the one is linked with startup code that has it. */
-static int sections_compile(const struct sections *s, struct ehframe_table *rows)
+static int sections_compile(const struct sections *s, struct unwind_table *rows)
 {
-	struct ehframe_table debug;
+	struct unwind_table debug;
 	int rc = section_compile(&s->eh_frame, false, rows);
 
 	if (section_compile(&s->debug_frame, true, &debug))
@@ -306,16 +235,22 @@ static int sections_compile(const struct sections *s, struct ehframe_table *rows
 	return 0;
 }
 
+static uint32_t table_find(const struct tables *t, const struct content *content)
+{
+	return t->unwinder->file_find(t->unwinder->ctx, content, sizeof(*content));
+}
+
 static int table_make(struct tables *t, const struct sections *s, const struct content *content,
 		      uint32_t *id)
 {
-	struct ehframe_table rows;
-	int rc = sections_compile(s, &rows);
+	struct unwind_table table;
+	int rc = sections_compile(s, &table);
 
 	if (rc)
 		return rc;
-	rc = utable_file_add(t->utable, content, sizeof(*content), &rows, id);
-	ehframe_free(&rows);
+	rc = t->unwinder->file_add(t->unwinder->ctx, content, sizeof(*content), &table, id,
+				   &t->rules_refused);
+	ehframe_free(&table);
 	return rc;
 }
 
@@ -329,8 +264,8 @@ static int file_compile(struct tables *t, const struct elf_file *f, struct conte
 
 	if (!rc) {
 		*content = sections_content(t, &s);
-		*id = utable_file_find(t->utable, content, sizeof(*content));
-		if (*id == UTABLE_NO_FILE)
+		*id = table_find(t, content);
+		if (*id == UNWIND_NO_FILE)
 			rc = table_make(t, &s, content, id);
 		else
 			t->shared++;
@@ -356,9 +291,8 @@ static int file_table(struct tables *t, const struct elf_file *f, const struct f
 		return rc;
 	if (known && known->rc)
 		return known->rc;
-	*id = known ? utable_file_find(t->utable, &known->content, sizeof(known->content))
-		    : UTABLE_NO_FILE;
-	if (*id != UTABLE_NO_FILE)
+	*id = known ? table_find(t, &known->content) : UNWIND_NO_FILE;
+	if (*id != UNWIND_NO_FILE)
 		return 0;
 	rc = file_compile(t, f, &content, id);
 	known_note(t, key, rc, &content);
@@ -438,44 +372,40 @@ __attribute__((format(printf, 2, 3))) static void warn_once(uint32_t *said, cons
 	log_warn("%s", text);
 }
 
-/* What was refused of the file since `before`: each kind is told of once. */
-static void refusals_warn(struct tables *t, const struct utable_stats *before, const char *path,
-			  int rc)
+/* What was refused of the file: each kind is told of once. */
+static void refusals_warn(struct tables *t, const char *path, int rc)
 {
-	struct utable_stats now = utable_stats(t->utable);
-
-	if (now.files_refused > before->files_refused)
-		warn_once(&t->warned.files_refused,
+	if (rc == -ENOSPC)
+		warn_once(&t->warned_files,
 			  "unwind tables would need more than %llu MB: the code of '%s', and "
-			  "perhaps of "
-			  "others, is walked by frame pointers",
-			  UTABLE_MAX_BYTES >> 20, path);
+			  "perhaps of others, is walked by frame pointers",
+			  UNWIND_MAX_BYTES >> 20, path);
 	else if (rc == -E2BIG)
 		warn_once(&t->warned_large,
 			  "the unwind table of '%s' is too large: its code is walked by frame "
 			  "pointers",
 			  path);
-	if (now.rules_refused > before->rules_refused)
-		warn_once(&t->warned.rules_refused,
+	if (t->rules_refused)
+		warn_once(&t->warned_rules,
 			  "'%s' has more unwind rules than fit: some of its stacks end early",
 			  path);
+	t->rules_refused = 0;
 }
 
 static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
-			  const struct mapping *mp, struct utable_mapping *out)
+			  const struct mapping *mp, struct unwind_mapping *out)
 {
 	const char *path = maps_path(symproc_maps(sp), mp);
 	uint64_t vaddr = 0;
 	uint32_t id = 0;
-	struct utable_stats before = utable_stats(t->utable);
 	int rc = -ENOENT;
 
-	*out = (struct utable_mapping){.start = mp->start, .end = mp->end, .kind = UW_MAP_FP};
+	*out = (struct unwind_mapping){.start = mp->start, .end = mp->end, .kind = UW_MAP_FP};
 	if (mapping_is_file(mp))
 		rc = file_mapping(t, sp, mp, &id, &vaddr);
 	else if (!strcmp(path, "[vdso]"))
 		rc = vdso_mapping(t, tgid, sp, mp, &id, &vaddr);
-	refusals_warn(t, &before, path, rc);
+	refusals_warn(t, path, rc);
 	if (rc) {
 		if (mapping_is_file(mp)) {
 			t->unsettled |= !fails_for_good(rc);
@@ -496,9 +426,9 @@ static struct jvm_entry *jvm_find(struct tables *t, pid_t tgid)
 	return j;
 }
 
-static int jvm_publish(struct tables *t, const struct jvm_entry *j)
+static int jvm_publish(const struct tables *t, const struct jvm_entry *j)
 {
-	return bpf_map_update_elem(t->maps.jvms, &j->tgid, &j->jvm, BPF_ANY) ? -errno : 0;
+	return t->unwinder->jvm_set(t->unwinder->ctx, &j->jvm);
 }
 
 /* NULL: not a JVM, or one whose code heaps are not known. */
@@ -530,12 +460,12 @@ bool tables_meet(struct tables *t, pid_t tgid, struct vm *vm)
 	return vm && !jvm_find(t, tgid) && jvm_get(t, tgid, vm);
 }
 
-static size_t heaps_add(const struct jvm_entry *j, struct utable_mapping *v)
+static size_t heaps_add(const struct jvm_entry *j, struct unwind_mapping *v)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; j && i < j->jvm.nheaps && i < GN_JVM_HEAPS; i++)
-		v[n++] = (struct utable_mapping){
+		v[n++] = (struct unwind_mapping){
 			.start = j->jvm.heap[i].low,
 			.end = j->jvm.heap[i].high,
 			.kind = UW_MAP_HOTSPOT,
@@ -546,7 +476,7 @@ static size_t heaps_add(const struct jvm_entry *j, struct utable_mapping *v)
 
 /* From the top down, where the libraries are, for as many as there is room for. */
 static size_t mappings_add(struct tables *t, pid_t tgid, struct symproc *native,
-			   const struct jvm_entry *jvm, struct utable_mapping *v)
+			   const struct jvm_entry *jvm, struct unwind_mapping *v)
 {
 	const struct maps *maps = symproc_maps(native);
 	size_t n = 0, opened = 0;
@@ -562,48 +492,20 @@ static size_t mappings_add(struct tables *t, pid_t tgid, struct symproc *native,
 		n += v[n].kind == UW_MAP_FILE;
 	}
 	if (opened == OPENED_MAX || n == UW_MAX_MAPS)
-		warn_once(&t->warned.maps_refused,
+		warn_once(&t->warned_maps,
 			  "process %d has mapped so much code that what lies lowest is walked by "
 			  "frame pointers",
 			  tgid);
 	return n;
 }
 
-static void tables_say(const struct tables *t)
-{
-	struct utable_stats now = utable_stats(t->utable);
-
-	log_debug("unwind tables: %u files of %.1f MB, %u shared, %u rules; %u files, %u rules, %u "
-		  "mappings refused; %.1f ms of compiling",
-		  now.files, (double)(now.pages * sizeof(struct uw_page)) / 1e6, t->shared,
-		  now.rules, now.files_refused, now.rules_refused, now.maps_refused,
-		  (double)t->compile_ns / 1e6);
-}
-
-/*
- * Room that files leave is for those that found none. Those whose time has not come yet are looked
- * at again when that of the last has.
- */
-static void files_reap(struct tables *t, uint64_t now_ns)
-{
-	uint32_t files = utable_stats(t->utable).files;
-
-	utable_reap(t->utable, now_ns);
-	t->reap_ns = utable_has_idle(t->utable) ? now_ns + UTABLE_GRACE_NS : 0;
-	if (utable_stats(t->utable).files == files)
-		return;
-	known_forget(t, true);
-	tables_say(t);
-}
-
 int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
 		  uint64_t now_ns)
 {
 	struct jvm_entry *jvm = jvm_get(t, tgid, vm);
-	uint64_t before = utable_proc_sum(t->utable, (uint32_t)tgid);
-	struct utable_mapping *v;
+	struct unwind_mapping *v;
 	size_t n, files;
-	int rc;
+	int rc = -ENOENT;
 
 	t->unsettled = false;
 	v = calloc(UW_MAX_MAPS + GN_JVM_HEAPS + 1, sizeof(*v));
@@ -611,11 +513,12 @@ int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct v
 		return -ENOMEM;
 	n = heaps_add(jvm, v);
 	files = mappings_add(t, tgid, native, jvm, v + n);
-	rc = files ? utable_proc_set(t->utable, (uint32_t)tgid, v, n + files, now_ns) : -ENOENT;
+	if (files)
+		rc = t->unwinder->proc_set(t->unwinder->ctx, tgid, v, n + files, now_ns);
 	free(v);
-	files_reap(t, now_ns);
-	tables_say(t);
-	return rc ? rc : utable_proc_sum(t->utable, (uint32_t)tgid) != before;
+	log_debug("unwind tables made: %u files shared one that was there, %.1f ms of compiling",
+		  t->shared, (double)t->compile_ns / 1e6);
+	return rc;
 }
 
 bool tables_unsettled(const struct tables *t)
@@ -648,7 +551,7 @@ static bool coders_are_known(const struct tables *t, pid_t tgid)
 	pid_t *tids = NULL;
 	bool all = true;
 
-	if (bpf_map_lookup_elem(t->maps.coders, &tgid, &c) || proc_tasks_read(tgid, &tids, &n))
+	if (t->unwinder->coders_get(t->unwinder->ctx, tgid, &c) || proc_tasks_read(tgid, &tids, &n))
 		return false;
 	for (size_t i = 0; i < n && all; i++) {
 		if (!is_coder(tgid, tids[i]))
@@ -688,71 +591,31 @@ void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
 		if (moved || met)
 			jvm_publish(t, j);
 	}
-	if (t->reap_ns && now_ns >= t->reap_ns)
-		files_reap(t, now_ns);
-}
-
-/* Its number may be another thread's by now: one that ends after this is taken out by the kernel.
- */
-static bool thread_lives(pid_t tgid, pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", tgid, tid);
-	return !access(path, F_OK);
-}
-
-/* Once per JVM, before its first carrier, so that what is looked up is there. */
-static int layout_publish(struct tables *t, pid_t tgid, struct vm *vm)
-{
-	struct gn_vthreads layout;
-	int rc;
-
-	if (!bpf_map_lookup_elem(t->maps.vthreads, &tgid, &layout))
-		return 0;
-	rc = vm_vthreads(vm, &layout);
-	if (rc)
-		return rc;
-	return bpf_map_update_elem(t->maps.vthreads, &tgid, &layout, BPF_ANY) ? -errno : 0;
-}
-
-/* Known of a thread by its number, unless it has ended meanwhile: another may have that next. */
-static int thread_publish(int map, pid_t tgid, pid_t tid, const void *value)
-{
-	if (bpf_map_update_elem(map, &tid, value, BPF_ANY))
-		return -errno;
-	if (!thread_lives(tgid, tid))
-		bpf_map_delete_elem(map, &tid);
-	return 0;
+	if (t->unwinder->freed(t->unwinder->ctx, now_ns)) /* for those that found no room */
+		known_forget(t, true);
 }
 
 int tables_java_thread(struct tables *t, pid_t tgid, pid_t tid, uint64_t thread)
 {
-	return thread_publish(t->maps.java_threads, tgid, tid, &thread);
+	return t->unwinder->java_thread(t->unwinder->ctx, tgid, tid, thread);
 }
 
 int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint64_t slot)
 {
-	struct gn_carrier carrier = {.slot = slot};
-	int rc = layout_publish(t, tgid, vm);
+	const struct gn_carrier carrier = {.slot = slot};
+	struct gn_vthreads layout;
+	int rc = vm_vthreads(vm, &layout);
 
-	if (!rc)
-		rc = thread_publish(t->maps.carriers, tgid, tid, &carrier);
-	if (!rc)
-		(*t->maps.ncarriers)++;
-	return rc;
+	return rc ? rc : t->unwinder->carrier(t->unwinder->ctx, tgid, tid, &carrier, &layout);
 }
 
 void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)
 {
 	struct jvm_entry *j = jvm_find(t, tgid);
 
-	bpf_map_delete_elem(t->maps.vthreads, &tgid);
 	if (j) {
-		bpf_map_delete_elem(t->maps.jvms, &tgid);
 		HASH_DEL(t->jvms, j);
 		free(j);
 	}
-	if (!utable_proc_drop(t->utable, (uint32_t)tgid, now_ns) && !t->reap_ns)
-		t->reap_ns = now_ns + UTABLE_GRACE_NS;
+	t->unwinder->proc_drop(t->unwinder->ctx, tgid, now_ns);
 }

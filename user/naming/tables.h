@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills the in-kernel unwinder's maps for the targets: unwind tables of the ELF files they have
- * mapped, their lists of mappings, and what is known of their JVM. Works on the naming thread; a
- * program that walks meanwhile sees the old tables or the new ones.
+ * Makes what the unwinder in the kernel (wire/unwinder.h) needs of the targets: unwind tables of
+ * the ELF files they have mapped, their lists of mappings, and what is known of their JVM. Works on
+ * the naming thread.
  */
 #ifndef GNOMON_NAMING_TABLES_H
 #define GNOMON_NAMING_TABLES_H
@@ -14,12 +14,13 @@
 
 #include "base/error.h"
 
-struct capture;
 struct tables;
 struct symproc;
+struct unwinder;
 struct vm;
 
-int tables_new(struct tables **out, const struct capture *c, struct error *e);
+/* `u` must outlive it. */
+int tables_new(struct tables **out, const struct unwinder *u, struct error *e);
 void tables_free(struct tables *t);
 
 /*

@@ -21,6 +21,7 @@
 #include "capture/capture.h"
 #include "capture/clocks.h"
 #include "capture/ticks.h"
+#include "capture/unwinder.h"
 #include "naming/recorder.h"
 #include "run/choice.h"
 #include "run/fleet.h"
@@ -47,6 +48,7 @@ struct session {
 	struct recorder *rec;
 	struct fleet *fleet;
 	struct capture *cap;
+	struct unwinder_maps *unwinder;
 	struct clocks *clk;
 	struct ticks *ticks;
 	struct choice *choice; /* NULL: all threads */
@@ -303,7 +305,9 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 		s->epoch_shift = choice_shift(s->cfg->wall_ns, targets_threads(s));
 	rc = capture_prepare(s, start, e);
 	if (!rc)
-		rc = recorder_tables(s->rec, s->cap, e);
+		rc = unwinder_open(&s->unwinder, s->cap, e);
+	if (!rc)
+		rc = recorder_tables(s->rec, unwinder_of(s->unwinder), e);
 	if (!rc)
 		rc = choice_prepare(s, start, e);
 	if (!rc)
@@ -760,6 +764,7 @@ static void session_close(struct session *s, bool keep)
 	recorder_close(s->rec, keep);
 	neighbours_free(s->cpus);
 	fleet_close(s->fleet);
+	unwinder_close(s->unwinder);
 	capture_close(s->cap);
 	if (s->timer >= 0)
 		close(s->timer);

@@ -196,7 +196,7 @@ struct fde {
 struct compiler {
 	const struct ehframe_section *sec;
 	uint64_t base;
-	struct ehframe_table *t;
+	struct unwind_table *t;
 	struct cie *cies;
 	size_t ncies, cies_cap;
 	struct fde *fdes;
@@ -696,17 +696,17 @@ static struct uw_rule rule_make(const struct cie *cie, const struct state *st)
 /* Append a row, unless it says what the one before says. */
 static int row_push(struct compiler *k, uint64_t addr, uint16_t rule)
 {
-	struct ehframe_table *t = k->t;
+	struct unwind_table *t = k->t;
 
 	if (t->n && t->rows[t->n - 1].key == addr - k->base)
 		t->n--;
 	if (t->n && t->rows[t->n - 1].rule == rule)
 		return 0;
-	if (t->n == EHFRAME_MAX_ROWS)
+	if (t->n == UNWIND_MAX_ROWS)
 		return -E2BIG;
 	if (array_grow((void **)&t->rows, &k->rows_cap, t->n, sizeof(*t->rows)))
 		return -ENOMEM;
-	t->rows[t->n++] = (struct ehframe_row){addr - k->base, rule};
+	t->rows[t->n++] = (struct unwind_row){addr - k->base, rule};
 	return 0;
 }
 
@@ -943,7 +943,7 @@ static int pass_rows(struct compiler *k)
 	return err ? err : row_push(k, k->covered, UW_RULE_NONE);
 }
 
-int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct ehframe_table *out)
+int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct unwind_table *out)
 {
 	struct compiler k = {.sec = sec, .base = base, .t = out, .covered = base};
 	int err;
@@ -963,7 +963,7 @@ int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct ehf
 	return err;
 }
 
-void ehframe_free(struct ehframe_table *t)
+void ehframe_free(struct unwind_table *t)
 {
 	free(t->rows);
 	rule_set_free(&t->rules);
@@ -990,7 +990,7 @@ static size_t functions_fill(const struct compiler *k, struct ehframe_function *
 int ehframe_functions(const struct ehframe_section *sec, uint64_t base, struct ehframe_function **v,
 		      size_t *n)
 {
-	struct ehframe_table unused = {0};
+	struct unwind_table unused = {0};
 	struct compiler k = {.sec = sec, .base = base, .t = &unused};
 	int err = sec->len > EHFRAME_MAX_BYTES ? -E2BIG : pass_lists(&k);
 
@@ -1009,7 +1009,7 @@ int ehframe_functions(const struct ehframe_section *sec, uint64_t base, struct e
 }
 
 /* The rule at the merged row that `i` rows of t and `k` of other lead to. */
-static uint16_t fill_rule(struct ehframe_table *t, const struct ehframe_table *other, size_t i,
+static uint16_t fill_rule(struct unwind_table *t, const struct unwind_table *other, size_t i,
 			  size_t k)
 {
 	uint16_t rule = t->rows[i - 1].rule;
@@ -1020,12 +1020,12 @@ static uint16_t fill_rule(struct ehframe_table *t, const struct ehframe_table *o
 }
 
 /* Both begin with a row at 0. */
-int ehframe_fill(struct ehframe_table *t, const struct ehframe_table *other)
+int ehframe_fill(struct unwind_table *t, const struct unwind_table *other)
 {
-	struct ehframe_row *rows;
+	struct unwind_row *rows;
 	size_t i = 0, k = 0, n = 0;
 
-	if (t->n + other->n > EHFRAME_MAX_ROWS)
+	if (t->n + other->n > UNWIND_MAX_ROWS)
 		return -E2BIG;
 	rows = calloc(t->n + other->n, sizeof(*rows));
 	if (!rows)
@@ -1039,7 +1039,7 @@ int ehframe_fill(struct ehframe_table *t, const struct ehframe_table *other)
 		k += k < other->n && other->rows[k].key == key;
 		rule = fill_rule(t, other, i, k);
 		if (!n || rows[n - 1].rule != rule)
-			rows[n++] = (struct ehframe_row){key, rule};
+			rows[n++] = (struct unwind_row){key, rule};
 	}
 	free(t->rows);
 	t->rows = rows;
@@ -1047,7 +1047,7 @@ int ehframe_fill(struct ehframe_table *t, const struct ehframe_table *other)
 	return 0;
 }
 
-const struct uw_rule *ehframe_rule(const struct ehframe_table *t, uint32_t off)
+const struct uw_rule *ehframe_rule(const struct unwind_table *t, uint32_t off)
 {
 	size_t lo = 0, hi = t->n;
 

@@ -16,10 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/rules.h"
+#include "wire/unwinder.h"
 
 #define EHFRAME_MAX_BYTES (128U << 20)
-#define EHFRAME_MAX_ROWS  (4U << 20) /* LLVM's library has 1.3 million */
 
 struct ehframe_section {
 	const uint8_t *data;
@@ -28,35 +27,21 @@ struct ehframe_section {
 	bool debug_frame; /* .debug_frame rather than .eh_frame */
 };
 
-struct ehframe_row {
-	uint32_t key; /* address - base; the row applies up to the next one */
-	uint16_t rule;
-};
-
-struct ehframe_table {
-	struct ehframe_row *rows; /* keys strictly ascending, the first is 0 */
-	size_t n;
-	struct rule_set rules;
-	uint32_t nfdes;	  /* entries compiled */
-	uint32_t skipped; /* entries left out */
-	bool damaged;
-};
-
 /*
  * Rows for addresses base .. base + 4 GiB. Alignment padding between two functions (under 16 bytes)
  * goes with the function before it, other gaps get UW_RULE_NONE. Where entries overlap the one that
  * starts later wins. 0, -E2BIG (too many bytes or rows) or -ENOMEM; on success the table must
  * be freed.
  */
-int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct ehframe_table *out);
-void ehframe_free(struct ehframe_table *t);
+int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct unwind_table *out);
+void ehframe_free(struct unwind_table *t);
 
 /*
  * Where `t` has no rule, those of `other` (of the same base) are taken over: a file whose own code
  * has only .debug_frame gets an .eh_frame of the C library's startup code. 0, -E2BIG or -ENOMEM;
  * then `t` is as it was.
  */
-int ehframe_fill(struct ehframe_table *t, const struct ehframe_table *other);
+int ehframe_fill(struct unwind_table *t, const struct unwind_table *other);
 
 /* The code that one entry describes: [start, end), as offsets from base. */
 struct ehframe_function {
@@ -73,6 +58,6 @@ int ehframe_functions(const struct ehframe_section *sec, uint64_t base, struct e
 		      size_t *n);
 
 /* The rule for an offset from base; never NULL. */
-const struct uw_rule *ehframe_rule(const struct ehframe_table *t, uint32_t off);
+const struct uw_rule *ehframe_rule(const struct unwind_table *t, uint32_t off);
 
 #endif
