@@ -4,7 +4,7 @@
 // FUZZ-LINK: user/jfr/read_known.c user/jfr/read_meta.c user/jfr/read_pool.c
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
 // FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
-// FUZZ-LINK: user/out/profile_tiers.c user/out/profile_threads.c user/out/stable.c user/out/idle.c
+// FUZZ-LINK: user/out/profile_tiers.c user/out/profile_threads.c user/out/stable.c user/out/idle.c user/out/pattern.c
 // FUZZ-LINK: user/out/endpoint.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
 // FUZZ-LINK: user/out/text.c user/out/methods.c user/out/html.c user/out/pprof.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S

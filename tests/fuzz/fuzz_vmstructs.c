@@ -24,6 +24,7 @@
 #include "jvm/threads.h"
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
+#include "jvm/vmstructs.h"
 
 #define BASE	0x7f0000000000ULL
 #define FIELDS	(sizeof(struct vm_layout) / sizeof(uint64_t))

@@ -12,6 +12,7 @@
 
 #include "jvm/codecache.h"
 #include "jvm/vm.h"
+#include "jvm/vmstructs.h"
 #include "kern/abi_jvm.h"
 
 #define RAM   0x7f0000100000ULL

@@ -20,6 +20,7 @@
 #include "jvm/method.h"
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
+#include "jvm/vmstructs.h"
 
 #define RAM   0x7f0000100000ULL
 #define BYTES 0x10000U

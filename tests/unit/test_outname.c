@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/outname.h"
+#include "cli/outname.h"
 
 static const char *made(const char *output, const char *main, const char *container,
 			unsigned int again)

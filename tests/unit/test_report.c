@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "model/stack.h"
-#include "run/report.h"
+#include "out/report.h"
 
 static void test_time(void **state)
 {

@@ -17,6 +17,7 @@
 
 #include "jvm/codecache.h"
 #include "jvm/vm.h"
+#include "jvm/vmstructs.h"
 #include "jvmimage.h"
 
 #define ALL ((1U << VM_FEATURES) - 1)

@@ -959,6 +959,11 @@ void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
 	c->unsent = false;
 }
 
+int capture_run_time_on(void)
+{
+	return bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
 void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs)
 {
 	programs_run_time(c->programs, ns, runs);

@@ -171,7 +171,13 @@ typedef void (*capture_loss_fn)(void *ctx, pid_t tid, enum gn_loss reason, uint6
 /* Every loss counted since the last call. */
 void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx);
 
-/* Run time of all our programs and their runs, as far as the kernel's statistics were on. */
+/*
+ * Have the kernel measure how long BPF programs run: all of the host's, and each run costs two
+ * looks at the clock more. A descriptor: until it is closed; or -errno.
+ */
+int capture_run_time_on(void);
+
+/* Run time of all our programs and their runs, as far as it was measured. */
 void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs);
 
 size_t capture_ring_bytes(const struct capture *c); /* of all rings together, now */

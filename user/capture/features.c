@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "capture/refusal.h"
-#include "capture/trials.h"
 
 #define UNTRIED 1
 

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cli/outname.h"
 #include "out/format.h"
-#include "run/outname.h"
 #include "target/pidns.h"
+
+#define AGAIN_MAX 1000 /* names tried for one file */
 
 /* ---- what is recorded ---- */
 
@@ -142,15 +144,40 @@ static int target_name(struct files *f, struct outname_facts *facts, struct sess
 	return t->path ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
+/* label: room for the container's. */
+static struct outname_facts jvm_facts(const struct jvm_proc *j, char label[CONTAINER_NAME_LEN])
+{
+	label[0] = '\0';
+	if (j->container.kind != CONTAINER_NONE)
+		container_label(&j->container, label, CONTAINER_NAME_LEN);
+	return (struct outname_facts){.pid = j->id.pid, .main = j->cmd.main, .container = label};
+}
+
 static int target_jvm(struct files *f, const struct jvm_proc *j, struct session_target *t,
 		      struct error *e)
 {
-	char label[CONTAINER_NAME_LEN] = "";
-	struct outname_facts facts = {.pid = j->id.pid, .main = j->cmd.main, .container = label};
+	char label[CONTAINER_NAME_LEN];
+	struct outname_facts facts = jvm_facts(j, label);
 
-	if (j->container.kind != CONTAINER_NONE)
-		container_label(&j->container, label, sizeof(label));
 	return target_name(f, &facts, t, e);
+}
+
+/* Of one that starts later: an earlier recording, perhaps of this session, is never replaced. */
+static int later_name(void *ctx, const struct jvm_proc *j, char *path, size_t cap)
+{
+	char label[CONTAINER_NAME_LEN], now[OUTNAME_TIME_LEN];
+	struct outname_facts facts = jvm_facts(j, label);
+	const struct files *f = ctx;
+
+	outname_time(now);
+	facts.time = now;
+	for (unsigned int again = 0; again < AGAIN_MAX; again++) {
+		int rc = outname_make(&f->names, &facts, again ? again + 1 : 0, path, cap);
+
+		if (rc || (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT))
+			return rc;
+	}
+	return -EEXIST;
 }
 
 static int targets_find(struct files *f, struct error *e)
@@ -232,7 +259,8 @@ static int recorded(struct files *f, int *status, struct error *e)
 
 	if (select_given(&r->select) && following(f)) {
 		cfg->follow = &r->select;
-		cfg->names = &f->names;
+		cfg->name = later_name;
+		cfg->name_ctx = f;
 		r->made[0] = 0;
 	}
 	if (cfg->follow && cfg->clock == CPU_ENGINE_THREAD) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "jvm/vm.h"
+#include "jvm/vmstructs.h"
 
 #define HOPS_MAX     64	    /* over the segment map, for one pc */
 #define BLOCKS_MAX   100000 /* looked at for one scan of a heap */

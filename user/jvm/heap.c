@@ -7,6 +7,7 @@
 #include "jvm/stream.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
+#include "jvm/vmstructs.h"
 #include "kern/abi_jvm.h"
 
 #define FIELDS_MAX 1024 /* of a class */

@@ -13,6 +13,7 @@
 #include "jvm/symbol.h"
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
+#include "jvm/vmstructs.h"
 
 #define KEPT_MAX     (24U << 20)     /* bytes of everything kept */
 #define AGE_NS	     120000000000ULL /* what was not used for so long, at most twice that, goes */

@@ -9,6 +9,7 @@
 #include "jvm/heap.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
+#include "jvm/vmstructs.h"
 
 #define THREADS_MAX 131072
 #define GROUPS_MAX  16 /* one within the other */

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "jvm/mem.h"
-#include "jvm/vmstructs.h"
 
 #define VM_NONE UINT64_MAX /* this JVM has no such field */
 

@@ -4,6 +4,7 @@
 #define GNOMON_MODEL_TOTALS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "kern/abi.h"
 
@@ -54,5 +55,13 @@ struct totals {
 };
 
 void totals_add(struct totals *sum, const struct totals *t);
+
+/* A finished file. */
+struct recorded_file {
+	pid_t tgid;
+	char *path;
+	char *names; /* where Java names came from, in words */
+	struct totals totals;
+};
 
 #endif

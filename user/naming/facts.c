@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "jfr/write.h"
 #include "jvm/vmstructs.h"
-#include "naming/target.h"
+#include "naming/env.h"
 #include "sym/proc.h"
 #include "target/jvmproc.h"
 

@@ -79,7 +79,7 @@ struct recorder {
 	struct node *targets;
 	struct rec_setting settings[SETTINGS_MAX];
 	size_t nsettings;
-	struct recorder_file *files; /* of targets that have ended */
+	struct recorded_file *files; /* of targets that have ended */
 	size_t nfiles;
 	struct totals ended;	 /* of all these together */
 	uint64_t lost[LOSS_MAX]; /* of nobody knows which target */
@@ -152,7 +152,7 @@ static void on_queue_losses(struct recorder *r, uint64_t now)
 
 /* ---- the end of a target ---- */
 
-static void file_free(struct recorder_file *f)
+static void file_free(struct recorded_file *f)
 {
 	free(f->path);
 	free(f->names);
@@ -160,13 +160,13 @@ static void file_free(struct recorder_file *f)
 
 static void file_note(struct recorder *r, const struct target *target)
 {
-	struct recorder_file *v = realloc(r->files, (r->nfiles + 1) * sizeof(*v));
+	struct recorded_file *v = realloc(r->files, (r->nfiles + 1) * sizeof(*v));
 
 	if (!v)
 		return;
 	r->files = v;
 	v += r->nfiles;
-	*v = (struct recorder_file){
+	*v = (struct recorded_file){
 		.tgid = target_tgid(target),
 		.path = strdup(target_path(target)),
 		.names = strdup(target_source(target)),
@@ -647,7 +647,7 @@ int recorder_error(struct recorder *r, struct error *e)
 	return rc;
 }
 
-const struct recorder_file *recorder_files(const struct recorder *r, size_t *n)
+const struct recorded_file *recorder_files(const struct recorder *r, size_t *n)
 {
 	*n = r->nfiles;
 	return r->files;

@@ -98,16 +98,8 @@ bool recorder_hurries(const struct recorder *r, uint64_t now);
 /* Write what is queued, finish the files, end the thread. */
 int recorder_finish(struct recorder *r, struct error *e);
 
-/* A finished file. */
-struct recorder_file {
-	pid_t tgid;
-	char *path;
-	char *names; /* where Java names came from, in words */
-	struct totals totals;
-};
-
 /* All of them, in the order of their ends. After recorder_finish; they live until the close. */
-const struct recorder_file *recorder_files(const struct recorder *r, size_t *n);
+const struct recorded_file *recorder_files(const struct recorder *r, size_t *n);
 
 /* `keep` false removes files not finished: nothing was recorded. */
 void recorder_close(struct recorder *r, bool keep);

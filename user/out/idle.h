@@ -6,7 +6,7 @@
  *	FRAME > CALLEE	and that frame called such a one: a timer's loop, which also runs its tasks
  *
  * where both are patterns of a method's name (pattern_match()). The table in idle.c has those of
- *the JDK and of widely used servers and libraries; others are given on the command line.
+ * the JDK and of widely used servers and libraries; others are given on the command line.
  */
 #ifndef GNOMON_OUT_IDLE_H
 #define GNOMON_OUT_IDLE_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "out/profile.h"
+#include "out/pattern.h"
 
 struct idle_rules;
 

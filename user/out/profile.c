@@ -3,7 +3,6 @@
 #include "out/profile_int.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,17 +72,6 @@ bool array_room(void **array, size_t n, size_t *cap, size_t size)
 }
 
 /* ---- patterns ---- */
-
-bool pattern_match(const struct pattern_list *l, const char *text)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		const char *g = l->v[i];
-
-		if (strpbrk(g, "*?") ? !fnmatch(g, text, 0) : strstr(text, g) != NULL)
-			return true;
-	}
-	return false;
-}
 
 static uint8_t frame_match(const struct profile *p, const char *name)
 {

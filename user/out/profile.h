@@ -23,6 +23,7 @@
 #include "base/frame.h"
 #include "jfr/read_sample.h"
 #include "out/names.h"
+#include "out/pattern.h"
 
 enum dim {
 	DIM_CPU = 0,
@@ -103,11 +104,6 @@ struct prof_state {
 	uint32_t name; /* without "STATE_" */
 	bool waits;    /* for something that is not a CPU or a monitor: idle, perhaps */
 	bool wanted;   /* passes the filter */
-};
-
-struct pattern_list {
-	const char *const *v; /* globs; without * and ? it is enough that the text contains it */
-	size_t n;
 };
 
 struct profile_options {
@@ -255,7 +251,5 @@ bool profile_sampled_threads(const struct profile *p, char *to, size_t size);
 bool profile_frame_is_java(const struct profile *p, uint32_t frame);
 /* The innermost Java frame of the stack that ends in `node`; NODE_ROOT where it has none. */
 uint32_t profile_node_java(const struct profile *p, uint32_t node);
-
-bool pattern_match(const struct pattern_list *l, const char *text);
 
 #endif

@@ -18,8 +18,7 @@
 #include "naming/recorder.h"
 #include "target/jvmwatch.h"
 
-#define LOOK_NS	  1000000000ull
-#define AGAIN_MAX 1000 /* names tried for one file */
+#define LOOK_NS 1000000000ull
 
 /* Open files that a process takes (pidfd, /proc, memory, file), and what all need: BPF and clocks.
  */
@@ -203,27 +202,6 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e)
 
 /* ---- those that come later ------------------------------------------------------------------- */
 
-/* A name that no file has: an earlier recording, perhaps of this session, is never replaced. */
-static int path_make(struct fleet *f, const struct jvm_proc *j, char *path, size_t cap)
-{
-	char label[CONTAINER_NAME_LEN] = "";
-	char now[OUTNAME_TIME_LEN];
-	struct outname_facts facts = {
-		.pid = j->id.pid, .main = j->cmd.main, .container = label, .time = now};
-	int rc = 0;
-
-	outname_time(now);
-	container_label(&j->container, label, sizeof(label));
-	if (j->container.kind == CONTAINER_NONE)
-		label[0] = '\0';
-	for (unsigned int again = 0; again < AGAIN_MAX; again++) {
-		rc = outname_make(f->cfg.names, &facts, again ? again + 1 : 0, path, cap);
-		if (rc || (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT))
-			return rc;
-	}
-	return -EEXIST;
-}
-
 /* Where open files are lacking now there may be some later, when another one has ended. */
 static bool on_jvm(const struct jvm_proc *j, void *arg)
 {
@@ -234,7 +212,7 @@ static bool on_jvm(const struct jvm_proc *j, void *arg)
 
 	if (member_find(f, j->id.pid) || !select_match(f->cfg.follow, &f->mounts, j))
 		return true;
-	rc = path_make(f, j, path, sizeof(path));
+	rc = f->cfg.name(f->cfg.name_ctx, j, path, sizeof(path));
 	m = rc ? NULL : member_new(f, j->id.pid);
 	if (!rc && !m)
 		rc = -errno;

@@ -12,18 +12,21 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "run/outname.h"
 #include "target/select.h"
 
 struct capture;
 struct fleet;
 struct recorder;
 
+/* A name for the file of a JVM that has come: one that no file has. 0 or -errno. */
+typedef int (*fleet_name_fn)(void *ctx, const struct jvm_proc *j, char *path, size_t cap);
+
 struct fleet_config {
 	const struct select_spec *follow; /* NULL: only those given */
-	const struct outname *names;	  /* with follow */
-	bool overwrite;			  /* files of the first targets; later ones never */
-	int epoll;			  /* watches the ends of processes */
+	fleet_name_fn name;		  /* with follow */
+	void *name_ctx;
+	bool overwrite; /* files of the first targets; later ones never */
+	int epoll;	/* watches the ends of processes */
 };
 
 int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct recorder *rec,

@@ -5,8 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
 #include "base/clock.h"
 #include "capture/capture.h"
 #include "target/procfs.h"
@@ -39,7 +37,7 @@ static void stolen_read(struct overhead *o, uint64_t now)
 /* The kernel's statistics may be on for others, too: what counts is what comes in our windows. */
 static void window_open(struct overhead *o, const struct capture *c, uint64_t now)
 {
-	o->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	o->stats_fd = capture_run_time_on();
 	o->on_since = now;
 	capture_run_time(c, &o->before_ns, &o->before_runs);
 }

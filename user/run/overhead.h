@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/cost.h"
+
 struct capture;
 
 struct overhead {
@@ -23,19 +25,6 @@ struct overhead {
 	uint64_t on_ns, bpf_ns;		 /* so of the windows that stand for more */
 	uint64_t runs;
 	uint64_t stolen_start_ns, stolen_ns, stolen_read; /* the latter: when, CLOCK_MONOTONIC */
-};
-
-struct overhead_cost {
-	uint64_t wall_ns, cpu_ns;
-	uint64_t bpf_ns;	      /* inferred for the whole time */
-	uint64_t bpf_run_ns;	      /* mean of one run */
-	uint64_t memory, memory_peak; /* bytes */
-	/*
-	 * Not our doing, but as little to be seen in samples: CPU time of the whole machine, a
-	 * guest, that went to others on its host. A thread that had the CPU then neither ran nor
-	 * waited. 10 s old at most.
-	 */
-	uint64_t stolen_ns;
 };
 
 void overhead_start(struct overhead *o);

@@ -23,11 +23,11 @@
 #include "capture/ticks.h"
 #include "capture/unwinder.h"
 #include "naming/recorder.h"
+#include "out/report.h"
 #include "run/choice.h"
 #include "run/fleet.h"
 #include "run/launch.h"
 #include "run/overhead.h"
-#include "run/report.h"
 #include "target/neighbours.h"
 #include "target/procfs.h"
 
@@ -214,7 +214,8 @@ static int targets_open(struct session *s, struct error *e)
 	const struct session_config *cfg = s->cfg;
 	const struct fleet_config fc = {
 		.follow = cfg->follow,
-		.names = cfg->names,
+		.name = cfg->name,
+		.name_ctx = cfg->name_ctx,
 		.overwrite = cfg->overwrite,
 		.epoll = s->epoll,
 	};
@@ -726,7 +727,7 @@ static void summary_print(struct session *s, const struct totals *t)
 static void files_remove(const struct session *s)
 {
 	size_t n;
-	const struct recorder_file *files = recorder_files(s->rec, &n);
+	const struct recorded_file *files = recorder_files(s->rec, &n);
 
 	for (size_t i = 0; i < n; i++)
 		unlink(files[i].path);

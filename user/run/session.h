@@ -17,7 +17,7 @@
 #include "capture/engine.h"
 #include "jfr/write.h"
 #include "naming/resolver.h"
-#include "run/outname.h"
+#include "run/fleet.h"
 #include "target/select.h"
 
 struct session_target {
@@ -30,11 +30,13 @@ struct session_config {
 	size_t ntargets;
 	char *const *argv; /* a program to start and record */
 	/*
-	 * JVMs that match are recorded as they start, into files named by `names`; the session does
-	 * not end with its targets then, and CPU samples come from per-CPU clocks.
+	 * JVMs that match are recorded as they start, each into a file that `name` finds a name
+	 * for; the session does not end with its targets then, and CPU samples come from per-CPU
+	 * clocks.
 	 */
 	const struct select_spec *follow;
-	const struct outname *names;
+	fleet_name_fn name;
+	void *name_ctx;
 	bool overwrite;
 	uint64_t duration_ns; /* 0: until interrupted or the target ends */
 	uint64_t cpu_ns, wall_ns;

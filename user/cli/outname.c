@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/outname.h"
+#include "cli/outname.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/report.h"
+#include "out/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recording tells a person on stderr: the progress line and the closing summary. */
-#ifndef GNOMON_RUN_REPORT_H
-#define GNOMON_RUN_REPORT_H
+#ifndef GNOMON_OUT_REPORT_H
+#define GNOMON_OUT_REPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "naming/recorder.h"
-#include "run/overhead.h"
+#include "model/cost.h"
+#include "model/totals.h"
 
 /* Rewrites its own line; only for a terminal. */
 void report_progress(uint64_t elapsed_ns, const struct totals *t, const struct overhead_cost *c);
@@ -18,7 +18,7 @@ void report_waiting(const char *name, pid_t pid);
 
 struct report_summary {
 	uint64_t elapsed_ns;
-	const struct recorder_file *files;
+	const struct recorded_file *files;
 	size_t nfiles;
 	bool several;	     /* there may be any number of files, also none */
 	const char *becomes; /* what the only file is made into next; NULL: it stays */

@@ -4,8 +4,8 @@
  * (main class or jar, its last part), %c (container, or "host"), %t (when it began) and %% in it.
  * Pure but for outname_read() and outname_time().
  */
-#ifndef GNOMON_RUN_OUTNAME_H
-#define GNOMON_RUN_OUTNAME_H
+#ifndef GNOMON_CLI_OUTNAME_H
+#define GNOMON_CLI_OUTNAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
