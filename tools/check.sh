@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/check.sh [--only SUITE[,SUITE...]] [NAME-PATTERN...]
 #
-# Builds and tests. Suites: unit, arm64, bpf, jvm (these by default), browser, peers, format, san, fuzz, accuracy. One
+# Builds and tests. Suites: layers, unit, arm64, bpf, jvm (these by default), browser, peers, format, san, fuzz, accuracy. One
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
 # Scripts of which a line says "# overlaps" run first, twice as many at a time as there are CPUs (AT_ONCE: so many),
@@ -13,7 +13,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 . tools/stolen.sh
 
-suites=unit,arm64,bpf,jvm
+suites=layers,unit,arm64,bpf,jvm
 if [ "${1:-}" = --only ]; then
     suites=${2:?--only needs suites}
     shift 2
@@ -267,6 +267,12 @@ suite_peers() {
     script_report peers readers
 }
 
+# Who may include whom, and that the script which holds it can fail.
+suite_layers() {
+    step layers includes 20 tools/layers.sh
+    step layers self-test 20 tools/layers.sh --self-test
+}
+
 # Formatting is judged with one version only; others disagree with it in small ways.
 suite_format() {
     local version
@@ -390,7 +396,7 @@ prepare || {
 }
 for suite in ${suites//,/ }; do
     if ! declare -F "suite_$suite" >/dev/null; then
-        echo "check: no suite '$suite': unit, arm64, bpf, jvm, browser, peers, format, san, fuzz, accuracy" >&2
+        echo "check: no suite '$suite': layers, unit, arm64, bpf, jvm, browser, peers, format, san, fuzz, accuracy" >&2
         exit 2
     fi
     # of these the next suite's tests begin where the last's leave a CPU idle

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: tools/layers.sh [--self-test] [USER-FOLDER]
+#
+# Holds the include direction of user/: the table of user/README.md says for each folder what it may include. Says what
+# is against it, and exit code 1 then:
+# - a folder without a row, or a row without a folder;
+# - an include of a folder that the row does not name;
+# - libbpf's headers or the skeleton in a folder of which the row does not say "BPF";
+# - a circle between modules (NAME.c and NAME.h, with the private halves NAME_int.h and NAME_impl.h).
+# --self-test breaks each of these rules in a tree made for it, and fails unless that is found.
+set -u
+
+# rows README: "folder allowed allowed..." for each row of the table whose first column is "folder".
+rows() {
+    awk -F' *[|] *' '
+        $2 == "folder" { table = 1; next }
+        !/^[|]/ { table = 0 }
+        table && $2 !~ /^-/ { gsub(",", "", $4); print $2, $4 }' "$1"
+}
+
+# includes: "FILE HEADER" for each include, with paths from user/ on; the header of a system in <>.
+includes() { find . -name '*.[ch]' -printf '%P\n' | sort | xargs sed -n 's/^#include \([<"][^>"]*[>"]\).*/\1/p;T;F' | paste - - | awk '{ print $2, $1 }'; }
+
+folders_hold() {
+    diff <(rows README.md | cut -d' ' -f1 | sort) <(find . -mindepth 1 -maxdepth 1 -type d -printf '%P\n' | sort) |
+        sed -n 's/^< \(.*\)/README.md: a row for \1, which is no folder/p; s/^> \(.*\)/README.md: no row for the folder \1/p'
+}
+
+# A header of another folder is written with its folder; what stands without one is made by the build.
+directions_hold() {
+    awk 'NR == FNR { known[$1] = 1; for (i = 2; i <= NF; i++) may[$1, $i] = 1; next }
+        {
+            split($1, from, "/"); header = substr($2, 2, length($2) - 2); n = split(header, to, "/")
+            bpf = $2 ~ /^<bpf\// || header ~ /skel\.h$/
+            if (bpf && !may[from[1], "BPF"])
+                print $1 ": includes " $2 ", and " from[1] "/ may not use BPF"
+            else if ($2 ~ /^"/ && n > 1 && known[to[1]] && to[1] != from[1] && !may[from[1], to[1]])
+                print $1 ": includes " $2 ", and " from[1] "/ may not include " to[1] "/"
+        }' <(rows README.md) <(includes)
+}
+
+circles_none() {
+    includes | awk '
+        function unit(f) { sub(/\.[ch]$/, "", f); sub(/_(int|impl)$/, "", f); return f }
+        $2 ~ /^"/ { gsub("\"", "", $2); from = unit($1); to = unit($2); if (from != to) print from, to }' |
+        tsort 2>&1 >/dev/null | sed 's/^tsort: -: input contains a loop:/a circle of modules:/; s/^tsort: /    /'
+}
+
+check() {
+    (cd "$1" && { folders_hold; directions_hold; circles_none; })
+}
+
+# ---- the test of this script ---------------------------------------------------------------------
+# made DIR: a tree against which nothing can be said.
+made() {
+    mkdir -p "$1"/{low,mid,top}
+    printf '%s\n' '| folder | what it is | may include |' '|---|---|---|' '| low | | |' '| mid | | low |' \
+        '| top | | low, mid, BPF |' >"$1/README.md"
+    printf '#include <stdio.h>\n' >"$1/low/a.h"
+    printf '#include "low/a.h"\n' >"$1/low/a.c"
+    printf '#include "low/a.h"\n#include "kern/abi.h"\n' >"$1/mid/b.h"
+    printf '#include "mid/b.h"\n' >"$1/mid/b_int.h"
+    printf '#include "mid/b_int.h"\n' >"$1/mid/b.c"
+    printf '#include "mid/b.h"\n' >"$1/mid/e.h"
+    printf '#include "mid/b.h"\n#include <bpf/libbpf.h>\n#include "made.skel.h"\n' >"$1/top/c.c"
+}
+
+# finds WORDS FILE LINE...: that lines added to a file are found fault with, in these words.
+finds() {
+    local words=$1 dir=$tmp/broken said
+
+    rm -rf "$dir"
+    made "$dir"
+    mkdir -p "$(dirname "$dir/$2")"
+    printf '%s\n' "${@:3}" >>"$dir/$2"
+    said=$(check "$dir")
+    [[ $said == *"$words"* ]] && return
+    echo "layers.sh: did not say \"$words\" of: ${*:2}; but: $said"
+    failed=1
+}
+
+self_test() {
+    local failed=0 said
+
+    tmp=$(mktemp -d)
+    trap 'rm -rf "$tmp"' EXIT
+    made "$tmp/good"
+    said=$(check "$tmp/good")
+    [ -z "$said" ] || { echo "layers.sh: a good tree is found fault with: $said"; failed=1; }
+    finds 'low/a.h: includes "mid/b.h", and low/ may not include mid/' low/a.h '#include "mid/b.h"'
+    finds 'mid/b.c: includes "top/d.h"' mid/b.c '#include "top/d.h" /* why */'
+    finds 'mid/b.c: includes <bpf/bpf.h>, and mid/ may not use BPF' mid/b.c '#include <bpf/bpf.h>'
+    finds 'low/a.c: includes "made.skel.h"' low/a.c '#include "made.skel.h"'
+    finds 'a circle of modules' mid/b.c '#include "mid/e.h"'
+    finds 'README.md: a row for none, which is no folder' README.md '| none | | low |'
+    finds 'README.md: no row for the folder new' new/a.h '#include "low/a.h"'
+    return $failed
+}
+
+cd "$(dirname "$0")/.." || exit 1
+case ${1:-} in
+--self-test) self_test; exit ;;
+esac
+said=$(check "${1:-user}")
+[ -z "$said" ] || { echo "$said"; exit 1; }
