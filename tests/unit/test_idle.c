@@ -10,13 +10,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "jfr/write.h"
+#include "jfrmade.h"
 #include "out/idle.h"
 #include "out/profile.h"
 #include "out/text.h"
-
-#define MS    1000000ULL
-#define START 5000000000ULL
 
 static char path[] = "/tmp/gnomon-idle.XXXXXX";
 
@@ -102,12 +99,6 @@ static uint32_t stack_write(struct jfrw *w, const char *klass, const char *metho
  */
 static int setup(void **state)
 {
-	struct jfrw_config cfg = {.path = path,
-				  .overwrite = true,
-				  .start_epoch_ns = 1700000000000000000ULL,
-				  .start_mono_ns = START,
-				  .cpu_period_ns = 10 * MS,
-				  .form.cpu_event = JFRW_EXECUTION};
 	uint32_t t, pool, work;
 	struct jfrw *w;
 	int fd = mkstemp(path);
@@ -115,16 +106,9 @@ static int setup(void **state)
 	if (fd < 0)
 		return -1;
 	close(fd);
-	if (jfrw_open(&w, &cfg, NULL))
+	w = jm_open(path, (struct jfrw_form){0});
+	if (!w)
 		return -1;
-	jfrw_active_setting(w, START,
-			    &(struct jfr_active_setting){.id = JFR_EXECUTION_SAMPLE,
-							 .name = "period",
-							 .value = "10 ms"});
-	jfrw_active_setting(w, START,
-			    &(struct jfr_active_setting){.id = JFR_WALL_CLOCK_SAMPLE,
-							 .name = "period",
-							 .value = "20 ms"});
 	t = jfrw_thread(w, &(struct jfrw_thread){.os_name = "w", .os_tid = 1, .java_name = "w-1"});
 	pool = stack_write(w, "java.util.concurrent.ThreadPoolExecutor", "getTask");
 	work = stack_write(w, "a.Client", "answer");

@@ -11,24 +11,13 @@
 
 #include "jfr/read_reservoir.h"
 #include "jfr/repair.h"
-#include "jfr/write.h"
+#include "jfrmade.h"
 #include "out/profile.h"
 #include "out/summary.h"
 #include "out/text.h"
 
-#define MS    1000000ULL
-#define START 5000000000ULL /* monotonic */
-#define EPOCH 1700000000000000000ULL
-
 static char dir[] = "/tmp/gnomon-round.XXXXXX";
 static char path[64];
-
-static void settings_write(struct jfrw *w, uint64_t event, const char *period)
-{
-	jfrw_active_setting(
-		w, START,
-		&(struct jfr_active_setting){.id = event, .name = "period", .value = period});
-}
 
 static void samples_write(struct jfrw *w)
 {
@@ -52,9 +41,7 @@ static void samples_write(struct jfrw *w)
 		 .bci = 0,
 		 .type = FRAME_INTERPRETED},
 	};
-	uint32_t t = jfrw_thread(
-		w, &(struct jfrw_thread){
-			   .os_name = "java", .os_tid = 4711, .java_name = "main", .java_tid = 1});
+	uint32_t t = jm_main(w);
 	uint32_t deep = jfrw_stack(w, frames, 3, false), java = jfrw_stack(w, frames + 1, 2, true);
 
 	for (int i = 0; i < 10; i++)
@@ -66,19 +53,10 @@ static void samples_write(struct jfrw *w)
 
 static void recording_write(enum jfrw_cpu_event cpu_event)
 {
-	struct jfrw_config cfg = {.path = path,
-				  .overwrite = true,
-				  .start_epoch_ns = EPOCH,
-				  .start_mono_ns = START,
-				  .cpu_period_ns = 10 * MS,
-				  .form.cpu_event = cpu_event};
+	struct jfrw *w = jm_open(path, (struct jfrw_form){.cpu_event = cpu_event});
 	struct error e = {0};
-	struct jfrw *w;
 
-	assert_int_equal(jfrw_open(&w, &cfg, &e), 0);
-	if (cpu_event == JFRW_EXECUTION)
-		settings_write(w, JFR_EXECUTION_SAMPLE, "10 ms");
-	settings_write(w, JFR_WALL_CLOCK_SAMPLE, "20 ms");
+	assert_non_null(w);
 	samples_write(w);
 	jfrw_samples_lost(w, START + 950 * MS,
 			  &(struct jfr_samples_lost){
@@ -152,16 +130,9 @@ static void test_cputime(void **state)
 
 static struct jfrw *recording_open(uint64_t chunk_max)
 {
-	struct jfrw_config cfg = {.path = path,
-				  .overwrite = true,
-				  .start_epoch_ns = EPOCH,
-				  .start_mono_ns = START,
-				  .form.chunk_max_bytes = chunk_max};
-	struct jfrw *w = NULL;
+	struct jfrw *w = jm_open(path, (struct jfrw_form){.chunk_max_bytes = chunk_max});
 
-	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
-	settings_write(w, JFR_EXECUTION_SAMPLE, "10 ms");
-	settings_write(w, JFR_WALL_CLOCK_SAMPLE, "20 ms");
+	assert_non_null(w);
 	return w;
 }
 

@@ -85,6 +85,31 @@ static void documents(void **state)
 	free(text);
 }
 
+static void dense(void **state)
+{
+	char *text;
+	size_t len;
+	struct json j;
+	FILE *f;
+
+	stream_open(&f, &text, &len);
+	json_begin_dense(&j, f);
+	json_open(&j, NULL, '{');
+	json_text(&j, "t", "");
+	json_open(&j, "l", '[');
+	json_integer(&j, NULL, -1);
+	json_null(&j, NULL);
+	json_double(&j, NULL, 0.0625);
+	json_close(&j, ']');
+	json_open(&j, "o", '{');
+	json_close(&j, '}');
+	json_close(&j, '}');
+	json_end(&j);
+	fclose(f);
+	assert_string_equal(text, "{\"t\":\"\",\"l\":[-1,null,0.062],\"o\":{}}\n");
+	free(text);
+}
+
 static void tables(void **state)
 {
 	static const struct table_column columns[] = {
@@ -116,9 +141,8 @@ static void tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(characters),
-		cmocka_unit_test(printable),
-		cmocka_unit_test(documents),
+		cmocka_unit_test(characters), cmocka_unit_test(printable),
+		cmocka_unit_test(documents),  cmocka_unit_test(dense),
 		cmocka_unit_test(tables),
 	};
 

@@ -12,13 +12,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "jfr/write.h"
+#include "jfrmade.h"
 #include "out/diff.h"
 #include "out/profile.h"
 #include "out/text.h"
-
-#define MS    1000000ULL
-#define START 5000000000ULL
 
 static char dir[] = "/tmp/gnomon-tiers.XXXXXX";
 static char path[2][64];
@@ -56,40 +53,16 @@ static uint32_t stack_write(struct jfrw *w, enum frame_type main, enum frame_typ
 	return jfrw_stack(w, frames, 3, false);
 }
 
-static struct jfrw *recording_open(const char *file, uint32_t *thread)
-{
-	struct jfrw_config cfg = {.path = file,
-				  .overwrite = true,
-				  .start_epoch_ns = 1700000000000000000ULL,
-				  .start_mono_ns = START,
-				  .cpu_period_ns = 10 * MS,
-				  .form.cpu_event = JFRW_EXECUTION};
-	struct error e = {0};
-	struct jfrw *w;
-
-	assert_int_equal(jfrw_open(&w, &cfg, &e), 0);
-	*thread = jfrw_thread(
-		w, &(struct jfrw_thread){
-			   .os_name = "java", .os_tid = 4711, .java_name = "main", .java_tid = 1});
-	jfrw_active_setting(w, START,
-			    &(struct jfr_active_setting){.id = JFR_EXECUTION_SAMPLE,
-							 .name = "period",
-							 .value = "10 ms"});
-	jfrw_active_setting(w, START,
-			    &(struct jfr_active_setting){.id = JFR_WALL_CLOCK_SAMPLE,
-							 .name = "period",
-							 .value = "20 ms"});
-	return w;
-}
-
 /* Six samples of one kind and two of the other on the CPU; then 100 ms of waiting. */
 static void recording_write(int side, enum frame_type main, enum frame_type work,
 			    enum frame_type work2, enum jfr_state waits)
 {
 	struct error e = {0};
 	uint32_t t, a, b;
-	struct jfrw *w = recording_open(path[side], &t);
+	struct jfrw *w = jm_open(path[side], (struct jfrw_form){0});
 
+	assert_non_null(w);
+	t = jm_main(w);
 	a = stack_write(w, main, work);
 	b = stack_write(w, main, work2);
 	for (uint64_t i = 0; i < 8; i++)
@@ -203,8 +176,10 @@ static void cpu_write(int side, unsigned int n)
 		.klass = "a.B", .method = "work", .sig = "()V", .line = 7, .type = FRAME_JIT};
 	struct error e = {0};
 	uint32_t t, a, b;
-	struct jfrw *w = recording_open(path[side], &t);
+	struct jfrw *w = jm_open(path[side], (struct jfrw_form){0});
 
+	assert_non_null(w);
+	t = jm_main(w);
 	a = stack_write(w, FRAME_JIT, FRAME_JIT);
 	b = jfrw_stack(w, &work, 1, false);
 	for (uint64_t i = 0; i < 8; i++)

@@ -25,11 +25,13 @@ static void text_put(FILE *to, const char *s)
 
 static void member(struct json *j, const char *key)
 {
-	if (j->depth)
-		fprintf(j->to, "%s\n%*s", j->more ? "," : "", 2 * j->depth, "");
+	if (j->more && j->depth)
+		putc(',', j->to);
+	if (j->depth && !j->dense)
+		fprintf(j->to, "\n%*s", 2 * j->depth, "");
 	if (key) {
 		text_put(j->to, key);
-		fputs(": ", j->to);
+		fputs(j->dense ? ":" : ": ", j->to);
 	}
 	j->more = true;
 }
@@ -37,6 +39,11 @@ static void member(struct json *j, const char *key)
 void json_begin(struct json *j, FILE *to)
 {
 	*j = (struct json){.to = to};
+}
+
+void json_begin_dense(struct json *j, FILE *to)
+{
+	*j = (struct json){.to = to, .dense = true};
 }
 
 void json_end(struct json *j)
@@ -55,7 +62,7 @@ void json_open(struct json *j, const char *key, char bracket)
 void json_close(struct json *j, char bracket)
 {
 	j->depth--;
-	if (j->more)
+	if (j->more && !j->dense)
 		fprintf(j->to, "\n%*s", 2 * j->depth, "");
 	putc(bracket, j->to);
 	j->more = true;
@@ -63,17 +70,34 @@ void json_close(struct json *j, char bracket)
 
 void json_string(struct json *j, const char *key, const char *value)
 {
-	member(j, key);
 	if (value && value[0])
-		text_put(j->to, value);
+		json_text(j, key, value);
 	else
-		fputs("null", j->to);
+		json_null(j, key);
+}
+
+void json_text(struct json *j, const char *key, const char *value)
+{
+	member(j, key);
+	text_put(j->to, value);
+}
+
+void json_null(struct json *j, const char *key)
+{
+	member(j, key);
+	fputs("null", j->to);
 }
 
 void json_number(struct json *j, const char *key, uint64_t value)
 {
 	member(j, key);
 	fprintf(j->to, "%llu", (unsigned long long)value);
+}
+
+void json_integer(struct json *j, const char *key, int64_t value)
+{
+	member(j, key);
+	fprintf(j->to, "%lld", (long long)value);
 }
 
 void json_double(struct json *j, const char *key, double value)

@@ -10,31 +10,18 @@
 #include "cli/cmds.h"
 #include "cli/recording.h"
 
-#define MS 1000000ull
-#define S  1000000000ull
-
 static struct recording rec = {
 	.format = FMT_HTML,
 	.render = RENDERING_INIT,
-	.cfg = {.duration_ns = 10 * S, .cpu_ns = 10 * MS, .wall_ns = 20 * MS},
+	.cfg = {.duration_ns = 10 * RECORDING_S,
+		.cpu_ns = RECORDING_CPU_NS,
+		.wall_ns = RECORDING_WALL_NS},
 };
-static struct opt_list threads;
 static bool no_open;
 
 static const struct opt opts[] = {
-	{OPT_DURATION, 'd', "duration", "TIME", "how long, 30 is 30s (default 10s)",
-	 &rec.cfg.duration_ns, .min = 100 * MS, .max = 24 * 3600 * S, .bare = true},
-	{OPT_STRING, 'o', "output", "FILE.html", "the page (default NAME-PID-TIME.html here)",
-	 &rec.output},
-	{OPT_FLAG, 0, "force", NULL, "replace a file that exists", &rec.cfg.overwrite},
-	{OPT_FLAG, 0, "keep", NULL, "keep the recording beside it", &rec.keep},
-	{OPT_DURATION, 0, "cpu", "TIME", "CPU time between two CPU samples of a thread (10ms)",
-	 &rec.cfg.cpu_ns, .min = MS / 10, .max = 4 * S},
-	{OPT_DURATION, 0, "wall", "TIME", "time between two wall samples of a thread (20ms)",
-	 &rec.cfg.wall_ns, .min = MS / 10, .max = 4 * S},
-	{OPT_LIST, 't', "thread", "GLOB|TID", "only threads so named or numbered", &threads},
+	RECORDING_OPTS(rec, "10s", "FILE.html", "the page (default NAME-PID-TIME.html here)"),
 	{OPT_FLAG, 0, "no-open", NULL, "do not open it in a browser", &no_open},
-	{OPT_FLAG, 'q', "quiet", NULL, "no progress, no summary", &rec.cfg.quiet},
 	{OPT_END},
 };
 
@@ -67,8 +54,6 @@ static int run(int argc, char **argv, struct error *e)
 	}
 	if (recording_target(&rec, argv[0], e))
 		return (int)e->exit;
-	rec.cfg.threads = threads.v;
-	rec.cfg.nthreads = threads.n;
 	rc = recording_run(&rec, e);
 	if (rc)
 		return rc;

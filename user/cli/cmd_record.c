@@ -5,14 +5,14 @@
 #include "cli/cmds.h"
 #include "cli/recording.h"
 
-#define MS 1000000ull
-#define S  1000000000ull
-
-static struct recording rec = {.format = -1, .render = RENDERING_INIT};
+static struct recording rec = {
+	.format = -1,
+	.render = RENDERING_INIT,
+	.cfg = {.cpu_ns = RECORDING_CPU_NS, .wall_ns = RECORDING_WALL_NS},
+};
 static bool no_wall, no_cpu;
-static uint64_t cpu = 10 * MS, wall = 20 * MS, reservoir, depth;
+static uint64_t reservoir, depth;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
-static struct opt_list threads;
 static int cpu_event = JFRW_EXECUTION;
 
 static const struct opt opts[] = {
@@ -26,32 +26,18 @@ static const struct opt opts[] = {
 	 &rec.select.cgroup, .once = true},
 	{OPT_FLAG, 0, "all-jvms", NULL, "every JVM of the host, also those that start later",
 	 &rec.select.all},
-	{OPT_DURATION, 'd', "duration", "TIME",
-	 "how long, 30 is 30s (default: until interrupted or the target ends)",
-	 &rec.cfg.duration_ns, .min = 100 * MS, .max = 365ull * 24 * 3600 * S, .bare = true},
-	{OPT_STRING, 'o', "output", "FILE",
-	 "the recording (default NAME-PID-TIME.jfr here); .html and others are rendered from it",
-	 &rec.output, .once = true},
+	RECORDING_OPTS(rec, "until interrupted or the target ends", "FILE",
+		       "the recording (default NAME-PID-TIME.jfr here); .html and others are "
+		       "rendered from it"),
 	{OPT_ENUM, 'f', "format", "FORMAT",
 	 "jfr, html, timeline, collapsed, pprof, csv, xml, tree, text (default: by FILE's name)",
 	 &rec.format, .choices = {FORMAT_CHOICES, "jfr"}},
-	{OPT_FLAG, 0, "keep", NULL, "keep the JFR file of what is rendered, beside it", &rec.keep},
-	{OPT_FLAG, 0, "force", NULL, "replace files that exist at the start", &rec.cfg.overwrite},
-	{OPT_DURATION, 0, "cpu", "TIME",
-	 "CPU time between two CPU samples of a thread (default 10ms)", &cpu, .min = MS / 10,
-	 .max = 4 * S},
-	{OPT_DURATION, 0, "wall", "TIME",
-	 "time between two wall samples of a thread (default 20ms)", &wall, .min = MS / 10,
-	 .max = 4 * S},
 	{OPT_FLAG, 0, "no-cpu", NULL, "no CPU samples", &no_cpu},
 	{OPT_FLAG, 0, "no-wall", NULL, "no wall samples", &no_wall},
-	{OPT_LIST, 't', "thread", "GLOB|TID",
-	 "sample only threads so named or numbered (may be repeated)", &threads},
 	{OPT_COUNT, 0, "sample-threads", "N",
 	 "wall samples of N threads of a JVM at a time, others each 1/4 s (default: of all)",
 	 &reservoir, .min = 1, .max = 1000000},
 	{OPT_FLAG, 0, "nobatch", NULL, "an event for each wall tick, not for each time off the CPU",
-
 	 &rec.cfg.one_by_one},
 	{OPT_COUNT, 0, "depth", "N",
 	 "frames of a stack beside the kernel's; deeper ones are cut (default 1024, the most)",
@@ -71,8 +57,7 @@ static const struct opt opts[] = {
 	 "begin another chunk of the file after so much (default 64m)",
 	 &rec.cfg.form.chunk_max_bytes, .min = 64 << 10, .max = JFRW_CHUNK_LIMIT},
 	{OPT_DURATION, 0, "chunk-time", "TIME", "and after so long (default: no limit)",
-	 &rec.cfg.form.chunk_max_ns, .min = S, .max = 365ull * 24 * 3600 * S, .bare = true},
-	{OPT_FLAG, 'q', "quiet", NULL, "no progress, no summary", &rec.cfg.quiet},
+	 &rec.cfg.form.chunk_max_ns, .min = RECORDING_S, .max = RECORDING_LONGEST, .bare = true},
 	{OPT_END},
 };
 
@@ -134,18 +119,18 @@ static int run(int argc, char **argv, struct error *e)
 {
 	struct session_config *cfg = &rec.cfg;
 
-	cfg->cpu_ns = no_cpu ? 0 : cpu;
-	cfg->wall_ns = no_wall ? 0 : wall;
 	cfg->clock = (enum cpu_engine)engine;
 	cfg->wall_engine = (enum wall_engine)wall_engine;
 	cfg->jvm = (enum resolver_mode)jvm;
-	cfg->threads = threads.v;
-	cfg->nthreads = threads.n;
 	cfg->depth = (uint32_t)depth;
 	cfg->reservoir = (uint32_t)reservoir;
 	cfg->form.cpu_event = (enum jfrw_cpu_event)cpu_event;
 	if (targets_read(argc, argv, e) || check_usage(e))
 		return (int)e->exit;
+	if (no_cpu)
+		cfg->cpu_ns = 0;
+	if (no_wall)
+		cfg->wall_ns = 0;
 	return recording_run(&rec, e);
 }
 

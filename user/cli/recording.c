@@ -257,6 +257,8 @@ static int recorded(struct files *f, int *status, struct error *e)
 	struct session_config *cfg = &r->cfg;
 	int rc;
 
+	cfg->threads = r->threads.v;
+	cfg->nthreads = r->threads.n;
 	if (select_given(&r->select) && following(f)) {
 		cfg->follow = &r->select;
 		cfg->name = later_name;

@@ -12,14 +12,47 @@
 
 struct recording {
 	struct select_spec select;
-	char *const *argv;  /* a program to start instead; NULL: none */
-	const char *output; /* NULL: a name of its own in the current directory */
-	int format;	    /* enum format; -1: by the output's name, else JFR */
-	bool keep;	    /* keep the JFR file of what is rendered, beside it */
+	struct opt_list threads; /* names or numbers of those to sample; none: all */
+	char *const *argv;	 /* a program to start instead; NULL: none */
+	const char *output;	 /* NULL: a name of its own in the current directory */
+	int format;		 /* enum format; -1: by the output's name, else JFR */
+	bool keep;		 /* keep the JFR file of what is rendered, beside it */
 	struct session_config cfg;
 	struct rendering render;
 	char made[1024]; /* what recording_run() wrote, if it is one file; else "" */
 };
+
+#define RECORDING_MS	   1000000ull
+#define RECORDING_S	   1000000000ull
+#define RECORDING_LONGEST  (365ull * 24 * 3600 * RECORDING_S)
+#define RECORDING_TICK_MIN (RECORDING_MS / 10)
+#define RECORDING_TICK_MAX (4 * RECORDING_S)
+#define RECORDING_CPU_NS   (10 * RECORDING_MS) /* where nothing else is asked for */
+#define RECORDING_WALL_NS  (20 * RECORDING_MS)
+
+/*
+ * The options that all commands have that record, for an option table: `r` is a struct recording
+ * that lives as long as the table, the texts say what is so without -d and -o.
+ */
+/* clang-format off */
+#define RECORDING_OPTS(r, no_duration, file, no_output)                                            \
+	{OPT_DURATION, 'd', "duration", "TIME", "how long, 30 is 30s (default: " no_duration ")",  \
+	 &(r).cfg.duration_ns, .min = 100 * RECORDING_MS, .max = RECORDING_LONGEST, .bare = true}, \
+	{OPT_STRING, 'o', "output", file, no_output, &(r).output, .once = true},                   \
+	{OPT_FLAG, 0, "keep", NULL, "keep the JFR file of what is rendered, beside it",            \
+	 &(r).keep},                                                                               \
+	{OPT_FLAG, 0, "force", NULL, "replace files that exist at the start",                      \
+	 &(r).cfg.overwrite},                                                                      \
+	{OPT_DURATION, 0, "cpu", "TIME",                                                           \
+	 "CPU time between two CPU samples of a thread (default 10ms)", &(r).cfg.cpu_ns,           \
+	 .min = RECORDING_TICK_MIN, .max = RECORDING_TICK_MAX},                                    \
+	{OPT_DURATION, 0, "wall", "TIME",                                                          \
+	 "time between two wall samples of a thread (default 20ms)", &(r).cfg.wall_ns,             \
+	 .min = RECORDING_TICK_MIN, .max = RECORDING_TICK_MAX},                                    \
+	{OPT_LIST, 't', "thread", "GLOB|TID",                                                      \
+	 "sample only threads so named or numbered (may be repeated)", &(r).threads},              \
+	{OPT_FLAG, 'q', "quiet", NULL, "no progress, no summary", &(r).cfg.quiet}
+/* clang-format on */
 
 /*
  * A JVM by its pid or its name, as an argument has it, beside what options say. EXIT_USAGE where

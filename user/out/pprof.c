@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
+
+#include "out/gzip.h"
 
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -212,36 +213,13 @@ int pprof_encode(const struct profile *p, int dim, struct buffer *b)
 	return failed ? -ENOMEM : 0;
 }
 
-static int gzip_write(const struct buffer *b, FILE *f)
-{
-	uint8_t out[65536];
-	z_stream z = {0};
-	int rc;
-
-	/* 16 asks for gzip instead of zlib */
-	if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	z.next_in = b->data;
-	z.avail_in = (uInt)b->len;
-	do {
-		z.next_out = out;
-		z.avail_out = sizeof(out);
-		rc = deflate(&z, Z_FINISH);
-		fwrite(out, 1, sizeof(out) - z.avail_out, f);
-	} while (rc == Z_OK);
-	deflateEnd(&z);
-	return rc == Z_STREAM_END ? 0 : -EIO;
-}
-
 int pprof_write(const struct profile *p, int dim, FILE *f, struct error *e)
 {
 	struct buffer b = BUFFER_INIT;
 	int rc = pprof_encode(p, dim, &b);
 
-	if (!rc && b.len > UINT32_MAX)
-		rc = -EFBIG;
 	if (!rc)
-		rc = gzip_write(&b, f);
+		rc = gzip_write(b.data, b.len, f);
 	buffer_free(&b);
 	return rc ? error_set(e, rc, EXIT_INTERNAL, "cannot encode the profile: %s", strerror(-rc))
 		  : 0;
