@@ -104,6 +104,7 @@ of_all() {
     run 'impossible and incomplete stacks of a known call tree' ./tree.sh $((seconds / 3 + 1)) default
     run "calls of others' programs, by their class files" ./calls.sh
     run 'shares of methods and of waits (tests/jvm)' ./tests.sh record_shares record_waits
+    run 'a steady server against itself (tests/jvm)' ./tests.sh record_twice
     run 'counts of CPU samples (tests/jvm)' ./tests.sh record_count_existing record_count_native record_count_shortlived
     run 'what else the tests hold figures of (tests/jvm)' ./tests.sh record_basic record_ends record_form record_limits \
         record_rename record_threads stacks_remapped stacks_rest stacks_tables record_hundred record_without
