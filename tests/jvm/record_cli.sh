@@ -116,6 +116,14 @@ try "a command misspelt" 2 "did you mean 'record'" "$GNOMON" recrod "$pid"
 try "a choice misspelt" 2 "did you mean 'vmstructs'" "$GNOMON" record "$pid" --jvm vmstruct
 try "a program without its mark" 2 "follows '--'" "$GNOMON" record java -jar x.jar
 try "no program" 2 "no program" "$GNOMON" record --
+try "asprof's -t" 2 "'-d' is an option" "$GNOMON" record "$pid" -t -d 3
+try "the old --threads" 2 "unknown option '--threads'" "$GNOMON" record "$pid" --threads 4
+try "a pid alone" 2 "did you mean 'gnomon record $pid'" "$GNOMON" "$pid"
+try "no command" 2 "the command comes first" "$GNOMON" -d 30 "$pid"
+try "another profiler's command" 2 "did you mean 'render'" "$GNOMON" report x.jfr
+for command in record render; do
+    try "unknown format of $command" 2 "expected one of text, tree, collapsed, html" "$GNOMON" $command "$pid" -f flamegraf
+done
 try "-V" 0 "" "$GNOMON" -V
 grep -q '^gnomon [^ ]' out || softly fail "-V says: $(cat out)"
 

@@ -161,6 +161,13 @@ static void test_errors(void **state)
 	assert_true(PARSE(&e, "--output") < 0);
 	assert_string_equal(e.msg, "--output needs a value: FILE");
 	assert_true(PARSE(&e, "-o") < 0);
+	/* an option where a value was forgotten */
+	assert_true(PARSE(&e, "-t", "-d", "3") < 0);
+	assert_string_equal(e.msg, "-t needs a value: GLOB");
+	assert_string_equal(e.hint, "'-d' is an option; if it is the value: --thread=-d");
+	assert_true(PARSE(&e, "--thread", "--cpu=10ms") < 0);
+	assert_int_equal(PARSE(&e, "--thread=-d", "-t-d", "-t", "-z", "-t", "-"), 0);
+	assert_int_equal(list.n, 4);
 }
 
 #define WANTED(...)                                                                                \

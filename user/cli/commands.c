@@ -18,10 +18,24 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
+/* What other profilers call it. */
+static const struct {
+	const char *word, *command;
+} elsewhere[] = {
+	{"start", "record"}, {"profile", "record"}, {"collect", "record"},   {"attach", "record"},
+	{"list", "jvms"},    {"ps", "jvms"},	    {"jps", "jvms"},	     {"report", "render"},
+	{"view", "render"},  {"convert", "render"}, {"script", "render"},    {"load", "render"},
+	{"info", "summary"}, {"stat", "summary"},   {"flamegraph", "flame"}, {"status", "doctor"},
+	{"compare", "diff"}, {"fix", "repair"},	    {"version", "-V"},
+};
+
 const char *command_near(const char *name)
 {
 	struct near near = {.word = name, .len = strlen(name)};
 
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (!strcmp(elsewhere[i].word, name))
+			return elsewhere[i].command;
 	for (const struct command *const *c = commands; *c; c++)
 		near_offer(&near, (*c)->name);
 	return near.best;

@@ -52,7 +52,9 @@ static int unknown_say(const char *name)
 	const char *near = command_near(name);
 
 	fprintf(stderr, "gnomon: unknown command '%s'\n  ", name);
-	if (near)
+	if (!name[strspn(name, "0123456789")])
+		fprintf(stderr, "did you mean 'gnomon record %s'? ", name);
+	else if (near)
 		fprintf(stderr, "did you mean '%s'? ", near);
 	fprintf(stderr, "see: gnomon help\n");
 	return EXIT_USAGE;
@@ -78,7 +80,9 @@ int main(int argc, char **argv)
 			commands_help(stdout);
 			return stdout_finish(EXIT_OK);
 		} else {
-			fprintf(stderr, "gnomon: unknown option '%s'\n  see: gnomon help\n",
+			fprintf(stderr,
+				"gnomon: unknown option '%s'\n  the command comes first, such as: "
+				"gnomon record PID -d 30; see: gnomon help\n",
 				argv[i]);
 			return EXIT_USAGE;
 		}

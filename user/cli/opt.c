@@ -221,6 +221,31 @@ static int opt_take(const struct command *c, const struct opt *o, const char *va
 	return opt_set(o, val, e);
 }
 
+/* An option in the place of a value: that was forgotten, as after async-profiler's -t. */
+static bool is_option(const struct command *c, const char *val)
+{
+	if (val[0] != '-' || !val[1])
+		return false;
+	return val[1] == '-' ? opt_long(c->opts, val + 2, strcspn(val + 2, "=")) != NULL
+			     : opt_short(c->opts, val[1]) != NULL;
+}
+
+/* The argument behind an option that takes a value; NULL, and e says why, if that is none. */
+static const char *value_next(const struct command *c, const struct opt *o, char **argv, int argc,
+			      int *i, struct error *e)
+{
+	const char *val = *i + 1 < argc ? argv[*i + 1] : NULL;
+
+	if (val && !is_option(c, val)) {
+		++*i;
+		return val;
+	}
+	error_set(e, -EINVAL, EXIT_USAGE, "%s needs a value: %s", argv[*i], o->arg);
+	if (val)
+		error_hint(e, "'%s' is an option; if it is the value: --%s=%s", val, o->name, val);
+	return NULL;
+}
+
 static int parse_long(const struct command *c, char **argv, int *i, int argc, uint64_t *seen,
 		      struct error *e)
 {
@@ -236,10 +261,9 @@ static int parse_long(const struct command *c, char **argv, int *i, int argc, ui
 		if (val)
 			return opt_bad(o, val, "it takes no value", e);
 	} else if (!val) {
-		if (*i + 1 >= argc)
-			return error_set(e, -EINVAL, EXIT_USAGE, "--%s needs a value: %s", o->name,
-					 o->arg);
-		val = argv[++*i];
+		val = value_next(c, o, argv, argc, i, e);
+		if (!val)
+			return -EINVAL;
 	}
 	return opt_take(c, o, val, seen, e);
 }
@@ -257,10 +281,9 @@ static int parse_short(const struct command *c, char **argv, int *i, int argc, u
 			return error_hint(e, "see: gnomon %s --help", c->name);
 		}
 		if (o->type != OPT_FLAG) {
-			val = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+			val = p[1] ? p + 1 : value_next(c, o, argv, argc, i, e);
 			if (!val)
-				return error_set(e, -EINVAL, EXIT_USAGE, "-%c needs a value: %s",
-						 *p, o->arg);
+				return -EINVAL;
 		}
 		rc = opt_take(c, o, val, seen, e);
 		if (rc || o->type != OPT_FLAG)
