@@ -240,10 +240,10 @@ enum gn_counter {
 
 /* ---- targets ---- */
 
-#define GN_EPOCHS 8
+#define GN_DRAWS 8
 
 struct gn_proc {
-	__u32 limit[GN_EPOCHS]; /* with a reservoir: of epoch e in [e % GN_EPOCHS] */
+	__u32 limit[GN_DRAWS]; /* with a reservoir: of draw d in [d % GN_DRAWS] */
 };
 
 /* OFF: it was seen to go off the CPU; that interval is open, or to be reported at the next one. */
@@ -284,8 +284,8 @@ struct gn_thread {
 	__u64 remote;  /* stack id read from outside, of the interval remote_seq */
 	__u64 remote_vthread;
 	__u32 remote_seq;
-	__u32 clock_epoch; /* for which `mature` was drawn */
-	__u64 wait_stack;  /* the last taken of a wait, and not where it was preempted */
+	__u32 clock_gen;  /* for which `mature` was drawn */
+	__u64 wait_stack; /* the last taken of a wait, and not where it was preempted */
 	__u64 wait_vthread;
 	__u64 queued_tick;  /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick;  /* tick before which `wasted` stacks were taken in vain */
@@ -300,7 +300,7 @@ struct gn_thread {
 	__u64 look_cpu_ns; /* its CPU time */
 	__u64 look_queued; /* its time in run queues */
 	__u64 look_waits;  /* nvcsw */
-	__u32 look_epoch;  /* gn_scan_epoch, 0 never */
+	__u32 look_gen;	   /* gn_scan_gen, 0 never */
 	/* by enum stack_slot: a list that this epoch's reader has, the last of this thread */
 	struct gn_sent sent[GN_SENT];
 };
@@ -361,25 +361,25 @@ static inline __u64 gn_tick_time(__u64 k, __u64 interval)
 
 /*
  * With a reservoir, wall samples are taken of N threads of a process at a time. Ticks come in
- * epochs of 2^shift; in each, those threads are chosen whose hash is at most the process's limit,
+ * draws of 2^shift; in each, those threads are chosen whose hash is at most the process's limit,
  * which user space sets to the Nth smallest. So who is chosen does not depend on what threads do,
- * and one that is born within an epoch is chosen as likely as the others were.
+ * and one that is born within a draw is chosen as likely as the others were.
  */
-static inline __u32 gn_thread_hash(__u32 tid, __u64 epoch)
+static inline __u32 gn_thread_hash(__u32 tid, __u64 draw)
 {
-	return gn_tick_hash(epoch * 0x9e3779b97f4a7c15ULL + tid * 0x85ebca77c2b2ae63ULL);
+	return gn_tick_hash(draw * 0x9e3779b97f4a7c15ULL + tid * 0x85ebca77c2b2ae63ULL);
 }
 
-static inline int gn_is_chosen(const struct gn_proc *p, __u32 tid, __u64 epoch)
+static inline int gn_is_chosen(const struct gn_proc *p, __u32 tid, __u64 draw)
 {
-	return gn_thread_hash(tid, epoch) <= p->limit[epoch % GN_EPOCHS];
+	return gn_thread_hash(tid, draw) <= p->limit[draw % GN_DRAWS];
 }
 
 /*
- * Threads chosen for the next epoch get their stacks from so many ticks before it on: who sleeps
+ * Threads chosen for the next draw get their stacks from so many ticks before it on: who sleeps
  * into it is not captured otherwise.
  */
-static inline __u64 gn_epoch_lead(__u32 shift)
+static inline __u64 gn_draw_lead(__u32 shift)
 {
 	return 1ULL << shift >> 1;
 }

@@ -20,8 +20,8 @@ static __always_inline struct gn_thread *thread_storage(struct task_struct *task
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t && !t->id)
 		t->id = task_id(task);
-	if (t && t->clock_epoch != gn_clock_epoch) { /* see kern/oncpu.bpf.c */
-		t->clock_epoch = gn_clock_epoch;
+	if (t && t->clock_gen != gn_clock_gen) { /* see kern/oncpu.bpf.c */
+		t->clock_gen = gn_clock_gen;
 		t->sampled_ns = 0;
 		t->mature = task->se.sum_exec_runtime + GN_YOUNG * gn_cpu_ns +
 			    ((__u64)bpf_get_prandom_u32() * gn_cpu_ns >> 32) + 1;
@@ -56,7 +56,7 @@ static __always_inline bool tick_is_chosen(__u64 id, __u64 tick)
 	if (!gn_reservoir)
 		return true;
 	p = proc_find(id >> 32);
-	return p && gn_is_chosen(p, (__u32)id, tick >> gn_epoch_shift);
+	return p && gn_is_chosen(p, (__u32)id, tick >> gn_draw_shift);
 }
 
 /* Or one that comes soon? */
@@ -68,7 +68,7 @@ static __always_inline bool tick_wants_stack(const struct task_struct *task,
 	if (!gn_reservoir)
 		return true;
 	id = thread_id(task, t);
-	return tick_is_chosen(id, tick) || tick_is_chosen(id, tick + gn_epoch_lead(gn_epoch_shift));
+	return tick_is_chosen(id, tick) || tick_is_chosen(id, tick + gn_draw_lead(gn_draw_shift));
 }
 
 #endif

@@ -70,7 +70,7 @@ static __always_inline void look_take(const struct task_struct *task, struct loo
 /* Of this look the next reckons. */
 static __always_inline void look_keep(struct gn_thread *t, const struct look *l)
 {
-	t->look_epoch = gn_scan_epoch;
+	t->look_gen = gn_scan_gen;
 	t->look_ns = l->now;
 	t->look_cpu_ns = l->cpu_ns;
 	t->look_queued = l->queued_ns;

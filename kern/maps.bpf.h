@@ -23,7 +23,7 @@ extern const volatile __u64 gn_wall_ns;	      /* wall interval, 0 = no wall samp
 extern const volatile __u64 gn_start_ns;      /* CLOCK_MONOTONIC of tick 0's stratum */
 extern const volatile __u32 gn_depth;	      /* user frames of a stack at most */
 extern const volatile __u32 gn_reservoir;     /* wall samples of some threads at a time */
-extern const volatile __u32 gn_epoch_shift;   /* then: log2 of the ticks of an epoch */
+extern const volatile __u32 gn_draw_shift;    /* then: log2 of the ticks of a draw */
 extern const volatile __u32 gn_check_code;    /* for tests: see kern/hotspot_maps.bpf.h */
 extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sampled */
 
@@ -46,7 +46,7 @@ extern __u32 gn_epoch;
 extern __u64 gn_stop_ns, gn_stop_tick;
 
 /* Raised whenever threads are given clocks of their own: all are young again (oncpu.bpf.c). */
-extern __u32 gn_clock_epoch;
+extern __u32 gn_clock_gen;
 
 /* Not 0 once switches are seen: what task_scan finds off the CPU is off since then. */
 extern __u32 gn_marking;
@@ -67,8 +67,8 @@ extern __u64 gn_pending[2];
 
 /* Not 0 while threads are scanned at each tick instead of their switches seen (scan.bpf.c). */
 extern __u32 gn_scanning;
-extern __u64 gn_scan_tick;  /* the last tick scanned, or being scanned */
-extern __u32 gn_scan_epoch; /* raised whenever scans begin */
+extern __u64 gn_scan_tick; /* the last tick scanned, or being scanned */
+extern __u32 gn_scan_gen;  /* raised whenever scans begin */
 
 /* ---- maps ---- */
 

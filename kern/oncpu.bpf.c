@@ -33,7 +33,7 @@ const volatile __u32 gn_thread_filter = 0;
 const volatile __u32 gn_check_code = 0;
 const volatile __u32 gn_depth = GN_MAX_FRAMES;
 const volatile __u32 gn_reservoir = 0;
-const volatile __u32 gn_epoch_shift = 0;
+const volatile __u32 gn_draw_shift = 0;
 const volatile __u32 gn_run_queue = 0;
 const volatile __u32 gn_sched_info = 0;
 const volatile __u32 gn_stolen = 0;
@@ -49,7 +49,7 @@ __u32 gn_patient = 0;
 __u32 gn_awaited = 0;
 
 __u64 gn_stop_ns = ~0ULL, gn_stop_tick = ~0ULL;
-__u32 gn_clock_epoch = 1;
+__u32 gn_clock_gen = 1;
 __u32 gn_carriers = 0;
 
 /* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */

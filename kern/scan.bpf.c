@@ -14,7 +14,7 @@
 
 __u32 gn_scanning = 0;
 __u64 gn_scan_tick = 0;
-__u32 gn_scan_epoch = 1;
+__u32 gn_scan_gen = 1;
 
 static __always_inline void switches_count(const struct task_struct *task, struct gn_thread *t)
 {
@@ -135,7 +135,7 @@ __weak __noinline int batch_end(__u64 id, struct gn_thread *t, struct look *l)
 		return 0;
 	if (t->phase == GN_PH_SCAN)
 		owed_paid(t, t->state, wall_send(id, t, gn_scan_tick, t->state, t->out_ns, l->now));
-	if (t->look_epoch == gn_scan_epoch)
+	if (t->look_gen == gn_scan_gen)
 		look_owe(t, l);
 	else
 		look_begin(t, l);
@@ -156,7 +156,7 @@ int wall_scan(struct bpf_iter__task *ctx)
 	if (!t || t->phase == GN_PH_ENDED)
 		return 0;
 	count_add(GN_CNT_SCANNED, 1);
-	if (t->look_epoch != gn_scan_epoch)
+	if (t->look_gen != gn_scan_gen)
 		t->switches = 0; /* those since the last scan were seen one by one */
 	switches_count(task, t);
 	look_take(task, &l);

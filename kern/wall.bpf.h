@@ -56,24 +56,24 @@ __weak __noinline int ticks_send(struct gn_sample *s, __u64 from, __u64 until)
 	return 0;
 }
 
-/* The first tick after those of its epoch. */
-static __always_inline __u64 epoch_end(__u64 tick)
+/* The first tick after those of its draw. */
+static __always_inline __u64 draw_end(__u64 tick)
 {
-	return ((tick >> gn_epoch_shift) + 1) << gn_epoch_shift;
+	return ((tick >> gn_draw_shift) + 1) << gn_draw_shift;
 }
 
 /*
- * The same, of those epochs in which the thread is chosen. More epochs than limits are kept of pass
+ * The same, of those draws in which the thread is chosen. More draws than limits are kept of pass
  * only where the collector is held up: the last limit then has to do for the rest.
  */
 __weak __noinline int chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u64 until)
 {
 	if (!s)
 		return 0;
-	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
-		__u64 end = epoch_end(from);
+	for (int i = 0; i < GN_DRAWS && from < until; i++) {
+		__u64 end = draw_end(from);
 
-		if (end > until || i == GN_EPOCHS - 1)
+		if (end > until || i == GN_DRAWS - 1)
 			end = until;
 		if (tick_is_chosen(id, from))
 			ticks_send(s, from, end);
@@ -85,10 +85,10 @@ __weak __noinline int chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u
 /* Is any of these ticks in the reservoir? */
 __weak __noinline int ticks_are_chosen(__u64 id, __u64 from, __u64 until)
 {
-	for (int i = 0; i < GN_EPOCHS && from < until; i++) {
+	for (int i = 0; i < GN_DRAWS && from < until; i++) {
 		if (tick_is_chosen(id, from))
 			return 1;
-		from = epoch_end(from);
+		from = draw_end(from);
 	}
 	return 0;
 }

@@ -63,7 +63,7 @@ static __always_inline void weight_settle(const struct task_struct *task, struct
 	};
 	__s64 due;
 
-	if (!from && t->clock_epoch == gn_clock_epoch) /* its clock has not met it since */
+	if (!from && t->clock_gen == gn_clock_gen) /* its clock has not met it since */
 		from = t->mature;
 	if (!gn_cpu_clocks_only || !gn_cpu_ns || !from || !s.stack)
 		return;

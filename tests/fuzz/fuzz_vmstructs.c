@@ -91,7 +91,7 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 	static struct gn_jvm jvm;
 	struct gn_vthreads layout;
 	struct some_threads threads = {vm, 0};
-	struct vm_kept kept;
+	struct vm_cache_use kept;
 
 	if (!codecache_fill(vm, &jvm)) {
 		if (jvm.nheaps > GN_JVM_HEAPS)
@@ -105,7 +105,7 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 		name_check(out, vm_name_unlocker(vm, &frames[i], out, VM_INLINE_MAX),
 			   VM_INLINE_MAX);
 	}
-	vm_kept(vm, &kept);
+	vm_cache_use(vm, &kept);
 	if (kept.bytes > 128U << 20)
 		abort();
 	vm_threads(vm, on_thread, &threads);

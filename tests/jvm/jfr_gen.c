@@ -75,7 +75,7 @@ static void information(void)
 							     .disk = true,
 							     .max_age_ms = INT64_MAX,
 							     .flush_interval_ms = 1000,
-							     .start_epoch_ms = 1700000000000,
+							     .start_unix_ms = 1700000000000,
 							     .duration_ms = 30000});
 	jfrw_active_setting(w, now,
 			    &(struct jfr_active_setting){JFR_EXECUTION_SAMPLE, "period", "10 ms"});
@@ -88,7 +88,7 @@ static void information(void)
 							   .version = "17",
 							   .jvm_arguments = "-Xmx1g",
 							   .java_arguments = "Main",
-							   .start_epoch_ms = 1700000000000,
+							   .start_unix_ms = 1700000000000,
 							   .pid = 4711});
 	jfrw_native_library(
 		w, now,
@@ -316,7 +316,7 @@ static void generate(unsigned int k, const char *path)
 
 	cfg = (struct jfrw_config){.path = path,
 				   .overwrite = true,
-				   .start_epoch_ns = 1700000000000 * MS,
+				   .start_unix_ns = 1700000000000 * MS,
 				   .start_mono_ns = 123456789012345,
 				   .form.chunk_max_bytes = kinds[k].chunk_max,
 				   .cpu_period_ns = 10 * MS,

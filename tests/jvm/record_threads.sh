@@ -37,7 +37,7 @@ recorded() {
 recorded some --sample-threads 20
 recorded batch
 recorded ticks --nobatch
-# Held up for three epochs, it chooses late whom to look at: nobody has moved meanwhile.
+# Held up for three draws, it chooses late whom to look at: nobody has moved meanwhile.
 recorded held --sample-threads 20 &
 until_true 60 pgrep -f "$T/held.jfr" >"$T/held.pid" || fail "it does not begin"
 held=$(head -n 1 "$T/held.pid")

@@ -24,7 +24,7 @@ static inline struct jfrw *jm_open(const char *path, struct jfrw_form form)
 {
 	struct jfrw_config cfg = {.path = path,
 				  .overwrite = true,
-				  .start_epoch_ns = EPOCH,
+				  .start_unix_ns = EPOCH,
 				  .start_mono_ns = START,
 				  .cpu_period_ns = 10 * MS,
 				  .form = form};

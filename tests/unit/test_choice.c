@@ -13,7 +13,7 @@
 
 #define MS 1000000ull
 
-static void epoch_lasts_a_quarter_second(void **state)
+static void draw_lasts_a_quarter_second(void **state)
 {
 	static const uint64_t intervals[] = {MS / 10, MS, 10 * MS, 20 * MS, 31 * MS};
 
@@ -27,7 +27,7 @@ static void epoch_lasts_a_quarter_second(void **state)
 	assert_int_equal(choice_shift(256 * MS, 10000), 3);
 	assert_in_range(10 * MS << choice_shift(10 * MS, 10000), 2000 * MS, 3999 * MS);
 	assert_in_range(10 * MS << choice_shift(10 * MS, 30000), 6000 * MS, 11999 * MS);
-	assert_int_equal(gn_epoch_lead(3), 4);
+	assert_int_equal(gn_draw_lead(3), 4);
 }
 
 static void limit_is_nth_smallest(void **state)
@@ -55,7 +55,7 @@ static void all_are_as_likely(void **state)
 
 		for (uint32_t i = 0; i < THREADS; i++)
 			h[i] = gn_thread_hash(FIRST + i, e);
-		p.limit[e % GN_EPOCHS] = choice_limit(h, THREADS, N);
+		p.limit[e % GN_DRAWS] = choice_limit(h, THREADS, N);
 		for (uint32_t i = 0; i < THREADS; i++)
 			if (gn_is_chosen(&p, FIRST + i, e)) {
 				times[i]++;
@@ -68,14 +68,14 @@ static void all_are_as_likely(void **state)
 		chi += (times[i] - want) * (times[i] - want) / (want * (1 - (double)N / THREADS));
 	/* 199 degrees of freedom, four standard deviations (20) each way */
 	assert_true(chi > 119 && chi < 279);
-	/* neighbours independently of each other: 16/200 x 15/199 of the epochs, sigma 5 */
+	/* neighbours independently of each other: 16/200 x 15/199 of the draws, sigma 5 */
 	assert_true(fabs(both - EPOCHS * (16.0 / 200) * (15.0 / 199)) < 20);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(epoch_lasts_a_quarter_second),
+		cmocka_unit_test(draw_lasts_a_quarter_second),
 		cmocka_unit_test(limit_is_nth_smallest),
 		cmocka_unit_test(all_are_as_likely),
 	};

@@ -138,10 +138,10 @@ static struct jfrw *recording_open(uint64_t chunk_max)
 
 static void choice_write(struct jfrw *w, uint64_t at, uint32_t eligible, uint32_t sampled)
 {
-	static uint64_t epoch;
+	static uint64_t draw;
 
 	jfrw_thread_reservoir(w, START + at,
-			      &(struct jfr_thread_reservoir){.epoch = ++epoch,
+			      &(struct jfr_thread_reservoir){.draw = ++draw,
 							     .live = eligible + 10,
 							     .eligible = eligible,
 							     .sampled = sampled});

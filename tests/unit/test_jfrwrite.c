@@ -342,7 +342,7 @@ static struct jfrw *writer(uint64_t chunk_max, uint64_t constants_max)
 {
 	struct jfrw_config cfg = {.path = path,
 				  .overwrite = true,
-				  .start_epoch_ns = 1700000000ull * 1000 * MS,
+				  .start_unix_ns = 1700000000ull * 1000 * MS,
 				  .start_mono_ns = START,
 				  .form.chunk_max_bytes = chunk_max,
 				  .constants_max = constants_max};
@@ -645,7 +645,7 @@ static void test_chunks(void **state)
 /* What part of the threads is sampled stands in every chunk that has events, first. */
 static void test_reservoir(void **state)
 {
-	struct jfr_thread_reservoir v = {.epoch = 7, .live = 900, .eligible = 800, .sampled = 64};
+	struct jfr_thread_reservoir v = {.draw = 7, .live = 900, .eligible = 800, .sampled = 64};
 	struct jfrw *w = writer(1, 0);
 	uint32_t thread = jfrw_thread(w, &main_thread);
 	uint64_t type, ticks;
@@ -656,7 +656,7 @@ static void test_reservoir(void **state)
 	jfrw_cpu_sample(w, START + 5, thread, 0);
 	jfrw_cpu_sample(w, START + 6, thread, 0);
 	flush_now(w, START + 6);
-	v.epoch = 8;
+	v.draw = 8;
 	jfrw_thread_reservoir(w, START + 9, &v); /* no need to repeat the former */
 	assert_int_equal(jfrw_close(w, NULL), 0);
 	load();
@@ -677,20 +677,20 @@ static void test_reservoir(void **state)
 
 /* Constants are bounded: past the limit they are dropped with the chunk, and ids never come again.
  */
-static void test_epoch(void **state)
+static void test_generation(void **state)
 {
 	struct jfrw *w = writer(0, 3 << 20);
 	uint32_t first = stack_of(w, "First", "m", 1), last = 0;
 	struct jfrw_stats s;
 
-	for (int i = 0; i < 200000 && !jfrw_epoch(w); i++) {
+	for (int i = 0; i < 200000 && !jfrw_generation(w); i++) {
 		last = stack_of(w, "C", "m", i);
 		assert_int_not_equal(last, 0);
 		jfrw_cpu_sample(w, START + (uint64_t)i, 0, last);
 		if (i % 1000 == 999)
 			flush_now(w, START + (uint64_t)i);
 	}
-	assert_int_equal(jfrw_epoch(w), 1);
+	assert_int_equal(jfrw_generation(w), 1);
 	jfrw_stats(w, &s);
 	assert_int_equal(s.stacks, 0);
 	assert_true(stack_of(w, "First", "m", 1) > last);
@@ -711,7 +711,7 @@ static void test_forgotten(void **state)
 	struct jfrw_config cfg = {
 		.path = path,
 		.overwrite = true,
-		.start_epoch_ns = 1700000000ull * 1000 * MS,
+		.start_unix_ns = 1700000000ull * 1000 * MS,
 		.start_mono_ns = START,
 		.form.chunk_max_ns = 59000 * MS,
 		.constants_keep_ns = 120000 * MS,
@@ -745,7 +745,7 @@ static void test_forgotten(void **state)
 		assert_true(jfrw_has_stack(w, stays));
 	}
 	assert_int_equal(s.stale_ids, 0);
-	assert_true(s.epoch > 10);
+	assert_true(s.generation > 10);
 	assert_true(most < early + early / 10); /* ids have more digits later */
 	assert_false(jfrw_has_stack(w, first));
 	assert_int_equal(jfrw_close(w, NULL), 0);
@@ -1006,7 +1006,7 @@ int main(void)
 		cmocka_unit_test(test_table),	      cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_sample),	      cmocka_unit_test(test_fallbacks),
 		cmocka_unit_test(test_interning),     cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_epoch),	      cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_generation),    cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_reservoir),     cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_open_errors),   cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_repair_good),   cmocka_unit_test(test_repair_cut),

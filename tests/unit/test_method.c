@@ -447,12 +447,12 @@ static void test_code_kept(void **state)
 	assert_string_equal(compiled(j, now_ns(), 7), "first");
 }
 
-static struct vm_kept kept_at(struct jvm *j, uint64_t time)
+static struct vm_cache_use kept_at(struct jvm *j, uint64_t time)
 {
-	struct vm_kept k;
+	struct vm_cache_use k;
 
 	vm_names_age(j->vm, time);
-	vm_kept(j->vm, &k);
+	vm_cache_use(j->vm, &k);
 	return k;
 }
 
@@ -461,7 +461,7 @@ static void test_aged(void **state)
 {
 	uint64_t minute = 60000000000ull, time = now_ns();
 	struct jvm *j = *state;
-	struct vm_kept k;
+	struct vm_cache_use k;
 
 	assert_string_equal(compiled(j, now_ns(), 7), "first");
 	k = kept_at(j, time);

@@ -19,19 +19,19 @@ pools() {
         END { for (m in n) print m, n[m] }' "$T/$1.folded"
 }
 
-# An epoch's length: the first of interval, twice interval, ... of 250 ms or more, at least 8 times.
-epochs() { awk -v d="$D" -v ms="$WALL_MS" 'BEGIN { for (e = 8 * ms; e < 250;) e *= 2; print d * 1000 / e }'; }
+# A draw's length: the first of interval, twice interval, ... of 250 ms or more, at least 8 times.
+draws() { awk -v d="$D" -v ms="$WALL_MS" 'BEGIN { for (e = 8 * ms; e < 250;) e *= 2; print d * 1000 / e }'; }
 
 # estimates CASE THREADS: "what|expected|measured|unit|se" for each pool. Threads are drawn without
-# replacement, anew at each epoch.
+# replacement, anew at each draw.
 estimates() {
-    awk -v n="$2" -v epochs="$(epochs)" '
+    awk -v n="$2" -v draws="$(draws)" '
         BEGIN { want["Pool.idle"] = 50; want["Pool.query"] = 30; want["Pool.call"] = 15; want["Pool.write"] = 5 }
         { got[$1] = $2; all += $2 }
         END {
             for (m in want) {
                 p = want[m] / 100
-                se = 100 * sqrt(p * (1 - p) / (n * epochs) * (200 - n) / 199)
+                se = 100 * sqrt(p * (1 - p) / (n * draws) * (200 - n) / 199)
                 printf "%s|%.3f|%.3f|%%|%.4f\n", m, want[m], 100 * got[m] / all, se
             }
         }' "$T/$1.pools"
@@ -53,7 +53,7 @@ while IFS='|' read -r what expected measured unit se; do
 done < <(estimates drawn "$N")
 seconds() { awk '$1 == "wall_ns" { print $2 / 1e9 }' "$T/$1.meter"; }
 # Of the process's threads some 10% are not of the pools: how many of the N are varies.
-se=$(calc "100 * sqrt(0.11 / ($N * $(epochs)))")
+se=$(calc "100 * sqrt(0.11 / ($N * $(draws)))")
 row "$N of 200" "all, scaled up, per second" "$(calc "$(sum full) / $(seconds full)")" \
     "$(calc "$(sum drawn) / $(seconds drawn)")" "" - "$(calc "3 * $se")" percent
 note "bytes: $(stat -c %s "$T/full.jfr") full, $(stat -c %s "$T/drawn.jfr") with $N"

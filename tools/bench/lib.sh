@@ -283,15 +283,15 @@ profiler_stop() {
 # tally FILE METER_FILE [CLASS]: java/Tally over meter's window.
 tally() {
     timeout 300 "$(jdk_newest)/bin/java" -Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
-        -cp "$CLASSES" Tally "$1" "$(figure "$2" from_epoch_ns)" "$(figure "$2" to_epoch_ns)" \
+        -cp "$CLASSES" Tally "$1" "$(figure "$2" from_unix_ns)" "$(figure "$2" to_unix_ns)" \
         $((WALL_MS * 1000000)) ${3:+"$3"} 2>"$T/tally.err" ||
         fail "the JDK cannot read '$1': $(head -n 5 "$T/tally.err")"
 }
 
-# tally_perf FILE METER_FILE: the same of perf's, whose clock is that of the epoch (-k CLOCK_REALTIME).
+# tally_perf FILE METER_FILE: the same of perf's, whose clock counts from 1970 (-k CLOCK_REALTIME).
 tally_perf() {
     perf script -i "$1" -F time --ns --show-lost-events 2>"$T/tally.err" |
-        awk -v from="$(figure "$2" from_epoch_ns)" -v to="$(figure "$2" to_epoch_ns)" '
+        awk -v from="$(figure "$2" from_unix_ns)" -v to="$(figure "$2" to_unix_ns)" '
             /LOST/ { for (i = 1; i < NF; i++) if ($i == "lost") lost += $(i + 1); next }
             $1 * 1e9 >= from && $1 * 1e9 < to { n++ }
             END { printf "cpu %d\nlost %d\n", n, lost }'
@@ -299,7 +299,7 @@ tally_perf() {
 
 # tally_bpftrace FILE METER_FILE: by hundredths of a second (bpftrace_program), and so by that much inexact.
 tally_bpftrace() {
-    awk -v from="$(figure "$2" from_epoch_ns)" -v to="$(figure "$2" to_epoch_ns)" \
+    awk -v from="$(figure "$2" from_unix_ns)" -v to="$(figure "$2" to_unix_ns)" \
         -v boot="$(calc "$EPOCHREALTIME - $(cut -d' ' -f1 /proc/uptime)")" '
         match($0, /^@at\[[0-9]+\]: /) {
             at = (substr($0, 5) + 0.5) / 100 + boot

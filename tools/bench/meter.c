@@ -49,7 +49,7 @@ struct prog {
 };
 
 struct snapshot {
-	uint64_t epoch_ns, target_ns, profiler_ns, stolen_ns;
+	uint64_t unix_ns, target_ns, profiler_ns, stolen_ns;
 	struct thread *threads;
 	size_t nthreads;
 	struct prog progs[MAX_PROGS];
@@ -260,12 +260,12 @@ static void snapshot_before(struct snapshot *s)
 	s->target_ns = process_ns(target);
 	s->profiler_ns = process_ns(profiler);
 	s->stolen_ns = stolen_ns();
-	s->epoch_ns = clock_ns(CLOCK_REALTIME);
+	s->unix_ns = clock_ns(CLOCK_REALTIME);
 }
 
 static void snapshot_after(struct snapshot *s)
 {
-	s->epoch_ns = clock_ns(CLOCK_REALTIME);
+	s->unix_ns = clock_ns(CLOCK_REALTIME);
 	s->target_ns = process_ns(target);
 	s->profiler_ns = process_ns(profiler);
 	s->stolen_ns = stolen_ns();
@@ -389,8 +389,8 @@ static void print_bpf(FILE *f)
 
 static void print(FILE *f)
 {
-	fprintf(f, "from_epoch_ns %lu\nto_epoch_ns %lu\nwall_ns %lu\n", before.epoch_ns,
-		after.epoch_ns, after.epoch_ns - before.epoch_ns);
+	fprintf(f, "from_unix_ns %lu\nto_unix_ns %lu\nwall_ns %lu\n", before.unix_ns, after.unix_ns,
+		after.unix_ns - before.unix_ns);
 	fprintf(f, "stolen_ns %lu\n", after.stolen_ns - before.stolen_ns);
 	/* 0 at the end: gone */
 	if (target && after.target_ns)

@@ -81,7 +81,7 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	if (cfg->depth)
 		c->skel->rodata->gn_depth = cfg->depth;
 	c->skel->rodata->gn_reservoir = cfg->reservoir;
-	c->skel->rodata->gn_epoch_shift = cfg->epoch_shift;
+	c->skel->rodata->gn_draw_shift = cfg->draw_shift;
 	if (!cfg->wall_ns) {
 		bpf_program__set_autoload(c->skel->progs.remote_scan, false);
 		bpf_program__set_autoload(c->skel->progs.wall_scan, false);
@@ -394,14 +394,14 @@ static void ticks_tgids_follow(struct capture *c)
 }
 
 /* Only user space writes it, from one thread. */
-int capture_limit(struct capture *c, pid_t tgid, uint64_t epoch, uint32_t limit)
+int capture_limit(struct capture *c, pid_t tgid, uint64_t draw, uint32_t limit)
 {
 	int fd = bpf_map__fd(c->skel->maps.procs);
 	struct gn_proc proc;
 
 	if (bpf_map_lookup_elem(fd, &tgid, &proc))
 		return -errno;
-	proc.limit[epoch % GN_EPOCHS] = limit;
+	proc.limit[draw % GN_DRAWS] = limit;
 	return bpf_map_update_elem(fd, &tgid, &proc, BPF_EXIST) ? -errno : 0;
 }
 
@@ -425,7 +425,7 @@ int capture_want(struct capture *c, pid_t tid, bool wanted)
 void capture_cpu_clocks(struct capture *c, bool alone)
 {
 	if (!alone)
-		c->skel->data->gn_clock_epoch++;
+		c->skel->data->gn_clock_gen++;
 	__atomic_store_n(&c->skel->bss->gn_cpu_clocks_only, alone, __ATOMIC_RELEASE);
 }
 
@@ -703,7 +703,7 @@ static int scanning_begin(struct capture *c, uint64_t tick)
 	bpf_link__destroy(s->links.wall_switch);
 	s->links.wall_switch = NULL;
 	c->skel->bss->gn_scan_tick = tick;
-	c->skel->data->gn_scan_epoch++;
+	c->skel->data->gn_scan_gen++;
 	c->skel->bss->gn_scanning = 1;
 	c->scanning = true;
 	return rc < 0 ? rc : 0;

@@ -20,15 +20,15 @@
 struct capture;
 
 struct capture_config {
-	uint64_t cpu_ns;      /* CPU interval, 0 = no CPU samples */
-	uint64_t wall_ns;     /* wall interval, 0 = no wall samples; below 2^32 */
-	uint64_t start_ns;    /* CLOCK_MONOTONIC where tick 0's interval begins */
-	uint32_t depth;	      /* user frames of a stack at most; 0 = as there is room for */
-	bool cpu_clocks;      /* begin with per-CPU clocks alone */
-	bool wall_scan;	      /* begin with wall samples by scans */
-	bool thread_filter;   /* sample only threads given to capture_want() */
-	bool reservoir;	      /* wall samples only of threads within capture_limit() */
-	uint32_t epoch_shift; /* then: log2 of the ticks of an epoch */
+	uint64_t cpu_ns;     /* CPU interval, 0 = no CPU samples */
+	uint64_t wall_ns;    /* wall interval, 0 = no wall samples; below 2^32 */
+	uint64_t start_ns;   /* CLOCK_MONOTONIC where tick 0's interval begins */
+	uint32_t depth;	     /* user frames of a stack at most; 0 = as there is room for */
+	bool cpu_clocks;     /* begin with per-CPU clocks alone */
+	bool wall_scan;	     /* begin with wall samples by scans */
+	bool thread_filter;  /* sample only threads given to capture_want() */
+	bool reservoir;	     /* wall samples only of threads within capture_limit() */
+	uint32_t draw_shift; /* then: log2 of the ticks of a draw */
 	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
 	size_t ring_bytes, ring_max;
 	const char *btf; /* for tests: a file of the kernel's types as if it had others; or NULL */
@@ -60,8 +60,8 @@ int capture_targets(struct capture *c, pid_t **out, size_t *n);
 int capture_want(struct capture *c, pid_t tid, bool wanted);
 bool capture_wanted(struct capture *c, pid_t tid);
 
-/* With a reservoir: the limit of a process's threads in an epoch (kern/abi.h). 0 or -errno. */
-int capture_limit(struct capture *c, pid_t tgid, uint64_t epoch, uint32_t limit);
+/* With a reservoir: the limit of a process's threads in a draw (kern/abi.h). 0 or -errno. */
+int capture_limit(struct capture *c, pid_t tgid, uint64_t draw, uint32_t limit);
 
 /*
  * CPU samples by per-CPU clocks alone, or (after clocks were opened for all threads) by the

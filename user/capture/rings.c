@@ -21,10 +21,10 @@ struct ring {
 	size_t bytes;
 };
 
-struct retired {
+struct old_ring {
 	struct ring ring;
 	uint64_t since_ns;
-	struct retired *next; /* the one before it */
+	struct old_ring *next; /* the one before it */
 };
 
 struct rings {
@@ -32,7 +32,7 @@ struct rings {
 	int epoll;
 	struct ring *cpu;
 	uint64_t *lost; /* per CPU, as told last */
-	struct retired *retired;
+	struct old_ring *retired;
 	rings_fn fn;
 	void *ctx;
 };
@@ -147,7 +147,7 @@ int rings_open(struct rings **out, const struct rings_config *cfg, struct error 
 	return 0;
 }
 
-static void retired_free(struct retired *old)
+static void retired_free(struct old_ring *old)
 {
 	ring_close(&old->ring);
 	free(old);
@@ -158,7 +158,7 @@ void rings_close(struct rings *r)
 	if (!r)
 		return;
 	while (r->retired) {
-		struct retired *old = r->retired;
+		struct old_ring *old = r->retired;
 
 		r->retired = old->next;
 		retired_free(old);
@@ -183,7 +183,7 @@ int rings_drain(struct rings *r, rings_fn fn, void *ctx)
 
 	r->fn = fn;
 	r->ctx = ctx;
-	for (struct retired *old = r->retired; old; old = old->next) {
+	for (struct old_ring *old = r->retired; old; old = old->next) {
 		n = ring_buffer__consume(old->ring.rb);
 		if (n < 0)
 			return n;
@@ -204,7 +204,7 @@ int rings_drain(struct rings *r, rings_fn fn, void *ctx)
  */
 static void retired_expire(struct rings *r, uint64_t now_ns)
 {
-	struct retired **at = &r->retired, *old;
+	struct old_ring **at = &r->retired, *old;
 
 	while ((old = *at)) {
 		if (now_ns - old->since_ns < GRACE_NS) {
@@ -218,7 +218,7 @@ static void retired_expire(struct rings *r, uint64_t now_ns)
 
 static int ring_replace(struct rings *r, int cpu, size_t bytes, uint64_t now_ns)
 {
-	struct retired *old = calloc(1, sizeof(*old)), **at = &r->retired;
+	struct old_ring *old = calloc(1, sizeof(*old)), **at = &r->retired;
 	struct ring ring;
 	int rc;
 
@@ -284,7 +284,7 @@ size_t rings_bytes(const struct rings *r)
 
 	for (int i = 0; i < r->cfg.ncpu; i++)
 		sum += r->cpu[i].bytes;
-	for (const struct retired *old = r->retired; old; old = old->next)
+	for (const struct old_ring *old = r->retired; old; old = old->next)
 		sum += old->ring.bytes;
 	return sum;
 }

@@ -52,14 +52,14 @@ static void check_attach(struct doctor *d, const struct jvm_proc *j)
 }
 
 /* What this JVM's tables lack, and what that costs: a list for one line. */
-struct lacks {
+struct field_list {
 	char text[160];
 	size_t len;
 };
 
 static void on_missing(void *arg, const char *name, enum vm_feature f)
 {
-	struct lacks *l = arg;
+	struct field_list *l = arg;
 	int n = snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s (%s)",
 			 l->len ? ", " : "", name, vm_feature_name(f));
 
@@ -72,7 +72,7 @@ static void on_missing(void *arg, const char *name, enum vm_feature f)
 static void check_vmstructs(struct doctor *d, const struct jvm_proc *j)
 {
 	struct error e = {0};
-	struct lacks lacks = {0};
+	struct field_list lacks = {0};
 	struct check *c;
 	struct vm *vm;
 	int rc;

@@ -97,7 +97,7 @@ bool value_skip_class(const struct jfr_class *cls, struct cursor *c, int depth);
 bool value_read(const struct jfr_member *f, struct cursor *c, struct jfr_value *v);
 
 /* The fields of the usual classes, looked up once per chunk. */
-struct known {
+struct known_classes {
 	const struct jfr_class *thread, *stack, *frame, *method, *klass;
 	int t_osname, t_osid, t_name, t_id, t_virtual;
 	int s_trunc, s_frames;
@@ -105,7 +105,7 @@ struct known {
 	int m_class, m_name, m_hidden;
 	int c_name;
 };
-void known_find(struct known *k, const struct metadata *m);
+void known_find(struct known_classes *k, const struct metadata *m);
 
 struct jfr_reader {
 	int fd; /* -1: memory */
@@ -123,7 +123,7 @@ struct jfr_reader {
 	struct jfr_chunk chunk;
 	struct metadata meta;
 	struct pools pools;
-	struct known known;
+	struct known_classes known;
 	struct jfr_report report;
 	struct jfr_count *counts;
 	size_t ncounts;

@@ -22,7 +22,7 @@ static int field_at(const struct jfr_class *c, const char *name)
 	return i < FIELDS_MAX ? i : -1;
 }
 
-void known_find(struct known *k, const struct metadata *m)
+void known_find(struct known_classes *k, const struct metadata *m)
 {
 	k->thread = metadata_find(m, "java.lang.Thread");
 	k->t_osname = field_at(k->thread, "osName");
@@ -56,7 +56,7 @@ static const struct jfr_value *at(const struct jfr_value *v, int n, int i)
 bool jfr_thread_get(struct jfr_reader *r, const struct jfr_value *ref, struct jfr_thread *t)
 {
 	struct jfr_value s = {0}, v[FIELDS_MAX] = {{0}};
-	const struct known *k = &r->known;
+	const struct known_classes *k = &r->known;
 	int n;
 
 	if (!k->thread || !jfr_pool_get(r, ref, &s) || s.field->type != k->thread)
@@ -76,7 +76,7 @@ bool jfr_stack_get(struct jfr_reader *r, const struct jfr_value *ref, struct jfr
 		   bool *truncated)
 {
 	struct jfr_value s = {0}, v[FIELDS_MAX] = {{0}};
-	const struct known *k = &r->known;
+	const struct known_classes *k = &r->known;
 	int n;
 
 	if (!k->stack || !jfr_pool_get(r, ref, &s) || s.field->type != k->stack)
@@ -92,7 +92,7 @@ bool jfr_stack_get(struct jfr_reader *r, const struct jfr_value *ref, struct jfr
 bool jfr_stack_next(struct jfr_reader *r, struct jfr_value *frames, struct jfr_frame *f)
 {
 	struct cursor c = {.p = frames->p, .end = frames->end, .fixed = r->fixed};
-	const struct known *k = &r->known;
+	const struct known_classes *k = &r->known;
 	struct jfr_value v[FIELDS_MAX];
 	int n = 0;
 
@@ -126,7 +126,7 @@ bool jfr_method_name(struct jfr_reader *r, const struct jfr_value *ref, struct b
 		     bool *hidden)
 {
 	struct jfr_value s = {0}, v[FIELDS_MAX] = {{0}}, c[FIELDS_MAX] = {{0}};
-	const struct known *k = &r->known;
+	const struct known_classes *k = &r->known;
 	size_t start = to->len, name;
 	int n;
 

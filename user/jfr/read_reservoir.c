@@ -12,7 +12,7 @@ void reservoir_free(struct reservoir *r)
 }
 
 /* How many began at or before `at_ns`; nearly always all, or all but the last few. */
-static size_t epochs_until(const struct reservoir *r, int64_t at_ns)
+static size_t draws_until(const struct reservoir *r, int64_t at_ns)
 {
 	size_t lo = 0, hi = r->n;
 
@@ -36,7 +36,7 @@ static void oldest_drop(struct reservoir *r, size_t n)
 
 int reservoir_add(struct reservoir *r, int64_t from_ns, int64_t eligible, int64_t sampled)
 {
-	struct reservoir_epoch new = {.from_ns = from_ns, .scale = 1};
+	struct reservoir_draw new = {.from_ns = from_ns, .scale = 1};
 	size_t at;
 
 	if (sampled > 0 && eligible > sampled)
@@ -47,7 +47,7 @@ int reservoir_add(struct reservoir *r, int64_t from_ns, int64_t eligible, int64_
 		return -ENOMEM;
 	if (r->n == RESERVOIR_EPOCHS) /* many at once: each costs a move of the others */
 		oldest_drop(r, RESERVOIR_EPOCHS / 4);
-	at = epochs_until(r, from_ns);
+	at = draws_until(r, from_ns);
 	memmove(r->v + at + 1, r->v + at, (r->n - at) * sizeof(*r->v));
 	r->v[at] = new;
 	r->n++;
@@ -65,7 +65,7 @@ static uint64_t ticks_before(int64_t at_ns, int64_t step_ns, uint64_t ticks, int
 double reservoir_scale(const struct reservoir *r, int64_t at_ns, int64_t step_ns, uint64_t ticks,
 		       uint64_t *same)
 {
-	size_t next = epochs_until(r, at_ns);
+	size_t next = draws_until(r, at_ns);
 
 	*same = ticks;
 	if (!r->n)

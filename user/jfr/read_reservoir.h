@@ -16,13 +16,13 @@
 
 #define RESERVOIR_EPOCHS 4096
 
-struct reservoir_epoch {
+struct reservoir_draw {
 	int64_t from_ns; /* until the next one */
 	double scale;	 /* eligible / sampled, at least 1 */
 };
 
 struct reservoir {
-	struct reservoir_epoch *v; /* NULL until the first one */
+	struct reservoir_draw *v; /* NULL until the first one */
 	size_t n;
 	bool forgot; /* the oldest ones */
 };

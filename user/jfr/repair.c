@@ -59,7 +59,7 @@ static const uint8_t *peek(struct walk *k, uint64_t at, size_t want, size_t *n)
 	return k->window + (at - k->window_at);
 }
 
-struct found {
+struct repair_points {
 	uint64_t metadata_seen;	 /* offsets in the chunk, 0: none */
 	uint64_t metadata;	 /* the last one before a checkpoint of the chain */
 	uint64_t checkpoint;	 /* the last whole one of the chain */
@@ -71,7 +71,8 @@ struct found {
  * A checkpoint counts if it continues the chain: its delta leads to the one before it. It vouches
  * for the metadata too: behind a chunk's end, garbage may look like an event of that type.
  */
-static void note_checkpoint(struct found *f, const uint8_t *p, size_t n, uint64_t at, uint64_t end)
+static void note_checkpoint(struct repair_points *f, const uint8_t *p, size_t n, uint64_t at,
+			    uint64_t end)
 {
 	uint64_t v[5] = {0};
 	size_t used = 0;
@@ -91,11 +92,11 @@ static void note_checkpoint(struct found *f, const uint8_t *p, size_t n, uint64_
 }
 
 /* Step over events until `limit` (in the file), something that is none, or another chunk. */
-static void walk_events(struct walk *k, uint64_t limit, struct found *f)
+static void walk_events(struct walk *k, uint64_t limit, struct repair_points *f)
 {
 	uint64_t at = k->chunk + JFR_HEADER_SIZE;
 
-	*f = (struct found){.end = JFR_HEADER_SIZE};
+	*f = (struct repair_points){.end = JFR_HEADER_SIZE};
 	while (at < limit) {
 		uint64_t size, type;
 		size_t n, a, b;
@@ -148,7 +149,7 @@ static bool is_good(struct walk *k, const uint8_t *h)
 {
 	uint64_t size = get_be(h + AT_SIZE, 8), checkpoint = get_be(h + AT_CHECKPOINT, 8);
 	uint64_t metadata = get_be(h + AT_METADATA, 8);
-	struct found f;
+	struct repair_points f;
 
 	if (h[AT_STATE] || size < JFR_HEADER_SIZE || size > k->s->size - k->chunk ||
 	    checkpoint < JFR_HEADER_SIZE || checkpoint >= size || metadata < JFR_HEADER_SIZE ||
@@ -164,7 +165,7 @@ static bool is_good(struct walk *k, const uint8_t *h)
  */
 static void mend(struct walk *k, struct jfr_chunk_check *out)
 {
-	struct found f;
+	struct repair_points f;
 
 	walk_events(k, k->s->size, &f);
 	if (!f.metadata || !f.checkpoint)

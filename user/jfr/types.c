@@ -134,7 +134,7 @@ static const struct jfr_field active_recording_fields[] = {
 	F(jfr_active_recording, flush_interval_ms, "flushInterval", JFR_LONG, JFR_SPAN_MS,
 	  "Flush Interval"),
 	F(jfr_active_recording, max_size, "maxSize", JFR_LONG, JFR_BYTES, "Max Size"),
-	F(jfr_active_recording, start_epoch_ms, "recordingStart", JFR_LONG, JFR_TS_EPOCH_MS,
+	F(jfr_active_recording, start_unix_ms, "recordingStart", JFR_LONG, JFR_TS_UNIX_MS,
 	  "Start Time"),
 	F(jfr_active_recording, duration_ms, "recordingDuration", JFR_LONG, JFR_SPAN_MS,
 	  "Recording Duration"),
@@ -166,7 +166,7 @@ static const struct jfr_field jvm_information_fields[] = {
 	F(jfr_jvm_information, flags, "jvmFlags", JFR_STRING, 0, "JVM Settings File Arguments"),
 	F(jfr_jvm_information, java_arguments, "javaArguments", JFR_STRING, 0,
 	  "Java Application Arguments"),
-	F(jfr_jvm_information, start_epoch_ms, "jvmStartTime", JFR_LONG, JFR_TS_EPOCH_MS,
+	F(jfr_jvm_information, start_unix_ms, "jvmStartTime", JFR_LONG, JFR_TS_UNIX_MS,
 	  "JVM Start Time"),
 	F(jfr_jvm_information, pid, "pid", JFR_LONG, 0, "Process Identifier"),
 };
@@ -248,7 +248,7 @@ static const struct jfr_field cpu_use_fields[] = {
 };
 
 static const struct jfr_field thread_reservoir_fields[] = {
-	F(jfr_thread_reservoir, epoch, "epoch", JFR_LONG, 0, "Epoch"),
+	F(jfr_thread_reservoir, draw, "epoch", JFR_LONG, 0, "Epoch"),
 	F(jfr_thread_reservoir, live, "live", JFR_INT, 0, "Live Threads"),
 	F(jfr_thread_reservoir, eligible, "eligible", JFR_INT, 0, "Eligible Threads"),
 	F(jfr_thread_reservoir, sampled, "sampled", JFR_INT, 0, "Sampled Threads"),
@@ -379,7 +379,7 @@ static const struct {
 	const char *value;
 } contents[JFR_CONTENT_END] = {
 	[JFR_TS_TICKS] = {JFR_TIMESTAMP, "TICKS"},
-	[JFR_TS_EPOCH_MS] = {JFR_TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"},
+	[JFR_TS_UNIX_MS] = {JFR_TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"},
 	[JFR_SPAN_TICKS] = {JFR_TIMESPAN, "TICKS"},
 	[JFR_SPAN_NS] = {JFR_TIMESPAN, "NANOSECONDS"},
 	[JFR_SPAN_US] = {JFR_TIMESPAN, "MICROSECONDS"},

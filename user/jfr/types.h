@@ -81,9 +81,9 @@ enum jfr_type {
 /* What a number means, written as an annotation: tools show "50.0 ms" only with it. */
 enum jfr_content {
 	JFR_PLAIN = 0,
-	JFR_TS_TICKS,	 /* @Timestamp: ticks of the file (1 GHz) */
-	JFR_TS_EPOCH_MS, /* @Timestamp: milliseconds since 1970 */
-	JFR_SPAN_TICKS,	 /* @Timespan */
+	JFR_TS_TICKS,	/* @Timestamp: ticks of the file (1 GHz) */
+	JFR_TS_UNIX_MS, /* @Timestamp: milliseconds since 1970 */
+	JFR_SPAN_TICKS, /* @Timespan */
 	JFR_SPAN_NS,
 	JFR_SPAN_US,
 	JFR_SPAN_MS,
@@ -218,7 +218,7 @@ struct jfr_active_recording {
 	int64_t max_age_ms; /* INT64_MAX: for ever */
 	int64_t flush_interval_ms;
 	int64_t max_size; /* bytes, 0 without limit */
-	int64_t start_epoch_ms;
+	int64_t start_unix_ms;
 	int64_t duration_ms; /* INT64_MAX: for ever */
 };
 
@@ -244,7 +244,7 @@ struct jfr_jvm_information {
 	const char *jvm_arguments;
 	const char *flags;
 	const char *java_arguments;
-	int64_t start_epoch_ms;
+	int64_t start_unix_ms;
 	int64_t pid;
 };
 
@@ -324,7 +324,7 @@ struct jfr_cpu_use {
  * not concerned.
  */
 struct jfr_thread_reservoir {
-	uint64_t epoch;	   /* counts the choices made */
+	uint64_t draw;	   /* counts the choices made; "epoch" in the file */
 	uint32_t live;	   /* threads there are */
 	uint32_t eligible; /* of these, the ones chosen from */
 	uint32_t sampled;  /* of these, the ones chosen */

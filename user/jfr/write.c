@@ -38,7 +38,7 @@ static void header_fill(const struct jfrw *w, uint8_t out[JFR_HEADER_SIZE])
 		w->chunk_len + w->segment.len,
 		w->checkpoint_at,
 		JFR_HEADER_SIZE, /* the metadata */
-		w->cfg.start_epoch_ns + since,
+		w->cfg.start_unix_ns + since,
 		w->last_mono - w->chunk_mono,
 		since,
 		TICKS_PER_SECOND,
@@ -95,7 +95,7 @@ static void constants_drop(struct jfrw *w, uint32_t oldest)
 	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++)
 		if (w->pools[t])
 			pool_drop(w->pools[t], oldest);
-	w->epoch++;
+	w->generation++;
 }
 
 /* Dropping makes others do their work again. */
@@ -224,9 +224,9 @@ int jfrw_error(struct jfrw *w, struct error *e)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
-static int32_t gmt_offset_ms(uint64_t epoch_ns)
+static int32_t gmt_offset_ms(uint64_t unix_ns)
 {
-	time_t t = (time_t)(epoch_ns / TICKS_PER_SECOND);
+	time_t t = (time_t)(unix_ns / TICKS_PER_SECOND);
 	struct tm tm;
 
 	return localtime_r(&t, &tm) ? (int32_t)(tm.tm_gmtoff * 1000) : 0;
@@ -257,7 +257,7 @@ static void config_default(struct jfrw_config *c)
 static struct jfrw *writer_new(const struct jfrw_config *cfg)
 {
 	struct jfrw *w = calloc(1, sizeof(*w));
-	uint64_t seed = cfg->start_epoch_ns;
+	uint64_t seed = cfg->start_unix_ns;
 	bool ok = w != NULL;
 
 	if (!w)
@@ -275,7 +275,7 @@ static struct jfrw *writer_new(const struct jfrw_config *cfg)
 		ok &= w->pools[t] != NULL;
 	}
 	w->keep_mono = cfg->start_mono_ns;
-	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_epoch_ns));
+	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_unix_ns));
 	chunk_begin(w, cfg->start_mono_ns);
 	if (!ok || !w->cfg.path || w->metadata.failed || w->no_memory) {
 		writer_free(w);
@@ -336,9 +336,9 @@ void jfrw_discard(struct jfrw *w)
 	writer_free(w);
 }
 
-uint32_t jfrw_epoch(const struct jfrw *w)
+uint32_t jfrw_generation(const struct jfrw *w)
 {
-	return w->epoch;
+	return w->generation;
 }
 
 bool jfrw_has_stack(const struct jfrw *w, uint32_t stack)
@@ -352,7 +352,7 @@ void jfrw_stats(const struct jfrw *w, struct jfrw_stats *out)
 {
 	*out = w->stats;
 	out->chunks = w->chunk - !w->chunk_len;
-	out->epoch = w->epoch;
+	out->generation = w->generation;
 	out->threads = pool_count(w->pools[JFR_THREAD]);
 	out->stacks = pool_count(w->pools[JFR_STACK_TRACE]);
 	out->methods = pool_count(w->pools[JFR_METHOD]);

@@ -14,7 +14,7 @@
  *
  * Ids (threads, stacks) are stable: the same value has the same id in every chunk, an id never
  * changes its meaning, and a chunk holds exactly the constants it refers to. They stay valid until
- * jfrw_epoch() changes, which happens at a chunk's end: constants that were not used for
+ * jfrw_generation() changes, which happens at a chunk's end: constants that were not used for
  * constants_keep_ns are dropped, and all of them when what is left exceeds constants_max. Caches of
  * ids must then be emptied, but for stacks that jfrw_has_stack(). An id that was dropped is written
  * as none. Chunks end early where constants become many, so a writer's memory is that of its
@@ -52,7 +52,7 @@ struct jfrw_form {
 struct jfrw_config {
 	const char *path;
 	bool overwrite;
-	uint64_t start_epoch_ns; /* CLOCK_REALTIME at start_mono_ns */
+	uint64_t start_unix_ns; /* CLOCK_REALTIME at start_mono_ns */
 	uint64_t start_mono_ns;
 	struct jfrw_form form;
 	uint64_t constants_max;	    /* bytes of constants kept in memory; 0: 256 MiB */
@@ -67,7 +67,7 @@ struct jfrw_stats {
 	uint64_t dropped_bytes;
 	uint64_t stale_ids; /* references to ids that were dropped */
 	uint32_t chunks;
-	uint32_t epoch;
+	uint32_t generation;
 	size_t threads, stacks, methods, classes, symbols; /* known now */
 	size_t constants_bytes;				   /* their memory */
 };
@@ -133,7 +133,7 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t);
  */
 uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated);
 
-uint32_t jfrw_epoch(const struct jfrw *w);
+uint32_t jfrw_generation(const struct jfrw *w);
 
 /* Was the stack's id not dropped? */
 bool jfrw_has_stack(const struct jfrw *w, uint32_t stack);

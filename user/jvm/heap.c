@@ -113,7 +113,7 @@ void array_layout(const struct vm *vm, uint32_t *length, uint32_t *data)
  */
 
 static void field_found(struct vm *vm, uint64_t pool, uint32_t name, uint32_t sig, uint32_t offset,
-			const struct wanted *w, unsigned int n)
+			const struct field_query *w, unsigned int n)
 {
 	char text[64];
 	uint64_t sym;
@@ -132,8 +132,8 @@ static void field_found(struct vm *vm, uint64_t pool, uint32_t name, uint32_t si
 }
 
 /* JDK 21: a stream of UNSIGNED5 (oops/fieldInfo.hpp). */
-static void fields_from_stream(struct vm *vm, uint64_t pool, uint64_t array, const struct wanted *w,
-			       unsigned int n)
+static void fields_from_stream(struct vm *vm, uint64_t pool, uint64_t array,
+			       const struct field_query *w, unsigned int n)
 {
 	uint8_t buf[8192];
 	struct stream s;
@@ -168,7 +168,7 @@ static void fields_from_stream(struct vm *vm, uint64_t pool, uint64_t array, con
 
 /* Before: six u2 each; the offset is in the last two, above two tag bits. */
 static void fields_from_array(struct vm *vm, uint64_t klass, uint64_t pool, uint64_t array,
-			      const struct wanted *w, unsigned int n)
+			      const struct field_query *w, unsigned int n)
 {
 	uint16_t count, f[6];
 
@@ -182,7 +182,7 @@ static void fields_from_array(struct vm *vm, uint64_t klass, uint64_t pool, uint
 	}
 }
 
-void fields_find(struct vm *vm, uint64_t klass, const struct wanted *w, unsigned int n)
+void fields_find(struct vm *vm, uint64_t klass, const struct field_query *w, unsigned int n)
 {
 	bool stream = vm->at.ik_fieldinfo != VM_NONE;
 	uint64_t pool, array;

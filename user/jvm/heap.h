@@ -44,12 +44,12 @@ uint64_t klass_above(struct vm *vm, uint64_t obj, const char *name);
 /* A direct subclass by name, 0 none (so far: classes are loaded when they are used). */
 uint64_t klass_below(struct vm *vm, uint64_t klass, const char *name);
 
-struct wanted {
+struct field_query {
 	const char *name, *sig;
 	uint32_t *offset;
 };
 
 /* Sets the offsets of those fields that klass itself declares. */
-void fields_find(struct vm *vm, uint64_t klass, const struct wanted *w, unsigned int n);
+void fields_find(struct vm *vm, uint64_t klass, const struct field_query *w, unsigned int n);
 
 #endif

@@ -218,9 +218,9 @@ bool vm_in_doubt(const struct vm *vm)
 	return vm->in_doubt;
 }
 
-void vm_kept(const struct vm *vm, struct vm_kept *out)
+void vm_cache_use(const struct vm *vm, struct vm_cache_use *out)
 {
-	*out = (struct vm_kept){0};
+	*out = (struct vm_cache_use){0};
 	if (!vm->names)
 		return;
 	out->bytes = vm->names->bytes;

@@ -70,10 +70,10 @@ bool vm_is_unloaded(const struct frame_name *f);
 void vm_names_age(struct vm *vm, uint64_t now_ns);
 
 /* Bytes kept for names, and what is kept: for the recorder's account of itself. */
-struct vm_kept {
+struct vm_cache_use {
 	uint64_t bytes;
 	unsigned int methods, nmethods, drops;
 };
-void vm_kept(const struct vm *vm, struct vm_kept *out);
+void vm_cache_use(const struct vm *vm, struct vm_cache_use *out);
 
 #endif

@@ -20,7 +20,7 @@
 static void find_thread_fields(struct vm *vm, uint64_t klass)
 {
 	struct oops *o = vm->oops;
-	const struct wanted w[] = {
+	const struct field_query w[] = {
 		{"name", "Ljava/lang/String;", &o->name},
 		{"tid", "J", &o->tid},
 		{"eetop", "J", &o->eetop},
@@ -37,7 +37,7 @@ static void find_thread_fields(struct vm *vm, uint64_t klass)
 static void find_holder_fields(struct vm *vm, uint64_t klass)
 {
 	struct oops *o = vm->oops;
-	const struct wanted w[] = {{"group", "Ljava/lang/ThreadGroup;", &o->holder_group}};
+	const struct field_query w[] = {{"group", "Ljava/lang/ThreadGroup;", &o->holder_group}};
 
 	if (!o->holder_done)
 		fields_find(vm, klass, w, 1);
@@ -47,7 +47,7 @@ static void find_holder_fields(struct vm *vm, uint64_t klass)
 static void find_group_fields(struct vm *vm, uint64_t klass)
 {
 	struct oops *o = vm->oops;
-	const struct wanted w[] = {
+	const struct field_query w[] = {
 		{"name", "Ljava/lang/String;", &o->group_name},
 		{"parent", "Ljava/lang/ThreadGroup;", &o->group_parent},
 	};
@@ -60,7 +60,7 @@ static void find_group_fields(struct vm *vm, uint64_t klass)
 static void find_string_fields(struct vm *vm, uint64_t klass)
 {
 	struct oops *o = vm->oops;
-	const struct wanted w[] = {{"value", "[B", &o->value}, {"coder", "B", &o->coder}};
+	const struct field_query w[] = {{"value", "[B", &o->value}, {"coder", "B", &o->coder}};
 
 	if (!o->string_done)
 		fields_find(vm, klass, w, 2);

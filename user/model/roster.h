@@ -18,7 +18,7 @@ struct roster;
 struct resolved_thread;
 
 /* Wall ticks of one long time off the CPU that are not written yet. */
-struct held {
+struct wait {
 	uint64_t time_ns;	/* of the first tick */
 	uint64_t span_ns;	/* off the CPU, as far as these ticks stand for it */
 	uint32_t ticks;		/* 0: nothing is held */
@@ -33,7 +33,7 @@ struct member {
 	char *java;	  /* the full Java name, NULL not known */
 	char *groups;	  /* then: struct java_thread's (jvm/threads.h), NULL not known */
 	int64_t java_id;  /* then */
-	struct held held; /* its user's */
+	struct wait wait; /* its user's */
 	/* the roster's own: when it was first heard of; born, and not named since; ended (0: not)
 	 */
 	uint64_t seen_ns, born_ns, ended_ns;

@@ -56,7 +56,7 @@ static void recording_write(struct jfrw *out, const struct target_config *cfg, c
 	char wall[24];
 
 	clock_gettime(CLOCK_REALTIME, &ts);
-	r.start_epoch_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	r.start_unix_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 	jfrw_event(out, JFR_ACTIVE_RECORDING, time, &r);
 	period(out, time,
 	       cfg->form.cpu_event == JFRW_CPUTIME ? JFR_CPU_TIME_SAMPLE : JFR_EXECUTION_SAMPLE,
@@ -149,7 +149,7 @@ static const char *text_of(const struct buffer *b)
 	return b->failed || !b->len ? "" : (const char *)b->data;
 }
 
-static int64_t started_epoch_ms(const struct jvm_proc *j)
+static int64_t started_unix_ms(const struct jvm_proc *j)
 {
 	struct timespec ts;
 
@@ -268,7 +268,7 @@ int facts_jvm(struct jfrw *out, pid_t tgid, struct vm *vm, uint64_t time)
 	info.version = version;
 	info.jvm_arguments = text_of(&options);
 	info.java_arguments = text_of(&java);
-	info.start_epoch_ms = started_epoch_ms(&j);
+	info.start_unix_ms = started_unix_ms(&j);
 	info.pid = tgid;
 	jfrw_event(out, JFR_JVM_INFORMATION, time, &info);
 	if (j.container.id[0])

@@ -238,7 +238,7 @@ static void on_choice(struct recorder *r, const struct rec_choice *rec)
 	if (t)
 		target_choice(t, c->time_ns,
 			      &(struct jfr_thread_reservoir){
-				      .epoch = (int64_t)c->epoch,
+				      .draw = (int64_t)c->draw,
 				      .live = (int32_t)c->live,
 				      .eligible = (int32_t)c->eligible,
 				      .sampled = (int32_t)c->sampled,

@@ -64,7 +64,7 @@ void recorder_setting(struct recorder *r, const char *name, const char *value);
 
 /* Of how many of a process's threads wall samples are taken from `time_ns` on. */
 struct recorder_choice {
-	uint64_t time_ns, epoch;
+	uint64_t time_ns, draw;
 	uint32_t live, eligible, sampled;
 };
 void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice);

@@ -44,7 +44,7 @@ struct resolver_shared {
 };
 
 /* A Java thread as last listed. What it is called is read when that is asked: names change. */
-struct listed {
+struct listed_thread {
 	pid_t tid; /* as the JVM knows it */
 	uint64_t thread;
 	UT_hash_handle hh;
@@ -52,7 +52,7 @@ struct listed {
 
 struct resolver {
 	struct resolver_shared *shared;
-	struct listed *listed;
+	struct listed_thread *listed;
 	unsigned int nlisted;
 	uint64_t listed_ns, listing_ns; /* when, and how long it took */
 	pid_t tgid;
@@ -653,7 +653,7 @@ static pid_t tid_inside(const struct resolver *r, pid_t tid)
 
 static void listed_free(struct resolver *r)
 {
-	struct listed *l, *tmp;
+	struct listed_thread *l, *tmp;
 
 	HASH_ITER(hh, r->listed, l, tmp) {
 		HASH_DEL(r->listed, l);
@@ -665,7 +665,7 @@ static void listed_free(struct resolver *r)
 static int on_listed(void *arg, uint64_t thread, pid_t tid)
 {
 	struct resolver *r = arg;
-	struct listed *l;
+	struct listed_thread *l;
 
 	r->nlisted++;
 	HASH_FIND_INT(r->listed, &tid, l);
@@ -703,7 +703,7 @@ static bool threads_list(struct resolver *r)
 
 static bool listed_read(struct resolver *r, pid_t inner, struct java_thread *out)
 {
-	const struct listed *l;
+	const struct listed_thread *l;
 
 	HASH_FIND_INT(r->listed, &inner, l);
 	return l && !vm_thread_read(r->vm, l->thread, inner, out) && out->name[0];

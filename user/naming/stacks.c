@@ -19,7 +19,7 @@
 #define HURRY_NS  1000000000u /* after a method that was unloaded too soon */
 
 /* `stack` is first. */
-struct kept {
+struct stack_entry {
 	struct stack stack;
 	bool interpreted; /* has frames whose names hold for a span of time only */
 	bool doubted;	  /* in which a name is not certain */
@@ -35,12 +35,12 @@ struct stacks {
 	struct resolver *names;
 	struct jfrw *out;
 	uint64_t keep_ns;
-	struct kept *table;
+	struct stack_entry *table;
 	struct slab slab;
-	unsigned int left;  /* when some were last forgotten */
-	size_t list_bytes;  /* of all lists */
-	uint32_t out_epoch; /* of the ids in the file */
-	uint32_t none;	    /* 0: not written yet */
+	unsigned int left;	 /* when some were last forgotten */
+	size_t list_bytes;	 /* of all lists */
+	uint32_t out_generation; /* of the ids in the file */
+	uint32_t none;		 /* 0: not written yet */
 };
 
 /* ---- keeping ---- */
@@ -50,7 +50,7 @@ static size_t list_size(const struct gn_stack *list)
 	return sizeof(*list) + ((size_t)list->nkernel + list->nuser) * sizeof(struct gn_frame);
 }
 
-static void list_free(struct stacks *s, struct kept *k)
+static void list_free(struct stacks *s, struct stack_entry *k)
 {
 	if (k->list)
 		s->list_bytes -= list_size(k->list);
@@ -58,7 +58,7 @@ static void list_free(struct stacks *s, struct kept *k)
 	k->list = NULL;
 }
 
-static void drop(struct stacks *s, struct kept *k)
+static void drop(struct stacks *s, struct stack_entry *k)
 {
 	HASH_DEL(s->table, k);
 	list_free(s, k);
@@ -68,7 +68,7 @@ static void drop(struct stacks *s, struct kept *k)
 /* Stacks that were not seen for long go, and those whose ids the writer has dropped. */
 static void forget(struct stacks *s, uint64_t now)
 {
-	struct kept *k, *tmp;
+	struct stack_entry *k, *tmp;
 
 	HASH_ITER(hh, s->table, k, tmp) {
 		if (!jfrw_has_stack(s->out, k->stack.jfr) || k->stack.seen_ns + s->keep_ns < now)
@@ -80,10 +80,10 @@ static void forget(struct stacks *s, uint64_t now)
 
 bool stacks_check(struct stacks *s)
 {
-	bool void_ids = jfrw_epoch(s->out) != s->out_epoch;
+	bool void_ids = jfrw_generation(s->out) != s->out_generation;
 
 	if (void_ids) {
-		s->out_epoch = jfrw_epoch(s->out);
+		s->out_generation = jfrw_generation(s->out);
 		s->none = 0;
 	}
 	if (void_ids || HASH_COUNT(s->table) > 2 * s->left + GROWTH)
@@ -91,9 +91,9 @@ bool stacks_check(struct stacks *s)
 	return void_ids;
 }
 
-static struct kept *find(struct stacks *s, uint64_t id)
+static struct stack_entry *find(struct stacks *s, uint64_t id)
 {
-	struct kept *k;
+	struct stack_entry *k;
 
 	HASH_FIND(hh, s->table, &id, sizeof(id), k);
 	return k;
@@ -101,7 +101,7 @@ static struct kept *find(struct stacks *s, uint64_t id)
 
 struct stack *stacks_find(struct stacks *s, uint64_t id)
 {
-	struct kept *k = find(s, id);
+	struct stack_entry *k = find(s, id);
 
 	return k ? &k->stack : NULL;
 }
@@ -149,7 +149,7 @@ static void part_fill(struct gn_stack *part, const struct gn_stack *rec)
 /*
  * Of many stacks there is room for these frames only: to find out whether their names still hold.
  */
-static void part_keep(struct stacks *s, struct kept *k, const struct gn_stack *rec)
+static void part_keep(struct stacks *s, struct stack_entry *k, const struct gn_stack *rec)
 {
 	struct gn_stack *part = malloc(list_size(rec));
 
@@ -164,7 +164,7 @@ static void part_keep(struct stacks *s, struct kept *k, const struct gn_stack *r
 	free(part);
 }
 
-static void list_keep(struct stacks *s, struct kept *k, const struct gn_stack *rec)
+static void list_keep(struct stacks *s, struct stack_entry *k, const struct gn_stack *rec)
 {
 	list_free(s, k);
 	if (!k->interpreted)
@@ -189,7 +189,7 @@ static void hurry(struct stacks *s)
 }
 
 /* As of the record's time. */
-static void name(struct stacks *s, struct kept *k, const struct gn_stack *rec)
+static void name(struct stacks *s, struct stack_entry *k, const struct gn_stack *rec)
 {
 	struct frame_name *frames = s->env->frames;
 	struct stack *st = &k->stack;
@@ -208,9 +208,9 @@ static void name(struct stacks *s, struct kept *k, const struct gn_stack *rec)
 	st->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
 }
 
-static struct kept *add(struct stacks *s, const struct gn_stack *rec)
+static struct stack_entry *add(struct stacks *s, const struct gn_stack *rec)
 {
-	struct kept *k = slab_alloc(&s->slab);
+	struct stack_entry *k = slab_alloc(&s->slab);
 
 	if (!k)
 		return NULL;
@@ -223,7 +223,7 @@ static struct kept *add(struct stacks *s, const struct gn_stack *rec)
 
 bool stacks_add(struct stacks *s, const struct gn_stack *rec)
 {
-	struct kept *known = find(s, rec->id), *k = known ? known : add(s, rec);
+	struct stack_entry *known = find(s, rec->id), *k = known ? known : add(s, rec);
 
 	if (!k)
 		return false;
@@ -234,7 +234,7 @@ bool stacks_add(struct stacks *s, const struct gn_stack *rec)
 }
 
 /* Are its methods called at its list's time what they were called when it was named? */
-static bool part_holds(struct stacks *s, struct kept *k)
+static bool part_holds(struct stacks *s, struct stack_entry *k)
 {
 	if (!k->names || resolver_interpreted(s->names, k->list) != k->names)
 		return false;
@@ -244,7 +244,7 @@ static bool part_holds(struct stacks *s, struct kept *k)
 
 struct stack *stacks_as_of(struct stacks *s, struct stack *st, uint64_t time_ns)
 {
-	struct kept *k = (struct kept *)st;
+	struct stack_entry *k = (struct stack_entry *)st;
 
 	if (!k->interpreted)
 		return st;
@@ -283,13 +283,13 @@ struct stacks *stacks_new(struct target_env *env, struct resolver *names, struct
 	s->names = names;
 	s->out = out;
 	s->keep_ns = keep_ns;
-	s->slab.item = sizeof(struct kept);
+	s->slab.item = sizeof(struct stack_entry);
 	return s;
 }
 
 void stacks_free(struct stacks *s)
 {
-	struct kept *k, *tmp;
+	struct stack_entry *k, *tmp;
 
 	if (!s)
 		return;

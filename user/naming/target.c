@@ -54,7 +54,7 @@ struct target {
 	char path[TARGET_PATH_LEN];
 	struct stacks *stacks;
 	struct upkeep tables;
-	struct late *late; /* oldest first */
+	struct late_sample *late; /* oldest first */
 	size_t nlate;
 	struct quality cpu, wall;
 	uint64_t throttling_ns;
@@ -69,7 +69,7 @@ struct target {
 };
 
 /* A sample whose stack or name has not come yet. */
-struct late {
+struct late_sample {
 	struct gn_sample s;
 	uint64_t came_ns; /* its own time may be long ago: of a sleep it is the beginning */
 };
@@ -260,7 +260,7 @@ static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t th
 
 /* ---- long sleeps ---- */
 
-static void held_write(struct target *t, struct held *h)
+static void wait_write(struct target *t, struct wait *h)
 {
 	if (h->ticks && t->out)
 		jfrw_wall_sample(t->out, h->time_ns, h->thread, h->stack, (enum jfr_state)h->state,
@@ -268,16 +268,16 @@ static void held_write(struct target *t, struct held *h)
 	h->ticks = 0;
 }
 
-static void on_held(void *ctx, struct member *m)
+static void on_wait(void *ctx, struct member *m)
 {
-	held_write(ctx, &m->held);
+	wait_write(ctx, &m->wait);
 }
 
 /*
  * Who sleeps for long is accounted for every 1,000 ticks. The pieces of one sleep become one event:
  * with 10,000 threads asleep they are most of a file.
  */
-static bool held_takes(struct target *t, struct held *h, const struct held *next)
+static bool wait_joins(struct target *t, struct wait *h, const struct wait *next)
 {
 	uint64_t ns = t->env->cfg.wall_ns;
 
@@ -290,7 +290,7 @@ static bool held_takes(struct target *t, struct held *h, const struct held *next
 		h->span_ns += next->span_ns;
 		return true;
 	}
-	held_write(t, h);
+	wait_write(t, h);
 	*h = *next;
 	return true;
 }
@@ -298,7 +298,7 @@ static bool held_takes(struct target *t, struct held *h, const struct held *next
 static void wall_write(struct target *t, const struct gn_sample *s, struct member *m,
 		       uint32_t stack, enum jfr_state state)
 {
-	struct held now = {
+	struct wait now = {
 		.time_ns = s->h.time,
 		.span_ns = span_of(t, s->span, s->n),
 		.ticks = s->n,
@@ -309,10 +309,10 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 
 	if (t->env->cfg.one_by_one) {
 		ticks_write(t, s, now.thread, stack, state);
-	} else if (!m || !held_takes(t, &m->held, &now)) {
+	} else if (!m || !wait_joins(t, &m->wait, &now)) {
 		if (m)
-			held_write(t, &m->held);
-		held_write(t, &now);
+			wait_write(t, &m->wait);
+		wait_write(t, &now);
 	}
 }
 
@@ -405,7 +405,7 @@ static void late_add(struct target *t, const struct gn_sample *s)
 		sample_write(t, s, stacks_find(t->stacks, s->stack));
 		return;
 	}
-	t->late[t->nlate++] = (struct late){*s, now_ns()};
+	t->late[t->nlate++] = (struct late_sample){*s, now_ns()};
 }
 
 static void late_retry(struct target *t, uint64_t now, bool last)
@@ -413,7 +413,7 @@ static void late_retry(struct target *t, uint64_t now, bool last)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < t->nlate; i++) {
-		struct late l = t->late[i];
+		struct late_sample l = t->late[i];
 		struct stack *st;
 
 		ids_check(t);
@@ -575,7 +575,7 @@ static void flush(struct target *t, bool last, uint64_t now)
 	quality_write(&t->wall, t->out, now);
 	throttling_write(t, now, last);
 	if (last || jfrw_chunk_ends(t->out, now))
-		roster_each(t->threads, on_held, t);
+		roster_each(t->threads, on_wait, t);
 	if (jfrw_flush(t->out, now, &e) && !t->env->failed.rc)
 		t->env->failed = e;
 	jfrw_stats(t->out, &st);
@@ -692,7 +692,7 @@ static int files_open(struct target *t, bool overwrite, struct error *e)
 	int rc;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
-	jc.start_epoch_ns =
+	jc.start_unix_ns =
 		(uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - (now_ns() - t->start_ns);
 	rc = jfrw_open(&t->out, &jc, e);
 	return rc ? rc : resolver_open(&t->names, t->env->shared, t->tgid, cfg->jvm, e);
@@ -718,7 +718,7 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 	t->env = env;
 	t->start_ns = now_ns();
 	snprintf(t->path, sizeof(t->path), "%s", path);
-	t->threads = roster_new(tgid, java_thread, on_held, t);
+	t->threads = roster_new(tgid, java_thread, on_wait, t);
 	t->vthreads = vthreads_new();
 	if (!t->threads || !t->vthreads)
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
@@ -772,7 +772,7 @@ void target_free(struct target *t, bool keep)
 	if (!t)
 		return;
 	if (t->out && keep) {
-		roster_each(t->threads, on_held, t);
+		roster_each(t->threads, on_wait, t);
 		jfrw_close(t->out, NULL);
 	} else if (t->out) {
 		jfrw_discard(t->out);

@@ -9,14 +9,14 @@
 
 #define VTHREADS_MAX 65536
 
-struct named {
+struct vthread_name {
 	uint64_t id;
 	char *name;
 	UT_hash_handle hh;
 };
 
 struct vthreads {
-	struct named *names;
+	struct vthread_name *names;
 };
 
 struct vthreads *vthreads_new(void)
@@ -26,7 +26,7 @@ struct vthreads *vthreads_new(void)
 
 static void names_drop(struct vthreads *v)
 {
-	struct named *n, *tmp;
+	struct vthread_name *n, *tmp;
 
 	HASH_ITER(hh, v->names, n, tmp) {
 		HASH_DEL(v->names, n);
@@ -43,9 +43,9 @@ void vthreads_free(struct vthreads *v)
 	free(v);
 }
 
-static struct named *find(const struct vthreads *v, uint64_t id)
+static struct vthread_name *find(const struct vthreads *v, uint64_t id)
 {
-	struct named *n;
+	struct vthread_name *n;
 
 	HASH_FIND(hh, v->names, &id, sizeof(id), n);
 	return n;
@@ -59,7 +59,7 @@ bool vthreads_has(const struct vthreads *v, uint64_t id)
 bool vthreads_add(struct vthreads *v, uint64_t id, const char *name, bool cut)
 {
 	char text[VTHREAD_NAME_LEN + 8];
-	struct named *n = find(v, id);
+	struct vthread_name *n = find(v, id);
 	bool full = !n && HASH_COUNT(v->names) >= VTHREADS_MAX;
 
 	if (full)
@@ -81,7 +81,7 @@ bool vthreads_add(struct vthreads *v, uint64_t id, const char *name, bool cut)
 
 uint32_t vthreads_jfr(struct vthreads *v, struct jfrw *w, uint64_t id, const struct member *on)
 {
-	const struct named *n = find(v, id);
+	const struct vthread_name *n = find(v, id);
 
 	return jfrw_thread(w, &(struct jfrw_thread){
 				      .os_name = on->comm,

@@ -13,14 +13,14 @@
 #define BUDGET 100000000
 
 /* A time in which a thread served a wanted endpoint. */
-struct served {
+struct request {
 	int64_t thread;
 	int64_t from, to;
 };
 
 struct endpoints {
 	const struct pattern_list *want;
-	struct served *v;
+	struct request *v;
 	size_t n, cap;
 	struct idmap spans; /* wanted local root spans */
 	bool any;	    /* some endpoint is named, wanted or not */
@@ -67,11 +67,11 @@ static const struct jfr_value *field(const struct jfr_event *ev, const struct jf
 	return i >= 0 && i < n ? &v[i] : NULL;
 }
 
-static int served_add(struct endpoints *x, const struct served *s)
+static int served_add(struct endpoints *x, const struct request *s)
 {
 	if (x->n == x->cap) {
 		size_t cap = x->cap ? x->cap * 2 : 256;
-		struct served *v = reallocarray(x->v, cap, sizeof(*v));
+		struct request *v = reallocarray(x->v, cap, sizeof(*v));
 
 		if (!v)
 			return -ENOMEM;
@@ -86,7 +86,7 @@ static int event_take(struct endpoints *x, struct jfr_reader *r, const struct jf
 {
 	struct jfr_value v[FIELDS_MAX];
 	const struct jfr_value *name, *span, *duration, *thread;
-	struct served s = {0};
+	struct request s = {0};
 	int n;
 
 	if (jfr_class_field(ev->cls, "endpoint") < 0)
@@ -115,7 +115,7 @@ static int event_take(struct endpoints *x, struct jfr_reader *r, const struct jf
 
 static int by_thread_and_time(const void *a, const void *b)
 {
-	const struct served *x = a, *y = b;
+	const struct request *x = a, *y = b;
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
@@ -130,7 +130,7 @@ static void served_sort(struct endpoints *x)
 	if (x->n)
 		qsort(x->v, x->n, sizeof(*x->v), by_thread_and_time);
 	for (size_t i = 0; i < x->n; i++) {
-		struct served *last = n ? &x->v[n - 1] : NULL, *s = &x->v[i];
+		struct request *last = n ? &x->v[n - 1] : NULL, *s = &x->v[i];
 
 		if (!last || last->thread != s->thread || last->to < s->from)
 			x->v[n++] = *s;
@@ -192,13 +192,13 @@ int endpoints_read(struct endpoints **out, const char *path, const struct patter
 }
 
 /* The thread's first time that ends at `at` or later; NULL if there is none. */
-static const struct served *served_find(const struct endpoints *x, int64_t thread, int64_t at)
+static const struct request *served_find(const struct endpoints *x, int64_t thread, int64_t at)
 {
 	size_t lo = 0, hi = x->n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct served *s = &x->v[mid];
+		const struct request *s = &x->v[mid];
 
 		if (s->thread < thread || (s->thread == thread && s->to < at))
 			lo = mid + 1;
@@ -232,7 +232,7 @@ static int served_next(struct endpoints *x, int64_t thread, struct jfr_sample *r
 		       struct jfr_sample *part)
 {
 	while (rest->ticks) {
-		const struct served *s = served_find(x, thread, rest->time_ns);
+		const struct request *s = served_find(x, thread, rest->time_ns);
 
 		if (!s)
 			return 0;

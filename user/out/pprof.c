@@ -49,7 +49,7 @@ static void field_bytes(struct buffer *b, int field, const void *p, size_t n)
 /* ---- strings ---- */
 
 /* String 0 is "", name i of the profile is i + 1, the fixed ones come behind. */
-enum fixed {
+enum fixed_string {
 	STR_COUNT,
 	STR_NS,
 	STR_SAMPLES,
@@ -76,7 +76,7 @@ static const char *const fixed_text[STR_FIXED] = {
 	[STR_OFF] = "off_cpu",
 };
 
-static uint64_t fixed(const struct profile *p, enum fixed s)
+static uint64_t fixed(const struct profile *p, enum fixed_string s)
 {
 	return (uint64_t)p->names.n + 1 + s;
 }
@@ -108,7 +108,7 @@ static void value_type(struct buffer *b, struct buffer *m, int field, uint64_t t
 
 static void sample_types(const struct profile *p, int dim, struct buffer *b, struct buffer *m)
 {
-	static const enum fixed one[DIMS] = {STR_CPU, STR_WALL, STR_OFF};
+	static const enum fixed_string one[DIMS] = {STR_CPU, STR_WALL, STR_OFF};
 	uint64_t count = fixed(p, STR_COUNT), ns = fixed(p, STR_NS);
 
 	if (dim >= 0) {

@@ -173,12 +173,12 @@ static void overhead_read(struct profile_facts *x, const struct fields *f)
 static void reservoir_read(struct profile_facts *x, const struct fields *f)
 {
 	uint64_t eligible = number(f, "eligible"), sampled = number(f, "sampled");
-	uint64_t epoch = number(f, "epoch");
+	uint64_t draw = number(f, "epoch");
 
-	if (!sampled || eligible <= sampled || (x->reservoir.n && x->reservoir.last == epoch))
+	if (!sampled || eligible <= sampled || (x->reservoir.n && x->reservoir.last == draw))
 		return;
 	x->reservoir.n++;
-	x->reservoir.last = epoch;
+	x->reservoir.last = draw;
 	x->reservoir.live += number(f, "live");
 	x->reservoir.eligible += eligible;
 	x->reservoir.sampled += sampled;

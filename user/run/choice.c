@@ -13,13 +13,13 @@
 #include "naming/recorder.h"
 #include "target/procfs.h"
 
-#define EPOCH_NS   250000000ull
+#define DRAW_NS	   250000000ull
 #define SHIFT_MIN  3
-#define AHEAD	   2 /* epochs that are chosen before they begin */
+#define AHEAD	   2 /* draws that are chosen before they begin */
 #define THREADS_NS 1000000000ull
 
-/* A process, its threads as they were lately, and up to which epoch they are chosen from. */
-struct chosen {
+/* A process, its threads as they were lately, and up to which draw they are chosen from. */
+struct choice_proc {
 	pid_t tgid;
 	pid_t *tids;
 	size_t live, eligible; /* tids has the latter */
@@ -32,14 +32,14 @@ struct chosen {
 
 struct choice {
 	struct choice_config cfg;
-	struct chosen *procs;
-	uint64_t accounted; /* the epoch for which it was last time to */
+	struct choice_proc *procs;
+	uint64_t accounted; /* the draw for which it was last time to */
 };
 
 uint32_t choice_shift(uint64_t wall_ns, uint64_t threads)
 {
 	uint64_t least =
-		threads * CHOICE_THREAD_NS > EPOCH_NS ? threads * CHOICE_THREAD_NS : EPOCH_NS;
+		threads * CHOICE_THREAD_NS > DRAW_NS ? threads * CHOICE_THREAD_NS : DRAW_NS;
 	uint32_t shift = SHIFT_MIN;
 
 	while (wall_ns << shift < least)
@@ -73,7 +73,7 @@ int choice_open(struct choice **out, const struct choice_config *cfg, struct err
 	return 0;
 }
 
-static void chosen_drop(struct choice *c, struct chosen *p)
+static void proc_drop(struct choice *c, struct choice_proc *p)
 {
 	HASH_DEL(c->procs, p);
 	free(p->tids);
@@ -82,16 +82,16 @@ static void chosen_drop(struct choice *c, struct chosen *p)
 
 void choice_close(struct choice *c)
 {
-	struct chosen *p, *tmp;
+	struct choice_proc *p, *tmp;
 
 	if (!c)
 		return;
 	HASH_ITER(hh, c->procs, p, tmp)
-		chosen_drop(c, p);
+		proc_drop(c, p);
 	free(c);
 }
 
-static void threads_read(const struct choice *c, struct chosen *p, uint64_t now_ns)
+static void threads_read(const struct choice *c, struct choice_proc *p, uint64_t now_ns)
 {
 	size_t n = 0, live;
 	pid_t *tids;
@@ -109,11 +109,11 @@ static void threads_read(const struct choice *c, struct chosen *p, uint64_t now_
 }
 
 /* Only what is news is said: a choice counts until the next. */
-static void epoch_say(struct choice *c, struct chosen *p, uint64_t epoch)
+static void draw_say(struct choice *c, struct choice_proc *p, uint64_t draw)
 {
 	struct recorder_choice now = {
-		.epoch = epoch,
-		.time_ns = c->cfg.start_ns + (epoch << c->cfg.shift) * c->cfg.wall_ns,
+		.draw = draw,
+		.time_ns = c->cfg.start_ns + (draw << c->cfg.shift) * c->cfg.wall_ns,
 		.live = (uint32_t)p->live,
 		.eligible = (uint32_t)p->eligible,
 		.sampled = p->eligible < c->cfg.n ? (uint32_t)p->eligible : c->cfg.n,
@@ -125,7 +125,7 @@ static void epoch_say(struct choice *c, struct chosen *p, uint64_t epoch)
 	recorder_choice(c->cfg.recorder, p->tgid, &now);
 }
 
-static void epoch_choose(struct choice *c, struct chosen *p, uint64_t epoch)
+static void draw_make(struct choice *c, struct choice_proc *p, uint64_t draw)
 {
 	uint32_t *hashes = calloc(p->eligible + 1, sizeof(*hashes)), limit;
 	int rc;
@@ -133,19 +133,19 @@ static void epoch_choose(struct choice *c, struct chosen *p, uint64_t epoch)
 	if (!hashes)
 		return;
 	for (size_t i = 0; i < p->eligible; i++)
-		hashes[i] = gn_thread_hash((uint32_t)p->tids[i], epoch);
+		hashes[i] = gn_thread_hash((uint32_t)p->tids[i], draw);
 	limit = choice_limit(hashes, p->eligible, c->cfg.n);
 	free(hashes);
-	rc = capture_limit(c->cfg.capture, p->tgid, epoch, limit);
+	rc = capture_limit(c->cfg.capture, p->tgid, draw, limit);
 	if (rc)
 		log_debug("no choice of threads of process %d: %s", p->tgid, strerror(-rc));
 	else
-		epoch_say(c, p, epoch);
+		draw_say(c, p, draw);
 }
 
-static struct chosen *proc_get(struct choice *c, pid_t tgid)
+static struct choice_proc *proc_get(struct choice *c, pid_t tgid)
 {
-	struct chosen *p;
+	struct choice_proc *p;
 
 	HASH_FIND_INT(c->procs, &tgid, p);
 	if (p)
@@ -158,10 +158,10 @@ static struct chosen *proc_get(struct choice *c, pid_t tgid)
 	return p;
 }
 
-/* Epoch `now` and the next ones, as far as that has not been done. */
+/* Draw `now` and the next ones, as far as that has not been done. */
 static void proc_choose(struct choice *c, pid_t tgid, uint64_t now, uint64_t now_ns)
 {
-	struct chosen *p = proc_get(c, tgid);
+	struct choice_proc *p = proc_get(c, tgid);
 
 	if (!p)
 		return;
@@ -171,16 +171,16 @@ static void proc_choose(struct choice *c, pid_t tgid, uint64_t now, uint64_t now
 	if (p->until <= now + AHEAD && now_ns - p->read_ns >= THREADS_NS)
 		threads_read(c, p, now_ns);
 	for (; p->until <= now + AHEAD; p->until++)
-		epoch_choose(c, p, p->until);
+		draw_make(c, p, p->until);
 }
 
 static void procs_forget(struct choice *c)
 {
-	struct chosen *p, *tmp;
+	struct choice_proc *p, *tmp;
 
 	HASH_ITER(hh, c->procs, p, tmp) {
 		if (!p->seen)
-			chosen_drop(c, p);
+			proc_drop(c, p);
 		else
 			p->seen = false;
 	}
@@ -189,17 +189,17 @@ static void procs_forget(struct choice *c)
 bool choice_poll(struct choice *c, uint64_t now_ns)
 {
 	uint64_t tick = gn_ticks_until(now_ns - c->cfg.start_ns, c->cfg.wall_ns);
-	uint64_t epoch = tick >> c->cfg.shift, next;
+	uint64_t draw = tick >> c->cfg.shift, next;
 	pid_t *tgids = NULL;
 	size_t n = 0;
 
 	if (!capture_targets(c->cfg.capture, &tgids, &n)) {
 		for (size_t i = 0; i < n; i++)
-			proc_choose(c, tgids[i], epoch, now_ns);
+			proc_choose(c, tgids[i], draw, now_ns);
 		procs_forget(c);
 	}
 	free(tgids);
-	next = (tick + gn_epoch_lead(c->cfg.shift)) >> c->cfg.shift;
+	next = (tick + gn_draw_lead(c->cfg.shift)) >> c->cfg.shift;
 	if (c->accounted >= next)
 		return false;
 	c->accounted = next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * record --sample-threads N: of which threads wall samples are taken. Another N of each process's
- * threads are chosen some times a second (for an epoch of ticks, kern/abi.h), and the recording
+ * threads are chosen some times a second (for a draw of ticks, kern/abi.h), and the recording
  * says of how many, so that what it shows can be scaled up.
  */
 #ifndef GNOMON_RUN_CHOICE_H
@@ -28,7 +28,7 @@ struct choice_config {
 };
 
 /*
- * log2 of the ticks of an epoch: at least 8 ticks, a quarter of a second and CHOICE_THREAD_NS for
+ * log2 of the ticks of a draw: at least 8 ticks, a quarter of a second and CHOICE_THREAD_NS for
  * each of the `threads` there are; less than twice the largest of these. The shorter, the more
  * draws; but at each the collector has to look for sleepers among all threads, and it comes by
  * every 100 ms.
@@ -46,9 +46,9 @@ int choice_open(struct choice **out, const struct choice_config *cfg, struct err
 void choice_close(struct choice *c);
 
 /*
- * Choose for the next epochs, if that has not been done, and for processes that are new. Before the
- * capture is attached, then ten times a second. True, once an epoch: it is time to account
- * (capture_account), by which sleepers of the next epoch get their stacks.
+ * Choose for the next draws, if that has not been done, and for processes that are new. Before the
+ * capture is attached, then ten times a second. True, once a draw: it is time to account
+ * (capture_account), by which sleepers of the next draw get their stacks.
  */
 bool choice_poll(struct choice *c, uint64_t now_ns);
 

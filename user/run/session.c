@@ -60,7 +60,7 @@ struct session {
 	struct signalfd_siginfo signal; /* the last that came */
 	int epoll, sigfd, timer;
 	pid_t pid;		/* the first target */
-	uint32_t epoch_shift;	/* with a reservoir: log2 of the ticks of an epoch */
+	uint32_t draw_shift;	/* with a reservoir: log2 of the ticks of a draw */
 	uint64_t sampling_ns;	/* when sampling began, CLOCK_MONOTONIC */
 	uint64_t ended_ns;	/* or ends */
 	uint64_t account_ns;	/* last accounting */
@@ -256,7 +256,7 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.thread_filter = s->cfg->nthreads > 0,
 		.depth = s->cfg->depth,
 		.reservoir = s->cfg->reservoir > 0,
-		.epoch_shift = s->epoch_shift,
+		.draw_shift = s->draw_shift,
 	};
 	int rc = capture_open(&s->cap, &cc, e);
 
@@ -270,7 +270,7 @@ static int choice_prepare(struct session *s, uint64_t start, struct error *e)
 		.n = s->cfg->reservoir,
 		.start_ns = start,
 		.wall_ns = s->cfg->wall_ns,
-		.shift = s->epoch_shift,
+		.shift = s->draw_shift,
 		.filtered = s->cfg->nthreads > 0,
 		.capture = s->cap,
 		.recorder = s->rec,
@@ -303,7 +303,7 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 	int rc;
 
 	if (s->cfg->wall_ns && s->cfg->reservoir)
-		s->epoch_shift = choice_shift(s->cfg->wall_ns, targets_threads(s));
+		s->draw_shift = choice_shift(s->cfg->wall_ns, targets_threads(s));
 	rc = capture_prepare(s, start, e);
 	if (!rc)
 		rc = unwinder_open(&s->unwinder, s->cap, e);

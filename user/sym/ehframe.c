@@ -572,14 +572,14 @@ static int64_t insn_advance(uint8_t op, struct cursor *c, const struct cie *cie)
 	return n > UINT32_MAX ? UINT32_MAX : (int64_t)n;
 }
 
-struct remembered {
+struct state_stack {
 	struct state st[REMEMBER_DEPTH];
 	unsigned int n;
 };
 
 /* One instruction that does not advance. Errors are left in c->bad. */
 static void insn_other(uint8_t op, struct cursor *c, const struct cie *cie, struct state *st,
-		       struct remembered *mem)
+		       struct state_stack *mem)
 {
 	if ((op & 0xc0) == CFA_OFFSET) {
 		state_set(st, cie, op & 0x3f, (struct loc){LOC_CFA, 0, scaled(cie, cur_uleb(c))});
@@ -774,7 +774,7 @@ static const char *cur_string(struct cursor *c)
 /* The CIE's own instructions give every function's first row. */
 static void cie_run(struct cie *cie, struct cursor c)
 {
-	struct remembered mem = {.n = 0};
+	struct state_stack mem = {.n = 0};
 
 	while (!c.bad && c.p < c.end) {
 		uint8_t op = cur_uint(&c, 1);
@@ -872,7 +872,7 @@ static int fde_run(struct compiler *k, const struct fde *f, uint64_t limit)
 	const struct cie *cie = &k->cies[f->cie];
 	struct cursor c = {.p = k->sec->data + f->insn, .end = k->sec->data + f->insn_end};
 	uint64_t loc = f->start, end = f->end < limit ? f->end : limit;
-	struct remembered mem = {.n = 0};
+	struct state_stack mem = {.n = 0};
 	struct state st = cie->init;
 	struct uw_rule r;
 	bool ok = true;

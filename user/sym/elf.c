@@ -459,14 +459,14 @@ int elf_file_symbols(const struct elf_file *f, const char *section,
 	return rc;
 }
 
-struct wanted {
+struct symbol_query {
 	const char *name;
 	uint64_t vaddr, size;
 };
 
 static int match_symbol(void *arg, uint32_t index, const struct elf_symbol *sym)
 {
-	struct wanted *w = arg;
+	struct symbol_query *w = arg;
 
 	if (sym->shndx == SHN_UNDEF || strcmp(sym->name, w->name))
 		return 0;
@@ -479,7 +479,7 @@ int elf_file_find_symbol(const struct elf_file *f, const char *name, uint64_t *v
 			 uint64_t *size)
 {
 	static const char *const where[] = {".dynsym", ".symtab"};
-	struct wanted w = {.name = name};
+	struct symbol_query w = {.name = name};
 	int rc = -ENOENT;
 
 	for (int i = 0; i < 2; i++) {

@@ -11,7 +11,7 @@
 #define STAT_NS	 (5 * S)
 #define MAPS_NS	 (30 * S)
 
-struct seen {
+struct sighting {
 	pid_t pid;
 	uint64_t start; /* clock ticks since boot, as in struct proc_id */
 	char comm[PROC_COMM_LEN];
@@ -22,7 +22,7 @@ struct seen {
 };
 
 struct jvmwatch {
-	struct seen *seen;
+	struct sighting *seen;
 	uint64_t now;
 	struct jvmwatch_stats stats;
 	jvmwatch_fn cb;
@@ -36,7 +36,7 @@ struct jvmwatch *jvmwatch_new(void)
 
 void jvmwatch_free(struct jvmwatch *w)
 {
-	struct seen *s, *tmp;
+	struct sighting *s, *tmp;
 
 	if (!w)
 		return;
@@ -47,9 +47,9 @@ void jvmwatch_free(struct jvmwatch *w)
 	free(w);
 }
 
-static struct seen *seen_get(struct jvmwatch *w, pid_t pid)
+static struct sighting *seen_get(struct jvmwatch *w, pid_t pid)
 {
-	struct seen *s;
+	struct sighting *s;
 
 	HASH_FIND_INT(w->seen, &pid, s);
 	if (s)
@@ -63,7 +63,7 @@ static struct seen *seen_get(struct jvmwatch *w, pid_t pid)
 }
 
 /* Processes known for long take turns, by pid, so that no look has them all. */
-static bool stat_due(const struct seen *s, uint64_t now)
+static bool stat_due(const struct sighting *s, uint64_t now)
 {
 	if (!s->stat_ns || now - s->first_ns < YOUNG_NS)
 		return true;
@@ -71,7 +71,7 @@ static bool stat_due(const struct seen *s, uint64_t now)
 }
 
 /* Also when it is another process of this number, or another program of this process. */
-static bool maps_due(struct jvmwatch *w, struct seen *s, const struct proc_stat *st)
+static bool maps_due(struct jvmwatch *w, struct sighting *s, const struct proc_stat *st)
 {
 	if (s->start != st->start) {
 		s->first_ns = w->now;
@@ -90,7 +90,7 @@ static bool maps_due(struct jvmwatch *w, struct seen *s, const struct proc_stat 
 static int process_look(pid_t pid, void *arg)
 {
 	struct jvmwatch *w = arg;
-	struct seen *s = seen_get(w, pid);
+	struct sighting *s = seen_get(w, pid);
 	struct proc_stat st;
 	struct jvm_proc j;
 
@@ -116,7 +116,7 @@ static int process_look(pid_t pid, void *arg)
 
 int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg)
 {
-	struct seen *s, *tmp;
+	struct sighting *s, *tmp;
 	int rc;
 
 	w->now = now_ns;

@@ -13,7 +13,7 @@
 #define CLOSE_NS      2000000u
 #define PROCESSES_MAX 32768 /* where there are more, those found later are in the sum alone */
 
-struct used {
+struct cpu_use {
 	pid_t pid;
 	uint64_t start; /* clock ticks since boot: with the pid, which process it is */
 	uint64_t ns;
@@ -21,14 +21,14 @@ struct used {
 };
 
 struct look {
-	struct used *v; /* by pid, ascending */
+	struct cpu_use *v; /* by pid, ascending */
 	size_t n;
 	uint64_t time_ns, busy_ns;
 };
 
 struct neighbours {
 	struct look first;
-	struct used *each; /* used since the first look, by name */
+	struct cpu_use *each; /* used since the first look, by name */
 	size_t neach;
 	uint64_t period_ns, machine_ns;
 };
@@ -37,19 +37,20 @@ static int on_pid(pid_t pid, void *arg)
 {
 	struct look *l = arg;
 	struct proc_stat st;
-	struct used *u;
+	struct cpu_use *u;
 
 	if (proc_stat_read(pid, 0, &st))
 		return 0; /* it has ended */
 	u = &l->v[l->n++];
-	*u = (struct used){.pid = pid, .start = st.start, .ns = proc_ticks_ns(st.utime + st.stime)};
+	*u = (struct cpu_use){
+		.pid = pid, .start = st.start, .ns = proc_ticks_ns(st.utime + st.stime)};
 	memcpy(u->comm, st.comm, sizeof(u->comm));
 	return l->n == PROCESSES_MAX;
 }
 
 static int pid_order(const void *a, const void *b)
 {
-	const struct used *x = a, *y = b;
+	const struct cpu_use *x = a, *y = b;
 
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
@@ -70,7 +71,7 @@ static int sum_take(struct look *l)
 
 static int look_take(struct look *l)
 {
-	struct used *v;
+	struct cpu_use *v;
 	int rc;
 
 	*l = (struct look){.v = malloc(PROCESSES_MAX * sizeof(*l->v))};
@@ -109,7 +110,7 @@ void neighbours_free(struct neighbours *n)
 static void since_first(const struct look *first, struct look *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		const struct used *was =
+		const struct cpu_use *was =
 			bsearch(&l->v[i], first->v, first->n, sizeof(*first->v), pid_order);
 
 		if (was && was->start == l->v[i].start)
@@ -119,7 +120,7 @@ static void since_first(const struct look *first, struct look *l)
 
 static int name_order(const void *a, const void *b)
 {
-	const struct used *x = a, *y = b;
+	const struct cpu_use *x = a, *y = b;
 	int rc = strncmp(x->comm, y->comm, sizeof(x->comm));
 
 	return rc ? rc : x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : pid_order(a, b);
@@ -133,7 +134,7 @@ static int most_order(const void *a, const void *b)
 }
 
 /* Many processes of one name are one entry, as a build's or a pool's are. `v` is by name. */
-static size_t names_sum(const struct used *v, size_t n, pid_t but, struct neighbour *out)
+static size_t names_sum(const struct cpu_use *v, size_t n, pid_t but, struct neighbour *out)
 {
 	size_t found = 0;
 

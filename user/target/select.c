@@ -62,13 +62,13 @@ bool select_match(const struct select_spec *s, const struct cgroup_mounts *mount
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-struct shown {
+struct jvm_names {
 	char text[200];
 	size_t n;
 	size_t more;
 };
 
-static void shown_add(struct shown *s, const struct jvm_proc *j)
+static void shown_add(struct jvm_names *s, const struct jvm_proc *j)
 {
 	size_t at = strlen(s->text);
 	char one[80];
@@ -94,7 +94,7 @@ static int shown_cb(const struct jvm_proc *j, void *arg)
 /* The hint of every "no match": the JVMs there are. */
 static void hint_jvms(struct error *e)
 {
-	struct shown s = {0};
+	struct jvm_names s = {0};
 	struct jvm_skipped skipped = {0};
 
 	jvm_list(shown_cb, &s, &skipped);
@@ -207,7 +207,7 @@ int select_pid(pid_t pid, struct jvm_proc *out, struct error *e)
 
 /* ---- by anything else ------------------------------------------------------------------------ */
 
-struct collect {
+struct collection {
 	const struct select_spec *spec;
 	struct cgroup_mounts mounts;
 	struct select_list *out;
@@ -215,7 +215,7 @@ struct collect {
 
 static int collect_cb(const struct jvm_proc *j, void *arg)
 {
-	struct collect *c = arg;
+	struct collection *c = arg;
 	struct jvm_proc *v;
 
 	if (!select_match(c->spec, &c->mounts, j))
@@ -254,7 +254,7 @@ static int none_found(const struct select_spec *s, const struct jvm_skipped *ski
 
 int select_all(const struct select_spec *spec, struct select_list *out, struct error *e)
 {
-	struct collect c = {.spec = spec, .out = out};
+	struct collection c = {.spec = spec, .out = out};
 	struct jvm_skipped skipped;
 	int rc;
 
@@ -286,7 +286,7 @@ void select_free(struct select_list *l)
 
 int select_several(const struct select_list *l, struct error *e)
 {
-	struct shown s = {0};
+	struct jvm_names s = {0};
 
 	for (size_t i = 0; i < l->n; i++)
 		shown_add(&s, &l->v[i]);
