@@ -7,7 +7,9 @@
 # - a folder without a row, or a row without a folder;
 # - an include of a folder that the row does not name;
 # - libbpf's headers or the skeleton in a folder of which the row does not say "BPF";
-# - a circle between modules (NAME.c and NAME.h, with the private halves NAME_int.h and NAME_impl.h).
+# - a circle between modules (NAME.c and NAME.h, with the private halves NAME_int.h and NAME_impl.h);
+# - a module without a row in its folder's README.md, or a row there without a file;
+# - a file or a function that user/README.md names and that is not there.
 # --self-test breaks each of these rules in a tree made for it, and fails unless that is found.
 set -u
 
@@ -47,17 +49,55 @@ circles_none() {
         tsort 2>&1 >/dev/null | sed 's/^tsort: -: input contains a loop:/a circle of modules:/; s/^tsort: /    /'
 }
 
+# listed README: the names in the first column of its first table, without suffixes; NAME_* and NAME.* are as many as there are.
+listed() {
+    awk -F' *[|] *' '/^[|]/ { table = 1; if (++row > 2) print $2; next } table { exit }' "$1" | tr -s ', ' '\n' | sed 's/\.h$//'
+}
+
+# Without one, the folder's row above says it all.
+modules_listed() {
+    local readme dir name
+
+    for readme in */README.md; do
+        [ -e "$readme" ] || continue
+        dir=${readme%/*}
+        while read -r name; do
+            compgen -G "$dir/$name.*" >/dev/null || compgen -G "$dir/$name" >/dev/null || echo "$readme: a row for $name, which is no file"
+        done < <(listed "$readme")
+        find "$dir" -maxdepth 1 -type f ! -name README.md ! -name '*.mk' -printf '%f\n' | sed 's/\..*//; s/_\(int\|impl\)$//' | sort -u |
+            while read -r name; do
+                listed "$readme" | while read -r row; do
+                    # shellcheck disable=SC2053
+                    [[ $name == ${row%.\*} ]] && echo 1
+                done | grep -q 1 || echo "$readme: no row for $name"
+            done
+    done
+}
+
+# What user/README.md calls dir/name.c or `name()`; in capitals: what a reader fills in.
+names_exist() {
+    local name
+
+    grep -oE '[a-z0-9]+(/[a-z0-9_]+)+\.(bpf\.)?[chS]\b' README.md | sort -u | while read -r name; do
+        [ -e "$name" ] || [ -e "../$name" ] || echo "README.md: names $name, which is not there"
+    done
+    grep -oE '`[a-z0-9_]+\(\)`' README.md | tr -d '`()' | sort -u | while read -r name; do
+        grep -qrwE "(static|uw_fn|BPF_PROG|^[a-z_].*)[^;]*$name" --include='*.[ch]' . ../kern 2>/dev/null || echo "README.md: names $name(), which is not there"
+    done
+}
+
 check() {
-    (cd "$1" && { folders_hold; directions_hold; circles_none; })
+    (cd "$1" && { folders_hold; directions_hold; circles_none; modules_listed; names_exist; })
 }
 
 # ---- the test of this script ---------------------------------------------------------------------
 # made DIR: a tree against which nothing can be said.
 made() {
     mkdir -p "$1"/{low,mid,top}
-    printf '%s\n' '| folder | what it is | may include |' '|---|---|---|' '| low | | |' '| mid | | low |' \
+    printf '%s\n' 'See low/a.c, `a_made()`.' '' '| folder | what it is | may include |' '|---|---|---|' '| low | | |' '| mid | | low |' \
         '| top | | low, mid, BPF |' >"$1/README.md"
-    printf '#include <stdio.h>\n' >"$1/low/a.h"
+    printf '%s\n' '| file | what |' '|---|---|' '| a | all |' >"$1/low/README.md"
+    printf '#include <stdio.h>\nint a_made(void);\n' >"$1/low/a.h"
     printf '#include "low/a.h"\n' >"$1/low/a.c"
     printf '#include "low/a.h"\n#include "kern/abi.h"\n' >"$1/mid/b.h"
     printf '#include "mid/b.h"\n' >"$1/mid/b_int.h"
@@ -95,6 +135,10 @@ self_test() {
     finds 'a circle of modules' mid/b.c '#include "mid/e.h"'
     finds 'README.md: a row for none, which is no folder' README.md '| none | | low |'
     finds 'README.md: no row for the folder new' new/a.h '#include "low/a.h"'
+    finds 'low/README.md: no row for b' low/b.h '/* new */'
+    finds 'low/README.md: a row for gone, which is no file' low/README.md '| gone | it was here |'
+    finds 'README.md: names low/x.c' README.md '' 'See low/x.c.'
+    finds 'README.md: names f_made()' README.md '' 'See `f_made()`.'
     return $failed
 }
 
