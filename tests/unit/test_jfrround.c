@@ -11,6 +11,7 @@
 
 #include "jfr/read_reservoir.h"
 #include "jfr/repair.h"
+#include "jfr/vitals.h"
 #include "jfrmade.h"
 #include "out/profile.h"
 #include "out/summary.h"
@@ -91,6 +92,34 @@ static struct profile *recording_read_as(const struct profile_options *o)
 static struct profile *recording_read(void)
 {
 	return recording_read_as(NULL);
+}
+
+/* Every type of vitals, with nothing in it: what the table says of its fields is what is written.
+ */
+static void test_vitals(void **state)
+{
+	struct jfrw *w = jm_open(path, (struct jfrw_form){.vitals = true});
+	static const uint64_t nothing[64];
+	struct profile *p;
+	uint64_t found = 0;
+
+	assert_non_null(w);
+	assert_int_equal(jfrw_name(w, JFR_GC_CAUSE, NULL), 0);
+	assert_int_not_equal(jfrw_name(w, JFR_GC_CAUSE, "a"), jfrw_name(w, JFR_GC_CAUSE, "b"));
+	for (unsigned int t = JFR_VITALS_FIRST; t < JFR_EVENT_END; t++)
+		jfrw_event(w, t, START + MS, nothing);
+	jfrw_event(w, JFR_GC_HEAP_SUMMARY, START + 2 * MS,
+		   &(struct jfr_gc_heap_summary){.id = 7,
+						 .when = jfrw_name(w, JFR_GC_WHEN, "After GC"),
+						 .heap = {.committed = 1 << 20},
+						 .used = 1 << 19});
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	for (uint32_t i = 0; i < p->ncounts; i++)
+		if (strcmp(names_get(&p->names, p->counts[i].name), "jdk.ActiveSetting"))
+			found += p->counts[i].events;
+	assert_int_equal(found, JFR_EVENT_END - JFR_VITALS_FIRST + 1);
+	profile_free(p);
 }
 
 static void both(enum jfrw_cpu_event cpu_event)
@@ -724,6 +753,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_vitals),
 		cmocka_unit_test(test_execution),
 		cmocka_unit_test(test_cputime),
 		cmocka_unit_test(test_frames),

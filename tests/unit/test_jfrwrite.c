@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "jfr/repair.h"
+#include "jfr/vitals.h"
 #include "jfr/write.h"
 #include "jfr/write_enc.h"
 
@@ -446,6 +447,26 @@ static void test_text(void **state)
 	buffer_free(&b);
 }
 
+static unsigned int field_bytes(unsigned int type)
+{
+	switch (type) {
+	case JFR_BOOLEAN:
+	case JFR_BYTE:
+		return 1;
+	case JFR_LONG:
+	case JFR_DOUBLE:
+		return 8;
+	case JFR_STRING:
+		return sizeof(char *);
+	case JFR_VIRTUAL_SPACE:
+		return sizeof(struct jfr_virtual_space);
+	case JFR_METASPACE_SIZES:
+		return sizeof(struct jfr_metaspace_sizes);
+	default:
+		return 4;
+	}
+}
+
 /* The members' sizes are those the encoder reads. */
 static void test_table(void **state)
 {
@@ -456,10 +477,7 @@ static void test_table(void **state)
 		assert_non_null(info->label);
 		for (unsigned int i = 0; i < info->n_fields; i++) {
 			const struct jfr_field *f = &info->fields[i];
-			unsigned int want = f->type == JFR_BOOLEAN  ? 1
-					    : f->type == JFR_LONG   ? 8
-					    : f->type == JFR_STRING ? sizeof(char *)
-								    : 4;
+			unsigned int want = field_bytes(f->type);
 
 			assert_int_equal(f->size, want);
 			assert_true(strcmp(f->name, "duration") || i == 0);

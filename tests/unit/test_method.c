@@ -115,6 +115,7 @@ static void perf_put(struct jvm *j)
 {
 	put(j, PERF_POINTER, RAM + PERF, 8);
 	put(j, PERF, 0xc0c0feca, 4);
+	put(j, PERF + 4, 0x01000201, 4); /* little-endian, 2.0, accessible */
 	put(j, PERF + 8, 32 + 4 * 64, 4);
 	put(j, PERF + 24, 32, 4);
 	put(j, PERF + 28, 4, 4);

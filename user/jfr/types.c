@@ -367,10 +367,14 @@ static const struct jfr_type_info table[] = {
 	[JFR_DATA_AMOUNT] = ANNOTATION("jdk.jfr.DataAmount", "Data Amount", 1, FIELDS(value_field)),
 	[JFR_PERCENTAGE] = ANNOTATION("jdk.jfr.Percentage", "Percentage", 1, ),
 	[JFR_MEMORY_ADDRESS] = ANNOTATION("jdk.jfr.MemoryAddress", "Memory Address", 1, ),
+	[JFR_UNSIGNED_VALUE] = ANNOTATION("jdk.jfr.Unsigned", "Unsigned Value", 1, ),
+	[JFR_FREQUENCY] = ANNOTATION("jdk.jfr.Frequency", "Frequency", 1, ),
 };
 
 const struct jfr_type_info *jfr_type_info(unsigned int t)
 {
+	if (jfr_type_is_vital(t))
+		return jfr_vital_info(t);
 	return t < ARRAY_LEN(table) && table[t].name ? &table[t] : NULL;
 }
 
@@ -387,6 +391,8 @@ static const struct {
 	[JFR_BYTES] = {JFR_DATA_AMOUNT, "BYTES"},
 	[JFR_PERCENT] = {JFR_PERCENTAGE, ""},
 	[JFR_ADDRESS] = {JFR_MEMORY_ADDRESS, ""},
+	[JFR_UNSIGNED] = {JFR_UNSIGNED_VALUE, ""},
+	[JFR_HERTZ] = {JFR_FREQUENCY, ""},
 };
 
 unsigned int jfr_content_annotation(unsigned int content, const char **value)

@@ -30,6 +30,8 @@ enum jfr_type {
 	JFR_LONG = 11,
 	JFR_STRING = 12,
 	JFR_STACK_FRAME = 13,
+	JFR_VIRTUAL_SPACE = 14, /* a struct within an event */
+	JFR_METASPACE_SIZES = 15,
 
 	JFR_POOL_FIRST = 16, /* constants: events hold their ids */
 	JFR_THREAD = JFR_POOL_FIRST,
@@ -42,6 +44,11 @@ enum jfr_type {
 	JFR_STACK_TRACE,
 	JFR_FRAME_TYPE,
 	JFR_THREAD_STATE,
+	JFR_GC_NAME, /* from here on words, by jfrw_name(); at most up to 31 */
+	JFR_GC_CAUSE,
+	JFR_GC_WHEN,
+	JFR_FLAG_ORIGIN,
+	JFR_OOP_MODE,
 	JFR_POOL_END,
 
 	JFR_EVENT_FIRST = 64,
@@ -63,6 +70,46 @@ enum jfr_type {
 	JFR_OVERHEAD,
 	JFR_CPU_USE,
 	JFR_THREAD_RESERVOIR,
+
+	JFR_VITALS_FIRST, /* jfr/vitals.h: declared only in files that have them */
+	JFR_CPU_LOAD = JFR_VITALS_FIRST,
+	JFR_THREAD_CPU_LOAD,
+	JFR_SWITCH_RATE,
+	JFR_RESIDENT_SET,
+	JFR_PHYSICAL_MEMORY,
+	JFR_SYSTEM_PROCESS,
+	JFR_SYSTEM_PROPERTY,
+	JFR_ENVIRONMENT,
+	JFR_BOOLEAN_FLAG,
+	JFR_INT_FLAG,
+	JFR_UINT_FLAG,
+	JFR_LONG_FLAG,
+	JFR_ULONG_FLAG,
+	JFR_DOUBLE_FLAG,
+	JFR_STRING_FLAG,
+	JFR_GC_CONFIGURATION,
+	JFR_GC_HEAP_CONFIGURATION,
+	JFR_GC_SURVIVOR_CONFIGURATION,
+	JFR_GC_TLAB_CONFIGURATION,
+	JFR_YOUNG_CONFIGURATION,
+	JFR_JAVA_THREADS,
+	JFR_CLASS_LOADING,
+	JFR_GARBAGE_COLLECTION,
+	JFR_YOUNG_COLLECTION,
+	JFR_OLD_COLLECTION,
+	JFR_GC_PAUSE,
+	JFR_GC_HEAP_SUMMARY,
+	JFR_METASPACE_SUMMARY,
+	JFR_CONTAINER_CPU_USAGE,
+	JFR_CONTAINER_MEMORY_USAGE,
+	JFR_THREAD_START,
+	JFR_THREAD_END,
+	JFR_THREAD_PARK,
+	JFR_THREAD_SLEEP,
+	JFR_MONITOR_ENTER,
+	JFR_MONITOR_WAIT,
+	JFR_VITALS,
+	JFR_COLLECTIONS_UNSEEN,
 	JFR_EVENT_END,
 
 	JFR_ANNOTATION_FIRST = 160,
@@ -75,6 +122,8 @@ enum jfr_type {
 	JFR_DATA_AMOUNT,
 	JFR_PERCENTAGE,
 	JFR_MEMORY_ADDRESS,
+	JFR_UNSIGNED_VALUE,
+	JFR_FREQUENCY,
 	JFR_ANNOTATION_END,
 };
 
@@ -87,9 +136,11 @@ enum jfr_content {
 	JFR_SPAN_NS,
 	JFR_SPAN_US,
 	JFR_SPAN_MS,
-	JFR_BYTES,   /* @DataAmount */
-	JFR_PERCENT, /* @Percentage: 0..1 */
-	JFR_ADDRESS, /* @MemoryAddress */
+	JFR_BYTES,    /* @DataAmount */
+	JFR_PERCENT,  /* @Percentage: 0..1 */
+	JFR_ADDRESS,  /* @MemoryAddress */
+	JFR_UNSIGNED, /* @Unsigned */
+	JFR_HERTZ,    /* @Frequency */
 	JFR_CONTENT_END,
 };
 
@@ -118,9 +169,25 @@ struct jfr_type_info {
 /* NULL if t is not declared. */
 const struct jfr_type_info *jfr_type_info(unsigned int t);
 
+/* The same for those of which jfr_type_is_vital() is true (vitals.c). */
+const struct jfr_type_info *jfr_vital_info(unsigned int t);
+
 static inline bool jfr_type_is_pool(unsigned int t)
 {
 	return t >= JFR_POOL_FIRST && t < JFR_POOL_END;
+}
+
+/* A struct, the fields of which stand one after the other in the event. */
+static inline bool jfr_type_is_struct(unsigned int t)
+{
+	return t == JFR_VIRTUAL_SPACE || t == JFR_METASPACE_SIZES;
+}
+
+/* Is it declared only where a file has vitals? */
+static inline bool jfr_type_is_vital(unsigned int t)
+{
+	return (t >= JFR_VITALS_FIRST && t < JFR_EVENT_END) ||
+	       (t >= JFR_GC_NAME && t < JFR_POOL_END) || jfr_type_is_struct(t);
 }
 
 static inline bool jfr_type_is_event(unsigned int t)

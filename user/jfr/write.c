@@ -275,7 +275,7 @@ static struct jfrw *writer_new(const struct jfrw_config *cfg)
 		ok &= w->pools[t] != NULL;
 	}
 	w->keep_mono = cfg->start_mono_ns;
-	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_unix_ns));
+	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_unix_ns), cfg->form.vitals);
 	chunk_begin(w, cfg->start_mono_ns);
 	if (!ok || !w->cfg.path || w->metadata.failed || w->no_memory) {
 		writer_free(w);
@@ -368,6 +368,9 @@ static uint64_t load(const void *p, unsigned int size)
 	return size == sizeof(uint32_t) ? *(const uint32_t *)p : *(const uint64_t *)p;
 }
 
+static void put_fields(struct jfrw *w, struct buffer *b, const struct jfr_type_info *info,
+		       const void *of);
+
 static void put_field(struct jfrw *w, struct buffer *b, const struct jfr_field *f, const void *at)
 {
 	float number;
@@ -381,8 +384,19 @@ static void put_field(struct jfrw *w, struct buffer *b, const struct jfr_field *
 		memcpy(&number, at, sizeof(number));
 		put_float(b, number);
 		break;
+	case JFR_DOUBLE:
+		memcpy(&v, at, sizeof(v));
+		put_be(b, v, sizeof(v));
+		break;
+	case JFR_BYTE:
+		buffer_byte(b, *(const uint8_t *)at);
+		break;
 	case JFR_STRING:
 		put_string(b, *(const char *const *)at);
+		break;
+	case JFR_VIRTUAL_SPACE:
+	case JFR_METASPACE_SIZES:
+		put_fields(w, b, jfr_type_info(f->type), at);
 		break;
 	default:
 		v = load(at, f->size);
@@ -392,6 +406,13 @@ static void put_field(struct jfrw *w, struct buffer *b, const struct jfr_field *
 		}
 		put_leb(b, v);
 	}
+}
+
+static void put_fields(struct jfrw *w, struct buffer *b, const struct jfr_type_info *info,
+		       const void *of)
+{
+	for (unsigned int i = 0; i < info->n_fields; i++)
+		put_field(w, b, &info->fields[i], (const uint8_t *)of + info->fields[i].offset);
 }
 
 static void event_drop(struct jfrw *w, size_t bytes)
@@ -448,8 +469,7 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 	buffer_clear(b);
 	put_leb(b, type);
 	put_leb(b, mono_ns - w->cfg.start_mono_ns);
-	for (unsigned int i = 0; i < info->n_fields; i++)
-		put_field(w, b, &info->fields[i], (const uint8_t *)fields + info->fields[i].offset);
+	put_fields(w, b, info, fields);
 	if (!b->failed && !failed(w) && w->segment.len + w->pending <= SEGMENT_MAX)
 		put_sized(&w->segment, b->data, b->len, NULL, 0);
 	else

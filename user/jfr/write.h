@@ -47,6 +47,7 @@ struct jfrw_form {
 	enum jfrw_cpu_event cpu_event;
 	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
 	uint64_t chunk_max_ns;	  /* 0: no limit */
+	bool vitals;		  /* the types of jfr/vitals.h are declared, and may be written */
 };
 
 struct jfrw_config {
@@ -132,6 +133,11 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t);
  * (base/frame.h).
  */
 uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated);
+
+/*
+ * The id of a word (a type from JFR_GC_NAME on: a collector's name, a cause). NULL is none, 0.
+ */
+uint32_t jfrw_name(struct jfrw *w, enum jfr_type type, const char *name);
 
 uint32_t jfrw_generation(const struct jfrw *w);
 

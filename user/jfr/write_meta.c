@@ -8,7 +8,8 @@
 #include "jfr/types.h"
 #include "jfr/write_enc.h"
 
-#define MAX_STRINGS 1024 /* the table of types has about 400 */
+#define MAX_STRINGS 2048 /* the table of types has about 700 */
+#define SLOTS	    (2 * MAX_STRINGS)
 
 /*
  * Elements are written in one pass: their strings are numbered as they come. Counts of attributes
@@ -19,21 +20,31 @@ struct writer {
 	uint32_t salt;
 	char *strings[MAX_STRINGS];
 	uint32_t n_strings;
+	uint16_t slots[SLOTS]; /* index into strings + 1, 0 free */
 };
+
+static uint32_t hash_add(uint32_t h, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	while (len--)
+		h = (h ^ *p++) * 16777619u; /* FNV-1a */
+	return h;
+}
 
 static uint32_t string_index(struct writer *m, const char *s)
 {
-	uint32_t i;
+	uint32_t at = hash_add(2166136261u, s, strlen(s)) % SLOTS, n = m->n_strings;
 
-	for (i = 0; i < m->n_strings; i++)
-		if (!strcmp(m->strings[i], s))
-			return i;
-	if (i == MAX_STRINGS || !(m->strings[i] = strdup(s))) {
+	for (; m->slots[at]; at = (at + 1) % SLOTS)
+		if (!strcmp(m->strings[m->slots[at] - 1], s))
+			return m->slots[at] - 1u;
+	if (n == MAX_STRINGS || !(m->strings[n] = strdup(s))) {
 		m->body.failed = true;
 		return 0;
 	}
-	m->n_strings++;
-	return i;
+	m->slots[at] = (uint16_t)(++m->n_strings);
+	return n;
 }
 
 static void text(struct writer *m, const char *s)
@@ -147,32 +158,28 @@ static void class_element(struct writer *m, unsigned int t, const struct jfr_typ
 		annotation(m, JFR_CONTENT_TYPE, "");
 }
 
-static void root(struct writer *m, int32_t gmt_offset_ms)
+static const struct jfr_type_info *declared(unsigned int t, bool vitals)
+{
+	return jfr_type_is_vital(t) && !vitals ? NULL : jfr_type_info(t);
+}
+
+static void root(struct writer *m, int32_t gmt_offset_ms, bool vitals)
 {
 	unsigned int n = 0;
 
 	for (unsigned int t = 0; t < JFR_ANNOTATION_END; t++)
-		n += jfr_type_info(t) != NULL;
+		n += declared(t, vitals) != NULL;
 	element(m, "root", 0);
 	children(m, 2);
 	element(m, "metadata", 0);
 	children(m, n);
 	for (unsigned int t = 0; t < JFR_ANNOTATION_END; t++)
-		if (jfr_type_info(t))
+		if (declared(t, vitals))
 			class_element(m, t, jfr_type_info(t));
 	element(m, "region", 2);
 	attribute(m, "locale", "en_US");
 	number(m, "gmtOffset", gmt_offset_ms);
 	children(m, 0);
-}
-
-static uint32_t hash_add(uint32_t h, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-
-	while (len--)
-		h = (h ^ *p++) * 16777619u; /* FNV-1a */
-	return h;
 }
 
 /* Of the structure and of its strings, which hold the salted type numbers. */
@@ -185,7 +192,7 @@ static uint32_t content_hash(const struct writer *m)
 	return (h >> 1) | 1;
 }
 
-void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms)
+void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms, bool vitals)
 {
 	struct writer *m = calloc(1, sizeof(*m));
 	struct buffer head = BUFFER_INIT;
@@ -195,7 +202,7 @@ void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms)
 		return;
 	}
 	m->salt = salt;
-	root(m, gmt_offset_ms);
+	root(m, gmt_offset_ms, vitals);
 
 	put_leb(&head, 0); /* type */
 	put_leb(&head, 0); /* start */

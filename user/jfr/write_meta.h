@@ -6,9 +6,10 @@
 #include "base/buffer.h"
 
 /*
- * Append the event. gmt_offset_ms: of the local time, which tools show times in. Its metadata id
- * is a hash of the content: readers that see the id of the chunk before keep the types of then.
+ * Append the event. gmt_offset_ms: of the local time, which tools show times in; vitals: with the
+ * types of jfr/vitals.h. Its metadata id is a hash of the content: readers that see the id of the
+ * chunk before keep the types of then.
  */
-void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms);
+void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms, bool vitals);
 
 #endif

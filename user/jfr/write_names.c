@@ -74,6 +74,17 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t)
 	return intern(w, JFR_THREAD, b);
 }
 
+uint32_t jfrw_name(struct jfrw *w, enum jfr_type type, const char *name)
+{
+	struct buffer *b = &w->scratch2;
+
+	if (!name || constants_full(w))
+		return 0;
+	buffer_clear(b);
+	put_string(b, name);
+	return intern(w, type, b);
+}
+
 /* ---- methods --------------------------------------------------------------------------------- */
 
 static bool is_java(unsigned int type)

@@ -6,15 +6,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "jvm/perfdata.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
 
-/* JDK runtime/perfMemory.hpp: format 2.0, unchanged since JDK 1.5. */
-#define PERF_MAGIC   0xc0c0fecaU /* ca fe c0 c0 in memory */
-#define PERF_BYTES   (1U << 20)
-#define PERF_ENTRIES 4096
-#define PERF_LONG    'J'
-#define PERF_EVENTS  4 /* units */
+#define PERF_EVENTS 4 /* units */
 
 #define STATICS_PAGE	 4096U
 #define STATICS_BYTES	 (1U << 20) /* above and below */
@@ -24,20 +20,6 @@
 #define FINDS_MAX 8
 #define FIND_NS	  100000000ULL /* until the second search; twice as long after each */
 
-struct perf_prologue {
-	uint32_t magic;
-	uint8_t byte_order, major, minor, accessible;
-	int32_t used, overflow;
-	int64_t modified;
-	int32_t entry_offset, entries;
-};
-
-struct perf_entry {
-	int32_t length, name, vector;
-	uint8_t type, flags, units, variability;
-	int32_t data;
-};
-
 static const char *const names[UNLOADS_COUNTERS] = {
 	"java.cls.unloadedClasses",
 	"java.cls.sharedUnloadedClasses",
@@ -45,50 +27,29 @@ static const char *const names[UNLOADS_COUNTERS] = {
 	"java.cls.sharedLoadedClasses",
 };
 
-/* Notes where the value is if this entry of the copy at `p` is a counter looked for. */
-static void entry_take(struct vm *vm, const uint8_t *p, uint32_t off, const struct perf_entry *e)
+static bool on_entry(void *ctx, const struct perfdata_entry *e)
 {
-	const char *name = (const char *)p + off + (uint32_t)e->name;
+	struct vm *vm = ctx;
 
 	for (int i = 0; i < UNLOADS_COUNTERS; i++)
-		if ((size_t)(e->length - e->name) > strlen(names[i]) && !strcmp(name, names[i]) &&
-		    e->type == PERF_LONG && e->data > 0 && e->data <= e->length - 8)
-			vm->unloads.at[i] = vm->unloads.start + off + (uint32_t)e->data;
-}
-
-static void entries_scan(struct vm *vm, const uint8_t *p, uint32_t len)
-{
-	struct perf_prologue head;
-	struct perf_entry e;
-	uint32_t off;
-
-	memcpy(&head, p, sizeof(head));
-	off = (uint32_t)head.entry_offset;
-	for (int i = 0; i < head.entries && i < PERF_ENTRIES; i++) {
-		if (off > len || len - off < sizeof(e))
-			return;
-		memcpy(&e, p + off, sizeof(e));
-		if (e.length < (int32_t)sizeof(e) || (uint32_t)e.length > len - off)
-			return;
-		if (e.name >= (int32_t)sizeof(e) && e.name < e.length)
-			entry_take(vm, p, off, &e);
-		off += (uint32_t)e.length;
-	}
+		if (e->type == PERFDATA_LONG && e->bytes == 8 && !strcmp(e->name, names[i]))
+			vm->unloads.at[i] = vm->unloads.start + e->at;
+	return true;
 }
 
 static void shared_find(struct vm *vm)
 {
 	struct unloads *u = &vm->unloads;
-	struct perf_prologue head;
-	uint8_t *copy;
+	uint8_t prologue[PERFDATA_PROLOGUE], *copy;
+	struct perfdata_head head;
 
 	if (mem_read_now(vm->mem, vm->at.perf_start, &u->start, sizeof(u->start)) || !u->start ||
-	    mem_read_now(vm->mem, u->start, &head, sizeof(head)) || head.magic != PERF_MAGIC ||
-	    head.used < (int32_t)sizeof(head) || head.used > (int32_t)PERF_BYTES)
+	    mem_read_now(vm->mem, u->start, prologue, sizeof(prologue)) ||
+	    perfdata_head(prologue, sizeof(prologue), &head))
 		return;
-	copy = malloc((size_t)head.used);
-	if (copy && !mem_read_now(vm->mem, u->start, copy, (size_t)head.used))
-		entries_scan(vm, copy, (uint32_t)head.used);
+	copy = malloc(head.used);
+	if (copy && !mem_read_now(vm->mem, u->start, copy, head.used))
+		perfdata_each(copy, head.used, on_entry, vm);
 	free(copy);
 }
 

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/collections.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#define SETTLE	  4	   /* reads until two agree */
+#define NESTED_NS 1000000u /* from one collection to another that is part of the same */
+
+#define CAUSE_TRIES  8
+#define CAUSE_NAP_NS 50000
+
+/* ---- the heap ----------------------------------------------------------------------------------
+ */
+
+void heap_use_read(const struct counters *k, struct heap_use *out)
+{
+	*out = (struct heap_use){
+		.meta_used = counter_value(k, CTR_META_USED),
+		.meta_committed = counter_value(k, CTR_META_CAPACITY),
+		.meta_reserved = counter_value(k, CTR_META_MAX),
+		.class_used = counter_value(k, CTR_CLASS_USED),
+		.class_committed = counter_value(k, CTR_CLASS_CAPACITY),
+		.class_reserved = counter_value(k, CTR_CLASS_MAX),
+	};
+	for (unsigned int g = 0; g < COUNTERS_GENS; g++) {
+		out->committed += counter_value(k, ctr_gen(g, GEN_CAPACITY));
+		for (unsigned int s = 0; s < COUNTERS_SPACES; s++) {
+			uint64_t used = counter_value(k, ctr_space(g, s, SPACE_USED));
+
+			out->used += used;
+			out->old += g ? used : 0;
+		}
+	}
+}
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+/* The JDK's word for a collector (gc/shared/gcName.hpp) by what the counters call it. */
+static void name_of(const struct counters *k, unsigned int n, char name[COLLECTION_WORDS])
+{
+	static const struct {
+		const char *counter, *name;
+	} known[] = {
+		{"Serial young collection pauses", "DefNew"},
+		{"Serial full collection pauses", "SerialOld"},
+		{"Parallel young collection pauses", "ParallelScavenge"},
+		{"Parallel full collection pauses", "ParallelOld"},
+		{"G1 young collection pauses", "G1New"},
+		{"G1 full collection pauses", "G1Full"},
+		{"G1 concurrent cycle pauses", "G1Old"},
+		{"Z concurrent cycle pauses", "Z"},
+		{"ZGC minor collection pauses", "ZGC Minor"},
+		{"ZGC major collection pauses", "ZGC Major"},
+		/* before JDK 17 */
+		{"Copy", "DefNew"},
+		{"MSC", "SerialOld"},
+		{"PSScavenge", "ParallelScavenge"},
+		{"PSParallelCompact", "ParallelOld"},
+		{"G1 incremental collections", "G1New"},
+		{"G1 stop-the-world full collections", "G1Full"},
+		{"G1 stop-the-world phases", "G1Old"},
+	};
+
+	if (!counter_text(k, ctr_collector(n, COLLECTOR_NAME), name, COLLECTION_WORDS))
+		snprintf(name, COLLECTION_WORDS, "collector %u", n);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(name, known[i].counter)) {
+			snprintf(name, COLLECTION_WORDS, "%s", known[i].name);
+			return;
+		}
+}
+
+/* Collector 0 is the young one, 1 the full one, 2 a concurrent one (ZGC: 0 as well). */
+static enum collection_kind kind_of(unsigned int n, const char *name)
+{
+	if (n >= 2 || name[0] == 'Z')
+		return COLLECTION_CONCURRENT;
+	return n ? COLLECTION_FULL : COLLECTION_YOUNG;
+}
+
+/* ---- looking -----------------------------------------------------------------------------------
+ */
+
+static void collector_read(const struct counters *k, unsigned int n, struct collector *out)
+{
+	*out = (struct collector){
+		.begun = counter_value(k, ctr_collector(n, COLLECTOR_INVOCATIONS)),
+		.time = counter_value(k, ctr_collector(n, COLLECTOR_TIME)),
+		.entry = counter_value(k, ctr_collector(n, COLLECTOR_ENTRY)),
+		.exit = counter_value(k, ctr_collector(n, COLLECTOR_EXIT)),
+	};
+	out->known = out->begun || counter_number(k, ctr_collector(n, COLLECTOR_EXIT), &out->exit);
+	/* one that is under way has begun and not ended */
+	out->ended = out->begun - (out->begun && out->entry > out->exit);
+}
+
+static bool under_way(const struct collector *c)
+{
+	return c->begun != c->ended;
+}
+
+static bool collector_same(const struct collector *a, const struct collector *b)
+{
+	return a->begun == b->begun && a->time == b->time && a->entry == b->entry &&
+	       a->exit == b->exit;
+}
+
+static void all_read(const struct counters *k, struct collector now[COUNTERS_COLLECTORS])
+{
+	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++)
+		collector_read(k, n, &now[n]);
+}
+
+static bool all_same(const struct collector *a, const struct collector *b)
+{
+	bool same = true;
+
+	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++)
+		same &= collector_same(&a[n], &b[n]);
+	return same;
+}
+
+static void clock_look(struct collections *c, const struct counters *k, uint64_t from)
+{
+	uint64_t mono = now_ns();
+	int64_t ahead = (int64_t)(clock_ns(CLOCK_REALTIME) - mono);
+
+	vmclock_look(&c->clock, counter_value(k, CTR_HZ), counter_value(k, CTR_TICKS),
+		     counter_value(k, CTR_BEGIN_MS), ahead, from, mono);
+}
+
+/*
+ * The JVM writes a collector's counters one after the other: where they have changed they are read
+ * until two reads agree.
+ */
+static int settled_read(struct collections *c, struct counters *k,
+			struct collector now[COUNTERS_COLLECTORS])
+{
+	struct collector before[COUNTERS_COLLECTORS];
+	uint64_t from = now_ns();
+	int rc = counters_poll(k);
+
+	if (rc)
+		return rc;
+	clock_look(c, k, from);
+	all_read(k, now);
+	memcpy(before, c->last, sizeof(before));
+	for (int i = 0; i < SETTLE && !rc && !all_same(before, now); i++) {
+		memcpy(before, now, sizeof(before));
+		rc = counters_poll(k);
+		all_read(k, now);
+	}
+	return rc;
+}
+
+struct found {
+	struct collection v[COUNTERS_COLLECTORS];
+	uint64_t exit[COUNTERS_COLLECTORS];
+	unsigned int n;
+};
+
+/* Of one collector: what shows, and what does not. */
+static void collector_take(struct collections *c, const struct counters *k, unsigned int n,
+			   const struct collector *now, struct found *f,
+			   const struct collections_fns *fns, uint64_t time)
+{
+	const struct collector *was = &c->last[n];
+	uint64_t ended = now->ended - was->ended, sum = now->time - was->time, shown = 0;
+	struct collections_gap gap = {.from_ns = c->looked_ns, .until_ns = time};
+
+	if (!was->known || !ended || now->ended < was->ended)
+		return;
+	if (now->entry <= now->exit) { /* else the last one's beginning is written over */
+		struct collection *one = &f->v[f->n];
+
+		shown = now->exit - now->entry;
+		name_of(k, n, one->name);
+		one->kind = kind_of(n, one->name);
+		one->ticks = now->entry;
+		if (under_way(was) && was->entry == now->entry)
+			memcpy(one->cause, was->cause, sizeof(one->cause));
+		one->start_ns = vmclock_time(&c->clock, now->entry);
+		one->duration_ns = vmclock_span(&c->clock, shown);
+		f->exit[f->n++] = now->exit;
+		ended--;
+	}
+	if (!ended)
+		return;
+	name_of(k, n, gap.name);
+	gap.count = ended;
+	/* the time that is added up begins a little before and ends a little after */
+	gap.sum_ns = sum > shown ? vmclock_span(&c->clock, sum - shown) : 0;
+	fns->gap(fns->ctx, &gap);
+}
+
+/* ---- causes ------------------------------------------------------------------------------------
+ */
+
+/* The text, or "" where it stands for none. */
+static void cause_text(const struct counters *k, unsigned int id, char text[COLLECTION_WORDS])
+{
+	if (!counter_text(k, id, text, COLLECTION_WORDS) || !strcmp(text, "No GC"))
+		text[0] = '\0';
+}
+
+/*
+ * Of the last one that has ended, while none is under way. The JVM moves the present cause to the
+ * last one's place when it is done with all of it, and when it begins another one, it moves "No GC"
+ * there (CollectedHeap::set_gc_cause()): while there is a present cause it may be either's. That is
+ * soon over, so it is waited for.
+ */
+static void cause_settled(const struct collector *now, struct counters *k,
+			  char cause[COLLECTION_WORDS])
+{
+	struct collector then[COUNTERS_COLLECTORS];
+	char present[COLLECTION_WORDS];
+
+	for (int i = 0; i < CAUSE_TRIES; i++) {
+		cause_text(k, CTR_CAUSE, present);
+		cause_text(k, CTR_LAST_CAUSE, cause);
+		if (!present[0] && cause[0])
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = CAUSE_NAP_NS}, NULL);
+		if (counters_poll(k))
+			break;
+		all_read(k, then);
+		if (!all_same(then, now)) {
+			cause[0] = '\0'; /* it was another one's */
+			return;
+		}
+	}
+	memcpy(cause, present, COLLECTION_WORDS);
+}
+
+/* Did that one begin as this one ended? Then it is part of the same: a full one after a young one.
+ */
+static bool follows(const struct collections *c, uint64_t exit, uint64_t entry)
+{
+	return entry >= exit && vmclock_span(&c->clock, entry - exit) < NESTED_NS;
+}
+
+/* Of the last one found. */
+static void last_cause(const struct collections *c, struct counters *k, const struct collector *now,
+		       uint64_t exit, char cause[COLLECTION_WORDS])
+{
+	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++) {
+		if (!under_way(&now[n]))
+			continue;
+		if (follows(c, exit, now[n].entry))
+			cause_text(k, CTR_CAUSE, cause);
+		return; /* else the cause is that one's */
+	}
+	cause_settled(now, k, cause);
+}
+
+/* The JVM tells one cause; what it was of those before is not known. */
+static void causes_set(const struct collections *c, struct counters *k, const struct collector *now,
+		       struct found *f)
+{
+	for (unsigned int i = f->n; i-- > 0;) {
+		struct collection *one = &f->v[i];
+		const struct collection *next = i + 1 < f->n ? one + 1 : NULL;
+
+		if (!one->cause[0] && !next)
+			last_cause(c, k, now, f->exit[i], one->cause);
+		else if (!one->cause[0] && follows(c, f->exit[i], next->ticks))
+			memcpy(one->cause, next->cause, sizeof(one->cause));
+		if (!one->cause[0])
+			snprintf(one->cause, sizeof(one->cause), CAUSE_UNKNOWN);
+	}
+}
+
+/* So that they are known when these end. */
+static void running_causes(struct collections *c, const struct counters *k)
+{
+	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++)
+		if (under_way(&c->last[n]))
+			cause_text(k, CTR_CAUSE, c->last[n].cause);
+}
+
+/* ---- telling -----------------------------------------------------------------------------------
+ */
+
+static void found_sort(struct found *f)
+{
+	for (unsigned int i = 1; i < f->n; i++)
+		for (unsigned int j = i; j && f->exit[j] < f->exit[j - 1]; j--) {
+			struct collection v = f->v[j];
+			uint64_t exit = f->exit[j];
+
+			f->v[j] = f->v[j - 1];
+			f->exit[j] = f->exit[j - 1];
+			f->v[j - 1] = v;
+			f->exit[j - 1] = exit;
+		}
+}
+
+static void found_tell(struct collections *c, const struct heap_use *heap, uint64_t total,
+		       struct found *f, const struct collections_fns *fns)
+{
+	for (unsigned int i = 0; i < f->n; i++) {
+		f->v[i].id = (uint32_t)(total - (f->n - 1 - i));
+		f->v[i].before = c->heap;
+		f->v[i].after = *heap;
+		fns->one(fns->ctx, &f->v[i]);
+	}
+}
+
+int collections_look(struct collections *c, struct counters *k, const struct collections_fns *fns)
+{
+	struct collector now[COUNTERS_COLLECTORS];
+	struct found f = {.n = 0};
+	uint64_t time, total = 0;
+	struct heap_use heap;
+	int rc = settled_read(c, k, now);
+
+	if (rc)
+		return rc;
+	time = now_ns();
+	heap_use_read(k, &heap);
+	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++) {
+		total += now[n].ended;
+		collector_take(c, k, n, &now[n], &f, fns, time);
+	}
+	found_sort(&f);
+	memcpy(c->last, now, sizeof(now));
+	running_causes(c, k);
+	causes_set(c, k, now, &f);
+	found_tell(c, &heap, total, &f, fns);
+	c->heap = heap;
+	c->looked_ns = time;
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Garbage collections, one by one, as the performance counters show them (JDK
+ * gc/shared/collectorCounters.hpp): of each collector how many began, how long they took together,
+ * and when the last one began and ended. Between two looks only the last of each collector shows;
+ * how many others there were and their sum is told. A concurrent collection shows its pauses.
+ */
+#ifndef GNOMON_JVM_COLLECTIONS_H
+#define GNOMON_JVM_COLLECTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvm/counters.h"
+#include "jvm/vmclock.h"
+
+#define COLLECTION_WORDS 64
+#define CAUSE_UNKNOWN	 "unknown GCCause" /* the JDK's own word for it */
+
+/* Bytes. */
+struct heap_use {
+	uint64_t used, committed;
+	uint64_t old; /* of used: in the old generation */
+	uint64_t meta_used, meta_committed, meta_reserved;
+	uint64_t class_used, class_committed, class_reserved; /* of these: compressed classes */
+};
+
+enum collection_kind { COLLECTION_YOUNG, COLLECTION_FULL, COLLECTION_CONCURRENT };
+
+struct collection {
+	uint32_t id; /* the JVM's collections counted from its start, of all collectors */
+	enum collection_kind kind;
+	char name[COLLECTION_WORDS];	/* as the JDK's events have it: "G1New" */
+	char cause[COLLECTION_WORDS];	/* CAUSE_UNKNOWN */
+	uint64_t start_ns, duration_ns; /* CLOCK_MONOTONIC, as well as the clock is known */
+	uint64_t ticks;			/* its start by the JVM's clock */
+	struct heap_use before, after;	/* before: at the look before */
+};
+
+/* Those between two looks that no look caught. */
+struct collections_gap {
+	char name[COLLECTION_WORDS];
+	uint64_t from_ns, until_ns; /* the looks */
+	uint64_t count, sum_ns;
+};
+
+struct collections {
+	struct vmclock clock;
+	struct collector {
+		uint64_t begun, time, entry, exit, ended;
+		bool known;
+		char cause[COLLECTION_WORDS]; /* of the one under way, "" not known */
+	} last[COUNTERS_COLLECTORS];
+	struct heap_use heap; /* at the last look */
+	uint64_t looked_ns;
+};
+
+#define COLLECTIONS_INIT                                                                           \
+	{                                                                                          \
+		.clock = VMCLOCK_INIT                                                              \
+	}
+
+struct collections_fns {
+	void (*one)(void *ctx, const struct collection *c);
+	void (*gap)(void *ctx, const struct collections_gap *g);
+	void *ctx;
+};
+
+/*
+ * Polls the counters and tells what has ended since the last look, in its order. The first look
+ * tells nothing. What counters_poll() returns.
+ */
+int collections_look(struct collections *c, struct counters *k, const struct collections_fns *fns);
+
+/* What the heap holds, as last polled. */
+void heap_use_read(const struct counters *k, struct heap_use *out);
+
+#endif

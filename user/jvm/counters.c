@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/counters.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jvm/perfdata.h"
+#include "jvm/vm.h"
+#include "jvm/vmstructs.h"
+#include "target/procfs.h"
+
+#define NEAR	     512u /* bytes between two values that are rather read than left out */
+#define RANGES	     24
+#define PROPERTY_MAX 65536 /* bytes of a text that is read once */
+
+struct slot {
+	uint32_t at, bytes; /* at 0: there is none */
+	char type;
+};
+
+struct range {
+	uint32_t from, to;
+};
+
+struct counters {
+	struct mem *mem;
+	bool own; /* mem */
+	uint64_t start;
+	uint32_t used, entries; /* as indexed; entries 0: not yet */
+	uint8_t *values;	/* a copy of all, of which the ranges are kept up to date */
+	struct slot slots[COUNTERS];
+	struct range ranges[RANGES];
+	unsigned int nranges;
+};
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+static const char *const names[CTR_COLLECTOR] = {
+	[CTR_HZ] = "sun.os.hrt.frequency",
+	[CTR_TICKS] = "sun.os.hrt.ticks",
+	[CTR_BEGIN_MS] = "sun.rt.createVmBeginTime",
+	[CTR_CAUSE] = "sun.gc.cause",
+	[CTR_LAST_CAUSE] = "sun.gc.lastCause",
+	[CTR_THREADS_LIVE] = "java.threads.live",
+	[CTR_THREADS_PEAK] = "java.threads.livePeak",
+	[CTR_THREADS_DAEMON] = "java.threads.daemon",
+	[CTR_THREADS_STARTED] = "java.threads.started",
+	[CTR_LOADED] = "java.cls.loadedClasses",
+	[CTR_LOADED_SHARED] = "java.cls.sharedLoadedClasses",
+	[CTR_UNLOADED] = "java.cls.unloadedClasses",
+	[CTR_UNLOADED_SHARED] = "java.cls.sharedUnloadedClasses",
+	[CTR_SAFEPOINTS] = "sun.rt.safepoints",
+	[CTR_SAFEPOINT_TIME] = "sun.rt.safepointTime",
+	[CTR_SAFEPOINT_SYNC] = "sun.rt.safepointSyncTime",
+	[CTR_META_USED] = "sun.gc.metaspace.used",
+	[CTR_META_CAPACITY] = "sun.gc.metaspace.capacity",
+	[CTR_META_MAX] = "sun.gc.metaspace.maxCapacity",
+	[CTR_CLASS_USED] = "sun.gc.compressedclassspace.used",
+	[CTR_CLASS_CAPACITY] = "sun.gc.compressedclassspace.capacity",
+	[CTR_CLASS_MAX] = "sun.gc.compressedclassspace.maxCapacity",
+	[CTR_TLAB_ALLOC] = "sun.gc.tlab.alloc",
+};
+
+static int word_find(const char *const *words, unsigned int n, const char *word)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (!strcmp(words[i], word))
+			return (int)i;
+	return -1;
+}
+
+/* One digit below `max` and a dot, after which *rest points. */
+static int digit_of(const char *s, unsigned int max, const char **rest)
+{
+	if (s[0] < '0' || (unsigned int)(s[0] - '0') >= max || s[1] != '.')
+		return -1;
+	*rest = s + 2;
+	return s[0] - '0';
+}
+
+static int collector_find(const char *s)
+{
+	static const char *const words[] = {"name", "invocations", "time", "lastEntryTime",
+					    "lastExitTime"};
+	int n = digit_of(s, COUNTERS_COLLECTORS, &s), w = n < 0 ? -1 : word_find(words, 5, s);
+
+	return w < 0 ? -1 : (int)ctr_collector((unsigned int)n, (enum counter_collector)w);
+}
+
+static int gen_find(const char *s)
+{
+	static const char *const of_gen[] = {"capacity", "maxCapacity", "name"};
+	static const char *const of_space[] = {"used", "capacity"};
+	int g = digit_of(s, COUNTERS_GENS, &s), n, w;
+
+	if (g < 0)
+		return -1;
+	if (strncmp(s, "space.", 6)) {
+		w = word_find(of_gen, 3, s);
+		return w < 0 ? -1 : (int)ctr_gen((unsigned int)g, (enum counter_gen)w);
+	}
+	n = digit_of(s + 6, COUNTERS_SPACES, &s);
+	w = n < 0 ? -1 : word_find(of_space, 2, s);
+	return w < 0 ? -1 : (int)ctr_space((unsigned int)g, (unsigned int)n, (enum counter_space)w);
+}
+
+static int name_find(const char *name)
+{
+	if (!strncmp(name, "sun.gc.collector.", 17))
+		return collector_find(name + 17);
+	if (!strncmp(name, "sun.gc.generation.", 18))
+		return gen_find(name + 18);
+	return word_find(names, CTR_COLLECTOR, name);
+}
+
+/* ---- the index ---------------------------------------------------------------------------------
+ */
+
+static bool on_entry(void *ctx, const struct perfdata_entry *e)
+{
+	struct counters *c = ctx;
+	int id = name_find(e->name);
+
+	if (id >= 0 && !c->slots[id].at)
+		c->slots[id] = (struct slot){e->at, e->bytes, e->type};
+	return true;
+}
+
+static int slot_order(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* What has to be read, in few pieces: beyond RANGES the last one takes all that follows. */
+static void ranges_make(struct counters *c)
+{
+	struct range all[COUNTERS + 1] = {{0, PERFDATA_PROLOGUE}};
+	unsigned int n = 1;
+
+	for (unsigned int i = 0; i < COUNTERS; i++)
+		if (c->slots[i].at)
+			all[n++] =
+				(struct range){c->slots[i].at, c->slots[i].at + c->slots[i].bytes};
+	qsort(all, n, sizeof(*all), slot_order);
+	c->nranges = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		struct range *last = c->nranges ? &c->ranges[c->nranges - 1] : NULL;
+
+		if (last && (c->nranges == RANGES || all[i].from <= last->to + NEAR))
+			last->to = all[i].to > last->to ? all[i].to : last->to;
+		else
+			c->ranges[c->nranges++] = all[i];
+	}
+}
+
+static int head_read(struct counters *c, struct perfdata_head *h)
+{
+	uint8_t p[PERFDATA_PROLOGUE];
+
+	if (mem_read_now(c->mem, c->start, p, sizeof(p)))
+		return -EFAULT;
+	return perfdata_head(p, sizeof(p), h);
+}
+
+/* All of it as it is now, in memory of its own. */
+static int copy_read(struct counters *c, struct perfdata_head *h, uint8_t **out)
+{
+	int rc = head_read(c, h);
+
+	if (rc)
+		return rc;
+	if (!h->accessible)
+		return -EAGAIN;
+	*out = malloc(h->used);
+	if (!*out)
+		return -ENOMEM;
+	if (mem_read_now(c->mem, c->start, *out, h->used)) {
+		free(*out);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+static int index_make(struct counters *c)
+{
+	struct perfdata_head h;
+	uint8_t *copy;
+	int rc = copy_read(c, &h, &copy);
+
+	if (rc)
+		return rc;
+	free(c->values);
+	c->values = copy;
+	memset(c->slots, 0, sizeof(c->slots));
+	/* entries that end early: those of before hold */
+	perfdata_each(copy, h.used, on_entry, c);
+	ranges_make(c);
+	c->used = h.used;
+	c->entries = h.entries;
+	return 0;
+}
+
+/* ---- polling -----------------------------------------------------------------------------------
+ */
+
+static int values_read(struct counters *c)
+{
+	for (unsigned int i = 0; i < c->nranges; i++) {
+		const struct range *r = &c->ranges[i];
+
+		if (mem_read_now(c->mem, c->start + r->from, c->values + r->from, r->to - r->from))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+int counters_poll(struct counters *c)
+{
+	struct perfdata_head h;
+	int rc;
+
+	if (!c->entries)
+		return index_make(c);
+	rc = values_read(c);
+	if (!rc)
+		rc = perfdata_head(c->values, PERFDATA_PROLOGUE, &h);
+	if (!rc && (h.used != c->used || h.entries != c->entries))
+		rc = index_make(c);
+	return rc;
+}
+
+bool counter_number(const struct counters *c, unsigned int id, uint64_t *v)
+{
+	const struct slot *s = id < COUNTERS ? &c->slots[id] : NULL;
+
+	if (!s || !s->at || s->type != PERFDATA_LONG || s->bytes != sizeof(*v))
+		return false;
+	memcpy(v, c->values + s->at, sizeof(*v));
+	return true;
+}
+
+uint64_t counter_value(const struct counters *c, unsigned int id)
+{
+	uint64_t v;
+
+	return counter_number(c, id, &v) ? v : 0;
+}
+
+static void text_copy(const uint8_t *from, size_t bytes, char *buf, size_t cap)
+{
+	size_t n = strnlen((const char *)from, bytes);
+
+	if (n > cap - 1)
+		n = cap - 1;
+	memcpy(buf, from, n);
+	buf[n] = '\0';
+	for (; n-- > 0;)
+		if ((uint8_t)buf[n] < ' ' || buf[n] == 0x7f)
+			buf[n] = '?';
+}
+
+bool counter_text(const struct counters *c, unsigned int id, char *buf, size_t cap)
+{
+	const struct slot *s = id < COUNTERS ? &c->slots[id] : NULL;
+
+	if (!s || !s->at || s->type != PERFDATA_STRING)
+		return false;
+	text_copy(c->values + s->at, s->bytes, buf, cap);
+	return true;
+}
+
+struct texts {
+	const uint8_t *p;
+	const char *prefix;
+	counters_text_fn fn;
+	void *ctx;
+	char *buf;
+};
+
+static bool on_text(void *ctx, const struct perfdata_entry *e)
+{
+	struct texts *t = ctx;
+	size_t n = strlen(t->prefix);
+
+	if (e->type != PERFDATA_STRING || strncmp(e->name, t->prefix, n))
+		return true;
+	text_copy(t->p + e->at, e->bytes, t->buf, PROPERTY_MAX);
+	t->fn(t->ctx, e->name + n, t->buf);
+	return true;
+}
+
+int counters_texts(struct counters *c, const char *prefix, counters_text_fn fn, void *ctx)
+{
+	struct texts t = {.prefix = prefix, .fn = fn, .ctx = ctx};
+	struct perfdata_head h;
+	uint8_t *copy;
+	int rc = copy_read(c, &h, &copy);
+
+	if (rc)
+		return rc;
+	t.p = copy;
+	t.buf = malloc(PROPERTY_MAX);
+	if (t.buf)
+		perfdata_each(copy, h.used, on_text, &t);
+	rc = t.buf ? 0 : -ENOMEM;
+	free(t.buf);
+	free(copy);
+	return rc;
+}
+
+/* ---- where they lie ----------------------------------------------------------------------------
+ */
+
+/* A line of maps, as far as it matters here. */
+struct place {
+	unsigned long start, end;
+	unsigned int major, minor;
+	char *path; /* in the line; "" none */
+};
+
+static bool place_parse(char *line, struct place *p)
+{
+	int at = 0;
+
+	if (sscanf(line, "%lx-%lx %*s %*x %x:%x %*u %n", &p->start, &p->end, &p->major, &p->minor,
+		   &at) != 4 ||
+	    !at)
+		return false;
+	p->path = line + at;
+	p->path[strcspn(p->path, "\n")] = '\0';
+	return true;
+}
+
+/* "/tmp/hsperfdata_USER/NUMBER", as the JVM names it; also when it was removed since. */
+static bool path_is_perfdata(const char *path)
+{
+	const char *dir = strstr(path, "/hsperfdata_"), *number = dir ? strchr(dir + 1, '/') : NULL;
+	size_t n = number ? strspn(number + 1, "0123456789") : 0;
+
+	return n && (!number[n + 1] || !strcmp(number + n + 1, " (deleted)"));
+}
+
+/* The mapping that holds *addr or, where that is 0, the first of a hsperfdata file. */
+static int place_find(pid_t pid, uint64_t *addr, struct place *out)
+{
+	char path[64], *line = NULL;
+	size_t cap = 0;
+	int rc = -ENOENT;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (rc && getline(&line, &cap, f) > 0)
+		if (place_parse(line, out) &&
+		    (*addr ? *addr >= out->start && *addr < out->end : path_is_perfdata(out->path)))
+			rc = 0;
+	*addr = rc || *addr ? *addr : out->start;
+	out->path = NULL;
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+struct device {
+	unsigned int major, minor;
+	bool found, answers;
+};
+
+/* File systems whose pages come from somebody who may keep whoever asks waiting for ever. */
+static bool fstype_answers(const char *t)
+{
+	static const char *const remote[] = {"fuse", "nfs",	  "cifs",   "smb",     "9p",
+					     "afs",  "ceph",	  "gfs",    "ocfs",    "lustre",
+					     "coda", "glusterfs", "beegfs", "virtiofs"};
+
+	for (size_t i = 0; i < sizeof(remote) / sizeof(remote[0]); i++)
+		if (!strncmp(t, remote[i], strlen(remote[i])))
+			return false;
+	return true;
+}
+
+static int on_mount(const struct proc_mount *m, void *arg)
+{
+	struct device *d = arg;
+
+	if (m->dev_major != d->major || m->dev_minor != d->minor)
+		return 0;
+	d->found = true;
+	d->answers = fstype_answers(m->fstype);
+	return 1;
+}
+
+/*
+ * A page of a file whose server hangs makes whoever reads it hang, past any signal. A device that
+ * neither the process nor we have mounted is a disk's (of an overlay's layers, say), or is told by
+ * nobody: then it may be anything.
+ */
+static bool place_answers(pid_t pid, const struct place *p)
+{
+	struct device d = {.major = p->major, .minor = p->minor};
+	const pid_t whose[] = {pid, 0};
+
+	if (!p->major && !p->minor)
+		return true; /* anonymous */
+	for (int i = 0; i < 2 && !d.found; i++) {
+		char *text = NULL;
+		size_t len;
+
+		if (proc_read_all(whose[i] ? whose[i] : getpid(), "mountinfo", 4u << 20, &text,
+				  &len))
+			continue;
+		proc_mountinfo_parse(text, len, on_mount, &d);
+		free(text);
+	}
+	return d.found ? d.answers : p->major != 0;
+}
+
+/* By the JVM's structures. 0, -ENODATA, -EAGAIN or -ENOENT. */
+static int start_of(struct vm *vm, uint64_t *start)
+{
+	if (vm->at.perf_start == VM_NONE)
+		return -ENOENT;
+	if (mem_read_now(vm->mem, vm->at.perf_start, start, sizeof(*start)))
+		return -ESRCH;
+	if (*start)
+		return 0;
+	return vm_flag(vm, "UsePerfData") == 0 ? -ENODATA : -EAGAIN;
+}
+
+static int start_find(pid_t pid, struct vm *vm, uint64_t *start)
+{
+	struct place p;
+	int rc = vm ? start_of(vm, start) : -ENOENT;
+
+	if (rc && rc != -ENOENT)
+		return rc;
+	rc = place_find(pid, start, &p);
+	if (!rc && !place_answers(pid, &p))
+		rc = -ESTALE;
+	return rc;
+}
+
+struct counters *counters_new(struct mem *mem, uint64_t start)
+{
+	struct counters *c = calloc(1, sizeof(*c));
+
+	if (c) {
+		c->mem = mem;
+		c->start = start;
+	}
+	return c;
+}
+
+int counters_open(struct counters **out, pid_t pid, struct vm *vm)
+{
+	uint64_t start = 0;
+	int rc = start_find(pid, vm, &start);
+	struct mem *mem;
+
+	if (rc)
+		return rc;
+	mem = vm ? vm->mem : mem_open(pid);
+	if (!mem)
+		return errno == ENOENT ? -ESRCH : -errno;
+	*out = counters_new(mem, start);
+	if (!*out) {
+		if (!vm)
+			mem_close(mem);
+		return -ENOMEM;
+	}
+	(*out)->own = !vm;
+	rc = counters_poll(*out);
+	if (rc)
+		counters_close(*out);
+	return rc;
+}
+
+void counters_close(struct counters *c)
+{
+	if (!c)
+		return;
+	if (c->own)
+		mem_close(c->mem);
+	free(c->values);
+	free(c);
+}
+
+const char *counters_why(int rc)
+{
+	switch (rc) {
+	case -ENODATA:
+		return "the JVM runs with -XX:-UsePerfData";
+	case -EAGAIN:
+		return "the JVM is still starting";
+	case -ENOENT:
+		return "neither VM structures nor a hsperfdata file lead to them";
+	case -ESTALE:
+		return "they are in a file of a file system that may not answer";
+	case -EBADMSG:
+		return "they are damaged";
+	default:
+		return strerror(rc < 0 ? -rc : rc);
+	}
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/vmclock.h"
+
+#define MS 1000000
+#define S  1000000000ull
+
+/* From tick 0 to the note of the millisecond, and from a sampling to its value's being there. */
+#define LATE_NS 200000
+
+uint64_t vmclock_span(const struct vmclock *c, uint64_t ticks)
+{
+	if (c->hz == S || !c->hz)
+		return ticks;
+	return (uint64_t)((unsigned __int128)ticks * S / c->hz);
+}
+
+static void sampling_look(struct vmclock *c, uint64_t ticks, uint64_t from_ns, uint64_t until_ns)
+{
+	int64_t at = (int64_t)(vmclock_span(c, ticks) & INT64_MAX);
+	int64_t most = (int64_t)until_ns - at, least = (int64_t)c->read_ns - at - LATE_NS;
+
+	if (most < c->most)
+		c->most = most;
+	if (c->read_ns && ticks != c->ticks && least > c->least)
+		c->least = least;
+	c->ticks = ticks;
+	c->read_ns = from_ns;
+}
+
+void vmclock_look(struct vmclock *c, uint64_t hz, uint64_t ticks, uint64_t begin_ms,
+		  int64_t wall_ahead_ns, uint64_t from_ns, uint64_t until_ns)
+{
+	if (hz != c->hz)
+		*c = (struct vmclock)VMCLOCK_INIT;
+	c->hz = hz;
+	if (!hz)
+		return;
+	c->has_begin = begin_ms && begin_ms < INT64_MAX / MS;
+	c->begin = c->has_begin ? (int64_t)begin_ms * MS - wall_ahead_ns : 0;
+	if (ticks)
+		sampling_look(c, ticks, from_ns, until_ns);
+}
+
+/* Between what bounds tick 0 lies. False: not known. */
+static bool bounds(const struct vmclock *c, int64_t *least, int64_t *most)
+{
+	int64_t a = c->begin - LATE_NS, b = c->begin + MS;
+
+	*least = c->least;
+	*most = c->most;
+	if (c->has_begin && a <= *most && b >= *least) {
+		*least = a > *least ? a : *least;
+		*most = b < *most ? b : *most;
+	}
+	return c->hz && *least != INT64_MIN && *most != INT64_MAX && *least <= *most;
+}
+
+uint64_t vmclock_time(const struct vmclock *c, uint64_t ticks)
+{
+	int64_t least, most, zero;
+
+	if (!bounds(c, &least, &most))
+		return 0;
+	zero = least + (most - least) / 2;
+	return (uint64_t)zero + vmclock_span(c, ticks);
+}
+
+uint64_t vmclock_error(const struct vmclock *c)
+{
+	int64_t least, most;
+
+	return bounds(c, &least, &most) ? (uint64_t)(most - least + 1) / 2 : UINT64_MAX;
+}
