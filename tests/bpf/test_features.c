@@ -154,20 +154,6 @@ static void test_names(void **state)
 
 /* ---- taken away ---- */
 
-static int opened(struct error *e, bool wall)
-{
-	struct capture_config cfg = {.cpu_ns = MS, .wall_ns = wall ? 10 * MS : 0, .start_ns = 1};
-	struct capture *c = NULL;
-	int rc = capture_open(&c, &cfg, e);
-
-	if (!rc)
-		rc = capture_attach(c, e);
-	if (c)
-		capture_stop(c);
-	capture_close(c);
-	return rc;
-}
-
 /* Each feature alone: it is missing, and others are as they were. */
 static void test_taken(void **state)
 {
@@ -195,16 +181,16 @@ static void test_told(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		e = (struct error){0};
 		without(names[i]);
-		assert_true(opened(&e, true));
+		assert_true(capture_trial(true, &e));
 		assert_int_equal(e.exit, EXIT_KERNEL);
 		assert_non_null(strstr(e.msg, names[i]));
 		assert_non_null(strstr(e.hint, feature_info(feature_named(names[i]))->remedy));
 	}
 	e = (struct error){0};
 	without("iter.s/task"); /* of wall samples alone */
-	assert_int_equal(opened(&e, false), 0);
+	assert_int_equal(capture_trial(false, &e), 0);
 	without("bpf_loop,no such feature");
-	assert_true(opened(&e, true));
+	assert_true(capture_trial(true, &e));
 	assert_int_equal(e.exit, EXIT_USAGE);
 }
 
@@ -224,7 +210,7 @@ static void test_other_ways(void **state)
 	without(names);
 	for (int f = 0; f < FEATURE_OPTIONAL; f++)
 		assert_false(feature_has(f));
-	if (capture_trial(&e))
+	if (capture_trial(true, &e))
 		fail_msg("without '%s': %s", names, e.msg);
 }
 
@@ -351,7 +337,7 @@ static void test_not_permitted(void **state)
 				_exit(10 + i);
 		if (features_missing(true) >= 0)
 			_exit(4);
-		_exit(opened(&e, true) && e.exit == EXIT_PERMISSION ? 0 : 5);
+		_exit(capture_trial(true, &e) && e.exit == EXIT_PERMISSION ? 0 : 5);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));

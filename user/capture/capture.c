@@ -608,9 +608,9 @@ static int parts_try(struct capture *c, struct error *e)
 	return rc;
 }
 
-int capture_trial(struct error *e)
+int capture_trial(bool wall, struct error *e)
 {
-	struct capture_config cfg = {.cpu_ns = 10000000, .wall_ns = 50000000};
+	struct capture_config cfg = {.cpu_ns = 10000000, .wall_ns = wall ? 50000000 : 0};
 	struct capture *c = NULL;
 	int rc;
 

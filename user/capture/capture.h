@@ -41,10 +41,10 @@ struct capture_config {
 int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e);
 
 /*
- * All programs that a recording may need, loaded, attached without a target, and taken out again:
- * 0, or as capture_open() and capture_attach().
+ * All programs that a recording may need, with wall samples or without, loaded, attached without a
+ * target, and taken out again: 0, or as capture_open() and capture_attach().
  */
-int capture_trial(struct error *e);
+int capture_trial(bool wall, struct error *e);
 
 /* Stop taking samples; what is in the rings can still be drained. Idempotent. */
 void capture_stop(struct capture *c);

@@ -49,7 +49,7 @@ static void check_programs(struct doctor *d)
 	struct error e = {0};
 	struct check *c;
 
-	if (!capture_trial(&e)) {
+	if (!capture_trial(true, &e)) {
 		doctor_add(d, CHECK_OK, EXIT_OK, name, "loaded, attached and taken out again");
 		return;
 	}
