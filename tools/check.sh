@@ -270,7 +270,8 @@ suite_peers() {
 # Who may include whom, and that the script which holds it can fail.
 suite_layers() {
     step layers includes 20 tools/layers.sh
-    step layers self-test 20 tools/layers.sh --self-test
+    step layers calls 60 tools/layers.sh --objects "$BUILD/obj/user"
+    step layers self-test 60 tools/layers.sh --self-test
 }
 
 # Formatting is judged with one version only; others disagree with it in small ways.

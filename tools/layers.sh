@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: tools/layers.sh [--self-test] [USER-FOLDER]
+# usage: tools/layers.sh [--self-test | --objects FOLDER] [USER-FOLDER]
 #
 # Holds the include direction of user/: the table of user/README.md says for each folder what it may include. Says what
 # is against it, and exit code 1 then:
@@ -10,6 +10,8 @@
 # - a circle between modules (NAME.c and NAME.h, with the private halves NAME_int.h and NAME_impl.h);
 # - a module without a row in its folder's README.md, or a row there without a file;
 # - a file or a function that user/README.md names and that is not there.
+# With --objects, the folder of user/'s objects (build/obj/user), that is asked of the linker's symbols instead: whatever
+# a folder's objects call or read lies in itself or in a folder that its row names.
 # --self-test breaks each of these rules in a tree made for it, and fails unless that is found.
 set -u
 
@@ -52,6 +54,28 @@ circles_none() {
 # listed README: the names in the first column of its first table, without suffixes; NAME_* and NAME.* are as many as there are.
 listed() {
     awk -F' *[|] *' '/^[|]/ { table = 1; if (++row > 2) print $2; next } table { exit }' "$1" | tr -s ', ' '\n' | sed 's/\.h$//'
+}
+
+# objects_hold FOLDER: of the files that there are; the agent is another program, with names of its own.
+objects_hold() {
+    local o
+
+    (cd "$1" && find . -name '*.o' -printf '%P\n') | while read -r o; do
+        [[ $o == agent/* ]] || [ ! -e "${o%.o}.c" ] || echo "$1/$o"
+    done | xargs nm -A -g | sed "s,^$1/,," | awk '
+        NR == FNR { for (i = 2; i <= NF; i++) may[$1, $i] = 1; next }
+        { split($1, at, ":"); split(at[1], from, "/"); symbol = $NF; kind = $(NF - 1) }
+        kind != "U" && kind != "w" { home[symbol] = from[1]; next }
+        { uses[++n] = from[1]; of[n] = at[1]; what[n] = symbol }
+        END {
+            for (i = 1; i <= n; i++) {
+                to = home[what[i]]
+                if (to && to != uses[i] && !may[uses[i], to])
+                    print of[i] ": uses " what[i] "() of " to "/, and " uses[i] "/ may not"
+                if (what[i] ~ /^(bpf|btf|libbpf)_/ && !may[uses[i], "BPF"])
+                    print of[i] ": uses " what[i] "(), and " uses[i] "/ may not use BPF"
+            }
+        }' <(rows README.md) - | sort -u
 }
 
 # Without one, the folder's row above says it all.
@@ -120,6 +144,32 @@ finds() {
     failed=1
 }
 
+# links_found: the same of calls, which a declaration of one's own hides from includes.
+links_found() {
+    local dir=$tmp/linked said
+
+    mkdir -p "$dir"/{low,mid,o/low,o/mid}
+    cp "$tmp/good/README.md" "$dir"
+    echo 'int low_f(void); int low_f(void) { return 1; }' >"$dir/low/f.c"
+    echo 'int low_f(void); int mid_g(void); int mid_g(void) { return low_f(); }' >"$dir/mid/g.c"
+    objects_made && said=$(cd "$dir" && objects_hold "$dir/o")
+    [ -z "$said" ] || { echo "layers.sh: good objects are found fault with: $said"; failed=1; }
+    echo 'int mid_g(void); int bpf_x(void); int low_h(void); int low_h(void) { return mid_g() + bpf_x(); }' >"$dir/low/h.c"
+    objects_made && said=$(cd "$dir" && objects_hold "$dir/o")
+    [[ $said == *'low/h.o: uses mid_g() of mid/, and low/ may not'* ]] && [[ $said == *'low/h.o: uses bpf_x()'* ]] && return
+    echo "layers.sh: did not say whom low/h.o may not call, but: $said"
+    failed=1
+}
+
+objects_made() {
+    local f
+
+    for f in "$dir"/low/*.c "$dir"/mid/*.c; do
+        f=${f#"$dir/"}
+        "${CC:-cc}" -c -o "$dir/o/${f%.c}.o" "$dir/$f" || return
+    done
+}
+
 self_test() {
     local failed=0 said
 
@@ -139,12 +189,14 @@ self_test() {
     finds 'low/README.md: a row for gone, which is no file' low/README.md '| gone | it was here |'
     finds 'README.md: names low/x.c' README.md '' 'See low/x.c.'
     finds 'README.md: names f_made()' README.md '' 'See `f_made()`.'
+    links_found
     return $failed
 }
 
 cd "$(dirname "$0")/.." || exit 1
 case ${1:-} in
 --self-test) self_test; exit ;;
+--objects) said=$(cd "${3:-user}" && objects_hold "$(cd "$OLDPWD" && realpath "$2")") ;;
+*) said=$(check "${1:-user}") ;;
 esac
-said=$(check "${1:-user}")
 [ -z "$said" ] || { echo "$said"; exit 1; }
