@@ -37,24 +37,25 @@ struct capture {
 	bool can_find;		    /* tasks by their pid, in a program that may sleep */
 	bool can_pick;		    /* iterators over one process */
 	bool scanning;		    /* wall samples by scans (written by the tick thread) */
-	pthread_mutex_t accounting; /* held for one */
-	pid_t *tgids;		    /* the draining thread's, which alone changes them */
+	pthread_mutex_t accounting; /* held while an accounting goes on */
+	pid_t *tgids;		    /* processes added; only the draining thread changes them */
 	size_t ntgids;
-	pthread_mutex_t lock;	  /* held while they change, and for a copy */
-	_Atomic uint64_t changes; /* of them */
+	pthread_mutex_t lock;	  /* held while tgids change, and while they are copied */
+	_Atomic uint64_t changes; /* counts the changes of tgids */
 	pid_t *ticks_tgids;	  /* the tick thread's copy */
 	size_t nticks_tgids;
-	uint64_t ticks_changes; /* as of which it is */
+	uint64_t ticks_changes; /* the count of changes when it was copied */
 	bool stopped;
 	_Atomic int crowded; /* 1 + the CPU whose ring was too small for an accounting, or 0 */
-	uint64_t unplaced[GN_LOSS_MAX]; /* losses of no thread, as told last */
-	_Atomic bool remote_due;	/* threads were found that have no stack yet */
-	_Atomic bool reread_due;	/* or one that may be read better now */
-	bool unsent;			/* lists of frames were lost since losses were told */
-	uint64_t pending[2];		/* gn_pending, as of the last visit of each parity */
+	/* losses that are of no known thread, as they were told last */
+	uint64_t unplaced[GN_LOSS_MAX];
+	_Atomic bool remote_due; /* threads were found that have no stack yet */
+	_Atomic bool reread_due; /* some thread's stack may be read better now */
+	bool unsent;		 /* lists of frames have been lost since losses were told last */
+	uint64_t pending[2];	 /* gn_pending, as the last visit of each parity saw it */
 };
 
-/* Where this kernel does not know the best way to something. */
+/* Logs for which of the optional features this kernel needs another way. */
 static void ways_tell(bool wall)
 {
 	for (int f = 0; f < FEATURE_QUICK && wall; f++)
@@ -115,7 +116,9 @@ static int rings_create(struct capture *c, const struct capture_config *cfg, str
 
 #define FILES_LEAST 260 /* open files with which all programs can be loaded */
 
-/* Where it runs out of them, what libbpf finds out about the kernel is wrong, and any error comes.
+/*
+ * libbpf tries out what the kernel can do. Without descriptors its trials fail, and the load then
+ * fails with an error that has nothing to do with the cause.
  */
 static bool files_are_few(void)
 {
@@ -130,7 +133,7 @@ static int permission_error(struct error *e)
 	return error_hint(e, "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
 }
 
-/* A feature that is needed is missing. */
+/* The kernel lacks a feature that is needed. */
 static int feature_error(struct error *e, const struct feature_info *f)
 {
 	error_set(e, -EOPNOTSUPP, EXIT_KERNEL, "this kernel lacks '%s', needed for %s", f->name,
@@ -139,7 +142,7 @@ static int feature_error(struct error *e, const struct feature_info *f)
 			  f->need == FEATURE_FOR_WALL ? " (CPU samples alone: --no-wall)" : "");
 }
 
-/* All features are there, and still it does not load. */
+/* The kernel has all features, and still refuses the programs. */
 static int refusal_error(struct error *e, int rc)
 {
 	char why[256];
@@ -153,8 +156,8 @@ static int refusal_error(struct error *e, int rc)
 }
 
 /*
- * The verifier refuses programs with -EACCES and -EPERM, too: whether we are permitted to load any
- * is asked apart.
+ * The verifier also refuses programs with -EACCES and -EPERM, so whether we may load programs at
+ * all is found out separately.
  */
 static int load_error(struct error *e, int rc, bool wall)
 {
@@ -175,7 +178,10 @@ static int load_error(struct error *e, int rc, bool wall)
 	return missing < 0 ? refusal_error(e, rc) : feature_error(e, feature_info(missing));
 }
 
-/* From here on BPF programs and we mean the same by a number (kern/pidns.bpf.h). */
+/*
+ * Tells the programs our PID namespace, so that they and we mean the same process by a number
+ * (kern/pidns.bpf.h).
+ */
 static int pidns_learn(struct capture *c, struct error *e)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
@@ -189,7 +195,7 @@ static int pidns_learn(struct capture *c, struct error *e)
 	return 0;
 }
 
-/* Which parts the recording is to begin with. */
+/* Whether the recording begins with the programs of that part. */
 static bool is_needed(const struct capture *c, enum programs_part part)
 {
 	bool wall = c->skel->rodata->gn_wall_ns;
@@ -219,7 +225,7 @@ static int part_wait(struct capture *c, enum programs_part part, struct error *e
 	return rc && e ? load_error(e, rc, c->skel->rodata->gn_wall_ns) : rc;
 }
 
-/* Where programs are: in the part that they were loaded with. */
+/* The skeleton that has the switch engine's programs: that of the part they were loaded with. */
 static struct gnomon *switches(const struct capture *c)
 {
 	return programs_of(c->programs, PROGRAMS_SWITCH);
@@ -235,7 +241,7 @@ static struct gnomon *scanner(const struct capture *c)
 	return programs_of(c->programs, PROGRAMS_SCAN);
 }
 
-/* The object, opened and configured; what it takes from the kernel is known then. */
+/* Opens and configures the object. Afterwards it is known what it needs of the kernel. */
 static int object_open(struct capture *c, const struct capture_config *cfg, struct error *e)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = cfg->btf);
@@ -256,7 +262,10 @@ static int object_open(struct capture *c, const struct capture_config *cfg, stru
 	return rc ? load_error(e, rc, cfg->wall_ns) : 0;
 }
 
-/* The tick thread, of real time priority, may have to wait for it: who has it goes on then. */
+/*
+ * The tick thread has real-time priority and may have to wait for this lock: whoever holds it
+ * inherits that priority meanwhile.
+ */
 static void accounting_init(struct capture *c)
 {
 	pthread_mutexattr_t attr;
@@ -374,8 +383,8 @@ int capture_targets(struct capture *c, pid_t **out, size_t *n)
 }
 
 /*
- * On the tick thread, which waits for nobody: where they are changing just now, they are as they
- * were a tick ago.
+ * The tick thread's copy of tgids. It waits for nobody: while the draining thread changes them, it
+ * keeps the copy of the tick before.
  */
 static void ticks_tgids_follow(struct capture *c)
 {
@@ -393,7 +402,7 @@ static void ticks_tgids_follow(struct capture *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Only user space writes it, from one thread. */
+/* Reading and then writing the entry is safe: only this thread writes it. */
 int capture_limit(struct capture *c, pid_t tgid, uint64_t draw, uint32_t limit)
 {
 	int fd = bpf_map__fd(c->skel->maps.procs);
@@ -430,7 +439,8 @@ void capture_cpu_clocks(struct capture *c, bool alone)
 }
 
 /*
- * Run an iterator program over the tasks of a process, or all: reading its file to the end does it.
+ * Run an iterator program over the tasks of a process, or over all (tgid 0), by reading its file to
+ * the end.
  */
 static int iterate_some(struct bpf_program *prog, pid_t tgid)
 {
@@ -463,7 +473,10 @@ static int iterate(struct bpf_program *prog)
 	return iterate_some(prog, 0);
 }
 
-/* Over the tasks of these processes; others are told by the programs. */
+/*
+ * Run it over the tasks of these processes. The programs leave out those of others where the kernel
+ * can only iterate over all.
+ */
 static int iterate_tgids(const struct capture *c, struct bpf_program *prog, const pid_t *tgids,
 			 size_t n)
 {
@@ -481,12 +494,12 @@ static int iterate_tgids(const struct capture *c, struct bpf_program *prog, cons
 }
 
 /*
- * Of threads off the CPU since before that tick, or of all (UINT64_MAX). What did not fit the rings
- * is due again.
+ * Read the stacks of threads that have been off the CPU since before that tick, or of all threads
+ * (UINT64_MAX). If some did not fit into the rings another scan is due.
  */
 static int remote_scan(struct capture *c, uint64_t tick)
 {
-	/* asked for once more while it goes on, it goes once more */
+	/* a request that comes while this scan goes on leads to another scan */
 	bool reread = tick == UINT64_MAX && atomic_exchange(&c->reread_due, false);
 	int rc;
 
@@ -506,7 +519,7 @@ int capture_scan(struct capture *c)
 {
 	int rc = iterate(c->skel->progs.task_scan);
 
-	/* by the tick thread: stacks are read from outside by one thread at a time */
+	/* the tick thread does that: only one thread at a time may read stacks from outside */
 	c->remote_due = true;
 	return rc;
 }
@@ -546,7 +559,7 @@ static int switches_attach(struct capture *c, struct error *e)
 	return program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
 }
 
-/* The CPUs' clocks go on there. */
+/* The program that the CPUs' clocks continue in by a tail call. */
 static int sampler_put(struct capture *c, struct error *e)
 {
 	int fd = capture_clock_fd(c, CAPTURE_THREAD_CLOCK);
@@ -560,7 +573,10 @@ static int sampler_put(struct capture *c, struct error *e)
 			 strerror(errno));
 }
 
-/* All at once, so that what is attached first does not see much more than what comes last. */
+/*
+ * Waits for all parts before any is attached, so that the first one attached sees little more than
+ * the last.
+ */
 static int parts_wait(struct capture *c, struct error *e)
 {
 	int rc = 0;
@@ -598,7 +614,7 @@ int capture_attach(struct capture *c, struct error *e)
 	return rc;
 }
 
-/* Of the engines that the recording did not begin with, too. */
+/* Loads also the engines that a recording does not begin with. */
 static int parts_try(struct capture *c, struct error *e)
 {
 	int rc = 0;
@@ -626,7 +642,10 @@ int capture_trial(bool wall, struct error *e)
 	return rc;
 }
 
-/* One at a time: a change of engine accounts from the tick thread. tgid 0: for all targets. */
+/*
+ * The lock keeps to one accounting at a time, since the tick thread accounts, too, when it changes
+ * the engine. tgid 0: for all targets.
+ */
 static int account(struct capture *c, unsigned int how, pid_t tgid, uint32_t *left)
 {
 	struct gnomon *s = c->skel;
@@ -709,7 +728,10 @@ static int scanning_begin(struct capture *c, uint64_t tick)
 	return rc < 0 ? rc : 0;
 }
 
-/* Switches are seen first, so that no interval lies between the last scan and the first switch. */
+/*
+ * The switch programs are attached before the last scan, so that no off-CPU interval is missed
+ * between the two.
+ */
 static int scanning_end(struct capture *c)
 {
 	struct gnomon *s = c->skel;
@@ -752,7 +774,7 @@ int capture_switches(struct capture *c)
 	return iterate_tgids(c, c->skel->progs.switches_scan, c->tgids, c->ntgids);
 }
 
-/* A thread that is put there just now is found two ticks later. */
+/* A thread that is being added to the queue right now is found two ticks later. */
 static bool pending_any(struct capture *c, uint64_t tick)
 {
 	uint64_t n = __atomic_load_n(&c->skel->bss->gn_pending[tick & 1], __ATOMIC_ACQUIRE);
@@ -762,7 +784,10 @@ static bool pending_any(struct capture *c, uint64_t tick)
 	return any;
 }
 
-/* Where a task is not found by its pid, all are gone through instead. */
+/*
+ * On kernels where the program cannot find a task by its pid, an iterator goes through all tasks
+ * instead.
+ */
 int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 {
 	/* the kernel copies the context back to where it came from */
@@ -795,7 +820,7 @@ void capture_stop_at(struct capture *c, uint64_t ns)
 {
 	uint64_t since = ns - c->skel->rodata->gn_start_ns, wall = c->skel->rodata->gn_wall_ns;
 
-	if (wall) /* of a tick at that very instant nothing is said, as of the instant */
+	if (wall) /* ns - 1: a tick at that very instant is not part of the recording either */
 		__atomic_store_n(&c->skel->data->gn_stop_tick, gn_ticks_until(since - 1, wall),
 				 __ATOMIC_RELAXED);
 	__atomic_store_n(&c->skel->data->gn_stop_ns, ns, __ATOMIC_RELEASE);
@@ -852,7 +877,10 @@ int capture_fd(const struct capture *c)
 	return rings_fd(c->rings);
 }
 
-/* An accounting may fill half a ring; in turns it costs a look at all threads each. */
+/*
+ * Grows a ring that was too small for an accounting: otherwise the accounting takes several turns,
+ * and each of them looks at all threads.
+ */
 static void ring_widen(struct capture *c, int cpu)
 {
 	size_t bytes = 2 * capture_threads(c) * (sizeof(struct gn_sample) + 8);
@@ -891,7 +919,10 @@ int capture_drain(struct capture *c, capture_fn fn, void *ctx)
 	return n;
 }
 
-/* Counted where the program that sees them looks anyway. */
+/*
+ * The number of switches. The switch program counts them per CPU beside the CPU's time, which it
+ * has at hand; the scan engine has its own counter.
+ */
 static uint64_t switches_sum(const struct capture *c)
 {
 	struct gn_cpu_time *v = calloc((size_t)c->ncpu, sizeof(*v));
@@ -920,7 +951,7 @@ void capture_counters(const struct capture *c, uint64_t out[GN_CNT_MAX])
 	out[GN_CNT_SWITCHES] += switches_sum(c);
 }
 
-/* Of threads that the map had no room for. */
+/* Losses of threads for which the map had no room. */
 static void losses_unplaced(struct capture *c, capture_loss_fn fn, void *ctx)
 {
 	uint64_t counters[GN_CNT_MAX];
@@ -947,7 +978,10 @@ void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
 	while (more) {
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next);
-		/* Taken out in one step: what a program adds meanwhile starts a new entry. */
+		/*
+		 * This takes the entry out in one step: what a program adds meanwhile starts a new
+		 * one.
+		 */
 		if (bpf_map_lookup_and_delete_elem(fd, &key, &count) || !count)
 			continue;
 		c->unsent |= key.reason == GN_LOSS_STACK;

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "kern/abi.h"
 
-#define MAX_SCANS 100 /* of a task list that never stops growing */
+#define MAX_SCANS 100 /* how often a task list that never stops growing is looked at */
 
 struct clocks {
 	uint64_t interval;
@@ -68,7 +68,7 @@ static int event_error(struct error *e, int rc, const char *what)
 			 strerror(-rc));
 }
 
-/* CPUs that are offline have no clock: that is no error. */
+/* A CPU that is offline has no clock, which is no error. */
 static int cpu_clocks_open(struct clocks *c, struct error *e)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -123,7 +123,7 @@ int clocks_open(struct clocks **out, uint64_t interval_ns, int thread_prog, int 
 	return 0;
 }
 
-/* tid[] is sorted. Where tid is, or would be. */
+/* The index of tid in tid[], which is sorted, or where it would be inserted. */
 static size_t tid_find(const struct clocks *c, pid_t tid)
 {
 	size_t lo = 0, hi = c->n;

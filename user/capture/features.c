@@ -37,7 +37,7 @@ static void known_begin(void)
 	if (known.begun)
 		return;
 	known.begun = true;
-	refusal_listen(); /* libbpf's words, too, that it knows no types */
+	refusal_listen(); /* keeps libbpf's complaint about missing types from the terminal */
 	known.permitted = UNTRIED;
 	for (int f = 0; feature_info(f); f++)
 		known.rc[f] = UNTRIED;
@@ -55,7 +55,7 @@ static int permitted_locked(void)
 	return rc;
 }
 
-/* The verifier says -EACCES and -EPERM of a program, as the kernel does of us. */
+/* -EACCES and -EPERM may mean that the verifier refuses the program or that we may not load any. */
 static int result_of(const struct feature_info *f, int rc)
 {
 	if (!rc || is_passing(rc))

@@ -10,9 +10,13 @@
 
 #include "capture/features.h"
 
-#define ENOTSUPP 524 /* include/linux/errno.h: not for user space, and told to it all the same */
+/* from the kernel's include/linux/errno.h: it is not meant for user space but returned to it */
+#define ENOTSUPP 524
 
-/* One call for all. -ENOTSUPP: not with this kind of map, in this kernel; nothing was done. */
+/*
+ * One call for all. -ENOTSUPP: this kernel cannot do that with this kind of map, and nothing was
+ * done.
+ */
 static int batch_update(int map, const void *keys, const void *values, uint32_t n)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
@@ -21,7 +25,7 @@ static int batch_update(int map, const void *keys, const void *values, uint32_t 
 	return bpf_map_update_batch(map, keys, values, &count, &opts) ? -errno : 0;
 }
 
-/* A call for each, after which the kernel waits until no program can hold what was there before. */
+/* A call for each. After each the kernel waits until no program can hold what was there before. */
 static int single_updates(int map, const uint32_t *keys, const int *fds, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

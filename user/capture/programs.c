@@ -118,7 +118,10 @@ static void part_join(struct part *part)
 	part->threaded = false;
 }
 
-/* As if it had not been tried: descriptors are there again when others are closed. */
+/*
+ * Makes as if the part had not been tried: it failed for want of descriptors, and some may be free
+ * later.
+ */
 static void part_forget(struct part *part)
 {
 	part_join(part);
@@ -159,7 +162,10 @@ struct gnomon *programs_of(const struct programs *p, enum programs_part which)
 
 /* ---- all of them ---- */
 
-/* The base's skeleton knows what is wanted; it loads no heavy one itself. */
+/*
+ * Notes which heavy programs the base's skeleton is configured to load, and keeps it from loading
+ * them itself.
+ */
 static void heavy_take(struct programs *p)
 {
 	for (size_t i = 0; i < HEAVY; i++) {

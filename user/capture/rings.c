@@ -13,7 +13,8 @@
 #include "base/log.h"
 #include "capture/innermap.h"
 
-#define GRACE_NS 1000000000ull /* a sleepable program is a tick's or a scan's: milliseconds */
+/* the longest programs are sleepable ones, of a tick or a scan, which take milliseconds */
+#define GRACE_NS 1000000000ull
 
 struct ring {
 	struct ring_buffer *rb;
@@ -73,7 +74,7 @@ static void ring_close(struct ring *ring)
 	*ring = (struct ring){.fd = -1};
 }
 
-/* Made, mapped and polled, but not yet in the map of maps. */
+/* Make and map a ring and watch it with epoll. It is not in the map of maps yet. */
 static int ring_open(struct rings *r, struct ring *ring, size_t bytes)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
@@ -96,7 +97,7 @@ static int ring_publish(const struct rings *r, int cpu, const struct ring *ring)
 	return innermap_put(r->cfg.outer, &(uint32_t){(uint32_t)cpu}, &ring->fd, 1);
 }
 
-/* One for each CPU, all at once. */
+/* Put one ring for each CPU into the map of maps, all at once. */
 static int rings_publish(const struct rings *r)
 {
 	uint32_t n = (uint32_t)r->cfg.ncpu, *keys = calloc(n, sizeof(*keys));
@@ -199,8 +200,9 @@ int rings_drain(struct rings *r, rings_fn fn, void *ctx)
 }
 
 /*
- * Rings out of use for long enough, just drained. Closing the descriptor takes it out of epoll only
- * when the mappings are gone as well, which ring_close sees to.
+ * Close the rings that have been out of use for long enough and were just drained. Closing a
+ * descriptor takes it out of epoll only when the mappings are gone as well, which ring_close sees
+ * to.
  */
 static void retired_expire(struct rings *r, uint64_t now_ns)
 {
@@ -239,7 +241,7 @@ static int ring_replace(struct rings *r, int cpu, size_t bytes, uint64_t now_ns)
 	old->ring = r->cpu[cpu];
 	old->since_ns = now_ns;
 	while (*at)
-		at = &(*at)->next; /* drained in the order of their time */
+		at = &(*at)->next; /* older rings are drained before newer ones */
 	*at = old;
 	r->cpu[cpu] = ring;
 	return 0;

@@ -29,13 +29,13 @@ struct ticks {
 	_Atomic enum wall_engine engine;
 	uint64_t considered_ns, switches; /* when, and the counter as it was */
 	int agreed;
-	bool told;  /* that another engine cannot be had */
+	bool told;  /* the user was told that another engine cannot be had */
 	sem_t stop; /* posted once */
 	pthread_t thread;
 	struct ticks_stats stats;
 };
 
-/* False when it is to stop. */
+/* False when the thread is to stop. */
 static bool sleep_until(struct ticks *t, uint64_t ns)
 {
 	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
@@ -47,12 +47,15 @@ static bool sleep_until(struct ticks *t, uint64_t ns)
 	return rc != 0;
 }
 
-/* A tick's work is a few microseconds and bounded, so real time priority does not starve others. */
+/*
+ * A tick's work takes a few microseconds and is bounded, so real-time priority does not starve
+ * others.
+ */
 static void priority_raise(void)
 {
 	struct sched_param p = {.sched_priority = 1};
 
-	prctl(PR_SET_TIMERSLACK, 1ul); /* in some kernels that of real time threads, too */
+	prctl(PR_SET_TIMERSLACK, 1ul); /* some kernels apply it to real-time threads, too */
 	if (!pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
 		return;
 	if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20))
@@ -71,7 +74,7 @@ static void visit(struct ticks *t, uint64_t tick)
 	t->stats.taken += arg.taken;
 }
 
-/* What the target did since this was last asked. False: too short ago. */
+/* What the targets did since the last call. False: the last call was too short ago. */
 static bool load_measure(struct ticks *t, struct engine_load *l)
 {
 	uint64_t counters[GN_CNT_MAX], now = now_ns(), since = now - t->considered_ns;
@@ -89,7 +92,7 @@ static bool load_measure(struct ticks *t, struct engine_load *l)
 	return true;
 }
 
-/* It is tried again, but told once. */
+/* The change is tried again later, but the user is told once. */
 static void engine_refused(struct ticks *t, enum wall_engine then, int rc)
 {
 	if (t->told)
@@ -100,7 +103,10 @@ static void engine_refused(struct ticks *t, enum wall_engine then, int rc)
 		 rc == -EMFILE ? " (allow more: ulimit -n)" : "");
 }
 
-/* A change of mind needs two seconds that agree: what a target does at its start passes. */
+/*
+ * The engine changes only if two seconds in a row call for it, since what a target does at its
+ * start passes.
+ */
 static void engine_consider(struct ticks *t, uint64_t tick)
 {
 	enum wall_engine now = t->engine, then;
@@ -115,7 +121,7 @@ static void engine_consider(struct ticks *t, uint64_t tick)
 		return;
 	t->agreed = 0;
 	rc = capture_wall_scan(t->capture, then == WALL_ENGINE_SCAN, tick);
-	if (rc == -EAGAIN) { /* its programs are being loaded: at the next look */
+	if (rc == -EAGAIN) { /* its programs are being loaded: the next second tries again */
 		t->agreed = 1;
 		return;
 	}
@@ -129,7 +135,10 @@ static void engine_consider(struct ticks *t, uint64_t tick)
 	t->stats.changes++;
 }
 
-/* A scan finds who is off the CPU now; switches are known, a visit must not disturb the tick. */
+/*
+ * A scan has to find who is off the CPU at the tick. The switch engine knows that already, and its
+ * visit must not disturb the tick.
+ */
 static uint64_t visit_time(const struct ticks *t, uint64_t tick)
 {
 	uint64_t at = t->cfg.start_ns + gn_tick_time(tick, t->cfg.wall_ns);

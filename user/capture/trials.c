@@ -15,13 +15,13 @@
 
 /* ---- a structure's members ---- */
 
-/* What t stands for, without names and qualifiers. */
+/* The type behind t, without typedefs and qualifiers. */
 static const struct btf_type *type_plain(const struct btf *b, __u32 id)
 {
 	return btf__type_by_id(b, (__u32)btf__resolve_type(b, id));
 }
 
-/* A member of t, of one without a name in it, too. Its offset in bytes, or -ENOENT. */
+/* The offset of a member of t in bytes, or -ENOENT. Members of unnamed structs in it count, too. */
 static int member_find(const struct btf *b, const struct btf_type *t, const char *name, size_t len,
 		       const struct btf_type **type)
 {
@@ -43,8 +43,8 @@ static int member_find(const struct btf *b, const struct btf_type *t, const char
 }
 
 /*
- * Where in *t what `path` names is ("se.cfs_rq"); *t becomes the type that it points to. Before
- * instructions are made: what is missing shows by `ok`.
+ * The offset in *t of the member that `path` names ("se.cfs_rq"); *t becomes the type that it
+ * points to. If there is none `ok` becomes false.
  */
 static int member_at(const struct btf *b, const struct btf_type **t, const char *path, bool *ok)
 {
@@ -111,7 +111,10 @@ static int program_try(const struct feature_info *f, struct trials *t, const str
 	return 0;
 }
 
-/* Tracepoints are not attached to: the next to do so would have to wait for it. */
+/*
+ * Programs of tracepoints are only loaded: attaching one makes the next program that attaches wait
+ * for the kernel.
+ */
 static int hook_try(const struct feature_info *f, struct trials *t)
 {
 	const struct bpf_insn nothing[] = {PROBE_SET(BPF_REG_0, 0), PROBE_EXIT};
@@ -127,8 +130,8 @@ static int hook_try(const struct feature_info *f, struct trials *t)
 }
 
 /*
- * Called without arguments: where the helper exists for this kind of program, the verifier's
- * complaint is about the arguments instead.
+ * The helper is called without arguments: if it exists for this kind of program, the verifier
+ * complains of the arguments and not of the helper.
  */
 static int helper_try(const struct feature_info *f, struct trials *t)
 {
@@ -148,7 +151,7 @@ static int helper_try(const struct feature_info *f, struct trials *t)
 		       : 0;
 }
 
-/* What the state was, is the fourth argument; the second is the thread. */
+/* The fourth argument is the state in which the thread, the second argument, left the CPU. */
 static int switches_try(const struct feature_info *f, struct trials *t)
 {
 	const struct btf *b = types_of(t);
@@ -166,9 +169,9 @@ static int switches_try(const struct feature_info *f, struct trials *t)
 	return ok ? program_try(f, t, insns, 5) : -EOPNOTSUPP;
 }
 
-#define ITER_TASK 8 /* where struct bpf_iter__task has the task, which may be none */
+#define ITER_TASK 8 /* offset of the task, which may be NULL, in struct bpf_iter__task */
 
-/* The way that run_queue() of kern/clock.bpf.h takes. */
+/* Takes the same way from a task to its run queue as run_queue() of kern/clock.bpf.h. */
 static int run_queue_try(const struct feature_info *f, struct trials *t)
 {
 	const struct btf *b = types_of(t);
@@ -281,8 +284,8 @@ static int task_find_try(const struct feature_info *f, struct trials *t)
 }
 
 /*
- * A kernel that knows them does not take a process and a thread at once (kernel/bpf/task_iter.c,
- * bpf_iter_attach_task()); one that does not, looks at neither.
+ * A kernel that knows such iterators refuses a process and a thread given at once
+ * (kernel/bpf/task_iter.c, bpf_iter_attach_task()); one that does not know them ignores both.
  */
 static int iter_process_try(const struct feature_info *f, struct trials *t)
 {
@@ -306,13 +309,13 @@ static int btf_try(const struct feature_info *f, struct trials *t)
 	return types_of(t) ? 0 : -EOPNOTSUPP;
 }
 
-/* libbpf says only yes or no: without permission its no means nothing. */
+/* libbpf answers yes or no, and a no means nothing if we may not create maps. */
 static int map_try(const struct feature_info *f, struct trials *t)
 {
 	return libbpf_probe_bpf_map_type((enum bpf_map_type)f->id, NULL) > 0 ? 0 : -EPERM;
 }
 
-/* Inner maps of other sizes than the one that the outer map was made with. */
+/* Puts in inner maps of other sizes than the one that the outer map was made with. */
 static int inner_try(__u32 flags, enum bpf_map_type outer_type, bool batch)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, inner, .map_flags = flags);
@@ -351,7 +354,7 @@ static int inner_batch_try(const struct feature_info *f, struct trials *t)
 	return rc ? rc : inner_try(0, BPF_MAP_TYPE_HASH_OF_MAPS, true);
 }
 
-/* Those that give back what was there before. */
+/* Atomic instructions that return the value from before. */
 static int atomics_try(const struct feature_info *f, struct trials *t)
 {
 	const struct bpf_insn insns[] = {
@@ -368,7 +371,7 @@ static int atomics_try(const struct feature_info *f, struct trials *t)
 	return program_try(f, t, insns, 8);
 }
 
-/* Two calls to open a clock; -EACCES is not the verifier's. */
+/* Opens a clock of a thread or of a CPU. No verifier is asked here, so -EACCES is about us. */
 static int clock_try(int pid, int cpu)
 {
 	int fd = probe_clock(pid, cpu, cpu < 0);
@@ -391,7 +394,7 @@ static int cpu_clock_try(const struct feature_info *f, struct trials *t)
 
 /* ---- what there is ---- */
 
-/* Programs of kern/, by where they run. */
+/* The places where programs of kern/ run. */
 static const struct probe_place at_switch = {.kind = PROBE_RAW_TP, .target = "sched_switch"};
 static const struct probe_place at_birth = {.kind = PROBE_RAW_TP, .target = "task_newtask"};
 static const struct probe_place at_exit = {.kind = PROBE_RAW_TP, .target = "sched_process_exit"};
@@ -416,7 +419,10 @@ static const struct probe_place at_sleeper = {
 #define MAP(type, name, use, since)                                                                \
 	DEF(MAPS, name, ALL, NULL, BPF_MAP_TYPE_##type, use, SINCE(since), map_try)
 
-/* Those that need no other first; where one is missing, it is told before those that need it. */
+/*
+ * A feature stands before those that need it, so that the one that is missing is told, and not its
+ * consequences.
+ */
 static const struct trial trials[] = {
 	[FEATURE_SWITCHES] = {{
 		.name = "tp_btf/sched_switch",
@@ -540,7 +546,7 @@ int trial_run(int f, struct trials *t)
 	return trials[f].try(&trials[f].info, t);
 }
 
-/* Of a kind that takes all the capabilities that the others take. */
+/* The program is of a kind that needs all capabilities that the other programs need. */
 int trial_permitted(void)
 {
 	const struct bpf_insn nothing[] = {PROBE_SET(BPF_REG_0, 0), PROBE_EXIT};

@@ -19,8 +19,9 @@ struct unwinder_maps {
 	struct capture_tables maps;    /* descriptors */
 	struct innermap_waiting files; /* tables not yet in maps.files */
 	struct utable *utable;
-	uint64_t reap_ns; /* when files may go that no process has any more; 0: no such */
-	bool freed;	  /* some have gone, and naming has not been told */
+	/* when files may be dropped that no process has any more; 0: there are none */
+	uint64_t reap_ns;
+	bool freed; /* some were dropped, and naming has not been told */
 };
 
 /* ---- where utable's decisions go ---- */
@@ -33,8 +34,8 @@ static int sink_rule(void *ctx, uint32_t id, const struct uw_rule *rule)
 }
 
 /*
- * An array of its own for each file or process: filled first, then put in its place. Files wait for
- * the process that names them, to be put there together.
+ * Each file and each process has an array of its own, which is filled first and then put in its
+ * place. Files wait for the process that names them and are put there together.
  */
 static int sink_file(void *ctx, uint32_t id, const struct uw_page *pages, uint32_t n)
 {
@@ -166,7 +167,8 @@ static int coders_get(void *ctx, pid_t tgid, struct gn_coders *out)
 	return bpf_map_lookup_elem(m->maps.coders, &tgid, out) ? -errno : 0;
 }
 
-/* Its number may be another thread's by now: one that ends after this is taken out by the kernel.
+/*
+ * Whether the thread still lives. If it ends after this look the kernel side takes its entry out.
  */
 static bool thread_lives(pid_t tgid, pid_t tid)
 {
@@ -176,7 +178,10 @@ static bool thread_lives(pid_t tgid, pid_t tid)
 	return !access(path, F_OK);
 }
 
-/* Known of a thread by its number, unless it has ended meanwhile: another may have that next. */
+/*
+ * Publishes what is known of a thread under its number, but not if the thread has ended meanwhile:
+ * another may get that number next.
+ */
 static int thread_publish(int map, pid_t tgid, pid_t tid, const void *value)
 {
 	if (bpf_map_update_elem(map, &tid, value, BPF_ANY))

@@ -95,7 +95,7 @@ static uint32_t div_up(size_t n, uint32_t by)
 	return (n + by - 1) / by;
 }
 
-/* Inner pages [first, first + n) over the `below` pages from `child` on. */
+/* Makes the inner pages [first, first + n) over the `below` pages from `child` on. */
 static void pages_index(struct uw_page *pages, uint32_t first, uint32_t n, uint32_t child,
 			uint32_t below)
 {
@@ -109,7 +109,9 @@ static void pages_index(struct uw_page *pages, uint32_t first, uint32_t n, uint3
 	}
 }
 
-/* Root, then (if it has two levels below it) the inner pages, then the leaves. */
+/*
+ * The root comes first, then (if there are two levels below it) the inner pages, then the leaves.
+ */
 int utable_pages(const struct unwind_row *rows, size_t n, struct uw_page **out, uint32_t *npages)
 {
 	uint32_t leaves = n ? div_up(n, UW_PAGE_ROWS) : 1;
@@ -168,7 +170,7 @@ uint32_t utable_file_find(struct utable *u, const void *key, size_t len)
 	return f ? f->id : UNWIND_NO_FILE;
 }
 
-/* Numbers go up, and are passed over while their slot is taken. */
+/* Numbers only go up; one whose slot is taken is skipped. */
 static uint32_t id_take(struct utable *u)
 {
 	for (uint32_t i = 0; i < UW_MAX_FILES; i++) {
@@ -180,7 +182,7 @@ static uint32_t id_take(struct utable *u)
 	return UNWIND_NO_FILE;
 }
 
-/* One of the file's own rules into the dictionary, which the sink has then. */
+/* Takes one of the file's own rules into the dictionary and gives it to the sink. */
 static int rule_take(struct utable *u, struct file *f, const struct uw_rule *r, uint16_t *id)
 {
 	int err = 0;
@@ -195,7 +197,7 @@ static int rule_take(struct utable *u, struct file *f, const struct uw_rule *r, 
 	return err;
 }
 
-/* The file's own rule numbers into those of the dictionary. */
+/* Maps the file's own rule numbers to those of the dictionary. */
 static int rules_map(struct utable *u, struct file *f, const struct rule_set *own, uint16_t *map)
 {
 	uint32_t refused = u->rules.refused;
@@ -212,7 +214,7 @@ static int rules_map(struct utable *u, struct file *f, const struct rule_set *ow
 	return err;
 }
 
-/* Nobody walks by the file any more. */
+/* For when nobody walks by the file any more. */
 static void file_free(struct utable *u, struct file *f)
 {
 	for (uint32_t i = 0; i < f->nrules; i++)
@@ -222,7 +224,7 @@ static void file_free(struct utable *u, struct file *f)
 	free(f);
 }
 
-/* Pages of the rows in the dictionary's numbers. */
+/* Makes pages of the rows, with rules in the dictionary's numbers. */
 static int pages_make(struct utable *u, struct file *f, const struct unwind_table *t,
 		      struct uw_page **pages)
 {
@@ -350,7 +352,7 @@ static bool mapping_usable(const struct utable *u, const struct unwind_mapping *
 	return f && f->id == m->arg;
 }
 
-/* What is of use, in order, to the front: how many. */
+/* Moves the usable mappings to the front, in order, and returns their number. */
 static size_t mappings_sort(struct utable *u, struct unwind_mapping *v, size_t n)
 {
 	uint64_t after = 0;
@@ -371,7 +373,10 @@ static size_t mappings_sort(struct utable *u, struct unwind_mapping *v, size_t n
 	return kept;
 }
 
-/* Down to UW_MAX_MAPS: the lowest files go, then whatever is too much. */
+/*
+ * Cuts the mappings down to UW_MAX_MAPS: the lowest files are left out first, then whatever is too
+ * much.
+ */
 static size_t mappings_cut(struct utable *u, struct unwind_mapping *v, size_t n)
 {
 	size_t over = n > UW_MAX_MAPS ? n - UW_MAX_MAPS : 0, kept = 0;
@@ -403,7 +408,7 @@ static void list_make(struct utable *u, uint32_t tgid, struct unwind_mapping *v,
 	list->n = n;
 }
 
-/* A reference for every file mapping in u->list; what is named twice is held twice. */
+/* Takes a reference for every file mapping in u->list; a file that is named twice has two. */
 static int proc_take_files(struct utable *u, struct proc *p)
 {
 	p->files = calloc(u->list.n ? u->list.n : 1, sizeof(*p->files));

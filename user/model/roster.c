@@ -7,9 +7,11 @@
 
 #include "model/thread.h"
 
-#define NAMELESS_NS 50000000ull	   /* a new thread has its own name some 100 us after its birth */
-#define KEEP_NS	    10000000000ull /* ended threads: what was heard of them may come late */
-#define EXPIRE_NS   1000000000ull
+/* a new thread usually names itself some 100 us after its birth */
+#define NAMELESS_NS 50000000ull
+/* ended threads are kept so long, since records of them may come late */
+#define KEEP_NS	  10000000000ull
+#define EXPIRE_NS 1000000000ull
 
 struct roster {
 	pid_t tgid;
@@ -18,7 +20,7 @@ struct roster {
 	void *ctx;
 	struct member *members;
 	uint64_t count, expired_ns;
-	size_t ended; /* members that have */
+	size_t ended; /* how many members have ended */
 };
 
 struct roster *roster_new(pid_t tgid, roster_java_fn java, roster_member_fn gone, void *ctx)
@@ -111,7 +113,7 @@ struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const cha
 {
 	struct member *m = roster_find(r, tid);
 
-	/* heard of after its birth: that was already this one */
+	/* something newer was heard of this tid: the member is the new thread already */
 	if (m && m->seen_ns >= time)
 		return m;
 	if (m)
@@ -187,7 +189,7 @@ bool roster_waits(const struct member *m, uint64_t time)
 	return !m->comm[0] || (m->born_ns && time < m->born_ns + NAMELESS_NS);
 }
 
-/* Strings, each with its terminator and "" at the end; NULL for none. */
+/* Copies a list of strings, each with its terminator and "" at the end; NULL if it is empty. */
 static char *list_dup(const char *list)
 {
 	const char *end = list;

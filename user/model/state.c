@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define LOOK_AT 48 /* frames from the leaf */
+#define LOOK_AT 48 /* so many frames from the leaf are looked at */
 
 enum match { EXACT, PREFIX };
 
@@ -96,7 +96,7 @@ static bool called_from(const struct frame_name *f, size_t n, const char *klass,
 	return false;
 }
 
-/* wait() is a frame of its own above wait(long): that tells it from a timed wait. */
+/* Object.wait() has a frame of its own that calls wait(long), which tells it from a timed wait. */
 static enum thread_state refine(enum thread_state st, const struct frame_name *f, size_t n)
 {
 	if (st == STATE_PARKED &&

@@ -24,7 +24,7 @@ static void setting(struct jfrw *out, uint64_t time, enum jfr_type event, const 
 	jfrw_event(out, JFR_ACTIVE_SETTING, time, &s);
 }
 
-/* "10 ms", as the JDK writes periods. */
+/* The settings of an event with a period, which is written as the JDK does: "10 ms". */
 static void period(struct jfrw *out, uint64_t time, enum jfr_type event, uint64_t ns)
 {
 	char value[32];
@@ -62,7 +62,7 @@ static void recording_write(struct jfrw *out, const struct target_config *cfg, c
 	       cfg->form.cpu_event == JFRW_CPUTIME ? JFR_CPU_TIME_SAMPLE : JFR_EXECUTION_SAMPLE,
 	       cfg->cpu_ns);
 	period(out, time, JFR_WALL_CLOCK_SAMPLE, cfg->wall_ns);
-	/* async-profiler's converter makes no heatmap of wall samples without */
+	/* async-profiler's converter needs it to make a heatmap of wall samples */
 	snprintf(wall, sizeof(wall), "%" PRIu64, cfg->wall_ns);
 	if (cfg->wall_ns)
 		setting(out, time, JFR_WALL_CLOCK_SAMPLE, "wall", wall);
@@ -81,7 +81,7 @@ static void os_write(struct jfrw *out, uint64_t time)
 	jfrw_event(out, JFR_OS_INFORMATION, time, &os);
 }
 
-/* The first "model name" of /proc/cpuinfo, and how many sockets and cores there are. */
+/* Reads the first "model name" of /proc/cpuinfo, and how many sockets and cores there are. */
 static void cpuinfo_read(char *model, size_t cap, uint32_t *sockets, uint32_t *cores)
 {
 	FILE *f = fopen("/proc/cpuinfo", "re");
@@ -121,7 +121,7 @@ static void cpu_write(struct jfrw *out, uint64_t time)
 	jfrw_event(out, JFR_CPU_INFORMATION, time, &cpu);
 }
 
-/* The command line in two parts, as the JDK writes it: options of the VM, and the rest. */
+/* Splits the command line in two parts, as the JDK writes it: options of the VM, and the rest. */
 static void args_split(const struct proc_args *a, struct buffer *vm, struct buffer *java)
 {
 	bool options = true;
@@ -133,7 +133,7 @@ static void args_split(const struct proc_args *a, struct buffer *vm, struct buff
 			options = false;
 		to = options ? vm : java;
 		buffer_printf(to, "%s%s", to->len ? " " : "", a->v[i]);
-		/* options whose value is a word of its own */
+		/* the value of these options is the next word */
 		if (options && i + 1 < a->n &&
 		    (!strcmp(a->v[i], "-cp") || !strcmp(a->v[i], "-classpath") ||
 		     !strcmp(a->v[i], "--class-path") || !strcmp(a->v[i], "-p") ||
@@ -224,8 +224,8 @@ void facts_libraries(struct jfrw *out, uint64_t time, const struct symproc *nati
 }
 
 /*
- * What the JVM says of itself, from its memory or, without VM structures, from its library; what
- * the release file says where that is nothing. JMC looks for "JRE (" in it.
+ * The JVM's own version string, from its memory or, without VM structures, from its library; if
+ * neither has one, what the release file says. JMC looks for "JRE (" in it.
  */
 static void version_read(const struct jvm_proc *j, struct vm *vm, char *buf, size_t cap)
 {
@@ -236,7 +236,10 @@ static void version_read(const struct jvm_proc *j, struct vm *vm, char *buf, siz
 		 j->release.vendor[0] ? ", " : "", j->release.vendor);
 }
 
-/* "OpenJDK 64-Bit Server VM" of the "OpenJDK 64-Bit Server VM (17.0.15+6) for ..." that it says. */
+/*
+ * The name is the part of the version string before the bracket: "OpenJDK 64-Bit Server VM" of
+ * "OpenJDK 64-Bit Server VM (17.0.15+6) for ...".
+ */
 static void name_read(const struct jvm_proc *j, const char *version, char *buf, size_t cap)
 {
 	const char *end = strstr(version, " (");

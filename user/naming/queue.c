@@ -9,29 +9,27 @@
 #include <time.h>
 
 #define ALIGN8(n) (((n) + 7) & ~(size_t)7)
-#define AGAIN	  65536		    /* bytes used before an empty queue begins anew */
-#define KEEP	  ((size_t)1 << 20) /* bytes that stay in memory then */
+#define AGAIN	  65536		    /* an empty queue begins anew after so many bytes */
+#define KEEP	  ((size_t)1 << 20) /* so many bytes stay in memory then */
 
 /*
- * A ring of bytes. head and tail only grow; what lies at base is the ring's first byte. The record
- * at the wrap is not split: a filler of type 0 covers the rest of the ring. The lock guards
- * sleeping only.
- *
- * An empty queue soon begins anew at the first byte, or all of it would have to be in memory for
- * nothing. Only the producer moves base, and only where the consumer has nothing to read: it looks
- * at base after head has told it that there is more.
+ * A ring of bytes. head and tail only grow; position base is the ring's first byte. No record is
+ * split at the wrap: a filler of type 0 covers the rest of the ring. The lock guards sleeping only.
+ * An empty queue soon begins anew at the ring's first byte, so that a queue that is mostly empty
+ * uses little of its memory. Only the producer moves base, and only while the consumer has nothing
+ * to read: the consumer looks at base after head has told it that there is more.
  */
 struct queue {
 	size_t cap;
 	_Atomic size_t head; /* written up to here */
 	_Atomic size_t tail; /* read up to here */
-	size_t base;	     /* the producer's; for the consumer while head != tail */
-	size_t taken;	     /* bytes of the record handed out last */
-	size_t peeked;	     /* looked at up to here: the consumer's */
+	size_t base;   /* written by the producer; valid for the consumer while head != tail */
+	size_t taken;  /* bytes of the record handed out last */
+	size_t peeked; /* the consumer has looked at records up to here */
 	atomic_bool ended;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	size_t high; /* so far were bytes written since memory was given back: the producer's */
+	size_t high; /* how far the producer has written since memory was given back */
 	unsigned char *data;
 };
 
@@ -66,7 +64,7 @@ void queue_free(struct queue *q)
 	free(q);
 }
 
-/* After a jam: nobody reads what lies there any more. */
+/* Gives back the memory that a jam used: nobody reads what lies there any more. */
 static void memory_give_back(struct queue *q)
 {
 	if (q->high > KEEP)
@@ -94,7 +92,7 @@ bool queue_push(struct queue *q, const struct gn_rec *rec)
 	if (fill) {
 		struct gn_rec none = {.type = 0, .size = (__u32)fill};
 
-		/* 8 bytes at least are left: enough for type and size */
+		/* at least 8 bytes are left, enough for the type and the size */
 		memcpy(q->data + at, &none, 8);
 		head += fill;
 		at = 0;
@@ -142,7 +140,7 @@ const struct gn_rec *queue_pop(struct queue *q, int timeout_ms, bool *ended)
 	q->taken = 0;
 	if (q->head == q->tail && timeout_ms > 0)
 		wait_for_more(q, timeout_ms);
-	last = q->ended; /* read before head: what was pushed before the end is seen */
+	last = q->ended; /* it is read before head, so what was pushed before the end is seen */
 	if (q->head == q->tail) {
 		*ended = last;
 		return NULL;
@@ -160,14 +158,15 @@ const struct gn_rec *queue_pop(struct queue *q, int timeout_ms, bool *ended)
 const struct gn_rec *queue_peek(struct queue *q)
 {
 	const struct gn_rec *rec;
-	size_t head = q->head, tail = q->tail; /* that of the record handed out last */
+	size_t head = q->head,
+	       tail = q->tail; /* tail is the position of the record handed out last */
 
 	if ((ptrdiff_t)(q->peeked - tail) < 0)
 		q->peeked = tail;
 	if (q->peeked == head)
 		return NULL;
 	rec = (const struct gn_rec *)(q->data + offset(q, q->peeked));
-	if (!rec->type) { /* never the last: a record follows it */
+	if (!rec->type) { /* a filler is never the last: a record follows it */
 		q->peeked += rec->size;
 		rec = (const struct gn_rec *)(q->data + offset(q, q->peeked));
 	}

@@ -18,18 +18,18 @@
 #include "naming/tables.h"
 #include "target/procfs.h"
 
-#define QUEUE_BYTES   (32u << 20)
-#define POLL_NS	      100000000ull
-#define BEGIN_NS      5000000000ull /* in which a JVM may be starting: looked at more often */
+#define QUEUE_BYTES (32u << 20)
+#define POLL_NS	    100000000ull
+/* for so long a JVM may be starting, and is looked at more often */
+#define BEGIN_NS      5000000000ull
 #define BEGIN_POLL_NS 25000000ull
-#define EXPECT_POLL_NS                                                                             \
-	2000000ull /* while one is: what runs before its code is known has no names */
-#define LAUNCH_HURRY_NS                                                                            \
-	10000000000ull /* what was launched may end at any time, and its names with it */
-#define SETTINGS_MAX 16
-#define GIVE_BACK_NS                                                                               \
-	5000000000ull /* after a target came or went, which takes memory for a while               \
-		       */
+/* while one is starting: what runs before its code is known has no names */
+#define EXPECT_POLL_NS 2000000ull
+/* what was launched may end at any time, and takes its names with it */
+#define LAUNCH_HURRY_NS 10000000000ull
+#define SETTINGS_MAX	16
+/* after a target came or went, which takes memory for a while */
+#define GIVE_BACK_NS 5000000000ull
 
 /* Records made in user space, for the same queue: the numbers lie beyond enum gn_rec_type. */
 enum { REC_LOSS = 100, REC_SETTING, REC_COST, REC_CHOICE, REC_CPUS, REC_ADD, REC_END };
@@ -82,16 +82,17 @@ struct recorder {
 	struct recorded_file *files; /* of targets that have ended */
 	size_t nfiles;
 	struct totals ended;	 /* of all these together */
-	uint64_t lost[LOSS_MAX]; /* of nobody knows which target */
+	uint64_t lost[LOSS_MAX]; /* losses of which the target is not known */
 	pthread_t thread;
 	bool started, joined;
 	uint64_t began_ns, polled_ns;
-	uint64_t stop_ns;		       /* of env, as the targets were told */
-	uint64_t give_back_ns;		       /* when memory is given back; 0: no reason to */
-	_Atomic uint64_t queue_lost[LOSS_MAX]; /* not told yet: there was no room for it */
-	_Atomic bool discard;		       /* nothing of what is open is worth a file */
+	uint64_t stop_ns;      /* env.stop_ns as the targets were told it */
+	uint64_t give_back_ns; /* when memory is given back; 0: no reason to */
+	/* what the queue had no room for, and the targets have not been told */
+	_Atomic uint64_t queue_lost[LOSS_MAX];
+	_Atomic bool discard; /* files that are still open are to be removed */
 
-	pthread_mutex_t lock; /* held for a copy only; guards what follows */
+	pthread_mutex_t lock; /* guards what follows; held only while that is copied */
 	struct totals totals;
 	struct error error;
 	struct recorder_added *added;
@@ -122,7 +123,10 @@ static struct target *target_of_thread(struct recorder *r, pid_t tid)
 	return proc_tgid(tid, &tgid) ? NULL : target_find(r, tgid);
 }
 
-/* A loss that may be anybody's is written to every file: none may look better than it is. */
+/*
+ * A loss that may be any target's is written to every file, so that no file looks better than it
+ * is.
+ */
 static void on_loss(struct recorder *r, uint64_t time, pid_t tid, unsigned int reason,
 		    uint64_t count)
 {
@@ -201,7 +205,7 @@ static void on_end(struct recorder *r, pid_t tgid)
 
 /* ---- the records ---- */
 
-/* Kept, for files that are opened later. */
+/* Settings are kept for files that are opened later. */
 static void on_setting(struct recorder *r, const struct rec_setting *set)
 {
 	struct node *n, *tmp;
@@ -267,7 +271,7 @@ static void on_add(struct recorder *r, const struct rec_add *rec)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Of a target, from the kernel. */
+/* Hands on a record that came from the kernel. */
 static void take_kernel(struct target *t, const struct gn_rec *rec)
 {
 	if (!t)
@@ -315,7 +319,7 @@ static void take(struct recorder *r, const struct gn_rec *rec)
 
 /* ---- at times ---- */
 
-/* What other threads may know; they never wait for the naming. */
+/* Copies what other threads may ask for, so that they never wait for the naming. */
 static void publish(struct recorder *r)
 {
 	struct totals sum = r->ended, one;
@@ -391,9 +395,9 @@ static void work(struct recorder *r, const struct gn_rec *rec)
 }
 
 /*
- * Methods of stacks are looked at as soon as they come, and not when it is their turn, which on a
- * busy machine may be seconds later: whatever is unloaded in between makes a name uncertain that
- * was not known before.
+ * Looks at the methods of stacks as soon as these come, and not when it is their turn, which on a
+ * busy machine may be seconds later: a class that is unloaded in between makes every name uncertain
+ * that was not read before.
  */
 static void look_ahead(struct recorder *r)
 {
@@ -569,7 +573,7 @@ void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t 
 		.reason = reason,
 	};
 
-	/* without the thread, if need be */
+	/* if there is no room the loss is counted without its thread */
 	if (!queue_push(r->queue, &rec.h) && reason < LOSS_MAX)
 		atomic_fetch_add(&r->queue_lost[reason], count);
 }

@@ -26,24 +26,31 @@
 #include "target/procfs.h"
 
 #define RETRY_NS     1500000ull	  /* between two looks for a JVM that is starting */
-#define LIST_THREADS 128	  /* more Java threads than these are listed anew */
-#define LIST_NS	     200000000ull /* at most so often */
-#define LIST_SHARE   20		  /* and at most this part of the time */
+#define LIST_THREADS 128	  /* with more Java threads than these a list of them is kept */
+#define LIST_NS	     200000000ull /* the list is made anew at most so often */
+#define LIST_SHARE   20		  /* and takes at most one part in so many of the time */
 #define INLINE_MAX   VM_INLINE_MAX
-/* The kernel's symbols are read anew at most so often, and more seldom where that did not help. */
+/*
+ * The kernel's symbols are read anew at most so often, and more seldom if the last time did not
+ * help.
+ */
 #define KERNEL_NS     10000000000ull
 #define KERNEL_MAX_NS 600000000000ull
 
 struct resolver_shared {
-	struct ksyms *kernel;	  /* NULL: not asked for yet, or not to be had */
-	struct ksyms *kernel_old; /* the one before: names of the stack at hand are in it */
+	struct ksyms *kernel; /* NULL: not asked for yet, or they cannot be read */
+	/* the symbols before the last reading: the stack being named has names of it */
+	struct ksyms *kernel_old;
 	bool kernel_asked;
-	uint64_t kernel_ns;   /* when it was read anew; 0: not since the first time */
-	uint64_t kernel_wait; /* how long not to do so again */
+	uint64_t kernel_ns;   /* when they were read anew; 0: only once so far */
+	uint64_t kernel_wait; /* how long they are not read again */
 	struct image_cache *images;
 };
 
-/* A Java thread as last listed. What it is called is read when that is asked: names change. */
+/*
+ * A Java thread of the last list. Its name is not in it, since names change: it is read when it is
+ * asked for.
+ */
 struct listed_thread {
 	pid_t tid; /* as the JVM knows it */
 	uint64_t thread;
@@ -54,20 +61,21 @@ struct resolver {
 	struct resolver_shared *shared;
 	struct listed_thread *listed;
 	unsigned int nlisted;
-	uint64_t listed_ns, listing_ns; /* when, and how long it took */
+	uint64_t listed_ns, listing_ns; /* when the list was made, and how long that took */
 	pid_t tgid;
-	bool nested; /* in a PID namespace of its own: it knows its threads by other numbers */
+	/* it is in a PID namespace of its own, and knows its threads by other numbers */
+	bool nested;
 	enum resolver_mode mode;
 	struct symproc *native;
 	struct vm *vm;	     /* NULL: no JVM yet, or not wanted */
 	struct agent *agent; /* NULL: not attached */
 	bool agent_tried;
 	uint64_t tried_ns; /* last look for a JVM */
-	uint64_t vm_ns;	   /* that which found it */
+	uint64_t vm_ns;	   /* when the look began that found it */
 	uint64_t now_ns;
-	struct arena strings; /* of the stack named last */
-	bool guessed;	      /* a frame of that was */
-	bool unnamed;	      /* a frame of that is of what was unloaded */
+	struct arena strings; /* of the stack that was named last */
+	bool guessed;	      /* a heuristic found a frame of that stack */
+	bool unnamed;	      /* a frame of that stack is of code or a class that was unloaded */
 	char lacks[120];      /* fields of VM structures that this JVM does not have */
 	char source[320];
 };
@@ -154,7 +162,7 @@ static void agent_load(struct resolver *r)
 	source_describe(r, NULL);
 }
 
-/* A JVM that has just been started is found a little later. */
+/* True when a JVM was found. One that has just been started is found a little later. */
 static bool jvm_look(struct resolver *r, uint64_t now)
 {
 	struct error why = {0};
@@ -177,7 +185,9 @@ static bool jvm_look(struct resolver *r, uint64_t now)
 	return true;
 }
 
-/* True when code came or went. A stream that was overwritten before we read it is asked for again.
+/*
+ * True when code came or went. If the stream was overwritten before it was read the agent is asked
+ * to tell everything again.
  */
 static bool agent_follow(struct resolver *r)
 {
@@ -267,8 +277,10 @@ bool resolver_exec(struct resolver *r, uint64_t time_ns)
 	if (r->vm && r->vm_ns > time_ns)
 		return false;
 	jvm_forget(r);
-	/* Another program: nothing of the old image holds. If it is gone already, the old names
-	 * stay. */
+	/*
+	 * Nothing that was known of the old program holds for the new one. If the process is gone
+	 * already the old names stay.
+	 */
 	if (!symproc_open(&native, r->tgid, r->shared->images, NULL)) {
 		symproc_close(r->native);
 		r->native = native;
@@ -288,13 +300,16 @@ struct symproc *resolver_native(struct resolver *r)
 
 /* ---- frames ---- */
 
-/* Where samplers enter the kernel: frames up to and including these are ours, not the target's. */
+/*
+ * The functions by which the kernel calls our programs: frames up to and including these are not
+ * the target's.
+ */
 static const char *const own_frames[] = {"__traceiter_sched_switch", "__bpf_trace_sched_switch",
 					 "bpf_trace_run4", "bpf_prog_"};
 
 /*
- * A stack taken at a switch has these too, and one of a thread at rest does not: without them one
- * place to wait at is one stack.
+ * A stack that is taken at a switch has these, too, and one that is read of a sleeping thread has
+ * not. They are left out, so that a place to wait at is one stack, whichever way it was taken.
  */
 static const char *const switch_frames[] = {"__schedule", "schedule", "preempt_schedule"};
 
@@ -307,8 +322,8 @@ static bool begins_with(const char *name, const char *const *any, size_t n)
 }
 
 /*
- * With the first kernel frame: by then all that we load ourselves is there, and what takes tens of
- * milliseconds keeps nobody waiting. NULL: not to be had.
+ * Reads the symbols when the first kernel frame is to be named. By then our own programs are
+ * loaded, and nobody waits for the tens of milliseconds that it takes. NULL: they cannot be read.
  */
 static struct ksyms *kernel_symbols(struct resolver_shared *s)
 {
@@ -320,7 +335,10 @@ static struct ksyms *kernel_symbols(struct resolver_shared *s)
 	return s->kernel;
 }
 
-/* Modules and BPF programs come and go. False: it was read a short while ago. */
+/*
+ * Reads the symbols anew, since modules and BPF programs come and go. False: they were read a short
+ * while ago.
+ */
 static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
 {
 	struct ksyms *fresh;
@@ -339,9 +357,9 @@ static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
 }
 
 /*
- * Reading all symbols takes as long as a second's naming, so it must be worth it. A BPF program
- * that was loaded since has no name but that of the one that lies before it: where that it is one
- * is all that counts, `any_bpf` will do.
+ * Names a kernel address, and reads the symbols anew for it if that is worth it: it takes as long
+ * as a second's naming. The symbols give a BPF program that was loaded since the name of the one
+ * that lies before it; `any_bpf`: that is good enough, since it only matters that it is one.
  */
 static void kernel_look_up(struct resolver *r, uint64_t addr, bool any_bpf, struct frame_name *out)
 {
@@ -371,7 +389,7 @@ static int agent_names(struct resolver *r, uint64_t addr, struct frame_name *out
 	return r->agent ? agent_lookup(r->agent, addr, r->now_ns, out, max) : 0;
 }
 
-/* Has it libjvm.so mapped, of which nothing else is known yet? */
+/* Whether the process has libjvm.so mapped while nothing else is known of its JVM yet. */
 static bool jvm_begins(const struct resolver *r)
 {
 	const struct maps *maps = symproc_maps(r->native);
@@ -388,8 +406,8 @@ static bool jvm_begins(const struct resolver *r)
 }
 
 /*
- * A JVM's code that was walked through before its code heaps were known: which of its methods ran
- * there was not noted.
+ * A frame in a JVM's code that was walked before the code heaps were known. Which method it was is
+ * not in the record.
  */
 static const struct frame_name early_code = {KLASS_JVM, "[code not known yet]", "", -1,
 					     -1,	FRAME_NATIVE,		0,  0};
@@ -413,16 +431,16 @@ static int heap_names(struct resolver *r, const struct gn_frame *f, uint64_t add
 	return r->vm ? vm_name(r->vm, f, out, max) : user_names(r, addr, out, max);
 }
 
-/* Does the JVM's memory tell the names of compiled code? */
+/* Whether compiled code can be named from the JVM's memory. */
 static bool compiled_told(const struct resolver *r)
 {
 	return r->vm && vm_has(r->vm, VM_NMETHOD) && vm_has(r->vm, VM_SCOPES);
 }
 
 /*
- * Of a compiled method. Its JVM's memory tells which compilation the code is; an agent only what
- * was last said to be at the address, 1 of 4,000 names of a known call tree being another's. It is
- * asked where the JVM does not tell.
+ * Names a compiled method's frames. The JVM's memory tells which compilation the code belongs to.
+ * An agent knows only what was last said to be at the address (in a known call tree 1 of 4,000
+ * names was another method's), so it is asked only if the memory cannot tell.
  */
 static int compiled_names(struct resolver *r, const struct gn_frame *f, uint64_t addr,
 			  struct frame_name *out, int max)
@@ -432,7 +450,7 @@ static int compiled_names(struct resolver *r, const struct gn_frame *f, uint64_t
 	return n > 0 ? n : heap_names(r, f, addr, out, max);
 }
 
-/* Of a compiled method that unlocks a monitor. */
+/* Names the frames of a compiled method that is unlocking a monitor. */
 static int unlocker_names(struct resolver *r, const struct gn_frame *f, struct frame_name *out,
 			  int max)
 {
@@ -462,7 +480,7 @@ static int frame_names(struct resolver *r, const struct gn_frame *f, struct fram
 	}
 }
 
-/* The symbolizers' strings live until their next call only. */
+/* Copies the frame's strings, since those of a symbolizer live only until its next call. */
 static void frame_keep(struct resolver *r, struct frame_name *f)
 {
 	f->klass = arena_string(&r->strings, f->klass);
@@ -492,20 +510,23 @@ static size_t kernel_skip(struct resolver *r, const struct gn_frame *frames, siz
 		 : 0;
 }
 
-/* Told apart from certain ones in the recording itself: a frame of its own below a guessed one. */
+/* Marks a guessed frame in the recording: it is a frame of its own below the guessed one. */
 static const struct frame_name guessed_mark = {KLASS_GNOMON, "[caller guessed]", "", -1,
 					       -1,	     FRAME_NATIVE,	 0,  0};
 
-/* Nothing has called what a virtual thread runs; or the callers are in the heap still. */
+/*
+ * The base of a virtual thread's stack: nothing has called what it runs, or its callers are still
+ * in the heap.
+ */
 static const struct frame_name virtual_mark = {
 	KLASS_GNOMON, "[base of a virtual thread]", "", -1, -1, FRAME_NATIVE, 0, 0};
 static const struct frame_name heap_mark = {
 	KLASS_GNOMON, "[callers in the Java heap]", "", -1, -1, FRAME_NATIVE, 0, 0};
 
 /*
- * The JVM replaces a deoptimised frame by interpreted ones that it lays out empty and then fills in
- * (Deoptimization::unpack_frames, runtime/deoptimization.cpp): until it is back from there they may
- * hold what lay there before.
+ * The JVM replaces a deoptimised frame by interpreted ones, which it lays out empty and then fills
+ * in (Deoptimization::unpack_frames, runtime/deoptimization.cpp). Until that function returns they
+ * may hold what lay there before.
  */
 static bool unpacks(const struct frame_name *name)
 {
@@ -514,8 +535,9 @@ static bool unpacks(const struct frame_name *name)
 }
 
 /*
- * The slow path of unlocking: C2's (SharedRuntime::complete_monitor_unlocking_C), C1's (its stubs
- * Runtime1::monitorexit and monitorexit_nofpu).
+ * Whether the function is the slow path of unlocking: C2's
+ * (SharedRuntime::complete_monitor_unlocking_C) or C1's (its stubs Runtime1::monitorexit and
+ * monitorexit_nofpu).
  */
 static bool unlocks(uint32_t kind, const struct frame_name *name)
 {
@@ -641,7 +663,10 @@ bool resolver_spans(struct resolver *r, const struct resolver_span *span, uint64
 
 /* ---- threads ---- */
 
-/* The tid by which the JVM knows the thread; 0: it has ended, and cannot be told any more. */
+/*
+ * The tid by which the JVM knows the thread; 0: the thread has ended, so that cannot be found out
+ * any more.
+ */
 static pid_t tid_inside(const struct resolver *r, pid_t tid)
 {
 	struct proc_status st;
@@ -687,7 +712,7 @@ static bool list_due(const struct resolver *r, uint64_t now)
 	return r->nlisted <= LIST_THREADS || (age >= LIST_NS && age >= r->listing_ns * LIST_SHARE);
 }
 
-/* False: that was done a short while ago. */
+/* Lists all Java threads. False: they were listed a short while ago. */
 static bool threads_list(struct resolver *r)
 {
 	uint64_t begin = now_ns();

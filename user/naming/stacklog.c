@@ -46,6 +46,6 @@ void stacklog(const struct gn_stack *s)
 		frame_add(&b, &gn_stack_frames(s)[i]);
 	buffer_byte(&b, '\n');
 	if (!b.failed && write(STDERR_FILENO, b.data, b.len) < 0)
-		log_level = 2; /* nowhere left to write to */
+		log_level = 2; /* stderr takes nothing any more: stop writing to it */
 	buffer_free(&b);
 }

@@ -12,21 +12,26 @@
 #include "model/state.h"
 #include "naming/stacklog.h"
 
-#define GROWTH	  4096	      /* so many more than twice those left: old ones go */
-#define LISTS_MAX (2u << 20)  /* bytes of frames kept to be named again */
-#define PARTS_MAX (8u << 20)  /* or, up to so many with those, of the interpreted ones alone */
-#define PART_SAME 16	      /* of whose last so many each is kept once */
-#define HURRY_NS  1000000000u /* after a method that was unloaded too soon */
+/* old stacks are dropped when there are so many more than twice those left the last time */
+#define GROWTH	  4096
+#define LISTS_MAX (2u << 20) /* bytes of frames kept to be named again */
+/* beyond that only the interpreted frames are kept, up to so many bytes in all */
+#define PARTS_MAX (8u << 20)
+#define PART_SAME 16 /* a method that is among the last so many of these is not kept again */
+/* how long we hurry after a method was unloaded before it had a name */
+#define HURRY_NS 1000000000u
 
 /* `stack` is first. */
 struct stack_entry {
 	struct stack stack;
 	bool interpreted; /* has frames whose names hold for a span of time only */
-	bool doubted;	  /* in which a name is not certain */
-	bool part;	  /* its list has no other frames than those */
-	uint64_t names;	  /* then what they are called: resolver_interpreted() */
+	bool doubted;	  /* has a frame whose name is not certain */
+	bool part;	  /* its list has the interpreted frames only */
+	/* with `part`: what those frames are called, as resolver_interpreted() tells it */
+	uint64_t names;
 	struct resolver_span span;
-	struct gn_stack *list; /* what to name again; NULL: none was needed, or no room */
+	/* the frames, to name them again; NULL: that is never needed, or there was no room */
+	struct gn_stack *list;
 	UT_hash_handle hh;
 };
 
@@ -37,7 +42,7 @@ struct stacks {
 	uint64_t keep_ns;
 	struct stack_entry *table;
 	struct slab slab;
-	unsigned int left;	 /* when some were last forgotten */
+	unsigned int left;	 /* how many were left when some were forgotten last */
 	size_t list_bytes;	 /* of all lists */
 	uint32_t out_generation; /* of the ids in the file */
 	uint32_t none;		 /* 0: not written yet */
@@ -65,7 +70,7 @@ static void drop(struct stacks *s, struct stack_entry *k)
 	slab_free(&s->slab, k);
 }
 
-/* Stacks that were not seen for long go, and those whose ids the writer has dropped. */
+/* Drops stacks that were not seen for long, and those whose ids the writer has dropped. */
 static void forget(struct stacks *s, uint64_t now)
 {
 	struct stack_entry *k, *tmp;
@@ -132,7 +137,10 @@ static bool frame_among(const struct gn_frame *f, const struct gn_frame *last, i
 	return false;
 }
 
-/* The interpreted frames of `rec`, those of one method once if they are near. */
+/*
+ * Copies the interpreted frames of `rec`; of frames of one method that are near each other one is
+ * enough.
+ */
 static void part_fill(struct gn_stack *part, const struct gn_stack *rec)
 {
 	const struct gn_frame *f = gn_stack_frames(rec) + rec->nkernel;
@@ -147,7 +155,8 @@ static void part_fill(struct gn_stack *part, const struct gn_stack *rec)
 }
 
 /*
- * Of many stacks there is room for these frames only: to find out whether their names still hold.
+ * With many stacks there is room only for their interpreted frames, which is enough to find out
+ * whether their names still hold.
  */
 static void part_keep(struct stacks *s, struct stack_entry *k, const struct gn_stack *rec)
 {
@@ -188,7 +197,7 @@ static void hurry(struct stacks *s)
 		atomic_store(&s->env->hurry_ns, until);
 }
 
-/* As of the record's time. */
+/* Names the frames of `rec` as of its time. */
 static void name(struct stacks *s, struct stack_entry *k, const struct gn_stack *rec)
 {
 	struct frame_name *frames = s->env->frames;
@@ -233,7 +242,7 @@ bool stacks_add(struct stacks *s, const struct gn_stack *rec)
 	return !known;
 }
 
-/* Are its methods called at its list's time what they were called when it was named? */
+/* Whether its methods have the same names at its list's time as when it was named. */
 static bool part_holds(struct stacks *s, struct stack_entry *k)
 {
 	if (!k->names || resolver_interpreted(s->names, k->list) != k->names)

@@ -9,16 +9,20 @@
 #include "naming/tables.h"
 #include "sym/proc.h"
 
-#define WAIT_MAX_NS 1000000000u /* tables are made anew at most so often */
-#define WAIT_MIN_NS 25000000u	/* or so at first: a program that starts maps its libraries */
-#define DUTY	    20		/* so many times what it took of a CPU */
+/* where code always changes tables are made anew once in so long */
+#define WAIT_MAX_NS 1000000000u
+/* at first the pause is so short, since a program that starts maps its libraries */
+#define WAIT_MIN_NS 25000000u
+#define DUTY	    20 /* the pause is at least so many times the CPU time that making them took */
 #define REREADS_MAX 20
-#define REREADS_NS  10000000000ull /* between two after those */
-#define EXPECT_NS   1000000000ull  /* after an exec(): a JVM has its code heaps by then */
+/* after REREADS_MAX rereads, the next ones come at most so often */
+#define REREADS_NS 10000000000ull
+#define EXPECT_NS  1000000000ull /* so long after an exec() a JVM has its code heaps */
 
 /*
- * Ever more seldom, down to WAIT_MAX_NS, and to a part of a core where a look costs much. (Most of
- * the time it takes is the kernel's wait for those that use the old ones.)
+ * Sets the pause until the next time: twice as long each time, up to WAIT_MAX_NS, and longer if it
+ * takes much CPU time. (Most of the elapsed time is the kernel's wait for programs that use the old
+ * tables.)
  */
 static void made(struct upkeep *u, uint64_t took)
 {
@@ -31,7 +35,7 @@ static void made(struct upkeep *u, uint64_t took)
 	log_debug("unwind tables of process %d: %.1f ms", u->tgid, (double)took / 1e6);
 }
 
-/* Of what is mapped now. True when they became others. */
+/* Makes the tables of what is mapped now. True when they have changed. */
 static bool make(struct upkeep *u, uint64_t now)
 {
 	struct symproc *native = resolver_native(u->names);
@@ -63,7 +67,10 @@ static void tell_tables(const struct upkeep *u)
 	u->env->cfg.on_tables(u->env->cfg.ctx);
 }
 
-/* Ids may mean other code now: all stacks are sent and named again. */
+/*
+ * Looks whether other code was mapped. If so stack ids may mean other code now, and all stacks are
+ * sent and named again.
+ */
 static void code_poll(struct upkeep *u, uint64_t now)
 {
 	struct symproc *native = resolver_native(u->names);
@@ -75,7 +82,10 @@ static void code_poll(struct upkeep *u, uint64_t now)
 	u->env->cfg.on_epoch(u->env->cfg.ctx);
 }
 
-/* Stacks that were walked without them are taken again: not too often where they change always. */
+/*
+ * Has stacks that were walked without the new tables taken again, but not too often if the tables
+ * always change.
+ */
 static void reread(struct upkeep *u, uint64_t now)
 {
 	if (u->rereads >= REREADS_MAX && now - u->reread_ns < REREADS_NS)
@@ -103,8 +113,8 @@ void upkeep_poll(struct upkeep *u, uint64_t now)
 }
 
 /*
- * A user frame that no table knew, by which its caller was found: something was mapped since,
- * perhaps. The caller may be of any kind.
+ * A user frame that no table knew means that something may have been mapped since. Its caller,
+ * which may be of any kind, is marked as found by a frame pointer or guessed.
  */
 void upkeep_stack(struct upkeep *u, const struct gn_stack *rec)
 {
@@ -116,8 +126,8 @@ void upkeep_stack(struct upkeep *u, const struct gn_stack *rec)
 }
 
 /*
- * The record comes late: a JVM that was launched may have been found meanwhile, and the tables made
- * of the program that the process is now.
+ * The record may come late: by now a JVM that was launched may have been found, and the tables may
+ * be those of the new program already.
  */
 void upkeep_exec(struct upkeep *u, bool other, uint64_t time_ns)
 {
@@ -128,7 +138,7 @@ void upkeep_exec(struct upkeep *u, bool other, uint64_t time_ns)
 		return;
 	tables_drop(u->env->tables, u->tgid, now_ns());
 	upkeep_renew(u, now_ns());
-	tell_tables(u); /* who sleeps since has no whole stack */
+	tell_tables(u); /* stacks of threads that have slept since then may not be whole */
 }
 
 void upkeep_end(struct upkeep *u)

@@ -15,25 +15,25 @@
 
 #define DRAW_NS	   250000000ull
 #define SHIFT_MIN  3
-#define AHEAD	   2 /* draws that are chosen before they begin */
+#define AHEAD	   2 /* threads are chosen for so many draws before these begin */
 #define THREADS_NS 1000000000ull
 
-/* A process, its threads as they were lately, and up to which draw they are chosen from. */
+/* A process with the threads that it had lately, and the draws that these were chosen for. */
 struct choice_proc {
 	pid_t tgid;
 	pid_t *tids;
-	size_t live, eligible; /* tids has the latter */
+	size_t live, eligible; /* the length of tids is `eligible` */
 	uint64_t read_ns;
-	uint64_t until; /* exclusive */
+	uint64_t until; /* the first draw for which nothing is chosen yet */
 	struct recorder_choice said;
-	bool seen; /* in this poll */
+	bool seen; /* this poll has met the process */
 	UT_hash_handle hh;
 };
 
 struct choice {
 	struct choice_config cfg;
 	struct choice_proc *procs;
-	uint64_t accounted; /* the draw for which it was last time to */
+	uint64_t accounted; /* the last draw for which an accounting was asked for */
 };
 
 uint32_t choice_shift(uint64_t wall_ns, uint64_t threads)
@@ -108,7 +108,10 @@ static void threads_read(const struct choice *c, struct choice_proc *p, uint64_t
 	p->read_ns = now_ns;
 }
 
-/* Only what is news is said: a choice counts until the next. */
+/*
+ * Tells the recording of the choice if the numbers have changed: what was told holds until the
+ * next.
+ */
 static void draw_say(struct choice *c, struct choice_proc *p, uint64_t draw)
 {
 	struct recorder_choice now = {
@@ -158,7 +161,7 @@ static struct choice_proc *proc_get(struct choice *c, pid_t tgid)
 	return p;
 }
 
-/* Draw `now` and the next ones, as far as that has not been done. */
+/* Chooses for the draw `now` and the next AHEAD ones, as far as that has not been done. */
 static void proc_choose(struct choice *c, pid_t tgid, uint64_t now, uint64_t now_ns)
 {
 	struct choice_proc *p = proc_get(c, tgid);

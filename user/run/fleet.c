@@ -20,14 +20,17 @@
 
 #define LOOK_NS 1000000000ull
 
-/* Open files that a process takes (pidfd, /proc, memory, file), and what all need: BPF and clocks.
+/*
+ * Open files that each process takes (pidfd, /proc, memory, file), and those that are needed once
+ * (BPF) or for each CPU (clocks).
  */
 #define FILES_EACH 5
-#define FILES_OWN  200 /* each part of the programs has its own of all maps (capture/programs.h) */
-#define FILES_CPU  4
+/* each part of the programs has a descriptor of each map (capture/programs.h) */
+#define FILES_OWN 200
+#define FILES_CPU 4
 
 enum member_state {
-	ADDING, /* the naming thread opens its file and reads its tables */
+	ADDING, /* the naming thread is opening its file and making its tables */
 	ON,
 	ENDED, /* the naming thread is to be told */
 };
@@ -48,10 +51,10 @@ struct fleet {
 	struct member *members;
 	uint64_t looked_ns;
 	size_t most; /* members that the limit of open files allows */
-	bool told;   /* that there are more */
+	bool told;   /* the user was told that there are more */
 };
 
-/* At least one: whether that works is seen. */
+/* How many members the limit of open files allows, after raising it; at least one. */
 static size_t members_most(void)
 {
 	size_t own = FILES_OWN + FILES_CPU * (size_t)sysconf(_SC_NPROCESSORS_CONF);
@@ -115,7 +118,10 @@ static struct member *member_find(struct fleet *f, pid_t pid)
 	return m;
 }
 
-/* Room is left for what all members need, or one process too many would end the recording. */
+/*
+ * Whether another member would take descriptors that those there are need: one process too many
+ * would end the recording.
+ */
 static bool is_full(struct fleet *f)
 {
 	if (HASH_COUNT(f->members) < f->most)
@@ -128,7 +134,7 @@ static bool is_full(struct fleet *f)
 	return true;
 }
 
-/* A process and the descriptor that tells its end. NULL and errno. */
+/* Adds a process, with the descriptor that tells its end. NULL and errno if that fails. */
 static struct member *member_new(struct fleet *f, pid_t pid)
 {
 	struct member *m = is_full(f) ? NULL : calloc(1, sizeof(*m));
@@ -202,7 +208,10 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e)
 
 /* ---- those that come later ------------------------------------------------------------------- */
 
-/* Where open files are lacking now there may be some later, when another one has ended. */
+/*
+ * Returns false, so that the JVM is offered again, only if open files were lacking: there may be
+ * some when another process has ended.
+ */
 static bool on_jvm(const struct jvm_proc *j, void *arg)
 {
 	char path[TARGET_PATH_LEN];
@@ -216,7 +225,10 @@ static bool on_jvm(const struct jvm_proc *j, void *arg)
 	m = rc ? NULL : member_new(f, j->id.pid);
 	if (!rc && !m)
 		rc = -errno;
-	/* the descriptor is of the process we looked at, and not of a later one of its number */
+	/*
+	 * makes sure that the descriptor is of the process we looked at, and not of a later one
+	 * with its number
+	 */
 	if (!rc && !proc_id_alive(&j->id))
 		rc = -ESRCH;
 	if (!rc)
@@ -228,7 +240,10 @@ static bool on_jvm(const struct jvm_proc *j, void *arg)
 	return rc != -EMFILE;
 }
 
-/* Its file is open and its tables are made: let the programs see it. */
+/*
+ * The naming thread has opened its file and made its tables, or failed. If it has not, let the
+ * programs see the process.
+ */
 static void member_on(struct fleet *f, const struct recorder_added *a)
 {
 	struct member *m = member_find(f, a->tgid);

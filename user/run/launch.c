@@ -16,7 +16,7 @@
 #include "target/jvmproc.h"
 #include "target/procfs.h"
 
-#define OFTEN_NS  10000000000ull /* it becomes one soon after its start, if ever */
+#define OFTEN_NS  10000000000ull /* a command becomes a JVM soon after its start, if ever */
 #define SELDOM_NS 1000000000ull
 
 static void child_run(int go, int failed, char *const argv[])
@@ -48,7 +48,7 @@ int launch_prepare(struct launch *l, char *const argv[], struct error *e)
 	if (l->pid < 0)
 		return error_set(e, -errno, EXIT_INTERNAL, "cannot fork: %s", strerror(errno));
 	if (!l->pid) {
-		/* or the child would hold its own gate open when we die */
+		/* otherwise the child would hold its own gate open if we die */
 		close(go[1]);
 		close(failed[0]);
 		child_run(go[0], failed[1], argv);
@@ -84,8 +84,9 @@ int launch_go(struct launch *l, const char *name, struct error *e)
 }
 
 /*
- * Another program than the launcher, which loads libjvm.so only after a look at its arguments? One
- * that ends has none any more: what it was is known.
+ * Notes whether the process is another program than the JDK's launcher, which loads libjvm.so only
+ * after a look at its arguments. A process that is ending has no program any more: then the last
+ * look counts.
  */
 static void other_look(struct launch *l)
 {

@@ -12,7 +12,7 @@
 #define PERIOD_NS 1000000000ull
 #define WINDOW_NS 100000000ull
 #define FIRST_NS  900000000ull
-#define STOLEN_NS 10000000000ull /* /proc/stat is dear where there are many CPUs */
+#define STOLEN_NS 10000000000ull /* reading /proc/stat is slow on machines with many CPUs */
 
 void overhead_start(struct overhead *o)
 {
@@ -34,7 +34,10 @@ static void stolen_read(struct overhead *o, uint64_t now)
 	o->stolen_read = now;
 }
 
-/* The kernel's statistics may be on for others, too: what counts is what comes in our windows. */
+/*
+ * Begins a window of measuring. Others may have the kernel's statistics on, too, so only what is
+ * added within our windows counts.
+ */
 static void window_open(struct overhead *o, const struct capture *c, uint64_t now)
 {
 	o->stats_fd = capture_run_time_on();

@@ -31,15 +31,17 @@
 #include "target/neighbours.h"
 #include "target/procfs.h"
 
-#define DRAIN_MS	  100  /* rings are drained at least so often */
-#define LAUNCH_MS	  10   /* the first time, of what was launched */
-#define PATIENCE_MS	  500  /* for a program that is about to end with the recording */
-#define HURRY_MS	  10   /* and so often while classes come and go */
-#define ACCOUNT_TICKS	  1000 /* wall ticks of open intervals are reported at least so often */
-#define ACCOUNT_TURNS	  10000
-#define ACCOUNT_MIN_NS	  1000000000ull
-#define ACCOUNT_THREAD_NS 2000000ull /* or, where there are thousands of threads, so often each */
-#define ACCOUNT_MAX_NS	  60000000000ull /* but at least so often */
+#define DRAIN_MS  100 /* rings are drained at least so often */
+#define LAUNCH_MS 10  /* for the first time after so long if a command was launched */
+/* a command that was launched may take so long to end with the recording */
+#define PATIENCE_MS    500
+#define HURRY_MS       10   /* rings are drained so often while classes come and go */
+#define ACCOUNT_TICKS  1000 /* wall ticks of open intervals are reported at least so often */
+#define ACCOUNT_TURNS  10000
+#define ACCOUNT_MIN_NS 1000000000ull
+/* with thousands of threads the period is so long for each of them */
+#define ACCOUNT_THREAD_NS 2000000ull
+#define ACCOUNT_MAX_NS	  60000000000ull /* but never longer than this */
 
 enum why_ended { RUNNING = 0, DURATION, SIGNALLED, TARGET_GONE, FAILED };
 
@@ -55,23 +57,25 @@ struct session {
 	struct launch launch;
 	struct neighbours *cpus; /* NULL: who else used the CPUs is not known */
 	struct overhead cost;
-	struct recorder_cost told; /* what all reports of it say together */
+	struct recorder_cost told; /* the sum of all reports of the cost */
 	sigset_t old_mask;
-	struct signalfd_siginfo signal; /* the last that came */
+	struct signalfd_siginfo signal; /* the last one that came */
 	int epoll, sigfd, timer;
-	pid_t pid;		/* the first target */
-	uint32_t draw_shift;	/* with a reservoir: log2 of the ticks of a draw */
-	uint64_t sampling_ns;	/* when sampling began, CLOCK_MONOTONIC */
-	uint64_t ended_ns;	/* or ends */
-	uint64_t account_ns;	/* last accounting */
-	_Atomic pid_t chunk_of; /* whose file's chunk ends soon, 0 nobody's, -1 several */
-	uint64_t seconds;	/* whole ones shown */
+	pid_t pid;	      /* the first target */
+	uint32_t draw_shift;  /* with a reservoir: log2 of the ticks of a draw */
+	uint64_t sampling_ns; /* CLOCK_MONOTONIC, when sampling began */
+	uint64_t ended_ns;    /* when it ended, or will end; 0: not known yet */
+	uint64_t account_ns;  /* last accounting */
+	_Atomic pid_t
+		chunk_of; /* the process whose file soon begins a new chunk; 0: none, -1: several */
+	uint64_t seconds; /* whole seconds that each_second() was called for */
 	enum why_ended ended;
-	enum wall_engine wall_engine; /* written last; AUTO none */
+	enum wall_engine wall_engine; /* as the files were told last; AUTO: none */
 	bool cpu_clocks;	      /* per-CPU clocks alone */
-	bool cpu_clocks_auto;	      /* for the rate of switches: may end */
+	bool cpu_clocks_auto;	      /* chosen for the rate of switches, and may be left again */
 	int cpu_agreed;
-	uint64_t considered_ns, switches; /* when, and the counter as it was */
+	uint64_t considered_ns,
+		switches; /* of the last look at the rate: when it was, and the counter then */
 	const char *cpu_clocks_why;
 };
 
@@ -84,7 +88,9 @@ static int watch(struct session *s, int fd)
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev);
 }
 
-/* Signals are taken from the beginning, so that one that comes early still ends in order. */
+/*
+ * Signals are taken from the beginning, so that even one that comes early leads to an end in order.
+ */
 static int signals_take(struct session *s, struct error *e)
 {
 	sigset_t mask;
@@ -111,7 +117,7 @@ static bool signals_read(struct session *s)
 	return any;
 }
 
-/* Taken, so that they are not delivered when the mask is restored. */
+/* Reads the signals that are pending, so that they are not delivered when the mask is restored. */
 static void signals_give_back(struct session *s)
 {
 	if (s->sigfd >= 0) {
@@ -125,7 +131,7 @@ static int sources_open(struct session *s, struct error *e)
 {
 	struct itimerspec every = {
 		.it_interval.tv_nsec = DRAIN_MS * 1000000,
-		/* what is launched is another program at once: its tables are waited for */
+		/* a command that was launched execs at once, and needs its tables soon */
 		.it_value.tv_nsec = (s->cfg->argv ? LAUNCH_MS : DRAIN_MS) * 1000000,
 	};
 
@@ -174,7 +180,7 @@ static void on_tables(void *ctx)
 	capture_reread(s->cap);
 }
 
-/* From the naming thread. */
+/* Called on the naming thread. */
 static void on_chunk_end(void *ctx, pid_t tgid)
 {
 	struct session *s = ctx;
@@ -208,7 +214,10 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 	return recorder_open(&s->rec, &rc, e);
 }
 
-/* Each target's file is opened here: an output that cannot be written is told before sampling. */
+/*
+ * Opens each target's file, so that the user hears of an output that cannot be written before
+ * sampling.
+ */
 static int targets_open(struct session *s, struct error *e)
 {
 	const struct session_config *cfg = s->cfg;
@@ -263,7 +272,7 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 	return rc ? rc : fleet_capture(s->fleet, s->cap, e);
 }
 
-/* Whom to sample is known before anybody is. */
+/* The first threads are chosen before sampling begins. */
 static int choice_prepare(struct session *s, uint64_t start, struct error *e)
 {
 	struct choice_config cc = {
@@ -293,11 +302,14 @@ static int clocks_start(struct session *s, struct error *e)
 		return 0;
 	rc = clocks_open(&s->clk, s->cfg->cpu_ns, capture_clock_fd(s->cap, CAPTURE_THREAD_CLOCK),
 			 capture_clock_fd(s->cap, CAPTURE_CPU_CLOCK), e);
-	/* with several targets there are per-CPU clocks alone */
+	/* per-CPU clocks alone serve several targets */
 	return rc || s->cpu_clocks ? rc : clocks_add(s->clk, s->pid, e);
 }
 
-/* Where the threads are too many for the open-files limit, per-CPU clocks alone have to do. */
+/*
+ * If there are more threads than the open-files limit allows clocks, per-CPU clocks alone have to
+ * do.
+ */
 static int sampling_start(struct session *s, uint64_t start, struct error *e)
 {
 	int rc;
@@ -316,7 +328,7 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 	if (rc)
 		return rc;
 	rc = clocks_start(s, e);
-	/* s->clk: the CPUs' clocks are open, and only those of threads found no room */
+	/* with s->clk the CPUs' clocks are open, and only the threads' clocks found no room */
 	if (rc == -EMFILE && s->clk && !s->cpu_clocks) {
 		log_warn("more threads than open files allowed: sampling by per-CPU clocks");
 		s->cpu_clocks_why = "more threads than the open-files limit";
@@ -327,7 +339,7 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 	return rc;
 }
 
-/* At the start and whenever it has changed. */
+/* Tells the files which engine is in use, at the start and whenever it has changed. */
 static void wall_engine_write(struct session *s)
 {
 	enum wall_engine now = s->ticks ? ticks_engine(s->ticks) : WALL_ENGINE_AUTO;
@@ -369,7 +381,7 @@ static void settings_write(struct session *s)
 	wall_engine_write(s);
 }
 
-/* From per-thread clocks to per-CPU clocks alone, or back. */
+/* Changes from per-thread clocks to per-CPU clocks alone, or back. */
 static int cpu_clocks_change(struct session *s, bool alone)
 {
 	int rc;
@@ -385,7 +397,7 @@ static int cpu_clocks_change(struct session *s, bool alone)
 	return rc;
 }
 
-/* Once a second. A change needs two that agree. */
+/* Called once a second. The engine changes only if two seconds in a row call for it. */
 static void cpu_engine_consider(struct session *s, uint64_t now)
 {
 	uint64_t counters[GN_CNT_MAX], since = now - s->considered_ns;
@@ -480,7 +492,7 @@ static uint64_t beyond(uint64_t now, uint64_t told)
 	return now > told ? now - told : 0;
 }
 
-/* What it has cost since the last report, so that the events of a file can be added up. */
+/* Reports what was spent since the last report, so that the events of a file can be added up. */
 static void cost_report(struct session *s)
 {
 	struct recorder_cost *told = &s->told, rc;
@@ -490,7 +502,8 @@ static void cost_report(struct session *s)
 	rc = (struct recorder_cost){
 		.wall_ns = beyond(c.wall_ns, told->wall_ns),
 		.cpu_ns = beyond(c.cpu_ns, told->cpu_ns),
-		.bpf_ns = beyond(c.bpf_ns, told->bpf_ns), /* projected, so it may go back */
+		/* an estimate for the whole time, so it may become smaller */
+		.bpf_ns = beyond(c.bpf_ns, told->bpf_ns),
 		.bpf_runs = beyond(c.bpf_run_ns ? c.bpf_ns / c.bpf_run_ns : 0, told->bpf_runs),
 		.memory = c.memory + capture_ring_bytes(s->cap),
 		.stolen_ns = beyond(c.stolen_ns, told->stolen_ns),
@@ -522,7 +535,10 @@ static void each_second(struct session *s, uint64_t now)
 	report_progress(now - s->sampling_ns, &t, &c);
 }
 
-/* Many open intervals do not fit into the rings at once: by turns with draining. */
+/*
+ * Accounts for all open intervals. Many of them do not fit into the rings at once, so accounting
+ * and draining take turns.
+ */
 static void account(struct session *s, unsigned int how)
 {
 	overhead_burst(&s->cost, s->cap);
@@ -535,8 +551,8 @@ static void account(struct session *s, unsigned int how)
 }
 
 /*
- * A sleeper that is accounted for costs nothing to the thread, but some microsecond to us. The file
- * does not suffer: what is told of one sleep is one event of up to a minute there
+ * Accounting for a sleeper costs the thread nothing, and us about a microsecond. It does not make
+ * the file larger: there the records of one sleep become one event of up to a minute
  * (naming/target.c).
  */
 static bool account_is_due(struct session *s, uint64_t now)
@@ -604,8 +620,8 @@ static void on_source(struct session *s, int fd)
 }
 
 /*
- * Time left until the duration is over, so that it is kept to the millisecond, or until the next
- * draining where names are lost between two.
+ * How long to wait: until the duration is over, so that it is kept to the millisecond, or until the
+ * next draining if names would be lost between two.
  */
 static int wait_ms(const struct session *s)
 {
@@ -619,7 +635,7 @@ static int wait_ms(const struct session *s)
 	return now < end ? (int)((end - now) / 1000000 + 1) : 0;
 }
 
-/* Samples of both kinds and the files end then, whatever it takes us to end. */
+/* Samples of both kinds and the files end at that instant, however long it takes us to end. */
 static void end_at(struct session *s, uint64_t ns)
 {
 	s->ended_ns = ns;
@@ -636,7 +652,7 @@ static void session_loop(struct session *s)
 		end_at(s, s->sampling_ns + s->cfg->duration_ns);
 	s->cpu_agreed = 1; /* the first second decides alone */
 	if (!s->cfg->wall_ns)
-		capture_switches(s->cap); /* from where on they are counted */
+		capture_switches(s->cap); /* they are counted from here on */
 	overhead_start(&s->cost);
 	s->cpus = neighbours_new();
 	while (!s->ended) {
@@ -672,9 +688,10 @@ static void ticks_end(struct session *s)
 }
 
 /*
- * The order matters: nothing is sampled any more, then the open off-CPU intervals, then no
- * switches, then what is still in the rings, then the losses, which were counted until just now.
- * Clocks go last: what CPU time is worth in samples (kern/weight.bpf.h) they reckon to the end.
+ * The order matters. First sampling ends; then the open off-CPU intervals are accounted for; then
+ * the programs that see switches go; then what is still in the rings is drained; then the losses
+ * are read, which were counted until just now. The clocks' programs reckon to the end what CPU time
+ * is worth in samples (kern/weight.bpf.h), so clocks are closed after the programs have stopped.
  */
 static void session_stop(struct session *s)
 {
@@ -723,7 +740,7 @@ static void summary_print(struct session *s, const struct totals *t)
 	report_summary(&r, t, &c);
 }
 
-/* What was finished and has no sample. */
+/* Removes files that were finished without a sample. */
 static void files_remove(const struct session *s)
 {
 	size_t n;
@@ -750,7 +767,7 @@ static int session_finish(struct session *s, struct error *e)
 		rc = launch_judge(&s->launch, s->cfg->argv[0], e);
 	if (!rc && s->cfg->nthreads && !t.cpu_samples && !t.wall_samples)
 		log_warn("no samples: no thread was named or numbered as --thread says");
-	/* an error is to be read, not looked for below a summary */
+	/* after an error there is no summary, which would hide it */
 	if (!rc && !s->cfg->quiet)
 		summary_print(s, &t);
 	return rc;
@@ -774,8 +791,8 @@ static void session_close(struct session *s, bool keep)
 }
 
 /*
- * What was launched may run on. We end with it and as it does, as those who started us expect of
- * whoever runs a command for them; after an error of ours, at once.
+ * The command may run longer than the recording. We wait for it and end as it does, since whoever
+ * started us expects that of a program that runs a command. After an error of ours we end at once.
  */
 static int launch_finish(struct session *s, bool failed)
 {
@@ -783,7 +800,7 @@ static int launch_finish(struct session *s, bool failed)
 	struct launch *l = &s->launch;
 
 	if (failed) {
-		if (l->go < 0 && launch_runs(l)) /* it was let go */
+		if (l->go < 0 && launch_runs(l)) /* it was let go and still runs */
 			log_warn("'%s' runs on as process %d", name, l->pid);
 		return 0;
 	}

@@ -11,7 +11,7 @@
 
 #define TRIES	      10
 #define CLOSE_NS      2000000u
-#define PROCESSES_MAX 32768 /* where there are more, those found later are in the sum alone */
+#define PROCESSES_MAX 32768 /* if there are more, those found later count in the sum alone */
 
 struct cpu_use {
 	pid_t pid;
@@ -55,7 +55,7 @@ static int pid_order(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* The sum and its time, as close to each other as a busy machine lets us. */
+/* Reads the machine's sum and the time, as close to each other as a busy machine allows. */
 static int sum_take(struct look *l)
 {
 	int rc = 0;
@@ -106,7 +106,7 @@ void neighbours_free(struct neighbours *n)
 	free(n);
 }
 
-/* What of the second look was used since the first: less what that process had used then. */
+/* Subtracts from the second look what each process had used at the first. */
 static void since_first(const struct look *first, struct look *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -133,7 +133,10 @@ static int most_order(const void *a, const void *b)
 	return x->cpu_ns < y->cpu_ns ? 1 : x->cpu_ns > y->cpu_ns ? -1 : x->pid - y->pid;
 }
 
-/* Many processes of one name are one entry, as a build's or a pool's are. `v` is by name. */
+/*
+ * Makes one entry of the processes of one name, as a build or a pool has them. `v` is sorted by
+ * name.
+ */
 static size_t names_sum(const struct cpu_use *v, size_t n, pid_t but, struct neighbour *out)
 {
 	size_t found = 0;

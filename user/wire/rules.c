@@ -60,7 +60,7 @@ uint32_t rule_set_add(struct rule_set *rs, const struct uw_rule *r)
 	return id;
 }
 
-/* What was put behind its own place because others were there moves up into the hole. */
+/* Entries that stand behind their own place, because others were there, move up into the hole. */
 void rule_set_remove(struct rule_set *rs, uint32_t id)
 {
 	uint32_t hole = rule_hash(&rs->rules[id]), i;
