@@ -40,7 +40,7 @@ struct agent {
  */
 
 struct load {
-	struct jproc proc; /* a copy: attaching updates it */
+	struct jproc proc; /* a copy, since attaching updates it */
 	const char *path;
 	char options[GNA_PATH_MAX + 128];
 	int timeout_ms;
@@ -78,7 +78,10 @@ static void load_follow(struct agent *a, struct load *l)
 	do {
 		done = atomic_load(&l->done);
 		if (a->stream.fd < 0 && agentstream_open(&a->stream, &a->proc, a->nonce)) {
-			/* looking through the descriptors is work: ever more seldom */
+			/*
+			 * looking through the descriptors takes time, so it is done less and less
+			 * often
+			 */
 			usleep(pause);
 			pause = pause < 50000 ? pause * 2 : 50000;
 			continue;
@@ -88,7 +91,10 @@ static void load_follow(struct agent *a, struct load *l)
 	} while (!done);
 }
 
-/* The attach has returned, so the mark is written; reading it takes one more round or two. */
+/*
+ * Waits for the agent's mark, which is written by now since the attach has returned; reading it
+ * takes another round or two.
+ */
 static void mark_wait(struct agent *a)
 {
 	int i;
@@ -138,8 +144,9 @@ static int agent_load_new(struct agent *a, struct error *e)
 }
 
 /*
- * A library that is loaded already is asked for by the name it was loaded under: the dynamic linker
- * knows it by that, though the file has gone. Where it does not (musl), another copy goes in.
+ * If the library is loaded already it is asked for by the name it was loaded under: the dynamic
+ * linker knows it by that name even though the file has gone. Where it does not (musl) another copy
+ * is loaded.
  */
 static int agent_attach(struct agent *a, struct error *e)
 {
@@ -163,7 +170,7 @@ static int agent_attach(struct agent *a, struct error *e)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* 0 where the kernel has no time namespaces. */
+/* The target's offset of CLOCK_MONOTONIC; 0 where the kernel has no time namespaces. */
 static int64_t time_offset(const struct jproc *p)
 {
 	struct buffer b = BUFFER_INIT;
@@ -253,7 +260,10 @@ int agent_resync(struct agent *a, struct error *e)
 	return rc;
 }
 
-/* Whether or not the JVM answers, the slot is free and the agent stops at its next event. */
+/*
+ * Whether or not the JVM answers, our slot in the ring is free, and the agent stops at its next
+ * event.
+ */
 void agent_stop(struct agent *a)
 {
 	char options[64];
@@ -276,7 +286,7 @@ static int feed_pending(struct agent *a)
 	int64_t used = agentindex_feed(a->index, a->pending.data, a->pending.len);
 
 	if (used < 0) {
-		/* no way to find the next record: as if overtaken */
+		/* the next record cannot be found: go on as if the ring had been overtaken */
 		buffer_clear(&a->pending);
 		a->stats.overtaken++;
 		return (int)used;

@@ -14,9 +14,9 @@
 #include "target/procfs.h"
 
 #define MOUNTS_MAX (4u << 20)
-#define TRIES_MAX  200 /* mount points looked at */
+#define TRIES_MAX  200 /* so many mount points are looked at */
 
-/* Which agent this is: FNV-1a of its bytes. Two gnomons of different builds do not mix. */
+/* Tells agents of different builds of gnomon apart: FNV-1a of the library's bytes. */
 static uint32_t blob_hash(void)
 {
 	uint32_t h = 2166136261u;
@@ -41,7 +41,7 @@ static int blob_write(int fd)
 	return 0;
 }
 
-/* What a killed gnomon left: ours by name and owner, so it may go. */
+/* Removes a file that a killed gnomon has left, if it is ours by name and owner. */
 static void leftover_remove(int dir, const char *name, uid_t uid)
 {
 	struct stat st;
@@ -105,8 +105,8 @@ struct mounts_tried {
 };
 
 /*
- * Could a library be put there? Not where the kernel's own files are; and a file system that the
- * target serves itself (FUSE) could keep us waiting for ever.
+ * Whether a library could be put there: not among the kernel's own files, nor in a file system that
+ * the target may serve itself (FUSE), which could keep us waiting for ever.
  */
 static bool mount_usable(const struct proc_mount *m)
 {
@@ -121,7 +121,7 @@ static bool mount_usable(const struct proc_mount *m)
 	return false;
 }
 
-/* 1: the file is placed; -ENOENT: enough tried. */
+/* 1: the file is placed; -ENOENT: enough mount points were tried. */
 static int try_mount(const struct proc_mount *m, void *arg)
 {
 	struct mounts_tried *t = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code is found through the 4 KiB pages it touches: a page lists the pieces of code that lie or lay
- * in it, oldest first. Pieces that are gone stay (samples are named later than they are taken)
- * until the page is full or memory is short.
+ * in it, oldest first. Pieces that the JVM has freed stay listed until the page is full or memory
+ * is short, since samples are named later than they are taken.
  */
 #include "jvm/agentindex.h"
 
@@ -13,7 +13,7 @@
 
 static uint32_t hash_bytes(const void *key, size_t len);
 
-/* Keys come from the target: with a hash that it cannot foresee it cannot make them collide. */
+/* Keys come from the target. It cannot foresee this hash, and so cannot make them collide. */
 #define HASH_FUNCTION(key, len, hashv) ((hashv) = hash_bytes(key, len))
 #include <uthash.h>
 #include <utlist.h>
@@ -29,7 +29,7 @@ static uint32_t hash_bytes(const void *key, size_t len);
 #define THREADS_MAX 200000
 #define ENDED_MAX   20000 /* threads remembered after their end */
 #define MAX_DEFAULT (256u << 20)
-#define ALLOC_EXTRA 16 /* what malloc adds, about */
+#define ALLOC_EXTRA 16 /* about what malloc adds */
 #define FOREVER	    UINT64_MAX
 
 struct line {
@@ -44,14 +44,14 @@ struct method {
 	uint16_t modifiers;
 	uint32_t nlines, refs; /* refs: by code */
 	struct line *lines;
-	struct method *next; /* all of them, to free */
+	struct method *next; /* links all methods, to free them */
 	UT_hash_handle hh;
 };
 
 struct code {
 	uint64_t addr, from, to; /* executable in [from, to) */
 	uint32_t size, npcs, table_len;
-	uint32_t pages; /* that list it */
+	uint32_t pages; /* how many pages list it */
 	uint16_t nmethods;
 	uint8_t table;
 	bool java;
@@ -70,7 +70,7 @@ struct page {
 struct thread {
 	uint64_t address; /* JavaThread*, key of by_address */
 	uint32_t tid;	  /* key of by_tid */
-	bool ended;	  /* in the list of those */
+	bool ended;	  /* it is in the list of ended threads */
 	char *name;
 	struct thread *prev, *next;
 	UT_hash_handle ha, ht;
@@ -191,7 +191,7 @@ static struct method *method_add(struct agentindex *ix, uint64_t id)
 	return m;
 }
 
-/* The method of that id, which may have no names yet. */
+/* The method with that id, which may have no names yet. */
 static struct method *method_ref(struct agentindex *ix, uint64_t id)
 {
 	struct method *m;
@@ -233,7 +233,7 @@ static int lines_read(struct agentindex *ix, struct method *m, struct cursor *c,
 	return c->bad ? -EBADMSG : 0;
 }
 
-/* What the record's descriptor, the n bytes at s, is kept as. */
+/* Makes the record's descriptor, n bytes at s, fit into what is kept of it. */
 static int sig_fit(char out[static FRAME_NAME_MAX], const uint8_t *s, size_t n)
 {
 	char *whole = strndup((const char *)s, n);

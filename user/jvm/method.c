@@ -83,13 +83,13 @@ struct snapshot {
 
 struct names {
 	struct method *by_addr; /* the newest at each address */
-	struct method *kept;	/* all of them */
+	struct method *kept;	/* links all methods */
 	struct snapshot *snapshots;
 	uint64_t bytes;
-	uint64_t age, age_ns; /* ages count from 1; when this one began */
+	uint64_t age, age_ns; /* counts from 1; when this age began */
 	unsigned int methods, drops;
-	uint32_t decodes;	   /* of scopes that are left to a search through all of a code's */
-	char text[FRAME_NAME_MAX]; /* of the last frame named in brackets */
+	uint32_t decodes; /* how many scopes a search through all of a code's may still decode */
+	char text[FRAME_NAME_MAX]; /* the text of the last frame named in brackets */
 };
 
 static struct names *names_of(struct vm *vm)
@@ -192,7 +192,7 @@ void vm_names_age(struct vm *vm, uint64_t now_ns)
 	methods_age(n);
 }
 
-/* What every entry point does first: no string returned before is used any more. */
+/* Every function for others begins so: no string that was returned before is used any more. */
 static struct names *names_begin(struct vm *vm)
 {
 	struct names *n = names_of(vm);
@@ -303,7 +303,10 @@ static int method_keep_texts(struct vm *vm, struct method *m, const struct texts
 	return 0;
 }
 
-/* Symbols are freed and made anew, too: the addresses do not tell all. */
+/*
+ * Whether it is the same method. Equal addresses alone do not tell, since Symbols are freed and
+ * made anew, too.
+ */
 static bool method_is(const struct method *m, const struct identity *id, const struct texts *t)
 {
 	return !memcmp(&m->id, id, sizeof(*id)) && !strcmp(m->klass, t->klass) &&
@@ -388,7 +391,7 @@ static void method_keep(struct names *n, struct method *m, struct method *old)
 	n->bytes += m->bytes;
 }
 
-/* Does the place still refer to its code and its class's constants? */
+/* Whether what lies at its address still refers to its code and its class's constants. */
 static bool method_refers(struct vm *vm, const struct method *m)
 {
 	uint64_t cm, constants;
@@ -399,11 +402,11 @@ static bool method_refers(struct vm *vm, const struct method *m)
 }
 
 /*
- * Has another one come to its address? Not until a class is loaded: memory that was freed keeps
- * what was in it. (It is freed when its class is unloaded, or was redefined, which is counted
- * nowhere.) Only a class redefined puts another of its methods there, which then has another
- * ConstMethod: `cm` is what the frame had; 0: it is of code that is alive, so what is there now is
- * right.
+ * Whether no other method has come to its address. While no class is loaded none has: memory that
+ * was freed keeps what was in it. (A method is freed when its class is unloaded, or was redefined,
+ * which the JVM counts nowhere.) Only a redefined class puts another of its own methods there, and
+ * that has another ConstMethod. `cm`: the ConstMethod that the frame had; 0: the frame is of code
+ * that is alive, so what is there now is right.
  */
 static bool method_stays(struct vm *vm, const struct method *m, uint64_t cm)
 {
@@ -428,7 +431,7 @@ static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 		old->used = n->age;
 		return old;
 	}
-	/* nothing comes to its place any more once its process has ended */
+	/* once the process has ended nothing comes to its place any more */
 	if (method_identify(vm, addr, &id) || texts_read(vm, &id, &t))
 		return old && mem_is_gone(vm->mem) && cm == old->id.const_method ? old : NULL;
 	m = old;
@@ -463,9 +466,10 @@ static void method_frame(struct vm *vm, const struct method *m, int32_t bci, uin
 }
 
 /*
- * Does it lie in the archive of classes that the JVM has mapped, with all that names it? Nothing is
- * ever freed there (JDK memory/metadataFactory.hpp), so nothing else comes to its place. Of a class
- * redefined, what names its old methods may lie elsewhere, and is freed.
+ * Whether the method, with all that names it, lies in the archive of classes that the JVM has
+ * mapped. Nothing there is ever freed (JDK memory/metadataFactory.hpp), so nothing else comes to
+ * its place. The old methods of a redefined class may be named by what lies elsewhere, and that is
+ * freed.
  */
 static bool method_is_archived(struct vm *vm, const struct method *m)
 {
@@ -484,7 +488,7 @@ static bool method_is_archived(struct vm *vm, const struct method *m)
 	return true;
 }
 
-/* Was it there already when the sample was taken? */
+/* Whether it was there already when the sample was taken. */
 static bool method_was(struct vm *vm, const struct method *m)
 {
 	if (m->since <= vm->then || method_is_archived(vm, m))
@@ -543,7 +547,7 @@ static uint64_t field_int(const struct header *h, uint64_t off)
 	return (uint64_t)(int64_t)(int32_t)field(h, off, 4);
 }
 
-/* Until JDK 22; until 8 the scopes, too, were at an offset. */
+/* The layout until JDK 22; until JDK 8 the scopes, too, were at an offset. */
 static void find_parts_old(const struct vm_layout *at, const struct header *h, uint64_t blob,
 			   struct parts *p)
 {
@@ -577,7 +581,7 @@ static void find_parts_new(const struct vm_layout *at, const struct header *h, u
 	}
 }
 
-/* The header of the nmethod at blob, if there is one. */
+/* Reads the header of the nmethod at blob, if there is one. */
 static int header_read(struct vm *vm, uint64_t blob, struct header *h)
 {
 	const struct vm_layout *at = &vm->at;
@@ -710,7 +714,10 @@ static void snapshot_read(struct vm *vm, struct snapshot *s, const struct parts 
 		   s->nmeta * sizeof(*s->meta) + 64;
 }
 
-/* Where virtual threads end: codecache_fill() wants it, and JDK 21 tells nobody. */
+/*
+ * Remembers the code where virtual threads' stacks end: codecache_fill() needs its address, which
+ * JDK 21 exports nowhere.
+ */
 static void note_enter_special(struct vm *vm, const struct snapshot *s)
 {
 	if (s->root && !s->level && !strcmp(s->root->name, "enterSpecial") &&
@@ -739,7 +746,7 @@ static struct snapshot *snapshot_get(struct vm *vm, uint64_t blob, uint32_t comp
 		return NULL;
 	s->key = key;
 	snapshot_read(vm, s, &before);
-	/* still the same code, and alive: then so were its methods while they were read */
+	/* if it still is the same code, and alive, its methods were alive while they were read */
 	if (find_parts(vm, blob, &after) || memcmp(&before, &after, sizeof(before))) {
 		snapshot_free(s);
 		return NULL;
@@ -774,7 +781,7 @@ static uint32_t snapshot_scope(const struct snapshot *s, int64_t pc)
 	return at < s->npcs ? s->pcs[at].scope : 0;
 }
 
-/* In place of one that cannot be read: nobody is left out. */
+/* The name of a method that cannot be read: no frame is left out. */
 static struct frame_name no_method(uint8_t type)
 {
 	return (struct frame_name){.klass = KLASS_JVM,
@@ -838,7 +845,7 @@ static int scope_depth(const struct vm *vm, const struct snapshot *s, uint32_t o
 	return n;
 }
 
-/* Do both tell the same inlined methods, at the same places of their callers? */
+/* Whether both scopes tell the same inlined methods, at the same places of their callers. */
 static bool scopes_agree(const struct vm *vm, const struct snapshot *s, uint32_t a, uint32_t b)
 {
 	struct scope sa, sb;
@@ -868,7 +875,7 @@ static uint32_t scopes_common(const struct vm *vm, const struct snapshot *s, uin
 	return b ? a : 0;
 }
 
-/* The innermost of a scope and of those that it was inlined into to hold a monitor; 0 none. */
+/* Of a scope and those that it was inlined into, the innermost that holds a monitor; 0: none. */
 static uint32_t scope_locked(const struct vm *vm, const struct snapshot *s, uint32_t off)
 {
 	struct scope sc;
@@ -880,8 +887,9 @@ static uint32_t scope_locked(const struct vm *vm, const struct snapshot *s, uint
 }
 
 /*
- * What of the code may unlock a monitor: a scope that holds one, as each does at its slow path of
- * locking (GraphKit::shared_lock), or, of several, what they have in common. 0: none.
+ * The scope of the code that may be unlocking a monitor: one that holds a monitor, as each does at
+ * its slow path of locking (GraphKit::shared_lock), or what several such scopes have in common. 0:
+ * none.
  */
 static uint32_t unlocker_find(struct vm *vm, const struct snapshot *s)
 {
@@ -972,7 +980,7 @@ int vm_name_unlocker(struct vm *vm, const struct gn_frame *f, struct frame_name 
 	return n > 0 ? n : vm_name(vm, f, out, max);
 }
 
-/* Why it has no name. */
+/* What is written in place of a name that could not be given. */
 static const char *nameless(const struct vm *vm, const char *unloaded)
 {
 	return mem_is_gone(vm->mem) ? ENDED : unloaded;

@@ -49,7 +49,7 @@ int perfdata_head(const uint8_t *p, size_t len, struct perfdata_head *out)
 	return 0;
 }
 
-/* Does it lie in `room` bytes, its name with the terminator and its value in it? */
+/* Whether an entry lies within `room` bytes, with its terminated name and its value in it. */
 static bool entry_take(const uint8_t *p, size_t room, struct entry *e, uint32_t *bytes)
 {
 	const char *name;

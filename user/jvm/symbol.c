@@ -42,7 +42,7 @@ int symbol_read_descriptor(struct vm *vm, uint64_t sym, char buf[static FRAME_NA
 	int len = symbol_read(vm, sym, buf, FRAME_NAME_MAX);
 	char *whole;
 
-	if (len < FRAME_NAME_MAX - 1) /* one that fits is shorter, or the same */
+	if (len < FRAME_NAME_MAX - 1) /* a descriptor that fits is shorter, or the same */
 		return len;
 	whole = malloc(DESCRIPTOR_MAX);
 	if (!whole)

@@ -12,7 +12,7 @@
 #include "jvm/vmstructs.h"
 
 #define THREADS_MAX 131072
-#define GROUPS_MAX  16 /* one within the other */
+#define GROUPS_MAX  16 /* nested groups */
 
 /* ---- fields of classes ------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@ static void find_thread_fields(struct vm *vm, uint64_t klass)
 		{"eetop", "J", &o->eetop},
 		{"group", "Ljava/lang/ThreadGroup;", &o->group},
 		{"holder", "Ljava/lang/Thread$FieldHolder;",
-		 &o->holder}, /* JDK 19: has the group */
+		 &o->holder}, /* since JDK 19 it has the group */
 	};
 
 	if (!o->thread_done)
@@ -155,7 +155,9 @@ static void string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
 /* ---- thread groups ----------------------------------------------------------------------------
  */
 
-/* The references that led somewhere. A collector that moved an object has changed them. */
+/*
+ * The references that were followed. If a collector has moved an object it has changed one of them.
+ */
 struct trail {
 	uint64_t at[2 + 2 * GROUPS_MAX], to[2 + 2 * GROUPS_MAX];
 	unsigned int n;
@@ -194,7 +196,7 @@ static uint64_t thread_group(struct vm *vm, struct trail *t, uint64_t thread)
 	return o->holder_group == FIELD_NONE ? 0 : follow(vm, t, holder + o->holder_group);
 }
 
-/* The name of one and its parent. */
+/* Reads a group's name and its parent. */
 static bool group_read(struct vm *vm, struct trail *t, uint64_t group, char *name, size_t room,
 		       uint64_t *parent)
 {
@@ -208,10 +210,10 @@ static bool group_read(struct vm *vm, struct trail *t, uint64_t group, char *nam
 		return false;
 	string_read(vm, follow(vm, t, group + o->group_name), name, room);
 	*parent = follow(vm, t, group + o->group_parent);
-	return name[0] && strlen(name) < room - 1; /* else it may have been cut */
+	return name[0] && strlen(name) < room - 1; /* a longer one may have been cut */
 }
 
-/* All of them or none: the outermost is the JVM's own. */
+/* Reads all groups of a thread or none; the outermost is the JVM's own. */
 static void groups_read(struct vm *vm, uint64_t thread, char *out, size_t cap)
 {
 	struct trail trail = {.n = 0};
@@ -233,8 +235,8 @@ static void groups_read(struct vm *vm, uint64_t thread, char *out, size_t cap)
  */
 
 /*
- * Whether the object is the thread's now: it refers back to it until the thread ends. While a
- * garbage collector moves objects, it may be what lay there before, another thread's perhaps.
+ * Whether the object is the thread's now: it refers back to the JavaThread until the thread ends.
+ * While a garbage collector moves objects, another thread's object may lie there.
  */
 static bool object_is_of(struct vm *vm, uint64_t obj, uint64_t thread)
 {
@@ -244,7 +246,7 @@ static bool object_is_of(struct vm *vm, uint64_t obj, uint64_t thread)
 	       (!mem_u64(vm->mem, obj + vm->oops->eetop, &back) && back == thread);
 }
 
-/* What java.lang.Thread says; leaves *t alone where that cannot be had. */
+/* Reads what java.lang.Thread says; leaves *t alone if that cannot be read. */
 static void object_read(struct vm *vm, struct java_thread *t)
 {
 	const struct oops *o;
@@ -272,7 +274,7 @@ static void object_read(struct vm *vm, struct java_thread *t)
 		mem_u64(vm->mem, t->thread + vm->at.jt_vthread + vm->at.oh_obj, &t->carrier);
 }
 
-/* From any thread there is, since classes are found by their names among its own's. */
+/* The class of virtual threads, found by its name below java.lang.Thread; 0: not loaded yet. */
 static uint64_t virtual_klass(struct vm *vm)
 {
 	struct oops *o = oops_of(vm);
@@ -343,7 +345,10 @@ static void thread_start(struct vm *vm, uint64_t thread, struct java_thread *t)
 		t->tid = tid;
 }
 
-/* The list now: *threads is malloc'ed. Its length, or negative. */
+/*
+ * Reads the list of threads as it is now: *threads is malloc'ed. Returns its length or a negative
+ * errno.
+ */
 static int threads_list(struct vm *vm, uint64_t **threads)
 {
 	uint64_t list, again, array;

@@ -11,7 +11,10 @@
 
 struct search {
 	const struct tidplace_census *c;
-	uint64_t reads;	 /* that are left: a target may show what nearly fits, everywhere */
+	/*
+	 * reads that may still be made, since a target may show places that nearly fit everywhere
+	 */
+	uint64_t reads;
 	uint32_t *found; /* tids by the place under test */
 };
 
@@ -77,12 +80,12 @@ static bool place_fits(struct search *s, const struct tidplace *at)
 		if (tid)
 			s->found[n++] = tid;
 		else if (++missing > c->nthreads / 8 + 1)
-			return false; /* more than may have ended since */
+			return false; /* more tids are missing than threads may have ended since */
 	}
 	return n && all_differ(s->found, n);
 }
 
-/* Places in the OSThread, if it is one, where the tid lies. */
+/* Tries all places in what may be an OSThread for the tid. */
 static bool osthread_try(struct search *s, uint32_t tid, uint64_t os, struct tidplace *at)
 {
 	uint8_t bytes[THREAD_ID_MAX];
@@ -111,7 +114,7 @@ static int places_try(struct search *s, const struct tidplace_thread *known, str
 	uint64_t words[OSTHREAD_MAX / 8];
 	size_t n = OSTHREAD_MAX / 8;
 
-	/* a JavaThread is smaller than that, but malloc'ed memory goes on behind it, mostly */
+	/* a JavaThread is smaller than that, but mostly there is more malloc'ed memory behind it */
 	while (n && s->c->read(s->c->ctx, known->javathread, words, n * 8))
 		n /= 2;
 	for (size_t i = 0; i < n; i++) {

@@ -13,12 +13,13 @@
 #define PERF_EVENTS 4 /* units */
 
 #define STATICS_PAGE	 4096U
-#define STATICS_BYTES	 (1U << 20) /* above and below */
-#define STATICS_POINTERS 65536U	    /* followed in one search */
+#define STATICS_BYTES	 (1U << 20) /* so many bytes above and below are searched */
+#define STATICS_POINTERS 65536U	    /* so many pointers are followed in one search */
 #define NAME_BYTES	 32	    /* the longest name and its end */
 
 #define FINDS_MAX 8
-#define FIND_NS	  100000000ULL /* until the second search; twice as long after each */
+/* the pause before the second search; each pause is twice as long as the last */
+#define FIND_NS 100000000ULL
 
 static const char *const names[UNLOADS_COUNTERS] = {
 	"java.cls.unloadedClasses",
@@ -98,8 +99,8 @@ static bool statics_scan(struct vm *vm, uint64_t addr, unsigned int *left)
 /*
  * With -XX:-UsePerfData these counters are there all the same, since the management API has them,
  * but in no list that can be reached (JDK services/classLoadingService.cpp). The pointers to them
- * are static variables of the JVM, as the one to the shared counters is: all that is writable
- * around that is looked through, some 0.7 MB with 5,600 pointers.
+ * are static variables of the JVM, as the pointer to the shared counters is, so all writable memory
+ * around that one is searched: some 0.7 MB with 5,600 pointers.
  */
 static void unshared_find(struct vm *vm)
 {
@@ -114,7 +115,9 @@ static void unshared_find(struct vm *vm)
 			break;
 }
 
-/* A JVM that has just been started makes them a little later. */
+/*
+ * Looks for the counters again, since a JVM that has just been started makes them a little later.
+ */
 static void counters_find(struct vm *vm)
 {
 	struct unloads *u = &vm->unloads;
@@ -129,7 +132,7 @@ static void counters_find(struct vm *vm)
 	u->finds++;
 }
 
-/* Of the two counters from `first` on. */
+/* The sum of the two counters from `first` on. */
 static int count_read(struct vm *vm, int first, uint64_t *sum)
 {
 	uint64_t v;
@@ -155,13 +158,14 @@ bool unloads_look(struct vm *vm)
 	u->looked_ns = now_ns();
 	u->known = !count_read(vm, 0, &count);
 	if (count_read(vm, 2, &loads))
-		loads = u->loads + 1; /* there may have been some */
+		loads = u->loads +
+			1; /* the counters cannot be read: classes may have been loaded */
 	loaded = u->known && loads != u->loads;
 	u->loads = loads;
 	if (!u->known || count == u->count)
 		return loaded && !first;
 	u->count = count;
-	/* what was unloaded before the first look nobody has asked about */
+	/* nobody has asked about what was unloaded before the first look */
 	u->changed_ns = first ? 0 : now_ns();
 	return !first;
 }

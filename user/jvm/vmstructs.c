@@ -15,7 +15,7 @@
 #define FLAGS_MAX      8192
 #define PHDR_MAX       64
 #define DYN_MAX	       512
-#define CHAIN_MAX      65536 /* symbols tried for one name */
+#define CHAIN_MAX      65536 /* so many symbols are tried for one name */
 
 /* ---- what is looked for -----------------------------------------------------------------------
  */
@@ -23,16 +23,16 @@
 enum row_kind { ROW_FIELD, ROW_SIZE, ROW_CONST };
 
 /*
- * One thing to find. Rows that follow each other with `alt` set are other places of the same
- * fact in other releases: one of them is enough. `with`: needed only where that was found, as
- * releases differ in more than the name. `feature` VM_FEATURES: nothing fails without it.
+ * One fact to find. Rows that follow each other with `alt` set are places of the same fact in
+ * different releases: one of them is enough. `with`: the row is needed only if that fact was found,
+ * since releases differ in more than names. `feature` VM_FEATURES: nothing fails without it.
  */
 struct row {
 	enum row_kind kind;
 	const char *type, *field; /* constants have the whole name in type */
 	uint16_t to;		  /* offset in struct vm_layout */
-	uint16_t bytes_to;	  /* where the width of the field goes, 0 nowhere */
-	uint16_t with;		  /* offset in struct vm_layout, 0 always */
+	uint16_t bytes_to; /* offset in struct vm_layout for the field's width, 0: it is not kept */
+	uint16_t with;	   /* offset in struct vm_layout, 0: the row is always needed */
 	uint8_t feature;
 	bool alt;
 };
@@ -430,7 +430,7 @@ static void take_row(struct vm *vm, enum row_kind kind, const char *name, uint64
 			*slot(&vm->at, rows[i].to) = val;
 }
 
-/* A table of names and numbers: the types' sizes, the constants. */
+/* Reads a table of names and numbers: the types' sizes, or the constants. */
 static void read_values(struct vm *vm, const struct dynsyms *d, enum row_kind kind,
 			const char *table, const char *entry, const char *name_off,
 			const char *val_off, bool wide)
@@ -477,8 +477,8 @@ static void find_release(struct vm *vm)
 }
 
 /*
- * Facts that the tables leave out. JDK 21 moved Method's "hidden" flag to ConstMethod (bit 12,
- * oops/constMethodFlags.hpp) and exports neither; CodeBlob::_kind says itself what it is.
+ * Fills in facts that the tables leave out. JDK 21 moved Method's "hidden" flag to ConstMethod (bit
+ * 12, oops/constMethodFlags.hpp) and exports neither; CodeBlob::_kind says itself what it is.
  */
 static void fill_in(struct vm *vm)
 {
@@ -497,8 +497,8 @@ static void fill_in(struct vm *vm)
 }
 
 /*
- * What the kernel side reads of a blob lies within VM_HEADER_BYTES of its block, and numbers that
- * it takes are of 16 bits: elsewhere a field is as good as not there.
+ * The kernel side reads VM_HEADER_BYTES of a blob's block, and takes offsets of 16 bits: a field
+ * beyond that is treated as if this JVM had none.
  */
 static void drop_far(struct vm_layout *at)
 {
@@ -531,8 +531,8 @@ static bool found(const struct vm *vm, uint16_t to)
 }
 
 /*
- * Whether what rows[*i] asks for is there, or not asked of this JVM; *i goes on behind its
- * alternatives.
+ * Whether the fact of rows[*i] was found, or is not needed of this JVM; *i moves on behind the
+ * row's alternatives.
  */
 static bool row_met(const struct vm *vm, unsigned int *i)
 {

@@ -27,16 +27,16 @@
 
 #define VDSO_MAX   (1u << 20)
 #define KNOWN_MAX  4096		     /* files remembered */
-#define OPENED_MAX (4 * UW_MAX_MAPS) /* mappings whose files are looked at, in one update */
+#define OPENED_MAX (4 * UW_MAX_MAPS) /* so many mappings' files are looked at in one update */
 
-/* What tells one file from another, without a look into it. */
+/* Tells one file from another without a look into it. */
 struct file_key {
 	uint64_t dev, ino, size, mtime_ns, ctime_ns, salt;
 };
 
 /*
- * What a table is made of, by which copies of a file, as containers have, share one. Not the build
- * id: a target chooses that.
+ * What a table is made of. Copies of a file, as containers have them, share a table by it. The
+ * build id would not do, since a target chooses that.
  */
 struct content {
 	struct {
@@ -46,10 +46,10 @@ struct content {
 };
 _Static_assert(sizeof(struct content) <= UNWIND_KEY_MAX, "content is the table's key");
 
-/* A file that was looked at, perhaps in vain: nothing of it changes while its key is the same. */
+/* A file that was looked at, perhaps in vain. While its key is the same nothing of it changes. */
 struct known_file {
 	struct file_key key;
-	int rc; /* of looking */
+	int rc; /* the result of looking at it */
 	struct content content;
 	UT_hash_handle hh;
 };
@@ -57,7 +57,7 @@ struct known_file {
 struct jvm_entry {
 	pid_t tgid;
 	struct gn_jvm jvm;
-	unsigned int looks; /* for its compilers' threads */
+	unsigned int looks; /* how often its compilers' threads were looked for */
 	UT_hash_handle hh;
 };
 
@@ -68,7 +68,8 @@ struct tables {
 	struct digest_key secret;
 	unsigned int shared;	/* files whose table was there already */
 	uint32_t rules_refused; /* of the file that was published last */
-	uint32_t warned_files, warned_large, warned_rules, warned_maps; /* what was said already */
+	uint32_t warned_files, warned_large, warned_rules,
+		warned_maps; /* warnings that were given already */
 	bool unsettled;
 	uint64_t compile_ns;
 };
@@ -112,7 +113,7 @@ static const struct known_file *known_find(const struct tables *t, const struct 
 	return f;
 }
 
-/* 0: not known to fail. */
+/* The error that the file has led to before; 0: none. */
 static int failed_before(const struct tables *t, const struct file_key *key)
 {
 	const struct known_file *f = known_find(t, key);
@@ -120,15 +121,14 @@ static int failed_before(const struct tables *t, const struct file_key *key)
 	return f ? f->rc : 0;
 }
 
-/* Whether it is the file that is to blame: what is short now (memory, descriptors) may not be
- * later. */
+/* Whether the error is the file's own. A shortage (of memory, of descriptors) may be over later. */
 static bool fails_for_good(int rc)
 {
 	return rc == -ENOENT || rc == -ENOEXEC || rc == -EBADMSG || rc == -EINVAL || rc == -E2BIG ||
 	       rc == -ENOTSUP || rc == -ENOSPC;
 }
 
-/* Of its table when rc is 0, else why it has none. */
+/* Remembers what the file's table is made of, or why it has none (rc). */
 static void known_note(struct tables *t, const struct file_key *key, int rc,
 		       const struct content *content)
 {
@@ -178,7 +178,7 @@ static void sections_free(struct sections *s)
 	free(s->debug_frame.data);
 }
 
-/* 0 if there is one of them. */
+/* 0 if the file has at least one of the two. */
 static int sections_read(const struct elf_file *f, struct sections *s)
 {
 	int rc;
@@ -218,7 +218,10 @@ static int section_compile(const struct elf_bytes *bytes, bool debug, struct unw
 	return bytes->data ? ehframe_compile(&sec, 0, rows) : -ENOENT;
 }
 
-/* Both: code that was compiled without the one is linked with startup code that has it. */
+/*
+ * Both sections are compiled: a file whose own code has only .debug_frame is linked with startup
+ * code that has .eh_frame.
+ */
 static int sections_compile(const struct sections *s, struct unwind_table *rows)
 {
 	struct unwind_table debug;
@@ -275,7 +278,10 @@ static int file_compile(struct tables *t, const struct elf_file *f, struct conte
 	return rc;
 }
 
-/* Keys of a file's table are addresses as linked: `vaddr` is that of the mapping's first byte. */
+/*
+ * Finds or makes the file's table. Its keys are addresses as linked: *vaddr becomes that of the
+ * mapping's first byte.
+ */
 static int file_table(struct tables *t, const struct elf_file *f, const struct file_key *key,
 		      uint64_t offset, uint32_t *id, uint64_t *vaddr)
 {
@@ -335,7 +341,10 @@ static int file_mapping(struct tables *t, struct symproc *sp, const struct mappi
 	return rc;
 }
 
-/* The vDSO is in no file system; it is the process's own copy, so its key is the process. */
+/*
+ * The vDSO is in no file system and may differ between processes, so the process is part of its
+ * key.
+ */
 static int vdso_mapping(struct tables *t, pid_t tgid, struct symproc *sp, const struct mapping *mp,
 			uint32_t *id, uint64_t *vaddr)
 {
@@ -372,7 +381,7 @@ __attribute__((format(printf, 2, 3))) static void warn_once(uint32_t *said, cons
 	log_warn("%s", text);
 }
 
-/* What was refused of the file: each kind is told of once. */
+/* Warns of what was refused of the file, once for each kind. */
 static void refusals_warn(struct tables *t, const char *path, int rc)
 {
 	if (rc == -ENOSPC)
@@ -431,7 +440,10 @@ static int jvm_publish(const struct tables *t, const struct jvm_entry *j)
 	return t->unwinder->jvm_set(t->unwinder->ctx, &j->jvm);
 }
 
-/* NULL: not a JVM, or one whose code heaps are not known. */
+/*
+ * The process's entry, made if its code heaps can be read. NULL: it is no JVM, or they are not
+ * known yet.
+ */
 static struct jvm_entry *jvm_get(struct tables *t, pid_t tgid, struct vm *vm)
 {
 	struct jvm_entry *j = jvm_find(t, tgid);
@@ -474,7 +486,10 @@ static size_t heaps_add(const struct jvm_entry *j, struct unwind_mapping *v)
 	return n;
 }
 
-/* From the top down, where the libraries are, for as many as there is room for. */
+/*
+ * Adds the executable mappings from the top down, since libraries lie at the top, and as many as
+ * there is room for.
+ */
 static size_t mappings_add(struct tables *t, pid_t tgid, struct symproc *native,
 			   const struct jvm_entry *jvm, struct unwind_mapping *v)
 {
@@ -534,7 +549,7 @@ static bool coders_have(const struct gn_coders *c, pid_t tid)
 	return false;
 }
 
-/* By the name that kern/coders.bpf.h knows them by. */
+/* Whether the thread is a compiler's, by the same names as in kern/coders.bpf.h. */
 static bool is_coder(pid_t tgid, pid_t tid)
 {
 	char comm[PROC_COMM_LEN];
@@ -543,7 +558,7 @@ static bool is_coder(pid_t tgid, pid_t tid)
 	       (!strncmp(comm, "C1 Comp", 7) || !strncmp(comm, "C2 Comp", 7));
 }
 
-/* Does the kernel side know all threads of the process that compile? One at least. */
+/* Whether the kernel side knows all compilers' threads of the process, and at least one. */
 static bool coders_are_known(const struct tables *t, pid_t tgid)
 {
 	struct gn_coders c = {0};
@@ -563,11 +578,12 @@ static bool coders_are_known(const struct tables *t, pid_t tgid)
 	return all && found;
 }
 
-#define CODER_LOOKS 100 /* beyond which there are none: -Xint */
+#define CODER_LOOKS 100 /* after so many looks we take it that the JVM has none (-Xint) */
 
 /*
- * Those found by the names that they give themselves, before they compile, from when on the process
- * is a target; those before that by the scan of its threads, which may still be under way.
+ * Whether all compilers' threads have become known just now. The kernel side meets a thread that
+ * starts later when it names itself, before it compiles anything. Those that were there before are
+ * met by the scan of the process's threads, which may still be under way.
  */
 static bool coders_meet(struct tables *t, struct jvm_entry *j, struct vm *vm)
 {
@@ -591,7 +607,8 @@ void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns)
 		if (moved || met)
 			jvm_publish(t, j);
 	}
-	if (t->unwinder->freed(t->unwinder->ctx, now_ns)) /* for those that found no room */
+	if (t->unwinder->freed(t->unwinder->ctx,
+			       now_ns)) /* so that files which found no room are tried again */
 		known_forget(t, true);
 }
 

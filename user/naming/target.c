@@ -24,24 +24,27 @@
 #include "target/procfs.h"
 
 #define THROTTLING_NS 10000000000ull
-#define JVM_LOOK_NS   100000000ull  /* what was launched becomes a JVM */
-#define MEET_THREADS  500	    /* looked at in some 10 ms */
+/* how often a process that was launched is asked whether it is a JVM by now */
+#define JVM_LOOK_NS   100000000ull
+#define MEET_THREADS  500	    /* looking at so many takes some 10 ms */
 #define LATE_NS	      2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX      65536
 #define CONSTANTS_MAX (64u << 20) /* bytes of a file's names and stacks kept in memory */
 /*
- * Kept though they are not used: a sleeper is accounted for each minute or each 1,000 ticks, and
- * what is told of it is held for as long again.
+ * Stacks and constants are kept for so long though no sample has them. A sleeper is accounted for
+ * each minute or each 1,000 ticks, and its ticks wait for as long again before they are written.
  */
-#define KEEP_NS	      240000000000ull
-#define KEEP_TICKS    2000
-#define FLUSH_NS      1000000000ull  /* what is open goes to the file so often */
-#define HELD_MIN_NS   1000000000ull  /* wall ticks of so much time may wait for more */
-#define HELD_MAX_NS   60000000000ull /* until they are so much */
-#define CHUNK_SOON_NS 300000000ull   /* before its end, what its sleepers waited for is asked for */
-#define CHUNK_TOLD_NS 750000000ull   /* at most so often */
-#define NEIGHBOURS    5		     /* names of processes that used most of the CPUs */
-#define REREAD_NS     2000000000ull  /* all threads are looked at again at most so often */
+#define KEEP_NS	    240000000000ull
+#define KEEP_TICKS  2000
+#define FLUSH_NS    1000000000ull  /* what there is goes to the file so often */
+#define HELD_MIN_NS 1000000000ull  /* wall ticks that stand for so much time may wait for more */
+#define HELD_MAX_NS 60000000000ull /* until they stand for so much */
+/* so long before a chunk's end an accounting for its sleepers is asked for */
+#define CHUNK_SOON_NS 300000000ull
+#define CHUNK_TOLD_NS 750000000ull /* at most so often */
+#define NEIGHBOURS    5		   /* names of processes that used most of the CPUs */
+/* after a loss of records all threads are looked at again at most so often */
+#define REREAD_NS 2000000000ull
 
 struct target {
 	pid_t tgid;
@@ -50,7 +53,7 @@ struct target {
 	struct roster *threads;
 	struct vthreads *vthreads;
 	struct jfrw *out;
-	uint64_t start_ns; /* of its file, CLOCK_MONOTONIC */
+	uint64_t start_ns; /* CLOCK_MONOTONIC, when its file begins */
 	char path[TARGET_PATH_LEN];
 	struct stacks *stacks;
 	struct upkeep tables;
@@ -58,20 +61,21 @@ struct target {
 	size_t nlate;
 	struct quality cpu, wall;
 	uint64_t throttling_ns;
-	uint64_t jvm_ns; /* when it was last looked whether it is a JVM */
-	bool jvm_told;	 /* which JVM it is has been written */
+	uint64_t jvm_ns; /* when we last looked whether it is a JVM */
+	bool jvm_told;	 /* the events that say which JVM it is were written */
 	uint64_t flushed_ns;
-	uint64_t chunk_told_ns; /* when it was told that its chunk ends soon */
-	uint64_t file_dropped;	/* events the writer dropped, as counted so far */
+	uint64_t chunk_told_ns; /* when the session was told that its chunk ends soon */
+	uint64_t file_dropped;	/* events that the writer dropped, of which the totals know */
 	bool reread, exec_lost; /* records of what its threads did were lost */
-	uint64_t reread_ns;	/* when they were last looked at for that */
+	uint64_t reread_ns;	/* when its threads were last looked at for that */
 	struct totals totals;
 };
 
 /* A sample whose stack or name has not come yet. */
 struct late_sample {
 	struct gn_sample s;
-	uint64_t came_ns; /* its own time may be long ago: of a sleep it is the beginning */
+	/* when it came; its own time is the beginning of a sleep, perhaps long ago */
+	uint64_t came_ns;
 };
 
 static uint64_t keep_ns(const struct target *t)
@@ -96,7 +100,7 @@ static int java_thread(void *ctx, pid_t tid, struct resolved_thread *java)
 	return 0;
 }
 
-/* Lets it through the thread filter, if either of its names is wanted. */
+/* Lets the thread through the thread filter if either of its names is wanted. */
 static void thread_offer(struct target *t, struct member *m)
 {
 	const struct target_config *cfg = &t->env->cfg;
@@ -108,8 +112,9 @@ static void thread_offer(struct target *t, struct member *m)
 }
 
 /*
- * With a thread filter, names decide who is sampled: look at all threads there are. Carriers of
- * virtual threads are found by the way, and which JavaThread each is.
+ * Asks for the Java names of all threads there are, since with a thread filter names decide who is
+ * sampled. By the way it is found which of them carry virtual threads, and which JavaThread each
+ * is.
  */
 static void threads_ask(struct target *t)
 {
@@ -136,8 +141,9 @@ static void threads_offer(struct target *t)
 }
 
 /*
- * What samples need to know of threads, before the first of them; where there are many, carriers
- * alone are worth the time.
+ * Looks at the threads before the first sample, for what the unwinder needs to know of them. If
+ * there are many that is worth the time only for a JVM that has virtual threads, for their
+ * carriers.
  */
 static void threads_meet(struct target *t)
 {
@@ -163,7 +169,7 @@ static uint32_t thread_jfr(struct target *t, struct member *m)
 	return m->jfr;
 }
 
-/* A carrier's samples are of the virtual thread it ran. */
+/* The thread that the sample is of: a carrier's samples are of the virtual thread that it ran. */
 static uint32_t sample_thread(struct target *t, const struct gn_sample *s, struct member *m)
 {
 	if (!m)
@@ -180,7 +186,7 @@ static uint32_t thread_of(struct target *t, pid_t tid, uint64_t time)
 
 /* ---- stacks ---- */
 
-/* Before ids of the file are used: are they still valid? */
+/* Called before ids of the file are used: forgets those that are no longer valid. */
 static void ids_check(struct target *t)
 {
 	if (stacks_check(t->stacks))
@@ -228,7 +234,7 @@ static enum jfr_state sample_state(const struct gn_sample *s, const struct stack
 	return ids[state];
 }
 
-/* A tick's number is found by its time. */
+/* The number of the tick at that time. */
 static uint64_t tick_of(const struct target *t, uint64_t time_ns)
 {
 	const struct target_config *cfg = &t->env->cfg;
@@ -237,8 +243,9 @@ static uint64_t tick_of(const struct target *t, uint64_t time_ns)
 }
 
 /*
- * What an event of so many ticks says of the wait's length: no more than the ticks stand for, so
- * that the events of one wait, each of which the kernel tells the length so far, add up to it.
+ * The length of the wait that an event of so many ticks tells. The kernel's records of one wait
+ * each have its whole length so far; an event tells no more of it than its ticks stand for, so that
+ * the events of one wait add up to its length.
  */
 static uint64_t span_of(const struct target *t, uint64_t length_ns, uint32_t ticks)
 {
@@ -274,8 +281,9 @@ static void on_wait(void *ctx, struct member *m)
 }
 
 /*
- * Who sleeps for long is accounted for every 1,000 ticks. The pieces of one sleep become one event:
- * with 10,000 threads asleep they are most of a file.
+ * A thread that sleeps for long is accounted for every 1,000 ticks. Joins these pieces of one sleep
+ * into one event: with 10,000 threads asleep they would be most of the file. False: the piece is
+ * too short to wait for more.
  */
 static bool wait_joins(struct target *t, struct wait *h, const struct wait *next)
 {
@@ -317,8 +325,8 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 }
 
 /*
- * The last time at which its thread surely was there: one that stays where it was keeps its frames'
- * methods alive.
+ * The last time at which the sample's thread surely was at its stack. As long as it is there it
+ * keeps the methods of its frames alive.
  */
 static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
 {
@@ -383,7 +391,7 @@ void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason
 	target_note_lost(t, time, tid, reason, count);
 }
 
-/* Nothing is known yet by which the thread could be told from others. */
+/* Whether nothing is known yet that tells the thread from others. */
 static bool sample_waits(struct target *t, const struct gn_sample *s)
 {
 	const struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
@@ -394,8 +402,9 @@ static bool sample_waits(struct target *t, const struct gn_sample *s)
 }
 
 /*
- * A stack's list travels by the ring of the CPU that took it first, a sample by its own: a sample
- * may come first. It waits a little; if the list was lost it is written without frames.
+ * A stack's list of frames travels by the ring of the CPU that met the stack first, and a sample by
+ * that of its own CPU, so a sample may come before its list. It then waits a little. If the list
+ * was lost the sample is written without frames.
  */
 static void late_add(struct target *t, const struct gn_sample *s)
 {
@@ -426,15 +435,16 @@ static void late_retry(struct target *t, uint64_t now, bool last)
 			t->late[kept++] = l;
 	}
 	t->nlate = kept;
-	if (!kept) { /* its pages, of which a collector that was held up may have used many */
+	/* gives the memory back, of which a collector that was held up may have used much */
+	if (!kept) {
 		free(t->late);
 		t->late = NULL;
 	}
 }
 
 /*
- * Clocks and switches are set up one after the other: what was seen before the recording's start
- * is not of it. False: all of the sample was before.
+ * Cuts off what lies before the recording's start, since clocks and switch programs are attached
+ * one after the other before it. False: the whole sample does.
  */
 static bool sample_begin(const struct target *t, struct gn_sample *s)
 {
@@ -474,7 +484,7 @@ void target_sample(struct target *t, const struct gn_sample *rec)
 
 static void on_exec(struct target *t, uint64_t time)
 {
-	/* heard of late: what was told may be of the other program already */
+	/* the record may come late: the JVM that was told of may be the new program already */
 	t->jvm_told &= t->jvm_ns > time;
 	upkeep_exec(&t->tables, resolver_exec(t->names, time), time);
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
@@ -503,7 +513,7 @@ void target_vthread(struct target *t, const struct gn_vthread_rec *rec)
 	size_t len = rec->len < GN_VTHREAD_NAME ? rec->len : GN_VTHREAD_NAME;
 
 	java_string_decode(rec->name, len, rec->wide != 0, name, sizeof(name));
-	/* when others were forgotten, to be told again */
+	/* others were forgotten for it, and have to be sent again */
 	if (vthreads_add(t->vthreads, rec->id, name, rec->len > GN_VTHREAD_NAME))
 		t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
@@ -511,8 +521,9 @@ void target_vthread(struct target *t, const struct gn_vthread_rec *rec)
 /* ---- at times ---- */
 
 /*
- * What they told is there to be read: which threads there are, what they are called, which program
- * the process is. (An end that was not told may hide that another thread has the number.)
+ * After records of its threads were lost: reads again which threads there are, what they are called
+ * and which program the process is. (Where an end was lost, another thread may have the number by
+ * now.)
  */
 static void reread(struct target *t, uint64_t now)
 {
@@ -527,10 +538,12 @@ static void reread(struct target *t, uint64_t now)
 	threads_meet(t);
 }
 
-/* Once it is one, which JVM this is and what libraries it has. */
+/* Writes which JVM this is and what libraries it has, once, as soon as it is a JVM. */
 static void jvm_tell(struct target *t, uint64_t now)
 {
-	/* it may end soon: no wait once its memory is read */
+	/*
+	 * as soon as the JVM's memory can be read there is no pause, since the process may end soon
+	 */
 	if (t->jvm_told || (!resolver_vm(t->names) && now - t->jvm_ns < JVM_LOOK_NS))
 		return;
 	t->jvm_ns = now;
@@ -553,7 +566,10 @@ bool target_poll(struct target *t, uint64_t now)
 	return changed;
 }
 
-/* At the start, now and then, and at the end, so that the difference is that of the recording. */
+/*
+ * Writes the throttling at the start, now and then, and at the end, so that the difference between
+ * the events is that of the recording.
+ */
 static void throttling_write(struct target *t, uint64_t now, bool last)
 {
 	if (!last && t->throttling_ns && now - t->throttling_ns < THROTTLING_NS)
@@ -587,8 +603,10 @@ static void flush(struct target *t, bool last, uint64_t now)
 	ids_check(t);
 }
 
-/* Who sleeps is accounted for before the chunk ends, but not for a chunk that is late again and
- * again. */
+/*
+ * Tells the session when the chunk is about to end, so that sleepers are accounted for before it
+ * does. If the end keeps being put off it is not told each time.
+ */
 static void chunk_end_tell(struct target *t, uint64_t now)
 {
 	const struct target_config *cfg = &t->env->cfg;
@@ -631,7 +649,7 @@ void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cos
 	jfrw_overhead(t->out, time, cost);
 }
 
-/* What is gone at the end is known by its samples. */
+/* The target's own CPU time. If it was gone at the second look its samples tell it. */
 static uint64_t own_cpu_ns(const struct target *t, const struct neighbours_sums *sums)
 {
 	return sums->own_ns ? sums->own_ns : t->totals.cpu_samples * t->env->cfg.cpu_ns;
@@ -666,10 +684,16 @@ void target_cpus(struct target *t, uint64_t time, const struct neighbours *cpus)
 void target_tables(struct target *t)
 {
 	if (t->env->cfg.launched)
-		return; /* it is still ourselves: there are tables for what it becomes, at its exec
-			 */
+		/*
+		 * it still is a copy of ourselves: tables are made of the program that it becomes,
+		 * at its exec
+		 */
+		return;
 	upkeep_renew(&t->tables, now_ns());
-	/* that takes a while: names are certain from the last look on, and sampling begins now */
+	/*
+	 * making tables took a while, and names are certain only from the last look on: look again,
+	 * since sampling begins now
+	 */
 	resolver_poll(t->names, now_ns());
 	threads_meet(t);
 }
@@ -698,7 +722,7 @@ static int files_open(struct target *t, bool overwrite, struct error *e)
 	return rc ? rc : resolver_open(&t->names, t->env->shared, t->tgid, cfg->jvm, e);
 }
 
-/* What works on the file and the names. */
+/* Makes the parts that work on the file and the names. */
 static int parts_new(struct target *t, struct error *e)
 {
 	t->tables = (struct upkeep){.env = t->env, .names = t->names, .tgid = t->tgid};
