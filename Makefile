@@ -131,7 +131,7 @@ $(VERSIONED): CPPFLAGS += -DGNOMON_VERSION='"$(VERSION)"'
 $(VERSIONED): $(VERSION_STAMP)
 
 # what assets.S takes in is not seen by -MMD
-$(BUILD)/obj/user/out/assets.o: $(wildcard user/out/*.html user/out/*.css user/out/*.js)
+$(BUILD)/obj/user/out/assets.o: $(wildcard user/out/page/*)
 
 $(BUILD)/libgnomon.a: $(LIB_OBJ)
 	$(call say,AR,$@)
@@ -154,6 +154,11 @@ $(BUILD)/tests/%.o: tests/%.c
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS) -lm
+
+$(BUILD)/tests/browser/scene: $(BUILD)/tests/browser/scene.o $(BUILD)/libgnomon.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/browser/scene.o: CPPFLAGS += -Itests/unit
 
 # What others link is enough to read a recording.
 $(BUILD)/tests/unit/test_jfrread: $(BUILD)/tests/unit/test_jfrread.o $(BUILD)/libgnomon-jfr.a
@@ -178,7 +183,7 @@ check-unit: $(UNIT_BIN) ## unit tests (no root)
 check-bpf: $(BPFT_BIN) ## BPF tests in this kernel (root)
 	@set -e; for t in $(BPFT_BIN); do $$t; done
 
-check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen ## the pages, in a headless Chromium (needs chromium, node)
+check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen $(BUILD)/tests/browser/scene ## the pages, in a headless Chromium (needs chromium, node)
 	@BUILD=$(BUILD) tests/browser/run.sh
 
 check-peers: ## recordings in other people's readers: JMC, jfr-parser, jfrconv, pprof; fetched once (root)

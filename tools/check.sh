@@ -249,6 +249,7 @@ suite_browser() {
     fi
     # make names it from here where it lies below
     build jfrgen "$BUILD" "${BUILD#"$PWD"/}/tools/bench/jfrgen" || return
+    build scene "$BUILD" "${BUILD#"$PWD"/}/tests/browser/scene" || return
     timed 300 tests/browser/run.sh
     case $rc in
     0) report_ok browser pages "$took" ;;

@@ -5,8 +5,10 @@
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
 // FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
 // FUZZ-LINK: user/out/profile_tiers.c user/out/profile_threads.c user/out/stable.c user/out/idle.c user/out/pattern.c
+// FUZZ-LINK: user/out/profile_times.c
 // FUZZ-LINK: user/out/endpoint.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
-// FUZZ-LINK: user/out/text.c user/out/methods.c user/out/html.c user/out/pprof.c
+// FUZZ-LINK: user/out/text.c user/out/methods.c user/out/html.c user/out/html_data.c user/out/pprof.c
+// FUZZ-LINK: user/out/findings.c user/out/findings_cpu.c user/out/findings_wait.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c user/base/utf8.c
 // clang-format on
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "out/diff.h"
+#include "out/findings.h"
 #include "out/html.h"
 #include "out/methods.h"
 #include "out/pprof.h"
@@ -24,14 +27,24 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void findings_show(const struct profile *p, FILE *f)
+{
+	struct findings *found;
+
+	if (findings_new(&found, p, NULL))
+		return;
+	findings_print(found, f);
+	findings_free(found);
+}
+
 static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 {
-	struct html_options h = {.title = "x", .timeline = true};
+	struct html_options h = {.title = "x"};
 
 	summary_head(p, r, "x", f);
 	summary_quality(p, r, f);
 	summary_groups(p, 3, f, NULL);
-	summary_starvation(p, f);
+	findings_show(p, f);
 	summary_events(p, f, NULL);
 	text_top(p, 10, f, NULL);
 	text_tree(p, DIM_WALL, 0, f, NULL);

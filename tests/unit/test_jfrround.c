@@ -14,6 +14,7 @@
 #include "jfr/vitals.h"
 #include "jfrmade.h"
 #include "out/profile.h"
+#include "out/findings.h"
 #include "out/summary.h"
 #include "out/text.h"
 
@@ -457,6 +458,17 @@ static void cpu_use_write(struct jfrw *w, const char *whose, const char *name, u
 					   .cpu_ns = ns});
 }
 
+/* Every finding on a line of its own. */
+static void findings_all(const struct profile *p, FILE *f)
+{
+	struct findings *found = NULL;
+
+	assert_int_equal(findings_new(&found, p, NULL), 0);
+	for (size_t i = 0; i < found->n; i++)
+		fprintf(f, "%s: %s\n", found->v[i].kind, found->v[i].text);
+	findings_free(found);
+}
+
 /* Two CPUs for a second; what is said of who had them. To be freed. */
 static char *starved_by(uint64_t machine, uint64_t own, uint64_t other)
 {
@@ -477,7 +489,7 @@ static char *starved_by(uint64_t machine, uint64_t own, uint64_t other)
 	}
 	assert_int_equal(jfrw_close(w, NULL), 0);
 	p = recording_read();
-	summary_starvation(p, f);
+	findings_all(p, f);
 	fclose(f);
 	profile_free(p);
 	return text;
@@ -519,7 +531,7 @@ static void test_starvation_unknown(void **state)
 	jfrw_wall_sample(w, START, 0, 0, JFR_STATE_QUEUED, 10, 200 * MS);
 	assert_int_equal(jfrw_close(w, NULL), 0);
 	p = recording_read();
-	summary_starvation(p, f);
+	findings_all(p, f);
 	fclose(f);
 	assert_string_equal(text, "");
 	free(text);
@@ -728,7 +740,7 @@ static void test_starvation(void **state)
 
 	recording_write(JFRW_EXECUTION);
 	p = recording_read();
-	summary_starvation(p, f);
+	findings_all(p, f);
 	fclose(f);
 	assert_non_null(strstr(text, "waited 600 ms for a CPU and had one for 100 ms"));
 	assert_non_null(strstr(text, "86% was lost"));

@@ -10,6 +10,7 @@
 #include "jfrbuild.h"
 #include "out/format.h"
 #include "out/html.h"
+#include "out/html_data.h"
 #include "out/methods.h"
 #include "out/pprof.h"
 #include "out/profile.h"
@@ -379,7 +380,7 @@ static void test_html(void **state)
 	assert_non_null(strstr(text, "\"totals_us\":[40000,140000,100000]"));
 	assert_string_equal(text + len - strlen("</html>\n"), "</html>\n");
 	free(text);
-	assert_int_equal(html_data(p, &h, &b), 0);
+	assert_int_equal(html_data(p, &b), 0);
 	assert_int_equal(b.data[0], 4); /* frames: all, run, work, park */
 	buffer_free(&b);
 	profile_free(p);

@@ -8,9 +8,8 @@ static struct rendering o = RENDERING_INIT;
 
 static const struct opt opts[] = {
 	{OPT_STRING, 'o', "output", "FILE", "write to FILE; its suffix says the format", &o.out},
-	{OPT_ENUM, 'f', "format", "FORMAT",
-	 "text, tree, collapsed, html, timeline, pprof, csv or xml", &o.format,
-	 .choices = {FORMAT_CHOICES}},
+	{OPT_ENUM, 'f', "format", "FORMAT", "text, tree, collapsed, html, pprof, csv or xml",
+	 &o.format, .choices = {FORMAT_CHOICES}},
 	{OPT_ENUM, 'D', "dim", "DIM", "cpu, wall or off (CPU); the page can switch", &o.dim,
 	 .choices = {"cpu", "wall", "off"}},
 	{OPT_COUNT, 'n', "top", "N", "text: lines per table (10)", &o.top, .min = 1, .max = 100000},
@@ -38,12 +37,12 @@ static int run(int argc, char **argv, struct error *e)
 
 const struct command cmd_render = {
 	.name = "render",
-	.summary = "show recordings as tables, flame graph, timeline or pprof",
+	.summary = "show recordings as tables, a page with timeline and flame graph, or pprof",
 	.usage = "render FILE.jfr ... [-o OUT] [options]",
 	.examples =
 		"  gnomon render app.jfr                        # the hottest methods and stacks\n"
-		"  gnomon render app.jfr -o app.html            # flame graph, one file\n"
-		"  gnomon render app.jfr -o app.timeline.html   # threads over time, and flames\n"
+		"  gnomon render app.jfr -o app.html            # a page: findings, threads, "
+		"flames\n"
 		"  gnomon render app.jfr -f tree -D off -t 'http-*'\n"
 		"  gnomon render app.jfr -f collapsed -D wall | sort -k2 -n | tail\n"
 		"  gnomon render a.jfr b.jfr -o cpu.pb.gz -D cpu --from 10s --to 1m\n",

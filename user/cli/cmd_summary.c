@@ -4,6 +4,7 @@
 
 #include "cli/cmds.h"
 #include "cli/filter.h"
+#include "out/findings.h"
 #include "out/summary.h"
 
 static struct {
@@ -23,6 +24,7 @@ static int summary(const char *path, struct error *e)
 {
 	struct profile_options po = {0};
 	struct profile *p = NULL;
+	struct findings *found = NULL;
 	struct jfr_report r;
 	int rc = filter_apply(&o.filter, &po, e);
 
@@ -41,7 +43,10 @@ static int summary(const char *path, struct error *e)
 		rc = summary_groups(p, (unsigned int)o.top, stdout, e);
 	}
 	if (!rc)
-		summary_starvation(p, stdout);
+		rc = findings_new(&found, p, e);
+	if (!rc)
+		findings_print(found, stdout);
+	findings_free(found);
 	if (!rc && o.events)
 		rc = summary_events(p, stdout, e);
 	profile_free(p);
@@ -66,8 +71,11 @@ const struct command cmd_summary = {
 	.examples = "  gnomon summary app.jfr\n"
 		    "  gnomon summary app.jfr --events\n"
 		    "  gnomon summary app.jfr --from 30s --to 1m -t 'http-*'\n",
-	.notes = "Where threads waited for a CPU, or the container's limit held them back, that is "
-		 "said in\nwords. Reads recordings of any producer.\n\n" FILTER_NOTES,
+	.notes = "What stands out is said in words: threads that were blocked throughout or waited "
+		 "for "
+		 "CPUs, a\nlock that many waited for, an exhausted pool, the share of garbage "
+		 "collection. "
+		 "Reads\nrecordings of any producer.\n\n" FILTER_NOTES,
 	.opts = opts,
 	.takes = TAKES_RECORDINGS,
 	.run = run,

@@ -15,16 +15,9 @@ static const struct {
 	enum format format;
 } known[] = {
 	/* the first of a format is its usual one */
-	{".timeline.html", FMT_TIMELINE},
-	{".html", FMT_HTML},
-	{".collapsed", FMT_COLLAPSED},
-	{".folded", FMT_COLLAPSED},
-	{".pb.gz", FMT_PPROF},
-	{".pprof", FMT_PPROF},
-	{".csv", FMT_CSV},
-	{".xml", FMT_XML},
-	{".tree", FMT_TREE},
-	{".txt", FMT_TEXT},
+	{".html", FMT_HTML},   {".collapsed", FMT_COLLAPSED}, {".folded", FMT_COLLAPSED},
+	{".pb.gz", FMT_PPROF}, {".pprof", FMT_PPROF},	      {".csv", FMT_CSV},
+	{".xml", FMT_XML},     {".tree", FMT_TREE},	      {".txt", FMT_TEXT},
 	{".jfr", FMT_JFR},
 };
 
@@ -66,8 +59,8 @@ static int format_infer(struct rendering *o, struct error *e)
 	if (o->format >= 0 && o->format != FMT_JFR)
 		return 0;
 	error_set(e, -EINVAL, EXIT_USAGE, "cannot tell a format from the name '%s'", o->out);
-	return error_hint(e, "say it with --format, or use .html .timeline.html .collapsed .pb.gz "
-			     ".csv .xml .tree .txt");
+	return error_hint(e, "say it with --format, or use .html .collapsed .pb.gz .csv .xml "
+			     ".tree .txt");
 }
 
 /* What was not asked for: CPU if there is any, else the whole. */
@@ -88,7 +81,7 @@ static const char *base_name(const char *path)
 /* What tells by itself, or can show, that idle threads are left out. */
 static bool format_tells_idle(int format)
 {
-	return format == FMT_TEXT || format == FMT_HTML || format == FMT_TIMELINE;
+	return format == FMT_TEXT || format == FMT_HTML;
 }
 
 static int profile_write(const struct rendering *o, const struct profile *p, const char *title,
@@ -97,7 +90,6 @@ static int profile_write(const struct rendering *o, const struct profile *p, con
 	struct html_options h = {
 		.title = title,
 		.first = dim_chosen(o, p),
-		.timeline = o->format == FMT_TIMELINE,
 		.idle = o->filter.idle,
 	};
 
@@ -110,7 +102,6 @@ static int profile_write(const struct rendering *o, const struct profile *p, con
 	case FMT_COLLAPSED:
 		return text_collapsed(p, dim_chosen(o, p), o->by_thread, f, e);
 	case FMT_HTML:
-	case FMT_TIMELINE:
 		return html_write(p, &h, f, e);
 	case FMT_PPROF:
 		return pprof_write(p, o->dim, f, e);
@@ -153,10 +144,9 @@ int rendering_run(struct rendering *o, char **files, int n, const char *title, s
 		rc = filter_apply(&o->filter, &po, e);
 	if (rc)
 		return rc;
-	po.keep_times = o->format == FMT_TIMELINE;
+	po.keep_times = o->format == FMT_HTML;
 	o->filter.idle = po.show_idle;
-	po.show_idle |=
-		o->format == FMT_HTML || o->format == FMT_TIMELINE; /* the page can hide it */
+	po.show_idle |= o->format == FMT_HTML; /* the page can hide it */
 	rc = output_open(&out, o->out, o->force, e);
 	if (rc)
 		return rc;

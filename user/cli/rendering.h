@@ -10,7 +10,6 @@ enum format {
 	FMT_TREE,
 	FMT_COLLAPSED,
 	FMT_HTML,
-	FMT_TIMELINE,
 	FMT_PPROF,
 	FMT_CSV,
 	FMT_XML,
@@ -19,8 +18,7 @@ enum format {
 };
 
 /* For an option table, in the order of enum format; FMT_JFR is left to who knows it. */
-#define FORMAT_CHOICES                                                                             \
-	"text", "tree", "collapsed", "html", "timeline", "pprof", "csv", "xml", "flame"
+#define FORMAT_CHOICES "text", "tree", "collapsed", "html", "pprof", "csv", "xml", "flame"
 
 struct rendering {
 	const char *out;

@@ -1,19 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The data is a row of unsigned LEB128 numbers and strings (length, UTF-8):
- *
- *	frames   n, then each: type (byte), name
- *	nodes    n, then each but the first: distance back to its parent, frame; what is below a
- *	         node follows it at once
- *	tiers    0, or 1 and of each node whose frame is Java's (byte): the one tier that it ran in,
- *	         TIERS if that is not known, or TIERS + 1 and the percent of each tier (bytes)
- *	threads  n, then each: name, group
- *	states   n, then each: name
- *	cells    n, then each, by node: node less the previous one's, thread, state,
- *	         dims | side << 3 (byte), time in us, samples
- *	times    n, then each, by start: start less the previous one's in us, span in us, cell,
- *ticks
- */
 #include "out/html.h"
 
 #include <errno.h>
@@ -21,219 +6,13 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "out/findings.h"
 #include "out/format.h"
+#include "out/html_data.h"
 
-extern const char asset_flame_html[], asset_flame_html_end[];
-extern const char asset_flame_css[], asset_flame_css_end[];
-extern const char asset_flame_js[], asset_flame_js_end[];
-
-static void put(struct buffer *b, uint64_t v)
-{
-	uint8_t bytes[10];
-	size_t n = 0;
-
-	for (; v >= 0x80; v >>= 7)
-		bytes[n++] = (uint8_t)(v | 0x80);
-	bytes[n++] = (uint8_t)v;
-	buffer_add(b, bytes, n);
-}
-
-static void put_string(struct buffer *b, const char *s)
-{
-	size_t n = strlen(s);
-
-	put(b, n);
-	buffer_add(b, s, n);
-}
-
-/* Where cells and nodes of the profile stand in the page. */
-struct places {
-	const struct profile *p;
-	uint32_t *node;	 /* by node */
-	uint32_t *cell;	 /* by cell */
-	uint32_t *order; /* scratch, as long as the longer of both */
-};
-
-/*
- * A node's number in the order in which what is below it follows it. Parents come before their
- * children in a profile: one pass backwards counts what is below each, one forwards gives each the
- * next place that its parent has left.
- */
-static void nodes_place(struct places *w)
-{
-	const struct profile *p = w->p;
-	uint32_t *next = w->order, *size = w->node;
-
-	for (uint32_t i = 0; i < p->nnodes; i++)
-		size[i] = 1;
-	for (uint32_t i = p->nnodes; --i > 0;)
-		size[p->nodes[i].parent] += size[i];
-	w->node[0] = 0;
-	next[0] = 1;
-	for (uint32_t i = 1; i < p->nnodes; i++) {
-		uint32_t parent = p->nodes[i].parent, at = next[parent];
-
-		next[parent] += size[i];
-		w->node[i] = at;
-		next[i] = at + 1;
-	}
-}
-
-static int by_node(const void *a, const void *b, void *arg)
-{
-	const struct places *w = arg;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t nx = w->node[w->p->cells[x].node], ny = w->node[w->p->cells[y].node];
-
-	if (nx != ny)
-		return nx < ny ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct prof_time *x = a, *y = b;
-
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-static void put_nodes(struct buffer *b, const struct places *w)
-{
-	const struct profile *p = w->p;
-
-	for (uint32_t i = 0; i < p->nnodes; i++)
-		w->order[w->node[i]] = i;
-	put(b, p->nnodes);
-	for (uint32_t k = 1; k < p->nnodes; k++) {
-		const struct prof_node *n = &p->nodes[w->order[k]];
-
-		put(b, k - w->node[n->parent]);
-		put(b, n->frame);
-	}
-}
-
-static void put_node_tiers(struct buffer *b, const struct prof_tiers *t)
-{
-	uint8_t tier = TIERS;
-
-	for (uint8_t i = 0; i < TIERS; i++) {
-		if (t->percent[i] == 100)
-			tier = i;
-		else if (t->percent[i])
-			tier = TIERS + 1;
-	}
-	buffer_byte(b, tier);
-	if (tier > TIERS)
-		buffer_add(b, t->percent, sizeof(t->percent));
-}
-
-/* After put_nodes(), which leaves the nodes' order. */
-static void put_tiers(struct buffer *b, const struct places *w)
-{
-	const struct profile *p = w->p;
-
-	put(b, p->tiers != NULL);
-	for (uint32_t k = 1; k < p->nnodes && p->tiers; k++)
-		if (p->frames[p->nodes[w->order[k]].frame].type == PROF_JAVA)
-			put_node_tiers(b, &p->tiers[w->order[k]]);
-}
-
-static void put_tree(struct buffer *b, const struct places *w)
-{
-	const struct profile *p = w->p;
-
-	put(b, p->nframes);
-	for (uint32_t i = 0; i < p->nframes; i++) {
-		buffer_byte(b, p->frames[i].type);
-		put_string(b, profile_frame_name(p, i));
-	}
-	put_nodes(b, w);
-	put_tiers(b, w);
-	put(b, p->nthreads);
-	for (uint32_t i = 0; i < p->nthreads; i++) {
-		put_string(b, names_get(&p->names, p->threads[i].name));
-		put_string(b, names_get(&p->names, p->threads[i].group));
-	}
-	put(b, p->nstates);
-	for (uint32_t i = 0; i < p->nstates; i++)
-		put_string(b, names_get(&p->names, p->states[i].name));
-}
-
-static void put_cells(struct buffer *b, struct places *w)
-{
-	const struct profile *p = w->p;
-	uint32_t n = 0, node = 0;
-
-	for (uint32_t i = 0; i < p->ncells; i++)
-		if (p->cells[i].dims)
-			w->order[n++] = i;
-	qsort_r(w->order, n, sizeof(*w->order), by_node, w);
-	put(b, n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct prof_cell *c = &p->cells[w->order[i]];
-
-		w->cell[w->order[i]] = i;
-		put(b, w->node[c->node] - node);
-		node = w->node[c->node];
-		put(b, c->thread);
-		put(b, c->state);
-		buffer_byte(b, (uint8_t)(c->dims | c->side << 3));
-		put(b, c->ns / 1000);
-		put(b, c->samples);
-	}
-}
-
-static void put_times(struct buffer *b, const struct places *w)
-{
-	const struct profile *p = w->p;
-	uint64_t last = 0;
-	size_t n = 0;
-
-	if (p->ntimes)
-		qsort(p->times, p->ntimes, sizeof(*p->times), by_start);
-	for (size_t i = 0; i < p->ntimes; i++)
-		n += p->cells[p->times[i].cell].dims != 0;
-	put(b, n);
-	for (size_t i = 0; i < p->ntimes; i++) {
-		const struct prof_time *t = &p->times[i];
-		uint64_t us = t->start_ns > 0 ? (uint64_t)t->start_ns / 1000 : 0;
-
-		if (!p->cells[t->cell].dims)
-			continue;
-		put(b, us - last);
-		last = us;
-		put(b, t->span_ns / 1000);
-		put(b, w->cell[t->cell]);
-		put(b, t->ticks);
-	}
-}
-
-int html_data(const struct profile *p, const struct html_options *o, struct buffer *b)
-{
-	size_t longer = p->ncells > p->nnodes ? p->ncells : p->nnodes;
-	struct places w = {
-		.p = p,
-		.node = malloc(sizeof(*w.node) * p->nnodes),
-		.cell = malloc(sizeof(*w.cell) * ((size_t)p->ncells + 1)),
-		.order = malloc(sizeof(*w.order) * longer),
-	};
-	int rc = -ENOMEM;
-
-	if (w.node && w.cell && w.order) {
-		nodes_place(&w);
-		put_tree(b, &w);
-		put_cells(b, &w);
-		if (o->timeline)
-			put_times(b, &w);
-		else
-			put(b, 0);
-		rc = b->failed ? -ENOMEM : 0;
-	}
-	free(w.node);
-	free(w.cell);
-	free(w.order);
-	return rc;
-}
+extern const char asset_page_html[], asset_page_html_end[];
+extern const char asset_page_css[], asset_page_css_end[];
+extern const char asset_page_js[], asset_page_js_end[];
 
 /* Multiples of three bytes at a time, so that only the end is padded. */
 static void base64(const uint8_t *p, size_t n, FILE *f)
@@ -260,10 +39,10 @@ static void base64(const uint8_t *p, size_t n, FILE *f)
 	fwrite(out, 1, k, f);
 }
 
-static int data_write(const struct profile *p, const struct html_options *o, FILE *f)
+static int data_write(const struct profile *p, FILE *f)
 {
 	struct buffer b = BUFFER_INIT;
-	int rc = html_data(p, o, &b);
+	int rc = html_data(p, &b);
 	uLongf len = rc ? 0 : compressBound(b.len);
 	uint8_t *z = rc ? NULL : malloc(len);
 
@@ -292,6 +71,12 @@ static void json_string(const char *s, FILE *f)
 	fputc('"', f);
 }
 
+static void json_field(const char *name, const char *s, FILE *f)
+{
+	fprintf(f, "\"%s\":", name);
+	json_string(s, f);
+}
+
 static void note_write(const struct profile *p, const struct html_options *o, FILE *f)
 {
 	struct buffer b = BUFFER_INIT;
@@ -312,49 +97,108 @@ static void note_write(const struct profile *p, const struct html_options *o, FI
 	if (*p->facts.jvm_version && !o->diff)
 		buffer_printf(&b, " · pid %lld", (long long)p->facts.pid);
 	buffer_byte(&b, 0);
-	json_string(b.failed ? "" : (char *)b.data, f);
+	json_field("note", b.failed ? "" : (char *)b.data, f);
 	buffer_free(&b);
 }
 
-static void head_write(const struct profile *p, const struct html_options *o, FILE *f)
+static void us_write(const uint64_t *ns, int n, FILE *f)
+{
+	for (int i = 0; i < n; i++)
+		fprintf(f, "%s%llu", i ? "," : "[", (unsigned long long)ns[i] / 1000);
+	fputc(']', f);
+}
+
+/* Of all, and of each state: what the page adds up to where nothing is left out. */
+static int totals_write(const struct profile *p, FILE *f)
+{
+	uint64_t(*ns)[DIMS] = calloc((size_t)p->nstates + 1, sizeof(*ns)), all[DIMS];
+
+	if (!ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->ncells; i++)
+		for (int d = 0; d < DIMS; d++)
+			if (p->cells[i].dims & 1 << d)
+				ns[p->cells[i].state][d] += p->cells[i].ns;
+	for (int d = 0; d < DIMS; d++)
+		all[d] = p->total_ns[0][d] + p->total_ns[1][d];
+	fprintf(f, ",\"totals_us\":");
+	us_write(all, DIMS, f);
+	fprintf(f, ",\"states_us\":[");
+	for (uint32_t i = 0; i < p->nstates; i++) {
+		fprintf(f, "%s", i ? "," : "");
+		us_write(ns[i], DIMS, f);
+	}
+	fprintf(f, "]");
+	free(ns);
+	return 0;
+}
+
+static void findings_write(const struct findings *x, FILE *f)
+{
+	fprintf(f, ",");
+	json_field("overview", x->overview, f);
+	fprintf(f, ",\"whole\":%s,\"findings\":[", x->whole ? "true" : "false");
+	for (size_t i = 0; i < x->n; i++) {
+		fprintf(f, "%s{", i ? "," : "");
+		json_field("kind", x->v[i].kind, f);
+		fprintf(f, ",");
+		json_field("text", x->v[i].text, f);
+		fprintf(f, ",");
+		json_field("link", x->v[i].link, f);
+		fprintf(f, "}");
+	}
+	fprintf(f, "]");
+}
+
+static int head_write(const struct profile *p, const struct html_options *o, FILE *f)
 {
 	uint32_t idle = profile_idle_state(p);
+	struct findings *found = NULL;
+	int rc = 0;
 
-	fprintf(f, "{\"title\":");
-	json_string(o->title, f);
-	fprintf(f, ",\"note\":");
+	fprintf(f, "{");
+	json_field("title", o->title, f);
+	fprintf(f, ",");
 	note_write(p, o, f);
-	fprintf(f, ",\"dims\":[\"cpu\",\"wall\",\"off\"],\"totals_us\":[");
-	for (int d = 0; d < DIMS; d++)
-		fprintf(f, "%s%llu", d ? "," : "",
-			(unsigned long long)(p->total_ns[0][d] +
-					     (o->diff ? p->total_ns[1][d] : 0)) /
-				1000);
+	fprintf(f, ",\"dims\":[\"cpu\",\"wall\",\"off\"]");
+	rc = totals_write(p, f);
+	if (!rc && !o->diff)
+		rc = findings_new(&found, p, NULL);
+	if (found)
+		findings_write(found, f);
+	findings_free(found);
 	fprintf(f,
-		"],\"first\":%d,\"duration_us\":%llu,\"timeline\":%s,\"diff\":%s,\"idle\":%d,"
-		"\"show_idle\":%s}",
+		",\"first\":%d,\"duration_us\":%llu,\"time_unit_us\":%llu,\"diff\":%s,\"idle\":%d,"
+		"\"show_idle\":%s,\"periods_us\":",
 		o->first, (unsigned long long)profile_recorded_ns(p) / 1000,
-		o->timeline ? "true" : "false", o->diff ? "true" : "false",
+		(unsigned long long)html_time_unit_us(p), o->diff ? "true" : "false",
 		idle == NODE_NONE ? -1 : (int)idle, o->idle ? "true" : "false");
+	us_write(p->period_ns, JFR_SOURCES, f);
+	fprintf(f, "}");
+	return rc;
+}
+
+static void asset_write(const char *from, const char *end, FILE *f)
+{
+	fwrite(from, 1, (size_t)(end - from), f);
 }
 
 int html_write(const struct profile *p, const struct html_options *o, FILE *f, struct error *e)
 {
-	const char *at = asset_flame_html, *mark;
+	const char *at = asset_page_html, *mark;
 	int rc = 0;
 
 	/* the template is ours, and ends with a NUL */
 	while (!rc && (mark = strstr(at, "@@"))) {
-		fwrite(at, 1, (size_t)(mark - at), f);
+		asset_write(at, mark, f);
 		if (!strncmp(mark, "@@CSS@@", 7))
-			fwrite(asset_flame_css, 1, (size_t)(asset_flame_css_end - asset_flame_css),
-			       f);
+			asset_write(asset_page_css, asset_page_css_end, f);
 		else if (!strncmp(mark, "@@JS@@", 6))
-			fwrite(asset_flame_js, 1, (size_t)(asset_flame_js_end - asset_flame_js), f);
+			asset_write(asset_page_js, asset_page_js_end, f);
 		else if (!strncmp(mark, "@@HEAD@@", 8))
-			head_write(p, o, f);
+			rc = head_write(p, o, f);
 		else
-			rc = data_write(p, o, f);
+			rc = data_write(p, f);
 		at = strstr(mark + 2, "@@") + 2;
 	}
 	fputs(at, f);

@@ -198,7 +198,7 @@ static uint32_t group_name(struct profile *p, uint32_t name)
 
 		if (!d)
 			buffer_byte(b, (uint8_t)*s);
-		else if (!digit)
+		else if (!digit && !(b->len && b->data[b->len - 1] == '#'))
 			buffer_byte(b, '#');
 		digit = d;
 	}
@@ -322,14 +322,6 @@ uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_
 	*slot = p->ncells;
 	x->cells.n++;
 	return p->ncells - 1;
-}
-
-int profile_time(struct profile *p, const struct prof_time *t)
-{
-	if (!array_room((void **)&p->times, p->ntimes, &p->index->times_cap, sizeof(*t)))
-		return -ENOMEM;
-	p->times[p->ntimes++] = *t;
-	return 0;
 }
 
 int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t bytes)

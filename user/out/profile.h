@@ -77,6 +77,7 @@ struct prof_thread {
 	uint32_t name;
 	uint32_t group; /* name with its digits replaced by '#' */
 	int64_t os_id, java_id;
+	bool is_virtual;
 	uint32_t self; /* after profile_finish(): the same number for all names of one thread */
 };
 
@@ -92,7 +93,10 @@ struct prof_cell {
 	uint64_t ns;
 };
 
-/* One sample or batch in time, for what shows time (`keep_times`). */
+/*
+ * One sample or batch in time, for what shows time (`keep_times`). Of a long recording there would
+ * be too many: then those of one cell within some milliseconds are one (profile_times.c).
+ */
 struct prof_time {
 	int64_t start_ns; /* relative to profile.start_ns */
 	uint64_t span_ns;

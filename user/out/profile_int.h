@@ -14,6 +14,8 @@ struct index32 {
 struct prof_index {
 	struct index32 frames, nodes, threads, cells;
 	size_t frames_cap, nodes_cap, threads_cap, cells_cap, times_cap, states_cap, counts_cap;
+	size_t times_most; /* before they are made fewer; 0: the usual number */
+	uint64_t times_bin_ns;
 	struct buffer text; /* scratch */
 	struct idle_rules *idle;
 };
@@ -38,6 +40,7 @@ uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_
 		      enum jfr_source source, int side);
 /* Which names are of one thread, and how many threads there are. 0 or -ENOMEM. */
 int profile_selves(struct profile *p);
+/* 0 or -ENOMEM. */
 int profile_time(struct profile *p, const struct prof_time *t);
 int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t bytes);
 

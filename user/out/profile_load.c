@@ -261,6 +261,8 @@ static uint64_t thread_load(struct load *l, const struct jfr_sample *s)
 		return NODE_FILTERED;
 	name = names_add(&l->p->names, b->data, strlen((char *)b->data), NULL);
 	id = name == NAME_NONE ? NODE_NONE : profile_thread(l->p, name, t.os_id, t.java_id);
+	if (id != NODE_NONE)
+		l->p->threads[id].is_virtual = t.is_virtual;
 	return id;
 }
 

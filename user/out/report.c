@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "out/format.h"
-#include "out/summary.h"
+#include "out/findings.h"
 
 const char *report_time(uint64_t ns, char *buf)
 {
@@ -151,7 +151,7 @@ static void print_stolen(uint64_t stolen_ns, uint64_t wall_ns)
 {
 	uint64_t machine = wall_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (summary_says_stolen(stolen_ns, machine))
+	if (findings_says_stolen(stolen_ns, machine))
 		fprintf(stderr,
 			"  stolen        %.1f%% of this machine's CPU time, by others on its host: "
 			"in no sample\n",

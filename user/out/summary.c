@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "out/findings.h"
 #include "out/format.h"
 #include "out/text.h"
 
@@ -30,17 +31,12 @@ static void samples_line(const struct profile *p, FILE *f)
 	fprintf(f, "%s\n", *sep == ',' ? "" : "  samples   none");
 }
 
-bool summary_says_stolen(uint64_t stolen_ns, uint64_t machine_ns)
-{
-	return stolen_ns && stolen_ns >= machine_ns / 1000;
-}
-
 /* Not ours, and in no sample. */
 static void stolen_line(const struct profile_facts *x, FILE *f)
 {
 	uint64_t machine = x->overhead_period_ns * (x->hw_threads ? x->hw_threads : 1);
 
-	if (summary_says_stolen(x->stolen_ns, machine))
+	if (findings_says_stolen(x->stolen_ns, machine))
 		fprintf(f, "  stolen    %s of the machine's CPU time by others on its host (%s)\n",
 			format_share(x->stolen_ns, machine).s, format_ns(x->stolen_ns).s);
 }
@@ -326,126 +322,6 @@ int summary_groups(const struct profile *p, unsigned int rows, FILE *f, struct e
 	free(t.row_of);
 	free(t.column_of);
 	return rc;
-}
-
-/* ---- in words ---- */
-
-static uint64_t state_wall_ns(const struct profile *p, const char *state)
-{
-	uint64_t ns = 0;
-
-	for (uint32_t i = 0; i < p->ncells; i++)
-		if (p->cells[i].source == JFR_SOURCE_WALL &&
-		    !strcmp(names_get(&p->names, p->states[p->cells[i].state].name), state))
-			ns += p->cells[i].ns;
-	return ns;
-}
-
-/* Below this share of the wanted CPU time, waiting for a CPU is not worth a sentence. */
-#define STARVED 0.05
-
-/* Below this share of the machine's CPU time its CPUs were not what was lacking. */
-#define BUSY 0.8
-
-static void user_say(const struct prof_cpu_user *u, uint64_t machine, FILE *f)
-{
-	if (u->count > 1)
-		fprintf(f, "%s (%llu processes) ", u->name, (unsigned long long)u->count);
-	else
-		fprintf(f, "%s (pid %lld) ", u->name, (long long)u->pid);
-	fprintf(f, "%.0f%%", 100.0 * (double)u->ns / (double)machine);
-}
-
-/* The others by name, and those that came and went as what is left. */
-static void others_say(const struct prof_cpus *c, uint64_t machine, uint64_t others, FILE *f)
-{
-	uint64_t named = 0;
-
-	for (uint32_t i = 0; i < c->nothers; i++) {
-		const struct prof_cpu_user *u = &c->others[i];
-
-		if ((double)u->ns < 0.01 * (double)machine)
-			break;
-		fprintf(f, "%s", i ? ", " : ": ");
-		user_say(u, machine, f);
-		named += u->ns;
-	}
-	if (others > named && (double)(others - named) >= 0.05 * (double)machine)
-		fprintf(f, "%s%.0f%% processes that have ended, and small ones",
-			named ? ", " : ": ", 100.0 * (double)(others - named) / (double)machine);
-}
-
-/* Who had the CPUs that its threads waited for, and so what would help. */
-static void holders_say(const struct profile_facts *x, FILE *f)
-{
-	const struct prof_cpus *c = &x->cpus;
-	uint64_t machine = c->period_ns * (x->hw_threads ? x->hw_threads : 1);
-	uint64_t others = c->machine_ns > c->own_ns ? c->machine_ns - c->own_ns : 0;
-
-	if (machine < c->machine_ns) /* clock ticks are coarse */
-		machine = c->machine_ns;
-	if (!c->period_ns) {
-		fprintf(f, "Who had the CPUs meanwhile the recording does not say.\n");
-		return;
-	}
-	fprintf(f, "Of the machine's CPU time this process used %.0f%%, others %.0f%%",
-		100.0 * (double)c->own_ns / (double)machine,
-		100.0 * (double)others / (double)machine);
-	others_say(c, machine, others, f);
-	fprintf(f, ".\n");
-	if ((double)c->machine_ns < BUSY * (double)machine)
-		fprintf(f, "So there were CPUs with nothing to do: a CPU limit, a choice of CPUs, "
-			   "or bursts of work made them wait.\n");
-	else if (others > c->own_ns)
-		fprintf(f, "So it was others who had the CPUs: less work of theirs, a higher "
-			   "priority or more CPUs would help.\n");
-	else
-		fprintf(f, "So its own threads had the CPUs: more CPUs, fewer threads, or code "
-			   "that uses less CPU would help.\n");
-}
-
-/* Waiting that was seen as such. */
-static void queued_say(const struct profile_facts *x, uint64_t cpu, uint64_t queued, FILE *f)
-{
-	if (!cpu || (double)queued < STARVED * (double)(cpu + queued))
-		return;
-	fprintf(f,
-		"\nStarved: threads that wanted to run waited %s for a CPU and had one for %s: of "
-		"the time\nthey could have run, %.0f%% was lost in the queue.\n",
-		format_ns(queued).s, format_ns(cpu).s,
-		100.0 * (double)queued / (double)(cpu + queued));
-	holders_say(x, f);
-}
-
-/* Waiting that shows as the difference between looking runnable and running. */
-static void runnable_say(uint64_t cpu, uint64_t runnable, FILE *f)
-{
-	if (!cpu || runnable <= cpu || (double)(runnable - cpu) < STARVED * (double)runnable)
-		return;
-	fprintf(f,
-		"\nRunnable threads took %s of wall time but only %s of CPU: for the other %s "
-		"(%.0f%%) "
-		"they waited\nfor a CPU, or were in native code that waits and looks runnable.\n",
-		format_ns(runnable).s, format_ns(cpu).s, format_ns(runnable - cpu).s,
-		100.0 * (double)(runnable - cpu) / (double)runnable);
-}
-
-void summary_starvation(const struct profile *p, FILE *f)
-{
-	const struct profile_facts *x = &p->facts;
-	uint64_t cpu = p->total_ns[0][DIM_CPU], queued = state_wall_ns(p, "QUEUED");
-
-	if (queued)
-		queued_say(x, cpu, queued, f);
-	else if (p->wall_runs)
-		runnable_say(cpu, state_wall_ns(p, "RUNNABLE"), f);
-	if (x->throttled_slices)
-		fprintf(f,
-			"\nThrottled: the container's CPU limit stopped it in %s of %s periods, "
-			"for %s "
-			"in all.\n",
-			format_count(x->throttled_slices).s, format_count(x->slices).s,
-			format_ns(x->throttled_ns).s);
 }
 
 /* ---- events ---- */

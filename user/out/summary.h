@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording holds, how far its numbers go, and what they say about waiting for CPUs. */
+/* What a recording holds, and how far its numbers go. */
 #ifndef GNOMON_OUT_SUMMARY_H
 #define GNOMON_OUT_SUMMARY_H
 
@@ -10,17 +10,11 @@
 /* Who, when, how long, how much. */
 void summary_head(const struct profile *p, const struct jfr_report *r, const char *path, FILE *f);
 
-/* Is so much stolen time, of all CPU time of the machine, worth a line? */
-bool summary_says_stolen(uint64_t stolen_ns, uint64_t machine_ns);
-
 /* Share of good stacks, and what was lost. */
 void summary_quality(const struct profile *p, const struct jfr_report *r, FILE *f);
 
 /* CPU and wall time of up to `rows` thread groups, by state. */
 int summary_groups(const struct profile *p, unsigned int rows, FILE *f, struct error *e);
-
-/* In words, where threads could not run when they wanted to. Prints nothing where all is well. */
-void summary_starvation(const struct profile *p, FILE *f);
 
 /* Every kind of event with its number and bytes. */
 int summary_events(const struct profile *p, FILE *f, struct error *e);

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said to stand out, and what is not, of recordings of two seconds made for it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "jfrmade.h"
+#include "out/findings.h"
+
+static char path[] = "/tmp/gnomon-test.XXXXXX";
+
+static struct jfrw *w;
+
+static void begin(void)
+{
+	w = jm_open(path, (struct jfrw_form){0});
+	assert_non_null(w);
+}
+
+static uint32_t thread(const char *name, uint64_t id)
+{
+	return jfrw_thread(
+		w, &(struct jfrw_thread){
+			   .os_name = name, .os_tid = id, .java_name = name, .java_tid = id});
+}
+
+/* Leaf first: "app.Stock.take". */
+static uint32_t stack(size_t n, ...)
+{
+	static char text[8][100];
+	struct frame_name f[8] = {0};
+	va_list ap;
+
+	va_start(ap, n);
+	for (size_t i = 0; i < n; i++) {
+		char *dot;
+
+		snprintf(text[i], sizeof(text[i]), "%s", va_arg(ap, const char *));
+		dot = strrchr(text[i], '.');
+		*dot = 0;
+		f[i] = (struct frame_name){.klass = text[i],
+					   .method = dot + 1,
+					   .sig = "()V",
+					   .line = -1,
+					   .bci = -1,
+					   .type = FRAME_JIT};
+	}
+	va_end(ap);
+	return jfrw_stack(w, f, n, false);
+}
+
+static void waits(uint32_t t, uint32_t s, enum jfr_state state, uint64_t from_ms, uint64_t to_ms)
+{
+	jfrw_wall_sample(w, START + (from_ms + 10) * MS, t, s, state,
+			 (uint32_t)((to_ms - from_ms) / 20), (to_ms - from_ms) * MS);
+}
+
+static void runs(uint32_t t, uint32_t s, uint64_t from_ms, uint64_t to_ms)
+{
+	for (uint64_t at = from_ms; at < to_ms; at += 10)
+		jfrw_cpu_sample(w, START + at * MS, t, s);
+}
+
+/* Every finding, "kind: text #link", a line each; to be freed. */
+static char *found_with(struct profile_options o)
+{
+	struct findings *x = NULL;
+	struct profile *p = NULL;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	o.show_idle = true;
+	assert_int_equal(profile_new(&p, &o, NULL), 0);
+	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(findings_new(&x, p, NULL), 0);
+	for (size_t i = 0; i < x->n; i++)
+		fprintf(f, "%s: %s #%s\n", x->v[i].kind, x->v[i].text, x->v[i].link);
+	fclose(f);
+	findings_free(x);
+	profile_free(p);
+	return text;
+}
+
+static char *found(void)
+{
+	assert_int_equal(jfrw_flush(w, START + 2000 * MS, NULL), 0); /* so long it was */
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	return found_with((struct profile_options){0});
+}
+
+static void expect(char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("'%s' is not in '%s'", part, text);
+}
+
+static void expect_no(char *text, const char *part)
+{
+	if (strstr(text, part))
+		fail_msg("'%s' is in '%s'", part, text);
+}
+
+static void test_blocked(void **state)
+{
+	const char *const lock = "java.util.concurrent.locks.ReentrantLock.lock",
+			  *const park = "java.util.concurrent.locks.LockSupport.park";
+	char *text;
+
+	begin();
+	waits(thread("a", 1), stack(2, "app.Stock.take", "app.Main.run"), JFR_STATE_BLOCKED, 0,
+	      2000);
+	text = found();
+	expect(text, "blocked: The thread 'a' was blocked throughout: it waited for a lock in "
+		     "app.Stock.take for 100% of the time. #d=wall&t=0");
+	expect_no(text, "deadlock");
+	free(text);
+
+	/* a lock of java.util.concurrent is seen by its frames; two may wait for each other */
+	begin();
+	waits(thread("a", 1), stack(3, park, lock, "app.Stock.take"), JFR_STATE_PARKED, 0, 2000);
+	waits(thread("b", 2), stack(3, park, lock, "app.Stock.put"), JFR_STATE_PARKED, 0, 2000);
+	text = found();
+	expect(text, "blocked: 2 threads, ");
+	expect(text, "If they wait for each other this is a deadlock");
+	free(text);
+
+	/* a condition is no lock; nor is a tenth of the time all of it */
+	begin();
+	waits(thread("a", 1),
+	      stack(3, park,
+		    "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await",
+		    "app.Stock.wait"),
+	      JFR_STATE_PARKED, 0, 2000);
+	waits(thread("b", 2), stack(1, "app.Stock.take"), JFR_STATE_BLOCKED, 0, 1800);
+	waits(thread("b", 2), stack(1, "app.Stock.read"), JFR_STATE_IO, 1800, 2000);
+	waits(thread("c", 3), stack(1, "app.Stock.take"), JFR_STATE_BLOCKED, 200, 2000);
+	text = found();
+	assert_string_equal(text, "");
+	free(text);
+}
+
+static void test_hot_lock(void **state)
+{
+	char *text;
+
+	begin();
+	for (uint64_t i = 0; i < 4; i++) {
+		uint32_t t = thread((const char *[]){"a", "b", "c", "d"}[i], i + 1);
+
+		waits(t, stack(1, "app.Stock$X.take"), JFR_STATE_BLOCKED, 0, i ? 500 : 100);
+		waits(t, stack(1, "app.Other.take"), JFR_STATE_BLOCKED, 600, i < 2 ? 1800 : 600);
+	}
+	text = found();
+	/* more was waited in app.Other, by two threads */
+	expect(text, "hot lock: 4 threads waited for a lock in app.Stock$X.take, 1.60 s together: "
+		     "0.8 of them at a time");
+	expect(text, "#d=wall&s=BLOCKED,PARKED&q=%5Eapp%5C%2EStock%5C%24X%5C%2Etake%24");
+	expect_no(text, "Other");
+	free(text);
+
+	begin();
+	for (uint64_t i = 0; i < 4; i++)
+		waits(thread((const char *[]){"a", "b", "c", "d"}[i], i + 1),
+		      stack(1, "app.Stock.take"), JFR_STATE_BLOCKED, 0, 240);
+	text = found();
+	assert_string_equal(text, "");
+	free(text);
+}
+
+#define WORKER "java.util.concurrent.ThreadPoolExecutor$Worker.run"
+
+static void pool_write(const char *leaf, uint64_t busy_ms)
+{
+	for (uint64_t i = 1; i <= 3; i++) {
+		uint32_t t = thread((const char *[]){"pool-1", "pool-2", "pool-3"}[i - 1], i);
+
+		waits(t, stack(2, "app.Db.read", leaf), JFR_STATE_IO, 0, busy_ms);
+		if (busy_ms < 2000)
+			waits(t, stack(2, "java.util.concurrent.ThreadPoolExecutor.getTask", leaf),
+			      JFR_STATE_PARKED, busy_ms, 2000);
+	}
+}
+
+static void test_pool(void **state)
+{
+	char *text;
+
+	begin();
+	pool_write(WORKER, 2000);
+	text = found();
+	expect(text, "pool: All 3 threads of 'pool-#' were busy throughout: they waited for work "
+		     "0.0% of the time, and were IO for 100% of it.");
+	expect(text, "#d=wall&g=pool-%23");
+	free(text);
+	/* a filter makes "throughout" mean something else */
+	text = found_with((struct profile_options){.states = {.v = &(const char *){"IO"}, .n = 1}});
+	assert_string_equal(text, "");
+	free(text);
+
+	begin(); /* now and then one was free */
+	pool_write(WORKER, 1900);
+	text = found();
+	assert_string_equal(text, "");
+	free(text);
+
+	begin(); /* no pool's threads */
+	pool_write("app.Main.run", 2000);
+	text = found();
+	assert_string_equal(text, "");
+	free(text);
+}
+
+static void collectors_write(uint64_t gc_ms, bool java)
+{
+	uint32_t s = stack(1, "app.Main.run");
+
+	runs(jfrw_thread(w, &(struct jfrw_thread){.os_name = "GC Thread#0",
+						  .os_tid = 9,
+						  .java_name = java ? "GC Thread#0" : NULL,
+						  .java_tid = java ? 9 : 0}),
+	     s, 0, gc_ms);
+	runs(thread("a", 1), s, 0, 900);
+}
+
+static void test_collections(void **state)
+{
+	char *text;
+
+	begin();
+	collectors_write(300, false);
+	text = found();
+	expect(text, "gc: 1 thread of the garbage collector took 25% of the CPU time (300 ms of "
+		     "1.20 s).");
+	free(text);
+
+	begin(); /* not worth a word */
+	collectors_write(90, false);
+	text = found();
+	assert_string_equal(text, "");
+	free(text);
+
+	begin(); /* an application may call its threads so */
+	collectors_write(300, true);
+	text = found();
+	assert_string_equal(text, "");
+	free(text);
+}
+
+static void test_bound(void **state)
+{
+	char *text;
+
+	begin();
+	runs(thread("a", 1), stack(1, "app.Main.run"), 0, 1960);
+	runs(thread("b", 2), stack(1, "app.Main.run"), 0, 1800);
+	text = found();
+	expect(text, "one cpu: The thread 'a' ran on a CPU for 98% of the time");
+	expect_no(text, "2 threads");
+	free(text);
+}
+
+static void test_losses(void **state)
+{
+	char *text;
+
+	begin();
+	runs(thread("a", 1), stack(1, "app.Main.run"), 0, 990);
+	jfrw_samples_lost(w, START,
+			  &(struct jfr_samples_lost){.kind = "cpu", .reason = "x", .count = 1});
+	text = found();
+	expect(text, "lost: 1 samples (1%) were lost, most of them as: cpu: x.");
+	free(text);
+}
+
+/* Only some threads were sampled at a time: what each did throughout is not known. */
+static void test_reservoir(void **state)
+{
+	char *text;
+
+	begin();
+	jfrw_thread_reservoir(w, START,
+			      &(struct jfr_thread_reservoir){
+				      .live = 10, .eligible = 10, .sampled = 5, .draw = 1});
+	waits(thread("a", 1), stack(1, "app.Stock.take"), JFR_STATE_BLOCKED, 0, 2000);
+	text = found();
+	expect_no(text, "throughout");
+	free(text);
+}
+
+/* As terminals have it. */
+static void test_print(void **state)
+{
+	struct finding v = {.kind = "pool",
+			    .text = (char *)"word "
+					    "and so on and so on and so on and so on and so on and "
+					    "so on and so on and so on "
+					    "and so on and so on"};
+	struct findings x = {.v = &v, .n = 1};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	findings_print(&x, f);
+	fclose(f);
+	assert_int_equal(strncmp(text, "\nFindings\n  pool      word and so on", 36), 0);
+	assert_non_null(strstr(text, "\n            and so on"));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 98);
+	free(text);
+}
+
+static int setup(void **state)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_blocked),	  cmocka_unit_test(test_hot_lock),
+		cmocka_unit_test(test_pool),	  cmocka_unit_test(test_collections),
+		cmocka_unit_test(test_bound),	  cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_reservoir), cmocka_unit_test(test_print),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands out in a recording, in words, each with the place in the page where it is seen. A
+ * finding says what the recording proves, and where it ends: who held a lock is not in it.
+ *
+ * They are of whole recordings: with a filter by thread, state, endpoint or frame there are none,
+ * as "throughout" would be of what the filter left. The profile has to be loaded with show_idle.
+ */
+#ifndef GNOMON_OUT_FINDINGS_H
+#define GNOMON_OUT_FINDINGS_H
+
+#include <stdio.h>
+
+#include "out/profile.h"
+
+struct finding {
+	const char *kind; /* a word: "starved" */
+	char *text;	  /* sentences on one line */
+	char *link; /* what the page looks at, as after its '#' (page/link.js); may be empty */
+};
+
+struct findings {
+	struct finding *v; /* the worst first, as they were added */
+	size_t n, cap;
+	char *overview; /* where the time went, in a sentence */
+	bool whole;	/* no filter: an empty list means that nothing stands out */
+};
+
+/* -ENOMEM is the only failure. */
+int findings_new(struct findings **f, const struct profile *p, struct error *e);
+void findings_free(struct findings *f);
+
+/* For terminals: wrapped, and with an empty line before. */
+void findings_print(const struct findings *f, FILE *to);
+
+/* The machine's CPU time that others on its host took is worth telling of. */
+bool findings_says_stolen(uint64_t stolen_ns, uint64_t machine_ns);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is looked at: the choices (S), and what follows from them (D: data, T: tree).
+
+const $ = id => document.getElementById(id);
+const head = JSON.parse($('head').textContent);
+const DIM_LABEL = {cpu: 'CPU', wall: 'Wall', off: 'Off CPU'};
+
+const S = {
+  tab: 'flame', dim: 1, flip: false, reverse: false, split: '',
+  java: true,         // native frames of stacks with Java are folded away
+  trunks: true,       // runs of frames with one callee each are folded into one
+  thread: null,       // {self: number}, {group: number} or {virtual: true}
+  off: new Set(),     // states left out
+  query: '',
+  range: null,        // [from, to] in us; or
+  spans: null,        // several, in order and apart: what is looked at is in any of them
+  zoom: 0, select: -1, hover: -1,
+  sort: 'self',
+};
+let D, T, match = null, cellHits = null;
+
+const fmtUs = us => {
+  if (us >= 3.6e9) return (us / 3.6e9).toFixed(2) + ' h';
+  if (us >= 1e8) return (us / 1e6).toFixed(0) + ' s';
+  if (us >= 1e6) return (us / 1e6).toFixed(2) + ' s';
+  if (us >= 1e3) return (us / 1e3).toFixed(us < 1e4 ? 1 : 0) + ' ms';
+  return us.toFixed(0) + ' µs';
+};
+const pct = (a, b) => a && b ? (100 * a / b).toFixed(a / b < .0995 ? 2 : 1) + '%' : '0%';
+
+// What the user does, and how long it took at most, in ms: gnomon.took in the console.
+const took = {};
+function act(name, what) {
+  const start = performance.now(), r = what();
+  took[name] = Math.max(took[name] || 0, performance.now() - start);
+  return r;
+}
+
+// ---- weights ------------------------------------------------------------------------------------
+
+const timesChosen = () => S.spans || (S.range ? [S.range] : null);
+
+// The time of every cell within the spans chosen.
+function cellTimes() {
+  const t = D.times, c = D.cells, spans = timesChosen();
+  if (!spans || !t.n) return c.us;
+  const w = new Float64Array(c.n), first = spans[0][0], last = spans[spans.length - 1][1];
+  for (let i = 0; i < t.n; i++) {
+    const a = t.start[i], b = a + t.span[i];
+    if (b < first || a > last) continue;
+    const k = t.cell[i];
+    let share = 0;
+    for (const [from, to] of spans) {
+      if (b < from) break;
+      if (a > to) continue;
+      share += t.span[i] ? (Math.min(b, to) - Math.max(a, from)) / t.span[i] : 1;
+    }
+    w[k] += share * t.ticks[i] * c.us[k] / c.samples[k];
+  }
+  return w;
+}
+
+function isChosen(t) {
+  const k = S.thread;
+  if (!k) return true;
+  return k.virtual ? (D.flags[t] & 1) !== 0 : k.self !== undefined ? D.selfOf[t] === k.self : D.groupOf[t] === k.group;
+}
+
+// The weights of the cells that were chosen: of A, or all, and of B.
+function chosen() {
+  const c = D.cells, all = cellTimes(), bit = 1 << S.dim, w = new Float64Array(c.n), v = new Float64Array(c.n);
+  const ok = D.threads.map((_, t) => isChosen(t)), shown = D.states.map((_, s) => !S.off.has(s));
+  for (let i = 0; i < c.n; i++)
+    if (c.dims[i] & bit && shown[c.state[i]] && ok[c.thread[i]]) (c.side[i] ? v : w)[i] = all[i];
+  return [w, v];
+}
+
+// ---- the tree -----------------------------------------------------------------------------------
+
+const framesOf = n => { const f = []; for (; n > 0; n = T.parent[n]) f.push(T.frame[n]); return f.reverse(); };
+
+// The node these frames lead to, 0 if there is none any more.
+function nodeOf(frames) {
+  let n = 0;
+  for (const f of frames) {
+    n = T.kids(n).find(k => T.frame[k] === f) ?? -1;
+    if (n < 0) return 0;
+  }
+  return n;
+}
+
+function treeMake() {
+  const c = D.cells, [w, v] = chosen(), fold = S.java && hasBoth();
+  const label = {state: i => D.states[c.state[i]], group: i => D.groups[D.groupOf[c.thread[i]]], thread: i => D.threads[c.thread[i]]};
+  return S.reverse ? new Reverse(D, w, v, {fold}) : new Forward(D, w, v, {label: label[S.split], fold});
+}
+
+// A new tree for new choices; what was zoomed to and selected stays so, if it is still there.
+function reweigh() {
+  const kept = T ? [S.zoom, Math.max(S.select, 0)].map(framesOf) : [[], []];
+  const open = T ? [...S.open || []].map(framesOf) : [];
+  T = treeMake();
+  S.zoom = nodeOf(kept[0]);
+  S.select = nodeOf(kept[1]) || -1;
+  S.open = new Set(open.map(nodeOf).filter(n => n > 0));
+  S.hover = -1;
+  search();
+}
+
+function restructure() {
+  S.zoom = 0; S.select = -1; S.open = new Set();
+  reweigh();
+}
+
+// In a comparison a node is as wide as its shares of both sides, so that what vanished is still
+// seen, and a longer recording does not outweigh the other.
+const weight = n => head.diff ? T.total[n] / (T.total[0] || 1) + T.other[n] / (T.other[0] || 1) : T.total[n];
+
+const typeOf = n => n ? D.types[T.frame[n]] : GROUP;
+const nameOf = n => n ? D.names[T.frame[n]] : S.reverse ? 'all methods' : 'all';
+const isNative = type => type >= 3 && type <= 5;
+
+// There are stacks of Java, and native frames to be folded away.
+function hasBoth() {
+  if (D.both === undefined) {
+    let java = false, native = false;
+    for (let i = 1; i < D.base.n && !(java && native); i++) if (isNative(D.types[D.base.frame[i]])) native = true; else java = true;
+    D.both = java && native;
+  }
+  return D.both;
+}
+
+// How the time of a Java frame is shared by those that ran it: "60% C2, 40% inlined".
+function tierMix(n) {
+  const mix = T.mix[n], all = mix ? mix.reduce((a, b) => a + b, 0) : 0;
+  if (!all) return '';
+  return sharesSaid(TIER_LABEL.map((name, i) => [name, mix[i] / all]));
+}
+
+// How long its threads were in each state: "80% PARKED, 20% RUNNING".
+function stateMix(n) {
+  const us = T.states(n), all = us.reduce((a, b) => a + b, 0);
+  return all ? sharesSaid(D.states.map((name, i) => [name, us[i] / all])) : '';
+}
+
+const sharesSaid = list => list.filter(t => t[1] >= .005).sort((a, b) => b[1] - a[1])
+  .map(([name, p]) => p > .995 ? name : `${Math.round(100 * p)}% ${name}`).join(', ');
+
+// By name, so that a frame is found where it was in another recording; of callers the most first.
+function children(n) {
+  const kids = T.kids(n);
+  if (kids.sorted) return kids;
+  kids.sorted = true;
+  const name = k => D.names[T.frame[k]];
+  return kids.sort((x, y) => S.reverse && weight(x) !== weight(y) ? weight(y) - weight(x)
+    : name(x) < name(y) ? -1 : name(x) > name(y) ? 1 : T.frame[x] - T.frame[y]);
+}
+
+// Class and method of Java; of native code the symbol, whose library may have dots, as it may.
+function shortName(s, type) {
+  if (type === GROUP) return s;
+  if (isNative(type)) return s.replace(/^(\([^)]*\)|[^.(]*\.so[.\d]*|[^.(:]*)\.(?=.)/, '');
+  return s.replace(/^.*\.([^.]*\.[^.]*)$/, '$1');
+}
+
+function stackOf(n) {
+  const s = [];
+  for (; n > 0; n = T.parent[n]) s.push(nameOf(n));
+  return S.reverse ? s.reverse() : s;
+}
+
+// Frames of a cell's stack, leaf first, as they are shown.
+function cellStack(cell) {
+  const {parent, frame, java} = D.base, fold = S.java && hasBoth(), out = [];
+  let n = leafOf(D.base, D.cells.node[cell], fold);
+  while (n > 0) { out.push(frame[n]); n = fold && java[n] === n ? java[parent[n]] : parent[n]; }
+  return out;
+}
+
+// ---- search -------------------------------------------------------------------------------------
+
+function patternOf(text) {
+  if (!text) return null;
+  try { return new RegExp(text, 'i'); } catch { return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i'); }
+}
+
+// Which cells have a frame that matches; 1: in a native frame that is folded away, 2: in one that
+// is shown.
+function hitsFind() {
+  const {n, parent, frame, java} = D.base, c = D.cells, has = new Uint8Array(n), hits = new Uint8Array(c.n);
+  const fold = S.java && hasBoth();
+  for (let i = 1; i < n; i++) has[i] = has[parent[i]] | (match[frame[i]] ? java[i] === i ? 2 : 1 : 0);
+  for (let i = 0; i < c.n; i++) {
+    const h = has[c.node[i]];
+    hits[i] = fold && java[c.node[i]] ? h & 2 ? 2 : h : h ? 2 : 0;
+  }
+  const labels = {state: i => D.states[c.state[i]], group: i => D.groups[D.groupOf[c.thread[i]]], thread: i => D.threads[c.thread[i]]}[S.reverse ? '' : S.split];
+  if (labels) {
+    const re = patternOf(S.query);
+    for (let i = 0; i < c.n; i++) if (re.test(labels(i))) hits[i] = 2;
+  }
+  return hits;
+}
+
+// How much of each side is in stacks that match.
+function hitSums(least) {
+  const sums = [0, 0];
+  for (let i = 0; i < D.cells.n; i++)
+    if (cellHits[i] >= least) for (let k = 0; k < 2; k++) sums[k] += T.w[k][i];
+  return sums;
+}
+
+function search() {
+  const re = patternOf(S.query), out = $('found');
+  match = cellHits = null;
+  out.textContent = '';
+  if (re) {
+    match = new Uint8Array(D.names.length);
+    for (let i = 0; i < D.names.length; i++) match[i] = re.test(D.names[i]) ? 1 : 0;
+    cellHits = hitsFind();
+    const [a, b] = hitSums(2), all = hitSums(1)[0];
+    out.textContent = head.diff ? `A ${pct(a, T.total[0])} · B ${pct(b, T.other[0])}` : `${pct(a, T.total[0])} · ${fmtUs(a)}` +
+      (!a && all ? ` · ${pct(all, T.total[0])} in native code (j)` : '');
+  }
+  drawAll();
+}
+
+function drawAll() { draw(); timelineDraw(); methodsDraw(); linkWrite(); }
+
