@@ -14,7 +14,8 @@
 #define DEPTH_MAX  512
 #define PCS_MAX	   200000
 #define NAME_MAX   4096
-#define DESC_MAX   65535 /* the longest there is: cut by who reads it, who keeps overloads apart */
+/* the longest that there can be: the collector cuts it so that overloads stay apart */
+#define DESC_MAX 65535
 
 static uint64_t sent[SENT_SLOTS];
 

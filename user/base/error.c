@@ -17,7 +17,8 @@ int error_set(struct error *e, int rc, enum exit_code exit, const char *fmt, ...
 	e->rc = rc;
 	e->exit = exit;
 	e->hint[0] = '\0';
-	if (rc == -EMFILE) { /* whoever meets it first: the same limit, and the same remedy */
+	if (rc ==
+	    -EMFILE) { /* whoever meets the limit first, it is the same, and so is the remedy */
 		snprintf(e->hint, sizeof(e->hint), "allow more open files: ulimit -n");
 		if (exit == EXIT_INTERNAL)
 			e->exit = EXIT_KERNEL;

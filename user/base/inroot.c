@@ -65,8 +65,8 @@ int inroot_open_regular(int root, const char *path, int flags)
 }
 
 /*
- * Without any other descriptor of ours: were it to hang, clocks and programs would stay for as long
- * as it does, and whoever reads our output would wait for it.
+ * The child closes all other descriptors of ours: if it hung with them, clocks and programs would
+ * stay for as long, and whoever reads our output would wait for it.
  */
 static void ask(int root, const char *path)
 {
@@ -89,8 +89,8 @@ static void *reap(void *pid)
 }
 
 /*
- * What hangs in the kernel ends when its file system answers or goes, and would stay a zombie for
- * as long as we live: who waits for it is a thread of its own.
+ * A child that hangs in the kernel ends when its file system answers or goes. A thread of its own
+ * waits for that, since otherwise the child would stay a zombie for as long as we live.
  */
 static void leave_behind(pid_t pid)
 {

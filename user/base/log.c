@@ -7,7 +7,7 @@
 
 int log_level;
 
-/* Names that targets choose are no commands to a terminal. */
+/* Replaces control characters, so that names which targets choose are no commands to a terminal. */
 static void controls_replace(char *line, int n)
 {
 	const unsigned char *u = (unsigned char *)line;
@@ -34,7 +34,7 @@ static void log_line(const char *tag, const char *fmt, va_list ap)
 	controls_replace(line, n);
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)
-		return; /* nowhere left to complain */
+		return; /* there is nowhere left to complain */
 }
 
 void log_warn(const char *fmt, ...)

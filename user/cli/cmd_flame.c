@@ -25,7 +25,10 @@ static const struct opt opts[] = {
 	{OPT_END},
 };
 
-/* Whoever sits at a desktop sees it at once; others have its path. Not as root by sudo. */
+/*
+ * Opens the page on a desktop; others have its path. Under sudo nothing is opened, since it would
+ * run as root.
+ */
 static void page_open(const char *path)
 {
 	pid_t child;
@@ -37,7 +40,7 @@ static void page_open(const char *path)
 	child = fork();
 	if (!child) {
 		execlp("xdg-open", "xdg-open", path, (char *)NULL);
-		_exit(0); /* there is none: the path was printed */
+		_exit(0); /* there is no such program: the path was printed */
 	}
 	if (child > 0)
 		waitpid(child, NULL, 0);

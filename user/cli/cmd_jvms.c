@@ -112,8 +112,9 @@ static void json_limits(struct json *o, const struct cgroup_limits *l)
 }
 
 /*
- * The flags as the JVM has them now: it sets those of the collector that it chose itself (JDK
- * gc/shared/gcConfig.cpp). Where its memory may not be read, what it was told. NULL: not known.
+ * The collector by the flags as the JVM has them now, since it sets the flag of a collector that it
+ * chose itself (JDK gc/shared/gcConfig.cpp). If its memory may not be read, by its command line.
+ * NULL: not known.
  */
 static const char *gc_name(const struct jvm_proc *j)
 {

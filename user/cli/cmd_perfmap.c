@@ -39,7 +39,7 @@ static int pid_parse(const char *text, pid_t *pid, struct error *e)
 	return 0;
 }
 
-/* Where it lies: perf wants it in /tmp of the host, by the pid that it knows. */
+/* Says where the map lies: perf wants it in /tmp of the host, named by the pid that perf knows. */
 static void tell(const struct jvm_proc *j)
 {
 	char inside[64], outside[96], path[96];
@@ -57,7 +57,7 @@ static void tell(const struct jvm_proc *j)
 		 path);
 }
 
-/* The JVM does not tell: is there a file of its own, written just now? */
+/* Checks that there is a file of the JVM's, written just now, since the JVM does not tell. */
 static int check_written(const struct jvm_proc *j, time_t since, struct error *e)
 {
 	int tmp = proc_root_dir(j->id.pid, "/tmp"), rc = -ENOENT;

@@ -42,7 +42,7 @@ static void check_kind(struct doctor *d, enum feature_kind kind)
 			verdict(d, f, feature_try(i));
 }
 
-/* The proof: what is said above is what was thought of. */
+/* The proof, since the features above are only those that somebody thought of. */
 static void check_programs(struct doctor *d)
 {
 	static const char name[] = "a recording's programs";

@@ -27,7 +27,7 @@ static long sysctl_long(const char *path, long missing)
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
 
-/* For who reads it: what the kernel can do is tried (doctor_bpf.c). */
+/* The version is for information: what the kernel can do is tried (doctor_bpf.c). */
 static void check_version(struct doctor *d)
 {
 	struct utsname u;
@@ -36,7 +36,10 @@ static void check_version(struct doctor *d)
 	doctor_add(d, CHECK_OK, EXIT_OK, "version", "Linux %s, %s", u.release, u.machine);
 }
 
-/* Built for a machine whose compiled Java code the unwinder has no rules for (kern/hotspot.h). */
+/*
+ * Tells if gnomon was built for a machine for whose compiled Java code the unwinder has no rules
+ * (kern/hotspot.h).
+ */
 static void check_machine(struct doctor *d)
 {
 	if (jvm_own_machine() == EM_X86_64)
@@ -75,7 +78,7 @@ static void check_jit(struct doctor *d)
 		doctor_remedy(c, "sysctl net.core.bpf_jit_enable=1");
 }
 
-/* By its effect: whether addresses in kallsyms are zeros. Symbols of modules come later. */
+/* Checks by its effect whether we may see kernel addresses: whether those in kallsyms are zeros. */
 static void check_kallsyms(struct doctor *d)
 {
 	long v = sysctl_long("/proc/sys/kernel/kptr_restrict", -1);

@@ -10,7 +10,7 @@
 #include "base/sigpipe.h"
 #include "cli/opt.h"
 
-/* By its own choice, as `head` does. */
+/* Whether the reader of stdout has closed it, as `head` does. */
 static bool reader_is_gone(void)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO};

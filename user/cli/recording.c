@@ -51,8 +51,8 @@ struct files {
 	struct recording *r;
 	struct outname names;
 	char now[OUTNAME_TIME_LEN];
-	bool rendered;	/* the recording is only the way to it */
-	char jfr[1024]; /* the recording then */
+	bool rendered;	/* the output is rendered from a recording */
+	char jfr[1024]; /* with `rendered`: the path of the recording */
 	struct session_target *targets;
 	size_t n;
 };
@@ -162,7 +162,10 @@ static int target_jvm(struct files *f, const struct jvm_proc *j, struct session_
 	return target_name(f, &facts, t, e);
 }
 
-/* Of one that starts later: an earlier recording, perhaps of this session, is never replaced. */
+/*
+ * Names the file of a JVM that starts later. An earlier recording, perhaps of this session, is
+ * never replaced.
+ */
 static int later_name(void *ctx, const struct jvm_proc *j, char *path, size_t cap)
 {
 	char label[CONTAINER_NAME_LEN], now[OUTNAME_TIME_LEN];
@@ -285,7 +288,7 @@ int recording_run(struct recording *r, struct error *e)
 	if (!rc)
 		rc = names_read(&f, e);
 	if (!rc)
-		rc = pidns_check(e); /* before anything is looked up by a number */
+		rc = pidns_check(e); /* this comes before anything is looked up by a pid */
 	if (!rc)
 		rc = recorded(&f, &status, e);
 	if (!rc && f.rendered)

@@ -63,7 +63,7 @@ static int format_infer(struct rendering *o, struct error *e)
 			     ".tree .txt");
 }
 
-/* What was not asked for: CPU if there is any, else the whole. */
+/* The dim that is shown: if none was asked for, CPU time if there is any, else wall time. */
 static enum dim dim_chosen(const struct rendering *o, const struct profile *p)
 {
 	if (o->dim >= 0)
@@ -78,7 +78,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* What tells by itself, or can show, that idle threads are left out. */
+/* Whether the format itself tells that idle threads are left out, or can show them. */
 static bool format_tells_idle(int format)
 {
 	return format == FMT_TEXT || format == FMT_HTML;

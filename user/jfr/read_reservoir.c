@@ -11,7 +11,7 @@ void reservoir_free(struct reservoir *r)
 	*r = (struct reservoir){0};
 }
 
-/* How many began at or before `at_ns`; nearly always all, or all but the last few. */
+/* How many draws began at or before `at_ns`: nearly always all, or all but the last few. */
 static size_t draws_until(const struct reservoir *r, int64_t at_ns)
 {
 	size_t lo = 0, hi = r->n;
@@ -45,7 +45,7 @@ int reservoir_add(struct reservoir *r, int64_t from_ns, int64_t eligible, int64_
 		r->v = malloc(RESERVOIR_EPOCHS * sizeof(*r->v));
 	if (!r->v)
 		return -ENOMEM;
-	if (r->n == RESERVOIR_EPOCHS) /* many at once: each costs a move of the others */
+	if (r->n == RESERVOIR_EPOCHS) /* drop many at once, since dropping moves the others */
 		oldest_drop(r, RESERVOIR_EPOCHS / 4);
 	at = draws_until(r, from_ns);
 	memmove(r->v + at + 1, r->v + at, (r->n - at) * sizeof(*r->v));
@@ -54,7 +54,7 @@ int reservoir_add(struct reservoir *r, int64_t from_ns, int64_t eligible, int64_
 	return 0;
 }
 
-/* How many of `ticks` lie before `end_ns`, the first at `at_ns`, which does. */
+/* How many of `ticks` lie before `end_ns`. The first lies at `at_ns`, which does. */
 static uint64_t ticks_before(int64_t at_ns, int64_t step_ns, uint64_t ticks, int64_t end_ns)
 {
 	__int128 n = ((__int128)end_ns - at_ns + step_ns - 1) / step_ns;

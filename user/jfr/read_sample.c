@@ -9,7 +9,7 @@
 
 #define FIELDS_MAX 16
 
-/* async-profiler's, where none was asked for */
+/* async-profiler's defaults */
 #define ASYNC_CPU_NS  10000000u
 #define ASYNC_WALL_NS 50000000u
 
@@ -237,8 +237,8 @@ static bool sample_read(struct jfr_sampler *s, const struct binding *b, const st
 }
 
 /*
- * Take a part off what is left of an event: one tick, or with batches those that stand for the
- * same. A chunk that says nothing of a choice is of a recording that makes none.
+ * Takes a part off what is left of an event: one tick or, with batches, those that the same scale
+ * applies to. A chunk without gnomon.ThreadReservoir is of a recording of all threads.
  */
 static void part_take(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sample *out)
 {
@@ -256,7 +256,8 @@ static void part_take(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sa
 		return;
 	if (__builtin_mul_overflow(s->left.step_ns, (int64_t)out->ticks, &span) ||
 	    __builtin_add_overflow(s->left.time_ns, span, &s->left.time_ns))
-		s->left.step_ns = 0; /* no such time: all the rest at this one */
+		s->left.step_ns =
+			0; /* that time would be out of range: all the rest is given this one */
 }
 
 static int event_look(struct jfr_sampler *s, const struct jfr_event *ev, struct jfr_sample *out)

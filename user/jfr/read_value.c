@@ -107,8 +107,11 @@ bool value_read(const struct jfr_member *f, struct cursor *c, struct jfr_value *
 		ok = f->type && !c->bad && array_skip(f, c, v->n, 0);
 		v->end = c->p;
 		if (ok && !f->pooled && f->type->empty)
-			v->n = 0; /* any number of nothing is nothing: walks stay bounded by bytes
-				   */
+			/*
+			 * an array of values without bytes counts as empty, so that walks stay
+			 * bounded by bytes
+			 */
+			v->n = 0;
 		return ok;
 	}
 	if (f->pooled) {

@@ -14,8 +14,8 @@
 #define CHUNK_DEFAULT	  (64 * MIB)
 #define CONSTANTS_DEFAULT (256 * MIB)
 #define CONSTANTS_STEP	  (4 * MIB)   /* a chunk ends when they doubled and grew by so much */
-#define DROP_MIN	  (256 << 10) /* bytes of constants worth dropping */
-#define DROP_PART	  4	      /* and that part of all of them */
+#define DROP_MIN	  (256 << 10) /* constants are dropped if that frees so many bytes */
+#define DROP_PART	  4	      /* and so large a part of all */
 #define SEGMENT_FLUSH	  (1 * MIB)   /* hand over early: readers like small checkpoints */
 #define SEGMENT_MAX	  (64 * MIB)  /* beyond it, while the disk is busy, events are dropped */
 #define TICKS_PER_SECOND  1000000000ull
@@ -98,7 +98,7 @@ static void constants_drop(struct jfrw *w, uint32_t oldest)
 	w->generation++;
 }
 
-/* Dropping makes others do their work again. */
+/* Dropping is worth it only if it frees much, since others have to intern again what is dropped. */
 static bool drop_is_worth_it(const struct jfrw *w, uint32_t oldest)
 {
 	size_t sum = 0;
@@ -109,7 +109,10 @@ static bool drop_is_worth_it(const struct jfrw *w, uint32_t oldest)
 	return sum >= DROP_MIN && sum >= constants_memory(w) / DROP_PART;
 }
 
-/* Constants are dropped between chunks only: within one, ids must keep resolving. */
+/*
+ * Drops constants that were not used for long. That is done between chunks only: within a chunk ids
+ * must keep resolving.
+ */
 static void constants_trim(struct jfrw *w)
 {
 	uint64_t keep = w->cfg.constants_keep_ns;
@@ -124,7 +127,7 @@ static void constants_trim(struct jfrw *w)
 		constants_drop(w, w->chunk + 1);
 }
 
-/* More than twice those that it began with. */
+/* Whether there are more than twice the constants that the chunk began with. */
 static bool constants_grew(const struct jfrw *w)
 {
 	size_t now = constants_memory(w);
@@ -133,7 +136,7 @@ static bool constants_grew(const struct jfrw *w)
 					      now - w->constants > CONSTANTS_STEP);
 }
 
-/* With `more` bytes that are not in the file yet. */
+/* Whether the chunk is full, with `more` bytes that are not in the file yet. */
 static bool chunk_is_full(const struct jfrw *w, uint64_t mono_ns, uint64_t more)
 {
 	return w->chunk_len + more >= w->cfg.form.chunk_max_bytes ||
@@ -422,7 +425,10 @@ static void event_drop(struct jfrw *w, size_t bytes)
 	w->loss_pending += bytes;
 }
 
-/* The intervals between samples, without which they have no duration. */
+/*
+ * Keeps the settings that tell the intervals between samples, to repeat them in each chunk: without
+ * them samples have no duration.
+ */
 static void period_keep(struct jfrw *w, const struct jfr_active_setting *s)
 {
 	struct jfrw_period *p = w->periods, *end = p + sizeof(w->periods) / sizeof(*p);
@@ -435,11 +441,11 @@ static void period_keep(struct jfrw *w, const struct jfr_active_setting *s)
 	if (p == end)
 		return;
 	p->id = s->id;
-	/* when it is repeated, it is said out of here */
+	/* memmove, since when it is repeated it is passed from here */
 	memmove(p->value, s->value, strlen(s->value) + 1);
 }
 
-/* Before a chunk's first event: what was said in an earlier one and holds in this one too. */
+/* Repeats before a chunk's first event what an earlier chunk said and still holds. */
 static void chunk_repeat(struct jfrw *w, enum jfr_type next)
 {
 	if (w->chunk == 1 || w->chunk_len || w->segment_events || w->repeating)
@@ -475,7 +481,7 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 	else
 		b->failed = true;
 	if (b->failed || w->segment.failed) {
-		w->segment.failed = false; /* whole events only: the rest is as it was */
+		w->segment.failed = false; /* only whole events were added: the rest is intact */
 		event_drop(w, b->len + 1);
 		return;
 	}

@@ -9,7 +9,7 @@
 
 #define STACK_MAX_FRAMES 8192
 
-/* Of what is no Java method, or has none that is valid. */
+/* The descriptor of what is no Java method, or has no valid one. */
 #define NO_DESCRIPTOR "()L;"
 #define NO_NAME	      "[unknown]"
 

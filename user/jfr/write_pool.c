@@ -24,8 +24,8 @@ struct pool {
 	uint64_t seed;
 	struct entry *e; /* by id */
 	uint32_t n, cap;
-	uint32_t
-		*old; /* ids of the first entries, which others lay between; the rest has no gaps */
+	/* ids of the first entries, between which others were dropped; the rest has no gaps */
+	uint32_t *old;
 	uint32_t n_old;
 	uint32_t base;	 /* id of e[n_old] */
 	uint32_t *slots; /* index into e + 1, 0 free; a power of two */
@@ -232,7 +232,7 @@ size_t pool_droppable(const struct pool *p, uint32_t oldest)
 	return sum;
 }
 
-/* What is to be kept, copied: values are freed by the block only. */
+/* Copies the entries that are kept into a new pool, since values are freed by the block only. */
 static bool keep(struct pool *to, const struct pool *from, uint32_t oldest)
 {
 	to->old = malloc(from->n * sizeof(*to->old));

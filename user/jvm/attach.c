@@ -26,7 +26,7 @@
 #define PERFDATA_MAX (1u << 20)
 #define TMP_ENTRIES  20000
 #define ARG_LEN_MAX  1024 /* AttachOperation::arg_length_max */
-#define OTHERS_MS    1000 /* for another tool's signal to be answered */
+#define OTHERS_MS    1000 /* how long another tool's signal may take to be answered */
 #define SIGQUIT_BIT  (1ULL << (SIGQUIT - 1))
 
 static int64_t now_ms(void)
@@ -75,7 +75,7 @@ static int perfdata_file(int dir, const char *sub, const struct jproc *p, struct
 	return n > 0 ? 0 : -EINVAL;
 }
 
-/* The directory is named after the user inside; whose it is only the owner tells. */
+/* The directory is named after the user inside the container; only its owner tells whose it is. */
 static bool perfdata_dir_ok(int tmp, const char *name, const struct jproc *p)
 {
 	struct stat st;
@@ -84,7 +84,10 @@ static bool perfdata_dir_ok(int tmp, const char *name, const struct jproc *p)
 	       S_ISDIR(st.st_mode) && st.st_uid == p->uid;
 }
 
-/* 1 can be attached, 0 cannot, -1 not known: flags from files are only visible this way. */
+/*
+ * 1: it can be attached to, 0: it cannot, -1: not known. Flags that were read from files show only
+ * here.
+ */
 static int perfdata_capable(const struct jproc *p)
 {
 	int fd = jproc_openat(p, "tmp", O_RDONLY | O_DIRECTORY), capable = -1, i;
@@ -144,7 +147,7 @@ static enum attach_state check_listener(struct jproc *p, struct attach_status *s
 	return ATTACH_OK;
 }
 
-/* Could the JVM itself create a file there, as far as mode bits and mounts tell? */
+/* Whether the JVM itself could create a file there, as far as mode bits and mounts tell. */
 static bool tmp_writable(const struct jproc *p)
 {
 	int fd = jproc_openat(p, "tmp", O_PATH | O_DIRECTORY);
@@ -177,7 +180,7 @@ enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st)
 
 	*st = (struct attach_status){0};
 	jvm_flags_read(p->pid, &f);
-	/* by number, so only now: the process that is still there is the one they were of */
+	/* what was read by number holds only if the same process is still there */
 	if (jproc_refresh(p))
 		return status_set(st, ATTACH_GONE, "the process has ended", "");
 	if (!jproc_is_jvm(p))
@@ -259,7 +262,7 @@ static int tmp_open(const struct jproc *p, struct error *e)
 	return error_hint(e, "the JVM needs a writable /tmp for attaching; or use --jvm vmstructs");
 }
 
-/* The address names our descriptor of the socket: what was checked is what we connect to. */
+/* The address names our descriptor of the socket, so that we connect to what was checked. */
 static int socket_connect(const struct jproc *p, int at)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -303,8 +306,8 @@ static int peer_check(const struct jproc *p, int fd, struct error *e)
 }
 
 /*
- * A connection to the target's listener. -ENOENT and -ECONNREFUSED (no error set): none there, or
- * what a killed JVM left behind.
+ * Connects to the target's listener. -ENOENT and -ECONNREFUSED (without a message): there is none,
+ * or a killed JVM has left its socket.
  */
 static int listener_connect(const struct jproc *p, int tmp, int64_t deadline, struct error *e)
 {
@@ -334,7 +337,10 @@ static int listener_connect(const struct jproc *p, int tmp, int64_t deadline, st
 
 /* ---- waking the listener --------------------------------------------------------------------- */
 
-/* 0; 1: it was there already, by another tool that may have sent its signal. */
+/*
+ * Creates the trigger file. 1: it was there already, made by another tool that may have sent its
+ * signal.
+ */
 static int trigger_create(const struct jproc *p, int tmp, const char *name)
 {
 	struct creds old;
@@ -349,14 +355,14 @@ static int trigger_create(const struct jproc *p, int tmp, const char *name)
 	creds_restore(&old);
 	if (fd >= 0)
 		close(fd);
-	/* another tool's, or left by one that was killed: as good as ours */
+	/* it is another tool's, or was left by one that was killed: it does as well as ours */
 	if (rc == -EEXIST && !fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
 	    st.st_uid == p->uid)
 		return 1;
 	return rc;
 }
 
-/* Removed as the target's user, who may not be able to remove what is somebody else's. */
+/* Removes it with the target's user's rights, so that nothing of anybody else's can be removed. */
 static void trigger_remove(const struct jproc *p, int tmp, const char *name)
 {
 	struct creds old;
@@ -372,7 +378,7 @@ static void trigger_name(const struct jproc *p, char *name, size_t n)
 	snprintf(name, n, ".attach_pid%d", p->inner);
 }
 
-/* What a tool left that was killed: with the listener up nobody needs it. */
+/* Removes a trigger file that a killed tool has left: with the listener up nobody needs it. */
 static void trigger_sweep(const struct jproc *p, int tmp)
 {
 	char name[64];
@@ -412,7 +418,7 @@ static int listener_wait(struct jproc *p, int tmp, int64_t deadline, struct erro
 	return timed_out(p, "did not open its attach socket", e);
 }
 
-/* The last look before the signal: what was true at attach_check() may not be any more. */
+/* The last check before the signal: what attach_check() found may not be true any more. */
 static int signal_check(struct jproc *p, struct error *e)
 {
 	if (jproc_refresh(p))
@@ -425,8 +431,8 @@ static int signal_check(struct jproc *p, struct error *e)
 }
 
 /*
- * A second SIGQUIT while the first is being answered makes the JVM dump its threads: whoever made
- * the trigger file gets some time to have its listener.
+ * Waits for the listener that another tool has asked for: a second SIGQUIT while the first is being
+ * answered would make the JVM dump its threads.
  */
 static int listener_wait_others(struct jproc *p, int tmp, int64_t deadline)
 {

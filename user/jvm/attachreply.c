@@ -5,7 +5,7 @@
 
 #include "target/text.h"
 
-/* A message of the JVM's on one line of ours. */
+/* Copies a message of the JVM's as one line without control characters. */
 static void line_clean(char *to, size_t cap, struct text from)
 {
 	struct text line = {from.p, from.p};
@@ -13,7 +13,7 @@ static void line_clean(char *to, size_t cap, struct text from)
 
 	text_line(&from, &line);
 	text_copy(line, to, cap);
-	/* a NUL in there does not end the message */
+	/* a NUL in the text does not end the message */
 	for (c = to; c < to + cap - 1 && c < to + text_len(line); c++)
 		if ((unsigned char)*c < ' ' || *c == 127)
 			*c = '?';

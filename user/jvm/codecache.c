@@ -9,8 +9,8 @@
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
 
-#define HOPS_MAX     64	    /* over the segment map, for one pc */
-#define BLOCKS_MAX   100000 /* looked at for one scan of a heap */
+#define HOPS_MAX     64	    /* so many steps back in the segment map for one pc */
+#define BLOCKS_MAX   100000 /* so many blocks are looked at in one scan of a heap */
 #define SEGMENT_FREE 0xff   /* segment map: no block here */
 #define LOG2_SEG_MIN 4
 #define LOG2_SEG_MAX 16
@@ -87,7 +87,9 @@ int codecache_heap(const struct gn_jvm *jvm, uint64_t addr)
 /* ---- fields -----------------------------------------------------------------------------------
  */
 
-/* An offset from the HeapBlock, 0 when the field is missing: what is far off is, see vmstructs.c.
+/*
+ * An offset from the HeapBlock; 0: this JVM has no such field, or none near enough (drop_far() in
+ * vmstructs.c).
  */
 static uint16_t from_block(const struct vm *vm, uint64_t off)
 {
@@ -148,8 +150,8 @@ static void fill_deopt(const struct vm *vm, struct gn_jvm *j)
 }
 
 /*
- * A JVM that starts makes its code heaps one after the other, then the interpreter, in more room
- * than it will need. -EAGAIN: not so far yet.
+ * Fills in where the interpreter lies. A starting JVM makes its code heaps one after the other and
+ * then the interpreter, in more room than that will need. -EAGAIN: it has not come so far.
  */
 static int fill_interp(struct vm *vm, struct gn_jvm *j)
 {
@@ -173,7 +175,10 @@ static int fill_interp(struct vm *vm, struct gn_jvm *j)
 	return 0;
 }
 
-/* The walk reads the three words at once, so they have to follow each other, as they always did. */
+/*
+ * Fills in where a thread's last Java frame is noted. The walk reads the three words at once, so
+ * they have to follow each other, as they always have.
+ */
 static void fill_anchor(const struct vm *vm, struct gn_jvm *j)
 {
 	const struct vm_layout *at = &vm->at;
@@ -185,7 +190,10 @@ static void fill_anchor(const struct vm *vm, struct gn_jvm *j)
 	j->flags |= GN_JVM_ANCHOR;
 }
 
-/* Which collectors' barriers spill registers below a compiled frame; see hs_spilled(). */
+/*
+ * Fills in whether the collector's barriers spill registers below a compiled frame; see
+ * hs_spilled().
+ */
 static void fill_spills(struct vm *vm, struct gn_jvm *j)
 {
 	if (vm_flag(vm, "UseZGC") == 1)
@@ -205,7 +213,7 @@ bool codecache_is_compilers(struct vm *vm, const struct gn_jvm *jvm)
 /* ---- blobs ------------------------------------------------------------------------------------
  */
 
-/* Its code heaps, once it has them; NULL before. */
+/* What is known of the JVM's code; NULL until it has its code heaps. */
 static const struct gn_jvm *code_get(struct vm *vm)
 {
 	if (!vm->code &&
@@ -280,7 +288,9 @@ struct named_blob {
 	int32_t size;
 };
 
-/* Without CodeBlob::_kind: the names are literals, so blobs of a kind share the pointer. */
+/*
+ * For JVMs without CodeBlob::_kind: names are literals, so all blobs of a kind share one pointer.
+ */
 static void note_blob(struct vm *vm, struct gn_jvm *j, const struct named_blob *b)
 {
 	char name[64];
@@ -300,7 +310,7 @@ static void note_blob(struct vm *vm, struct gn_jvm *j, const struct named_blob *
 	}
 }
 
-/* Segments of the block at `addr`, 0 when it cannot be one. */
+/* The number of segments of the block at `addr`; 0: it is no block. */
 static uint64_t block_length(struct vm *vm, uint64_t addr)
 {
 	uint64_t len = 0;
@@ -311,8 +321,8 @@ static uint64_t block_length(struct vm *vm, uint64_t addr)
 }
 
 /*
- * Look at every blob of the heap that holds no compiled methods: it is small, and what is looked
- * for is made when the JVM starts. It is the one the interpreter is in.
+ * Looks at every blob of the heap without compiled methods, which is the one that the interpreter
+ * is in. It is small, and what is looked for is made when the JVM starts.
  */
 static void note_blobs(struct vm *vm, struct gn_jvm *j)
 {
@@ -363,7 +373,10 @@ static bool names_missing(const struct vm *vm, const struct gn_jvm *j)
 	return vm->release >= 20 && !j->cont_low;
 }
 
-/* A JVM looked at while it started has not made them all yet. Ever more seldom: some never come. */
+/*
+ * Looks again for blobs that a starting JVM had not made yet, less and less often, since some are
+ * never made.
+ */
 static bool find_names(struct vm *vm, struct gn_jvm *j)
 {
 	struct gn_jvm before = *j;
@@ -397,7 +410,8 @@ int codecache_fill(struct vm *vm, struct gn_jvm *out)
 	memset(out, 0, sizeof(*out));
 	if (!vm_has(vm, VM_CODE))
 		return -ENOTSUP;
-	rc = fill_interp(vm, out); /* first: where it is, the heaps are */
+	rc = fill_interp(vm,
+			 out); /* this comes first: once the interpreter is there the heaps are */
 	if (!rc)
 		rc = read_heaps(vm, out);
 	if (rc)

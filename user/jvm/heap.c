@@ -10,7 +10,7 @@
 #include "jvm/vmstructs.h"
 #include "kern/abi_jvm.h"
 
-#define FIELDS_MAX 1024 /* of a class */
+#define FIELDS_MAX 1024 /* fields of a class */
 #define SUPERS_MAX 64	/* classes above a thread's */
 #define SUBS_MAX   4096 /* classes right below one */
 
@@ -36,9 +36,9 @@ struct oops *oops_of(struct vm *vm)
 	vm->oops = o;
 	o->compressed = vm_flag(vm, "UseCompressedOops") == 1;
 	o->compact = vm_flag(vm, "UseCompactObjectHeaders") == 1;
-	/* the flag is gone once there is no other way */
+	/* JVMs without the flag always have compressed class pointers */
 	o->compressed_klass = vm_flag(vm, "UseCompressedClassPointers") != 0;
-	/* generational ZGC shifts its pointers; before, the colours were part of the address */
+	/* generational ZGC shifts its pointers; the older one had colours in the address */
 	o->zgc = vm_flag(vm, "UseZGC") == 1 &&
 		 (vm->release >= 24 || vm_flag(vm, "ZGenerational") == 1);
 	o->unknown = mem_u64(vm->mem, at->oops_base, &o->base) ||
@@ -131,7 +131,7 @@ static void field_found(struct vm *vm, uint64_t pool, uint32_t name, uint32_t si
 	}
 }
 
-/* JDK 21: a stream of UNSIGNED5 (oops/fieldInfo.hpp). */
+/* Since JDK 21 fields are a stream of UNSIGNED5 numbers (oops/fieldInfo.hpp). */
 static void fields_from_stream(struct vm *vm, uint64_t pool, uint64_t array,
 			       const struct field_query *w, unsigned int n)
 {
@@ -148,7 +148,7 @@ static void fields_from_stream(struct vm *vm, uint64_t pool, uint64_t array,
 		return;
 	s = stream_of(buf, (size_t)len, vm->release);
 	count = stream_unsigned(&s);
-	stream_unsigned(&s); /* injected fields: they come last and are not wanted */
+	stream_unsigned(&s); /* the number of injected fields, which come last and are not needed */
 	for (uint32_t i = 0; i < count && i < FIELDS_MAX && !s.failed; i++) {
 		uint32_t name = stream_unsigned(&s), sig = stream_unsigned(&s);
 		uint32_t offset = stream_unsigned(&s), flags;
@@ -166,7 +166,7 @@ static void fields_from_stream(struct vm *vm, uint64_t pool, uint64_t array,
 	}
 }
 
-/* Before: six u2 each; the offset is in the last two, above two tag bits. */
+/* Before JDK 21 a field is six u2; the offset is in the last two, above two tag bits. */
 static void fields_from_array(struct vm *vm, uint64_t klass, uint64_t pool, uint64_t array,
 			      const struct field_query *w, unsigned int n)
 {

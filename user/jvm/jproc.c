@@ -49,7 +49,7 @@ int jproc_read(const struct jproc *p, const char *name, struct buffer *b, size_t
 	return rc;
 }
 
-/* Of the process, or with a name like "task/7/status" of one of its threads. */
+/* Reads the status of the process or, with a name like "task/7/status", of one of its threads. */
 static int status_of(const struct jproc *p, const char *name, struct proc_status *st)
 {
 	struct buffer b = BUFFER_INIT;

@@ -19,11 +19,11 @@ struct mem {
 	mem_read_fn read;
 	void *ctx;
 	int fd;		/* of /proc/PID/mem, or -1 */
-	bool gone;	/* there is no such memory any more */
+	bool gone;	/* the process has no memory any more */
 	uint64_t since; /* when the oldest page was read, ns; 0 when there is none */
 	uint64_t addr[PAGES];
-	uint8_t *pages; /* a mapping of their own: JVMs come and go, and leave no holes in the heap
-			 */
+	/* a mapping of their own: JVMs come and go, and leave no holes in the heap */
+	uint8_t *pages;
 };
 
 static int read_fd(void *ctx, uint64_t addr, void *dst, size_t len)
@@ -38,7 +38,8 @@ static int read_fd(void *ctx, uint64_t addr, void *dst, size_t len)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (!n) /* the kernel's mem_rw(): of a memory that nobody has any more */
+		if (!n) /* the kernel's mem_rw() returns 0 for a memory that no process has any more
+			 */
 			return -ESRCH;
 		if (n < 0)
 			return -EFAULT;

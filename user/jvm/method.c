@@ -15,20 +15,23 @@
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
 
-#define KEPT_MAX     (24U << 20)     /* bytes of everything kept */
-#define AGE_NS	     120000000000ULL /* what was not used for so long, at most twice that, goes */
-#define SNAPSHOT_MAX (4U << 20)	     /* bytes of names one nmethod may bring */
-#define DECODES_MAX  (1U << 20)	     /* of scopes, to find what may unlock: some 10 ms */
-#define ROOT_ONLY    UINT32_MAX	     /* in place of a scope: that were too many */
-#define PART_MAX     (8U << 20)	     /* bytes of one part of an nmethod: scopes, pcs */
-#define META_MAX     65536	     /* metadata entries of an nmethod */
+#define KEPT_MAX     (24U << 20)     /* bytes of everything that is kept */
+#define AGE_NS	     120000000000ULL /* what was not used for so long (at most twice that) is dropped */
+#define SNAPSHOT_MAX (4U << 20)	     /* bytes of names that one nmethod may add */
+#define DECODES_MAX  (1U << 20) /* scopes decoded to find which of them may unlock: some 10 ms */
+#define ROOT_ONLY    UINT32_MAX /* in place of a scope: there were too many to look at */
+#define PART_MAX     (8U << 20) /* bytes of one part of an nmethod: scopes, pcs */
+#define META_MAX     65536	/* metadata entries of an nmethod */
 #define LINES_MAX    (256U << 10)
 #define HEADER_MAX   1024 /* bytes of a ConstMethod or nmethod header */
 #define UNLOADED     "[unloaded"
 #define ENDED	     "[unnamed when its process ended]"
 #define STATE_DEAD   3 /* nmethod states from here on are dead ones: zombie, unloaded */
 
-/* Which method an address holds: all of it changes when another one takes the place. */
+/*
+ * Tells which method an address holds: if another method takes the place something of it is
+ * different.
+ */
 struct identity {
 	uint64_t const_method, constants, holder, klass_symbol, name_symbol, sig_symbol;
 	uint32_t code_size, flags;
@@ -37,11 +40,13 @@ struct identity {
 struct method {
 	uint64_t addr;
 	struct identity id;
-	uint64_t since; /* it has been there from then on at least, ns */
-	/* So many classes were unloaded and loaded when it was last seen there, if only its rest.
+	uint64_t since; /* it has been there since then at least, ns */
+	/*
+	 * how many classes had been unloaded and loaded when it, or what is left of it, was last
+	 * seen there
 	 */
 	uint64_t unloads, loads;
-	uint64_t used;		  /* by a frame, in this age */
+	uint64_t used;		  /* the age in which a frame used it last */
 	char *klass, *name, *sig; /* one allocation, owned by klass */
 	uint8_t *lines;
 	size_t lines_len;
@@ -141,7 +146,7 @@ void vm_names_free(struct vm *vm)
 	vm->names = NULL;
 }
 
-/* What is inlined into code that is kept is kept. */
+/* Keeps the methods that are inlined into code which is kept. */
 static void snapshots_age(struct names *n)
 {
 	struct snapshot *s, *tmp;
@@ -415,7 +420,7 @@ static bool method_stays(struct vm *vm, const struct method *m, uint64_t cm)
 	       (cm ? cm == m->id.const_method : method_refers(vm, m));
 }
 
-/* The method at `addr`, as it is now; NULL when there is none. */
+/* The method at `addr`, as it is now; NULL: there is none. */
 static struct method *method_get(struct vm *vm, uint64_t addr, uint64_t cm)
 {
 	struct names *n = names_of(vm);

@@ -9,7 +9,7 @@
 #include "out/text.h"
 #include "out/tree.h"
 
-#define SAME 0.0005 /* less is shown as 0.0% */
+#define SAME 0.0005 /* a smaller difference is shown as 0.0% */
 
 /* A method, and off the CPU the state that it waited in. */
 struct change {
@@ -91,7 +91,7 @@ static bool change_any(const struct change *c)
 	return c->total[0] > 0 || c->total[1] > 0;
 }
 
-/* Add those of `all`, a row for each name, that have time on either side. */
+/* Adds the rows of `all`, one for each name, that have time on either side. */
 static int rows_add(struct rows *r, const struct change *all, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {

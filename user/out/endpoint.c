@@ -9,7 +9,10 @@
 
 #define FIELDS_MAX 32
 
-/* Steps over all samples: hostile files could ask for samples times endpoints. */
+/*
+ * Steps for all samples together: a hostile file could ask for the product of its samples and
+ * endpoints.
+ */
 #define BUDGET 100000000
 
 /* A time in which a thread served a wanted endpoint. */
@@ -122,7 +125,7 @@ static int by_thread_and_time(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* In order, and where times of a thread overlap or touch, one of them. */
+/* Sorts the times, and joins those of a thread that overlap or touch. */
 static void served_sort(struct endpoints *x)
 {
 	size_t n = 0;
@@ -227,7 +230,7 @@ static uint64_t ticks_before(const struct jfr_sample *s, __int128 end)
 	return n < (__int128)s->ticks ? (uint64_t)n : s->ticks;
 }
 
-/* Parts of samples that lie in the thread's times. */
+/* Takes the next part of the sample that lies in one of the thread's times. */
 static int served_next(struct endpoints *x, int64_t thread, struct jfr_sample *rest,
 		       struct jfr_sample *part)
 {

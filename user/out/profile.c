@@ -175,7 +175,10 @@ static bool thread_same(const struct profile *p, uint32_t i, const void *key)
 	return a->name == b->name && a->os_id == b->os_id && a->java_id == b->java_id;
 }
 
-/* "G1 Conc#0", "C2 CompilerThread0": that digit counts nothing. */
+/*
+ * The digit in "G1 Conc#0" and "C2 CompilerThread0" is part of the name, and no number of a pool's
+ * thread.
+ */
 static bool is_vm_thread(const char *s)
 {
 	return (s[0] == 'G' || s[0] == 'C') && (s[1] == '1' || s[1] == '2') && s[2] == ' ';
@@ -416,7 +419,7 @@ static uint8_t cell_dims(const struct profile *p, const struct prof_cell *c)
 	case JFR_SOURCE_EXECUTION:
 		if (p->execution_dropped)
 			return 0;
-		if (!runs) /* a wall clock recording of old: every state in one event */
+		if (!runs) /* an old recording of a wall clock has every state in one event */
 			return 1 << DIM_WALL | 1 << DIM_OFF;
 		return p->wall_runs ? 1 << DIM_CPU : 1 << DIM_CPU | 1 << DIM_WALL;
 	case JFR_SOURCE_CPU_TIME:

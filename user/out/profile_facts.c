@@ -124,7 +124,7 @@ static void lost_read(struct profile_facts *x, const struct fields *f)
 	snprintf(what, sizeof(what), "%s: %s", kind, reason);
 	while (i < x->nlosses && strcmp(x->losses[i].what, what))
 		i++;
-	if (i == max) /* ours has fewer; the rest of a strange file is added to the last */
+	if (i == max) /* our files have fewer; what is left of another's is added to the last */
 		i--;
 	if (i == x->nlosses) {
 		memcpy(x->losses[i].what, what, sizeof(what));

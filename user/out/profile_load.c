@@ -165,7 +165,7 @@ static uint64_t no_stack(struct load *l, bool failed)
 
 #define TRUNCATED (1ULL << 40) /* flag of a remembered stack */
 #define EMPTY	  (1ULL << 41)
-#define IDLE	  (1ULL << 42) /* if its thread waits */
+#define IDLE	  (1ULL << 42) /* the stack is idle if its thread waits */
 
 /* Whether `frame`, which called `callee` (NODE_NONE: nothing), makes its stack an idle one. */
 static bool frame_idle(const struct profile *p, uint32_t frame, uint64_t callee)
@@ -225,7 +225,10 @@ static uint64_t sample_node(struct load *l, const struct jfr_sample *s)
 	return *slot;
 }
 
-/* It is one thread on whatever carrier; those without a name, which may be millions, are one. */
+/*
+ * A virtual thread is one thread on whatever carrier. Those without a name, which may be millions,
+ * count as one.
+ */
 static void virtual_load(struct jfr_thread *t, struct buffer *name)
 {
 	t->os_id = 0;
@@ -275,7 +278,9 @@ static uint64_t state_load(struct load *l, const struct jfr_sample *s)
 		buffer_printf(b, "IN_NATIVE");
 	else if (!jfr_value_string(l->r, &s->state, b) || !b->len)
 		buffer_printf(b, s->source == JFR_SOURCE_WALL ? "UNKNOWN" : "RUNNING");
-	/* JDK and async-profiler have other words for what their CPU samples all are */
+	/*
+	 * the JDK and async-profiler have different states for CPU samples, which all mean running
+	 */
 	if (s->source != JFR_SOURCE_WALL && b->len > 6 && !b->failed &&
 	    (!memcmp(b->data, "STATE_RUNNA", b->len < 11 ? b->len : 11) ||
 	     !memcmp(b->data, "STATE_DEFAU", b->len < 11 ? b->len : 11))) {
@@ -323,7 +328,7 @@ static uint64_t ticks_within(const struct profile_options *o, int64_t *at, int64
 	return (uint64_t)(last - first);
 }
 
-/* Out of a file comes any number; what does not fit is as much as fits. */
+/* A file may hold any number: one that does not fit becomes the largest that does. */
 static uint64_t whole(double v)
 {
 	return v < 0x1p63 ? (uint64_t)(v + .5) : 1ull << 63;
@@ -429,7 +434,7 @@ static void chunk_begin(struct load *l, uint64_t chunk)
 	idmap_clear(&l->states);
 }
 
-/* What of a sample was taken while the endpoint was served. */
+/* Adds what of the sample was taken while the endpoint was served. */
 static int sample_add_served(struct load *l, const struct jfr_event *ev, const struct jfr_sample *s)
 {
 	struct jfr_sample rest = *s, part;

@@ -31,7 +31,7 @@ static void samples_line(const struct profile *p, FILE *f)
 	fprintf(f, "%s\n", *sep == ',' ? "" : "  samples   none");
 }
 
-/* Not ours, and in no sample. */
+/* Time that the host of a virtual machine took is in no sample. */
 static void stolen_line(const struct profile_facts *x, FILE *f)
 {
 	uint64_t machine = x->overhead_period_ns * (x->hw_threads ? x->hw_threads : 1);
@@ -145,7 +145,8 @@ void summary_quality(const struct profile *p, const struct jfr_report *r, FILE *
 	for (uint32_t i = 0; i < x->nlosses; i++)
 		fprintf(f, "  lost    %12s  %s\n", format_count(x->losses[i].count).s,
 			x->losses[i].what);
-	if (x->cpu_samples_lost && !own_cpu_losses(x)) /* the same ones again, for other readers */
+	if (x->cpu_samples_lost &&
+	    !own_cpu_losses(x)) /* these are the same losses again, for other readers */
 		fprintf(f, "  lost    %12s  CPU samples\n", format_count(x->cpu_samples_lost).s);
 	if (x->bytes_lost)
 		fprintf(f, "  lost    %12s  of events, as the recorder's buffers were full\n",

@@ -10,7 +10,10 @@
 #include <uthash.h>
 #include <utlist.h>
 
-/* What makes a file the same as last time. Zeroed before it is filled: it is hashed as bytes. */
+/*
+ * Tells whether a file is the same as last time. It is hashed as bytes, so it is zeroed before it
+ * is filled.
+ */
 struct file_key {
 	uint64_t dev, ino, size;
 	int64_t mtime_sec, mtime_nsec, ctime_sec, ctime_nsec;
@@ -69,7 +72,7 @@ void image_cache_free(struct image_cache *c)
 	free(c);
 }
 
-/* Counted afresh: images grow as their names are demangled. */
+/* Counts the bytes anew each time, since images grow as their names are demangled. */
 static size_t bytes_held(const struct image_cache *c, size_t *images)
 {
 	const struct image_ref *r;
@@ -109,7 +112,10 @@ static void touch(struct image_cache *c, struct image_ref *ref)
 	ref->users++;
 }
 
-/* Not a file that is another one's image in another process. */
+/*
+ * Remembers that the file has that image; not with `theirs`, since the same file may have another
+ * image in another process.
+ */
 static int file_add(struct image_cache *c, const struct file_key *key, struct image_ref *ref,
 		    bool theirs)
 {

@@ -10,7 +10,7 @@
 
 #include "sym/ehframe.h"
 
-#define PADDING	       16 /* bytes: a smaller gap between functions is alignment */
+#define PADDING	       16 /* a gap between functions of fewer bytes is alignment */
 #define REMEMBER_DEPTH 16
 
 /* Pointer encodings, LSB core section 10.5.1 */
@@ -161,7 +161,7 @@ static struct cursor cur_block(struct cursor *c)
 
 /* ---- entries ---- */
 
-/* What happened to a register; the fields of struct uw_rule are made from it at the end. */
+/* Where a register's value is found; the fields of struct uw_rule are made of it at the end. */
 enum loc_kind { LOC_UNSPECIFIED, LOC_SAME, LOC_CFA, LOC_REG, LOC_AT, LOC_UNDEFINED, LOC_OTHER };
 
 struct loc {
@@ -202,7 +202,7 @@ struct compiler {
 	struct fde *fdes;
 	size_t nfdes, fdes_cap;
 	size_t rows_cap;
-	uint64_t covered; /* up to where rows were made */
+	uint64_t covered; /* rows have been made up to here */
 };
 
 /* One entry of the section: its fields after the id, and the id. */
@@ -464,7 +464,7 @@ static void state_restore(struct state *st, const struct cie *cie, uint64_t reg)
 		state_set(st, cie, reg, *from);
 }
 
-/* Both factors are the file's: what does not fit wraps, as unsigned numbers do. */
+/* A factor of the file times another: a product that does not fit wraps, as unsigned numbers do. */
 static int64_t scaled(const struct cie *cie, uint64_t n)
 {
 	return (int64_t)(n * (uint64_t)cie->data_align);
@@ -970,7 +970,7 @@ void ehframe_free(struct unwind_table *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* What the next function leaves of each. */
+/* Cuts each function off where the next one starts. */
 static size_t functions_fill(const struct compiler *k, struct ehframe_function *v)
 {
 	size_t n = 0;

@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #define NOTES_MAX (64U << 10) /* bytes of notes searched for the build id, per section */
-#define PAGE_SIZE 4096ULL     /* the smallest a file is mapped by */
+#define PAGE_SIZE 4096ULL     /* the smallest unit in which a file is mapped */
 
 struct elf_file {
 	int fd;		    /* -1: in memory */
@@ -324,7 +324,7 @@ int elf_file_section(const struct elf_file *f, const char *name, struct elf_sect
 	return -ENOENT;
 }
 
-/* Replace the compressed content *out by what it holds. */
+/* Replaces compressed content by the content itself. */
 static int decompress(struct elf_bytes *out)
 {
 	Elf64_Chdr h;

@@ -18,7 +18,7 @@ struct image {
 	size_t n_segments;
 	uint64_t base; /* lowest address of code: functions are from here */
 	struct symtab *syms;
-	struct ehframe_function *functions; /* sorted, disjoint; of them those that lack a name */
+	struct ehframe_function *functions; /* functions that lack a name, sorted and disjoint */
 	size_t n_functions;
 	bool theirs; /* debugfile_open() */
 };
@@ -41,7 +41,7 @@ static int functions_load(struct image *img, const struct elf_file *f)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* How many begin at or before vaddr. */
+/* How many functions begin at or before vaddr. */
 static size_t functions_before(const struct image *img, uint64_t vaddr)
 {
 	size_t lo = 0, hi = img->n_functions;
@@ -71,7 +71,7 @@ static bool function_find(const struct image *img, uint64_t vaddr, struct symtab
 	return true;
 }
 
-/* Those that a symbol covers from end to end have a name. */
+/* Drops the functions that have a name: those that a symbol covers from end to end. */
 static void functions_keep_nameless(struct image *img)
 {
 	size_t kept = 0;

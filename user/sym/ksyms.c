@@ -27,8 +27,8 @@ struct ksyms {
 	size_t n, cap;
 	struct buffer names; /* begins with "(kernel)" */
 	uint32_t last_module;
-	bool seen, shown;	   /* any symbol; any address that is not 0 */
-	uint32_t prog_id, link_id; /* the newest when it was read; 0: not known */
+	bool seen, shown;	   /* some symbol was seen; some address was not 0 */
+	uint32_t prog_id, link_id; /* the newest ids when kallsyms was read; 0: not known */
 };
 
 static const char kernel_name[] = KLASS_KERNEL;
@@ -245,7 +245,7 @@ static uint32_t newest_id(next_id_fn next_id)
 	return id;
 }
 
-/* Not -ENOENT: there is one, or it is not for us to know. */
+/* Whether there is a newer one. An error other than -ENOENT counts as yes: we may not know. */
 static bool any_newer(next_id_fn next_id, uint32_t id)
 {
 	__u32 next;

@@ -17,7 +17,10 @@
 
 #include "base/inroot.h"
 
-/* `exact`: the kernel led us to the file, so only numbers that can be compared are. */
+/*
+ * Whether fd is the mapped file. `exact`: the kernel itself led us to it, so inode numbers that
+ * overlayfs gives differently need not agree.
+ */
 static bool same_file(int fd, const struct mapping *mp, bool exact)
 {
 	struct statfs fs;

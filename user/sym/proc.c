@@ -14,9 +14,9 @@
 #include "sym/mapfile.h"
 #include "target/codemaps.h"
 
-#define REFRESH_NS   100000000ULL  /* between two readings of the maps */
-#define REFRESH_DUTY 50		   /* and this many times what the last one took */
-#define CHANGED_DUTY 10		   /* the same when we were told of a change */
+#define REFRESH_NS   100000000ULL  /* the pause between two readings of the maps */
+#define REFRESH_DUTY 50		   /* it is at least so many times what the last one took */
+#define CHANGED_DUTY 10		   /* likewise, when we were told of a change */
 #define DIGEST_NS    1000000000ULL /* between two looks at what code is mapped */
 #define DIGEST_DUTY  2000	   /* and this many times what the last one took */
 #define VDSO_MAX     (256U << 10)
@@ -38,9 +38,10 @@ struct symproc {
 	struct maps *maps;
 	struct region *regions; /* sorted, disjoint */
 	size_t n_regions;
-	uint64_t next_refresh;	      /* monotonic ns: for an unknown address */
-	uint64_t next_changed;	      /* when dirty */
-	uint64_t digest, next_digest; /* of the code that is mapped; 0: not looked at yet */
+	uint64_t next_refresh; /* monotonic ns: for an unknown address */
+	uint64_t next_changed; /* when dirty */
+	/* digest of the code that is mapped, 0: not looked at yet; and when the next look is due */
+	uint64_t digest, next_digest;
 	bool dirty, ended;
 	char other[64];		   /* klass of what is no region */
 	char text[FRAME_NAME_MAX]; /* method of a fallback */
@@ -139,7 +140,9 @@ static int region_take(struct symproc *sp, const struct mapping *mp, const char 
 	return out->name ? 0 : -ENOMEM;
 }
 
-/* Free what was not moved, except images whose addresses nobody uses now: late samples need them.
+/*
+ * Frees what was not moved, but keeps images whose addresses nothing else uses now, since late
+ * samples need them.
  */
 static size_t keep_gone(struct symproc *sp, struct region *v, size_t n)
 {

@@ -162,7 +162,7 @@ bool jvm_info_scan(const char *image, size_t len, char *buf, size_t cap)
 		const char *before = memrchr(image, '\0', (size_t)(at - image));
 		const char *after = memchr(at, '\0', (size_t)(end - at));
 
-		/* else it is a piece of it, which begins or ends in another chunk */
+		/* otherwise it begins or ends in another chunk */
 		if (!before || !after || (size_t)(after - before) > cap)
 			continue;
 		label_copy((struct text){before + 1, after}, buf, cap);
@@ -229,7 +229,7 @@ static bool release_file(pid_t pid, const struct jvm_image *img, struct jvm_rele
 	return found;
 }
 
-/* What is looked for in the image: either. */
+/* What is looked for in the image; either will do. */
 struct scan {
 	struct jvm_release *release;
 	char *info;

@@ -16,7 +16,7 @@ struct sighting {
 	uint64_t start; /* clock ticks since boot, as in struct proc_id */
 	char comm[PROC_COMM_LEN];
 	uint64_t first_ns, stat_ns, maps_ns; /* when it was first, last, last closely looked at */
-	uint64_t look;			     /* in which it was there */
+	uint64_t look;			     /* the number of the last look that saw it */
 	bool kernel, told;
 	UT_hash_handle hh;
 };
@@ -70,7 +70,10 @@ static bool stat_due(const struct sighting *s, uint64_t now)
 	return now - s->stat_ns >= STAT_NS - (uint64_t)s->pid % 4 * S;
 }
 
-/* Also when it is another process of this number, or another program of this process. */
+/*
+ * Whether its maps are to be read now; they are at once if it is another process with this number,
+ * or another program.
+ */
 static bool maps_due(struct jvmwatch *w, struct sighting *s, const struct proc_stat *st)
 {
 	if (s->start != st->start) {

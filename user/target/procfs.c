@@ -556,7 +556,9 @@ static int ns_inode(pid_t pid, const char *name, uint64_t *ino)
 	return 0;
 }
 
-/* An error of one that every kernel has is the error of all; user and cgroup may be compiled out.
+/*
+ * An error of a namespace that every kernel has is the error of all; user and cgroup may be
+ * compiled out.
  */
 int proc_namespaces_read(pid_t pid, struct proc_namespaces *out)
 {
