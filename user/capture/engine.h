@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which way of sampling is the cheaper one for what a target does. Each has its price per switch,
- * or per thread and tick; the choice changes only where it clearly pays.
+ * Chooses the cheaper way of sampling for what a target does. Each has its price per switch, or per
+ * thread and tick. The choice changes only if that clearly pays.
  */
 #ifndef GNOMON_CAPTURE_ENGINE_H
 #define GNOMON_CAPTURE_ENGINE_H

@@ -22,18 +22,21 @@ struct ticks_config {
 };
 
 struct ticks_stats {
-	uint64_t ticks;	  /* visited */
-	uint64_t late;	  /* of these, more than 1 ms after their time */
+	uint64_t ticks;	  /* ticks visited */
+	uint64_t late;	  /* of these, visited more than 1 ms after their time */
 	uint64_t pending; /* threads looked at */
 	uint64_t taken;	  /* stacks taken */
 	uint64_t changes; /* of the engine */
 };
 
-/* The capture begins with the engine asked for; AUTO with switches, where it can. */
+/*
+ * Starts the thread. The capture must have begun with the engine asked for; with AUTO it begins
+ * with switches if the kernel can do that.
+ */
 int ticks_start(struct ticks **out, struct capture *c, const struct ticks_config *cfg,
 		struct error *e);
 
-/* What is in use: SWITCH or SCAN. From any thread. */
+/* The engine in use: SWITCH or SCAN. From any thread. */
 enum wall_engine ticks_engine(const struct ticks *t);
 
 /* Ends the thread. NULL is fine. `out` may be NULL. */

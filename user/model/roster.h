@@ -20,8 +20,8 @@ struct resolved_thread;
 /* Wall ticks of one long time off the CPU that are not written yet. */
 struct wait {
 	uint64_t time_ns;	/* of the first tick */
-	uint64_t span_ns;	/* off the CPU, as far as these ticks stand for it */
-	uint32_t ticks;		/* 0: nothing is held */
+	uint64_t span_ns;	/* time off the CPU that these ticks stand for */
+	uint32_t ticks;		/* 0: there is nothing to write */
 	uint32_t thread, stack; /* ids in the file */
 	uint32_t state;		/* enum jfr_state */
 };
@@ -29,12 +29,14 @@ struct wait {
 struct member {
 	pid_t tid;
 	uint32_t jfr;	  /* its id in the file; 0: not written under this name yet */
-	char comm[16];	  /* the kernel's name, "" not known */
-	char *java;	  /* the full Java name, NULL not known */
-	char *groups;	  /* then: struct java_thread's (jvm/threads.h), NULL not known */
-	int64_t java_id;  /* then */
-	struct wait wait; /* its user's */
-	/* the roster's own: when it was first heard of; born, and not named since; ended (0: not)
+	char comm[16];	  /* the kernel's name; "": not known */
+	char *java;	  /* the full Java name; NULL: not known */
+	char *groups;	  /* with `java`: struct java_thread's (jvm/threads.h); NULL: not known */
+	int64_t java_id;  /* with `java` */
+	struct wait wait; /* kept for the roster's user */
+	/*
+	 * The roster's own: when it was first heard of; when it was born, if it has not named
+	 * itself since; when it ended, 0 if it has not.
 	 */
 	uint64_t seen_ns, born_ns, ended_ns;
 	UT_hash_handle hh;

@@ -10,11 +10,11 @@
 
 /* User-space losses, after those of enum gn_loss. */
 enum {
-	LOSS_QUEUE_CPU = GN_LOSS_MAX, /* CPU samples for which the queue had no room */
+	LOSS_QUEUE_CPU = GN_LOSS_MAX, /* CPU samples that found no room in the queue */
 	LOSS_QUEUE_WALL,
 	LOSS_QUEUE_STACK,
 	LOSS_QUEUE_VTHREAD,
-	LOSS_QUEUE, /* what else */
+	LOSS_QUEUE, /* other records */
 	LOSS_NAMES,
 	LOSS_FILE,
 	LOSS_MAX
@@ -37,7 +37,7 @@ struct walks {
 	uint64_t unnamed;	   /* with a frame whose class was unloaded before it had a name */
 };
 
-/* n samples with that stack; NULL: with none. */
+/* Counts n samples with that stack; NULL: without one. */
 struct stack;
 void walks_add(struct walks *w, const struct stack *st, uint32_t n);
 

@@ -14,20 +14,26 @@
 struct tables;
 
 struct target_config {
-	uint64_t cpu_ns, wall_ns; /* 0: not sampled */
+	uint64_t cpu_ns, wall_ns; /* CPU and wall intervals; 0: not sampled */
 	uint64_t duration_ns;	  /* 0: until interrupted */
 	bool one_by_one;	  /* an event for each wall tick */
-	bool launched;		  /* the target is started by us, and not yet what it will be */
-	uint64_t start_ns;	  /* of the ticks, CLOCK_MONOTONIC */
+	bool launched;		  /* we started the target, and it has not exec'd its program yet */
+	uint64_t start_ns;	  /* CLOCK_MONOTONIC, where tick 0's interval begins */
 	enum resolver_mode jvm;
 	struct jfrw_form form;
-	/* told from the naming thread whether a stack id's meaning changed (capture_epoch) */
+	/*
+	 * Called on the naming thread when stack ids may mean other code from now on: the kernel is
+	 * to send all lists again.
+	 */
 	void (*on_epoch)(void *ctx);
-	/* the unwinder has new tables: what it could not walk may be walked now */
+	/* The unwinder has new tables: stacks that it could not walk may be walked now. */
 	void (*on_tables)(void *ctx);
-	/* what its threads wait for is to be accounted for within 200 ms: a chunk will end */
+	/*
+	 * The process's chunk ends soon: what its threads wait for is to be accounted for within
+	 * 200 ms.
+	 */
 	void (*on_chunk_end)(void *ctx, pid_t tgid);
-	/* may be NULL: asked once per thread name; true lets the thread through the filter */
+	/* Asked once per thread name; true lets the thread through the filter. May be NULL. */
 	bool (*wants_thread)(void *ctx, pid_t tid, const char *name);
 	void *ctx;
 };
@@ -38,12 +44,12 @@ struct target_env {
 	struct tables *tables;	   /* NULL while there is no capture */
 	struct frame_name *frames; /* room for TARGET_FRAMES */
 	struct error failed;	   /* the first error of a writer */
-	_Atomic uint64_t hurry_ns; /* until then names are lost by coming late */
-	_Atomic uint64_t stop_ns;  /* the recording's end, 0 not known yet */
+	_Atomic uint64_t hurry_ns; /* until then names are lost if records are late */
+	_Atomic uint64_t stop_ns;  /* the recording's end; 0: not known yet */
 	uint64_t expect_ns;	   /* until then a JVM may be about to make its code heaps */
-	bool ending;		   /* of all: the tables go with the maps that they are in */
+	bool ending; /* the whole recording ends: tables need not be dropped, since their maps go */
 };
 
-#define TARGET_FRAMES 2048 /* of a named stack, inlined ones included */
+#define TARGET_FRAMES 2048 /* frames of a named stack, with inlined ones */
 
 #endif

@@ -15,10 +15,10 @@ struct quality {
 	struct walks walks;
 };
 
-/* n samples with that stack; NULL: with none. */
+/* Counts n samples with that stack; NULL: without one. */
 void quality_add(struct quality *q, const struct stack *st, uint32_t n);
 
-/* The event, if there were samples; then begins anew. */
+/* Writes the event if there were samples, and begins anew. */
 void quality_write(struct quality *q, struct jfrw *out, uint64_t now);
 
 #endif

@@ -17,31 +17,34 @@
 
 struct stacks;
 
-/* All of these must outlive it. One that no sample had for keep_ns may be forgotten. */
+/*
+ * env, names and out must outlive it. A stack that no sample has had for keep_ns may be forgotten.
+ */
 struct stacks *stacks_new(struct target_env *env, struct resolver *names, struct jfrw *out,
 			  uint64_t keep_ns);
 void stacks_free(struct stacks *s);
 
 /*
- * Before ids are used: some go now and then, and the kernel is made to tell of them again. True:
- * all ids in the file that others have are void.
+ * To be called before ids are used: some stacks are forgotten now and then, and the kernel is made
+ * to send them again. True: the ids of the file that others hold are void.
  */
 bool stacks_check(struct stacks *s);
 
-/* A stack's frames have come. True: it was not known. */
+/* A stack's frames have come: it is named. True: it was not known before. */
 bool stacks_add(struct stacks *s, const struct gn_stack *rec);
 
-/* NULL: its frames have not come, or it was forgotten. */
+/* The stack with that id; NULL: its frames have not come, or it was forgotten. */
 struct stack *stacks_find(struct stacks *s, uint64_t id);
 
 /*
- * A stack is named when its frames come, and stands for all that have them since. But classes may
- * have been unloaded in between, and other methods lie where theirs were: then it is named as of
- * time_ns, or not at all (NULL) if the frames were not kept.
+ * The stack as it was called at time_ns. It was named when its frames came, and stands for all
+ * samples that have it since; but meanwhile classes may have been unloaded, and other methods lie
+ * where theirs were. Then it is named anew as of time_ns, or not at all (NULL) if its frames were
+ * not kept.
  */
 struct stack *stacks_as_of(struct stacks *s, struct stack *st, uint64_t time_ns);
 
-/* For samples without one: an id in the file that says so. */
+/* The id in the file for samples without a stack: a frame that says so. */
 uint32_t stacks_none(struct stacks *s);
 
 #endif

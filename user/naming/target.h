@@ -24,13 +24,16 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 /* The file's time begins now, at `now`: loading the programs may have taken a while. */
 void target_begin(struct target *t, uint64_t now);
 
-/* env->stop_ns has changed. */
+/* Called when env->stop_ns has changed. */
 void target_stop(struct target *t);
 
-/* Name and write what there is still, and finish the file. */
+/* Names and writes what there still is, and finishes the file. */
 void target_end(struct target *t);
 
-/* Safe for one not begun, or ended. Not keeping it removes a file that is not finished. */
+/*
+ * Also for a target that has not begun, or has ended. Without `keep` a file that is not finished is
+ * removed.
+ */
 void target_free(struct target *t, bool keep);
 
 pid_t target_tgid(const struct target *t);
@@ -39,20 +42,23 @@ const char *target_source(const struct target *t); /* of Java names, in words */
 void target_totals(const struct target *t, struct totals *out);
 bool target_has_thread(const struct target *t, pid_t tid);
 
-/* Records, each of this target. */
+/* Records of this target. */
 void target_sample(struct target *t, const struct gn_sample *rec);
-/* The same record will come to target_stack(), perhaps much later. */
+/* Looks at the record early: the same one will come to target_stack(), perhaps much later. */
 void target_notice(struct target *t, const struct gn_stack *rec);
 void target_stack(struct target *t, const struct gn_stack *rec);
 void target_task(struct target *t, const struct gn_task_rec *rec);
 void target_vthread(struct target *t, const struct gn_vthread_rec *rec);
 
-/* `count` lost things of thread tid, or 0. The second does not count them in the totals. */
+/*
+ * `count` things of thread tid (0: of no known thread) were lost. target_note_lost() does not count
+ * them in the totals.
+ */
 void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason, uint64_t count);
 void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason,
 		      uint64_t count);
 
-/* From `time` on wall samples are of some threads only. */
+/* From `time` on wall samples are taken of some threads only. */
 struct jfr_thread_reservoir;
 void target_choice(struct target *t, uint64_t time, const struct jfr_thread_reservoir *choice);
 
@@ -62,13 +68,18 @@ struct neighbours;
 void target_cpus(struct target *t, uint64_t time, const struct neighbours *cpus);
 void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost);
 
-/* Have the unwinder's tables made anew. */
+/* Makes the unwinder's tables anew. */
 void target_tables(struct target *t);
 
-/* Ten times a second: what has changed in it? True: addresses may mean other code than before. */
+/*
+ * To be called ten times a second: looks at what has changed in the process. True: addresses may
+ * mean other code than before.
+ */
 bool target_poll(struct target *t, uint64_t now);
 
-/* Likewise: gives what is open to the file where it is time to, and ends a chunk when it is due. */
+/*
+ * Likewise: hands what there is to the file when it is time to, and ends a chunk when that is due.
+ */
 void target_flush(struct target *t, uint64_t now);
 
 #endif

@@ -21,14 +21,17 @@ struct vthreads *vthreads_new(void);
 void vthreads_free(struct vthreads *v);
 
 /*
- * Virtual thread `id` is called so ("" for most); `cut`: that is its beginning. True when there
- * were too many and others were forgotten: their names have to be told anew.
+ * Virtual thread `id` has this name ("" for most); `cut`: only its beginning is given. True: there
+ * were too many and others were forgotten, so their names have to be told again.
  */
 bool vthreads_add(struct vthreads *v, uint64_t id, const char *name, bool cut);
 
 bool vthreads_has(const struct vthreads *v, uint64_t id);
 
-/* The thread of the file; one whose name is not known is written without. 0: out of memory. */
+/*
+ * The id of the thread in the file; a thread whose name is not known is written without one. 0: out
+ * of memory.
+ */
 uint32_t vthreads_jfr(struct vthreads *v, struct jfrw *w, uint64_t id, const struct member *on);
 
 #endif

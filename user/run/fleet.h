@@ -46,8 +46,8 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e);
 void fleet_poll(struct fleet *f, uint64_t now_ns);
 
 /*
- * A descriptor of the epoll set is readable: true when it told the end of a process. All that it
- * sent must have been pushed to the recorder before (drain after epoll_wait, then ask).
+ * A descriptor of the epoll set is readable. True: it told the end of a process. All records of the
+ * process must have been pushed to the recorder before (drain after epoll_wait, then call this).
  */
 bool fleet_source(struct fleet *f, int fd);
 

@@ -18,13 +18,14 @@ struct capture;
 
 struct overhead {
 	uint64_t start_ns, cpu_start_ns;
-	int stats_fd; /* open while statistics are on for us, else -1 */
+	int stats_fd; /* open while we have statistics on, else -1 */
 	uint64_t on_since, before_ns, before_runs;
-	bool inferring, resume;		 /* the beginning is over */
-	uint64_t known_ns, known_bpf_ns; /* how long was measured, and what was counted */
-	uint64_t on_ns, bpf_ns;		 /* so of the windows that stand for more */
+	bool inferring, resume; /* `inferring`: the beginning is over */
+	/* time in which everything was measured, and the BPF run time in it */
+	uint64_t known_ns, known_bpf_ns;
+	uint64_t on_ns, bpf_ns; /* the same of the windows, which stand for the rest of the time */
 	uint64_t runs;
-	uint64_t stolen_start_ns, stolen_ns, stolen_read; /* the latter: when, CLOCK_MONOTONIC */
+	uint64_t stolen_start_ns, stolen_ns, stolen_read; /* stolen_read: when, CLOCK_MONOTONIC */
 };
 
 void overhead_start(struct overhead *o);
