@@ -186,7 +186,7 @@ check-bpf: $(BPFT_BIN) ## BPF tests in this kernel (root)
 check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen $(BUILD)/tests/browser/scene ## the pages, in a headless Chromium (needs chromium, node)
 	@BUILD=$(BUILD) tests/browser/run.sh
 
-check-peers: ## recordings in other people's readers: JMC, jfr-parser, jfrconv, pprof; fetched once (root)
+check-peers: ## recordings in other people's readers: JMC, jfr-parser, jfrconv, pprof, speedscope, the Firefox Profiler; fetched once (root)
 	@tools/deps.sh build peers && $(MAKE) -s $(BUILD)/gnomon && BUILD=$(BUILD) tests/peers/run.sh
 
 # ---- aarch64: compiled, on any machine -----------------------------------------------------------

@@ -76,6 +76,9 @@ needs_peers='
     golang-go       go
     maven           mvn
     protobuf-compiler protoc
+    nodejs          node
+    npm             npm
+    chromium        chromium
 '
 needs_kernels='
     JDK             /usr/lib/jvm/*/jmods/java.base.jmod

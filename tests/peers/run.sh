@@ -9,7 +9,10 @@ PEERS=$(cd "$(dirname "$0")" && pwd)
 . "$PEERS/../jvm/lib.sh"
 need_root
 need_gnomon render
-for c in go mvn protoc; do need_cmd $c; done
+for c in go mvn protoc npm node; do need_cmd $c; done
+CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome)}
+[ -n "$CHROMIUM" ] || skip "no chromium (apt-get install chromium)"
+export CHROMIUM
 CACHE=${GNOMON_PEERS:-/var/cache/gnomon-peers}
 mkdir -p "$CACHE" || fail "cannot make '$CACHE'"
 exec 8>"$CACHE/lock"
@@ -41,6 +44,18 @@ fetch_go() {
     fi
     (cd "$PEERS/go" && go build -trimpath -o "$T/peers" .) >"$T/go" 2>&1 || fail "go: $(tail -n 20 "$T/go")"
     SCHEMA=$(cd "$PEERS/go" && go list -m -f '{{.Dir}}' github.com/google/pprof)/proto
+}
+
+# The versions and checksums of package-lock.json; no package's own scripts are run.
+fetch_js() {
+    export NODE_MODULES=$CACHE/js/node_modules
+
+    mkdir -p "$CACHE/js"
+    cmp -s "$PEERS/js/package-lock.json" "$CACHE/js/done" && return
+    cp "$PEERS"/js/package*.json "$CACHE/js/"
+    (cd "$CACHE/js" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null) >"$T/npm" 2>&1 ||
+        fail "npm: $(tail -n 20 "$T/npm")"
+    cp "$PEERS/js/package-lock.json" "$CACHE/js/done"
 }
 
 # ---- recordings ----------------------------------------------------------------------------
@@ -127,6 +142,82 @@ pprof_all() {
     done
 }
 
+# ---- viewers -------------------------------------------------------------------------------
+
+# viewed KIND FILE: what js/view.mjs tells of it, into $T/view
+viewed() { timeout 400 node "$PEERS/js/view.mjs" "$1" "$2" >"$T/view" 2>"$T/view.err"; }
+
+# ms_of FILE KIND [FILTER]: what its samples of that kind are worth, as the JDK's reader finds them
+ms_of() {
+    [ "$2" = cpu ] && calc "$(weight "$1" $CPU_EVENT "${@:3}") * 5" && return
+    calc "$(weight "$1" $WALL_EVENT "${@:3}") * 20"
+}
+
+# said_near WHAT WANT-MS SAID: "12.34s" or "1:02.3", as a person reads it
+said_near() {
+    awk -v want="$2" -v said="$3" 'BEGIN {
+        ms = said + 0
+        if (said ~ /:/) { split(said, p, ":"); ms = p[1] * 60000 + p[2] * 1000 }
+        else if (said !~ /[mµn]s/) ms *= 1000
+        d = ms - want
+        exit !((d < 0 ? -d : d) <= (said ~ /:/ ? 1000 : 10 + want / 100))
+    }' || { echo "$1: $3, not $2 ms" >"$T/view.err"; return 1; }
+}
+
+# speedscope FILE: its three profiles, and each thread's, have the recording's times
+speedscope() {
+    local cpu wall name time
+
+    cpu=$(ms_of "$1" cpu) wall=$(ms_of "$1" wall)
+    "$GNOMON" render --force --idle "$1" -o "$T/v.speedscope.json" 2>"$T/view.err" || return
+    viewed speedscope "$T/v.speedscope.json" || return
+    [ "$(cut -f1 "$T/view" | tr '\n' ,)" = "CPU time,wall time,time off the CPU," ] || { cp "$T/view" "$T/view.err"; return 1; }
+    while IFS=$'\t' read -r name time; do
+        case $name in
+        CPU*) said_near "$name" "$cpu" "$time" || return ;;
+        wall*) said_near "$name" "$(calc "$cpu + $wall")" "$time" || return ;;
+        *) said_near "$name" "$wall" "$time" || return ;;
+        esac
+    done <"$T/view"
+    "$GNOMON" render --force --idle --by-thread -D cpu "$1" -o "$T/v.speedscope.json" 2>"$T/view.err" || return
+    viewed speedscope "$T/v.speedscope.json" || return
+    time=$(sed -n 's/^crunch ([0-9]*)\t//p' "$T/view")
+    said_near crunch "$(ms_of "$1" cpu thread=crunch)" "$time"
+}
+
+# firefox FILE: each thread that a test knows has its CPU and wall time; what a first sample's CPU time was of, the
+# format does not say
+firefox() {
+    local name ms cpu at kinds=0
+
+    for at in firefox.json json.gz; do
+        "$GNOMON" render --force --idle "$1" -o "$T/v.$at" 2>"$T/view.err" || return
+        viewed firefox "$T/v.$at" || return
+    done
+    while IFS=$'\t' read -r name ms cpu; do
+        case $name in crunch | grüße | zeros | sleeper | parker) ;; *) continue ;; esac
+        kinds=$((kinds + 1))
+        said_near "$name" "$(calc "$(ms_of "$1" cpu "thread=$name") + $(ms_of "$1" wall "thread=$name")")" "${ms}ms" || return
+        awk -v c="$cpu" -v w="$(ms_of "$1" cpu "thread=$name")" 'BEGIN { exit !(c <= w && c >= w - 5) }' ||
+            { echo "$name: $cpu ms of CPU time" >"$T/view.err"; return 1; }
+    done <"$T/view"
+    [ $kinds = 5 ] || { cp "$T/view" "$T/view.err"; return 1; }
+}
+
+# svg FILE: well-formed, with the whole of CPU time; a search finds what is there, a click zooms
+svg() {
+    local frames zoomed found all
+
+    "$GNOMON" render --force "$1" -o "$T/v.svg" 2>"$T/view.err" || return
+    viewed svg "$T/v.svg" || return
+    cp "$T/view" "$T/view.err"
+    frames=$(sed -n 's/^frames //p' "$T/view") zoomed=$(sed -n 's/^zoomed //p' "$T/view")
+    found=$(sed -n 's/^found Harness: \(.*\)%/\1/p' "$T/view") all=$(sed -n 's/^all \(.*\), 100.0% of all.*/\1/p' "$T/view")
+    [ "$frames" -gt 30 ] && [ "$zoomed" -ge 1 ] && [ "$zoomed" -lt "$frames" ] &&
+        said_near all "$(ms_of "$1" cpu)" "${all// /}" &&
+        said_near "found" "$(ms_of "$1" cpu 'frame=Harness.*')" "$(calc "$found / 100 * $(ms_of "$1" cpu)")ms"
+}
+
 # passes NAME FILE COMMAND...
 passes() {
     local name=$1 file=$2
@@ -166,10 +257,24 @@ can_fail() {
     "$GNOMON" render --force --dim cpu "$file" -o "$T/p.pb.gz" 2>/dev/null
     { zcat "$T/p.pb.gz"; printf '\370\006\001'; } | gzip >"$T/odd.pb.gz" # field 111
     refused "a field of no schema, by protoc" pprof "$T/odd.pb.gz"
+    "$GNOMON" render --force "$file" -o "$T/v.speedscope.json" 2>"$T/err"
+    sed 's/"unit":"nanoseconds"/"unit":"moments"/' "$T/v.speedscope.json" >"$T/odd.json"
+    refused "a unit of no schema, by speedscope's" viewed_speedscope "$T/odd.json"
+    "$GNOMON" render --force "$file" -o "$T/v.firefox.json" 2>"$T/err"
+    sed 's/"stackTable":/"stackTables":/' "$T/v.firefox.json" >"$T/odd.json"
+    refused "a thread without its stacks, by the Firefox Profiler" viewed_firefox "$T/odd.json"
+    "$GNOMON" render --force "$file" -o "$T/v.svg" 2>"$T/err"
+    sed 's/&#60;/</' "$T/v.svg" >"$T/odd.svg"
+    grep -q '&#60;' "$T/v.svg" || sed 's/<title>/<title><init>/' "$T/v.svg" >"$T/odd.svg"
+    refused "a name that looks like an element, by a browser" viewed_svg "$T/odd.svg"
 }
+viewed_speedscope() { viewed speedscope "$1"; }
+viewed_firefox() { viewed firefox "$1"; }
+viewed_svg() { viewed svg "$1"; }
 
 fetch_jars
 fetch_go
+fetch_js
 classes
 mkdir "$T/java" "$T/jmc"
 "$(jdk_oldest)/bin/javac" --release 17 -cp "$CLASSES" -d "$T/java" "$PEERS/Mixed.java" || fail "Mixed.java"
@@ -190,6 +295,9 @@ readers() {
     note "$(grep '^rules' "$T/jmc.out" | awk '{ print $2 " rules of JMC, of which " $3 " say something" }')"
     passes "jfrconv, JDK $v" "$T/$v-all.jfr" jfrconv
     passes "pprof, JDK $v" "$T/$v-all.jfr" pprof_all
+    passes "speedscope, JDK $v" "$T/$v-all.jfr" speedscope
+    passes "the Firefox Profiler, JDK $v" "$T/$v-all.jfr" firefox
+    passes "SVG in a browser, JDK $v" "$T/$v-all.jfr" svg
 }
 JDKS=${JDKS:-17 25}
 for_each_jdk readers

@@ -30,8 +30,9 @@ static const struct opt opts[] = {
 		       "the recording (default NAME-PID-TIME.jfr here); .html and others are "
 		       "rendered from it"),
 	{OPT_ENUM, 'f', "format", "FORMAT",
-	 "jfr, html, collapsed, pprof, csv, xml, tree, text (default: by FILE's name)", &rec.format,
-	 .choices = {FORMAT_CHOICES, "jfr"}},
+	 "jfr, html, collapsed, pprof, svg, speedscope, firefox, csv, xml, tree, text "
+	 "(default: by FILE's name)",
+	 &rec.format, .choices = {FORMAT_CHOICES, "jfr"}},
 	{OPT_FLAG, 0, "no-cpu", NULL, "no CPU samples", &no_cpu},
 	{OPT_FLAG, 0, "no-wall", NULL, "no wall samples", &no_wall},
 	{OPT_COUNT, 0, "sample-threads", "N",

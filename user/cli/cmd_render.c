@@ -8,14 +8,16 @@ static struct rendering o = RENDERING_INIT;
 
 static const struct opt opts[] = {
 	{OPT_STRING, 'o', "output", "FILE", "write to FILE; its suffix says the format", &o.out},
-	{OPT_ENUM, 'f', "format", "FORMAT", "text, tree, collapsed, html, pprof, csv or xml",
-	 &o.format, .choices = {FORMAT_CHOICES}},
+	{OPT_ENUM, 'f', "format", "FORMAT",
+	 "text, tree, collapsed, html, pprof, svg, speedscope, firefox, csv or xml", &o.format,
+	 .choices = {FORMAT_CHOICES}},
 	{OPT_ENUM, 'D', "dim", "DIM", "cpu, wall or off (CPU); the page can switch", &o.dim,
 	 .choices = {"cpu", "wall", "off"}},
 	{OPT_COUNT, 'n', "top", "N", "text: lines per table (10)", &o.top, .min = 1, .max = 100000},
 	{OPT_COUNT, 0, "min", "PERCENT", "tree: leave out what is below (1)", &o.min_percent,
 	 .max = 100},
-	{OPT_FLAG, 0, "by-thread", NULL, "collapsed: begin each stack with its thread",
+	{OPT_FLAG, 0, "by-thread", NULL,
+	 "collapsed: begin each stack with its thread; speedscope: one profile for each",
 	 &o.by_thread},
 	{OPT_FLAG, 0, "lines", NULL, "tell lines of a method apart", &o.lines},
 	{OPT_FLAG, 0, "split-tiers", NULL, "tell interpreted, C1, C2 and inlined frames apart",
@@ -37,12 +39,15 @@ static int run(int argc, char **argv, struct error *e)
 
 const struct command cmd_render = {
 	.name = "render",
-	.summary = "show recordings as tables, a page with timeline and flame graph, or pprof",
+	.summary = "show recordings as tables, a page with timeline and flame graph, or for others",
 	.usage = "render FILE.jfr ... [-o OUT] [options]",
 	.examples =
 		"  gnomon render app.jfr                        # the hottest methods and stacks\n"
 		"  gnomon render app.jfr -o app.html            # a page: findings, threads, "
 		"flames\n"
+		"  gnomon render app.jfr -o app.svg             # flame graph, a picture\n"
+		"  gnomon render app.jfr -o app.json.gz         # for profiler.firefox.com\n"
+		"  gnomon render app.jfr -o app.speedscope.json # for speedscope.app\n"
 		"  gnomon render app.jfr -f tree -D off -t 'http-*'\n"
 		"  gnomon render app.jfr -f collapsed -D wall | sort -k2 -n | tail\n"
 		"  gnomon render a.jfr b.jfr -o cpu.pb.gz -D cpu --from 10s --to 1m\n",

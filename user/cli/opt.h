@@ -38,7 +38,7 @@ struct opt {
 	const char *arg;	 /* what --help calls the value: "PID"; NULL for flags */
 	const char *help;	 /* one line, lower case, no full stop */
 	void *value;		 /* where it goes; the default is what is there before parsing */
-	const char *choices[12]; /* OPT_ENUM, NULL ended */
+	const char *choices[16]; /* OPT_ENUM, NULL ended */
 	uint64_t min, max;	 /* numbers: inclusive bounds; both 0 = none */
 	bool bare;		 /* OPT_DURATION: a number without a unit is of seconds */
 	bool once;		 /* given twice it is an error, not the later one */

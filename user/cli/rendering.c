@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "out/firefox.h"
 #include "out/html.h"
 #include "out/methods.h"
 #include "out/output.h"
 #include "out/pprof.h"
+#include "out/speedscope.h"
+#include "out/svg.h"
 #include "out/text.h"
 
 static const struct {
@@ -15,9 +18,19 @@ static const struct {
 	enum format format;
 } known[] = {
 	/* the first of a format is its usual one */
-	{".html", FMT_HTML},   {".collapsed", FMT_COLLAPSED}, {".folded", FMT_COLLAPSED},
-	{".pb.gz", FMT_PPROF}, {".pprof", FMT_PPROF},	      {".csv", FMT_CSV},
-	{".xml", FMT_XML},     {".tree", FMT_TREE},	      {".txt", FMT_TEXT},
+	{".html", FMT_HTML},
+	{".collapsed", FMT_COLLAPSED},
+	{".folded", FMT_COLLAPSED},
+	{".pb.gz", FMT_PPROF},
+	{".pprof", FMT_PPROF},
+	{".csv", FMT_CSV},
+	{".xml", FMT_XML},
+	{".svg", FMT_SVG},
+	{".speedscope.json", FMT_SPEEDSCOPE},
+	{".firefox.json", FMT_FIREFOX},
+	{".json.gz", FMT_FIREFOX}, /* as samply calls it */
+	{".tree", FMT_TREE},
+	{".txt", FMT_TEXT},
 	{".jfr", FMT_JFR},
 };
 
@@ -59,8 +72,8 @@ static int format_infer(struct rendering *o, struct error *e)
 	if (o->format >= 0 && o->format != FMT_JFR)
 		return 0;
 	error_set(e, -EINVAL, EXIT_USAGE, "cannot tell a format from the name '%s'", o->out);
-	return error_hint(e, "say it with --format, or use .html .collapsed .pb.gz .csv .xml "
-			     ".tree .txt");
+	return error_hint(e, "say it with --format, or use .html .collapsed .pb.gz "
+			     ".csv .xml .svg .speedscope.json .firefox.json .json.gz .tree .txt");
 }
 
 /* The dim that is shown: if none was asked for, CPU time if there is any, else wall time. */
@@ -81,7 +94,7 @@ static const char *base_name(const char *path)
 /* Whether the format itself tells that idle threads are left out, or can show them. */
 static bool format_tells_idle(int format)
 {
-	return format == FMT_TEXT || format == FMT_HTML;
+	return format == FMT_TEXT || format == FMT_HTML || format == FMT_SVG;
 }
 
 static int profile_write(const struct rendering *o, const struct profile *p, const char *title,
@@ -105,6 +118,15 @@ static int profile_write(const struct rendering *o, const struct profile *p, con
 		return html_write(p, &h, f, e);
 	case FMT_PPROF:
 		return pprof_write(p, o->dim, f, e);
+	case FMT_SVG:
+		return svg_write(p, title, dim_chosen(o, p), f, e);
+	case FMT_SPEEDSCOPE:
+		return speedscope_write(
+			p, &(struct speedscope_options){title, o->dim, o->by_thread}, f, e);
+	case FMT_FIREFOX:
+		return firefox_write(
+			p, &(struct firefox_options){title, o->dim, o->out && ends(o->out, ".gz")},
+			f, e);
 	case FMT_CSV:
 		return methods_csv(p, f, e);
 	case FMT_XML:
@@ -144,7 +166,8 @@ int rendering_run(struct rendering *o, char **files, int n, const char *title, s
 		rc = filter_apply(&o->filter, &po, e);
 	if (rc)
 		return rc;
-	po.keep_times = o->format == FMT_HTML;
+	po.keep_times = o->format == FMT_HTML || o->format == FMT_FIREFOX ||
+			(o->format == FMT_SPEEDSCOPE && o->by_thread);
 	o->filter.idle = po.show_idle;
 	po.show_idle |= o->format == FMT_HTML; /* the page can hide it */
 	rc = output_open(&out, o->out, o->force, e);

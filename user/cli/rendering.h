@@ -13,12 +13,17 @@ enum format {
 	FMT_PPROF,
 	FMT_CSV,
 	FMT_XML,
+	FMT_SVG,
+	FMT_SPEEDSCOPE,
+	FMT_FIREFOX,
 	FMT_FLAME, /* another name of FMT_HTML */
 	FMT_JFR,   /* as it was recorded; not for rendering_run() */
 };
 
 /* For an option table, in the order of enum format; FMT_JFR is left to who knows it. */
-#define FORMAT_CHOICES "text", "tree", "collapsed", "html", "pprof", "csv", "xml", "flame"
+#define FORMAT_CHOICES                                                                             \
+	"text", "tree", "collapsed", "html", "pprof", "csv", "xml", "svg", "speedscope",           \
+		"firefox", "flame"
 
 struct rendering {
 	const char *out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the page, as they are in these files. The scripts are one, in this order. */
+/* The parts of the page, and the script of SVG, as they are in these files. The scripts are one, in this order. */
 	.macro begin name
 	.global asset_\name
 asset_\name:
@@ -32,5 +32,8 @@ asset_\name\()_end:
 	.incbin "user/out/page/controls.js"
 	.incbin "user/out/page/main.js"
 	end page_js
+	begin svg_js
+	.incbin "user/out/svg.js"
+	end svg_js
 
 	.section .note.GNU-stack, "", %progbits

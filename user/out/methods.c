@@ -3,9 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/utf8.h"
 #include "out/tree.h"
+#include "out/xml.h"
 
 enum { COLUMNS = 2 * DIMS };
 
@@ -98,27 +99,10 @@ int methods_csv(const struct profile *p, FILE *f, struct error *e)
 
 /* ---- xml ---- */
 
-/* Characters that XML 1.0 has not at all become '?': escaped or not, parsers refuse them. */
-static void xml_text(const char *s, FILE *f)
-{
-	while (*s) {
-		uint32_t code;
-		size_t n = utf8_char(s, &code);
-
-		if (!n || code < ' ' || code == 0xfffe || code == 0xffff)
-			fputc('?', f);
-		else if (code == '<' || code == '>' || code == '&' || code == '"')
-			fprintf(f, "&#%u;", code);
-		else
-			fwrite(s, 1, n, f);
-		s += n ? n : 1;
-	}
-}
-
 static void xml_method(const char *name, const uint64_t *v, FILE *f)
 {
 	fprintf(f, "  <method name=\"");
-	xml_text(name, f);
+	xml_text(name, strlen(name), f);
 	fputc('"', f);
 	for (int k = 0; k < COLUMNS; k++)
 		fprintf(f, " %s=\"%llu\"", column_names[k], (unsigned long long)v[k]);

@@ -317,37 +317,23 @@ static void tree_line(const struct profile *p, const struct weights *w, uint32_t
 static int tree_print(const struct profile *p, struct weights *w, enum dim dim, double min_share,
 		      FILE *f, struct error *e)
 {
+	struct tree_walk walk;
 	uint64_t all, least;
-	uint32_t *next, n = NODE_ROOT;
-	int depth = 0;
+	int rc;
 
 	profile_weigh(p, dim, 0, w->node_self, w->node_total);
 	tree_sort(&w->tree, w->node_total);
 	all = w->node_total[NODE_ROOT];
 	least = (uint64_t)(min_share * (double)all);
-	next = malloc(sizeof(*next) * p->nnodes);
-	if (!next)
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	memcpy(next, w->tree.first, sizeof(*next) * p->nnodes);
+	rc = tree_walk_begin(&walk, &w->tree, e);
+	if (rc)
+		return rc;
 	fprintf(f, " total     time      self\n");
-	tree_line(p, w, n, 0, all, f);
-	for (;;) {
-		if (next[n] < w->tree.first[n + 1]) {
-			uint32_t c = w->tree.child[next[n]++];
-
-			if (!w->node_total[c] || w->node_total[c] < least)
-				continue;
-			n = c;
-			depth++;
-			tree_line(p, w, n, depth < INDENT_MAX ? depth : INDENT_MAX, all, f);
-			continue;
-		}
-		if (n == NODE_ROOT)
-			break;
-		n = p->nodes[n].parent;
-		depth--;
-	}
-	free(next);
+	tree_line(p, w, NODE_ROOT, 0, all, f);
+	while (tree_walk_next(&walk, w->node_total, least))
+		tree_line(p, w, walk.node, walk.depth < INDENT_MAX ? (int)walk.depth : INDENT_MAX,
+			  all, f);
+	tree_walk_end(&walk);
 	return 0;
 }
 

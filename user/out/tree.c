@@ -49,6 +49,59 @@ void tree_sort(struct tree *t, const uint64_t *weight)
 				sizeof(*t->child), heavier, (void *)weight);
 }
 
+uint32_t *tree_path_new(const struct profile *p)
+{
+	uint32_t *depth = calloc(p->nnodes, sizeof(*depth)), *path, most = 0;
+
+	if (!depth)
+		return NULL;
+	for (uint32_t i = 1; i < p->nnodes; i++) {
+		depth[i] = depth[p->nodes[i].parent] + 1;
+		if (depth[i] > most)
+			most = depth[i];
+	}
+	path = calloc((size_t)most + 1, sizeof(*path));
+	free(depth);
+	return path;
+}
+
+int tree_walk_begin(struct tree_walk *w, const struct tree *t, struct error *e)
+{
+	*w = (struct tree_walk){.t = t, .next = malloc(sizeof(*w->next) * t->p->nnodes)};
+	if (!w->next)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	memcpy(w->next, t->first, sizeof(*w->next) * t->p->nnodes);
+	return 0;
+}
+
+bool tree_walk_next(struct tree_walk *w, const uint64_t *weight, uint64_t least)
+{
+	const struct tree *t = w->t;
+
+	for (;;) {
+		uint32_t n = w->node, c;
+
+		if (w->next[n] < t->first[n + 1]) {
+			c = t->child[w->next[n]++];
+			if (!weight[c] || weight[c] < least)
+				continue;
+			w->node = c;
+			w->depth++;
+			return true;
+		}
+		if (n == NODE_ROOT)
+			return false;
+		w->node = t->p->nodes[n].parent;
+		w->depth--;
+	}
+}
+
+void tree_walk_end(struct tree_walk *w)
+{
+	free(w->next);
+	w->next = NULL;
+}
+
 int tree_by_name(const struct tree *t, const uint64_t *node_self, const uint64_t *node_total,
 		 uint64_t *self, uint64_t *total, struct error *e)
 {
