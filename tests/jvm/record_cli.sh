@@ -80,6 +80,15 @@ try "collapsed" 0 "" "$GNOMON" record -q "$pid" -d 300ms -o app.collapsed
 grep -q ";$name\." app.collapsed || softly fail "no stack of $name in app.collapsed"
 try "pprof" 0 "" "$GNOMON" record -q "$pid" -d 300ms -o app.pb.gz
 gzip -t app.pb.gz || softly fail "app.pb.gz is no gzip"
+try "a picture" 0 "" "$GNOMON" record -q "$pid" -d 300ms -o app.svg
+grep -q "^<title>\|<title>$name\." app.svg || softly fail "no frame of $name in app.svg"
+try "speedscope" 0 "" "$GNOMON" record -q "$pid" -d 300ms -o app.speedscope.json
+grep -q '"\$schema":"https://www.speedscope.app' app.speedscope.json || softly fail "no speedscope file"
+try "Firefox Profiler" 0 "" "$GNOMON" record -q "$pid" -d 300ms -o app.json.gz
+gzip -dc app.json.gz | grep -q '"preprocessedProfileVersion"' || softly fail "no file for the Firefox Profiler"
+try "-f speedscope" 0 "" "$GNOMON" record -q "$pid" -d 300ms -f speedscope
+made "$name-$pid-*.speedscope.json" >/dev/null
+rm -f $name-*
 try "-f html" 0 "" "$GNOMON" record -q "$pid" -d 300ms -f html
 is_page "$(made "$name-$pid-*.html")"
 rm -f $name-*

@@ -65,7 +65,7 @@ recordings() {
     local v=$1 p pids=()
 
     jvm_start Mixed
-    set -- all '' cputime '--cpu-event cputime'
+    set -- all '' cputime '--cpu-event cputime' plain '--plain'
     while [ $# -gt 0 ]; do
         # shellcheck disable=SC2086
         "$GNOMON" record -p "$JVM_PID" -d 6s --cpu 5ms --chunk-time 3s $2 -o "$T/$v-$1.jfr" </dev/null >"$T/$1.err" 2>&1 &
@@ -287,7 +287,7 @@ readers() {
 
     v=$(jdk_version "$JDK")
     recordings "$v"
-    for kind in all cputime launched; do
+    for kind in all cputime plain launched; do
         told "$T/$v-$kind.jfr"
         passes "JMC, JDK $v, $kind" "$T/$v-$kind.jfr" jmc
         passes "jfr-parser, JDK $v, $kind" "$T/$v-$kind.jfr" jfr_parser

@@ -8,7 +8,7 @@
 static struct recording rec = {
 	.format = -1,
 	.render = RENDERING_INIT,
-	.cfg = {.cpu_ns = RECORDING_CPU_NS, .wall_ns = RECORDING_WALL_NS},
+	.cfg = {.cpu_ns = RECORDING_CPU_NS}, /* wall_ns: intervals_read() */
 };
 static bool no_wall, no_cpu;
 static uint64_t reservoir, depth;
@@ -54,6 +54,9 @@ static const struct opt opts[] = {
 	{OPT_ENUM, 0, "cpu-event", "EVENT",
 	 "CPU samples become execution (jdk.ExecutionSample) or cputime (jdk.CPUTimeSample)",
 	 &cpu_event, .choices = {"execution", "cputime"}},
+	{OPT_FLAG, 0, "plain", NULL,
+	 "only events, states and frame types that the JDK has, as IntelliJ IDEA wants",
+	 &rec.cfg.form.plain},
 	{OPT_SIZE, 0, "chunk-size", "SIZE",
 	 "begin another chunk of the file after so much (default 64m)",
 	 &rec.cfg.form.chunk_max_bytes, .min = 64 << 10, .max = JFRW_CHUNK_LIMIT},
@@ -116,6 +119,33 @@ static int check_usage(struct error *e)
 	return 0;
 }
 
+/*
+ * In a plain recording one event has CPU and wall samples, so that they have one interval; a tick
+ * is an event by itself.
+ */
+static int intervals_read(struct error *e)
+{
+	struct session_config *cfg = &rec.cfg;
+	bool given = cfg->wall_ns != 0;
+
+	if (no_cpu)
+		cfg->cpu_ns = 0;
+	if (!given)
+		cfg->wall_ns = cfg->form.plain && cfg->cpu_ns ? cfg->cpu_ns : RECORDING_WALL_NS;
+	if (no_wall)
+		cfg->wall_ns = 0;
+	if (!cfg->form.plain)
+		return 0;
+	cfg->one_by_one = true;
+	if (reservoir || cpu_event == JFRW_CPUTIME)
+		return usage_error(e, "--plain has no --sample-threads and no --cpu-event=cputime",
+				   "leave them out: its samples are jdk.ExecutionSample alone");
+	if (cfg->cpu_ns && cfg->wall_ns && cfg->cpu_ns != cfg->wall_ns)
+		return usage_error(e, "--plain has one interval for CPU and wall samples",
+				   "give --cpu alone, or the same to both");
+	return 0;
+}
+
 static int run(int argc, char **argv, struct error *e)
 {
 	struct session_config *cfg = &rec.cfg;
@@ -126,12 +156,8 @@ static int run(int argc, char **argv, struct error *e)
 	cfg->depth = (uint32_t)depth;
 	cfg->reservoir = (uint32_t)reservoir;
 	cfg->form.cpu_event = (enum jfrw_cpu_event)cpu_event;
-	if (targets_read(argc, argv, e) || check_usage(e))
+	if (targets_read(argc, argv, e) || check_usage(e) || intervals_read(e))
 		return (int)e->exit;
-	if (no_cpu)
-		cfg->cpu_ns = 0;
-	if (no_wall)
-		cfg->wall_ns = 0;
 	return recording_run(&rec, e);
 }
 

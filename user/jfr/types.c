@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jfr/types.h"
 
+#include <string.h>
+
 #include "base/frame.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -401,6 +403,41 @@ unsigned int jfr_content_annotation(unsigned int content, const char **value)
 		return JFR_NONE;
 	*value = contents[content].value;
 	return contents[content].annotation;
+}
+
+enum jfr_state jfr_state_plain(enum jfr_state state)
+{
+	switch (state) {
+	case JFR_STATE_DEFAULT:
+		return JFR_STATE_RUNNABLE;
+	case JFR_STATE_QUEUED:
+	case JFR_STATE_IO:
+	case JFR_STATE_STOPPED:
+	case JFR_STATE_IDLE:
+		return JFR_STATE_SLEEPING;
+	default:
+		return state;
+	}
+}
+
+unsigned int jfr_frame_type_plain(unsigned int type)
+{
+	switch (type) {
+	case FRAME_CPP:
+	case FRAME_KERNEL:
+		return FRAME_NATIVE;
+	case FRAME_C1:
+		return FRAME_JIT;
+	default:
+		return type;
+	}
+}
+
+bool jfr_type_is_plain(unsigned int t)
+{
+	const struct jfr_type_info *info = jfr_type_info(t);
+
+	return !jfr_type_is_event(t) || (info && !strncmp(info->name, "jdk.", 4));
 }
 
 const struct jfr_named_id jfr_states[] = {

@@ -230,6 +230,15 @@ enum jfr_state {
 	JFR_STATE_BLOCKED = 1025,
 };
 
+/*
+ * What the JDK has instead of a state or a frame type of ours: itself, where that is the JDK's.
+ * RUNNABLE is what runs; what does not and has no state in the JDK's terms is SLEEPING, as
+ * async-profiler has it, so that nobody takes it for CPU time.
+ */
+enum jfr_state jfr_state_plain(enum jfr_state state);
+unsigned int jfr_frame_type_plain(unsigned int type); /* enum frame_type */
+bool jfr_type_is_plain(unsigned int t);		      /* an event of the JDK's, or no event */
+
 struct jfr_named_id {
 	uint32_t id;
 	const char *name;

@@ -278,7 +278,7 @@ static struct jfrw *writer_new(const struct jfrw_config *cfg)
 		ok &= w->pools[t] != NULL;
 	}
 	w->keep_mono = cfg->start_mono_ns;
-	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_unix_ns), cfg->form.vitals);
+	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_unix_ns), &cfg->form);
 	chunk_begin(w, cfg->start_mono_ns);
 	if (!ok || !w->cfg.path || w->metadata.failed || w->no_memory) {
 		writer_free(w);
@@ -463,11 +463,24 @@ static void chunk_repeat(struct jfrw *w, enum jfr_type next)
 	w->repeating = false;
 }
 
+/* Not what a plain file does not declare, nor a setting of it. */
+static bool is_written(const struct jfrw *w, enum jfr_type type, const void *fields)
+{
+	const struct jfr_active_setting *s = fields;
+
+	if (!w->cfg.form.plain)
+		return true;
+	return jfr_type_is_plain(type) &&
+	       (type != JFR_ACTIVE_SETTING || jfr_type_is_plain((unsigned int)s->id));
+}
+
 void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void *fields)
 {
 	const struct jfr_type_info *info = jfr_type_info(type);
 	struct buffer *b = &w->scratch;
 
+	if (!is_written(w, type, fields))
+		return;
 	chunk_repeat(w, type);
 	if (type == JFR_ACTIVE_SETTING)
 		period_keep(w, fields);
@@ -493,13 +506,21 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 		flush(w, mono_ns);
 }
 
+static void execution_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack,
+			     enum jfr_state state)
+{
+	jfrw_execution_sample(w, mono_ns,
+			      &(struct jfr_execution_sample){
+				      .thread = thread,
+				      .stack = stack,
+				      .state = w->cfg.form.plain ? jfr_state_plain(state) : state,
+			      });
+}
+
 void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack)
 {
 	if (w->cfg.form.cpu_event == JFRW_EXECUTION)
-		jfrw_execution_sample(w, mono_ns,
-				      &(struct jfr_execution_sample){.thread = thread,
-								     .stack = stack,
-								     .state = JFR_STATE_DEFAULT});
+		execution_sample(w, mono_ns, thread, stack, JFR_STATE_DEFAULT);
 	else
 		jfrw_cpu_time_sample(
 			w, mono_ns,
@@ -518,7 +539,11 @@ void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_
 					  .samples = samples,
 					  .span_ns = span_ns};
 
-	jfrw_event(w, JFR_WALL_CLOCK_SAMPLE, mono_ns, &e);
+	if (!w->cfg.form.plain)
+		jfrw_event(w, JFR_WALL_CLOCK_SAMPLE, mono_ns, &e);
+	for (uint32_t i = 0; i < samples && w->cfg.form.plain; i++)
+		execution_sample(w, mono_ns + (samples > 1 ? i * span_ns / samples : 0), thread,
+				 stack, state);
 }
 
 void jfrw_thread_reservoir(struct jfrw *w, uint64_t mono_ns, const struct jfr_thread_reservoir *r)

@@ -48,6 +48,13 @@ struct jfrw_form {
 	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
 	uint64_t chunk_max_ns;	  /* 0: no limit */
 	bool vitals;		  /* the types of jfr/vitals.h are declared, and may be written */
+	/*
+	 * Only what the JDK has names for, for readers that refuse all else: jdk.* events, of which
+	 * jdk.ExecutionSample has the wall samples, too, one for each tick; states and frame types
+	 * become the JDK's next to them (jfr_state_plain(), jfr_frame_type_plain()). Events that
+	 * are not the JDK's are left out.
+	 */
+	bool plain;
 };
 
 struct jfrw_config {

@@ -69,16 +69,27 @@ bool constant_touch(struct jfrw *w, unsigned int type, uint32_t id)
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
+/* Is a constant with a fixed id in the file? What has another name there is not. */
+static bool fixed_stays(const struct jfrw *w, unsigned int type, uint32_t id)
+{
+	uint32_t plain = type == JFR_FRAME_TYPE ? jfr_frame_type_plain(id)
+						: jfr_state_plain((enum jfr_state)id);
+
+	return !w->cfg.form.plain || plain == id;
+}
+
 static void put_fixed(struct jfrw *w, struct buffer *b, unsigned int type,
 		      const struct jfr_named_id *list)
 {
 	unsigned int n = 0;
 
-	while (list[n].name)
-		n++;
+	for (const struct jfr_named_id *l = list; l->name; l++)
+		n += fixed_stays(w, type, l->id);
 	put_leb(b, jfr_type_number(type, w->salt));
 	put_leb(b, n);
 	for (; list->name; list++) {
+		if (!fixed_stays(w, type, list->id))
+			continue;
 		put_leb(b, list->id);
 		put_string(b, list->name);
 	}

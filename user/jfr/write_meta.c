@@ -158,23 +158,24 @@ static void class_element(struct writer *m, unsigned int t, const struct jfr_typ
 		annotation(m, JFR_CONTENT_TYPE, "");
 }
 
-static const struct jfr_type_info *declared(unsigned int t, bool vitals)
+static bool declared(unsigned int t, const struct jfrw_form *form)
 {
-	return jfr_type_is_vital(t) && !vitals ? NULL : jfr_type_info(t);
+	return jfr_type_info(t) && (form->vitals || !jfr_type_is_vital(t)) &&
+	       (!form->plain || jfr_type_is_plain(t));
 }
 
-static void root(struct writer *m, int32_t gmt_offset_ms, bool vitals)
+static void root(struct writer *m, int32_t gmt_offset_ms, const struct jfrw_form *form)
 {
 	unsigned int n = 0;
 
 	for (unsigned int t = 0; t < JFR_ANNOTATION_END; t++)
-		n += declared(t, vitals) != NULL;
+		n += declared(t, form);
 	element(m, "root", 0);
 	children(m, 2);
 	element(m, "metadata", 0);
 	children(m, n);
 	for (unsigned int t = 0; t < JFR_ANNOTATION_END; t++)
-		if (declared(t, vitals))
+		if (declared(t, form))
 			class_element(m, t, jfr_type_info(t));
 	element(m, "region", 2);
 	attribute(m, "locale", "en_US");
@@ -192,7 +193,8 @@ static uint32_t content_hash(const struct writer *m)
 	return (h >> 1) | 1;
 }
 
-void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms, bool vitals)
+void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms,
+		    const struct jfrw_form *form)
 {
 	struct writer *m = calloc(1, sizeof(*m));
 	struct buffer head = BUFFER_INIT;
@@ -202,7 +204,7 @@ void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms, bool
 		return;
 	}
 	m->salt = salt;
-	root(m, gmt_offset_ms, vitals);
+	root(m, gmt_offset_ms, form);
 
 	put_leb(&head, 0); /* type */
 	put_leb(&head, 0); /* start */

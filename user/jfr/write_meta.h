@@ -4,12 +4,14 @@
 #define GNOMON_JFR_WRITE_META_H
 
 #include "base/buffer.h"
+#include "jfr/write.h"
 
 /*
- * Append the event. gmt_offset_ms: of the local time, which tools show times in; vitals: with the
- * types of jfr/vitals.h. Its metadata id is a hash of the content: readers that see the id of the
- * chunk before keep the types of then.
+ * Append the event. gmt_offset_ms: of the local time, which tools show times in; of the
+ * form what it says of types. Its metadata id is a hash of the content: readers that see the id of
+ * the chunk before keep the types of then.
  */
-void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms, bool vitals);
+void metadata_write(struct buffer *b, uint32_t salt, int32_t gmt_offset_ms,
+		    const struct jfrw_form *form);
 
 #endif

@@ -169,7 +169,7 @@ static void frame(struct jfrw *w, struct buffer *b, const struct frame_name *f)
 	put_int(b, f->line < 0 ? -1 : f->line);
 	/* -1 takes five bytes, and nobody looks for a bytecode index in native code */
 	put_int(b, !is_java(type) ? 0 : f->bci < 0 ? -1 : f->bci);
-	put_leb(b, type);
+	put_leb(b, w->cfg.form.plain ? jfr_frame_type_plain(type) : type);
 }
 
 uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated)

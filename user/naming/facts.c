@@ -53,7 +53,7 @@ static void recording_write(struct jfrw *out, const struct target_config *cfg, c
 		.flush_interval_ms = 1000,
 		.duration_ms = cfg->duration_ns ? (int64_t)(cfg->duration_ns / 1000000) : INT64_MAX,
 	};
-	char wall[24];
+	char wall[24], interval[24];
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	r.start_unix_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
@@ -62,6 +62,10 @@ static void recording_write(struct jfrw *out, const struct target_config *cfg, c
 	       cfg->form.cpu_event == JFRW_CPUTIME ? JFR_CPU_TIME_SAMPLE : JFR_EXECUTION_SAMPLE,
 	       cfg->cpu_ns);
 	period(out, time, JFR_WALL_CLOCK_SAMPLE, cfg->wall_ns);
+	/* as async-profiler says it, whose recordings are what readers of plain ones know */
+	snprintf(interval, sizeof(interval), "%" PRIu64, cfg->cpu_ns ? cfg->cpu_ns : cfg->wall_ns);
+	if (cfg->form.plain)
+		setting(out, time, JFR_EXECUTION_SAMPLE, "interval", interval);
 	/* async-profiler's converter needs it to make a heatmap of wall samples */
 	snprintf(wall, sizeof(wall), "%" PRIu64, cfg->wall_ns);
 	if (cfg->wall_ns)

@@ -371,6 +371,7 @@ static void sample_write(struct target *t, const struct gn_sample *s, struct sta
 void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason,
 		      uint64_t count)
 {
+	const struct jfrw_form *form = &t->env->cfg.form;
 	struct jfr_samples_lost e = {
 		.thread = thread_of(t, tid, time),
 		.kind = loss_kind(reason),
@@ -381,7 +382,7 @@ void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int r
 	t->reread |= gn_loss_is_task(reason);
 	t->exec_lost |= reason == GN_LOSS_EXEC;
 	jfrw_samples_lost(t->out, time, &e);
-	if (!strcmp(e.kind, "cpu") && t->env->cfg.form.cpu_event == JFRW_CPUTIME)
+	if (!strcmp(e.kind, "cpu") && (form->cpu_event == JFRW_CPUTIME || form->plain))
 		jfrw_cpu_lost(t->out, time, e.thread, count < INT32_MAX ? count : INT32_MAX);
 }
 
