@@ -131,7 +131,7 @@ $(VERSIONED): CPPFLAGS += -DGNOMON_VERSION='"$(VERSION)"'
 $(VERSIONED): $(VERSION_STAMP)
 
 # what assets.S takes in is not seen by -MMD
-$(BUILD)/obj/user/out/assets.o: $(wildcard user/out/page/*)
+$(BUILD)/obj/user/out/assets.o: $(wildcard user/out/page/*) user/out/svg.js
 
 $(BUILD)/libgnomon.a: $(LIB_OBJ)
 	$(call say,AR,$@)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the page, and the script of SVG, as they are in these files. The scripts are one, in this order. */
+/* The parts of the page, as they are in these files: its scripts are one, in this order. And the script of SVG. */
 	.macro begin name
 	.global asset_\name
 asset_\name:
