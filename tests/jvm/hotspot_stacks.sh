@@ -10,8 +10,7 @@ need_root
 TOOL=$BUILD/tests/jvm/hotspot_stacks
 mkdir -p "${TOOL%/*}"
 ${CC:-gcc} -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -I"$ROOT/tests" -O1 -g -std=gnu11 ${SAN_FLAGS:-} -o "$TOOL" \
-    "$ROOT"/tests/jvm/hotspot_stacks.c "$ROOT"/user/jvm/{codecache,heap,mem,method,stream,symbol,threads,unloads,vmstructs}.c \
-    "$ROOT"/user/base/{descriptor,digest,error}.c "$ROOT"/user/sym/{ehframe,utable,utable_rules}.c -lelf || fail "the walker does not compile"
+    "$ROOT"/tests/jvm/hotspot_stacks.c "$BUILD/libgnomon.a" -lelf -lz || fail "the walker does not compile"
 
 # Thread.print as "thread TID" and "class.method:line".
 told() {
