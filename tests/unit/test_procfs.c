@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/tasks.h"
 #include "target/procfs.h"
 
 #define PARSE(fn, s, out) fn((s), strlen(s), (out))
@@ -313,13 +314,13 @@ static void own_threads(void **state)
 		sched_yield();
 	assert_int_equal(proc_tgid(tid, &tgid), 0);
 	assert_int_equal(tgid, getpid());
-	assert_int_equal(proc_tasks_read(getpid(), &tids, &n), 0);
+	assert_int_equal(tasks_read(getpid(), &tids, &n), 0);
 	for (size_t i = 0; i < n; i++) {
 		seen |= tids[i] == tid;
 		assert_true(!i || tids[i - 1] < tids[i]);
 	}
 	assert_true(seen);
-	assert_int_equal(proc_tasks_count(getpid()), n);
+	assert_int_equal(tasks_count(getpid()), n);
 	free(tids);
 	pthread_cancel(th);
 	pthread_join(th, NULL);
@@ -344,8 +345,8 @@ static void identity(void **state)
 	assert_false(proc_id_alive(&id));
 	waitpid(pid, NULL, 0);
 	assert_int_equal(proc_id_read(pid, &id), -ESRCH);
-	assert_int_equal(proc_tasks_read(pid, &(pid_t *){NULL}, &(size_t){0}), -ESRCH);
-	assert_int_equal(proc_tasks_count(pid), 0);
+	assert_int_equal(tasks_read(pid, &(pid_t *){NULL}, &(size_t){0}), -ESRCH);
+	assert_int_equal(tasks_count(pid), 0);
 }
 
 /* RESOLVE_IN_ROOT with our own root: what is not a regular file must not be opened. */

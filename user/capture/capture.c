@@ -17,12 +17,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/tasks.h"
 #include "capture/features.h"
 #include "capture/programs.h"
 #include "capture/refusal.h"
 #include "capture/rings.h"
 #include "gnomon.skel.h"
-#include "target/procfs.h"
 
 #define RING_BYTES (128u << 10) /* per CPU, at first: about 2,300 samples */
 #define RING_MAX   (64u << 20)
@@ -689,24 +689,24 @@ int capture_account_of(struct capture *c, pid_t tgid)
 	return account(c, 0, tgid, &left);
 }
 
-static uint64_t tasks_count(const pid_t *tgids, size_t n)
+static uint64_t threads_sum(const pid_t *tgids, size_t n)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += proc_tasks_count(tgids[i]);
+		sum += tasks_count(tgids[i]);
 	return sum;
 }
 
 uint64_t capture_threads(const struct capture *c)
 {
-	return tasks_count(c->tgids, c->ntgids);
+	return threads_sum(c->tgids, c->ntgids);
 }
 
 uint64_t capture_tick_threads(struct capture *c)
 {
 	ticks_tgids_follow(c);
-	return tasks_count(c->ticks_tgids, c->nticks_tgids);
+	return threads_sum(c->ticks_tgids, c->nticks_tgids);
 }
 
 bool capture_can_switch(const struct capture *c)

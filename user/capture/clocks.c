@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/clocks.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/tasks.h"
 #include "kern/abi.h"
 
 #define MAX_SCANS 100 /* how often a task list that never stops growing is looked at */
@@ -185,25 +185,17 @@ static int thread_add(struct clocks *c, pid_t tid)
 /* Number of threads that were new, or -errno. */
 static int threads_scan(struct clocks *c, pid_t tgid)
 {
-	char path[64];
-	struct dirent *de;
-	int new = 0, rc = 0;
-	DIR *d;
+	pid_t *tids = NULL;
+	int added = 0, rc;
+	size_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
-	d = opendir(path);
-	if (!d)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (rc >= 0 && (de = readdir(d))) {
-		pid_t tid = atoi(de->d_name);
-
-		if (tid > 0)
-			rc = thread_add(c, tid);
-		if (rc > 0)
-			new ++;
+	rc = tasks_read(tgid, &tids, &n);
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		rc = thread_add(c, tids[i]);
+		added += rc > 0;
 	}
-	closedir(d);
-	return rc < 0 ? rc : new;
+	free(tids);
+	return rc < 0 ? rc : added;
 }
 
 void clocks_drop(struct clocks *c)

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/tasks.h"
 #include "jvm/codecache.h"
 #include "jvm/threads.h"
 #include "jvm/vmstructs.h"
@@ -566,7 +567,7 @@ static bool coders_are_known(const struct tables *t, pid_t tgid)
 	pid_t *tids = NULL;
 	bool all = true;
 
-	if (t->unwinder->coders_get(t->unwinder->ctx, tgid, &c) || proc_tasks_read(tgid, &tids, &n))
+	if (t->unwinder->coders_get(t->unwinder->ctx, tgid, &c) || tasks_read(tgid, &tids, &n))
 		return false;
 	for (size_t i = 0; i < n && all; i++) {
 		if (!is_coder(tgid, tids[i]))

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/tasks.h"
 #include "jfr/write.h"
 #include "jvm/threads.h"
 #include "model/roster.h"
@@ -21,7 +22,6 @@
 #include "naming/vthreads.h"
 #include "sym/proc.h"
 #include "target/neighbours.h"
-#include "target/procfs.h"
 
 #define THROTTLING_NS 10000000000ull
 /* how often a process that was launched is asked whether it is a JVM by now */
@@ -121,7 +121,7 @@ static void threads_ask(struct target *t)
 	pid_t *tids = NULL;
 	size_t n = 0;
 
-	if (proc_tasks_read(t->tgid, &tids, &n))
+	if (tasks_read(t->tgid, &tids, &n))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		struct member *m = roster_get(t->threads, tids[i], now_ns());
@@ -150,7 +150,7 @@ static void threads_meet(struct target *t)
 	struct gn_vthreads layout;
 	struct vm *vm = resolver_vm(t->names);
 
-	if (vm && (proc_tasks_count(t->tgid) <= MEET_THREADS || !vm_vthreads(vm, &layout)))
+	if (vm && (tasks_count(t->tgid) <= MEET_THREADS || !vm_vthreads(vm, &layout)))
 		threads_ask(t);
 }
 

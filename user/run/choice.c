@@ -8,10 +8,10 @@
 #include <uthash.h>
 
 #include "base/log.h"
+#include "base/tasks.h"
 #include "capture/capture.h"
 #include "kern/abi.h"
 #include "naming/recorder.h"
-#include "target/procfs.h"
 
 #define DRAW_NS	   250000000ull
 #define SHIFT_MIN  3
@@ -96,7 +96,7 @@ static void threads_read(const struct choice *c, struct choice_proc *p, uint64_t
 	size_t n = 0, live;
 	pid_t *tids;
 
-	if (proc_tasks_read(p->tgid, &tids, &live))
+	if (tasks_read(p->tgid, &tids, &live))
 		return;
 	for (size_t i = 0; i < live; i++)
 		if (!c->cfg.filtered || capture_wanted(c->cfg.capture, tids[i]))

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/tasks.h"
 #include "capture/capture.h"
 #include "capture/clocks.h"
 #include "capture/ticks.h"
@@ -29,7 +30,6 @@
 #include "run/launch.h"
 #include "run/overhead.h"
 #include "target/neighbours.h"
-#include "target/procfs.h"
 
 #define DRAIN_MS  100 /* rings are drained at least so often */
 #define LAUNCH_MS 10  /* for the first time after so long if a command was launched */
@@ -250,7 +250,7 @@ static uint64_t targets_threads(const struct session *s)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < s->cfg->ntargets; i++)
-		sum += proc_tasks_count(s->cfg->targets[i].pid);
+		sum += tasks_count(s->cfg->targets[i].pid);
 	return sum;
 }
 

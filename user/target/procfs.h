@@ -15,9 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROC_COMM_LEN  64    /* 15 characters for ordinary tasks, more for kernel workers */
-#define PROC_NS_LEVELS 33    /* the kernel nests PID namespaces 32 deep below the first */
-#define PROC_TASKS_MAX 65536 /* threads of one process that we list */
+#define PROC_COMM_LEN  64 /* 15 characters for ordinary tasks, more for kernel workers */
+#define PROC_NS_LEVELS 33 /* the kernel nests PID namespaces 32 deep below the first */
 #define PROC_ARGS_MAX  (2u << 20)
 #define PROC_ARGC_MAX  16384
 
@@ -145,15 +144,6 @@ int proc_comm_read(pid_t pid, pid_t tid, char *comm, size_t cap);
 int proc_cmdline_read(pid_t pid, struct proc_args *out);
 int proc_environ_read(pid_t pid, struct proc_args *out);
 int proc_namespaces_read(pid_t pid, struct proc_namespaces *out);
-
-/*
- * All thread ids in ascending order, in memory from malloc. A thread that starts meanwhile may be
- * missing: whoever needs all of them reads again until nothing is new.
- */
-int proc_tasks_read(pid_t pid, pid_t **tids, size_t *n);
-
-/* How many threads it has, 0 if it is gone: without looking at them. */
-size_t proc_tasks_count(pid_t pid);
 
 /* The thread group of any task id: equal to `id` for a process, else the process it belongs to. */
 int proc_tgid(pid_t id, pid_t *tgid);
