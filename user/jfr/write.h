@@ -32,30 +32,10 @@
 
 #include "base/error.h"
 #include "base/frame.h"
+#include "jfr/form.h"
 #include "jfr/types.h"
 
-/* Readers: JMC takes chunks below 2^31 bytes. */
-#define JFRW_CHUNK_LIMIT (1ull << 30)
-
 struct jfrw;
-
-/* Which event CPU samples become. Never both in one file: converters add them up. */
-enum jfrw_cpu_event { JFRW_EXECUTION, JFRW_CPUTIME };
-
-/* What a user may choose of a file. */
-struct jfrw_form {
-	enum jfrw_cpu_event cpu_event;
-	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
-	uint64_t chunk_max_ns;	  /* 0: no limit */
-	bool vitals;		  /* the types of jfr/vitals.h are declared, and may be written */
-	/*
-	 * Only what the JDK has names for, for readers that refuse all else: jdk.* events, of which
-	 * jdk.ExecutionSample has the wall samples, too, one for each tick; states and frame types
-	 * become the JDK's next to them (jfr_state_plain(), jfr_frame_type_plain()). Events that
-	 * are not the JDK's are left out.
-	 */
-	bool plain;
-};
 
 struct jfrw_config {
 	const char *path;

@@ -4,7 +4,7 @@
 #define GNOMON_JFR_WRITE_META_H
 
 #include "base/buffer.h"
-#include "jfr/write.h"
+#include "jfr/form.h"
 
 /*
  * Append the event. gmt_offset_ms: of the local time, which tools show times in; of the

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "capture/engine.h"
-#include "jfr/write.h"
+#include "jfr/form.h"
 #include "naming/resolver.h"
 #include "run/fleet.h"
 #include "target/select.h"

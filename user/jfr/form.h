@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a user may choose of a file that is written. */
+#ifndef GNOMON_JFR_FORM_H
+#define GNOMON_JFR_FORM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Readers: JMC takes chunks below 2^31 bytes. */
+#define JFRW_CHUNK_LIMIT (1ull << 30)
+
+/* Which event CPU samples become. Never both in one file: converters add them up. */
+enum jfrw_cpu_event { JFRW_EXECUTION, JFRW_CPUTIME };
+
+struct jfrw_form {
+	enum jfrw_cpu_event cpu_event;
+	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
+	uint64_t chunk_max_ns;	  /* 0: no limit */
+	bool vitals;		  /* the types of jfr/vitals.h are declared, and may be written */
+	/*
+	 * Only what the JDK has names for, for readers that refuse all else: jdk.* events, of which
+	 * jdk.ExecutionSample has the wall samples, too, one for each tick; states and frame types
+	 * become the JDK's next to them (jfr_state_plain(), jfr_frame_type_plain()). Events that
+	 * are not the JDK's are left out.
+	 */
+	bool plain;
+};
+
+#endif
