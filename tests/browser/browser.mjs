@@ -53,6 +53,7 @@ export async function start(width = 1400, height = 900) {
   const target = targetInfos.find(t => t.type === 'page');
   session = (await send('Target.attachToTarget', {targetId: target.targetId, flatten: true})).sessionId;
   for (const d of ['Page', 'Runtime', 'Log', 'Network']) await send(`${d}.enable`);
+  await send('Performance.enable', {timeDomain: 'threadTicks'});
 }
 
 export async function stop() {
@@ -72,6 +73,11 @@ export async function open(file, hash = '') {
     await sleep(20);
   }
   throw new Error(`${file} does not open`);
+}
+
+// CPU time of the page's thread so far.
+export async function threadMs() {
+  return 1000 * (await send('Performance.getMetrics')).metrics.find(m => m.name === 'ThreadTime').value;
 }
 
 export const size = (width, height) => send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses any page of `gnomon render` or `gnomon diff` the way a person does, and tells how long each
-// thing took, by the page's own clock, until it was drawn:
+// thing took until it was drawn, by the page's own clock, and how much CPU time of its thread:
 //
 //   node tests/browser/page.mjs app.html [SCREENSHOT_DIR]
 //
@@ -15,11 +15,11 @@ const has = id => b.evaluate(`!document.getElementById('${id}').hidden`);
 
 // In the page: does it, has it drawn (reading a canvas back waits for that), returns the ms.
 async function timed(what, code) {
-  const ms = await b.evaluate(`(() => { const t = performance.now(); ${code};
+  const before = await b.threadMs(), ms = await b.evaluate(`(() => { const t = performance.now(); ${code};
     for (const id of ['graph', 'tl']) { const c = document.getElementById(id); if (c.width && c.height) c.getContext('2d').getImageData(0, 0, 1, 1); }
     document.body.offsetHeight;
     return performance.now() - t; })()`);
-  check(`${what}: ${ms.toFixed(0)} ms`, !acts || ms <= acts);
+  check(`${what}: ${ms.toFixed(0)} ms (CPU ${(await b.threadMs() - before).toFixed(0)} ms)`, !acts || ms <= acts);
 }
 const key = k => `document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: ${JSON.stringify(k)}, bubbles: true}))`;
 const choose = (id, value) => `{ const s = document.getElementById('${id}'); s.value = ${JSON.stringify(value)}; s.dispatchEvent(new Event('change')); }`;
@@ -29,7 +29,7 @@ const move = (id, x, y, type = 'mousemove') => `{ const c = document.getElementB
 async function opened() {
   await b.open(file, '#d=wall');
   const ms = +await b.evaluate('document.documentElement.dataset.ready');
-  check(`opened: ${ms} ms`, !opens || ms <= opens);
+  check(`opened: ${ms} ms (CPU ${(await b.threadMs()).toFixed(0)} ms)`, !opens || ms <= opens);
   check('something is drawn', await canvas() !== 0 && !await has('empty'));
   await picture('open');
 }

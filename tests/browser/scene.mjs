@@ -72,7 +72,7 @@ async function segments() {
   await b.click(60, (await rowAt('worker-#', 0)).y);
   let r = await rowAt('worker-1', 5 * S);
   await b.hover(r.x, r.y);
-  is('a segment tells state, length and stack', await tip(), /^worker-1BLOCKED for 10\.00 s, 0 µs – 10\.00 s500 samples: {2}Stock\.take {2}Task\.run/);
+  is('a segment tells state, length and stack', await tip(), /^worker-1BLOCKED for 10\.00 s, 0 s – 10\.00 s500 samples: {2}Stock\.take {2}Task\.run/);
   await picture('segment');
   r = await rowAt('worker-3', 2.75 * S);
   await b.hover(r.x, r.y);
@@ -146,9 +146,9 @@ async function searches() {
   is('and marks the timeline', [await marked('worker-#', .25 * S), await marked('main', .25 * S)], [true, false]);
   await picture('search');
   await search('vfs_read');
-  is('what is folded away is told', await text('found'), '0% · 0 µs · 23.3% in native code (j)');
+  is('what is folded away is told', await text('found'), '0% · 0 s · 23.3% in native code (j)');
   await search('(((');
-  is('a bad expression is taken literally', await text('found'), '0% · 0 µs');
+  is('a bad expression is taken literally', await text('found'), '0% · 0 s');
   await press('Escape');
 }
 
@@ -159,7 +159,7 @@ async function methods() {
   is('methods by their own time', await row(0), ['40.00 s · 46.5%', '40.00 s · 46.5%', 'BLOCKED', 'app.Stock.take']);
   is('and the next', await row(1), ['20.00 s · 23.3%', '20.00 s · 23.3%', 'IO', 'app.Database.read']);
   await b.evaluate("document.querySelector('#methods th[data-sort=total]').click()");
-  is('or by their total', await row(0), ['0 µs · 0%', '64.00 s · 74.4%', '63% BLOCKED, 31% IO, 3% QUEUED, 2% RUNNING, 2% SLEEPING', 'java.lang.Thread.run']);
+  is('or by their total', await row(0), ['0 s · 0%', '64.00 s · 74.4%', '63% BLOCKED, 31% IO, 3% QUEUED, 2% RUNNING, 2% SLEEPING', 'java.lang.Thread.run']);
   await picture('methods');
   await search('app.Work|WorkerThread');
   is('a search narrows them', await get("[...document.querySelectorAll('#methods-body tr td.name')].map(c => c.textContent)"), ['app.Work.hot', 'libjvm.so.WorkerThread native', 'app.Work.write']);

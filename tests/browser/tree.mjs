@@ -79,7 +79,7 @@ function compare(what, want, got) {
 }
 
 function compareMethods(fold) {
-  const t = {w: [ones, none], fold}, m = methods(d, t, leafOf), {sides} = m.weigh();
+  const t = {w: [ones, none], fold, diff: head.diff}, m = methods(d, t, leafOf), {sides} = m.weigh();
   const self = [new Map(), new Map()], total = [new Map(), new Map()], states = new Map();
   const add = (map, k, us) => map.set(k, (map.get(k) || 0) + us);
   for (let i = 0; i < c.n; i++) {

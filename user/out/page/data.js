@@ -150,6 +150,7 @@ function decode(bytes, head) {
   d.flags = c.take(n).slice();
   d.states = c.names(c.number());
   d.cells = decodeCells(c, head.periods_us);
+  d.cells.java = d.cells.node.map(n => d.base.java[n] ? 1 : 0); // the stack has Java in it
   d.times = decodeTimes(c, d, head.time_unit_us, head.periods_us);
   return d;
 }

@@ -21,18 +21,18 @@ function fit(canvas, w, h) {
 // ---- trunks -------------------------------------------------------------------------------------
 
 // Its only callee, where all of its time is; -1 if there is none such.
-function onlyKid(n) {
-  const kids = T.kids(n);
-  return kids.length === 1 && !T.self[n] && T.total[kids[0]] === T.total[n] && T.other[kids[0]] === T.other[n] ? kids[0] : -1;
+function onlyKid(n, least) {
+  const {kids, many} = T.wide(n, least);
+  return kids.length === 1 && !many && !T.self[n] && T.total[kids[0]] === T.total[n] && T.other[kids[0]] === T.other[n] ? kids[0] : -1;
 }
 
 // (Callers need none of it: what is hot is on top there.) From n, which is shown, the frames that are folded before the next that is: none, or TRUNK and
 // more. Of a trunk that branches its last frame is shown, of one that ends the last few.
-function trunkFrom(n) {
+function trunkFrom(n, least) {
   if (!S.trunks || S.reverse || !n || S.open.has(n)) return null;
   const run = [];
-  for (let k = onlyKid(n); k >= 0; k = onlyKid(k)) run.push(k);
-  const last = run.length ? run[run.length - 1] : n, keep = T.kids(last).length ? 1 : LEAVES;
+  for (let k = onlyKid(n, least); k >= 0; k = onlyKid(k, least)) run.push(k);
+  const last = run.length ? run[run.length - 1] : n, {kids, many} = T.wide(last, least), keep = kids.length || many ? 1 : LEAVES;
   run.length = Math.max(0, run.length - keep);
   return run.length >= TRUNK ? run : null;
 }
@@ -40,7 +40,7 @@ function trunkFrom(n) {
 // ---- layout -------------------------------------------------------------------------------------
 
 // Which frames are wide enough to be seen: rects, and per row their numbers from left to right.
-// What is too narrow shows as one gap where many of them lie side by side.
+// What is too narrow shows as one gap behind the others.
 function layout(width) {
   rects = []; rows = []; gaps = [];
   const add = r => { (rows[r.d] = rows[r.d] || []).push(rects.length); rects.push(r); };
@@ -49,31 +49,31 @@ function layout(width) {
   const above = up.length > 4 && S.trunks ? [up[up.length - 1], ...up.slice(0, 3).reverse()] : up.reverse();
   above.forEach((n, d) => add({n, x: 0, w: width, d, above: true}));
   if (!all) return;
-  const stack = [[z, 0, above.length]], scale = width / all;
+  const stack = [[z, 0, above.length]], scale = width / all, least = 1 / scale;
   while (stack.length) {
     const [n, x, d] = stack.pop();
     const w = weight(n) * scale;
     add({n, x, w, d, above: false});
-    const run = w > 1 ? trunkFrom(n) : null;
+    const run = w > 1 ? trunkFrom(n, least) : null;
     if (run) {
-      const end = T.kids(run[run.length - 1])[0];
+      const end = T.wide(run[run.length - 1], least).kids[0];
       add({n: run[0], x, w, d: d + 1, above: false, run, of: n});
       stack.push([end, x, d + 2]);
       continue;
     }
-    layoutKids(n, x, d, scale, stack);
+    layoutKids(n, x, d, scale, least, stack);
   }
 }
 
-function layoutKids(n, x, d, scale, stack) {
-  let at = x, from = x, many = 0;
-  const next = [], gap = () => { if (at - from >= 2) gaps.push({x: from, w: at - from, d: d + 1, many}); };
-  for (const c of children(n)) {
-    const w = weight(c) * scale;
-    if (w >= .5) { gap(); next.push([c, at, d + 1]); from = at + w; many = 0; } else many++;
-    at += w;
+function layoutKids(n, x, d, scale, least, stack) {
+  const {kids, many, rest} = T.wide(n, least), next = [];
+  let narrow = rest, more = many, at = x;
+  for (const c of inOrder(kids)) { // some may be there from a closer look
+    if (weight(c) < least) { narrow += weight(c); more++; continue; }
+    next.push([c, at, d + 1]);
+    at += weight(c) * scale;
   }
-  gap();
+  if (narrow * scale >= 2) gaps.push({x: at, w: narrow * scale, d: d + 1, many: more});
   while (next.length) stack.push(next.pop());
 }
 

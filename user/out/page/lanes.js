@@ -27,7 +27,7 @@ function cpuLane() {
   const all = {threads: D.threads.map((_, t) => t)};
   const states = D.states.map((name, s) => [name, s]).filter(([name]) => stateRank(name) >= 4);
   return {name: 'CPU', unit: 'threads', stack(from, to, w) {
-    const {counts} = rasterCached(all, from, to, w, rasterGroup);
+    const counts = rasterCached(all, from, to, w, rasterGroup);
     return states.filter(([, s]) => counts[s]).map(([name, s]) => ({name, colour: stateColour(name), values: counts[s]}));
   }};
 }

@@ -92,5 +92,6 @@ async function main() {
   window.gnomon = {S, TL, took, data: D, tree: () => T, frames: () => rects, fixed: lanesHeight, reweigh,
     timelineDraw, spread: timelineSpread, go: linkGo, search: q => { S.query = q; search(); }};
   document.documentElement.dataset.ready = Math.round(performance.now());
+  (window.requestIdleCallback || setTimeout)(() => { D.methods = D.methods || methodsIndex(); }); // before it is asked for
 }
 main().catch(e => { fail('The data of this page is damaged: ' + e.message); throw e; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of methods: their own time, that of what they called, and in which states it was.
 
-const METHODS_SHOWN = 300;
+const METHODS_SHOWN = 200;
 
 // What never changes: the first cell at or behind each node; whether a node is the outermost of its
 // frame on its stack (a method that calls itself counts once); the nodes of each frame.
@@ -20,21 +20,17 @@ function methodsIndex() {
   return {from, first, nodes};
 }
 
-// In stacks with Java, native frames that are folded away have nothing of their own.
-function cellCounts(fold) {
-  const {java} = D.base, c = D.cells;
-  return i => !fold || !java[c.node[i]];
-}
-
-// By frame, of each side: self and total.
+// By frame, of each side: self and total. In stacks with Java, native frames that are folded away
+// have nothing of their own.
 function methodsWeigh() {
-  const {end, frame, java} = D.base, c = D.cells, x = D.methods = D.methods || methodsIndex(), plain = cellCounts(T.fold);
-  const sides = T.w.map(w => {
+  const {end, frame, java} = D.base, c = D.cells, x = D.methods = D.methods || methodsIndex();
+  const sides = T.w.map((w, side) => {
     const self = new Float64Array(D.frames), total = new Float64Array(D.frames);
+    if (side && !T.diff) return {self, total, all: 0};
     const all = new Float64Array(c.n + 1), native = new Float64Array(c.n + 1);
     for (let i = 0; i < c.n; i++) {
       all[i + 1] = all[i] + w[i];
-      native[i + 1] = native[i] + (w[i] && plain(i) ? w[i] : 0);
+      native[i + 1] = native[i] + (c.java[i] ? 0 : w[i]);
       if (w[i]) self[frame[leafOf(D.base, c.node[i], T.fold)]] += w[i];
     }
     for (let f = 0; f < D.frames; f++)
@@ -49,11 +45,11 @@ function methodsWeigh() {
 
 // How long stacks with a frame were in each state.
 function methodStates(f) {
-  const {end, java} = D.base, c = D.cells, x = D.methods, us = new Float64Array(D.states.length), plain = cellCounts(T.fold);
+  const {end, java} = D.base, c = D.cells, x = D.methods, us = new Float64Array(D.states.length), [w, v] = T.w;
   for (let k = x.first[f]; k < x.first[f + 1]; k++) {
     const i = x.nodes[k], every = !T.fold || java[i] === i;
     for (let j = x.from[i]; j < x.from[end[i]]; j++)
-      if (every || plain(j)) us[c.state[j]] += T.w[0][j] + T.w[1][j];
+      if (every || !c.java[j]) us[c.state[j]] += w[j] + v[j];
   }
   return us;
 }

@@ -12,26 +12,26 @@ function stateRank(name) {
 
 const WALL = 3; // source, as in the data
 
-function sampleFrom(i) {
-  const t = D.times, source = D.cells.source[t.cell[i]], period = head.periods_us[source];
-  return t.start[i] - (source === WALL ? period / 2 : period);
+// From when to when each sample is drawn.
+function spansMake() {
+  const t = D.times, source = D.cells.source, periods = head.periods_us;
+  t.a = new Float64Array(t.n); t.b = new Float64Array(t.n);
+  for (let i = 0; i < t.n; i++) {
+    const s = source[t.cell[i]], half = s === WALL ? periods[s] / 2 : 0;
+    t.a[i] = t.start[i] - (half || periods[s]);
+    t.b[i] = t.start[i] + t.span[i] + half;
+  }
 }
 
-function sampleTo(i) {
-  const t = D.times, source = D.cells.source[t.cell[i]];
-  return t.start[i] + t.span[i] + (source === WALL ? head.periods_us[source] / 2 : 0);
-}
+const sampleFrom = i => D.times.a[i], sampleTo = i => D.times.b[i];
 
-// Calls each(i, from, to) for what of the row's samples lies in a span of time and is not left out.
+// Calls each(i, cell) for what of the row's samples lies in a span of time and is not left out.
 function eachSample(row, from, to, each) {
-  const t = D.times, c = D.cells, shown = D.states.map((_, s) => !S.off.has(s));
+  const {a, b, cell, from: first} = D.times, state = D.cells.state, shown = D.states.map((_, s) => !S.off.has(s));
   for (const th of row.threads)
-    for (let i = t.from[th]; i < t.from[th + 1]; i++) {
-      const k = t.cell[i], period = head.periods_us[c.source[k]], wall = c.source[k] === WALL;
-      const a = t.start[i] - (wall ? period / 2 : period);
-      if (a > to) break;
-      const b = t.start[i] + t.span[i] + (wall ? period / 2 : 0);
-      if (b >= from && shown[c.state[k]]) each(i, a, b, k);
+    for (let i = first[th], end = first[th + 1]; i < end; i++) {
+      if (a[i] > to) break;
+      if (b[i] >= from && shown[state[cell[i]]]) each(i, cell[i]);
     }
 }
 
@@ -39,8 +39,8 @@ function eachSample(row, from, to, each) {
 function rasterThread(row, from, to, w) {
   const state = new Uint16Array(w), hit = new Uint8Array(w), rank = new Uint8Array(w);
   const scale = w / (to - from), ranks = D.states.map(stateRank), c = D.cells;
-  eachSample(row, from, to, (i, a, b, k) => {
-    const s = c.state[k], r = ranks[s], found = cellHits && cellHits[k] === 2 ? 1 : 0;
+  eachSample(row, from, to, (i, k) => {
+    const a = sampleFrom(i), b = sampleTo(i), s = c.state[k], r = ranks[s], found = cellHits && cellHits[k] === 2 ? 1 : 0;
     const x0 = Math.max(0, (a - from) * scale | 0), x1 = Math.min(w, Math.max((b - from) * scale, (a - from) * scale + 1) | 0);
     for (let x = x0; x < x1; x++) {
       if (r >= rank[x]) { if (r > rank[x]) hit[x] = 0; rank[x] = r; state[x] = s + 1; hit[x] |= found; }
@@ -49,33 +49,43 @@ function rasterThread(row, from, to, w) {
   return {state, hit};
 }
 
-// Of several threads, by pixel: how many of them were in each state, on average over the pixel; and
-// how many had a stack that matches.
+// Of several threads, by pixel: how many of them were in each state, on average over the pixel.
 function rasterGroup(row, from, to, w) {
-  const scale = w / (to - from), c = D.cells, counts = D.states.map(() => null);
-  const slopes = D.states.map(() => null); // changes from pixel to pixel, for what is longer than one
-  let hits = null, hitSlopes = null;
-  const add = (v, d, x0, x1) => { // v: shares of single pixels, d: whole ones
-    const p = Math.floor(x0), q = Math.floor(x1);
-    if (p === q) { v[p] += x1 - x0; return; }
-    v[p] += p + 1 - x0;
-    if (q < w) v[q] += x1 - q;
-    d[p + 1]++; d[q]--;
-  };
-  eachSample(row, from, to, (i, a, b, k) => {
-    const s = c.state[k], x0 = Math.max(0, (a - from) * scale), x1 = Math.min(w, (b - from) * scale);
-    if (x1 <= x0) return;
-    if (!counts[s]) { counts[s] = new Float32Array(w + 1); slopes[s] = new Float32Array(w + 2); }
-    add(counts[s], slopes[s], x0, x1);
-    if (cellHits && cellHits[k] === 2) {
-      if (!hits) { hits = new Float32Array(w + 1); hitSlopes = new Float32Array(w + 2); }
-      add(hits, hitSlopes, x0, x1);
-    }
+  const sums = D.states.map(() => null), state = D.cells.state, scale = w / (to - from);
+  eachSample(row, from, to, (i, k) => {
+    const s = sums[state[k]] || (sums[state[k]] = new PixelSums(w));
+    s.add((sampleFrom(i) - from) * scale, (sampleTo(i) - from) * scale);
   });
-  const sum = (v, d) => { let n = 0; for (let x = 0; x < w && v; x++) v[x] += n += d[x]; };
-  counts.forEach((v, s) => sum(v, slopes[s]));
-  sum(hits, hitSlopes);
-  return {counts, hits};
+  return sums.map(s => s && s.done());
+}
+
+// How many of them had a stack that matches the search; null where there is none.
+function rasterHits(row, from, to, w) {
+  const sums = new PixelSums(w), scale = w / (to - from);
+  if (!cellHits) return null;
+  eachSample(row, from, to, (i, k) => {
+    if (cellHits[k] === 2) sums.add((sampleFrom(i) - from) * scale, (sampleTo(i) - from) * scale);
+  });
+  return sums.done();
+}
+
+// How much of each of w pixels is covered, by how many: a stretch costs as much as its two ends.
+class PixelSums {
+  constructor(w) { this.w = w; this.part = new Float32Array(w + 1); this.step = new Float32Array(w + 2); }
+  add(x0, x1) {
+    if (x0 < 0) x0 = 0;
+    if (x1 > this.w) x1 = this.w;
+    if (x1 <= x0) return;
+    const p = x0 | 0, q = x1 | 0;
+    if (p === q) { this.part[p] += x1 - x0; return; }
+    this.part[p] += p + 1 - x0;
+    this.part[q] += x1 - q;
+    this.step[p + 1]++; this.step[q]--; // whole pixels
+  }
+  done() {
+    for (let x = 0, n = 0; x < this.w; x++) this.part[x] += n += this.step[x];
+    return this.part;
+  }
 }
 
 // The samples of a thread's row in order.
@@ -90,7 +100,7 @@ function rowSamples(row) {
 // The sample of a thread's row at a time: what is drawn there. -1 if nothing is.
 function sampleAt(row, us) {
   let best = -1, rank = 0;
-  eachSample(row, us, us, (i, a, b, k) => {
+  eachSample(row, us, us, (i, k) => {
     const r = stateRank(D.states[D.cells.state[k]]);
     if (r >= rank) { rank = r; best = i; }
   });

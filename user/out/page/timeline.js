@@ -19,6 +19,7 @@ function timelineInit() {
     s.virtual = (D.flags[th] & 1) !== 0;
   });
   if (!t.n) return;
+  spansMake();
   let end = head.duration_us;
   for (let i = 0; i < c.n; i++) {
     if (c.dims[i] & 1) cpu[c.thread[i]] += c.us[i];
@@ -68,11 +69,13 @@ function timelineRows() {
 
 const lanesHeight = () => TL_AXIS + LANES.length * LANE;
 
-// Rasters are made once for a view of the time, the states shown and the search.
+// Rasters are made once for a view of the time and the states shown; those of the search anew for
+// another one.
 function rasterCached(row, from, to, w, make) {
-  const key = [from, to, w, [...S.off].sort().join(), S.query, S.java].join();
-  if (!row.raster || row.rasterKey !== key) { row.raster = make(row, from, to, w); row.rasterKey = key; }
-  return row.raster;
+  const key = [from, to, w, [...S.off].sort().join(), make === rasterGroup ? '' : S.query + S.java].join();
+  const kept = row[make.name] = row[make.name] || {};
+  if (kept.key !== key) { kept.key = key; kept.raster = make(row, from, to, w); }
+  return kept.raster;
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
@@ -152,7 +155,7 @@ function threadDraw(g, row, y, w, look) {
 function groupDraw(g, row, y, w, look) {
   rowName(g, row, y, look, `${TL.open.has(row.key) ? '▾' : '▸'} ${row.name} (${row.members.length.toLocaleString('en')})`);
   if (row.quiet) return;
-  const {counts, hits} = rasterCached(row, TL.from, TL.to, w, rasterGroup), h = row.h - 3;
+  const counts = rasterCached(row, TL.from, TL.to, w, rasterGroup), hits = rasterCached(row, TL.from, TL.to, w, rasterHits), h = row.h - 3;
   const order = counts.map((v, s) => s).filter(s => counts[s]).sort((a, b) => stateRank(D.states[b]) - stateRank(D.states[a]));
   const sum = new Float32Array(w), scale = groupScale(row, counts, w);
   g.fillStyle = look.faint; g.fillRect(TL_NAME, y + 1, w, h);
@@ -235,7 +238,7 @@ function segmentLines(seg) {
 }
 
 function groupLines(row, x) {
-  const {counts} = rasterCached(row, TL.from, TL.to, tlWidth(), rasterGroup);
+  const counts = rasterCached(row, TL.from, TL.to, tlWidth(), rasterGroup);
   return D.states.map((name, s) => [name, counts[s] ? counts[s][x] : 0]).filter(v => v[1] > .005)
     .sort((a, b) => b[1] - a[1]).map(([name, n]) => `${laneSaid(n)} ${name}`);
 }

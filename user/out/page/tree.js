@@ -16,21 +16,36 @@ function lowerBound(a, lo, hi, x) {
 const leafOf = (base, node, fold) => fold && base.java[node] || node;
 
 class Tree {
-  constructor(d, w, v, fold) {
-    Object.assign(this, {d, w: [w, v], fold, parent: [-1], frame: [0], depth: [0], total: [0], other: [0],
-      self: [0], native: [0], below: [null], mix: [null], sums: [null]});
+  constructor(d, w, v, {fold, diff} = {}) {
+    Object.assign(this, {d, w: [w, v], fold, diff, parent: [-1], frame: [0], depth: [0], total: [0], other: [0],
+      self: [0], native: [0], places: [[]], grown: [null], sums: [null]});
   }
-  add(p, f, total, other) {
+  add(p, f, total, other, places) {
     this.parent.push(p); this.frame.push(f); this.depth.push(p < 0 ? 0 : this.depth[p] + 1);
     this.total.push(total); this.other.push(other); this.self.push(0); this.native.push(0);
-    this.below.push(null); this.mix.push(null); this.sums.push(null);
+    this.places.push(places); this.grown.push(null); this.sums.push(null);
     return this.parent.length - 1;
   }
-  // The children of n, made when first asked for.
-  kids(n) {
-    let k = this.below[n];
-    if (!k || !k.done) { this.below[n] = k = this.grow(n, k || []); k.done = true; }
-    return k;
+  // How wide a node of these weights is. In a comparison it is its shares of both sides, so that
+  // what vanished is still seen, and a longer recording does not outweigh the other.
+  width(total, other) { return this.diff ? total / (this.total[0] || 1) + other / (this.other[0] || 1) : total; }
+  // The children of n that are no narrower than `least`: {kids}; of others how many, and how wide
+  // they are together: {many, rest}. Numbers of nodes stay when more of them are asked for.
+  wide(n, least) {
+    const g = this.grown[n];
+    if (g && (g.least <= least || !g.many)) return g;
+    return this.grown[n] = this.grow(n, least, g);
+  }
+  kids(n) { return this.wide(n, 0).kids; }
+  // Into nodes: what is known of each frame called, in `by`.
+  kidsOf(n, by, out, before) {
+    const known = before ? new Map(before.kids.map(k => [this.frame[k], k])) : null;
+    for (const [f, k] of by) {
+      const w = this.width(k.total, k.other);
+      if (w < out.least) { out.many++; out.rest += w; continue; }
+      out.kids.push(known && known.get(f) || this.add(n, f, k.total, k.other, k.places));
+    }
+    return out;
   }
 }
 
@@ -63,72 +78,88 @@ class Cells {
   }
 }
 
+// First index in a[lo..hi) whose value is not below x, where that is most likely near.
+function nextBound(a, lo, hi, x) {
+  let step = 1;
+  while (lo + step < hi && a[lo + step] < x) { lo += step; step *= 2; }
+  return lowerBound(a, lo, Math.min(hi, lo + step), x);
+}
+
 // From the outermost frame inwards, with a root of its own for each label if there are labels.
 // Nodes of the base tree are numbered in the order of their stacks, so the cells below one of them
 // are a range of the cells in that order, and its weight a difference of two sums. What is below a
-// node here is a list of such places: {cells, b: node of the base tree, lo, hi}.
+// node here is a list of such places: {cells, b: node of the base tree, lo, hi, fold}.
 class Forward extends Tree {
-  constructor(d, w, v, {label, fold} = {}) {
-    super(d, w, v, fold);
-    const c = d.cells, java = d.base.java, groups = new Map();
+  constructor(d, w, v, options = {}) {
+    super(d, w, v, options);
+    const c = d.cells, groups = new Map(), {label, fold} = options, kids = [];
+    let l = '', g;
+    if (!label) groups.set('', g = [[], []]);
     for (let i = 0; i < c.n; i++) {
       if (!w[i] && !v[i]) continue;
-      const l = label ? label(i) : '';
-      let g = groups.get(l);
-      if (!g) groups.set(l, g = [[], []]);
-      g[fold && java[c.node[i]] ? 1 : 0].push(i); // apart, as their trees are
+      if (label && !(g = groups.get(l = label(i)))) groups.set(l, g = [[], []]);
+      g[fold ? c.java[i] : 0].push(i); // apart, as their trees are
     }
-    const tops = [];
-    for (const [l, parts] of groups) {
+    for (const [name, parts] of groups) {
       const places = parts.filter(p => p.length).map(p => {
         const cells = new Cells(this, p);
         return {cells, b: 0, lo: 0, hi: cells.n, fold: p === parts[1]};
       });
       let total = 0, other = 0;
-      for (const {cells: g} of places) { total += g.a[g.n]; other += g.o[g.n]; }
+      for (const p of places) { total += p.cells.a[p.hi]; other += p.cells.o[p.hi]; }
       this.total[0] += total; this.other[0] += other;
-      if (!label) { this.below[0] = places; this.places = [places]; return; }
-      const n = this.add(0, addFrame(d, l), total, other);
-      this.below[n] = places;
-      (this.places = this.places || [[]])[n] = places;
-      tops.push(n);
+      this.places[0].push(...places);
+      if (label) kids.push(this.add(0, addFrame(d, name), total, other, places));
     }
-    tops.done = true;
-    this.below[0] = tops;
-    this.places = this.places || [[]];
-    this.places[0] = this.places.flat();
+    if (label) this.grown[0] = {least: 0, kids, many: 0, rest: 0};
   }
-  grow(n, places) {
-    const by = new Map(), kids = [];
-    for (const p of places) this.gather(n, p, by);
-    for (const [f, k] of by) {
-      const kid = this.add(n, f, k.total, k.other);
-      this.below[kid] = this.places[kid] = k.places;
-      if (this.d.base.tiers) this.mix[kid] = this.tiers(k.places);
-      kids.push(kid);
+  grow(n, least, before) {
+    const places = this.places[n], out = {least, kids: [], many: 0, rest: 0};
+    // what is narrow in one place may be wide with another
+    let by = places.length === 1 ? this.gather(n, new Map(), out, least) : null;
+    if (!by) {
+      out.many = out.rest = 0;
+      by = this.gather(n, new Map(), out, 0);
     }
-    return kids;
+    return this.kidsOf(n, by, out, before);
   }
-  // What is at a place is the node's own time; what is below it, its children's.
-  gather(n, {cells: g, b, lo, hi, fold}, by) {
-    const {parent, end, below, java} = this.d.base;
-    let k = lowerBound(g.node, lo, hi, b + 1);
-    const own = to => {
-      this.self[n] += g.a[to] - g.a[k];
-      this.native[n] += g.a[to] - g.a[k];
-      k = to;
-    };
-    this.self[n] += g.a[k] - g.a[lo];
-    if (fold && java[b] !== b) this.native[n] += g.a[k] - g.a[lo];
+  // What is at a place is the node's own time; what is below it, its children's. Null: frames were
+  // left out as too narrow that come together with others.
+  gather(n, by, out, least) {
+    this.self[n] = this.native[n] = 0;
+    for (const {cells, b, lo, hi, fold} of this.places[n])
+      if (!this.gatherPlace(n, cells, b, lo, hi, fold, by, out, least)) return null;
+    return by;
+  }
+  gatherPlace(n, g, b, lo, hi, fold, by, out, least) {
+    const {end, below, java} = this.d.base, {a, o, node} = g;
+    let k = nextBound(node, lo, hi, b + 1), x = b;
+    this.own(n, g, lo, k, fold && java[b] !== b);
     while (k < hi) {
-      let x = g.node[k];
-      while (parent[x] !== b) x = parent[x];
-      const to = lowerBound(g.node, k, hi, end[x]);
-      if (!fold || java[x] === x) this.child(g, x, k, to, fold, by);
-      else if (!below[x]) { own(to); continue; }
-      else this.gather(n, {cells: g, b: x, lo: k, hi: to, fold}, by);
+      x = this.childAt(b, x, node[k]);
+      const to = nextBound(node, k, hi, end[x]), folded = fold && java[x] !== x;
+      if (folded && below[x]) {
+        if (least) return false;
+        this.gatherPlace(n, g, x, k, to, fold, by, out, 0);
+      } else if (folded) this.own(n, g, k, to, true);
+      else if (least && this.width(a[to] - a[k], o[to] - o[k]) < least) { out.many++; out.rest += this.width(a[to] - a[k], o[to] - o[k]); }
+      else this.child(g, x, k, to, fold, by);
       k = to;
     }
+    return true;
+  }
+  own(n, g, from, to, native) {
+    const us = g.a[to] - g.a[from];
+    this.self[n] += us;
+    if (native) this.native[n] += us;
+  }
+  // The child of b that has a node below it, behind its child x, or b itself.
+  childAt(b, x, node) {
+    const {parent, end} = this.d.base;
+    x = x === b ? b + 1 : end[x];
+    for (let k = 0; k < 8; k++) { if (node < end[x]) return x; x = end[x]; }
+    while (parent[node] !== b) node = parent[node];
+    return node;
   }
   child(g, x, lo, hi, fold, by) {
     const f = this.d.base.frame[x];
@@ -138,11 +169,11 @@ class Forward extends Tree {
     kid.other += g.o[hi] - g.o[lo];
     kid.places.push({cells: g, b: x, lo, hi, fold});
   }
-  tiers(places) {
-    const {tiers} = this.d.base;
-    if (places.length === 1) return tiers.subarray(TIERS * places[0].b, TIERS * (places[0].b + 1));
-    const mix = new Float64Array(TIERS);
-    for (const {cells: g, b, lo, hi} of places)
+  // The weight of n by the tiers that ran it.
+  tiers(n) {
+    const {tiers} = this.d.base, mix = new Float64Array(TIERS);
+    if (!tiers || this.d.types[this.frame[n]] !== JAVA) return mix;
+    for (const {cells: g, b, lo, hi} of this.places[n])
       for (let k = 0; k < TIERS; k++) mix[k] += (g.a[hi] - g.a[lo] + g.o[hi] - g.o[lo]) * tiers[TIERS * b + k];
     return mix;
   }
@@ -150,7 +181,7 @@ class Forward extends Tree {
   states(n) {
     if (this.sums[n]) return this.sums[n];
     const us = new Float64Array(this.d.states.length);
-    for (const {cells, lo, hi} of this.places[n] || []) {
+    for (const {cells, lo, hi} of this.places[n]) {
       const sums = cells.byState();
       for (let s = 0; s < us.length; s++) if (sums[s]) us[s] += sums[s][hi] - sums[s][lo];
     }
@@ -158,57 +189,67 @@ class Forward extends Tree {
   }
 }
 
-// Leaf first: who called the methods that time is spent in. What lies below a node is a list of
-// places in the base tree, with the weights of the stacks that lead there, ordered by state.
+// Leaf first: who called the methods that time is spent in. A node is a list of entries of the node
+// above it: places in the base tree, with the weights of the stacks that came there, by state.
 class Reverse extends Tree {
-  constructor(d, w, v, {fold} = {}) {
-    super(d, w, v, fold);
-    const c = d.cells, at = {node: [], a: [], o: [], state: []}, us = new Float64Array(d.states.length);
-    const byState = d.states.map(() => []);
+  constructor(d, w, v, options = {}) {
+    super(d, w, v, options);
+    const c = d.cells, byState = d.states.map(() => []), at = {node: [], a: [], o: [], state: []};
     for (let i = 0; i < c.n; i++) if (w[i] || v[i]) byState[c.state[i]].push(i);
     for (const list of byState) for (const i of list) {
-      at.node.push(leafOf(d.base, c.node[i], fold)); at.a.push(w[i]); at.o.push(v[i]); at.state.push(c.state[i]);
+      at.node.push(leafOf(d.base, c.node[i], options.fold)); at.a.push(w[i]); at.o.push(v[i]); at.state.push(c.state[i]);
       this.total[0] += w[i]; this.other[0] += v[i];
-      us[c.state[i]] += w[i] + v[i];
     }
-    this.below[0] = at;
-    this.sums[0] = us;
+    this.places[0] = {at, list: null, own: at};
     Reverse.place = Reverse.place || new Int32Array(d.base.n); // all zero between uses
   }
-  grow(n, {node, a, o, state}) {
-    const {parent, frame, tiers, java} = this.d.base, by = new Map(), place = Reverse.place, kids = [];
-    let seen = [];
-    const forget = () => { for (const p of seen) place[p] = 0; seen = []; };
+  // Where the stacks of a node go on: those that go on in one place are one, state by state.
+  callers(n) {
+    const k = this.places[n], {parent, java} = this.d.base, place = Reverse.place;
+    if (k.own) return k.own;
+    const {node, a, o, state} = k.at, own = k.own = {node: [], a: [], o: [], state: []};
+    let from = 0, s = -1;
+    const forget = () => { for (; from < own.node.length; from++) place[own.node[from]] = 0; };
+    for (const i of k.list) {
+      const x = node[i], p = this.fold && java[x] === x ? java[parent[x]] : parent[x];
+      if (state[i] !== s) { forget(); s = state[i]; }
+      if (place[p]) { own.a[place[p] - 1] += a[i]; own.o[place[p] - 1] += o[i]; continue; }
+      place[p] = own.node.push(p);
+      own.a.push(a[i]); own.o.push(o[i]); own.state.push(s);
+    }
+    forget();
+    return own;
+  }
+  grow(n, least, before) {
+    const at = this.callers(n), {node, a, o} = at, frame = this.d.base.frame, by = new Map();
+    this.self[n] = 0;
     for (let i = 0; i < node.length; i++) {
       const x = node[i];
       if (!x) { this.self[n] += a[i]; continue; } // the stack ends here
-      if (i && state[i] !== state[i - 1]) forget();
       let g = by.get(frame[x]);
-      if (!g) by.set(frame[x], g = {node: [], a: [], o: [], state: [], total: 0, other: 0,
-        us: new Float64Array(this.d.states.length), mix: new Float64Array(TIERS)});
+      if (!g) by.set(frame[x], g = {total: 0, other: 0, places: {at, list: [], own: null}});
       g.total += a[i]; g.other += o[i];
-      g.us[state[i]] += a[i] + o[i];
-      for (let k = 0; k < TIERS && tiers; k++) g.mix[k] += (a[i] + o[i]) * tiers[TIERS * x + k];
-      const p = this.fold && java[x] === x ? java[parent[x]] : parent[x];
-      // stacks that go on in the same place are one, unless they came by different frames
-      if (place[p] && g.node[place[p] - 1] === p && g.state[place[p] - 1] === state[i]) {
-        g.a[place[p] - 1] += a[i]; g.o[place[p] - 1] += o[i];
-        continue;
-      }
-      place[p] = g.node.push(p); g.a.push(a[i]); g.o.push(o[i]); g.state.push(state[i]);
-      seen.push(p);
+      g.places.list.push(i);
     }
-    forget();
-    for (const [f, g] of by) {
-      const kid = this.add(n, f, g.total, g.other);
-      this.below[kid] = g;
-      this.mix[kid] = g.mix;
-      this.sums[kid] = g.us;
-      kids.push(kid);
-    }
-    return kids;
+    return this.kidsOf(n, by, {least, kids: [], many: 0, rest: 0}, before);
   }
-  states(n) { return this.sums[n]; }
+  // Calls each(place in the base tree, weight, state) for all that a node is made of.
+  entries(n, each) {
+    const {at: {node, a, o, state}, list} = this.places[n];
+    if (list) for (const i of list) each(node[i], a[i] + o[i], state[i]);
+    else for (let i = 0; i < node.length; i++) each(node[i], a[i] + o[i], state[i]);
+  }
+  tiers(n) {
+    const {tiers} = this.d.base, mix = new Float64Array(TIERS);
+    if (n && tiers) this.entries(n, (x, us) => { for (let k = 0; k < TIERS; k++) mix[k] += us * tiers[TIERS * x + k]; });
+    return mix;
+  }
+  states(n) {
+    if (this.sums[n]) return this.sums[n];
+    const sums = new Float64Array(this.d.states.length);
+    this.entries(n, (x, us, s) => { sums[s] += us; });
+    return this.sums[n] = sums;
+  }
 }
 
 // The number of a label as if it were a frame.

@@ -24,7 +24,7 @@ const fmtUs = us => {
   if (us >= 1e8) return (us / 1e6).toFixed(0) + ' s';
   if (us >= 1e6) return (us / 1e6).toFixed(2) + ' s';
   if (us >= 1e3) return (us / 1e3).toFixed(us < 1e4 ? 1 : 0) + ' ms';
-  return us.toFixed(0) + ' µs';
+  return us ? us.toFixed(0) + ' µs' : '0 s';
 };
 const pct = (a, b) => a && b ? (100 * a / b).toFixed(a / b < .0995 ? 2 : 1) + '%' : '0%';
 
@@ -92,7 +92,7 @@ function nodeOf(frames) {
 function treeMake() {
   const c = D.cells, [w, v] = chosen(), fold = S.java && hasBoth();
   const label = {state: i => D.states[c.state[i]], group: i => D.groups[D.groupOf[c.thread[i]]], thread: i => D.threads[c.thread[i]]};
-  return S.reverse ? new Reverse(D, w, v, {fold}) : new Forward(D, w, v, {label: label[S.split], fold});
+  return S.reverse ? new Reverse(D, w, v, {fold, diff: head.diff}) : new Forward(D, w, v, {label: label[S.split], fold, diff: head.diff});
 }
 
 // A new tree for new choices; what was zoomed to and selected stays so, if it is still there.
@@ -112,9 +112,7 @@ function restructure() {
   reweigh();
 }
 
-// In a comparison a node is as wide as its shares of both sides, so that what vanished is still
-// seen, and a longer recording does not outweigh the other.
-const weight = n => head.diff ? T.total[n] / (T.total[0] || 1) + T.other[n] / (T.other[0] || 1) : T.total[n];
+const weight = n => T.width(T.total[n], T.other[n]);
 
 const typeOf = n => n ? D.types[T.frame[n]] : GROUP;
 const nameOf = n => n ? D.names[T.frame[n]] : S.reverse ? 'all methods' : 'all';
@@ -132,7 +130,7 @@ function hasBoth() {
 
 // How the time of a Java frame is shared by those that ran it: "60% C2, 40% inlined".
 function tierMix(n) {
-  const mix = T.mix[n], all = mix ? mix.reduce((a, b) => a + b, 0) : 0;
+  const mix = T.tiers(n), all = mix.reduce((a, b) => a + b, 0);
   if (!all) return '';
   return sharesSaid(TIER_LABEL.map((name, i) => [name, mix[i] / all]));
 }
@@ -147,14 +145,15 @@ const sharesSaid = list => list.filter(t => t[1] >= .005).sort((a, b) => b[1] - 
   .map(([name, p]) => p > .995 ? name : `${Math.round(100 * p)}% ${name}`).join(', ');
 
 // By name, so that a frame is found where it was in another recording; of callers the most first.
-function children(n) {
-  const kids = T.kids(n);
+function inOrder(kids) {
   if (kids.sorted) return kids;
   kids.sorted = true;
   const name = k => D.names[T.frame[k]];
   return kids.sort((x, y) => S.reverse && weight(x) !== weight(y) ? weight(y) - weight(x)
     : name(x) < name(y) ? -1 : name(x) > name(y) ? 1 : T.frame[x] - T.frame[y]);
 }
+
+const children = n => inOrder(T.kids(n));
 
 // Class and method of Java; of native code the symbol, whose library may have dots, as it may.
 function shortName(s, type) {
@@ -192,7 +191,7 @@ function hitsFind() {
   for (let i = 1; i < n; i++) has[i] = has[parent[i]] | (match[frame[i]] ? java[i] === i ? 2 : 1 : 0);
   for (let i = 0; i < c.n; i++) {
     const h = has[c.node[i]];
-    hits[i] = fold && java[c.node[i]] ? h & 2 ? 2 : h : h ? 2 : 0;
+    hits[i] = fold && c.java[i] ? h & 2 ? 2 : h : h ? 2 : 0;
   }
   const labels = {state: i => D.states[c.state[i]], group: i => D.groups[D.groupOf[c.thread[i]]], thread: i => D.threads[c.thread[i]]}[S.reverse ? '' : S.split];
   if (labels) {
