@@ -311,8 +311,8 @@ static uint32_t collector_counter(unsigned int n, const char *what, uint32_t byt
 
 static int gc_setup(void **state)
 {
-	static const char *const names[] = {"Serial young collection pauses",
-					    "Serial full collection pauses"};
+	static const char *const names[] = {"Parallel young collection pauses",
+					    "Parallel full collection pauses"};
 
 	memset(&gc, 0, sizeof(gc));
 	gc.all = (struct collections)COLLECTIONS_INIT;
@@ -368,7 +368,7 @@ static void seen_and_unseen(void **state)
 	perfimage_set(&im, gc.old, 30);
 	gc_look();
 	assert_true(gc.ngot == 1 && !gc.ngaps);
-	assert_string_equal(gc.got[0].name, "DefNew");
+	assert_string_equal(gc.got[0].name, "ParallelScavenge");
 	assert_string_equal(gc.got[0].cause, "Allocation Failure");
 	assert_int_equal(gc.got[0].kind, COLLECTION_YOUNG);
 	assert_int_equal(gc.got[0].duration_ns, 13 * MS);
@@ -387,7 +387,7 @@ static void seen_and_unseen(void **state)
 	assert_int_equal(gc.got[0].duration_ns, 4 * MS);
 	assert_int_equal(gc.gaps[0].count, 2);
 	assert_int_equal(gc.gaps[0].sum_ns, 20 * MS);
-	assert_string_equal(gc.gaps[0].name, "DefNew");
+	assert_string_equal(gc.gaps[0].name, "ParallelScavenge");
 	assert_true(gc.gaps[0].from_ns && gc.gaps[0].until_ns > gc.gaps[0].from_ns);
 }
 
@@ -441,9 +441,9 @@ static void two_collectors(void **state)
 	collected(0, 1, 10 * MS, 90 * MS, 100 * MS);
 	gc_look();
 	assert_int_equal(gc.ngot, 2);
-	assert_string_equal(gc.got[0].name, "DefNew");
+	assert_string_equal(gc.got[0].name, "ParallelScavenge");
 	assert_string_equal(gc.got[0].cause, "System.gc()"); /* a part of the same */
-	assert_string_equal(gc.got[1].name, "SerialOld");
+	assert_string_equal(gc.got[1].name, "ParallelOld");
 	assert_int_equal(gc.got[1].kind, COLLECTION_FULL);
 	assert_true(gc.got[0].id == 1 && gc.got[1].id == 2);
 

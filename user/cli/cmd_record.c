@@ -10,7 +10,7 @@ static struct recording rec = {
 	.render = RENDERING_INIT,
 	.cfg = {.cpu_ns = RECORDING_CPU_NS}, /* wall_ns: intervals_read() */
 };
-static bool no_wall, no_cpu;
+static bool no_wall, no_cpu, no_vitals, no_waits;
 static uint64_t reservoir, depth;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static int cpu_event = JFRW_EXECUTION;
@@ -40,6 +40,14 @@ static const struct opt opts[] = {
 	 &reservoir, .min = 1, .max = 1000000},
 	{OPT_FLAG, 0, "nobatch", NULL, "an event for each wall tick, not for each time off the CPU",
 	 &rec.cfg.one_by_one},
+	{OPT_FLAG, 0, "no-vitals", NULL,
+	 "no collections, loads, flags and container events beside the samples", &no_vitals},
+	{OPT_FLAG, 0, "no-wait-events", NULL,
+	 "no jdk.ThreadPark, ThreadSleep, JavaMonitorEnter, JavaMonitorWait of long waits",
+	 &no_waits},
+	{OPT_FLAG, 0, "environment", NULL,
+	 "the JVM's environment variables, too; what looks like a secret is masked",
+	 &rec.cfg.environment},
 	{OPT_COUNT, 0, "depth", "N",
 	 "frames of a stack beside the kernel's; deeper ones are cut (default 1024, the most)",
 	 &depth, .min = 8, .max = GN_MAX_FRAMES},
@@ -113,6 +121,9 @@ static int check_usage(struct error *e)
 	if (no_cpu && no_wall)
 		return usage_error(e, "neither CPU nor wall samples",
 				   "leave out one of --no-cpu, --no-wall");
+	if (no_vitals && rec.cfg.environment)
+		return usage_error(e, "--environment is one of the vitals",
+				   "leave it out, or leave out --no-vitals");
 	if (no_wall && (reservoir || rec.cfg.one_by_one))
 		return usage_error(e, "--sample-threads and --nobatch are about wall samples",
 				   "leave them out, or leave out --no-wall");
@@ -155,6 +166,8 @@ static int run(int argc, char **argv, struct error *e)
 	cfg->jvm = (enum resolver_mode)jvm;
 	cfg->depth = (uint32_t)depth;
 	cfg->reservoir = (uint32_t)reservoir;
+	cfg->form.vitals = !no_vitals;
+	cfg->waits = !no_vitals && !no_waits;
 	cfg->form.cpu_event = (enum jfrw_cpu_event)cpu_event;
 	if (targets_read(argc, argv, e) || check_usage(e) || intervals_read(e))
 		return (int)e->exit;

@@ -181,6 +181,7 @@ static const struct jfr_field class_loading_fields[] = {
 
 static const struct jfr_field garbage_collection_fields[] = {
 	DURATION(jfr_garbage_collection),
+	THREAD(jfr_garbage_collection, thread, "eventThread", "Event Thread"),
 	GC_ID(jfr_garbage_collection),
 	F(jfr_garbage_collection, name, "name", JFR_GC_NAME, 0, "Name"),
 	F(jfr_garbage_collection, cause, "cause", JFR_GC_CAUSE, 0, "Cause"),

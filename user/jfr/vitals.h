@@ -110,6 +110,7 @@ struct jfr_class_loading {
 
 struct jfr_garbage_collection {
 	uint64_t duration;
+	uint32_t thread;
 	uint32_t id;
 	uint32_t name, cause; /* jfrw_name() */
 	uint64_t pauses, longest;

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 
-#define SETTLE	  4	   /* reads until two agree */
-#define NESTED_NS 1000000u /* from one collection to another that is part of the same */
+#define SETTLE	  4	  /* reads until two agree */
+#define NESTED_NS 100000u /* from one collection to another that is part of the same */
 
 #define CAUSE_TRIES  8
 #define CAUSE_NAP_NS 50000
@@ -25,6 +25,8 @@ void heap_use_read(const struct counters *k, struct heap_use *out)
 		.class_used = counter_value(k, CTR_CLASS_USED),
 		.class_committed = counter_value(k, CTR_CLASS_CAPACITY),
 		.class_reserved = counter_value(k, CTR_CLASS_MAX),
+		.eden = counter_value(k, ctr_space(0, 0, SPACE_USED)),
+		.eden_committed = counter_value(k, ctr_space(0, 0, SPACE_CAPACITY)),
 	};
 	for (unsigned int g = 0; g < COUNTERS_GENS; g++) {
 		out->committed += counter_value(k, ctr_gen(g, GEN_CAPACITY));
@@ -186,6 +188,8 @@ static void collector_take(struct collections *c, const struct counters *k, unsi
 			memcpy(one->cause, was->cause, sizeof(one->cause));
 		one->start_ns = vmclock_time(&c->clock, now->entry);
 		one->duration_ns = vmclock_span(&c->clock, shown);
+		if (!one->start_ns) /* the clock is not known yet */
+			one->start_ns = time > one->duration_ns ? time - one->duration_ns : 0;
 		f->exit[f->n++] = now->exit;
 		ended--;
 	}
@@ -237,25 +241,30 @@ static void cause_settled(const struct collector *now, struct counters *k,
 	memcpy(cause, present, COLLECTION_WORDS);
 }
 
-/* Did that one begin as this one ended? Then it is part of the same: a full one after a young one.
+/*
+ * Did another one begin at `entry` as this one, young, ended? The parallel collector's full
+ * collections have a young one in front that is part of the same (ScavengeBeforeFullGC); those of
+ * others are one by one.
  */
-static bool follows(const struct collections *c, uint64_t exit, uint64_t entry)
+static bool follows(const struct collections *c, const struct collection *young, uint64_t exit,
+		    uint64_t entry)
 {
-	return entry >= exit && vmclock_span(&c->clock, entry - exit) < NESTED_NS;
+	return !strcmp(young->name, "ParallelScavenge") && entry >= exit &&
+	       vmclock_span(&c->clock, entry - exit) < NESTED_NS;
 }
 
 /* Of the last one found. */
 static void last_cause(const struct collections *c, struct counters *k, const struct collector *now,
-		       uint64_t exit, char cause[COLLECTION_WORDS])
+		       uint64_t exit, struct collection *one)
 {
 	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++) {
 		if (!under_way(&now[n]))
 			continue;
-		if (follows(c, exit, now[n].entry))
-			cause_text(k, CTR_CAUSE, cause);
+		if (follows(c, one, exit, now[n].entry))
+			cause_text(k, CTR_CAUSE, one->cause);
 		return; /* else the cause is that one's */
 	}
-	cause_settled(now, k, cause);
+	cause_settled(now, k, one->cause);
 }
 
 /* The JVM tells one cause; what it was of those before is not known. */
@@ -267,8 +276,8 @@ static void causes_set(const struct collections *c, struct counters *k, const st
 		const struct collection *next = i + 1 < f->n ? one + 1 : NULL;
 
 		if (!one->cause[0] && !next)
-			last_cause(c, k, now, f->exit[i], one->cause);
-		else if (!one->cause[0] && follows(c, f->exit[i], next->ticks))
+			last_cause(c, k, now, f->exit[i], one);
+		else if (!one->cause[0] && follows(c, one, f->exit[i], next->ticks))
 			memcpy(one->cause, next->cause, sizeof(one->cause));
 		if (!one->cause[0])
 			snprintf(one->cause, sizeof(one->cause), CAUSE_UNKNOWN);
@@ -300,12 +309,22 @@ static void found_sort(struct found *f)
 		}
 }
 
+static void before_set(struct collection *one, const struct heap_use *was)
+{
+	one->before = *was;
+	if (one->kind != COLLECTION_YOUNG || strcmp(one->cause, "Allocation Failure") ||
+	    was->eden > was->eden_committed)
+		return;
+	one->before.used += was->eden_committed - was->eden;
+	one->before.eden = was->eden_committed;
+}
+
 static void found_tell(struct collections *c, const struct heap_use *heap, uint64_t total,
 		       struct found *f, const struct collections_fns *fns)
 {
 	for (unsigned int i = 0; i < f->n; i++) {
 		f->v[i].id = (uint32_t)(total - (f->n - 1 - i));
-		f->v[i].before = c->heap;
+		before_set(&f->v[i], &c->heap);
 		f->v[i].after = *heap;
 		fns->one(fns->ctx, &f->v[i]);
 	}

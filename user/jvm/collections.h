@@ -20,7 +20,8 @@
 /* Bytes. */
 struct heap_use {
 	uint64_t used, committed;
-	uint64_t old; /* of used: in the old generation */
+	uint64_t old;		       /* of used: in the old generation */
+	uint64_t eden, eden_committed; /* of these: where objects are made */
 	uint64_t meta_used, meta_committed, meta_reserved;
 	uint64_t class_used, class_committed, class_reserved; /* of these: compressed classes */
 };
@@ -34,7 +35,11 @@ struct collection {
 	char cause[COLLECTION_WORDS];	/* CAUSE_UNKNOWN */
 	uint64_t start_ns, duration_ns; /* CLOCK_MONOTONIC, as well as the clock is known */
 	uint64_t ticks;			/* its start by the JVM's clock */
-	struct heap_use before, after;	/* before: at the look before */
+	/*
+	 * before: at the look before; eden, which some collectors count at collections only, is
+	 * full where the cause is that it was
+	 */
+	struct heap_use before, after;
 };
 
 /* Those between two looks that no look caught. */

@@ -467,16 +467,15 @@ int counters_open(struct counters **out, pid_t pid, struct vm *vm)
 
 	if (rc)
 		return rc;
-	mem = vm ? vm->mem : mem_open(pid);
+	mem = mem_open(pid);
 	if (!mem)
 		return errno == ENOENT ? -ESRCH : -errno;
 	*out = counters_new(mem, start);
 	if (!*out) {
-		if (!vm)
-			mem_close(mem);
+		mem_close(mem);
 		return -ENOMEM;
 	}
-	(*out)->own = !vm;
+	(*out)->own = true;
 	rc = counters_poll(*out);
 	if (rc)
 		counters_close(*out);

@@ -85,7 +85,8 @@ static inline unsigned int ctr_space(unsigned int g, unsigned int space, enum co
 }
 
 /*
- * `vm` may be NULL; where it is not, it has to live as long. 0, or
+ * `vm` may be NULL, and is not kept. What is opened stays with this program image: after an exec
+ * polls fail. 0, or
  * -ENODATA	there are none: -XX:-UsePerfData
  * -EAGAIN	not yet: the JVM is starting
  * -ENOENT	they cannot be found: neither structures nor a hsperfdata file that is mapped

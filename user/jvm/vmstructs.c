@@ -192,6 +192,8 @@ static const struct row rows[] = {
 	FIELD(flag_name, "JVMFlag", "_name", VM_THREAD_NAMES),
 	FIELD(flag_addr, "JVMFlag", "_addr", VM_THREAD_NAMES),
 	SIZE(flag_size, "JVMFlag", VM_THREAD_NAMES),
+	FIELD(flag_flags, "JVMFlag", "_flags", VM_FEATURES),
+	FIELD(flag_type, "JVMFlag", "_type", VM_FEATURES),
 	FIELD(perf_start, "PerfMemory", "_start", VM_UNLOADS),
 	FIELD(archive_base, "MetaspaceObj", "_shared_metaspace_base", VM_FEATURES),
 	OR_FIELD(archive_base, "MetaspaceObj", "_aot_metaspace_base", VM_FEATURES),

@@ -26,6 +26,13 @@ struct wait {
 	uint32_t state;		/* enum jfr_state */
 };
 
+/* CPU time as it was when it was last told, of a thread that has run. */
+struct thread_load {
+	uint64_t user_ns, system_ns;
+	bool known; /* these are */
+	bool ran;   /* since */
+};
+
 struct member {
 	pid_t tid;
 	uint32_t jfr;	  /* its id in the file; 0: not written under this name yet */
@@ -34,6 +41,7 @@ struct member {
 	char *groups;	  /* with `java`: struct java_thread's (jvm/threads.h); NULL: not known */
 	int64_t java_id;  /* with `java` */
 	struct wait wait; /* kept for the roster's user */
+	struct thread_load load; /* likewise */
 	/*
 	 * The roster's own: when it was first heard of; when it was born, if it has not named
 	 * itself since; when it ended, 0 if it has not.

@@ -12,11 +12,14 @@
 #include "naming/resolver.h"
 
 struct tables;
+struct vitals_host;
 
 struct target_config {
 	uint64_t cpu_ns, wall_ns; /* CPU and wall intervals; 0: not sampled */
 	uint64_t duration_ns;	  /* 0: until interrupted */
 	bool one_by_one;	  /* an event for each wall tick */
+	bool waits;		  /* long waits are events of the JDK's, too; with form.vitals */
+	bool environment;	  /* variables of the environment are written; with form.vitals */
 	bool launched;		  /* we started the target, and it has not exec'd its program yet */
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC, where tick 0's interval begins */
 	enum resolver_mode jvm;
@@ -41,6 +44,7 @@ struct target_config {
 struct target_env {
 	struct target_config cfg;
 	struct resolver_shared *shared;
+	struct vitals_host *host;  /* NULL without form.vitals */
 	struct tables *tables;	   /* NULL while there is no capture */
 	struct frame_name *frames; /* room for TARGET_FRAMES */
 	struct error failed;	   /* the first error of a writer */

@@ -16,6 +16,7 @@
 #include "jfr/write.h"
 #include "naming/queue.h"
 #include "naming/tables.h"
+#include "naming/vitals.h"
 #include "target/procfs.h"
 
 #define QUEUE_BYTES (32u << 20)
@@ -456,6 +457,10 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, struct
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	else
 		rc = resolver_shared_open(&r->env.shared, e);
+	if (!rc && cfg->form.vitals) {
+		r->env.host = vitals_host_new();
+		rc = r->env.host ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
 	if (rc) {
 		recorder_close(r, false);
 		return rc;
@@ -683,6 +688,7 @@ void recorder_close(struct recorder *r, bool keep)
 	HASH_ITER(hh, r->targets, n, tmp)
 		node_drop(r, n, keep);
 	tables_free(r->env.tables);
+	vitals_host_free(r->env.host);
 	resolver_shared_close(r->env.shared);
 	queue_free(r->queue);
 	free(r->env.frames);

@@ -10,18 +10,22 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/tasks.h"
+#include "jfr/vitals.h"
 #include "jfr/write.h"
 #include "jvm/threads.h"
 #include "model/roster.h"
 #include "model/state.h"
 #include "naming/facts.h"
+#include "naming/lifespans.h"
 #include "naming/quality.h"
 #include "naming/stacks.h"
 #include "naming/tables.h"
 #include "naming/upkeep.h"
+#include "naming/vitals.h"
 #include "naming/vthreads.h"
 #include "sym/proc.h"
 #include "target/neighbours.h"
+#include "target/usage.h"
 
 #define THROTTLING_NS 10000000000ull
 /* how often a process that was launched is asked whether it is a JVM by now */
@@ -60,6 +64,9 @@ struct target {
 	struct late_sample *late; /* oldest first */
 	size_t nlate;
 	struct quality cpu, wall;
+	struct vitals *vitals; /* NULL: not wanted */
+	struct lifespans lifespans;
+	uint64_t machine_ns; /* while threads' loads are written: what they are shares of */
 	uint64_t throttling_ns;
 	uint64_t jvm_ns; /* when we last looked whether it is a JVM */
 	bool jvm_told;	 /* the events that say which JVM it is were written */
@@ -269,9 +276,14 @@ static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t th
 
 static void wait_write(struct target *t, struct wait *h)
 {
+	const struct target_config *cfg = &t->env->cfg;
+
 	if (h->ticks && t->out)
 		jfrw_wall_sample(t->out, h->time_ns, h->thread, h->stack, (enum jfr_state)h->state,
 				 h->ticks, h->span_ns);
+	if (h->ticks && t->vitals && cfg->waits)
+		vitals_wait(t->out, h->thread, h->stack, h->state, h->time_ns, h->ticks,
+			    cfg->wall_ns, h->span_ns);
 	h->ticks = 0;
 }
 
@@ -337,6 +349,45 @@ static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
 	return cfg->start_ns + gn_tick_time(tick_of(t, s->h.time) + s->n - 1, cfg->wall_ns);
 }
 
+/* ---- what threads use ---- */
+
+/* It runs: what it has used so far is known from its first sample on. */
+static void load_begin(struct target *t, struct member *m)
+{
+	if (!t->vitals || !m)
+		return;
+	m->load.ran = true;
+	if (!m->load.known)
+		m->load.known =
+			!thread_usage_read(t->tgid, m->tid, &m->load.user_ns, &m->load.system_ns);
+}
+
+static float share_of(uint64_t now, uint64_t was, uint64_t all)
+{
+	return now > was ? (float)((double)(now - was) / (double)all) : 0;
+}
+
+static void on_load(void *ctx, struct member *m)
+{
+	struct target *t = ctx;
+	struct thread_load was = m->load, *is = &m->load;
+
+	if (!was.ran || m->ended_ns)
+		return;
+	is->ran = false;
+	is->known = !thread_usage_read(t->tgid, m->tid, &is->user_ns, &is->system_ns);
+	if (!was.known || !is->known || !t->machine_ns)
+		return;
+	jfrw_event(t->out, JFR_THREAD_CPU_LOAD, now_ns(),
+		   &(struct jfr_thread_cpu_load){
+			   .thread = thread_jfr(t, m),
+			   .user = share_of(is->user_ns, was.user_ns, t->machine_ns),
+			   .system = share_of(is->system_ns, was.system_ns, t->machine_ns),
+		   });
+}
+
+/* ---- samples, again ---- */
+
 static void sample_count(struct target *t, const struct gn_sample *s, const struct stack *st)
 {
 	bool wall = s->clock == GN_CLOCK_WALL;
@@ -363,6 +414,7 @@ static void sample_write(struct target *t, const struct gn_sample *s, struct sta
 	if (s->clock == GN_CLOCK_WALL) {
 		wall_write(t, s, m, stack, sample_state(s, found));
 	} else {
+		load_begin(t, m);
 		for (uint32_t i = 0; i < s->n; i++)
 			jfrw_cpu_sample(t->out, s->h.time, sample_thread(t, s, m), stack);
 	}
@@ -489,6 +541,26 @@ static void on_exec(struct target *t, uint64_t time)
 	t->jvm_told &= t->jvm_ns > time;
 	upkeep_exec(&t->tables, resolver_exec(t->names, time), time);
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
+	if (t->vitals)
+		vitals_exec(t->vitals);
+}
+
+static uint32_t lifespan_thread(void *ctx, struct member *m)
+{
+	return thread_jfr(ctx, m);
+}
+
+static void lifespans_tell(struct target *t, uint64_t now)
+{
+	ids_check(t);
+	lifespans_write(&t->lifespans, t->out, t->threads, lifespan_thread, t, now);
+}
+
+static void lifespan_note(struct target *t, pid_t tid, uint64_t time, bool end)
+{
+	if (lifespans_full(&t->lifespans))
+		lifespans_tell(t, UINT64_MAX);
+	lifespans_note(&t->lifespans, tid, time, end);
 }
 
 void target_task(struct target *t, const struct gn_task_rec *rec)
@@ -496,6 +568,8 @@ void target_task(struct target *t, const struct gn_task_rec *rec)
 	pid_t tid = (pid_t)rec->h.tid;
 	struct member *m = NULL;
 
+	if (t->vitals && (rec->h.type == GN_REC_FORK || rec->h.type == GN_REC_EXIT))
+		lifespan_note(t, tid, rec->h.time, rec->h.type == GN_REC_EXIT);
 	if (rec->h.type == GN_REC_FORK)
 		m = roster_born(t->threads, tid, rec->h.time, rec->comm);
 	else if (rec->h.type == GN_REC_COMM)
@@ -555,11 +629,24 @@ static void jvm_tell(struct target *t, uint64_t now)
 	facts_libraries(t->out, now, resolver_native(t->names));
 }
 
+static void vitals_tell(struct target *t, uint64_t now, bool last)
+{
+	if (!t->vitals)
+		return;
+	vitals_poll(t->vitals, resolver_vm(t->names), now, last);
+	if (vitals_threads_due(t->vitals, now, &t->machine_ns)) {
+		ids_check(t);
+		roster_each(t->threads, on_load, t);
+	}
+	lifespans_tell(t, last ? UINT64_MAX : now);
+}
+
 bool target_poll(struct target *t, uint64_t now)
 {
 	bool changed = resolver_poll(t->names, now);
 
 	jvm_tell(t, now);
+	vitals_tell(t, now, false);
 	upkeep_poll(&t->tables, now);
 	reread(t, now);
 	late_retry(t, now, false);
@@ -772,6 +859,9 @@ void target_begin(struct target *t, uint64_t now)
 	t->wall = (struct quality){.kind = "wall", .since_ns = t->start_ns};
 	t->flushed_ns = t->start_ns;
 	target_stop(t);
+	if (t->env->host)
+		t->vitals = vitals_new(t->tgid, t->out, t->env->host, t->env->cfg.environment);
+	vitals_tell(t, now, false);
 	threads_offer(t);
 }
 
@@ -785,6 +875,7 @@ void target_end(struct target *t)
 	struct error e = {0};
 
 	late_retry(t, now_ns(), true);
+	vitals_tell(t, now_ns(), true);
 	flush(t, true, now_ns());
 	if (jfrw_close(t->out, &e) && !t->env->failed.rc)
 		t->env->failed = e;
@@ -804,6 +895,8 @@ void target_free(struct target *t, bool keep)
 	}
 	t->out = NULL;
 	stacks_free(t->stacks);
+	vitals_free(t->vitals);
+	lifespans_free(&t->lifespans);
 	roster_free(t->threads);
 	vthreads_free(t->vthreads);
 	resolver_close(t->names);

@@ -203,6 +203,8 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.one_by_one = cfg->one_by_one,
 		.jvm = cfg->jvm,
 		.form = cfg->form,
+		.waits = cfg->waits,
+		.environment = cfg->environment,
 		.launched = cfg->argv != NULL,
 		.on_epoch = on_epoch,
 		.on_tables = on_tables,

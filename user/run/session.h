@@ -48,6 +48,8 @@ struct session_config {
 	uint32_t depth;	    /* user frames of a stack at most, 0: as there is room for */
 	uint32_t reservoir; /* wall samples of so many threads of a process at a time, 0: of all */
 	bool one_by_one;    /* an event for each wall tick */
+	bool waits;	    /* long waits are events of the JDK's, too; with form.vitals */
+	bool environment;   /* its variables are recorded; with form.vitals */
 	struct jfrw_form form;
 	bool quiet; /* no progress, no summary */
 	const char

@@ -38,6 +38,8 @@ static bool cgroup_line(struct text line, struct cgroup_ref *out)
 		text_copy(line, out->v2, sizeof(out->v2));
 	if (list_has(ctl, "cpu"))
 		text_copy(line, out->cpu, sizeof(out->cpu));
+	if (list_has(ctl, "cpuacct"))
+		text_copy(line, out->cpuacct, sizeof(out->cpuacct));
 	if (list_has(ctl, "memory"))
 		text_copy(line, out->memory, sizeof(out->memory));
 	if (list_has(ctl, "freezer"))
@@ -77,6 +79,8 @@ static int mount_take(const struct proc_mount *m, void *arg)
 		return 0;
 	if (list_has(opts, "cpu"))
 		mount_set(&out->cpu, m);
+	if (list_has(opts, "cpuacct"))
+		mount_set(&out->cpuacct, m);
 	if (list_has(opts, "memory"))
 		mount_set(&out->memory, m);
 	if (list_has(opts, "freezer"))
@@ -162,11 +166,7 @@ static bool path_within(const char *path, const char *above)
 	return !strncmp(path, above, n) && (path[n] == '/' || !path[n]);
 }
 
-/*
- * The directory of a group, or false when it lies outside of what is mounted (".." in the path:
- * above the root of our cgroup namespace).
- */
-static bool group_dir(const struct cgroup_mount *m, const char *path, char *dir, size_t cap)
+bool cgroup_dir(const struct cgroup_mount *m, const char *path, char *dir, size_t cap)
 {
 	size_t skip = strcmp(m->root, "/") ? strlen(m->root) : 0;
 
@@ -235,7 +235,7 @@ static void cpu_limits(const struct cgroup_mount *m, const char *path, bool v2,
 	uint64_t quota, period;
 	char dir[1600];
 
-	if (!group_dir(m, path, dir, sizeof(dir)))
+	if (!cgroup_dir(m, path, dir, sizeof(dir)))
 		return;
 	stat_read(dir, out);
 	do {
@@ -258,7 +258,7 @@ static void memory_limits(const struct cgroup_mount *m, const char *path, const 
 	char dir[1600];
 	uint64_t v;
 
-	if (!group_dir(m, path, dir, sizeof(dir)))
+	if (!cgroup_dir(m, path, dir, sizeof(dir)))
 		return;
 	do {
 		if (group_u64(dir, file, &v) && v < CGROUP_V1_NO_LIMIT && v < out->memory_max)
@@ -272,7 +272,7 @@ static bool frozen_v2(const struct cgroup_mount *m, const char *path)
 	char dir[1600], buf[256];
 	ssize_t n;
 
-	if (!group_dir(m, path, dir, sizeof(dir)))
+	if (!cgroup_dir(m, path, dir, sizeof(dir)))
 		return false;
 	n = group_file(dir, "cgroup.events", buf, sizeof(buf));
 	t = text_of(buf, n > 0 ? (size_t)n : 0);
@@ -286,7 +286,7 @@ static bool frozen_v1(const struct cgroup_mount *m, const char *path)
 {
 	char dir[1600], buf[64];
 
-	return group_dir(m, path, dir, sizeof(dir)) &&
+	return cgroup_dir(m, path, dir, sizeof(dir)) &&
 	       group_file(dir, "freezer.state", buf, sizeof(buf)) > 0 &&
 	       (!strncmp(buf, "FROZEN", 6) || !strncmp(buf, "FREEZING", 8));
 }

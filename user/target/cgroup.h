@@ -19,6 +19,7 @@
 struct cgroup_ref {
 	char v2[CGROUP_PATH_LEN];
 	char cpu[CGROUP_PATH_LEN]; /* v1 */
+	char cpuacct[CGROUP_PATH_LEN];
 	char memory[CGROUP_PATH_LEN];
 	char freezer[CGROUP_PATH_LEN];
 	char systemd[CGROUP_PATH_LEN]; /* v1 named hierarchy */
@@ -42,7 +43,7 @@ struct cgroup_mount {
 };
 
 struct cgroup_mounts {
-	struct cgroup_mount v2, cpu, memory, freezer;
+	struct cgroup_mount v2, cpu, cpuacct, memory, freezer;
 };
 
 /* Pure. 0, or -EBADMSG when no line makes sense. */
@@ -54,6 +55,12 @@ int cgroup_cpu_max_parse(const char *text, size_t len, uint64_t *quota_us, uint6
 
 /* cpu.stat of either version: throttled_usec (v2) or throttled_time in ns (v1). */
 void cgroup_cpu_stat_parse(const char *text, size_t len, struct cgroup_limits *out);
+
+/*
+ * The directory of a group, or false when it lies outside of what is mounted (".." in the path:
+ * above the root of our cgroup namespace).
+ */
+bool cgroup_dir(const struct cgroup_mount *m, const char *path, char *dir, size_t cap);
 
 int cgroup_read(pid_t pid, struct cgroup_ref *out);
 int cgroup_mounts_read(struct cgroup_mounts *out);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's files about what is used, as they are, cut anywhere, and of others; secrets by their
+ * looks. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "naming/secret.h"
+#include "target/procfs.h"
+#include "target/usage.h"
+
+static const char host[] = "cpu  100 10 50 1000 40 3 2 7 9 1\n"
+			   "cpu0 100 10 50 1000 40 3 2 7 9 1\n"
+			   "intr 12345 1 2 3\n"
+			   "ctxt 987654321\n"
+			   "btime 1700000000\n";
+
+static void machine(void **state)
+{
+	struct host_usage u = {0};
+
+	assert_int_equal(host_stat_parse(host, sizeof(host) - 1, &u), 0);
+	assert_int_equal(u.busy_ns, proc_ticks_ns(100 + 10 + 50 + 3 + 2));
+	assert_int_equal(u.all_ns, proc_ticks_ns(100 + 10 + 50 + 1000 + 40 + 3 + 2 + 7));
+	assert_int_equal(u.stolen_ns, proc_ticks_ns(7));
+	assert_int_equal(u.switches, 987654321);
+	/* kernels before 2.6.11 have fewer columns */
+	assert_int_equal(host_stat_parse("cpu  1 2 3 4\n", 13, &u), 0);
+	assert_int_equal(u.busy_ns, proc_ticks_ns(6));
+	assert_int_equal(host_stat_parse("cpu  1 2 3\n", 11, &u), -EBADMSG);
+	assert_int_equal(host_stat_parse("", 0, &u), -EBADMSG);
+	for (size_t len = 0; len < sizeof(host); len++)
+		host_stat_parse(host, len, &u);
+}
+
+static void memory(void **state)
+{
+	static const char text[] = "MemTotal:       1000 kB\nMemFree: 100 kB\n"
+				   "MemAvailable:    400 kB\n";
+	struct host_usage u = {0};
+
+	host_meminfo_parse(text, sizeof(text) - 1, &u);
+	assert_int_equal(u.memory, 1000 << 10);
+	assert_int_equal(u.memory_used, 600 << 10);
+	host_meminfo_parse("MemAvailable: 400 kB\n", 21, &u);
+	assert_int_equal(u.memory_used, 0);
+}
+
+static void process(void **state)
+{
+	static const char stat[] =
+		"7 (a ) (b) S 1 7 7 0 -1 4194560 10 11 12 13 14 15 16 17 20 0 5 0 99 4096 25 "
+		"18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 42 0 0\n";
+	struct proc_usage u;
+
+	assert_int_equal(proc_usage_parse(stat, sizeof(stat) - 1, &u), 0);
+	assert_int_equal(u.minor_faults, 10);
+	assert_int_equal(u.major_faults, 12);
+	assert_int_equal(u.user_ns, proc_ticks_ns(14));
+	assert_int_equal(u.system_ns, proc_ticks_ns(15));
+	assert_int_equal(u.rss, 25 * (uint64_t)sysconf(_SC_PAGESIZE));
+	assert_int_equal(u.io_wait_ns, proc_ticks_ns(42));
+	assert_int_equal(proc_usage_parse("7 (a", 4, &u), -EBADMSG);
+	assert_int_equal(proc_usage_parse("7 (a) S 1 2", 11, &u), -EBADMSG);
+	for (size_t len = 0; len < sizeof(stat); len++)
+		proc_usage_parse(stat, len, &u);
+}
+
+static void pressure(void **state)
+{
+	static const char text[] = "some avg10=1.00 avg60=2.00 avg300=3.00 total=45\n"
+				   "full avg10=0.00 avg60=0.00 avg300=0.00 total=6\n";
+	uint64_t some = 0, full = 0;
+
+	assert_true(pressure_parse(text, sizeof(text) - 1, &some, &full));
+	assert_true(some == 45000 && full == 6000);
+	assert_false(pressure_parse("some avg10=0.00\n", 16, &some, &full));
+	assert_false(pressure_parse("total=5\n", 8, &some, &full));
+}
+
+static void numbers(void **state)
+{
+	static const char text[] = "usage_usec 12\nusage 13\nnr x\n";
+	uint64_t v = 0;
+
+	assert_true(flat_number(text, sizeof(text) - 1, "usage", &v) && v == 13);
+	assert_true(flat_number(text, sizeof(text) - 1, "usage_usec", &v) && v == 12);
+	assert_false(flat_number(text, sizeof(text) - 1, "nr", &v));
+	assert_false(flat_number(text, sizeof(text) - 1, "none", &v));
+}
+
+/* Of this process: what it uses is there, and grows. */
+static void own(void **state)
+{
+	struct proc_usage a, b;
+	struct host_usage h;
+	struct group_usage u;
+	struct group g;
+	volatile uint64_t sink = 0;
+
+	assert_int_equal(proc_usage_read(getpid(), &a), 0);
+	assert_true(a.rss > 100000 && a.rss_peak >= a.rss / 2);
+	do {
+		for (int i = 0; i < 10000000; i++)
+			sink += (uint64_t)i;
+		assert_int_equal(proc_usage_read(getpid(), &b), 0);
+	} while (b.user_ns == a.user_ns);
+	assert_true(b.user_ns > a.user_ns && b.minor_faults >= a.minor_faults);
+	assert_int_equal(host_usage_read(&h), 0);
+	assert_true(h.busy_ns && h.all_ns > h.busy_ns && h.memory > h.memory_used && h.switches);
+	if (!group_find(getpid(), &g))
+		group_usage_read(&g, &u);
+	assert_int_equal(proc_usage_read(INT32_MAX, &a), -ESRCH);
+}
+
+static void secrets(void **state)
+{
+	static const char *const yes[][2] = {
+		{"db.password", "x"},
+		{"MYSQL_PASSWD", "x"},
+		{"api-key", "x"},
+		{"AWS_SECRET_ACCESS_KEY", "x"},
+		{"Auth.Token", "x"},
+		{"db_pwd", "x"},
+		{"url", "jdbc:postgresql://u:p@host/db"},
+		{"javax.net.ssl.keyStorePassword", ""},
+	};
+	static const char *const no[][2] = {
+		{"user.name", "joe"},
+		{"PWD", "/home"},
+		{"OLDPWD", "/"},
+		{"url", "http://host:80/a@b"},
+		{"java.home", "/usr"},
+		{"keyboard", "de"},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		assert_true(secret_looks(yes[i][0], yes[i][1]));
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		assert_false(secret_looks(no[i][0], no[i][1]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(machine),  cmocka_unit_test(memory),  cmocka_unit_test(process),
+		cmocka_unit_test(pressure), cmocka_unit_test(numbers), cmocka_unit_test(own),
+		cmocka_unit_test(secrets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the JVM, its environment and the machine were set up: flags, the collector's configuration,
+ * system properties, environment, other processes; written once a file, as soon as the JVM's memory
+ * can be read.
+ */
+#ifndef GNOMON_NAMING_JVMSETUP_H
+#define GNOMON_NAMING_JVMSETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct counters;
+struct jfrw;
+struct vm;
+
+/*
+ * The -XX flags, and what follows from them of the collector and its heap. Returns how large the
+ * heap may become, bytes; 0: not known.
+ */
+uint64_t jvmsetup_flags(struct jfrw *out, uint64_t time, struct vm *vm);
+
+/* Those that the counters hold, and -D of the command line. What looks like a secret is masked. */
+void jvmsetup_properties(struct jfrw *out, uint64_t time, pid_t pid, struct counters *k);
+
+/* Masked likewise. */
+void jvmsetup_environment(struct jfrw *out, uint64_t time, pid_t pid);
+
+/*
+ * The processes in its PID namespace, by the name of their program: arguments of others are
+ * nobody's business.
+ */
+void jvmsetup_processes(struct jfrw *out, uint64_t time, pid_t pid);
+
+#endif

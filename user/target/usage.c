@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "target/usage.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target/cgroup.h"
+#include "target/procfs.h"
+#include "target/text.h"
+
+#define US	 1000ull
+#define STAT_MAX (64u << 10) /* a line for each CPU, and a number for each interrupt */
+
+/* ---- parsers ----------------------------------------------------------------------------------
+ */
+
+bool flat_number(const char *text, size_t len, const char *name, uint64_t *v)
+{
+	struct text t = text_of(text, len), line, word;
+
+	while (text_line(&t, &line))
+		if (text_word(&line, &word) && text_is(word, name))
+			return text_word_u64(&line, v);
+	return false;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice": guests count as users. */
+static bool cpu_line(struct text line, struct host_usage *out)
+{
+	uint64_t v[8] = {0}, idle, all = 0;
+	size_t n = 0;
+
+	while (n < 8 && text_word_u64(&line, &v[n]))
+		all += v[n++];
+	idle = v[3] + v[4];
+	out->all_ns = proc_ticks_ns(all);
+	out->stolen_ns = proc_ticks_ns(v[7]);
+	out->busy_ns = proc_ticks_ns(all - idle - v[7]);
+	return n >= 4;
+}
+
+int host_stat_parse(const char *text, size_t len, struct host_usage *out)
+{
+	struct text t = text_of(text, len), line, word;
+	bool cpus = false;
+
+	while (text_line(&t, &line)) {
+		if (!text_word(&line, &word))
+			continue;
+		if (text_is(word, "cpu"))
+			cpus = cpu_line(line, out);
+		else if (text_is(word, "ctxt"))
+			text_word_u64(&line, &out->switches);
+	}
+	return cpus ? 0 : -EBADMSG;
+}
+
+void host_meminfo_parse(const char *text, size_t len, struct host_usage *out)
+{
+	uint64_t total = 0, available = 0;
+
+	flat_number(text, len, "MemTotal:", &total);
+	flat_number(text, len, "MemAvailable:", &available);
+	out->memory = total << 10;
+	out->memory_used = available < total ? (total - available) << 10 : 0;
+}
+
+/* Numbers as proc(5) has them; the state is 3. */
+static void stat_field(struct proc_usage *u, int n, uint64_t v)
+{
+	switch (n) {
+	case 10:
+		u->minor_faults = v;
+		break;
+	case 12:
+		u->major_faults = v;
+		break;
+	case 14:
+		u->user_ns = proc_ticks_ns(v);
+		break;
+	case 15:
+		u->system_ns = proc_ticks_ns(v);
+		break;
+	case 24:
+		u->rss = v * (uint64_t)sysconf(_SC_PAGESIZE);
+		break;
+	case 42:
+		u->io_wait_ns = proc_ticks_ns(v);
+		break;
+	}
+}
+
+/* The name stands in round brackets and may hold some, too. */
+int proc_usage_parse(const char *stat, size_t len, struct proc_usage *out)
+{
+	const char *close = memrchr(stat, ')', len);
+	struct text t, word;
+	int n = 3;
+
+	*out = (struct proc_usage){0};
+	if (!close)
+		return -EBADMSG;
+	t = text_of(close + 1, len - (size_t)(close + 1 - stat));
+	for (; text_word(&t, &word); n++) {
+		uint64_t v;
+
+		if (text_number(&word, 10, &v))
+			stat_field(out, n, v);
+	}
+	return n > 24 ? 0 : -EBADMSG;
+}
+
+bool pressure_parse(const char *text, size_t len, uint64_t *some_ns, uint64_t *full_ns)
+{
+	struct text t = text_of(text, len), line, word;
+	bool any = false;
+
+	while (text_line(&t, &line)) {
+		uint64_t *to = NULL, v;
+
+		while (text_word(&line, &word)) {
+			if (text_is(word, "some"))
+				to = some_ns;
+			else if (text_is(word, "full"))
+				to = full_ns;
+			else if (to && text_eat(&word, "total=") && text_number(&word, 10, &v)) {
+				*to = v * US;
+				any = true;
+			}
+		}
+	}
+	return any;
+}
+
+/* ---- readers ----------------------------------------------------------------------------------
+ */
+
+int host_usage_read(struct host_usage *out)
+{
+	/* interrupts have a line of a number each, in front of which is what we want but for ctxt
+	 */
+	static __thread char buf[64 << 10];
+	ssize_t n = file_read("/proc/stat", buf, sizeof(buf));
+	int rc;
+
+	*out = (struct host_usage){0};
+	if (n < 0)
+		return (int)n;
+	rc = host_stat_parse(buf, (size_t)n, out);
+	n = file_read("/proc/meminfo", buf, sizeof(buf));
+	if (n > 0)
+		host_meminfo_parse(buf, (size_t)n, out);
+	return rc;
+}
+
+int proc_usage_read(pid_t pid, struct proc_usage *out)
+{
+	char buf[4096];
+	ssize_t n = proc_read(pid, "stat", buf, sizeof(buf));
+	uint64_t kb = 0;
+	int rc;
+
+	if (n < 0)
+		return (int)n;
+	rc = proc_usage_parse(buf, (size_t)n, out);
+	if (rc)
+		return rc;
+	n = proc_read(pid, "status", buf, sizeof(buf));
+	if (n > 0 && flat_number(buf, (size_t)n, "VmHWM:", &kb))
+		out->rss_peak = kb << 10;
+	if (n > 0 && flat_number(buf, (size_t)n, "VmRSS:", &kb))
+		out->rss = kb << 10; /* stat's may lag behind by much */
+	n = proc_read(pid, "io", buf, sizeof(buf));
+	if (n > 0) {
+		flat_number(buf, (size_t)n, "read_bytes:", &out->read_bytes);
+		flat_number(buf, (size_t)n, "write_bytes:", &out->written_bytes);
+	}
+	return 0;
+}
+
+int thread_usage_read(pid_t pid, pid_t tid, uint64_t *user_ns, uint64_t *system_ns)
+{
+	struct proc_usage u;
+	char name[48], buf[2048];
+	ssize_t n;
+	int rc;
+
+	snprintf(name, sizeof(name), "task/%d/stat", tid);
+	n = proc_read(pid, name, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	rc = proc_usage_parse(buf, (size_t)n, &u);
+	*user_ns = u.user_ns;
+	*system_ns = u.system_ns;
+	return rc;
+}
+
+static ssize_t group_read(const char *dir, const char *name, char *buf, size_t cap)
+{
+	char path[1700];
+
+	if (!dir[0])
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return file_read(path, buf, cap);
+}
+
+static bool group_number(const char *dir, const char *name, uint64_t *v)
+{
+	char buf[64];
+	ssize_t n = group_read(dir, name, buf, sizeof(buf));
+	struct text t = text_of(buf, n > 0 ? (size_t)n : 0);
+
+	return text_number(&t, 10, v);
+}
+
+int group_find(pid_t pid, struct group *out)
+{
+	struct cgroup_mounts mounts;
+	struct cgroup_limits limits;
+	struct cgroup_ref ref;
+	int rc = cgroup_mounts_read(&mounts);
+
+	*out = (struct group){0};
+	if (!rc)
+		rc = cgroup_read(pid, &ref);
+	if (rc)
+		return rc;
+	if (!cgroup_dir(&mounts.v2, ref.v2, out->v2, sizeof(out->v2)))
+		out->v2[0] = '\0';
+	if (!cgroup_dir(&mounts.cpu, ref.cpu, out->cpu, sizeof(out->cpu)))
+		out->cpu[0] = '\0';
+	if (!cgroup_dir(&mounts.cpuacct, ref.cpuacct, out->accounting, sizeof(out->accounting)))
+		out->accounting[0] = '\0';
+	if (!cgroup_dir(&mounts.memory, ref.memory, out->memory, sizeof(out->memory)))
+		out->memory[0] = '\0';
+	cgroup_limits_read(&mounts, &ref, &limits);
+	out->memory_limit = limits.memory_max == CGROUP_NO_LIMIT ? 0 : limits.memory_max;
+	out->quota = limits.quota_us != CGROUP_NO_LIMIT;
+	return 0;
+}
+
+static void cpu_v2(const char *dir, struct group_usage *out)
+{
+	char buf[4096];
+	ssize_t n = group_read(dir, "cpu.stat", buf, sizeof(buf));
+	size_t len = n > 0 ? (size_t)n : 0;
+	uint64_t us;
+
+	if (flat_number(buf, len, "usage_usec", &us)) {
+		out->has |= GROUP_CPU;
+		out->cpu_ns = us * US;
+	}
+	if (flat_number(buf, len, "user_usec", &us))
+		out->user_ns = us * US;
+	if (flat_number(buf, len, "system_usec", &us))
+		out->system_ns = us * US;
+	flat_number(buf, len, "nr_periods", &out->slices);
+	flat_number(buf, len, "nr_throttled", &out->throttled_slices);
+	if (flat_number(buf, len, "throttled_usec", &us))
+		out->throttled_ns = us * US;
+}
+
+static void cpu_v1(const struct group *g, struct group_usage *out)
+{
+	char buf[4096];
+	ssize_t n;
+
+	if (group_number(g->accounting, "cpuacct.usage", &out->cpu_ns)) {
+		out->has |= GROUP_CPU;
+		group_number(g->accounting, "cpuacct.usage_user", &out->user_ns);
+		group_number(g->accounting, "cpuacct.usage_sys", &out->system_ns);
+	}
+	n = group_read(g->cpu, "cpu.stat", buf, sizeof(buf));
+	if (n <= 0)
+		return;
+	flat_number(buf, (size_t)n, "nr_periods", &out->slices);
+	flat_number(buf, (size_t)n, "nr_throttled", &out->throttled_slices);
+	flat_number(buf, (size_t)n, "throttled_time", &out->throttled_ns);
+}
+
+static void memory_v2(const char *dir, struct group_usage *out)
+{
+	char buf[1024];
+	uint64_t swap = 0;
+	ssize_t n;
+
+	if (!group_number(dir, "memory.current", &out->memory))
+		return; /* the root's, or not enabled */
+	out->has |= GROUP_MEMORY;
+	group_number(dir, "memory.swap.current", &swap);
+	out->memory_swap = out->memory + swap;
+	n = group_read(dir, "memory.events", buf, sizeof(buf));
+	if (n <= 0)
+		return;
+	flat_number(buf, (size_t)n, "max", &out->limit_hits);
+	flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills);
+}
+
+static void memory_v1(const char *dir, struct group_usage *out)
+{
+	char buf[1024];
+	ssize_t n;
+
+	if (!group_number(dir, "memory.usage_in_bytes", &out->memory))
+		return;
+	out->has |= GROUP_MEMORY;
+	out->memory_swap = out->memory;
+	group_number(dir, "memory.memsw.usage_in_bytes", &out->memory_swap);
+	group_number(dir, "memory.failcnt", &out->limit_hits);
+	n = group_read(dir, "memory.oom_control", buf, sizeof(buf));
+	if (n > 0)
+		flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills);
+}
+
+static bool pressures_read(const char *dir, const char *suffix, struct group_usage *out)
+{
+	static const char *const names[] = {"cpu", "memory", "io"};
+	uint64_t cpu_full = 0;
+	uint64_t *const to[][2] = {{&out->cpu_some_ns, &cpu_full},
+				   {&out->memory_some_ns, &out->memory_full_ns},
+				   {&out->io_some_ns, &out->io_full_ns}};
+	char name[32], buf[256];
+	bool any = false;
+
+	for (int i = 0; i < 3; i++) {
+		ssize_t n;
+
+		snprintf(name, sizeof(name), "%s%s", names[i], suffix);
+		n = group_read(dir, name, buf, sizeof(buf));
+		any |= n > 0 && pressure_parse(buf, (size_t)n, to[i][0], to[i][1]);
+	}
+	return any;
+}
+
+void group_usage_read(const struct group *g, struct group_usage *out)
+{
+	*out = (struct group_usage){.memory_limit = g->memory_limit};
+	cpu_v2(g->v2, out);
+	if (!(out->has & GROUP_CPU) || g->cpu[0])
+		cpu_v1(g, out);
+	memory_v2(g->v2, out);
+	if (!(out->has & GROUP_MEMORY))
+		memory_v1(g->memory, out);
+	if (g->quota)
+		out->has |= GROUP_THROTTLING;
+	if (pressures_read(g->v2, ".pressure", out))
+		out->has |= GROUP_PRESSURE;
+	else if (pressures_read("/proc/pressure", "", out))
+		out->has |= GROUP_HOST_PRESSURE;
+}

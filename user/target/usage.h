@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the machine, a process and its control group have used so far: sums that only grow, read
+ * from the kernel's files, for differences between two looks. Formats: proc(5), the kernel's
+ * Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/ and accounting/psi.rst. What a kernel does
+ * not tell is 0, and `has` lacks its bit.
+ */
+#ifndef GNOMON_TARGET_USAGE_H
+#define GNOMON_TARGET_USAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct host_usage {
+	uint64_t busy_ns, all_ns; /* of all CPUs together, in steps of 10 ms; all: idle, too */
+	uint64_t stolen_ns;	  /* a hypervisor gave to others */
+	uint64_t switches;
+	uint64_t memory, memory_used; /* bytes, now; used: all but what can be had at once */
+};
+
+struct proc_usage {
+	uint64_t user_ns, system_ns; /* in steps of 10 ms */
+	uint64_t minor_faults, major_faults;
+	uint64_t io_wait_ns;		    /* 0 without delay accounting */
+	uint64_t rss, rss_peak;		    /* bytes, now */
+	uint64_t read_bytes, written_bytes; /* from and to storage */
+};
+
+enum group_has {
+	GROUP_CPU = 1,
+	GROUP_THROTTLING = 2, /* a quota is in force, here or above */
+	GROUP_MEMORY = 4,
+	GROUP_PRESSURE = 8,	  /* the control group's own */
+	GROUP_HOST_PRESSURE = 16, /* the machine's in its place */
+};
+
+struct group_usage {
+	unsigned int has;
+	uint64_t cpu_ns, user_ns, system_ns;
+	uint64_t slices, throttled_slices, throttled_ns;
+	uint64_t memory, memory_swap; /* bytes, now */
+	uint64_t memory_limit;	      /* 0: none */
+	uint64_t limit_hits, oom_kills;
+	/* time in which some, or all, of its tasks waited */
+	uint64_t cpu_some_ns, memory_some_ns, memory_full_ns, io_some_ns, io_full_ns;
+};
+
+/* A process's control group: where its files are. */
+struct group {
+	char cpu[1600], accounting[1600], memory[1600], v2[1600]; /* "" not there */
+	uint64_t memory_limit; /* the tightest of it and those above, 0 none */
+	bool quota;
+};
+
+/* ---- pure: 0 or -EBADMSG -----------------------------------------------------------------------
+ */
+int host_stat_parse(const char *text, size_t len, struct host_usage *out);
+void host_meminfo_parse(const char *text, size_t len, struct host_usage *out);
+int proc_usage_parse(const char *stat, size_t len, struct proc_usage *out);
+
+/* The `total` of a PSI file's lines "some" and "full"; false: neither is there. */
+bool pressure_parse(const char *text, size_t len, uint64_t *some_ns, uint64_t *full_ns);
+
+/* The number in the line "NAME NUMBER" of a file such as cpu.stat. */
+bool flat_number(const char *text, size_t len, const char *name, uint64_t *v);
+
+/* ---- readers: 0 or a negative errno ------------------------------------------------------------
+ */
+int host_usage_read(struct host_usage *out);
+int proc_usage_read(pid_t pid, struct proc_usage *out); /* -ESRCH: gone */
+int group_find(pid_t pid, struct group *out);
+void group_usage_read(const struct group *g, struct group_usage *out);
+
+/* CPU time of one thread, in steps of 10 ms. */
+int thread_usage_read(pid_t pid, pid_t tid, uint64_t *user_ns, uint64_t *system_ns);
+
+#endif
