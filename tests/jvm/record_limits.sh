@@ -24,7 +24,7 @@ GNOMON=$T/limited recorded_for 500 2 "$jfr" -p "$JVM_PID"
 used=$(calc "($(process_cpu_ns "$JVM_PID") - $before) / 10000000")
 jvm_unharmed
 jfr_readable "$jfr"
-assert_match "the warning" 'per-CPU clocks' "$GN_ERR"
+assert_match "the warning" 'per-CPU clocks .raise it: ulimit -n' "$GN_ERR"
 query "$jfr" show jdk.ActiveSetting >"$T/settings"
 assert_match "the recording's settings" 'per-CPU clocks' "$T/settings"
 seconds=$(sed -n 's/.*recorded \([0-9.]*\) s .*/\1/p' "$GN_ERR")

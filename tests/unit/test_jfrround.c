@@ -13,6 +13,7 @@
 #include "jfr/repair.h"
 #include "jfr/vitals.h"
 #include "jfrmade.h"
+#include "model/totals.h"
 #include "out/profile.h"
 #include "out/findings.h"
 #include "out/summary.h"
@@ -62,7 +63,7 @@ static void recording_write(enum jfrw_cpu_event cpu_event)
 	samples_write(w);
 	jfrw_samples_lost(w, START + 950 * MS,
 			  &(struct jfr_samples_lost){
-				  .kind = "cpu", .reason = "ring buffer full", .count = 3});
+				  .kind = "cpu", .reason = loss_name(GN_LOSS_RING), .count = 3});
 	jfrw_stack_quality(w, START + 950 * MS,
 			   &(struct jfr_stack_quality){.kind = "cpu",
 						       .samples = 10,
@@ -143,7 +144,7 @@ static void both(enum jfrw_cpu_event cpu_event)
 	assert_int_equal(p->facts.quality[QUALITY_CPU].complete, 9);
 	assert_int_equal(p->facts.quality[QUALITY_WALL].complete, 39);
 	assert_int_equal(p->facts.nlosses, 1);
-	assert_string_equal(p->facts.losses[0].what, "cpu: ring buffer full");
+	assert_string_equal(p->facts.losses[0].what, "cpu: CPU samples: ring buffer full");
 	assert_int_equal(p->facts.losses[0].count, 3);
 	profile_free(p);
 }
@@ -663,18 +664,21 @@ static void test_quality(void **state)
 	summary_quality(p, &r, f);
 	fclose(f);
 	assert_string_equal(
-		text, "\nQuality\n"
-		      "  CPU samples\n"
-		      "   90.0%             9  stacks complete\n"
-		      "   20.0%             2  of virtual threads, cut where their callers lie in "
-		      "the heap\n"
-		      "   10.0%             1  cut at the depth limit\n"
-		      "   40.0%             4  with methods unloaded before they had a name\n"
-		      "  wall samples\n"
-		      "   97.5%            39  stacks complete\n"
-		      "    5.0%             2  with guessed frames\n"
-		      "    2.5%             1  without a stack\n"
-		      "  lost               3  cpu: ring buffer full\n");
+		text,
+		"\nQuality\n"
+		"  CPU samples\n"
+		"   90.0%             9  stacks complete\n"
+		"   20.0%             2  of virtual threads, cut where their callers lie in "
+		"the heap\n"
+		"   10.0%             1  cut at the depth limit (record --depth: up to 1024)\n"
+		"   40.0%             4  with methods unloaded before they had a name\n"
+		"  wall samples\n"
+		"   97.5%            39  stacks complete\n"
+		"    5.0%             2  with guessed frames\n"
+		"    2.5%             1  without a stack\n"
+		"  lost               3  cpu: CPU samples: ring buffer full\n"
+		"                        remedy: larger rings from the start: --ring-size 4m "
+		"(128k by default); or a longer --cpu and --wall\n");
 	free(text);
 	profile_free(p);
 }

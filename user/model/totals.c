@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/totals.h"
 
+#include <string.h>
+
 #include "model/stack.h"
 
 const char *loss_name(unsigned int reason)
@@ -25,6 +27,50 @@ const char *loss_name(unsigned int reason)
 	};
 
 	return reason < LOSS_MAX && names[reason] ? names[reason] : "unknown";
+}
+
+const char *loss_remedy(unsigned int reason)
+{
+	static const char rings[] = "larger rings from the start: --ring-size 4m (128k by "
+				    "default); or a longer --cpu and --wall",
+			  queue[] = "a larger queue: --queue-size 256m (32m by default); or a "
+				    "longer --cpu and --wall",
+			  disk[] = "a faster disk for -o; or a longer --cpu and --wall";
+
+	switch (reason) {
+	case GN_LOSS_RING:
+	case GN_LOSS_WALL:
+	case GN_LOSS_STACK:
+	case GN_LOSS_FORK:
+	case GN_LOSS_EXIT:
+	case GN_LOSS_EXEC:
+	case GN_LOSS_COMM:
+		return rings;
+	case LOSS_QUEUE_CPU:
+	case LOSS_QUEUE_WALL:
+	case LOSS_QUEUE_STACK:
+	case LOSS_QUEUE_VTHREAD:
+	case LOSS_QUEUE:
+		return queue;
+	case LOSS_FILE:
+		return disk;
+	default: /* what frames were lost by is told beside; samples without a stack have their time
+		  */
+		return NULL;
+	}
+}
+
+unsigned int loss_reason(const char *text)
+{
+	size_t n = strlen(text);
+
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		size_t k = strlen(loss_name(i));
+
+		if (k <= n && !strcmp(text + n - k, loss_name(i)))
+			return i;
+	}
+	return LOSS_MAX;
 }
 
 const char *loss_kind(unsigned int reason)

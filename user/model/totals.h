@@ -26,6 +26,15 @@ unsigned int loss_of_record(const struct gn_rec *rec, uint64_t *count);
 /* In words, for people. */
 const char *loss_name(unsigned int reason);
 
+/*
+ * What keeps such losses away, as a user of `record` types it; NULL: no option does. Reasons that
+ * have one remedy have the same pointer.
+ */
+const char *loss_remedy(unsigned int reason);
+
+/* The reason whose words a text ends with, as recordings have it; LOSS_MAX: none that we know. */
+unsigned int loss_reason(const char *text);
+
 /* Of samples, as the events have it: "cpu", "wall" or "any". */
 const char *loss_kind(unsigned int reason);
 

@@ -22,6 +22,7 @@ struct target_config {
 	bool environment;	  /* variables of the environment are written; with form.vitals */
 	bool launched;		  /* we started the target, and it has not exec'd its program yet */
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC, where tick 0's interval begins */
+	size_t queue_bytes;	  /* between capture and naming: a power of two, 0 = 32 MiB */
 	enum resolver_mode jvm;
 	struct jfrw_form form;
 	/*

@@ -451,7 +451,7 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, struct
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	r->env.cfg = *cfg;
 	pthread_mutex_init(&r->lock, NULL);
-	r->queue = queue_new(QUEUE_BYTES);
+	r->queue = queue_new(cfg->queue_bytes ? cfg->queue_bytes : QUEUE_BYTES);
 	r->env.frames = calloc(TARGET_FRAMES, sizeof(*r->env.frames));
 	if (!r->queue || !r->env.frames)
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");

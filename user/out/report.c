@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "out/format.h"
+#include "out/summary.h"
 #include "out/findings.h"
 
 const char *report_time(uint64_t ns, char *buf)
@@ -102,7 +103,9 @@ static void print_walks(const char *kind, const struct walks *w)
 	fprintf(stderr, "\n");
 }
 
-static void print_stacks(const struct totals *t)
+#define INDENT "                "
+
+static void print_stacks(const struct totals *t, uint32_t depth)
 {
 	bool any = walks_total(&t->cpu) || walks_total(&t->wall);
 
@@ -110,11 +113,15 @@ static void print_stacks(const struct totals *t)
 		any ? "; of the samples" : "");
 	print_walks("CPU", &t->cpu);
 	print_walks("wall", &t->wall);
+	if (depth && depth < GN_MAX_FRAMES &&
+	    t->cpu.ends[GN_END_DEPTH] + t->wall.ends[GN_END_DEPTH])
+		fprintf(stderr, INDENT "remedy: deeper stacks: --depth %d\n", GN_MAX_FRAMES);
 }
 
 static void print_losses(const struct totals *t)
 {
 	uint64_t all = lost_total(t);
+	bool lost[LOSS_MAX];
 
 	if (!all) {
 		fprintf(stderr, "  lost          nothing\n");
@@ -126,6 +133,9 @@ static void print_losses(const struct totals *t)
 			fprintf(stderr, "%s %s %s", n++ ? "," : "", format_count(t->lost[i]).s,
 				loss_name(i));
 	fprintf(stderr, "\n");
+	for (unsigned int i = 0; i < LOSS_MAX; i++)
+		lost[i] = t->lost[i];
+	summary_remedies(lost, INDENT, stderr);
 }
 
 /* A line per file, and with several of them one for all. */
@@ -175,7 +185,7 @@ void report_summary(const struct report_summary *r, const struct totals *t,
 			format_count(t->wall_samples).s, report_time(r->wall_ns, b),
 			format_count(t->wall_records).s);
 	fprintf(stderr, "  threads       %s seen\n", format_count(t->threads).s);
-	print_stacks(t);
+	print_stacks(t, r->depth);
 	if (r->nfiles && !r->several)
 		fprintf(stderr, "  names         %s\n", r->files[0].names);
 	print_losses(t);

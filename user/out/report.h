@@ -23,6 +23,7 @@ struct report_summary {
 	bool several;	     /* there may be any number of files, also none */
 	const char *becomes; /* what the only file is made into next; NULL: it stays */
 	uint64_t cpu_ns, wall_ns;
+	uint32_t depth; /* of stacks, as it was asked for; 0: all there is room for */
 	bool cpu_clocks;
 	bool target_gone;
 	uint64_t switches, captures; /* the latter: stacks taken at them */

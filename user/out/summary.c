@@ -93,7 +93,7 @@ static void kind_quality(const struct prof_quality *q, const char *kind, FILE *f
 	share_line(q->guessed, of, "with guessed frames", f);
 	share_line(q->in_heap, of, "of virtual threads, cut where their callers lie in the heap",
 		   f);
-	share_line(q->truncated, of, "cut at the depth limit", f);
+	share_line(q->truncated, of, "cut at the depth limit (record --depth: up to 1024)", f);
 	share_line(q->bad_address, of, "ended at unreadable memory", f);
 	share_line(q->no_rule, of, "ended where no unwind rule was known", f);
 	share_line(q->failed, of, "without a stack", f);
@@ -136,15 +136,38 @@ static bool own_cpu_losses(const struct profile_facts *x)
 	return false;
 }
 
+void summary_remedies(const bool lost[LOSS_MAX], const char *indent, FILE *f)
+{
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		const char *remedy = lost[i] ? loss_remedy(i) : NULL;
+
+		for (unsigned int k = 0; k < i && remedy; k++)
+			if (lost[k] && loss_remedy(k) == remedy)
+				remedy = NULL; /* told already */
+		if (remedy)
+			fprintf(f, "%sremedy: %s\n", indent, remedy);
+	}
+}
+
+static void losses_say(const struct profile_facts *x, FILE *f)
+{
+	bool lost[LOSS_MAX + 1] = {0}; /* the last: for reasons that we do not know */
+
+	for (uint32_t i = 0; i < x->nlosses; i++) {
+		fprintf(f, "  lost    %12s  %s\n", format_count(x->losses[i].count).s,
+			x->losses[i].what);
+		lost[loss_reason(x->losses[i].what)] = true;
+	}
+	summary_remedies(lost, "                        ", f);
+}
+
 void summary_quality(const struct profile *p, const struct jfr_report *r, FILE *f)
 {
 	const struct profile_facts *x = &p->facts;
 
 	fprintf(f, "\nQuality\n");
 	stacks_quality(p, f);
-	for (uint32_t i = 0; i < x->nlosses; i++)
-		fprintf(f, "  lost    %12s  %s\n", format_count(x->losses[i].count).s,
-			x->losses[i].what);
+	losses_say(x, f);
 	if (x->cpu_samples_lost &&
 	    !own_cpu_losses(x)) /* these are the same losses again, for other readers */
 		fprintf(f, "  lost    %12s  CPU samples\n", format_count(x->cpu_samples_lost).s);

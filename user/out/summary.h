@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "model/totals.h"
 #include "out/profile.h"
 
 /* Who, when, how long, how much. */
@@ -18,5 +19,8 @@ int summary_groups(const struct profile *p, unsigned int rows, FILE *f, struct e
 
 /* Every kind of event with its number and bytes. */
 int summary_events(const struct profile *p, FILE *f, struct error *e);
+
+/* What would have kept losses for these reasons away, a line for each remedy. */
+void summary_remedies(const bool lost[LOSS_MAX], const char *indent, FILE *f);
 
 #endif

@@ -192,6 +192,16 @@ static void on_chunk_end(void *ctx, pid_t tgid)
 
 /* ---- start ---- */
 
+/* The least that is not below n; 0 of 0. */
+static size_t power_of_two(uint64_t n)
+{
+	size_t size = 1;
+
+	while (size < n)
+		size *= 2;
+	return n ? size : 0;
+}
+
 static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 {
 	const struct session_config *cfg = s->cfg;
@@ -201,6 +211,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.duration_ns = cfg->duration_ns,
 		.start_ns = start,
 		.one_by_one = cfg->one_by_one,
+		.queue_bytes = power_of_two(cfg->queue_bytes),
 		.jvm = cfg->jvm,
 		.form = cfg->form,
 		.waits = cfg->waits,
@@ -268,6 +279,7 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.depth = s->cfg->depth,
 		.reservoir = s->cfg->reservoir > 0,
 		.draw_shift = s->draw_shift,
+		.ring_bytes = power_of_two(s->cfg->ring_bytes),
 	};
 	int rc = capture_open(&s->cap, &cc, e);
 
@@ -332,7 +344,8 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 	rc = clocks_start(s, e);
 	/* with s->clk the CPUs' clocks are open, and only the threads' clocks found no room */
 	if (rc == -EMFILE && s->clk && !s->cpu_clocks) {
-		log_warn("more threads than open files allowed: sampling by per-CPU clocks");
+		log_warn("more threads than open files allowed: sampling by per-CPU clocks (raise "
+			 "it: ulimit -n)");
 		s->cpu_clocks_why = "more threads than the open-files limit";
 		s->cpu_clocks = true;
 		capture_cpu_clocks(s->cap, true);
@@ -722,6 +735,7 @@ static void summary_print(struct session *s, const struct totals *t)
 		.elapsed_ns = s->ended_ns - s->sampling_ns,
 		.cpu_ns = s->cfg->cpu_ns,
 		.wall_ns = s->cfg->wall_ns,
+		.depth = s->cfg->depth,
 		.cpu_clocks = s->cpu_clocks,
 		.target_gone = s->ended == TARGET_GONE,
 		.several = s->cfg->follow,

@@ -51,7 +51,9 @@ struct session_config {
 	bool waits;	    /* long waits are events of the JDK's, too; with form.vitals */
 	bool environment;   /* its variables are recorded; with form.vitals */
 	struct jfrw_form form;
-	bool quiet; /* no progress, no summary */
+	uint64_t ring_bytes;  /* of each CPU's ring at first, 0: as capture has it */
+	uint64_t queue_bytes; /* of the queue to the naming thread, 0: as naming has it */
+	bool quiet;	      /* no progress, no summary */
 	const char
 		*becomes; /* what the one recording is rendered into afterwards; NULL: it stays */
 };
