@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/cmds.h"
-#include "cli/near.h"
+#include "cli/suggestion.h"
 
 const struct command *const commands[] = {
 	&cmd_record, &cmd_flame,  &cmd_jvms,	&cmd_doctor,	 &cmd_render, &cmd_summary,
@@ -31,13 +31,13 @@ static const struct {
 
 const char *command_near(const char *name)
 {
-	struct near near = {.word = name, .len = strlen(name)};
+	struct suggestion near = {.word = name, .len = strlen(name)};
 
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
 		if (!strcmp(elsewhere[i].word, name))
 			return elsewhere[i].command;
 	for (const struct command *const *c = commands; *c; c++)
-		near_offer(&near, (*c)->name);
+		suggestion_offer(&near, (*c)->name);
 	return near.best;
 }
 

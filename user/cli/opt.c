@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "cli/near.h"
+#include "cli/suggestion.h"
 
 struct unit {
 	const char *name;
@@ -142,7 +142,7 @@ static int list_add(struct opt_list *l, const char *val, struct error *e)
 
 static int enum_set(const struct opt *o, const char *val, struct error *e)
 {
-	struct near near = {.word = val, .len = strlen(val)};
+	struct suggestion near = {.word = val, .len = strlen(val)};
 	char want[200] = "expected one of";
 	int rc;
 
@@ -153,7 +153,7 @@ static int enum_set(const struct opt *o, const char *val, struct error *e)
 		}
 		snprintf(want + strlen(want), sizeof(want) - strlen(want), "%s %s", i ? "," : "",
 			 o->choices[i]);
-		near_offer(&near, o->choices[i]);
+		suggestion_offer(&near, o->choices[i]);
 	}
 	rc = opt_bad(o, val, want, e);
 	return near.best ? error_hint(e, "did you mean '%s'?", near.best) : rc;
@@ -196,11 +196,11 @@ static int opt_set(const struct opt *o, const char *val, struct error *e)
 
 static int opt_unknown(const struct command *c, const char *name, size_t len, struct error *e)
 {
-	struct near near = {.word = name, .len = len};
+	struct suggestion near = {.word = name, .len = len};
 
 	error_set(e, -EINVAL, EXIT_USAGE, "unknown option '--%.*s'", (int)len, name);
 	for (const struct opt *o = c->opts; o && o->type; o++)
-		near_offer(&near, o->name);
+		suggestion_offer(&near, o->name);
 	if (near.best)
 		return error_hint(e, "did you mean '--%s'? see: gnomon %s --help", near.best,
 				  c->name);

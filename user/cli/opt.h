@@ -44,7 +44,7 @@ struct opt {
 	bool once;		 /* given twice it is an error, not the later one */
 };
 
-enum takes { TAKES_NOTHING, TAKES_RECORDINGS, TAKES_PID, TAKES_COMMAND, TAKES_SHELL };
+enum operand { TAKES_NOTHING, TAKES_RECORDINGS, TAKES_PID, TAKES_COMMAND, TAKES_SHELL };
 
 struct command {
 	const char *name;
@@ -58,7 +58,7 @@ struct command {
 	 * EXIT_OK, e->msg says why (main() prints it) unless it is empty.
 	 */
 	int (*run)(int argc, char **argv, struct error *e);
-	enum takes takes;   /* what the arguments are, for completion */
+	enum operand takes; /* what the arguments are, for completion */
 	bool takes_program; /* what follows "--" is a program's: "--" stays among the arguments */
 };
 

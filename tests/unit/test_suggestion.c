@@ -5,17 +5,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/near.h"
+#include "cli/suggestion.h"
 
 static const char *const words[] = {"record", "render", "repair", "summary",	"jvms",
 				    "diff",   "doctor", "wall",	  "wall-engine"};
 
 static const char *near(const char *word)
 {
-	struct near n = {.word = word, .len = strlen(word)};
+	struct suggestion n = {.word = word, .len = strlen(word)};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		near_offer(&n, words[i]);
+		suggestion_offer(&n, words[i]);
 	return n.best;
 }
 
@@ -27,7 +27,7 @@ static void expect(const char *word, const char *want)
 	assert_string_equal(got, want);
 }
 
-static void test_near(void **state)
+static void test_suggestion(void **state)
 {
 	expect("recrod", "record");  /* swapped */
 	expect("rcord", "record");   /* left out */
@@ -54,7 +54,7 @@ static void test_far(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_suggestion),
 		cmocka_unit_test(test_far),
 	};
 

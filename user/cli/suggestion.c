@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/near.h"
+#include "cli/suggestion.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m)
 	return d[n][m];
 }
 
-void near_offer(struct near *n, const char *known)
+void suggestion_offer(struct suggestion *n, const char *known)
 {
 	size_t len = strlen(known), far;
 
