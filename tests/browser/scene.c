@@ -151,7 +151,7 @@ static void idle_write(void)
 static void virtual_write(void)
 {
 	uint32_t s = stack("J java.lang.VirtualThread.park\nJ app.Client.call\n"
-			   "J java.lang.VirtualThread.run");
+			   "J java.lang.VirtualThread.run\nN (gnomon).[callers in the Java heap]");
 	char name[32];
 
 	for (uint64_t i = 0; i < 40; i++) {
@@ -164,7 +164,7 @@ static void virtual_write(void)
 static void collectors_write(void)
 {
 	uint32_t s = stack("N libjvm.so.G1ParScanThreadState\nN libjvm.so.WorkerThread\n"
-			   "N libc.so.6.start_thread");
+			   "N (gnomon).[caller guessed]\nN libc.so.6.start_thread");
 
 	runs(thread("GC Thread#0", 500, false, false), s, 1 * S, 3 * S);
 	runs(thread("GC Thread#1", 501, false, false), s, 1 * S, 3 * S);

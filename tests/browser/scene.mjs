@@ -97,6 +97,7 @@ async function javaOnly() {
   await open();
   const native = /^libc|^libjvm|^\(kernel\)/;
   is('native frames of Java threads are folded away', (await names()).filter(n => native.test(n)), ['libc.so.6.start_thread', 'libjvm.so.WorkerThread', 'libjvm.so.G1ParScanThreadState']);
+  check('the mark of a doubt is of a native stack, too', (await names()).includes('(gnomon).[caller guessed]'));
   const f = await frameAt('app.Work.write');
   await b.hover(f.px, f.py);
   is('their time is their caller\'s, and said', await tip(), /^app\.Work\.write3\.00 s · 20\.0% of all · self 3\.00 s, 1\.50 s of it in native code/);
@@ -104,7 +105,8 @@ async function javaOnly() {
   check('j shows them', (await names()).includes('(kernel).vfs_write') && (await names()).includes('libc.so.6.write'));
   await picture('native');
   is('the same time', await total(), 15 * S);
-  await press('j');
+  await press('j', '2');
+  check('marks of the recorder stay', (await names()).includes('(gnomon).[callers in the Java heap]'));
 }
 
 async function trunks() {

@@ -30,11 +30,13 @@ function check(what, ok) {
 }
 
 const isJava = n => [0, 1, 2, 6, 7].includes(d.types[d.base.frame[n]]);
-// Nodes of a cell's stack, leaf first; with fold, of a stack that has Java only its Java frames.
+const isMark = n => d.names[d.base.frame[n]].startsWith('(gnomon).');
+// Nodes of a cell's stack, leaf first; with fold, of a stack that has Java only its Java frames, and
+// the recorder's marks.
 function stackOf(i, fold) {
   const all = [];
   for (let n = c.node[i]; n > 0; n = d.base.parent[n]) all.push(n);
-  return fold && all.some(isJava) ? all.filter(isJava) : all;
+  return fold && all.some(isJava) ? all.filter(n => isJava(n) || isMark(n)) : all;
 }
 
 // "frame;frame;..." -> [total, self, total of the other side, time in each state], of all stacks

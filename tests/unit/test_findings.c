@@ -15,6 +15,7 @@
 static char path[] = "/tmp/gnomon-test.XXXXXX";
 
 static struct jfrw *w;
+static const char *none; /* what the last one says where it found nothing */
 
 static void begin(void)
 {
@@ -82,6 +83,7 @@ static char *found_with(struct profile_options o)
 	assert_int_equal(findings_new(&x, p, NULL), 0);
 	for (size_t i = 0; i < x->n; i++)
 		fprintf(f, "%s: %s #%s\n", x->v[i].kind, x->v[i].text, x->v[i].link);
+	none = x->none;
 	fclose(f);
 	findings_free(x);
 	profile_free(p);
@@ -294,6 +296,29 @@ static void test_reservoir(void **state)
 	free(text);
 }
 
+/* Where nothing is found, only what could have been is denied. */
+static void test_none(void **state)
+{
+	char *text;
+
+	begin();
+	runs(thread("a", 1), stack(1, "app.Main.run"), 0, 500);
+	free(found());
+	assert_non_null(strstr(none, "no wall samples"));
+	assert_null(strstr(none, "no thread blocked"));
+
+	begin();
+	waits(thread("a", 1), stack(1, "app.Main.run"), JFR_STATE_IO, 0, 2000);
+	text = found();
+	assert_string_equal(text, "");
+	assert_non_null(strstr(none, "no thread blocked"));
+	free(text);
+	free(found_with((struct profile_options){.threads = {.v = &(const char *){"a"}, .n = 1}}));
+	assert_non_null(strstr(none, "whole ones only"));
+	free(found_with((struct profile_options){.to_ns = 500 * MS}));
+	assert_non_null(strstr(none, "less than a second"));
+}
+
 /* As terminals have it. */
 static void test_print(void **state)
 {
@@ -334,10 +359,11 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_blocked),	  cmocka_unit_test(test_hot_lock),
-		cmocka_unit_test(test_pool),	  cmocka_unit_test(test_collections),
-		cmocka_unit_test(test_bound),	  cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_reservoir), cmocka_unit_test(test_print),
+		cmocka_unit_test(test_blocked), cmocka_unit_test(test_hot_lock),
+		cmocka_unit_test(test_pool),	cmocka_unit_test(test_collections),
+		cmocka_unit_test(test_bound),	cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_none),	cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_print),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -191,6 +191,24 @@ static bool is_whole(const struct profile_options *o)
 	       !o->focus.n;
 }
 
+/* Silence says something only of what could have been seen. */
+static const char *none_said(const struct find *x)
+{
+	if (!is_whole(&x->p->opt))
+		return "A part of the recording was chosen: what stands out is told of whole ones "
+		       "only.";
+	if (!x->p->samples[JFR_SOURCE_WALL])
+		return "Nothing stands out: no thread on a CPU throughout, no collector above 10% "
+		       "of the CPU time. Who waited, and for what, is not in the recording: it has "
+		       "no wall samples.";
+	if (!find_knows_threads(x))
+		return "Nothing stands out: no hot lock, no wait for CPUs, no collector above 10% "
+		       "of the CPU time. What a thread did throughout is not known: threads were "
+		       "sampled by turns, or for less than a second.";
+	return "Nothing stands out: no thread blocked or on a CPU throughout, no hot lock, no "
+	       "exhausted pool, no wait for CPUs, no collector above 10% of the CPU time.";
+}
+
 static void find_all(struct find *x)
 {
 	workers_mark(x);
@@ -215,9 +233,9 @@ int findings_new(struct findings **out, const struct profile *p, struct error *e
 	x.node = calloc(p->nnodes, 1);
 	x.failed = !x.out || !x.selves || !x.node;
 	if (!x.failed) {
-		x.out->whole = is_whole(&p->opt);
+		x.out->none = none_said(&x);
 		overview_make(&x);
-		if (x.out->whole)
+		if (is_whole(&p->opt))
 			find_all(&x);
 	}
 	free(x.selves);

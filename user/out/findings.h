@@ -22,8 +22,8 @@ struct finding {
 struct findings {
 	struct finding *v; /* the worst first, as they were added */
 	size_t n, cap;
-	char *overview; /* where the time went, in a sentence */
-	bool whole;	/* no filter: an empty list means that nothing stands out */
+	char *overview;	  /* where the time went, in a sentence */
+	const char *none; /* where nothing was found: what was looked for, and what is not known */
 };
 
 /* -ENOMEM is the only failure. */

@@ -137,7 +137,9 @@ static void findings_write(const struct findings *x, FILE *f)
 {
 	fprintf(f, ",");
 	json_field("overview", x->overview, f);
-	fprintf(f, ",\"whole\":%s,\"findings\":[", x->whole ? "true" : "false");
+	fprintf(f, ",");
+	json_field("none", x->none, f);
+	fprintf(f, ",\"findings\":[");
 	for (size_t i = 0; i < x->n; i++) {
 		fprintf(f, "%s{", i ? "," : "");
 		json_field("kind", x->v[i].kind, f);

@@ -30,6 +30,7 @@ static const char *const table[] = {
 	"scala.concurrent.forkjoin.ForkJoinPool.awaitWork",
 	/* timers: their loops run the tasks, too */
 	"java.util.TimerThread.mainLoop > java.lang.Object.wait",
+	"java.util.concurrent.DelayScheduler.loop > jdk.internal.misc.Unsafe.park",
 	"io.netty.util.HashedWheelTimer$Worker.waitForNextTick",
 	/* selectors */
 	"sun.nio.ch.SelectorImpl.lockAndDoSelect",

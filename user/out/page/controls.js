@@ -159,8 +159,7 @@ function findingsFill() {
   if (list.length) return;
   const li = document.createElement('li');
   li.className = 'dim';
-  li.textContent = head.whole ? 'Nothing stands out: no thread blocked or on a CPU throughout, no hot lock, no exhausted pool, no wait for CPUs, no collector above 10% of the CPU time.'
-    : 'A part of the recording was chosen, and what stands out is told of whole ones only.';
+  li.textContent = head.none;
   el.append(li);
 }
 

@@ -77,18 +77,25 @@ function decodeTiers(c, n, frame, types) {
   return tiers;
 }
 
-// Of each node: its innermost Java frame, itself or above it, 0 if it has none; and whether there
-// is Java at it or below.
-function findJava(base, types) {
+// What is left of a stack with Java where native frames are folded away: its Java frames, and the
+// recorder's own marks, such as that callers are not known. Of each node: whether it or a node above
+// it is Java (hasJava), the innermost such frame, itself or above it (kept, 0 if there is none), and
+// whether there is one at it or below (below).
+function findJava(base, types, names) {
   const {n, parent, frame} = base, isJava = new Uint8Array(256);
   for (const t of JAVA_TYPES) isJava[t] = 1;
-  const java = new Int32Array(n), below = new Uint8Array(n);
-  for (let i = 1; i < n; i++) java[i] = isJava[types[frame[i]]] ? i : java[parent[i]];
+  const mark = Uint8Array.from(names, s => s.startsWith('(gnomon).') ? 1 : 0);
+  const hasJava = new Uint8Array(n), kept = new Int32Array(n), below = new Uint8Array(n);
+  for (let i = 1; i < n; i++) {
+    const java = isJava[types[frame[i]]];
+    hasJava[i] = java | hasJava[parent[i]];
+    kept[i] = java || mark[frame[i]] ? i : kept[parent[i]];
+  }
   for (let i = n - 1; i > 0; i--) {
-    if (java[i] === i) below[i] = 1;
+    if (kept[i] === i) below[i] = 1;
     if (below[i]) below[parent[i]] = 1;
   }
-  Object.assign(base, {java, below});
+  Object.assign(base, {hasJava, kept, below});
 }
 
 function decodeCells(c, periods) {
@@ -141,7 +148,7 @@ function decode(bytes, head) {
   d.names = c.names(n);
   d.frames = n; // labels come behind
   d.base = decodeNodes(c, d.types);
-  findJava(d.base, d.types);
+  findJava(d.base, d.types, d.names);
   d.groups = c.names(c.number());
   n = c.number();
   d.threads = c.names(n);
@@ -150,7 +157,7 @@ function decode(bytes, head) {
   d.flags = c.take(n).slice();
   d.states = c.names(c.number());
   d.cells = decodeCells(c, head.periods_us);
-  d.cells.java = d.cells.node.map(n => d.base.java[n] ? 1 : 0); // the stack has Java in it
+  d.cells.java = Uint8Array.from(d.cells.node, n => d.base.hasJava[n]); // the stack has Java in it
   d.times = decodeTimes(c, d, head.time_unit_us, head.periods_us);
   return d;
 }

@@ -23,7 +23,7 @@ function methodsIndex() {
 // By frame, of each side: self and total. In stacks with Java, native frames that are folded away
 // have nothing of their own.
 function methodsWeigh() {
-  const {end, frame, java} = D.base, c = D.cells, x = D.methods = D.methods || methodsIndex();
+  const {end, frame, kept} = D.base, c = D.cells, x = D.methods = D.methods || methodsIndex();
   const sides = T.w.map((w, side) => {
     const self = new Float64Array(D.frames), total = new Float64Array(D.frames);
     if (side && !T.diff) return {self, total, all: 0};
@@ -35,7 +35,7 @@ function methodsWeigh() {
     }
     for (let f = 0; f < D.frames; f++)
       for (let k = x.first[f]; k < x.first[f + 1]; k++) {
-        const i = x.nodes[k], sum = T.fold && java[i] !== i ? native : all;
+        const i = x.nodes[k], sum = T.fold && kept[i] !== i ? native : all;
         total[f] += sum[x.from[end[i]]] - sum[x.from[i]];
       }
     return {self, total, all: all[c.n]};
@@ -45,9 +45,9 @@ function methodsWeigh() {
 
 // How long stacks with a frame were in each state.
 function methodStates(f) {
-  const {end, java} = D.base, c = D.cells, x = D.methods, us = new Float64Array(D.states.length), [w, v] = T.w;
+  const {end, kept} = D.base, c = D.cells, x = D.methods, us = new Float64Array(D.states.length), [w, v] = T.w;
   for (let k = x.first[f]; k < x.first[f + 1]; k++) {
-    const i = x.nodes[k], every = !T.fold || java[i] === i;
+    const i = x.nodes[k], every = !T.fold || kept[i] === i;
     for (let j = x.from[i]; j < x.from[end[i]]; j++)
       if (every || !c.java[j]) us[c.state[j]] += w[j] + v[j];
   }

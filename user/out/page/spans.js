@@ -15,6 +15,7 @@ const WALL = 3; // source, as in the data
 // From when to when each sample is drawn.
 function spansMake() {
   const t = D.times, source = D.cells.source, periods = head.periods_us;
+  t.longest = Math.max(...periods); // from where a sample is drawn to when it was taken
   t.a = new Float64Array(t.n); t.b = new Float64Array(t.n);
   for (let i = 0; i < t.n; i++) {
     const s = source[t.cell[i]], half = s === WALL ? periods[s] / 2 : 0;
@@ -27,11 +28,11 @@ const sampleFrom = i => D.times.a[i], sampleTo = i => D.times.b[i];
 
 // Calls each(i, cell) for what of the row's samples lies in a span of time and is not left out.
 function eachSample(row, from, to, each) {
-  const {a, b, cell, from: first} = D.times, state = D.cells.state, shown = D.states.map((_, s) => !S.off.has(s));
+  const {a, b, cell, start, longest, from: first} = D.times, state = D.cells.state, shown = D.states.map((_, s) => !S.off.has(s));
   for (const th of row.threads)
     for (let i = first[th], end = first[th + 1]; i < end; i++) {
-      if (a[i] > to) break;
-      if (b[i] >= from && shown[state[cell[i]]]) each(i, cell[i]);
+      if (start[i] - longest > to) break;
+      if (a[i] <= to && b[i] >= from && shown[state[cell[i]]]) each(i, cell[i]);
     }
 }
 
@@ -107,10 +108,11 @@ function sampleAt(row, us) {
   return best;
 }
 
-// The time for which a thread was in one state, as far as its samples tell, around one of these.
+// The time for which a thread was in one state, as far as its samples tell, around one of these:
+// between two of them is no sample of another state, nor a gap of more than an interval.
 function segmentOf(row, i) {
   const list = rowSamples(row), c = D.cells, t = D.times, state = k => c.state[t.cell[list[k]]];
-  const slack = 1.5 * Math.max(...head.periods_us.map((p, s) => s === WALL || p < 1e6 ? p : 0));
+  const slack = 1.5 * t.longest;
   let at = 0;
   while (list[at] !== i) at++;
   let lo = at, hi = at;

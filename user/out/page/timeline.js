@@ -153,7 +153,7 @@ function threadDraw(g, row, y, w, look) {
 
 // How many of the pool were in which state: what runs at the bottom.
 function groupDraw(g, row, y, w, look) {
-  rowName(g, row, y, look, `${TL.open.has(row.key) ? '▾' : '▸'} ${row.name} (${row.members.length.toLocaleString('en')})`);
+  rowName(g, row, y, look, `${TL.open.has(row.key) ? '▾' : '▸'} ${row.name}${membersSaid(row)}`);
   if (row.quiet) return;
   const counts = rasterCached(row, TL.from, TL.to, w, rasterGroup), hits = rasterCached(row, TL.from, TL.to, w, rasterHits), h = row.h - 3;
   const order = counts.map((v, s) => s).filter(s => counts[s]).sort((a, b) => stateRank(D.states[b]) - stateRank(D.states[a]));
@@ -172,6 +172,9 @@ function groupDraw(g, row, y, w, look) {
   g.fillStyle = look.match;
   for (let x = 0; x < w && hits; x++) if (hits[x] > 0) { const a = Math.max(2, h * Math.min(1, hits[x] / scale)); g.fillRect(TL_NAME + x, y + 1 + h - a, 1, a); }
 }
+
+// Virtual threads without a name are one, however many they are.
+const membersSaid = row => row.members.length > 1 || row.key !== 'virtual' ? ` (${row.members.length.toLocaleString('en')})` : '';
 
 // As many as the row is high: all of the pool, or of virtual threads as many as there were at once.
 function groupScale(row, counts, w) {

@@ -4,7 +4,8 @@
 // large one is too narrow to be drawn. Node 0 is the root; a node comes after its parent.
 //
 // With `fold`, stacks that have Java in them are of their Java frames alone: what these called in
-// native code, the VM and the kernel is their own time. Other stacks are as they were.
+// native code, the VM and the kernel is their own time. Other stacks are as they were. (See
+// findJava() for what is kept.)
 
 // First index in a[lo..hi) whose value is not below x.
 function lowerBound(a, lo, hi, x) {
@@ -13,7 +14,7 @@ function lowerBound(a, lo, hi, x) {
 }
 
 // The frame that a stack ends in, as node of the base tree.
-const leafOf = (base, node, fold) => fold && base.java[node] || node;
+const leafOf = (base, node, fold) => fold && base.hasJava[node] ? base.kept[node] : node;
 
 class Tree {
   constructor(d, w, v, {fold, diff} = {}) {
@@ -132,12 +133,12 @@ class Forward extends Tree {
     return by;
   }
   gatherPlace(n, g, b, lo, hi, fold, by, out, least) {
-    const {end, below, java} = this.d.base, {a, o, node} = g;
+    const {end, below, kept} = this.d.base, {a, o, node} = g;
     let k = nextBound(node, lo, hi, b + 1), x = b;
-    this.own(n, g, lo, k, fold && java[b] !== b);
+    this.own(n, g, lo, k, fold && kept[b] !== b);
     while (k < hi) {
       x = this.childAt(b, x, node[k]);
-      const to = nextBound(node, k, hi, end[x]), folded = fold && java[x] !== x;
+      const to = nextBound(node, k, hi, end[x]), folded = fold && kept[x] !== x;
       if (folded && below[x]) {
         if (least) return false;
         this.gatherPlace(n, g, x, k, to, fold, by, out, 0);
@@ -190,28 +191,29 @@ class Forward extends Tree {
 }
 
 // Leaf first: who called the methods that time is spent in. A node is a list of entries of the node
-// above it: places in the base tree, with the weights of the stacks that came there, by state.
+// above it: places in the base tree, with the weights of the stacks that came there, by state; those
+// of folded stacks apart, as if in other states (+ the number of states).
 class Reverse extends Tree {
   constructor(d, w, v, options = {}) {
     super(d, w, v, options);
-    const c = d.cells, byState = d.states.map(() => []), at = {node: [], a: [], o: [], state: []};
-    for (let i = 0; i < c.n; i++) if (w[i] || v[i]) byState[c.state[i]].push(i);
-    for (const list of byState) for (const i of list) {
-      at.node.push(leafOf(d.base, c.node[i], options.fold)); at.a.push(w[i]); at.o.push(v[i]); at.state.push(c.state[i]);
+    const c = d.cells, states = d.states.length, byState = Array.from({length: 2 * states}, () => []), at = {node: [], a: [], o: [], state: []};
+    for (let i = 0; i < c.n; i++) if (w[i] || v[i]) byState[c.state[i] + (options.fold && c.java[i] ? states : 0)].push(i);
+    byState.forEach((list, s) => { for (const i of list) {
+      at.node.push(leafOf(d.base, c.node[i], options.fold)); at.a.push(w[i]); at.o.push(v[i]); at.state.push(s);
       this.total[0] += w[i]; this.other[0] += v[i];
-    }
+    } });
     this.places[0] = {at, list: null, own: at};
     Reverse.place = Reverse.place || new Int32Array(d.base.n); // all zero between uses
   }
   // Where the stacks of a node go on: those that go on in one place are one, state by state.
   callers(n) {
-    const k = this.places[n], {parent, java} = this.d.base, place = Reverse.place;
+    const k = this.places[n], {parent, kept} = this.d.base, place = Reverse.place, states = this.d.states.length;
     if (k.own) return k.own;
     const {node, a, o, state} = k.at, own = k.own = {node: [], a: [], o: [], state: []};
     let from = 0, s = -1;
     const forget = () => { for (; from < own.node.length; from++) place[own.node[from]] = 0; };
     for (const i of k.list) {
-      const x = node[i], p = this.fold && java[x] === x ? java[parent[x]] : parent[x];
+      const x = node[i], p = state[i] >= states ? kept[parent[x]] : parent[x];
       if (state[i] !== s) { forget(); s = state[i]; }
       if (place[p]) { own.a[place[p] - 1] += a[i]; own.o[place[p] - 1] += o[i]; continue; }
       place[p] = own.node.push(p);
@@ -246,8 +248,8 @@ class Reverse extends Tree {
   }
   states(n) {
     if (this.sums[n]) return this.sums[n];
-    const sums = new Float64Array(this.d.states.length);
-    this.entries(n, (x, us, s) => { sums[s] += us; });
+    const count = this.d.states.length, sums = new Float64Array(count);
+    this.entries(n, (x, us, s) => { sums[s % count] += us; });
     return this.sums[n] = sums;
   }
 }

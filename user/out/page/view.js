@@ -170,9 +170,9 @@ function stackOf(n) {
 
 // Frames of a cell's stack, leaf first, as they are shown.
 function cellStack(cell) {
-  const {parent, frame, java} = D.base, fold = S.java && hasBoth(), out = [];
+  const {parent, frame, kept} = D.base, fold = S.java && hasBoth() && D.cells.java[cell], out = [];
   let n = leafOf(D.base, D.cells.node[cell], fold);
-  while (n > 0) { out.push(frame[n]); n = fold && java[n] === n ? java[parent[n]] : parent[n]; }
+  while (n > 0) { out.push(frame[n]); n = fold ? kept[parent[n]] : parent[n]; }
   return out;
 }
 
@@ -186,9 +186,9 @@ function patternOf(text) {
 // Which cells have a frame that matches; 1: in a native frame that is folded away, 2: in one that
 // is shown.
 function hitsFind() {
-  const {n, parent, frame, java} = D.base, c = D.cells, has = new Uint8Array(n), hits = new Uint8Array(c.n);
+  const {n, parent, frame, kept} = D.base, c = D.cells, has = new Uint8Array(n), hits = new Uint8Array(c.n);
   const fold = S.java && hasBoth();
-  for (let i = 1; i < n; i++) has[i] = has[parent[i]] | (match[frame[i]] ? java[i] === i ? 2 : 1 : 0);
+  for (let i = 1; i < n; i++) has[i] = has[parent[i]] | (match[frame[i]] ? kept[i] === i ? 2 : 1 : 0);
   for (let i = 0; i < c.n; i++) {
     const h = has[c.node[i]];
     hits[i] = fold && c.java[i] ? h & 2 ? 2 : h : h ? 2 : 0;
