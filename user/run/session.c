@@ -568,7 +568,7 @@ static void account(struct session *s, unsigned int how)
 /*
  * Accounting for a sleeper costs the thread nothing, and us about a microsecond. It does not make
  * the file larger: there the records of one sleep become one event of up to a minute
- * (naming/target.c).
+ * (naming/target_samples.c).
  */
 static bool account_is_due(struct session *s, uint64_t now)
 {

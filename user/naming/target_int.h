@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files target*.c share about a target. Not for others. */
+#ifndef GNOMON_NAMING_TARGET_INT_H
+#define GNOMON_NAMING_TARGET_INT_H
+
+#include "jfr/write.h"
+#include "model/roster.h"
+#include "naming/lifespans.h"
+#include "naming/quality.h"
+#include "naming/stacks.h"
+#include "naming/target.h"
+#include "naming/upkeep.h"
+
+struct target {
+	pid_t tgid;
+	struct target_env *env;
+	struct resolver *names;
+	struct roster *threads;
+	struct vthreads *vthreads;
+	struct jfrw *out;
+	uint64_t start_ns; /* CLOCK_MONOTONIC, when its file begins */
+	char path[TARGET_PATH_LEN];
+	struct stacks *stacks;
+	struct upkeep tables;
+	struct late_sample *late; /* oldest first */
+	size_t nlate;
+	struct quality cpu, wall;
+	struct vitals *vitals; /* NULL: not wanted */
+	struct lifespans lifespans;
+	uint64_t machine_ns; /* while threads' loads are written: what they are shares of */
+	uint64_t throttling_ns;
+	uint64_t jvm_ns; /* when we last looked whether it is a JVM */
+	bool jvm_told;	 /* the events that say which JVM it is were written */
+	uint64_t flushed_ns;
+	uint64_t chunk_told_ns; /* when the session was told that its chunk ends soon */
+	uint64_t file_dropped;	/* events that the writer dropped, of which the totals know */
+	bool reread, exec_lost; /* records of what its threads did were lost */
+	uint64_t reread_ns;	/* when its threads were last looked at for that */
+	struct totals totals;
+};
+
+/* A sample whose stack or name has not come yet. */
+struct late_sample {
+	struct gn_sample s;
+	/* when it came; its own time is the beginning of a sleep, perhaps long ago */
+	uint64_t came_ns;
+};
+
+/* ---- target.c ---- */
+
+/* To be called before ids of the file are used: forgets those that are no longer valid. */
+void target_ids_check(struct target *t);
+
+/* ---- target_threads.c ---- */
+
+/* Which thread of the JVM it is, for the roster; the unwinder hears of it. */
+int target_java_thread(void *ctx, pid_t tid, struct resolved_thread *java);
+
+/* With a thread filter: lets those threads through whose names are wanted. */
+void target_threads_offer(struct target *t);
+
+/* Looks at the threads there are, for what the unwinder needs to know of them. */
+void target_threads_meet(struct target *t);
+
+/* Ids in the file; 0: none. */
+uint32_t target_thread_of(struct target *t, pid_t tid, uint64_t time);
+uint32_t target_sample_thread(struct target *t, const struct gn_sample *s, struct member *m);
+
+/* It became another program at `time`. */
+void target_exec(struct target *t, uint64_t time);
+
+/* The CPU time of a thread that ran is known from target_load_begin() on, and written. */
+void target_load_begin(struct target *t, struct member *m);
+void target_load_write(void *ctx, struct member *m);
+
+void target_lifespans_tell(struct target *t, uint64_t now);
+
+/* ---- target_samples.c ---- */
+
+/* Writes the ticks of the thread's wait that are not written yet. */
+void target_wait_write(void *ctx, struct member *m);
+
+/* Samples that wait for their stack or their thread's name; `last`: they wait no longer. */
+void target_late_retry(struct target *t, uint64_t now, bool last);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The samples of a target: their states, how waits become events, and what was lost. */
+#include "naming/target_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "model/state.h"
+#include "naming/vitals.h"
+#include "naming/vthreads.h"
+
+#define LATE_NS	    2000000000ull /* a stack's frames may come so much later than its id */
+#define LATE_MAX    65536
+#define WAIT_MIN_NS 1000000000ull  /* wall ticks that stand for so much time may wait for more */
+#define WAIT_MAX_NS 60000000000ull /* until they stand for so much */
+
+static enum jfr_state sample_state(const struct gn_sample *s, const struct stack *st)
+{
+	static const enum jfr_state ids[STATE_MAX] = {
+		[STATE_DEFAULT] = JFR_STATE_DEFAULT,
+		[STATE_RUNNABLE] = JFR_STATE_RUNNABLE,
+		[STATE_QUEUED] = JFR_STATE_QUEUED,
+		[STATE_SLEEPING] = JFR_STATE_SLEEPING,
+		[STATE_WAITING] = JFR_STATE_WAITING,
+		[STATE_WAITING_TIMED] = JFR_STATE_WAITING_TIMED,
+		[STATE_PARKED] = JFR_STATE_PARKED,
+		[STATE_PARKED_TIMED] = JFR_STATE_PARKED_TIMED,
+		[STATE_BLOCKED] = JFR_STATE_BLOCKED,
+		[STATE_IO] = JFR_STATE_IO,
+		[STATE_STOPPED] = JFR_STATE_STOPPED,
+		[STATE_IDLE] = JFR_STATE_IDLE,
+	};
+	enum thread_state state;
+
+	if (s->state == GN_ST_DISK)
+		state = st ? st->disk : STATE_IO;
+	else if (s->state == GN_ST_SLEEP || s->state == GN_ST_UNSEEN)
+		state = st ? st->sleep : STATE_IDLE;
+	else
+		state = state_of(s->state, NULL, 0);
+	return ids[state];
+}
+
+/* The number of the tick at that time. */
+static uint64_t tick_of(const struct target *t, uint64_t time_ns)
+{
+	const struct target_config *cfg = &t->env->cfg;
+
+	return gn_ticks_until(time_ns - cfg->start_ns, cfg->wall_ns) - 1;
+}
+
+/*
+ * The length of the wait that an event of so many ticks tells. The kernel's records of one wait
+ * each have its whole length so far; an event tells no more of it than its ticks stand for, so that
+ * the events of one wait add up to its length.
+ */
+static uint64_t span_of(const struct target *t, uint64_t length_ns, uint32_t ticks)
+{
+	uint64_t ns = t->env->cfg.wall_ns * ticks;
+
+	return length_ns < ns ? length_ns : ns;
+}
+
+static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t thread,
+			uint32_t stack, enum jfr_state state)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	uint64_t tick = tick_of(t, s->h.time);
+
+	for (uint32_t i = 0; i < s->n; i++)
+		jfrw_wall_sample(t->out, cfg->start_ns + gn_tick_time(tick + i, cfg->wall_ns),
+				 thread, stack, state, 1, span_of(t, s->span, 1));
+}
+
+/* ---- long sleeps ---- */
+
+static void wait_write(struct target *t, struct wait *h)
+{
+	const struct target_config *cfg = &t->env->cfg;
+
+	if (h->ticks && t->out)
+		jfrw_wall_sample(t->out, h->time_ns, h->thread, h->stack, (enum jfr_state)h->state,
+				 h->ticks, h->span_ns);
+	if (h->ticks && t->vitals && cfg->waits)
+		vitals_wait(t->out, h->thread, h->stack, h->state, h->time_ns, h->ticks,
+			    cfg->wall_ns, h->span_ns);
+	h->ticks = 0;
+}
+
+void target_wait_write(void *ctx, struct member *m)
+{
+	wait_write(ctx, &m->wait);
+}
+
+/*
+ * A thread that sleeps for long is accounted for every 1,000 ticks. Joins these pieces of one sleep
+ * into one event: with 10,000 threads asleep they would be most of the file. False: the piece is
+ * too short to wait for more.
+ */
+static bool wait_joins(struct target *t, struct wait *h, const struct wait *next)
+{
+	uint64_t ns = t->env->cfg.wall_ns;
+
+	if (next->ticks * ns < WAIT_MIN_NS)
+		return false;
+	if (h->ticks && h->thread == next->thread && h->stack == next->stack &&
+	    h->state == next->state && h->ticks * ns < WAIT_MAX_NS &&
+	    tick_of(t, h->time_ns) + h->ticks == tick_of(t, next->time_ns)) {
+		h->ticks += next->ticks;
+		h->span_ns += next->span_ns;
+		return true;
+	}
+	wait_write(t, h);
+	*h = *next;
+	return true;
+}
+
+static void wall_write(struct target *t, const struct gn_sample *s, struct member *m,
+		       uint32_t stack, enum jfr_state state)
+{
+	struct wait now = {
+		.time_ns = s->h.time,
+		.span_ns = span_of(t, s->span, s->n),
+		.ticks = s->n,
+		.thread = target_sample_thread(t, s, m),
+		.stack = stack,
+		.state = state,
+	};
+
+	if (t->env->cfg.one_by_one) {
+		ticks_write(t, s, now.thread, stack, state);
+	} else if (!m || !wait_joins(t, &m->wait, &now)) {
+		if (m)
+			wait_write(t, &m->wait);
+		wait_write(t, &now);
+	}
+}
+
+/*
+ * The last time at which the sample's thread surely was at its stack. As long as it is there it
+ * keeps the methods of its frames alive.
+ */
+static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
+{
+	const struct target_config *cfg = &t->env->cfg;
+
+	if (s->clock != GN_CLOCK_WALL || !s->n)
+		return s->h.time;
+	return cfg->start_ns + gn_tick_time(tick_of(t, s->h.time) + s->n - 1, cfg->wall_ns);
+}
+
+static void sample_count(struct target *t, const struct gn_sample *s, const struct stack *st)
+{
+	bool wall = s->clock == GN_CLOCK_WALL;
+
+	quality_add(wall ? &t->wall : &t->cpu, st, s->n);
+	walks_add(wall ? &t->totals.wall : &t->totals.cpu, st, s->n);
+	if (wall) {
+		t->totals.wall_samples += s->n;
+		t->totals.wall_records++;
+	} else {
+		t->totals.cpu_samples += s->n;
+	}
+}
+
+static void sample_write(struct target *t, const struct gn_sample *s, struct stack *found)
+{
+	struct stack *st = found ? stacks_as_of(t->stacks, found, sample_last(t, s)) : NULL;
+	uint32_t stack = st ? st->jfr : stacks_none(t->stacks);
+	struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
+
+	if (s->stack && !st)
+		target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
+	sample_count(t, s, st);
+	if (s->clock == GN_CLOCK_WALL) {
+		wall_write(t, s, m, stack, sample_state(s, found));
+	} else {
+		target_load_begin(t, m);
+		for (uint32_t i = 0; i < s->n; i++)
+			jfrw_cpu_sample(t->out, s->h.time, target_sample_thread(t, s, m), stack);
+	}
+}
+
+void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason,
+		      uint64_t count)
+{
+	const struct jfrw_form *form = &t->env->cfg.form;
+	struct jfr_samples_lost e = {
+		.thread = target_thread_of(t, tid, time),
+		.kind = loss_kind(reason),
+		.reason = loss_name(reason),
+		.count = count,
+	};
+
+	t->reread |= gn_loss_is_task(reason);
+	t->exec_lost |= reason == GN_LOSS_EXEC;
+	jfrw_samples_lost(t->out, time, &e);
+	if (!strcmp(e.kind, "cpu") && (form->cpu_event == JFRW_CPUTIME || form->plain))
+		jfrw_cpu_lost(t->out, time, e.thread, count < INT32_MAX ? count : INT32_MAX);
+}
+
+void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason, uint64_t count)
+{
+	t->totals.lost[reason] += count;
+	target_note_lost(t, time, tid, reason, count);
+}
+
+/* Whether nothing is known yet that tells the thread from others. */
+static bool sample_waits(struct target *t, const struct gn_sample *s)
+{
+	const struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
+
+	if (s->vthread && !vthreads_has(t->vthreads, s->vthread))
+		return true;
+	return m && roster_waits(m, s->h.time);
+}
+
+/*
+ * A stack's list of frames travels by the ring of the CPU that met the stack first, and a sample by
+ * that of its own CPU, so a sample may come before its list. It then waits a little. If the list
+ * was lost the sample is written without frames.
+ */
+static void late_add(struct target *t, const struct gn_sample *s)
+{
+	if (!t->late)
+		t->late = calloc(LATE_MAX, sizeof(*t->late));
+	if (!t->late || t->nlate == LATE_MAX) {
+		sample_write(t, s, stacks_find(t->stacks, s->stack));
+		return;
+	}
+	t->late[t->nlate++] = (struct late_sample){*s, now_ns()};
+}
+
+void target_late_retry(struct target *t, uint64_t now, bool last)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->nlate; i++) {
+		struct late_sample l = t->late[i];
+		struct stack *st;
+
+		target_ids_check(t);
+		st = stacks_find(t->stacks, l.s.stack);
+
+		if (last || l.came_ns + LATE_NS < now ||
+		    ((st || !l.s.stack) && !sample_waits(t, &l.s)))
+			sample_write(t, &l.s, st);
+		else
+			t->late[kept++] = l;
+	}
+	t->nlate = kept;
+	/* gives the memory back, of which a collector that was held up may have used much */
+	if (!kept) {
+		free(t->late);
+		t->late = NULL;
+	}
+}
+
+/*
+ * Cuts off what lies before the recording's start, since clocks and switch programs are attached
+ * one after the other before it. False: the whole sample does.
+ */
+static bool sample_begin(const struct target *t, struct gn_sample *s)
+{
+	uint64_t base = t->env->cfg.start_ns, wall = t->env->cfg.wall_ns, first, skip;
+
+	if (s->h.time >= t->start_ns)
+		return true;
+	if (s->clock != GN_CLOCK_WALL || !wall || s->h.time < base || t->start_ns < base)
+		return false;
+	first = gn_ticks_until(t->start_ns - base, wall);
+	skip = first + 1 - gn_ticks_until(s->h.time - base, wall);
+	if (skip >= s->n)
+		return false;
+	s->n -= (uint32_t)skip;
+	s->h.time = base + gn_tick_time(first, wall);
+	return true;
+}
+
+void target_sample(struct target *t, const struct gn_sample *rec)
+{
+	struct gn_sample copy = *rec, *s = &copy;
+	struct stack *st;
+
+	if (!sample_begin(t, s))
+		return;
+	target_ids_check(t);
+	st = s->stack ? stacks_find(t->stacks, s->stack) : NULL;
+	if (st && s->h.time > st->seen_ns)
+		st->seen_ns = s->h.time;
+	if ((s->stack && !st) || sample_waits(t, s))
+		late_add(t, s);
+	else
+		sample_write(t, s, st);
+}
