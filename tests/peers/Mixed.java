@@ -5,7 +5,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Mixed: frames and waits of many kinds until the end. Compiled, inlined and interpreted code, lambdas in
- * groups of threads, the collector, the kernel, the vDSO, libraries; sleeping, parked, blocked, reading.
+ * groups of threads, the collector, the kernel, the vDSO, libraries; sleeping, parked, blocked, reading;
+ * threads that come and go.
  */
 final class Mixed {
     private static final Object LOCK = new Object();
@@ -44,6 +45,13 @@ final class Mixed {
         }
     }
 
+    private static void bear() throws InterruptedException {
+        Thread t = new Thread(() -> LockSupport.parkNanos(100_000_000), "born");
+
+        t.start();
+        t.join();
+    }
+
     public static void main(String[] args) {
         ThreadGroup group = new ThreadGroup("workers");
 
@@ -53,6 +61,7 @@ final class Mixed {
         always(null, "zeros", () -> read("/dev/zero"));
         always(null, "text", () -> Harness.sink += String.format("%d %s", Harness.sink, kept).hashCode());
         always(null, "sleeper", () -> Thread.sleep(30));
+        always(null, "births", Mixed::bear);
         always(null, "parker", () -> LockSupport.parkNanos(50_000_000));
         always(null, "holder-1", Mixed::hold);
         always(null, "holder-2", Mixed::hold);

@@ -94,6 +94,34 @@ jmc() {
     grep -q "^java $(jdk_version "$JDK")" "$T/jmc.out" || { grep '^java' "$T/jmc.out" >"$T/jmc.err"; return 1; }
 }
 
+# jmc_full FILE: JMC's pages and rules are as full as vitals make them
+jmc_full() {
+    local all filled rules said
+
+    "$(jdk_newest)/bin/java" -cp "$T/jmc:$CACHE/jars/*" Jmc "$1" >"$T/jmc.out" 2>"$T/jmc.err" || return
+    "$(jdk_newest)/bin/java" -cp "$T/jmc:$CACHE/jars/*" Elements "$1" -v >"$T/full.out" 2>"$T/full.log" ||
+        { cat "$T/full.log" >"$T/full.err"; return 1; }
+    read -r all filled < <(sed -n 's/^elements //p' "$T/full.out")
+    read -r rules said < <(sed -n 's/^rules //p' "$T/jmc.out")
+    note "$filled of $all elements of JMC's pages, $said of its $rules rules"
+    [ "$filled" -ge 61 ] && [ "$said" -ge 34 ] && return
+    { echo "$filled elements, $said rules"; grep ^empty "$T/full.out"; } >"$T/full.err"
+    return 1
+}
+
+# vitals VERSION: of each collector
+vitals() {
+    local gc
+
+    for gc in Serial Parallel G1 Z; do
+        JVM_OPTS="-XX:+Use${gc}GC -Xmx128m" jvm_start Mixed
+        "$GNOMON" record -q -p "$JVM_PID" -d 5s --environment --force -o "$T/$1-$gc.jfr" </dev/null >"$T/gc.err" 2>&1 ||
+            fail "gnomon: $(cat "$T/gc.err")"
+        jvm_end
+        passes "JMC's pages, JDK $1, $gc" "$T/$1-$gc.jfr" jmc_full
+    done
+}
+
 # jfr_parser FILE
 jfr_parser() {
     "$T/peers" jfr "$1" >"$T/parser.out" 2>"$T/parser.err" || return
@@ -230,7 +258,7 @@ passes() {
     fi
     SOFT_FAILURES=$((SOFT_FAILURES + 1))
     note "FAIL $name"
-    { [ "$1" = jmc ] && grep '^THREW' "$T/jmc.out"; cat "$T"/*.err; } 2>/dev/null | cut -c 1-200 | head -n 12
+    { [[ $1 == jmc* ]] && grep '^THREW' "$T/jmc.out"; cat "$T"/*.err; } 2>/dev/null | cut -c 1-200 | head -n 12
 }
 
 # ---- that they can fail --------------------------------------------------------------------
@@ -250,6 +278,8 @@ can_fail() {
     told "$file"
     LC_ALL=C sed 's/(kernel)/[kernel]/g' "$file" >"$T/odd.jfr"
     refused "a class in square brackets, by JMC" jmc "$T/odd.jfr"
+    LC_ALL=C sed 's/jdk\.GC/jdk.ZC/g' "$T/${JDKS##* }-G1.jfr" >"$T/odd.jfr"
+    refused "events of the collector under other names, by JMC's pages" jmc_full "$T/odd.jfr"
     LC_ALL=C sed 's/samples/zamples/g' "$file" >"$T/odd.jfr"
     refused "wall samples without a number, by jfr-parser" jfr_parser "$T/odd.jfr"
     LC_ALL=C sed 's/STATE_DEFAULT/STATE_DEFAULX/g' "$file" >"$T/odd.jfr"
@@ -278,7 +308,7 @@ fetch_js
 classes
 mkdir "$T/java" "$T/jmc"
 "$(jdk_oldest)/bin/javac" --release 17 -cp "$CLASSES" -d "$T/java" "$PEERS/Mixed.java" || fail "Mixed.java"
-"$(jdk_oldest)/bin/javac" --release 17 -cp "$CACHE/jars/*" -d "$T/jmc" "$PEERS/jmc/Jmc.java" || fail "Jmc.java"
+"$(jdk_oldest)/bin/javac" --release 17 -cp "$CACHE/jars/*" -d "$T/jmc" "$PEERS/jmc/"*.java || fail "Jmc.java"
 CLASSES=$T/java:$CLASSES
 classes() { :; } # they are there
 
@@ -293,6 +323,7 @@ readers() {
         passes "jfr-parser, JDK $v, $kind" "$T/$v-$kind.jfr" jfr_parser
     done
     note "$(grep '^rules' "$T/jmc.out" | awk '{ print $2 " rules of JMC, of which " $3 " say something" }')"
+    vitals "$v"
     passes "jfrconv, JDK $v" "$T/$v-all.jfr" jfrconv
     passes "pprof, JDK $v" "$T/$v-all.jfr" pprof_all
     passes "speedscope, JDK $v" "$T/$v-all.jfr" speedscope

@@ -126,6 +126,9 @@ uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, b
  */
 uint32_t jfrw_name(struct jfrw *w, enum jfr_type type, const char *name);
 
+/* The id of a class by its dotted name; NULL: one that is not known, "(unknown)". */
+uint32_t jfrw_class(struct jfrw *w, const char *name);
+
 uint32_t jfrw_generation(const struct jfrw *w);
 
 /* Was the stack's id not dropped? */

@@ -141,6 +141,13 @@ static uint32_t java_or_library(struct jfrw *w, const struct frame_name *f)
 	return intern(w, JFR_CLASS, &w->scratch2);
 }
 
+uint32_t jfrw_class(struct jfrw *w, const char *name)
+{
+	struct frame_name f = {.klass = name, .type = FRAME_JIT};
+
+	return constants_full(w) ? 0 : java_or_library(w, &f);
+}
+
 static uint32_t method(struct jfrw *w, const struct frame_name *f)
 {
 	bool has_sig = is_java(f->type) && descriptor_valid(f->sig) &&

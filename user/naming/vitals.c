@@ -501,10 +501,15 @@ void vitals_wait(struct jfrw *out, uint32_t thread, uint32_t stack, uint32_t sta
 						      .time_ns = (int64_t)span_ns});
 	else if (state == JFR_STATE_BLOCKED)
 		jfrw_event(out, JFR_MONITOR_ENTER, start,
-			   &(struct jfr_monitor_enter){
-				   .duration = span_ns, .thread = thread, .stack = stack});
+			   &(struct jfr_monitor_enter){.duration = span_ns,
+						       .thread = thread,
+						       .stack = stack,
+						       /* JMC's rules need one */
+						       .klass = jfrw_class(out, NULL)});
 	else if (state == JFR_STATE_WAITING || state == JFR_STATE_WAITING_TIMED)
 		jfrw_event(out, JFR_MONITOR_WAIT, start,
-			   &(struct jfr_monitor_wait){
-				   .duration = span_ns, .thread = thread, .stack = stack});
+			   &(struct jfr_monitor_wait){.duration = span_ns,
+						      .thread = thread,
+						      .stack = stack,
+						      .klass = jfrw_class(out, NULL)});
 }
