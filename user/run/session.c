@@ -474,6 +474,7 @@ static int session_prepare(struct session *s, struct error *e)
 	if (!rc)
 		rc = sources_open(s, e);
 	s->sampling_ns = now_ns();
+	overhead_start(&s->cost);
 	if (!rc)
 		rc = recorder_start(s->rec, s->sampling_ns, e);
 	if (!rc && s->cfg->argv)
@@ -668,7 +669,6 @@ static void session_loop(struct session *s)
 	s->cpu_agreed = 1; /* the first second decides alone */
 	if (!s->cfg->wall_ns)
 		capture_switches(s->cap); /* they are counted from here on */
-	overhead_start(&s->cost);
 	s->cpus = neighbours_new();
 	while (!s->ended) {
 		int n = epoll_wait(s->epoll, ev, 8, wait_ms(s));
