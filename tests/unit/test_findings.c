@@ -279,6 +279,10 @@ static void test_losses(void **state)
 	text = found();
 	expect(text, "lost: 1 samples (1%) were lost, most of them as: cpu: x.");
 	free(text);
+	/* in which part of the time is not known */
+	text = found_with((struct profile_options){.from_ns = 1});
+	expect_no(text, "lost");
+	free(text);
 }
 
 /* Only some threads were sampled at a time: what each did throughout is not known. */

@@ -67,13 +67,16 @@ static int run(int argc, char **argv, struct error *e)
 
 const struct command cmd_flame = {
 	.name = "flame",
-	.summary = "record a JVM for 10 s and show its flame graph",
+	.summary =
+		"record a JVM for 10 s and show its page: findings, threads over time, flame graph",
 	.usage = "flame PID|NAME [-d TIME] [-o FILE.html]",
 	.examples = "  gnomon flame 4711\n"
 		    "  gnomon flame Bootstrap -d 30 -o tomcat.html\n",
-	.notes =
-		"Prints the page's path, and on a desktop opens it. The page has CPU and wall "
-		"time; 'gnomon\nrecord' does the same with more choices and keeps the recording.\n",
+	.notes = "Prints the page's path, and on a desktop opens it. The page says in words what "
+		 "stands "
+		 "out,\nand has CPU and wall time of threads and methods; '?' lists its keys. "
+		 "'gnomon "
+		 "record' does\nthe same with more choices and keeps the recording.\n",
 	.opts = opts,
 	.takes = TAKES_PID,
 	.run = run,

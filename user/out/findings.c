@@ -231,6 +231,7 @@ int findings_new(struct findings **out, const struct profile *p, struct error *e
 	x.out = calloc(1, sizeof(*x.out));
 	x.selves = calloc((size_t)p->nselves + 1, sizeof(*x.selves));
 	x.node = calloc(p->nnodes, 1);
+	x.part = p->opt.from_ns || p->opt.to_ns;
 	x.failed = !x.out || !x.selves || !x.node;
 	if (!x.failed) {
 		x.out->none = none_said(&x);

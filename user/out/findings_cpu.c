@@ -60,7 +60,7 @@ static void others_say(struct buffer *b, const struct prof_cpus *c, uint64_t mac
 }
 
 /* Who had the CPUs that its threads waited for, and so what would help. */
-static void holders_say(struct buffer *b, const struct profile_facts *x)
+static void holders_say(struct buffer *b, const struct profile_facts *x, bool part)
 {
 	const struct prof_cpus *c = &x->cpus;
 	uint64_t machine = c->period_ns * (x->hw_threads ? x->hw_threads : 1);
@@ -72,8 +72,9 @@ static void holders_say(struct buffer *b, const struct profile_facts *x)
 		buffer_printf(b, " Who had the CPUs meanwhile the recording does not say.");
 		return;
 	}
-	buffer_printf(b, " Of the machine's CPU time this process used %.0f%%, others %.0f%%",
-		      find_percent(c->own_ns, machine), find_percent(others, machine));
+	buffer_printf(b, "%sf the machine's CPU time this process used %.0f%%, others %.0f%%",
+		      part ? " In the whole recording, o" : " O", find_percent(c->own_ns, machine),
+		      find_percent(others, machine));
 	others_say(b, c, machine, others);
 	if (find_share(c->machine_ns, machine) < BUSY)
 		buffer_printf(b, ". So there were CPUs with nothing to do: a CPU limit, a choice "
@@ -91,7 +92,7 @@ static void queued_say(struct find *x, uint64_t cpu, uint64_t queued)
 {
 	struct buffer b = BUFFER_INIT;
 
-	holders_say(&b, &x->p->facts);
+	holders_say(&b, &x->p->facts, x->part);
 	buffer_byte(&b, 0);
 	find_add(x, "starved", "d=wall&s=QUEUED",
 		 "Threads that wanted to run waited %s for a CPU and had one for %s: of the time "
@@ -130,7 +131,7 @@ void find_throttled(struct find *x)
 {
 	const struct profile_facts *f = &x->p->facts;
 
-	if (f->throttled_slices)
+	if (f->throttled_slices && !x->part)
 		find_add(x, "throttled", "d=wall&s=QUEUED",
 			 "The container's CPU limit stopped it in %s of %s periods, for %s in all.",
 			 format_count(f->throttled_slices).s, format_count(f->slices).s,
@@ -147,7 +148,7 @@ void find_stolen(struct find *x)
 	const struct profile_facts *f = &x->p->facts;
 	uint64_t machine = f->overhead_period_ns * (f->hw_threads ? f->hw_threads : 1);
 
-	if (find_share(f->stolen_ns, machine) >= STOLEN)
+	if (!x->part && find_share(f->stolen_ns, machine) >= STOLEN)
 		find_add(x, "stolen", "",
 			 "Other virtual machines on its host took %.0f%% of the machine's CPU time "
 			 "(%s): it is in no sample.",
@@ -253,7 +254,7 @@ void find_losses(struct find *x)
 		if (f->losses[i].count > f->losses[worst].count)
 			worst = i;
 	}
-	if (lost && find_share(lost, lost + taken) >= LOST)
+	if (lost && !x->part && find_share(lost, lost + taken) >= LOST)
 		find_add(x, "lost", "", "%s samples (%.0f%%) were lost, most of them as: %s.",
 			 format_count(lost).s, find_percent(lost, lost + taken),
 			 f->losses[worst].what);

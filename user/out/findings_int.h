@@ -22,6 +22,7 @@ struct find {
 	uint32_t idle;		  /* state, or NODE_NONE */
 	struct find_self *selves; /* p->nselves */
 	uint8_t *node;		  /* by node: FIND_WORKER where a pool's worker is on the stack */
+	bool part;		  /* of the time: what is known of all of it is not of this */
 	bool failed;		  /* out of memory */
 };
 

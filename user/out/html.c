@@ -170,9 +170,11 @@ static int head_write(const struct profile *p, const struct html_options *o, FIL
 		findings_write(found, f);
 	findings_free(found);
 	fprintf(f,
-		",\"first\":%d,\"duration_us\":%llu,\"time_unit_us\":%llu,\"diff\":%s,\"idle\":%d,"
+		",\"first\":%d,\"duration_us\":%llu,\"from_us\":%llu,\"to_us\":%llu,\"time_unit_"
+		"us\":%llu,\"diff\":%s,\"idle\":%d,"
 		"\"show_idle\":%s,\"periods_us\":",
 		o->first, (unsigned long long)profile_recorded_ns(p) / 1000,
+		(unsigned long long)p->opt.from_ns / 1000, (unsigned long long)p->opt.to_ns / 1000,
 		(unsigned long long)html_time_unit_us(p), o->diff ? "true" : "false",
 		idle == NODE_NONE ? -1 : (int)idle, o->idle ? "true" : "false");
 	us_write(p->period_ns, JFR_SOURCES, f);

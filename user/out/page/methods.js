@@ -17,7 +17,7 @@ function methodsIndex() {
   for (let f = 0, sum = 0; f <= D.frames; f++) { const k = first[f]; first[f] = sum; sum += k || 0; }
   const next = first.slice();
   for (let i = 1; i < n; i++) if (outer[i]) nodes[next[frame[i]]++] = i;
-  return {from, first, nodes};
+  return {from, outer, first, nodes};
 }
 
 // By frame, of each side: self and total. In stacks with Java, native frames that are folded away
@@ -33,11 +33,11 @@ function methodsWeigh() {
       native[i + 1] = native[i] + (c.java[i] ? 0 : w[i]);
       if (w[i]) self[frame[leafOf(D.base, c.node[i], T.fold)]] += w[i];
     }
-    for (let f = 0; f < D.frames; f++)
-      for (let k = x.first[f]; k < x.first[f + 1]; k++) {
-        const i = x.nodes[k], sum = T.fold && kept[i] !== i ? native : all;
-        total[f] += sum[x.from[end[i]]] - sum[x.from[i]];
-      }
+    for (let i = 1; i < D.base.n; i++) {
+      if (!x.outer[i]) continue;
+      const sum = T.fold && kept[i] !== i ? native : all;
+      total[frame[i]] += sum[x.from[end[i]]] - sum[x.from[i]];
+    }
     return {self, total, all: all[c.n]};
   });
   return {of: T, sides};

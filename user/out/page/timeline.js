@@ -3,7 +3,7 @@
 // one row, too. What is clicked or dragged here is what the flame graph shows.
 
 const TL_ROW = 16, TL_GROUP = 26, TL_NAME = 200, TL_AXIS = 20;
-const TL = {groups: [], rows: [], quiet: null, selves: [], from: 0, to: 1, end: 1, drag: null, open: new Set(), cursor: null, set: ''};
+const TL = {groups: [], rows: [], quiet: null, selves: [], begin: 0, from: 0, to: 1, end: 1, drag: null, open: new Set(), cursor: null, set: ''};
 
 // ---- rows ---------------------------------------------------------------------------------------
 
@@ -20,12 +20,13 @@ function timelineInit() {
   });
   if (!t.n) return;
   spansMake();
-  let end = head.duration_us;
+  // from where to where: what was chosen of the recording, or all of it
+  let end = head.to_us || head.duration_us;
   for (let i = 0; i < c.n; i++) {
     if (c.dims[i] & 1) cpu[c.thread[i]] += c.us[i];
     TL.selves[D.selfOf[c.thread[i]]].states.add(c.state[i]);
   }
-  for (let i = 0; i < t.n; i++) end = Math.max(end, t.start[i] + t.span[i]);
+  for (let i = 0; i < t.n && !head.to_us; i++) end = Math.max(end, t.start[i] + t.span[i]);
   const groups = new Map();
   for (const s of TL.selves) {
     if (!s || !s.threads.some(th => t.from[th + 1] > t.from[th])) continue;
@@ -39,6 +40,7 @@ function timelineInit() {
   TL.groups = [...groups.values()].sort(order);
   for (const g of TL.groups) g.members.sort(order);
   TL.end = TL.to = Math.max(end, 1);
+  TL.begin = TL.from = Math.min(head.from_us, TL.end - 1);
   lanesInit();
   timelineRows();
   $('timeline').hidden = false;
@@ -308,14 +310,14 @@ function timelineWheel(e) {
 
 // Shows more or less time around one instant.
 function timelineSpread(at, k) {
-  const least = TL.end / 1e5, from = Math.max(0, at - (at - TL.from) * k), to = Math.min(TL.end, at + (TL.to - at) * k);
+  const least = (TL.end - TL.begin) / 1e5, from = Math.max(TL.begin, at - (at - TL.from) * k), to = Math.min(TL.end, at + (TL.to - at) * k);
   if (to - from < least) return;
   TL.from = from; TL.to = to;
   act('spread', timelineDraw);
 }
 
 function timelineMove(share) {
-  const d = Math.max(-TL.from, Math.min(TL.end - TL.to, share * (TL.to - TL.from)));
+  const d = Math.max(TL.begin - TL.from, Math.min(TL.end - TL.to, share * (TL.to - TL.from)));
   TL.from += d; TL.to += d;
   act('spread', timelineDraw);
 }
@@ -349,7 +351,7 @@ function timelineEvents() {
       if (row && row.pick) pickThread(row.pick);
       return;
     }
-    TL.from = 0; TL.to = TL.end;
+    TL.from = TL.begin; TL.to = TL.end;
     rangeClear();
   };
   tl.addEventListener('wheel', timelineWheel, {passive: false});

@@ -196,12 +196,17 @@ class Forward extends Tree {
 class Reverse extends Tree {
   constructor(d, w, v, options = {}) {
     super(d, w, v, options);
-    const c = d.cells, states = d.states.length, byState = Array.from({length: 2 * states}, () => []), at = {node: [], a: [], o: [], state: []};
-    for (let i = 0; i < c.n; i++) if (w[i] || v[i]) byState[c.state[i] + (options.fold && c.java[i] ? states : 0)].push(i);
-    byState.forEach((list, s) => { for (const i of list) {
-      at.node.push(leafOf(d.base, c.node[i], options.fold)); at.a.push(w[i]); at.o.push(v[i]); at.state.push(s);
+    const c = d.cells, states = d.states.length, {fold} = options, stateOf = i => c.state[i] + (fold && c.java[i] ? states : 0);
+    const next = new Int32Array(2 * states + 1);
+    for (let i = 0; i < c.n; i++) if (w[i] || v[i]) next[stateOf(i) + 1]++;
+    for (let s = 1; s < next.length; s++) next[s] += next[s - 1];
+    const n = next[2 * states], at = {node: new Int32Array(n), a: new Float64Array(n), o: new Float64Array(n), state: new Uint16Array(n)};
+    for (let i = 0; i < c.n; i++) {
+      if (!w[i] && !v[i]) continue;
+      const s = stateOf(i), k = next[s]++;
+      at.node[k] = leafOf(d.base, c.node[i], fold); at.a[k] = w[i]; at.o[k] = v[i]; at.state[k] = s;
       this.total[0] += w[i]; this.other[0] += v[i];
-    } });
+    }
     this.places[0] = {at, list: null, own: at};
     Reverse.place = Reverse.place || new Int32Array(d.base.n); // all zero between uses
   }
