@@ -124,6 +124,82 @@ static void test_vitals(void **state)
 	profile_free(p);
 }
 
+/* Collections 3, 4 and 6, the last of which is a full one; 5 was not seen. */
+static void collections_write(struct jfrw *w)
+{
+	static const struct {
+		uint32_t id;
+		uint64_t at, took, before, after;
+	} all[] = {{3, 100, 5, 900, 100}, {4, 200, 7, 1100, 200}, {6, 400, 20, 5000, 300}};
+
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t at = START + all[i].at * MS, took = all[i].took * MS;
+		struct jfr_gc_heap_summary heap = {.id = all[i].id, .used = all[i].before};
+		struct jfr_old_collection old = {.duration = took, .id = all[i].id};
+
+		heap.when = jfrw_name(w, JFR_GC_WHEN, "Before GC");
+		jfrw_event(w, JFR_GC_HEAP_SUMMARY, at, &heap);
+		jfrw_event(w, JFR_GARBAGE_COLLECTION, at,
+			   &(struct jfr_garbage_collection){
+				   .duration = took,
+				   .id = all[i].id,
+				   .name = jfrw_name(w, JFR_GC_NAME, i == 2 ? "Old" : "New"),
+				   .cause = jfrw_name(w, JFR_GC_CAUSE, i == 2 ? "Asked" : "Full"),
+				   .pauses = took,
+				   .longest = took});
+		if (i == 2)
+			jfrw_event(w, JFR_OLD_COLLECTION, at, &old);
+		heap.when = jfrw_name(w, JFR_GC_WHEN, "After GC");
+		heap.used = all[i].after;
+		jfrw_event(w, JFR_GC_HEAP_SUMMARY, at + took, &heap);
+	}
+	jfrw_event(w, JFR_COLLECTIONS_UNSEEN, START + 400 * MS,
+		   &(struct jfr_collections_unseen){
+			   .collector = "New", .count = 1, .pauses_ns = 3 * MS});
+}
+
+static void test_vitals_summary(void **state)
+{
+	struct jfrw *w = jm_open(path, (struct jfrw_form){.vitals = true});
+	struct profile *p;
+	const struct prof_vitals *v;
+	char *text = NULL;
+	size_t len;
+	FILE *f;
+
+	assert_non_null(w);
+	collections_write(w);
+	for (int i = 1; i <= 2; i++)
+		jfrw_event(w, JFR_VITALS, START + (uint64_t)i * 300 * MS,
+			   &(struct jfr_vitals){.period_ns = 300 * MS,
+						.has = "process",
+						.safepoints = 10,
+						.safepoint_ns = 6 * MS,
+						.throttled_ns = MS});
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	v = &p->vitals[0];
+	assert_true(v->collections == 3 && v->unseen == 1);
+	assert_int_equal(vitals_pause_ns(v), 35 * MS);
+	assert_int_equal(v->longest_ns, 20 * MS);
+	assert_string_equal(v->longest_name, "Old");
+	assert_string_equal(v->longest_cause, "Asked");
+	/* between 3 and 4 only: nobody knows what 5 left */
+	assert_int_equal(v->allocated, 1000);
+	assert_int_equal(v->allocated_ns, 95 * MS);
+	assert_true(v->heap_after == 300 && v->live_after == 300);
+	assert_true(v->safepoints == 20 && v->safepoint_ns == 12 * MS);
+	assert_int_equal(v->throttled_ns, 2 * MS);
+	f = open_memstream(&text, &len);
+	vitals_print(v, 1000 * MS, f);
+	fclose(f);
+	assert_non_null(
+		strstr(text, "3.5% in 4 pauses of 35 ms in all; longest 20 ms, Old, Asked"));
+	assert_non_null(strstr(text, "1 of these came between two looks"));
+	free(text);
+	profile_free(p);
+}
+
 static void both(enum jfrw_cpu_event cpu_event)
 {
 	struct profile *p;
@@ -770,6 +846,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_vitals),
+		cmocka_unit_test(test_vitals_summary),
 		cmocka_unit_test(test_execution),
 		cmocka_unit_test(test_cputime),
 		cmocka_unit_test(test_frames),

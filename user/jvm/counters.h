@@ -42,8 +42,8 @@ enum counter {
 	CTR_UNLOADED,
 	CTR_UNLOADED_SHARED,
 	CTR_SAFEPOINTS,
-	CTR_SAFEPOINT_TIME, /* from their begin to their end */
-	CTR_SAFEPOINT_SYNC, /* of which: until all threads had stopped */
+	CTR_SAFEPOINT_TIME, /* once all threads had stopped, until they went on */
+	CTR_SAFEPOINT_SYNC, /* before that: until all had stopped */
 	CTR_META_USED,	    /* bytes */
 	CTR_META_CAPACITY,
 	CTR_META_MAX,

@@ -179,6 +179,7 @@ int diff_table(const struct profile *p, enum dim dim, unsigned int top, FILE *f,
 		if (r.n)
 			qsort(r.v, r.n, sizeof(*r.v), largest_first);
 		table_print(p, dim, &r, top, f);
+		vitals_compare(p->vitals, p->side_ns, f);
 	}
 	free(r.v);
 	return rc;

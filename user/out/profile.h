@@ -23,6 +23,7 @@
 #include "base/frame.h"
 #include "jfr/read_sample.h"
 #include "out/names.h"
+#include "out/vitals.h"
 #include "out/pattern.h"
 
 enum dim {
@@ -198,7 +199,8 @@ struct profile {
 	bool execution_dropped; /* jdk.ExecutionSample beside jdk.CPUTimeSample */
 	bool wall_runs;		/* wall samples of running threads are there */
 	struct profile_facts facts;
-	struct prof_index *index; /* internal */
+	struct prof_vitals vitals[2]; /* per side */
+	struct prof_index *index;     /* internal */
 };
 
 int profile_new(struct profile **p, const struct profile_options *o, struct error *e);

@@ -462,6 +462,7 @@ static int events_load(struct load *l)
 			rc = l->endpoints ? sample_add_served(l, &ev, &s) : sample_add(l, &s);
 		} else {
 			facts_event(&l->p->facts, l->r, &ev);
+			vitals_event(&l->p->vitals[l->side], l->r, &ev);
 			rc = 0;
 		}
 		if (rc)

@@ -72,6 +72,7 @@ void summary_head(const struct profile *p, const struct jfr_report *r, const cha
 			format_share(x->collector_ns + x->bpf_ns, x->overhead_period_ns).s,
 			format_ns(x->collector_ns).s, format_ns(x->bpf_ns).s);
 	stolen_line(x, f);
+	vitals_print(&p->vitals[0], profile_recorded_ns(p), f);
 }
 
 /* ---- quality ---- */
