@@ -57,7 +57,7 @@ FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
 .PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak \
-        fuzz fuzzers format man install uninstall clean demo deps
+        fuzz fuzzers format install uninstall clean demo deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -297,36 +297,22 @@ demo: ## record a busy Java server for 10 s and show where its time goes (root)
 
 # ---- installing ---------------------------------------------------------------------------------
 PREFIX  ?= /usr/local
-MAN     := $(BUILD)/man/gnomon.1 \
-           $(patsubst user/cli/cmd_%.c,$(BUILD)/man/gnomon-%.1,$(wildcard user/cli/cmd_*.c))
-MAN7    := $(wildcard user/man/*.7)
+MANUALS := $(wildcard user/man/*.[1-8])
 SHARE   := $(DESTDIR)$(PREFIX)/share
 BASHDIR := $(SHARE)/bash-completion/completions
 ZSHDIR  := $(SHARE)/zsh/site-functions
 
-$(BUILD)/man/gnomon.1: $(BUILD)/gnomon
-	$(call say,MAN,$@)
-	@mkdir -p $(@D)
-	$(Q)$< help --man >$@
-
-$(BUILD)/man/gnomon-%.1: $(BUILD)/gnomon
-	$(call say,MAN,$@)
-	@mkdir -p $(@D)
-	$(Q)$< help --man $* >$@
-
-man: $(MAN) ## manual pages, under build/man
-
-install: all man ## to PREFIX (default /usr/local), below DESTDIR
+install: all ## to PREFIX (default /usr/local), below DESTDIR
 	install -D -m 755 $(BUILD)/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon
-	install -d $(SHARE)/man/man1 $(SHARE)/man/man7 $(BASHDIR) $(ZSHDIR)
-	install -m 644 $(MAN) $(SHARE)/man/man1
-	install -m 644 $(MAN7) $(SHARE)/man/man7
+	install -d $(BASHDIR) $(ZSHDIR)
+	for page in $(MANUALS); do \
+	  install -D -m 644 $$page $(SHARE)/man/man$${page##*.}/$${page##*/} || exit 1; done
 	$(BUILD)/gnomon completion bash >$(BASHDIR)/gnomon
 	$(BUILD)/gnomon completion zsh >$(ZSHDIR)/_gnomon
 
 uninstall: ## what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon $(MAN:$(BUILD)/man/%=$(SHARE)/man/man1/%) \
-	    $(MAN7:user/man/%=$(SHARE)/man/man7/%) \
+	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon \
+	    $(foreach page,$(notdir $(MANUALS)),$(SHARE)/man/man$(subst .,,$(suffix $(page)))/$(page)) \
 	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon
 
 clean: ## remove build/

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/check.sh [--only SUITE[,SUITE...]] [NAME-PATTERN...]
 #
-# Builds and tests. Suites: layers, unit, arm64, bpf, jvm (these by default), browser, peers, format, san, fuzz, accuracy. One
+# Builds and tests. Suites: layers, unit, manuals, arm64, bpf, jvm (these by default), browser, peers, format, san, fuzz, accuracy. One
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
 # Scripts of which a line says "# overlaps" run first, twice as many at a time as there are CPUs (AT_ONCE: so many),
@@ -13,7 +13,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 . tools/stolen.sh
 
-suites=layers,unit,arm64,bpf,jvm
+suites=layers,unit,manuals,arm64,bpf,jvm
 if [ "${1:-}" = --only ]; then
     suites=${2:?--only needs suites}
     shift 2
@@ -273,6 +273,13 @@ suite_layers() {
     step layers includes 20 tools/layers.sh
     step layers calls 60 tools/layers.sh --objects "$BUILD/obj/user"
     step layers self-test 60 tools/layers.sh --self-test
+}
+
+# The manual pages against the commands, and that the script which holds them can fail; what `make install` puts where.
+suite_manuals() {
+    step manuals pages 120 tools/manuals.sh
+    step manuals self-test 300 tools/manuals.sh --self-test
+    step manuals install 120 tools/manuals.sh --install
 }
 
 # Formatting is judged with one version only; others disagree with it in small ways.

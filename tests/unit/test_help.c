@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes from the option tables: --help, manual pages, completion; and the tables themselves.
- */
+/* What comes from the option tables, --help and completion; and the tables themselves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +10,7 @@
 #include <cmocka.h>
 
 #include "cli/complete.h"
-#include "cli/man.h"
+#include "cli/opt.h"
 
 static char dir[] = "/tmp/gnomon-help.XXXXXX";
 
@@ -72,90 +71,6 @@ static void test_tables(void **state)
 		}
 	}
 	assert_null(command_find("reco"));
-}
-
-static void page_write(const char *name, const struct command *c)
-{
-	FILE *f = fopen(name, "w");
-
-	assert_non_null(f);
-	if (c)
-		man_command(c, f);
-	else
-		man_overview(f);
-	fclose(f);
-}
-
-/* Formatted without a warning, every option at the start of a line. */
-static void test_man(void **state)
-{
-	char *text;
-
-	if (!have("man"))
-		skip();
-	for (const struct command *const *c = commands; *c; c++) {
-		page_write("page.1", *c);
-		text = shell("man -l -Tascii --warnings page.1 2>err | col -b");
-		for (const struct opt *o = (*c)->opts; o->type; o++) {
-			char line[128]; /* what is short shares it with its text */
-
-			snprintf(line, sizeof(line), "\n       %s%.1s%s--%s%s%s",
-				 o->letter ? "-" : "", &o->letter, o->letter ? ", " : "", o->name,
-				 o->arg ? " " : "", o->arg ? o->arg : "");
-			if (!strstr(text, line))
-				fail_msg("%s: no '%s' in\n%s", (*c)->name, line, text);
-		}
-		assert_non_null(strstr(text, "EXIT STATUS"));
-		free(text);
-		text = shell("cat err");
-		assert_string_equal(text, "");
-		free(text);
-	}
-	page_write("page.1", NULL);
-	text = shell("man -l -Tascii --warnings page.1 2>err | col -b; cat err");
-	assert_non_null(strstr(text, "gnomon-record(1)"));
-	assert_null(strstr(text, "warning"));
-	free(text);
-}
-
-static void test_man_lint(void **state)
-{
-	char *text;
-
-	if (!have("mandoc"))
-		skip();
-	for (const struct command *const *c = commands; *c; c++) {
-		page_write("page.1", *c);
-		/* dates and the way of parting paragraphs are matters of taste */
-		text = shell("mandoc -T lint -W warning page.1 | grep -v 'missing date'");
-		assert_string_equal(text, "");
-		free(text);
-	}
-}
-
-/* What roff would take for a request, an escape or a hyphen stays text. */
-static void test_man_escapes(void **state)
-{
-	static const struct opt none[] = {{0}};
-	const struct command odd = {.name = "odd",
-				    .summary = "odd",
-				    .usage = "odd",
-				    .notes = ".TH one\n'br two\n\n  \\fBthree --x\n",
-				    .examples = "  .so /etc/passwd\n",
-				    .opts = none};
-	char *text;
-
-	page_write("odd.1", &odd);
-	text = shell("cat odd.1");
-	assert_non_null(
-		strstr(text, "\n\\&.TH one\n\\&'br two\n.PP\n.nf\n  \\efBthree \\-\\-x\n.fi\n"));
-	free(text);
-	if (!have("man"))
-		return;
-	text = shell("man -l -Tascii odd.1 | col -bx");
-	assert_non_null(strstr(text, ".so /etc/passwd"));
-	assert_non_null(strstr(text, "\\fBthree --x"));
-	free(text);
 }
 
 /* Types `words` in a shell that has read the script; the last one is completed. */
@@ -238,9 +153,9 @@ static void test_zsh(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tables),	 cmocka_unit_test(test_man),
-		cmocka_unit_test(test_man_lint), cmocka_unit_test(test_man_escapes),
-		cmocka_unit_test(test_bash),	 cmocka_unit_test(test_zsh),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_bash),
+		cmocka_unit_test(test_zsh),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -4,14 +4,6 @@
 #include <string.h>
 
 #include "cli/cmds.h"
-#include "cli/man.h"
-
-static bool man;
-
-static const struct opt opts[] = {
-	{OPT_FLAG, 0, "man", NULL, "print the manual page, for man -l -", &man},
-	{OPT_END},
-};
 
 static int run(int argc, char **argv, struct error *e)
 {
@@ -26,11 +18,7 @@ static int run(int argc, char **argv, struct error *e)
 		error_hint(e, "see: gnomon help");
 		return EXIT_USAGE;
 	}
-	if (man && c)
-		man_command(c, stdout);
-	else if (man)
-		man_overview(stdout);
-	else if (c)
+	if (c)
 		opt_help(c);
 	else
 		commands_help(stdout);
@@ -40,13 +28,11 @@ static int run(int argc, char **argv, struct error *e)
 const struct command cmd_help = {
 	.name = "help",
 	.summary = "say what the commands do, or one of them",
-	.usage = "help [--man] [COMMAND]",
-	.opts = opts,
-	.notes = "The same as 'gnomon COMMAND --help'. 'make install' puts the manual pages where "
-		 "man\n"
-		 "looks for them.\n",
-	.examples = "  gnomon help record\n"
-		    "  gnomon help --man record | man -l -\n",
+	.usage = "help [COMMAND]",
+	.opts = (const struct opt[]){{0}},
+	.notes = "The same as 'gnomon COMMAND --help'. The manual pages, which 'make install' puts "
+		 "where\nman looks for them, say more: man gnomon-record.\n",
+	.examples = "  gnomon help record\n",
 	.takes = TAKES_COMMAND,
 	.run = run,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Option tables: one per command, from which parsing, --help, shell completion and the man page
+ * Option tables: one per command, from which parsing, --help and shell completion
  * all come. A command is one file user/cli/cmd_NAME.c with one `const struct command cmd_NAME`.
  */
 #ifndef GNOMON_CLI_OPT_H
@@ -51,7 +51,7 @@ struct command {
 	const char *summary;  /* one line for `gnomon help` */
 	const char *usage;    /* "record -p PID [options]" without "gnomon " */
 	const char *examples; /* several lines, indented two spaces */
-	const char *notes;    /* paragraphs for --help and the man page, may be NULL */
+	const char *notes;    /* paragraphs for --help, may be NULL */
 	const struct opt *opts;
 	/*
 	 * Runs with what is left after the options. Returns an exit code; where that is not
