@@ -20,12 +20,12 @@
 #include "base/memory.h"
 #include "base/tasks.h"
 #include "capture/capture.h"
-#include "capture/clocks.h"
 #include "capture/ticks.h"
 #include "capture/unwinder.h"
 #include "naming/recorder.h"
 #include "out/report.h"
 #include "run/choice.h"
+#include "run/cpuclocks.h"
 #include "run/fleet.h"
 #include "run/launch.h"
 #include "run/overhead.h"
@@ -51,7 +51,7 @@ struct session {
 	struct fleet *fleet;
 	struct capture *cap;
 	struct unwinder_maps *unwinder;
-	struct clocks *clk;
+	struct cpuclocks clocks;
 	struct ticks *ticks;
 	struct choice *choice; /* NULL: all threads */
 	struct launch launch;
@@ -66,17 +66,11 @@ struct session {
 	uint64_t sampling_ns; /* CLOCK_MONOTONIC, when sampling began */
 	uint64_t ended_ns;    /* when it ended, or will end; 0: not known yet */
 	uint64_t account_ns;  /* last accounting */
-	_Atomic pid_t
-		chunk_of; /* the process whose file soon begins a new chunk; 0: none, -1: several */
+	/* the process whose file soon begins a new chunk; 0: none, -1: several */
+	_Atomic pid_t chunk_of;
 	uint64_t seconds; /* whole seconds that each_second() was called for */
 	enum why_ended ended;
 	enum wall_engine wall_engine; /* as the files were told last; AUTO: none */
-	bool cpu_clocks;	      /* per-CPU clocks alone */
-	bool cpu_clocks_auto;	      /* chosen for the rate of switches, and may be left again */
-	int cpu_agreed;
-	uint64_t considered_ns,
-		switches; /* of the last look at the rate: when it was, and the counter then */
-	const char *cpu_clocks_why;
 };
 
 /* ---- the loop's sources ---- */
@@ -273,7 +267,7 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.cpu_ns = s->cfg->cpu_ns,
 		.wall_ns = s->cfg->wall_ns,
 		.start_ns = start,
-		.cpu_clocks = s->cpu_clocks,
+		.cpu_clocks = s->clocks.alone,
 		.wall_scan = s->cfg->wall_engine == WALL_ENGINE_SCAN,
 		.thread_filter = s->cfg->nthreads > 0,
 		.depth = s->cfg->depth,
@@ -308,22 +302,6 @@ static int choice_prepare(struct session *s, uint64_t start, struct error *e)
 	return rc;
 }
 
-static int clocks_start(struct session *s, struct error *e)
-{
-	int rc;
-
-	if (!s->cfg->cpu_ns)
-		return 0;
-	rc = clocks_open(&s->clk, s->cfg->cpu_ns, capture_clock_fd(s->cap, CAPTURE_THREAD_CLOCK),
-			 capture_clock_fd(s->cap, CAPTURE_CPU_CLOCK), e);
-	/* per-CPU clocks alone serve several targets */
-	return rc || s->cpu_clocks ? rc : clocks_add(s->clk, s->pid, e);
-}
-
-/*
- * If there are more threads than the open-files limit allows clocks, per-CPU clocks alone have to
- * do.
- */
 static int sampling_start(struct session *s, uint64_t start, struct error *e)
 {
 	int rc;
@@ -339,18 +317,8 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 		rc = choice_prepare(s, start, e);
 	if (!rc)
 		rc = capture_attach(s->cap, e);
-	if (rc)
-		return rc;
-	rc = clocks_start(s, e);
-	/* with s->clk the CPUs' clocks are open, and only the threads' clocks found no room */
-	if (rc == -EMFILE && s->clk && !s->cpu_clocks) {
-		log_warn("more threads than open files allowed: sampling by per-CPU clocks (raise "
-			 "it: ulimit -n)");
-		s->cpu_clocks_why = "more threads than the open-files limit";
-		s->cpu_clocks = true;
-		capture_cpu_clocks(s->cap, true);
-		rc = 0;
-	}
+	if (!rc)
+		rc = cpuclocks_start(&s->clocks, s->cap, s->rec, s->pid, e);
 	return rc;
 }
 
@@ -363,19 +331,6 @@ static void wall_engine_write(struct session *s)
 		return;
 	s->wall_engine = now;
 	recorder_setting(s->rec, "gnomon.wallEngine", engine_wall_name(now));
-}
-
-static void cpu_engine_write(struct session *s)
-{
-	char value[128];
-
-	if (s->cpu_clocks)
-		snprintf(value, sizeof(value), "per-CPU clocks%s%s", s->cpu_clocks_why ? ": " : "",
-			 s->cpu_clocks_why ? s->cpu_clocks_why : "");
-	else
-		snprintf(value, sizeof(value), "per-thread clocks (%zu threads at the start)",
-			 clocks_count(s->clk));
-	recorder_setting(s->rec, "gnomon.cpuEngine", value);
 }
 
 static void depth_write(struct session *s)
@@ -391,54 +346,8 @@ static void settings_write(struct session *s)
 	recorder_setting(s->rec, "gnomon.version", GNOMON_VERSION);
 	if (s->cfg->depth)
 		depth_write(s);
-	if (s->cfg->cpu_ns)
-		cpu_engine_write(s);
+	cpuclocks_write(&s->clocks);
 	wall_engine_write(s);
-}
-
-/* Changes from per-thread clocks to per-CPU clocks alone, or back. */
-static int cpu_clocks_change(struct session *s, bool alone)
-{
-	int rc;
-
-	if (alone) {
-		capture_cpu_clocks(s->cap, true);
-		clocks_drop(s->clk);
-		return 0;
-	}
-	rc = clocks_add(s->clk, s->pid, NULL);
-	if (!rc)
-		capture_cpu_clocks(s->cap, false);
-	return rc;
-}
-
-/* Called once a second. The engine changes only if two seconds in a row call for it. */
-static void cpu_engine_consider(struct session *s, uint64_t now)
-{
-	uint64_t counters[GN_CNT_MAX], since = now - s->considered_ns;
-	enum cpu_engine is = s->cpu_clocks ? CPU_ENGINE_CPU : CPU_ENGINE_THREAD, then;
-	double rate;
-
-	if (!s->cfg->cpu_ns || s->cfg->clock != CPU_ENGINE_AUTO || s->cfg->follow ||
-	    (s->cpu_clocks && !s->cpu_clocks_auto))
-		return;
-	if (!s->cfg->wall_ns)
-		capture_switches(s->cap);
-	capture_counters(s->cap, counters);
-	rate = (double)(counters[GN_CNT_SWITCHES] - s->switches) * 1e9 / (double)since;
-	s->considered_ns = now;
-	s->switches = counters[GN_CNT_SWITCHES];
-	then = engine_cpu(is, rate);
-	s->cpu_agreed = then == is ? 0 : s->cpu_agreed + 1;
-	if (s->cpu_agreed < 2 || cpu_clocks_change(s, then == CPU_ENGINE_CPU))
-		return;
-	s->cpu_agreed = 0;
-	s->cpu_clocks = s->cpu_clocks_auto = then == CPU_ENGINE_CPU;
-	s->cpu_clocks_why =
-		s->cpu_clocks ? "the threads switch too often for clocks of their own" : NULL;
-	log_info("CPU samples by %s clocks: %.0f switches/s",
-		 s->cpu_clocks ? "per-CPU" : "per-thread", rate);
-	cpu_engine_write(s);
 }
 
 static int ticks_prepare(struct session *s, uint64_t start, struct error *e)
@@ -457,9 +366,7 @@ static int session_prepare(struct session *s, struct error *e)
 	uint64_t start = now_ns();
 	int rc;
 
-	s->cpu_clocks = s->cfg->clock == CPU_ENGINE_CPU || s->cfg->follow;
-	if (s->cfg->follow && s->cfg->clock != CPU_ENGINE_CPU)
-		s->cpu_clocks_why = "several processes";
+	cpuclocks_init(&s->clocks, s->cfg->cpu_ns, s->cfg->clock, s->cfg->follow, s->cfg->wall_ns);
 	rc = signals_take(s, e);
 	if (!rc)
 		rc = recorder_prepare(s, start, e);
@@ -543,7 +450,7 @@ static void each_second(struct session *s, uint64_t now)
 	capture_losses(s->cap, on_loss, s->rec);
 	cost_report(s);
 	wall_engine_write(s);
-	cpu_engine_consider(s, now);
+	cpuclocks_consider(&s->clocks, now);
 	if (s->cfg->quiet || !isatty(STDERR_FILENO))
 		return;
 	recorder_totals(s->rec, &t);
@@ -663,12 +570,10 @@ static void session_loop(struct session *s)
 {
 	struct epoll_event ev[8];
 
-	s->account_ns = s->considered_ns = now_ns();
+	s->account_ns = now_ns();
 	if (s->cfg->duration_ns)
 		end_at(s, s->sampling_ns + s->cfg->duration_ns);
-	s->cpu_agreed = 1; /* the first second decides alone */
-	if (!s->cfg->wall_ns)
-		capture_switches(s->cap); /* they are counted from here on */
+	cpuclocks_begin(&s->clocks, s->account_ns);
 	s->cpus = neighbours_new();
 	while (!s->ended) {
 		int n = epoll_wait(s->epoll, ev, 8, wait_ms(s));
@@ -717,8 +622,7 @@ static void session_stop(struct session *s)
 	ticks_end(s);
 	account(s, 0);
 	capture_stop(s->cap);
-	clocks_close(s->clk);
-	s->clk = NULL;
+	cpuclocks_close(&s->clocks);
 	drain(s);
 	capture_losses(s->cap, on_loss, s->rec);
 	overhead_stop(&s->cost, s->cap);
@@ -736,7 +640,7 @@ static void summary_print(struct session *s, const struct totals *t)
 		.cpu_ns = s->cfg->cpu_ns,
 		.wall_ns = s->cfg->wall_ns,
 		.depth = s->cfg->depth,
-		.cpu_clocks = s->cpu_clocks,
+		.cpu_clocks = s->clocks.alone,
 		.target_gone = s->ended == TARGET_GONE,
 		.several = s->cfg->follow,
 		.becomes = s->cfg->becomes,
@@ -792,7 +696,7 @@ static int session_finish(struct session *s, struct error *e)
 /* Safe in every state: what was not opened is skipped. Clocks go before the programs they run. */
 static void session_close(struct session *s, bool keep)
 {
-	clocks_close(s->clk);
+	cpuclocks_close(&s->clocks);
 	ticks_stop(s->ticks, NULL);
 	choice_close(s->choice);
 	recorder_close(s->rec, keep);
