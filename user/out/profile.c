@@ -11,12 +11,11 @@ const char *const dim_names[DIMS + 1] = {"cpu", "wall", "off", NULL};
 /* ---- hashes over the arrays ---- */
 
 typedef bool (*same_fn)(const struct profile *p, uint32_t i, const void *key);
-typedef uint64_t (*hash_fn)(const struct profile *p, uint32_t i);
 
-static bool index_grow(struct index32 *x, const struct profile *p, hash_fn hash)
+static bool index_grow(struct index32 *x)
 {
 	size_t cap = x->cap ? x->cap * 2 : 1024;
-	uint32_t *slots = calloc(cap, sizeof(*slots));
+	uint64_t *slots = calloc(cap, sizeof(*slots));
 
 	if (!slots)
 		return false;
@@ -25,7 +24,7 @@ static bool index_grow(struct index32 *x, const struct profile *p, hash_fn hash)
 
 		if (!x->slots[i])
 			continue;
-		at = hash(p, x->slots[i] - 1) & (cap - 1);
+		at = (x->slots[i] >> 32) & (cap - 1);
 		while (slots[at])
 			at = (at + 1) & (cap - 1);
 		slots[at] = x->slots[i];
@@ -42,18 +41,30 @@ void index32_free(struct index32 *x)
 	*x = (struct index32){0};
 }
 
-/* The slot of the element with that key, or the empty one where it belongs. */
-static uint32_t *index_slot(struct index32 *x, const struct profile *p, uint64_t h, hash_fn hash,
-			    same_fn same, const void *key)
+/*
+ * The slot of the element with that key, or the empty one where it belongs. Of elements with
+ * another hash nothing is read: most of them are in no cache.
+ */
+static uint64_t *index_slot(struct index32 *x, const struct profile *p, uint64_t h, same_fn same,
+			    const void *key)
 {
+	uint32_t tag = (uint32_t)h;
 	size_t at;
 
-	if (x->n * 4 >= x->cap * 3 && !index_grow(x, p, hash))
+	if (x->n * 4 >= x->cap * 3 && !index_grow(x))
 		return NULL;
-	at = h & (x->cap - 1);
-	while (x->slots[at] && !same(p, x->slots[at] - 1, key))
+	at = tag & (x->cap - 1);
+	while (x->slots[at] &&
+	       (x->slots[at] >> 32 != tag || !same(p, (uint32_t)x->slots[at] - 1, key)))
 		at = (at + 1) & (x->cap - 1);
 	return &x->slots[at];
+}
+
+/* The element of number `i`, the last one, is in that slot from now on. */
+static void index_fill(struct index32 *x, uint64_t *slot, uint64_t h, uint32_t i)
+{
+	*slot = h << 32 | (i + 1);
+	x->n++;
 }
 
 bool array_room(void **array, size_t n, size_t *cap, size_t size)
@@ -93,11 +104,6 @@ static uint8_t frame_match(const struct profile *p, const char *name)
 
 /* ---- frames ---- */
 
-static uint64_t frame_hash(const struct profile *p, uint32_t i)
-{
-	return idmap_mix((uint64_t)p->frames[i].name << 8 | p->frames[i].type);
-}
-
 static bool frame_same(const struct profile *p, uint32_t i, const void *key)
 {
 	const struct prof_frame *k = key;
@@ -109,27 +115,20 @@ uint32_t profile_frame(struct profile *p, uint32_t name, uint8_t type)
 {
 	struct prof_frame f = {.name = name, .type = type};
 	struct prof_index *x = p->index;
-	uint32_t *slot;
+	uint64_t h = idmap_mix((uint64_t)name << 8 | type);
+	uint64_t *slot = index_slot(&x->frames, p, h, frame_same, &f);
 
-	slot = index_slot(&x->frames, p, idmap_mix((uint64_t)name << 8 | type), frame_hash,
-			  frame_same, &f);
 	if (!slot || !array_room((void **)&p->frames, p->nframes, &x->frames_cap, sizeof(f)))
 		return NODE_NONE;
 	if (*slot)
-		return *slot - 1;
+		return (uint32_t)*slot - 1;
 	f.match = frame_match(p, names_get(&p->names, name));
 	p->frames[p->nframes++] = f;
-	*slot = p->nframes;
-	x->frames.n++;
+	index_fill(&x->frames, slot, h, p->nframes - 1);
 	return p->nframes - 1;
 }
 
 /* ---- nodes ---- */
-
-static uint64_t node_hash(const struct profile *p, uint32_t i)
-{
-	return idmap_mix((uint64_t)p->nodes[i].parent << 32 | p->nodes[i].frame);
-}
 
 static bool node_same(const struct profile *p, uint32_t i, const void *key)
 {
@@ -140,18 +139,16 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame)
 {
 	struct prof_node n = {.parent = parent, .frame = frame};
 	struct prof_index *x = p->index;
-	uint32_t *slot;
+	uint64_t h = idmap_mix((uint64_t)parent << 32 | frame);
+	uint64_t *slot = index_slot(&x->nodes, p, h, node_same, &n);
 
-	slot = index_slot(&x->nodes, p, idmap_mix((uint64_t)parent << 32 | frame), node_hash,
-			  node_same, &n);
 	if (!slot || p->nnodes == NODE_NONE ||
 	    !array_room((void **)&p->nodes, p->nnodes, &x->nodes_cap, sizeof(n)))
 		return NODE_NONE;
 	if (*slot)
-		return *slot - 1;
+		return (uint32_t)*slot - 1;
 	p->nodes[p->nnodes++] = n;
-	*slot = p->nnodes;
-	x->nodes.n++;
+	index_fill(&x->nodes, slot, h, p->nnodes - 1);
 	return p->nnodes - 1;
 }
 
@@ -161,11 +158,6 @@ static uint64_t thread_mix(const struct prof_thread *t)
 {
 	return idmap_mix(idmap_mix((uint64_t)t->os_id ^ (uint64_t)t->name << 32) ^
 			 (uint64_t)t->java_id);
-}
-
-static uint64_t thread_hash(const struct profile *p, uint32_t i)
-{
-	return thread_mix(&p->threads[i]);
 }
 
 static bool thread_same(const struct profile *p, uint32_t i, const void *key)
@@ -212,18 +204,17 @@ uint32_t profile_thread(struct profile *p, uint32_t name, int64_t os_id, int64_t
 {
 	struct prof_thread t = {.name = name, .os_id = os_id, .java_id = java_id};
 	struct prof_index *x = p->index;
-	uint32_t *slot = index_slot(&x->threads, p, thread_mix(&t), thread_hash, thread_same, &t);
+	uint64_t h = thread_mix(&t), *slot = index_slot(&x->threads, p, h, thread_same, &t);
 
 	if (!slot || !array_room((void **)&p->threads, p->nthreads, &x->threads_cap, sizeof(t)))
 		return NODE_NONE;
 	if (*slot)
-		return *slot - 1;
+		return (uint32_t)*slot - 1;
 	t.group = group_name(p, name);
 	if (t.group == NAME_NONE)
 		return NODE_NONE;
 	p->threads[p->nthreads++] = t;
-	*slot = p->nthreads;
-	x->threads.n++;
+	index_fill(&x->threads, slot, h, p->nthreads - 1);
 	return p->nthreads - 1;
 }
 
@@ -293,11 +284,6 @@ static uint64_t cell_mix(const struct prof_cell *c)
 			 idmap_mix((uint64_t)c->state << 16 | c->source << 8 | c->side));
 }
 
-static uint64_t cell_hash(const struct profile *p, uint32_t i)
-{
-	return cell_mix(&p->cells[i]);
-}
-
 static bool cell_same(const struct profile *p, uint32_t i, const void *key)
 {
 	const struct prof_cell *a = &p->cells[i], *b = key;
@@ -315,15 +301,14 @@ uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_
 			      .source = (uint8_t)source,
 			      .side = (uint8_t)side};
 	struct prof_index *x = p->index;
-	uint32_t *slot = index_slot(&x->cells, p, cell_mix(&c), cell_hash, cell_same, &c);
+	uint64_t h = cell_mix(&c), *slot = index_slot(&x->cells, p, h, cell_same, &c);
 
 	if (!slot || !array_room((void **)&p->cells, p->ncells, &x->cells_cap, sizeof(c)))
 		return NODE_NONE;
 	if (*slot)
-		return *slot - 1;
+		return (uint32_t)*slot - 1;
 	p->cells[p->ncells++] = c;
-	*slot = p->ncells;
-	x->cells.n++;
+	index_fill(&x->cells, slot, h, p->ncells - 1);
 	return p->ncells - 1;
 }
 

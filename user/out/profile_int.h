@@ -5,9 +5,9 @@
 
 #include "out/profile.h"
 
-/* Hash of numbers into an array whose elements hold the keys themselves: 4 bytes a slot. */
+/* Hash of numbers into an array whose elements hold the keys themselves: 8 bytes a slot. */
 struct index32 {
-	uint32_t *slots; /* number + 1 */
+	uint64_t *slots; /* 32 bits of the key's hash, then the number + 1 */
 	size_t cap, n;
 };
 

@@ -56,12 +56,12 @@ function setOrient(flip, reverse) {
   S.flip = flip; S.reverse = reverse;
   if (reverse) S.split = '';
   controls();
-  act('direction', () => { if (changed) restructure(); else draw(); });
+  act('direction', () => { if (changed) remake(); else draw(); });
   $('scroll').scrollTop = S.flip ? 1e9 : 0;
   draw(); linkWrite();
 }
 
-function setJava(on) { S.java = on; controls(); act('java only', restructure); }
+function setJava(on) { S.java = on; controls(); act('java only', () => remake()); }
 function setTrunks(on) { S.trunks = on; S.open = new Set(); controls(); act('trunks', drawAll); }
 
 function toggleState(s) {

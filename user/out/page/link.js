@@ -63,17 +63,13 @@ function linkRead(text) {
   S.split = S.reverse ? '' : pick('p', ['group', 'thread', 'state'], '');
   S.java = p.get('n') !== '1'; S.trunks = p.get('f') !== '1';
   S.sort = pick('k', ['self', 'total', 'name'], 'self');
-  S.zoom = 0; S.select = -1; S.open = new Set();
   return (p.get('z') || '').split('.').slice(0, 4096).map(f => parseInt(f, 36));
 }
 
 function linkGo(text) {
   const frames = linkRead(text);
   $('search').value = S.query;
-  T = null;
   tabs(); threadShow(); controls();
-  restructure();
-  S.zoom = nodeOf(frames);
-  if (S.zoom) zoom(S.zoom);
+  remake(frames);
 }
 

@@ -65,7 +65,7 @@ function events() {
   addEventListener('keydown', keydown);
   addEventListener('resize', () => { timelineDraw(); draw(); });
   addEventListener('hashchange', () => { const h = location.hash.slice(1); if (h !== written) act('link', () => linkGo(h)); });
-  $('split').onchange = e => { S.split = e.target.value; S.reverse = false; controls(); act('split', restructure); };
+  $('split').onchange = e => { S.split = e.target.value; S.reverse = false; controls(); act('split', () => remake()); };
   $('thread').onchange = e => threadPicked(e.target.value);
   $('theme').onclick = () => theme(dark() ? 'light' : 'dark');
   $('help').onclick = () => $('keys').showModal();

@@ -115,10 +115,8 @@ function methodShow(f) {
   S.tab = 'flame'; S.flip = false; S.reverse = true; S.split = '';
   S.query = '^' + D.names[f].replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '$';
   $('search').value = S.query;
-  S.zoom = 0; S.select = -1; S.open = new Set();
-  tabs(); controls(); reweigh();
-  const n = T.kids(0).find(k => T.frame[k] === f);
-  if (n) { S.select = n; zoom(n); }
+  tabs(); controls(); remake([f], [f]);
+  $('scroll').scrollTop = 0;
 }
 
 function methodsEvents() {

@@ -38,6 +38,11 @@ class Tree {
     return this.grown[n] = this.grow(n, least, g);
   }
   kids(n) { return this.wide(n, 0).kids; }
+  // The child of n that is of frame f; -1 if there is none.
+  kid(n, f) {
+    const g = this.grown[n], is = k => this.frame[k] === f, k = g && g.kids.find(is);
+    return k || (this.kids(n).find(is) ?? -1);
+  }
   // Into nodes: what is known of each frame called, in `by`.
   kidsOf(n, by, out, before) {
     const known = before ? new Map(before.kids.map(k => [this.frame[k], k])) : null;

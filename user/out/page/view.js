@@ -14,7 +14,7 @@ const S = {
   query: '',
   range: null,        // [from, to] in us; or
   spans: null,        // several, in order and apart: what is looked at is in any of them
-  zoom: 0, select: -1, hover: -1,
+  zoom: 0, select: -1, hover: -1, open: new Set(), // nodes; trunks unfolded
   sort: 'self',
 };
 let D, T, match = null, cellHits = null;
@@ -83,7 +83,7 @@ const framesOf = n => { const f = []; for (; n > 0; n = T.parent[n]) f.push(T.fr
 function nodeOf(frames) {
   let n = 0;
   for (const f of frames) {
-    n = T.kids(n).find(k => T.frame[k] === f) ?? -1;
+    n = T.kid(n, f);
     if (n < 0) return 0;
   }
   return n;
@@ -96,20 +96,16 @@ function treeMake() {
 }
 
 // A new tree for new choices; what was zoomed to and selected stays so, if it is still there.
-function reweigh() {
-  const kept = T ? [S.zoom, Math.max(S.select, 0)].map(framesOf) : [[], []];
-  const open = T ? [...S.open || []].map(framesOf) : [];
+function reweigh() { remake(framesOf(S.zoom), framesOf(Math.max(S.select, 0)), [...S.open].map(framesOf)); }
+
+// Another tree, zoomed to a stack of frames.
+function remake(zoomed = [], selected = [], open = []) {
   T = treeMake();
-  S.zoom = nodeOf(kept[0]);
-  S.select = nodeOf(kept[1]) || -1;
+  S.zoom = nodeOf(zoomed);
+  S.select = nodeOf(selected) || -1;
   S.open = new Set(open.map(nodeOf).filter(n => n > 0));
   S.hover = -1;
   search();
-}
-
-function restructure() {
-  S.zoom = 0; S.select = -1; S.open = new Set();
-  reweigh();
 }
 
 const weight = n => T.width(T.total[n], T.other[n]);
