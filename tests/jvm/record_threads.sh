@@ -49,7 +49,7 @@ wait $! || fail "record --sample-threads, held up: $(cat "$T/held.err")"
 
 # lost NAME: how many samples it says it lost.
 lost() {
-    sed -n 's/^  lost  *//p' "$T/$1.err" | tr -d , | awk '/^nothing/ { print 0; exit } { n += $1 } END { print NR ? n + 0 : "?" }'
+    sed -n 's/^  lost  *//p' "$T/$1.err" | tr -d , | awk '/^nothing/ { exit } { n += $1 } END { print NR ? n + 0 : "?" }'
 }
 pool='thread=idle-thread-.*'
 ticks=$((200 * 100 * SECONDS_OF_IT))
@@ -62,8 +62,9 @@ done
 assert_match "the summary" '20 of [0-9]+ threads were sampled at a time' "$T/some.txt"
 threads=$(sed -n 's/.* 20 of \([0-9]*\) threads were.*/\1/p' "$T/some.txt")
 got=$("$GNOMON" render "$T/some.jfr" -f collapsed --dim off --idle 2>/dev/null | awk '{ n += $NF } END { print n / 1e9 }')
-softly assert_between "wall time of all threads, scaled up" "$(calc "0.97 * $threads * $SECONDS_OF_IT")" \
-    "$(calc "1.03 * $threads * ${MOST_OF[some]} / 1000")" "$got"
+# what the JVM's own threads are busy with on a loaded machine counts ten times where one of them is drawn
+softly assert_between "wall time of all threads, scaled up" "$(calc "0.85 * $threads * $SECONDS_OF_IT")" \
+    "$(calc "1.15 * $threads * ${MOST_OF[some]} / 1000")" "$got"
 strict assert_percent "wall time of all threads, scaled up" "$(calc "$threads * $SECONDS_OF_IT")" "$got" 2
 
 # ticks_near NAME: nothing that is off the CPU all the time has fewer ticks than there are, or more than fit.
