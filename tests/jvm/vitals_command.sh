@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# gnomon vitals: its figures are those of the JDK's own tools and the kernel's files; a JVM that shares its counters
+# with nobody has them all the same, and one without any is told of; counters that lie hold up nothing.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon vitals
+
+# figure NAME FILE: of the last line of JSON.
+figure() { tail -n 1 "$2" | tr ',{}' '\n' | sed -n "s/^\"$1\"://p"; }
+
+# jcmd_counter NAME: what the JVM says of a counter.
+jcmd_counter() { "$JDK/bin/jcmd" "$JVM_PID" PerfCounter.print 2>/dev/null | sed -n "s/^$1=//p" | tr -d '"'; }
+
+# as_jcmd: what does not change by itself; sets want.
+as_jcmd() {
+    assert_near "threads" "$(jcmd_counter java.threads.live)" "$(figure threads "$T/json")" 2
+    want=$(($(jcmd_counter java.cls.loadedClasses) + $(jcmd_counter java.cls.sharedLoadedClasses)))
+    assert_between "classes" 300 "$want" "$(figure classes "$T/json")"
+    want=$(jcmd_counter sun.gc.generation.0.capacity)
+    want=$((want + $(jcmd_counter sun.gc.generation.1.capacity)))
+    assert_eq "committed heap" "$want" "$(figure heapCommitted "$T/json")"
+}
+
+# values [OPTION]
+values() {
+    local want
+
+    JVM_OPTS="-XX:+UseSerialGC -Xmx64m ${1:-}" jvm_start Collect 60 10 300
+    "$GNOMON" vitals "$JVM_PID" -n 2 -i 1s --json >"$T/json" 2>"$T/err" || fail "vitals: $(cat "$T/err")"
+    assert_empty "what is said of it" "$T/err"
+    assert_eq "lines" 2 "$(wc -l <"$T/json")"
+    # the JDK's own tools read no others than those that are shared
+    [ -n "${1:-}" ] && want=67108864 || as_jcmd
+    assert_between "heap" 1 "$want" "$(figure heap "$T/json")"
+    assert_ge "collections" 1 "$(figure collections "$T/json")"
+    assert_between "time of collections, ns" 1 "$(figure period "$T/json")" "$(figure gcTime "$T/json")"
+    # they are part of what is stopped for, which has a little beside them
+    assert_ge "time stopped, ns" "$(calc "$(figure gcTime "$T/json") * 0.5")" "$(figure stopped "$T/json")"
+    assert_near "resident memory, MB" "$(awk '/^VmRSS/ { print $2 / 1000 }' "/proc/$JVM_PID/status")" \
+        "$(calc "$(figure rss "$T/json") / 1e6")" 30
+    "$GNOMON" vitals "$JVM_PID" -n 2 -i 200ms --csv >"$T/csv" || fail "csv"
+    assert_eq "lines" 3 "$(wc -l <"$T/csv")"
+    assert_eq "columns" "$(head -n 1 "$T/csv" | tr -dc , | wc -c)" "$(tail -n 1 "$T/csv" | tr -dc , | wc -c)"
+    # who reads may go away
+    "$GNOMON" vitals "$JVM_PID" -i 100ms 2>"$T/err" | head -n 1 >"$T/text"
+    assert_eq "exit code with nobody to read" 6 "${PIPESTATUS[0]}" "$(cat "$T/err")"
+    assert_match "the heading" 'heap MB.*GC ms' "$T/text"
+    jvm_end
+    # and so may the JVM
+    "$GNOMON" vitals "$JVM_PID" -n 1 2>"$T/err" && fail "vitals of a JVM that has ended"
+    assert_match "what is said of it" "no such process" "$T/err"
+}
+
+none() {
+    JVM_OPTS=-XX:-UsePerfData jvm_start Idle 2 1
+    "$GNOMON" vitals "$JVM_PID" -n 1 -i 100ms --json >"$T/json" 2>"$T/err" || fail "vitals: $(cat "$T/err")"
+    assert_match "what is said of it" 'UsePerfData' "$T/err"
+    assert_eq "the heap" null "$(figure heap "$T/json")"
+    assert_ge "resident memory" 1000000 "$(figure rss "$T/json")"
+    "$GNOMON" record -q -p "$JVM_PID" -d 1s -o "$T/none.jfr" || fail "record"
+    jfr_print "$T/none.jfr" jdk.ActiveSetting >"$T/settings"
+    assert_match "what a recording says of it" 'no performance counters: .*UsePerfData' "$T/settings"
+    jfr_print "$T/none.jfr" gnomon.Vitals,jdk.CPULoad >"$T/rest"
+    assert_match "what is left" 'has = "process' "$T/rest"
+    jvm_end
+    rm -f "$T/none.jfr"
+}
+
+# The file is named as the JVM would, by whatever pid the liar has: any number will do.
+lies() {
+    local how pid
+
+    for how in large lengths many cut changing; do
+        mkdir -p "$T/hsperfdata_x"
+        emptied "$T/liar.out"
+        "$T/perfliar" "$JDK/lib/server/libjvm.so" "$T/hsperfdata_x/1" $how >"$T/liar.out" 2>&1 &
+        pid=$!
+        CHILDREN+=("$pid")
+        until_true 60 file_has "$T/liar.out" READY || fail "the liar does not run: $(cat "$T/liar.out")"
+        timeout -s KILL 60 "$GNOMON" vitals "$pid" -n 5 -i 200ms >"$T/out" 2>"$T/err" || fail "$how: vitals: $(cat "$T/err")"
+        timeout -s KILL 120 "$GNOMON" record -q --force -p "$pid" -d 1s -o "$T/lies.jfr" 2>"$T/err" || fail "$how: record: $(cat "$T/err")"
+        jfr_summary "$T/lies.jfr" >"$T/summary"
+        pid_ended "$pid" && fail "$how: the process died"
+        note "$how: $(wc -l <"$T/out") lines"
+        kill -KILL "$pid"
+        wait "$pid" 2>/dev/null
+    done
+}
+
+"${CC:-gcc}" -O1 -Wall -Wextra -Werror -o "$T/perfliar" "$LIB_DIR/perfliar.c" -ldl || fail "the liar cannot be built"
+for_each_jdk values
+for_each_jdk values -XX:+PerfDisableSharedMem
+for_each_jdk none
+JDK=$(jdk_newest)
+lies
