@@ -188,6 +188,9 @@ async function links() {
   is('and stays as it is', await get('location.hash'), hash);
   await open('#d=__proto__&z=zzzz..-1&r=9-1&s=%3Cb%3E&q=(((&t=99999&g=nobody&v=x&o=y&p=z&k=constructor');
   is('a senseless one opens the page', await total(), 15 * S);
+  await open('#o=flame&f=1&n=1');
+  const [root] = await frames(), g = await box('graph');
+  is('flames are seen from where they stand', [root.name, root.y > 0 && root.y + 19 <= g.height], ['all', true]);
   await b.evaluate("location.hash = '#d=off&v=methods'");
   await b.sleep(100);
   is('a changed one is followed', await get('[gnomon.S.dim, gnomon.S.tab]'), [2, 'methods']);

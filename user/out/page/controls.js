@@ -57,8 +57,7 @@ function setOrient(flip, reverse) {
   if (reverse) S.split = '';
   controls();
   act('direction', () => { if (changed) remake(); else draw(); });
-  $('scroll').scrollTop = S.flip ? 1e9 : 0;
-  draw(); linkWrite();
+  scrollHome(); linkWrite();
 }
 
 function setJava(on) { S.java = on; controls(); act('java only', () => remake()); }

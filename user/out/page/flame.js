@@ -270,10 +270,16 @@ function frameTip(e, r) {
 
 function zoom(n) {
   S.zoom = n; S.hover = -1;
-  $('scroll').scrollTop = S.flip ? 1e9 : 0;
   draw();
-  if (S.flip) { $('scroll').scrollTop = 1e9; draw(); }
+  scrollHome();
   linkWrite();
+}
+
+// To where stacks begin.
+function scrollHome() {
+  const box = $('scroll'), was = box.scrollTop;
+  box.scrollTop = S.flip ? box.scrollHeight : 0;
+  if (box.scrollTop !== was) draw();
 }
 
 function rectAt(x, y) {

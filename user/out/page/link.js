@@ -71,5 +71,6 @@ function linkGo(text) {
   $('search').value = S.query;
   tabs(); threadShow(); controls();
   remake(frames);
+  scrollHome();
 }
 

@@ -116,7 +116,7 @@ function methodShow(f) {
   S.query = '^' + D.names[f].replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '$';
   $('search').value = S.query;
   tabs(); controls(); remake([f], [f]);
-  $('scroll').scrollTop = 0;
+  scrollHome();
 }
 
 function methodsEvents() {
