@@ -57,7 +57,7 @@ FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
 .PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak \
-        fuzz fuzzers format install uninstall clean demo deps
+        fuzz fuzzers format install uninstall clean demo picture deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -294,6 +294,9 @@ check-kernels: ## load, record and run the BPF tests in other kernels under qemu
 
 demo: ## record a busy Java server for 10 s and show where its time goes (root)
 	@BUILD=$(BUILD) tools/demo.sh
+
+picture: ## the README's picture, of the page that make demo left (needs chromium)
+	@BUILD=$(BUILD) tools/demo/picture.sh
 
 # ---- installing ---------------------------------------------------------------------------------
 PREFIX  ?= /usr/local

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/bench/all.sh (as root; `make results`)
 #
-# All that RESULTS.md holds, measured anew on one commit, and RESULTS.md and the README's figures written from it: make bench, make
+# All that RESULTS.md holds, measured anew on one commit, and RESULTS.md and the table of README.md beside this file written from it: make bench, make
 # accuracy, idle.sh, pingpong.sh, stack_cost.sh, missed.sh. Some 40 minutes of a machine that does nothing else: each part
 # waits for a load below 1, two minutes at most, and says so at its beginning where that did not come. What
 # `make soak | tee BUILD/bench/soak.txt` left is taken in as it is. A part that fails (a figure beyond
@@ -57,6 +57,6 @@ part make-accuracy make accuracy
 rm -f "$out"/make-*.txt "$out"/*.err
 tools/bench/results.sh >"$out/RESULTS.md" || exit 1
 cp "$out/RESULTS.md" tools/bench/RESULTS.md
-tools/bench/readme.sh README.md
-echo "RESULTS.md and the README's figures: $tree, $SECONDS s in all; now see that notes.md says what they say"
+tools/bench/readme.sh tools/bench/README.md
+echo "RESULTS.md and the table of tools/bench/README.md: $tree, $SECONDS s in all; now see that notes.md says what they say"
 [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}" >&2; exit 1; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/bench/readme.sh [README.md]
 #
-# The table of figures in the README's second screen, from what all.sh left in BUILD; with the README's
+# The table of figures in README.md beside this file, from what all.sh left in BUILD; with that file's
 # name it takes the place of the one there. A figure that was not measured is "not measured".
 root=$(cd "$(dirname "$0")/../.." && pwd)
 BUILD=${BUILD:-$root/build}
@@ -34,7 +34,7 @@ sample_cost() {
         END { x = sprintf("%.1f", a / 1000); y = sprintf("%.1f", b / 1000); printf "%s us", !NR ? "not measured" : x == y ? x : x " to " y }'
 }
 
-# named VARIANT: as the README calls it.
+# named VARIANT: as the table calls it.
 named() {
     case $1 in
     gnomon) echo "gnomon (CPU and wall)" ;;

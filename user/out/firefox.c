@@ -451,24 +451,14 @@ static void fox_put(struct fox *x, FILE *f)
 	json_end(&x->j);
 }
 
-/* The whole text in memory, and from there through gzip. */
 static int fox_put_gzip(struct fox *x, FILE *f)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *to = open_memstream(&text, &len);
-	int rc;
+	FILE *packed = gzip_open(f);
 
-	if (!to)
+	if (!packed)
 		return -ENOMEM;
-	fox_put(x, to);
-	rc = ferror(to) ? -ENOMEM : 0;
-	if (fclose(to) && !rc)
-		rc = -ENOMEM;
-	if (!rc)
-		rc = gzip_write(text, len, f);
-	free(text);
-	return rc;
+	fox_put(x, packed);
+	return fclose(packed) ? -EIO : 0;
 }
 
 int firefox_write(const struct profile *p, const struct firefox_options *o, FILE *f,

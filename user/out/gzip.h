@@ -3,10 +3,12 @@
 #ifndef GNOMON_OUT_GZIP_H
 #define GNOMON_OUT_GZIP_H
 
-#include <stddef.h>
 #include <stdio.h>
 
-/* 0, or -ENOMEM, -EFBIG above 4 GiB, -EIO. What `to` could not take is told by ferror(to). */
-int gzip_write(const void *data, size_t len, FILE *to);
+/*
+ * A stream: what is written to it goes to `to`, packed, and the rest of that when it is closed,
+ * which fails where `to` could not take all. `to` stays open. NULL: no memory.
+ */
+FILE *gzip_open(FILE *to);
 
 #endif

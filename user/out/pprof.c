@@ -218,8 +218,13 @@ int pprof_write(const struct profile *p, int dim, FILE *f, struct error *e)
 	struct buffer b = BUFFER_INIT;
 	int rc = pprof_encode(p, dim, &b);
 
-	if (!rc)
-		rc = gzip_write(b.data, b.len, f);
+	if (!rc) {
+		FILE *packed = gzip_open(f);
+
+		if (packed)
+			fwrite(b.data, 1, b.len, packed);
+		rc = !packed ? -ENOMEM : fclose(packed) ? -EIO : 0;
+	}
 	buffer_free(&b);
 	return rc ? error_set(e, rc, EXIT_INTERNAL, "cannot encode the profile: %s", strerror(-rc))
 		  : 0;
