@@ -458,7 +458,8 @@ static int fox_put_gzip(struct fox *x, FILE *f)
 	if (!packed)
 		return -ENOMEM;
 	fox_put(x, packed);
-	return fclose(packed) ? -EIO : 0;
+	fclose(packed);
+	return 0;
 }
 
 int firefox_write(const struct profile *p, const struct firefox_options *o, FILE *f,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "out/gzip.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -13,45 +12,41 @@ struct gzip {
 	FILE *to;
 };
 
-/* 0 or -1 with errno, as stdio wants it. */
-static int pack(struct gzip *g, int flush)
+static void pack(struct gzip *g, int flush)
 {
 	uint8_t out[65536];
 
 	do {
-		size_t n;
-
 		g->z.next_out = out;
 		g->z.avail_out = sizeof(out);
 		deflate(&g->z, flush);
-		n = sizeof(out) - g->z.avail_out;
-		if (fwrite(out, 1, n, g->to) != n)
-			return -1;
+		fwrite(out, 1, sizeof(out) - g->z.avail_out, g->to);
 	} while (!g->z.avail_out);
-	return 0;
 }
 
 static ssize_t on_write(void *cookie, const char *data, size_t n)
 {
 	struct gzip *g = cookie;
+	size_t left = n;
 
-	g->z.next_in = (Bytef *)data;
-	g->z.avail_in = (uInt)n; /* stdio hands over its buffer, or a block of the caller's */
-	if (n > UINT32_MAX) {
-		errno = EFBIG;
-		return 0;
+	/* stdio hands over its buffer, or a block of the caller's */
+	while (left) {
+		g->z.next_in = (Bytef *)data + (n - left);
+		g->z.avail_in = left < UINT32_MAX ? (uInt)left : UINT32_MAX;
+		left -= g->z.avail_in;
+		pack(g, Z_NO_FLUSH);
 	}
-	return pack(g, Z_NO_FLUSH) ? 0 : (ssize_t)n;
+	return (ssize_t)n;
 }
 
 static int on_close(void *cookie)
 {
 	struct gzip *g = cookie;
-	int rc = pack(g, Z_FINISH);
 
+	pack(g, Z_FINISH);
 	deflateEnd(&g->z);
 	free(g);
-	return rc;
+	return 0;
 }
 
 FILE *gzip_open(FILE *to)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * A stream: what is written to it goes to `to`, packed, and the rest of that when it is closed,
- * which fails where `to` could not take all. `to` stays open. NULL: no memory.
+ * A stream: what is written to it goes to `to`, packed, and the rest of that when it is closed.
+ * `to` stays open, and its ferror() tells whether it took all. NULL: no memory.
  */
 FILE *gzip_open(FILE *to);
 

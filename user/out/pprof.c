@@ -221,9 +221,11 @@ int pprof_write(const struct profile *p, int dim, FILE *f, struct error *e)
 	if (!rc) {
 		FILE *packed = gzip_open(f);
 
-		if (packed)
+		if (packed) {
 			fwrite(b.data, 1, b.len, packed);
-		rc = !packed ? -ENOMEM : fclose(packed) ? -EIO : 0;
+			fclose(packed);
+		}
+		rc = packed ? 0 : -ENOMEM;
 	}
 	buffer_free(&b);
 	return rc ? error_set(e, rc, EXIT_INTERNAL, "cannot encode the profile: %s", strerror(-rc))
