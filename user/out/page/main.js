@@ -79,7 +79,7 @@ async function main() {
   $('title').textContent = head.title;
   $('meta').textContent = head.note;
   if (typeof DecompressionStream === 'undefined')
-    return fail('This browser is too old: Chrome 80, Firefox 113 or Safari 16.4 is needed.');
+    return fail('This browser is too old: Chrome 103, Firefox 113 or Safari 16.4 is needed.');
   D = decode(await inflate($('data').textContent.trim()), head);
   $('data').textContent = '';
   S.dim = head.totals_us[head.first] ? head.first : Math.max(0, head.totals_us.findIndex(x => x > 0));
