@@ -79,13 +79,15 @@ function layoutKids(n, x, d, scale, least, stack) {
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-// Widths of single characters, remembered: asking the canvas for every label is slow.
+// How much of a text there is room for. Widths of single characters are remembered, by font: asking
+// the canvas for every label is slow.
 const charWidths = new Map();
 function fits(g, s, w) {
-  let n = 0;
+  let n = 0, widths = charWidths.get(g.font);
+  if (!widths) charWidths.set(g.font, widths = new Map());
   for (const c of s) {
-    let cw = charWidths.get(c);
-    if (cw === undefined) charWidths.set(c, cw = g.measureText(c).width);
+    let cw = widths.get(c);
+    if (cw === undefined) widths.set(c, cw = g.measureText(c).width);
     if ((w -= cw) < 0) return n;
     n += c.length;
   }

@@ -84,8 +84,10 @@ function stateBar(td, us) {
   });
 }
 
-const methodShare = (kind, f) => D.weighed.sides.filter(s => s.all || !head.diff).slice(0, head.diff ? 2 : 1)
-  .map((s, k) => head.diff ? `${'AB'[k]} ${pct(s[kind][f], s.all)}` : `${fmtUs(s[kind][f])} · ${pct(s[kind][f], s.all)}`).join('  ');
+function methodShare(kind, f) {
+  const [a, b] = D.weighed.sides, share = s => pct(s[kind][f], s.all);
+  return head.diff ? `A ${share(a)}  B ${share(b)}` : `${fmtUs(a[kind][f])} · ${share(a)}`;
+}
 
 function methodsDraw() {
   $('methods').hidden = S.tab !== 'methods';

@@ -119,20 +119,8 @@ const samePick = p => !!p && !!S.thread && Object.keys(p).every(k => S.thread[k]
 function rowName(g, row, y, look, text) {
   const on = row.kind === 'group' ? samePick(row.pick) : samePick({self: row.self});
   g.fillStyle = on ? look.accent : row.quiet ? look.dim : look.text;
-  const room = TL_NAME - (row.inside ? 30 : 18), n = fits11(g, text, room);
+  const room = TL_NAME - (row.inside ? 30 : 18), n = fits(g, text, room);
   g.fillText(n < text.length ? text.slice(0, Math.max(1, n - 1)) + '…' : text, row.inside ? 26 : 14, y + row.h / 2);
-}
-
-const widths11 = new Map();
-function fits11(g, s, w) {
-  let n = 0;
-  for (const c of s) {
-    let cw = widths11.get(c);
-    if (cw === undefined) widths11.set(c, cw = g.measureText(c).width);
-    if ((w -= cw) < 0) return n;
-    n += c.length;
-  }
-  return n;
 }
 
 function threadDraw(g, row, y, w, look) {
