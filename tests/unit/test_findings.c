@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "jfrmade.h"
+#include "model/totals.h"
 #include "out/findings.h"
 
 static char path[] = "/tmp/gnomon-test.XXXXXX";
@@ -278,6 +279,16 @@ static void test_losses(void **state)
 			  &(struct jfr_samples_lost){.kind = "cpu", .reason = "x", .count = 1});
 	text = found();
 	expect(text, "lost: 1 samples (1%) were lost, most of them as: cpu: x.");
+	expect_no(text, "Remedy");
+	free(text);
+	begin();
+	runs(thread("a", 1), stack(1, "app.Main.run"), 0, 990);
+	jfrw_samples_lost(w, START,
+			  &(struct jfr_samples_lost){
+				  .kind = "cpu", .reason = loss_name(GN_LOSS_RING), .count = 10});
+	text = found();
+	expect(text, "CPU samples: ring buffer full. Remedy: larger rings from the start: "
+		     "--ring-size 4m");
 	free(text);
 	/* in which part of the time is not known */
 	text = found_with((struct profile_options){.from_ns = 1});

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/totals.h"
 #include "out/format.h"
 
 /* Below this share of the wanted CPU time, waiting for a CPU is not worth a sentence. */
@@ -245,6 +246,7 @@ void find_losses(struct find *x)
 {
 	const struct profile_facts *f = &x->p->facts;
 	uint64_t lost = 0, taken = 0;
+	const char *remedy;
 	uint32_t worst = 0;
 
 	for (int i = 0; i < JFR_SOURCES; i++)
@@ -254,8 +256,9 @@ void find_losses(struct find *x)
 		if (f->losses[i].count > f->losses[worst].count)
 			worst = i;
 	}
+	remedy = loss_remedy(loss_reason(f->losses[worst].what));
 	if (lost && !x->part && find_share(lost, lost + taken) >= LOST)
-		find_add(x, "lost", "", "%s samples (%.0f%%) were lost, most of them as: %s.",
+		find_add(x, "lost", "", "%s samples (%.0f%%) were lost, most of them as: %s.%s%s",
 			 format_count(lost).s, find_percent(lost, lost + taken),
-			 f->losses[worst].what);
+			 f->losses[worst].what, remedy ? " Remedy: " : "", remedy ? remedy : "");
 }
