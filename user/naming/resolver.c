@@ -155,7 +155,8 @@ static void agent_load(struct resolver *r)
 
 	r->agent_tried = true;
 	if (agent_start(&r->agent, r->tgid, &cfg, &why)) {
-		log_warn("no agent in process %d: %s", r->tgid, why.msg);
+		log_warn("no agent in process %d: %s%s%s", r->tgid, why.msg,
+			 why.hint[0] ? "; " : "", why.hint);
 		source_describe(r, why.msg);
 		return;
 	}
@@ -330,7 +331,8 @@ static struct ksyms *kernel_symbols(struct resolver_shared *s)
 	struct error why = {0};
 
 	if (!s->kernel_asked && ksyms_open(&s->kernel, &why))
-		log_warn("kernel frames without names: %s", why.msg);
+		log_warn("kernel frames without names: %s%s%s", why.msg, why.hint[0] ? "; " : "",
+			 why.hint);
 	s->kernel_asked = true;
 	return s->kernel;
 }

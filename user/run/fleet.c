@@ -187,7 +187,8 @@ int fleet_first(struct fleet *f, pid_t pid, const char *path, struct error *e)
 
 	if (rc && f->cfg.follow && why.exit != EXIT_OUTPUT) {
 		if (rc != -EMFILE)
-			log_warn("process %d is not recorded: %s", pid, why.msg);
+			log_warn("process %d is not recorded: %s%s%s", pid, why.msg,
+				 why.hint[0] ? "; " : "", why.hint);
 		return 0;
 	}
 	if (rc && e)
@@ -262,7 +263,8 @@ static void member_on(struct fleet *f, const struct recorder_added *a)
 		if (rc == -ESRCH)
 			log_info("process %d ended before it could be recorded", m->pid);
 		else
-			log_warn("process %d is not recorded: %s", m->pid, why.msg);
+			log_warn("process %d is not recorded: %s%s%s", m->pid, why.msg,
+				 why.hint[0] ? "; " : "", why.hint);
 		if (!a->rc)
 			recorder_end(f->rec, m->pid);
 		member_free(f, m);
