@@ -34,8 +34,8 @@ static void one_write(const struct lifespan *s, struct jfrw *out, struct roster 
 		return;
 	if (!s->end)
 		roster_ask(threads, m);
-	if (!m->java)
-		return;
+	if (!m->java && m->born_ns)
+		return; /* it carries its creator's name */
 	id = thread(ctx, m);
 	if (s->end)
 		jfrw_event(out, JFR_THREAD_END, s->time_ns,

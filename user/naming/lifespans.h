@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Java threads' births and ends, as jdk.ThreadStart and jdk.ThreadEnd. The kernel tells of each as
- * it happens; a thread has its Java name some 100 us after its birth, so the events wait for it.
- * What has none, as the JVM's own threads and those that ended at once, has no event.
+ * Threads' births and ends, as jdk.ThreadStart and jdk.ThreadEnd. The kernel tells of each as it
+ * happens; a thread has its name some 100 us after its birth, so the events wait for it. One that
+ * has ended when its birth is heard of has the kernel's name, not Java's, and cannot be told from
+ * the JVM's own threads: so these have events, too. What never named itself has none.
  */
 #ifndef GNOMON_NAMING_LIFESPANS_H
 #define GNOMON_NAMING_LIFESPANS_H

@@ -21,10 +21,12 @@
 #define SLOW_NS	  10000000000ull /* for what changes slowly */
 #define SHARED_NS 500000000ull	 /* the machine is not looked at more often */
 #define WAIT_NS	  10000000ull	 /* shorter waits are no events */
+#define MANY	  10		 /* JVMs that are looked at each second */
 
 struct vitals_host {
 	struct host_usage now;
 	uint64_t time_ns; /* of the look; 0: none yet */
+	unsigned int users;
 };
 
 /* Sums as they were, for differences. */
@@ -50,6 +52,7 @@ struct vitals {
 	bool set_up;   /* what is written once was */
 	bool flags_told;
 	uint64_t heap_max;
+	uint64_t meta_used, meta_committed; /* as last told */
 
 	struct group group;
 	bool contained;
@@ -82,6 +85,12 @@ static const struct host_usage *host_look(struct vitals_host *h, uint64_t now)
 	return &h->now;
 }
 
+/* Where there are many JVMs, each is looked at less often: a hundred cost what ten do. */
+static uint64_t second_ns(const struct vitals_host *h)
+{
+	return SECOND_NS * (h->users < MANY ? 1 : h->users / MANY);
+}
+
 static uint64_t since(uint64_t now, uint64_t was)
 {
 	return now > was ? now - was : 0;
@@ -98,6 +107,16 @@ static float share(uint64_t part, uint64_t whole)
 static struct jfr_metaspace_sizes metaspace(uint64_t committed, uint64_t used, uint64_t reserved)
 {
 	return (struct jfr_metaspace_sizes){committed, used, reserved};
+}
+
+/* It stays as it is through most collections: then it is not told again. */
+static bool metaspace_changed(struct vitals *v, const struct heap_use *h)
+{
+	bool changed = h->meta_used != v->meta_used || h->meta_committed != v->meta_committed;
+
+	v->meta_used = h->meta_used;
+	v->meta_committed = h->meta_committed;
+	return changed;
 }
 
 static void heap_write(struct vitals *v, uint64_t time, uint32_t id, const char *when,
@@ -121,7 +140,7 @@ static void heap_write(struct vitals *v, uint64_t time, uint32_t id, const char 
 			      since(h->meta_used, h->class_used),
 			      since(h->meta_reserved, h->class_reserved));
 	jfrw_event(v->out, JFR_GC_HEAP_SUMMARY, time, &heap);
-	if (h->meta_committed)
+	if (metaspace_changed(v, h))
 		jfrw_event(v->out, JFR_METASPACE_SUMMARY, time, &meta);
 }
 
@@ -413,6 +432,7 @@ struct vitals *vitals_new(pid_t pid, struct jfrw *out, struct vitals_host *host,
 	v->pid = pid;
 	v->out = out;
 	v->host = host;
+	host->users++;
 	v->environment = environment;
 	v->gc = (struct collections)COLLECTIONS_INIT;
 	return v;
@@ -423,6 +443,7 @@ void vitals_free(struct vitals *v)
 	if (!v)
 		return;
 	counters_close(v->counters);
+	v->host->users--;
 	free(v);
 }
 
@@ -440,7 +461,7 @@ void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last)
 		v->looked_ns = now;
 		counters_look(v, vm, now);
 	}
-	if (!v->second.time_ns || last || since(now, v->second.time_ns) >= SECOND_NS) {
+	if (!v->second.time_ns || last || since(now, v->second.time_ns) >= second_ns(v->host)) {
 		set_up(v, vm, now);
 		second_look(v, now, last);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The JVM's pulse in its recording: ten times a second its performance counters are looked at for
- * collections, once a second for the rest, and the kernel's files about the process, its control
+ * collections, once a second for the rest (every N / 10 seconds
+ * where N JVMs are recorded at once), and the kernel's files about the process, its control
  * group and the machine (jfr/vitals.h: what is written; gnomon-jfr(5): what each is made of). Used
  * from the naming thread.
  */

@@ -24,7 +24,7 @@
  * Open files that each process takes (pidfd, /proc, memory, file), and those that are needed once
  * (BPF) or for each CPU (clocks).
  */
-#define FILES_EACH 5
+#define FILES_EACH 6
 /* each part of the programs has a descriptor of each map (capture/programs.h) */
 #define FILES_OWN 200
 #define FILES_CPU 4

@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The events of vitals beside the JVM's own recording of the same run: their types and fields, every flag with its
+# value and origin, CPU loads, the collector's configuration; what looks like a secret is masked, environment and long
+# waits are there as asked.
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+# fields FILE: "TYPE TYPE:FIELD ..." a line.
+fields() {
+    "$(jdk_newest)/bin/jfr" metadata "$1" | awk '
+        /^@Name\("/ { name = $0; sub(/^@Name\("/, "", name); sub(/"\).*/, "", name) }
+        /^class / { type = name != "" ? name : $2; name = "" }
+        /^  [A-Za-z.]+(\[\])? [A-Za-z]+;$/ { sub(/;$/, "", $2); f[type] = f[type] " " $1 ":" $2 }
+        END { for (t in f) print t f[t] }' | sort
+}
+
+# values FILE EVENTS FIELDS: of each event a line of these fields.
+values() {
+    jfr_print "$1" "$2" | awk -v names="$3" '
+        BEGIN { n = split(names, want, " ") }
+        { sub(/^ +/, "") }
+        match($0, /^[A-Za-z]+ = /) { v[substr($0, 1, RLENGTH - 3)] = substr($0, RLENGTH + 1) }
+        /^}/ { line = ""; for (i = 1; i <= n; i++) line = line want[i] "=" v[want[i]] " "; print line; delete v }' | sort
+}
+
+# mean FILE FIELD: of jdk.CPULoad, in percent, without the JVM's first one, which is 0.
+mean() { jfr_print "$1" jdk.CPULoad | awk -v f="$2" '$1 == f { sub(/%/, "", $3); s += $3; n += $3 > 0 } END { print n ? s / n : -1 }'; }
+
+FLAGS=jdk.BooleanFlag,jdk.IntFlag,jdk.UnsignedIntFlag,jdk.LongFlag,jdk.UnsignedLongFlag,jdk.DoubleFlag,jdk.StringFlag
+
+# The newest JDK's types are those that ours are copies of. "Virtual" is of threads: older ones have none.
+types() {
+    fields "$T/ours.jfr" | grep '^jdk\.[A-Z]' | grep -v '^jdk.ActiveRecording' >"$T/ours"
+    fields "$T/jvms.jfr" >"$T/jvms"
+    awk 'NR == FNR { of[$1] = $0; next } of[$1] != $0 { print "ours: " $0 "\nJDK:  " of[$1]; bad = 1 } END { exit bad }' \
+        "$T/jvms" "$T/ours" >"$T/differ" || fail "types differ: $(cat "$T/differ")"
+    assert_ge "types compared" 45 "$(wc -l <"$T/ours")"
+}
+
+beside() {
+    local f
+
+    rm -f "$T"/*.jfr
+    JVM_OPTS="-XX:+UseG1GC -Xmx100m -XX:MaxGCPauseMillis=77 -Ddb.password=hunter2 -Dshown=yes
+        -XX:StartFlightRecording=filename=$T/jvms.jfr,settings=default" jvm_start Collect 60 20 700
+    "$GNOMON" record -q -p "$JVM_PID" -d 6s -o "$T/ours.jfr" >"$T/out" 2>&1 || fail "record: $(cat "$T/out")"
+    jvm_end
+    values "$T/ours.jfr" $FLAGS "name value origin" >"$T/ours"
+    values "$T/jvms.jfr" $FLAGS "name value origin" >"$T/jvms"
+    assert_ge "flags" 500 "$(wc -l <"$T/ours")"
+    diff "$T/ours" "$T/jvms" >"$T/differ" || fail "flags differ: $(head -n 5 "$T/differ")"
+    f="youngCollector oldCollector parallelGCThreads concurrentGCThreads usesDynamicGCThreads isExplicitGCConcurrent
+        isExplicitGCDisabled pauseTarget gcTimeRatio minSize maxSize initialSize usesCompressedOops compressedOopsMode
+        objectAlignment heapAddressBits maxTenuringThreshold initialTenuringThreshold usesTLABs minTLABSize
+        tlabRefillWasteLimit newRatio"
+    for e in GCConfiguration GCHeapConfiguration GCSurvivorConfiguration GCTLABConfiguration YoungGenerationConfiguration; do
+        values "$T/ours.jfr" jdk.$e "$f" >"$T/ours"
+        values "$T/jvms.jfr" jdk.$e "$f" | uniq >"$T/jvms"
+        diff "$T/ours" "$T/jvms" >"$T/differ" || fail "$e differs: $(cat "$T/differ")"
+    done
+    softly assert_near "machine's CPU load, %" "$(mean "$T/jvms.jfr" machineTotal)" "$(mean "$T/ours.jfr" machineTotal)" 25
+    strict assert_near "machine's CPU load, %" "$(mean "$T/jvms.jfr" machineTotal)" "$(mean "$T/ours.jfr" machineTotal)" 3
+    softly assert_near "JVM's user load, %" "$(mean "$T/jvms.jfr" jvmUser)" "$(mean "$T/ours.jfr" jvmUser)" 10
+    strict assert_near "JVM's user load, %" "$(mean "$T/jvms.jfr" jvmUser)" "$(mean "$T/ours.jfr" jvmUser)" 1
+    values "$T/ours.jfr" jdk.InitialSystemProperty "key value" >"$T/properties"
+    assert_match "properties" 'key="shown" value="yes"' "$T/properties"
+    assert_match "properties" 'key="db.password" value="\*\*\*"' "$T/properties"
+    assert_match "properties" 'key="java.version"' "$T/properties"
+    [ "$(jdk_newest)" != "$JDK" ] || types
+}
+
+# With the option, and what is asked not to be there is not.
+asked() {
+    SOME_TOKEN=hunter2 SHOWN=yes jvm_start Collect 10
+    "$GNOMON" record -q -p "$JVM_PID" -d 1s --environment --no-wait-events -o "$T/asked.jfr" || fail "record"
+    "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$T/plain.jfr" || fail "record"
+    jvm_end
+    values "$T/asked.jfr" jdk.InitialEnvironmentVariable "key value" >"$T/environment"
+    assert_match "environment" 'key="SHOWN" value="yes"' "$T/environment"
+    assert_match "environment" 'key="SOME_TOKEN" value="\*\*\*"' "$T/environment"
+    strings "$T/asked.jfr" | grep -q hunter2 && fail "the token is in the file"
+    assert_eq "waits not asked for" 0 "$(jfr_print "$T/asked.jfr" jdk.ThreadSleep,jdk.ThreadPark,jdk.JavaMonitorWait | wc -l)"
+    assert_eq "environment not asked for" 0 "$(jfr_print "$T/plain.jfr" jdk.InitialEnvironmentVariable | wc -l)"
+    jfr_print "$T/plain.jfr" gnomon.Vitals >"$T/vitals"
+    assert_match "vitals" 'has = "process.* jvm' "$T/vitals"
+}
+
+# Threads that park for 50 ms in turns: each wait is an event as long as it was, and each thread has its birth and end.
+lives() {
+    local n ms
+
+    jvm_start Lives 40 60
+    "$GNOMON" record -q -p "$JVM_PID" -d 120s -o "$T/lives.jfr" &
+    GN_PID=$!
+    CHILDREN+=("$GN_PID")
+    until_true 60 recording_or_over
+    sleep 1
+    jvm_go
+    jvm_done
+    sleep 1
+    kill -INT "$GN_PID"
+    wait "$GN_PID" || fail "record"
+    jvm_end
+    jfr_print "$T/lives.jfr" jdk.ThreadStart,jdk.ThreadEnd >"$T/threads"
+    n=$(grep -c 'thread = "life-' "$T/threads")
+    # each has a beginning and an end
+    assert_between "births and ends of 40 threads" 76 80 "$n"
+    ms=$(jfr_print "$T/lives.jfr" jdk.ThreadPark,jdk.ThreadSleep | grep -A3 'duration = ' | awk '
+        $1 == "duration" { d = $3 * ($4 == "s" ? 1000 : $4 == "us" ? 0.001 : 1) } /eventThread = "life-/ { s += d } END { print s + 0 }')
+    softly assert_near "ms that they slept, of those that cross a tick" 2400 "$ms" 500
+}
+for_each_jdk beside
+JDK=$(jdk_newest)
+asked
+lives
+softly_end
