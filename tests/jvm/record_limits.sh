@@ -35,6 +35,9 @@ strict assert_ge "ms of the busy thread" "$(calc "$seconds * 1000 - 150")" \
 # It ran before and after too: no more than that.
 assert_ge "CPU time of the target / 10 ms" "$(weight "$jfr" $CPU_EVENT)" "$(calc "$used + 4 * sqrt($used)")"
 strict assert_ge "CPU time of the target / 10 ms" "$(weight "$jfr" $CPU_EVENT)" "$used"
+# what the warning says: with more files there are clocks of all threads
+"$GNOMON" record -p "$JVM_PID" -d 500ms -o "$T/more.jfr" 2>"$T/more.err" </dev/null || fail "$(cat "$T/more.err")"
+assert_match "with more open files" 'per-thread clocks' "$T/more.err"
 for files in 60 100 140; do
     timeout 120 prlimit --nofile=$files:$files setpriv --bounding-set=-sys_resource \
         "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/few.jfr" 2>"$T/few.err" </dev/null

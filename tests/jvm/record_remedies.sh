@@ -41,6 +41,13 @@ held rings-remedied $OPTION --cpu 200us
 grep -Eq 'ring buffer full|buffer full' "$GN_ERR" && softly fail "$OPTION is no remedy: $(cat "$GN_ERR")"
 grep -q 'remedy' "$GN_ERR" && softly fail "a remedy for nothing: $(cat "$GN_ERR")"
 
+# ---- fewer samples, which is the other remedy ----
+held often --cpu 100us
+grep -Eq '^  lost .*ring buffer full' "$GN_ERR" || fail "no loss by samples of 100us: $(cat "$GN_ERR")"
+grep -q 'remedy: .* or a longer --cpu and --wall' "$GN_ERR" || softly fail "no remedy in: $(cat "$GN_ERR")"
+held seldom --cpu 10ms
+grep -q 'buffer full' "$GN_ERR" && softly fail "--cpu 10ms is no remedy: $(cat "$GN_ERR")"
+
 # ---- the queue ----
 held queue --ring-size 16m --queue-size 64k --cpu 200us
 grep -Eq '^  lost .*naming too slow' "$GN_ERR" || fail "no loss with a queue of 64 kB: $(cat "$GN_ERR")"
