@@ -172,8 +172,8 @@ pprof_all() {
 
 # ---- viewers -------------------------------------------------------------------------------
 
-# viewed KIND FILE: what js/view.mjs tells of it, into $T/view
-viewed() { timeout 400 node "$PEERS/js/view.mjs" "$1" "$2" >"$T/view" 2>"$T/view.err"; }
+# viewed KIND FILE ARG...: what js/view.mjs tells of it, into $T/view
+viewed() { timeout 400 node "$PEERS/js/view.mjs" "$@" >"$T/view" 2>"$T/view.err"; }
 
 # ms_of FILE KIND [FILTER]: what its samples of that kind are worth, as the JDK's reader finds them
 ms_of() {
@@ -216,14 +216,13 @@ speedscope() {
 # firefox FILE: each thread that a test knows has its CPU and wall time; what a first sample's CPU time was of, the
 # format does not say
 firefox() {
-    local name ms cpu at kinds=0
+    local name ms cpu kinds=0
 
-    for at in firefox.json json.gz; do
-        "$GNOMON" render --force --idle "$1" -o "$T/v.$at" 2>"$T/view.err" || return
-        viewed firefox "$T/v.$at" || return
-    done
+    "$GNOMON" render --force --idle "$1" -o "$T/v.firefox.json" 2>"$T/view.err" || return
+    viewed firefox "$T/v.firefox.json" || return
+    "$GNOMON" render --force --idle "$1" -o "$T/v.json.gz" 2>"$T/view.err" || return
+    viewed firefox "$T/v.json.gz" crunch grüße zeros sleeper parker || return
     while IFS=$'\t' read -r name ms cpu; do
-        case $name in crunch | grüße | zeros | sleeper | parker) ;; *) continue ;; esac
         kinds=$((kinds + 1))
         said_near "$name" "$(calc "$(ms_of "$1" cpu "thread=$name") + $(ms_of "$1" wall "thread=$name")")" "${ms}ms" || return
         awk -v c="$cpu" -v w="$(ms_of "$1" cpu "thread=$name")" 'BEGIN { exit !(c <= w && c >= w - 5) }' ||

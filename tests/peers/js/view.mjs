@@ -2,12 +2,12 @@
 // What `gnomon render` makes for viewers, in these viewers:
 //
 //   node view.mjs speedscope FILE   its JSON schema, then speedscope itself: "PROFILE TAB TIME" a line
-//   node view.mjs firefox FILE      the Firefox Profiler's loader: "THREAD TAB MS TAB CPU-MS" a line
+//   node view.mjs firefox FILE NAME...  the Firefox Profiler's loader: "THREAD TAB MS TAB CPU-MS" a line for each so named
 //   node view.mjs svg FILE          a browser: "frames N", "all TITLE", "found SHARE", "zoomed N"
 //
 // NODE_MODULES: where package.json's packages are; CHROMIUM; TMPDIR: for what they write.
 import {execFileSync, spawnSync} from 'node:child_process';
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {basename, join, resolve} from 'node:path';
@@ -16,6 +16,7 @@ const modules = resolve(process.env.NODE_MODULES), need = createRequire(modules 
 const [kind, file] = [process.argv[2], resolve(process.argv[3])];
 const dir = mkdtempSync(join(tmpdir(), 'gnomon-view-'));
 process.on('exit', () => rmSync(dir, {recursive: true, force: true}));
+process.on('SIGTERM', () => process.exit(143));
 const fail = why => { console.error(why); process.exit(1); };
 
 // The document after its scripts have run, for `ms` of its own time.
@@ -41,6 +42,15 @@ function speedscope() {
   for (const [, name, time] of rows) console.log(`${name}\t${time}`);
 }
 
+// The daemon that has our file, also one that could not load it.
+function daemons_end() {
+  for (const pid of readdirSync('/proc').filter(n => /^[0-9]+$/.test(n))) {
+    let words = [];
+    try { words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'); } catch { /* it has ended */ }
+    if (words[words.indexOf('--daemon') + 1] === file && words.includes('--daemon')) process.kill(+pid);
+  }
+}
+
 // Its daemon may take longer to start than it is waited for: it says so, and to ask again.
 function firefox() {
   const cli = join(modules, '@firefox-devtools/profiler-cli/dist/profiler-cli.js');
@@ -51,18 +61,17 @@ function firefox() {
     try { return JSON.parse(r.stdout); } catch { return fail(`${args.join(' ')}: ${r.stderr || r.stdout}`); }
   };
   let loaded = ask('load', file);
+  process.on('exit', daemons_end);
   for (let i = 0; i < 60 && /did not become ready/.test(loaded.stderr); i++) {
     execFileSync('sleep', ['0.5']);
     if (ask('profile', 'info', '--json').stdout.startsWith('{')) loaded = {status: 0};
   }
-  try {
-    if (loaded.status !== 0) fail(`not loaded: ${loaded.stderr}${loaded.stdout}`);
-    for (const t of json('thread', 'list', '--limit', '0').threads) {
-      const s = json('thread', 'samples', '--thread', t.threadHandle, '--include-idle');
-      console.log(`${t.name}\t${s.categoryBreakdown.totalSamples}\t${t.cpuMs}`);
-    }
-  } finally {
-    ask('stop', '--all');
+  if (loaded.status !== 0) fail(`not loaded: ${loaded.stderr}${loaded.stdout}`);
+  const threads = json('thread', 'list', '--limit', '0').threads;
+  if (!threads.length) fail('no threads');
+  for (const t of threads.filter(t => process.argv.slice(4).includes(t.name))) {
+    const s = json('thread', 'samples', '--thread', t.threadHandle, '--include-idle');
+    console.log(`${t.name}\t${s.categoryBreakdown.totalSamples}\t${t.cpuMs}`);
   }
 }
 
