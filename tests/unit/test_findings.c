@@ -220,6 +220,28 @@ static void test_pool(void **state)
 	free(text);
 }
 
+/* The largest are told of, and how many more there are. */
+static void test_pools(void **state)
+{
+	char name[32], *text;
+	uint32_t s;
+
+	begin();
+	s = stack(2, "app.Db.read", WORKER);
+	for (uint64_t i = 0; i < 17; i++) { /* seven pools of two threads, the last one of three */
+		snprintf(name, sizeof(name), "%c-%d", (char)('a' + (i < 16 ? i / 2 : 7)), (int)i);
+		waits(thread(name, i + 1), s, JFR_STATE_IO, 0, 2000);
+	}
+	text = found();
+	assert_non_null(text);
+	assert_int_equal(strncmp(text, "pool: All 3 threads of 'h-#'", 28), 0);
+	expect(text, "All 2 threads of 'd-#'");
+	expect_no(text, "'e-#'");
+	expect(text,
+	       "pool: 3 smaller pools had no free thread throughout, either. #d=wall&p=group");
+	free(text);
+}
+
 static void collectors_write(uint64_t gc_ms, bool java)
 {
 	uint32_t s = stack(1, "app.Main.run");
@@ -374,11 +396,11 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_blocked), cmocka_unit_test(test_hot_lock),
-		cmocka_unit_test(test_pool),	cmocka_unit_test(test_collections),
-		cmocka_unit_test(test_bound),	cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_none),	cmocka_unit_test(test_reservoir),
-		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_blocked),	    cmocka_unit_test(test_hot_lock),
+		cmocka_unit_test(test_pool),	    cmocka_unit_test(test_pools),
+		cmocka_unit_test(test_collections), cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_losses),	    cmocka_unit_test(test_none),
+		cmocka_unit_test(test_reservoir),   cmocka_unit_test(test_print),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

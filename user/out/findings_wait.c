@@ -9,6 +9,7 @@
 #define HOT_THREADS 3	/* at one place */
 #define HOT_SHARE   0.5 /* of a thread, on average, that waits there */
 #define POOL_IDLE   0.01
+#define POOLS	    5 /* told of; a recording may have thousands of names */
 
 /* ---- a wait for a lock ---- */
 
@@ -268,18 +269,42 @@ static void pool_say(struct find *x, const struct pool *k)
 	buffer_free(&link);
 }
 
+static int pool_size_order(const void *a, const void *b)
+{
+	const struct pool *x = a, *y = b;
+
+	if (x->threads != y->threads)
+		return x->threads < y->threads ? 1 : -1;
+	return pool_order(a, b);
+}
+
+/* Moves those without a free thread to the front, the largest first. Returns how many. */
+static size_t pools_exhausted(struct pool *v, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!v[i].mixed && v[i].threads > 1 &&
+		    find_share(v[i].idle_ns, v[i].wall_ns) <= POOL_IDLE)
+			v[k++] = v[i];
+	qsort(v, k, sizeof(*v), pool_size_order);
+	return k;
+}
+
 void find_pools(struct find *x)
 {
 	struct pool *v = malloc(sizeof(*v) * ((size_t)x->p->nselves + 1));
-	size_t n;
+	size_t n = 0;
 
 	x->failed |= !v;
 	if (!v)
 		return;
-	n = find_knows_threads(x) ? pools_gather(x, v) : 0;
-	for (size_t i = 0; i < n; i++)
-		if (!v[i].mixed && v[i].threads > 1 &&
-		    find_share(v[i].idle_ns, v[i].wall_ns) <= POOL_IDLE)
-			pool_say(x, &v[i]);
+	if (find_knows_threads(x))
+		n = pools_exhausted(v, pools_gather(x, v));
+	for (size_t i = 0; i < n && i < POOLS; i++)
+		pool_say(x, &v[i]);
+	if (n > POOLS)
+		find_add(x, "pool", "d=wall&p=group",
+			 "%zu smaller pools had no free thread throughout, either.", n - POOLS);
 	free(v);
 }
