@@ -49,7 +49,9 @@ void commands_help(FILE *to)
 		    "Commands:\n");
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
-	fprintf(to, "\n`gnomon COMMAND --help` tells more; -v and -vv before the command say what "
-		    "happens, -vvv also how each stack came.\n"
-		    "-V: which build this is.\n");
+	fprintf(to, "\n`gnomon COMMAND --help` tells more, and its manual page most. Before the "
+		    "command -v "
+		    "says what\nhappens, -vv also how, and -vvv how each stack came. -V tells "
+		    "which build "
+		    "this is.\n");
 }
