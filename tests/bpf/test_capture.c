@@ -147,6 +147,51 @@ static bool is_asleep(pid_t pid)
 	return state == 'S';
 }
 
+/* A child that waits until something can be read of `go`, and then does the work. */
+static pid_t worker_start(workload work, struct truth *truth, const int go[2])
+{
+	pid_t pid = fork();
+	uint64_t t0;
+	char b;
+
+	if (pid)
+		return pid;
+	close(go[1]);
+	if (read(go[0], &b, 1) != 1)
+		_exit(9);
+	truth->begin_ns = t0 = now_of(CLOCK_MONOTONIC);
+	work(truth);
+	truth->life_ns = now_of(CLOCK_MONOTONIC) - t0;
+	truth->cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
+	_exit(0);
+}
+
+/* Returns when wall samples can have begun. */
+static uint64_t sampling_start(struct capture *c, const struct capture_config *cfg, pid_t pid,
+			       struct clocks **clk, struct ticks **ticks)
+{
+	uint64_t attached_ns = now_of(CLOCK_MONOTONIC);
+	struct ticks_config tc = {
+		.start_ns = cfg->start_ns,
+		.wall_ns = cfg->wall_ns,
+		.engine = cfg->wall_scan ? WALL_ENGINE_SCAN : WALL_ENGINE_SWITCH,
+	};
+	struct error e = {0};
+
+	assert_int_equal(
+		clocks_open(clk, cfg->cpu_ns,
+			    cfg->cpu_clocks ? -1 : capture_clock_fd(c, CAPTURE_THREAD_CLOCK),
+			    capture_clock_fd(c, CAPTURE_CPU_CLOCK), &e),
+		0);
+	assert_int_equal(clocks_add(*clk, pid, &e), 0);
+	if (!cfg->wall_ns)
+		return attached_ns;
+	if (cfg->wall_scan) /* only from its first tick on */
+		attached_ns = now_of(CLOCK_MONOTONIC);
+	assert_int_equal(ticks_start(ticks, c, &tc, &e), 0);
+	return attached_ns;
+}
+
 /* Run `work` in a child under a capture; the child waits until everything is attached. */
 static void record(workload work, struct capture_config *cfg, struct truth *out,
 		   struct tally *tally, struct lossy *lost)
@@ -162,20 +207,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 	pid_t pid;
 
 	assert_int_equal(pipe(go), 0);
-	pid = fork();
-	if (!pid) {
-		uint64_t t0;
-		char b;
-
-		close(go[1]);
-		if (read(go[0], &b, 1) != 1)
-			_exit(9);
-		truth->begin_ns = t0 = now_of(CLOCK_MONOTONIC);
-		work(truth);
-		truth->life_ns = now_of(CLOCK_MONOTONIC) - t0;
-		truth->cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
-		_exit(0);
-	}
+	pid = worker_start(work, truth, go);
 	while (!is_asleep(pid))
 		sleep_ns(MS);
 	cfg->start_ns = now_of(CLOCK_MONOTONIC);
@@ -184,24 +216,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 		fail_msg("%s", e.msg);
 	assert_int_equal(capture_add(c, pid, &e), 0);
 	assert_int_equal(capture_attach(c, &e), 0);
-	attached_ns = now_of(CLOCK_MONOTONIC);
-	assert_int_equal(
-		clocks_open(&clk, cfg->cpu_ns,
-			    cfg->cpu_clocks ? -1 : capture_clock_fd(c, CAPTURE_THREAD_CLOCK),
-			    capture_clock_fd(c, CAPTURE_CPU_CLOCK), &e),
-		0);
-	assert_int_equal(clocks_add(clk, pid, &e), 0);
-	if (cfg->wall_ns) {
-		struct ticks_config tc = {
-			.start_ns = cfg->start_ns,
-			.wall_ns = cfg->wall_ns,
-			.engine = cfg->wall_scan ? WALL_ENGINE_SCAN : WALL_ENGINE_SWITCH,
-		};
-
-		if (cfg->wall_scan) /* only from its first tick on */
-			attached_ns = now_of(CLOCK_MONOTONIC);
-		assert_int_equal(ticks_start(&ticks, c, &tc, &e), 0);
-	}
+	attached_ns = sampling_start(c, cfg, pid, &clk, &ticks);
 	host_stolen_read(&stolen[0]);
 	stopped_ns = now_of(CLOCK_MONOTONIC) + stop_after_ns;
 	if (stop_after_ns)
