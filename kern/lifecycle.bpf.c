@@ -101,8 +101,8 @@ int BPF_PROG(task_renamed, struct task_struct *task, const char *comm)
 
 /*
  * Threads there before us. The first scan, before switches are seen, gives them storage; the
- * second, after, lets those off the CPU count as off since now, in a state not seen. A thread that
- * switches meanwhile has left GN_PH_UNKNOWN and is left alone.
+ * second, after, lets those off the CPU count as off since now: who is runnable as queued, others
+ * in a state not seen. A thread that switches meanwhile has left GN_PH_UNKNOWN and is left alone.
  */
 SEC("iter/task")
 int task_scan(struct bpf_iter__task *ctx)
@@ -120,12 +120,12 @@ int task_scan(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	if (!gn_can_switch || !gn_wall_ns || !gn_marking || t->phase != GN_PH_UNKNOWN ||
-	    task->on_cpu || !task->__state)
+	    task->on_cpu)
 		return 0;
 	now = bpf_ktime_get_ns();
 	t->out_ns = now;
 	t->offset = 0;
-	t->state = GN_ST_UNSEEN;
+	t->state = task->__state ? GN_ST_UNSEEN : GN_ST_QUEUED;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
 	t->next_tick = gn_ticks_until(now - gn_start_ns, gn_wall_ns);

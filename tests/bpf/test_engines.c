@@ -6,6 +6,7 @@
 #include <math.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -50,6 +51,7 @@ struct seen {
 	uint64_t start_ns, first; /* the tick at which the recording begins */
 	uint64_t stackless, beyond;
 	uint64_t states[GN_ST_MAX]; /* of the sleeper */
+	uint64_t worker_states[GN_ST_MAX];
 };
 
 static void mark(struct seen *s, uint8_t *ticks, const struct gn_sample *rec)
@@ -80,6 +82,8 @@ static void on_record(void *ctx, const struct gn_rec *rec)
 	s->stackless += !sample->stack;
 	if ((pid_t)rec->tid == s->sleeper)
 		s->states[sample->state] += sample->n;
+	if ((pid_t)rec->tid == s->worker)
+		s->worker_states[sample->state] += sample->n;
 }
 
 /* Of the process's threads, by the kernel's count: neither of the two ends. */
@@ -277,6 +281,85 @@ static void test_changes_back(void **state)
 	run(true, 4);
 }
 
+/* ---- a thread that waits for a CPU when the recording begins ---- */
+
+#define HELD_TICKS 40
+
+/* It holds its CPU: who is of the idle policy gets some ms of it a minute. */
+static void *holder_run(void *arg)
+{
+	int told = *(int *)arg;
+
+	if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20) || write(told, "h", 1) != 1)
+		_exit(8);
+	for (;;)
+		;
+	return NULL;
+}
+
+/* The main thread wants the CPU that the other one holds. */
+static void held_child(int told)
+{
+	struct sched_param none = {0};
+	pthread_t th;
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(0, &cpu);
+	if (sched_setaffinity(0, sizeof(cpu), &cpu) ||
+	    pthread_create(&th, NULL, holder_run, &told) ||
+	    sched_setscheduler((pid_t)syscall(SYS_gettid), SCHED_IDLE, &none))
+		_exit(9);
+	for (;;)
+		;
+}
+
+static void test_queued_before(void **state)
+{
+	struct capture_config cfg = {.wall_ns = WALL_NS, .ring_bytes = 1 << 20};
+	struct seen *s = calloc(1, sizeof(*s));
+	int told[2];
+	struct capture *c = NULL;
+	struct error e = {0};
+	uint64_t end, n = 0;
+	char t;
+
+	assert_int_equal(pipe(told), 0);
+	s->worker = fork();
+	if (!s->worker)
+		held_child(told[1]);
+	assert_int_equal(read(told[0], &t, 1), 1);
+	cfg.start_ns = s->start_ns = now_ns();
+	if (capture_open(&c, &cfg, &e))
+		fail_msg("%s", e.msg);
+	if (!capture_can_switch(c)) {
+		print_message("needs what wall samples by switches take from the scheduler\n");
+		capture_close(c);
+		kill(s->worker, SIGKILL);
+		waitpid(s->worker, NULL, 0);
+		free(s);
+		skip();
+	}
+	assert_int_equal(capture_add(c, s->worker, &e), 0);
+	assert_int_equal(capture_attach(c, &e), 0);
+	s->first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
+	end = visit(c, s, s->first, HELD_TICKS);
+	capture_account(c, 0);
+	capture_stop(c);
+	assert_true(capture_drain(c, on_record, s) >= 0);
+	capture_close(c);
+	kill(s->worker, SIGKILL);
+	waitpid(s->worker, NULL, 0);
+	for (uint64_t i = 1; i < end - s->first - 1; i++)
+		n += s->worker_ticks[i];
+	/* but for a turn of its own */
+	assert_true(n >= HELD_TICKS * 3 / 4);
+	assert_true(s->worker_states[GN_ST_QUEUED] >= n);
+	close(told[0]);
+	close(told[1]);
+	free(s);
+}
+
 /* ---- CPU clocks ---- */
 
 #define CPU_NS (MS / 2)
@@ -401,9 +484,9 @@ static void test_cpu_changes(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_switch),	    cmocka_unit_test(test_scan),
-		cmocka_unit_test(test_changes),	    cmocka_unit_test(test_changes_back),
-		cmocka_unit_test(test_cpu_changes),
+		cmocka_unit_test(test_switch),	      cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_queued_before), cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_changes_back),  cmocka_unit_test(test_cpu_changes),
 	};
 
 	if (argc > 1)
