@@ -433,6 +433,28 @@ static void while_written(void **state)
 	assert_int_equal(gc.got[0].duration_ns, 20 * MS);
 }
 
+/* However long that takes. */
+static void not_begun_yet(void **state)
+{
+	gc_look();
+	collected(0, 1, 10 * MS, 100 * MS, 110 * MS);
+	gc_look();
+	assert_int_equal(gc.ngot, 1);
+	collected(0, 2, 10 * MS, 100 * MS, 110 * MS); /* counted only */
+	gc_look();
+	assert_true(!gc.ngot && !gc.ngaps);
+	collected(0, 2, 10 * MS, 200 * MS, 110 * MS);
+	gc_look();
+	assert_true(!gc.ngot && !gc.ngaps);
+	collected(0, 2, 10 * MS, 200 * MS, 230 * MS); /* its time is not added up yet */
+	gc_look();
+	assert_true(gc.ngot == 1 && !gc.ngaps && gc.got[0].duration_ns == 30 * MS);
+	collected(0, 4, 47 * MS, 400 * MS, 405 * MS);
+	gc_look();
+	assert_true(gc.ngot == 1 && gc.ngaps == 1);
+	assert_true(gc.gaps[0].count == 1 && gc.gaps[0].sum_ns == 2 * MS);
+}
+
 static void two_collectors(void **state)
 {
 	gc_look();
@@ -483,6 +505,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(seen_and_unseen, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(under_way, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(while_written, gc_setup, gc_teardown),
+		cmocka_unit_test_setup_teardown(not_begun_yet, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(two_collectors, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(nonsense, gc_setup, gc_teardown),
 	};

@@ -166,15 +166,31 @@ struct found {
 	unsigned int n;
 };
 
+static uint64_t since(uint64_t now, uint64_t was)
+{
+	return now > was ? now - was : 0;
+}
+
+/*
+ * A collection that is counted, and has not noted its beginning yet, looks as if it had ended:
+ * where none noted its end, none has. (The JVM's thread may lose its CPU between the two.)
+ */
+static void not_begun_yet(const struct collector *was, struct collector *now)
+{
+	if (was->known && now->exit == was->exit)
+		now->ended = was->ended;
+}
+
 /* Of one collector: what shows, and what does not. */
 static void collector_take(struct collections *c, const struct counters *k, unsigned int n,
-			   const struct collector *now, struct found *f,
+			   struct collector *now, struct found *f,
 			   const struct collections_fns *fns, uint64_t time)
 {
 	const struct collector *was = &c->last[n];
-	uint64_t ended = now->ended - was->ended, sum = now->time - was->time, shown = 0;
+	uint64_t ended = now->ended - was->ended, sum = since(now->time, was->told), shown = 0;
 	struct collections_gap gap = {.from_ns = c->looked_ns, .until_ns = time};
 
+	now->told = was->known ? was->told : now->time;
 	if (!was->known || !ended || now->ended < was->ended)
 		return;
 	if (now->entry <= now->exit) { /* else the last one's beginning is written over */
@@ -193,6 +209,8 @@ static void collector_take(struct collections *c, const struct counters *k, unsi
 		f->exit[f->n++] = now->exit;
 		ended--;
 	}
+	/* the last one's time may not be added up yet */
+	now->told = sum >= shown ? now->time : was->told + shown;
 	if (!ended)
 		return;
 	name_of(k, n, gap.name);
@@ -343,6 +361,7 @@ int collections_look(struct collections *c, struct counters *k, const struct col
 	time = now_ns();
 	heap_use_read(k, &heap);
 	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++) {
+		not_begun_yet(&c->last[n], &now[n]);
 		total += now[n].ended;
 		collector_take(c, k, n, &now[n], &f, fns, time);
 	}

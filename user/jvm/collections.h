@@ -53,6 +53,7 @@ struct collections {
 	struct vmclock clock;
 	struct collector {
 		uint64_t begun, time, entry, exit, ended;
+		uint64_t told; /* of `time`: what was told of, one by one or in a gap */
 		bool known;
 		char cause[COLLECTION_WORDS]; /* of the one under way, "" not known */
 	} last[COUNTERS_COLLECTORS];
