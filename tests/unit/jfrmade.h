@@ -3,6 +3,9 @@
 #ifndef GNOMON_TESTS_JFRMADE_H
 #define GNOMON_TESTS_JFRMADE_H
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "jfr/write.h"
 
 #define MS    1000000ULL
@@ -36,6 +39,17 @@ static inline struct jfrw *jm_open(const char *path, struct jfrw_form form)
 		jm_period(w, JFR_EXECUTION_SAMPLE, "10 ms");
 	jm_period(w, JFR_WALL_CLOCK_SAMPLE, "20 ms");
 	return w;
+}
+
+/* The same in a new file; `path` ends in XXXXXX, as mkstemp() takes it. */
+static inline struct jfrw *jm_temp(char *path)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return NULL;
+	close(fd);
+	return jm_open(path, (struct jfrw_form){0});
 }
 
 /* The thread "main", which most of them are of. */

@@ -14,6 +14,7 @@
 #include "out/idle.h"
 #include "out/profile.h"
 #include "out/text.h"
+#include "profileload.h"
 
 static char path[] = "/tmp/gnomon-idle.XXXXXX";
 
@@ -101,12 +102,8 @@ static int setup(void **state)
 {
 	uint32_t t, pool, work;
 	struct jfrw *w;
-	int fd = mkstemp(path);
 
-	if (fd < 0)
-		return -1;
-	close(fd);
-	w = jm_open(path, (struct jfrw_form){0});
+	w = jm_temp(path);
 	if (!w)
 		return -1;
 	t = jfrw_thread(w, &(struct jfrw_thread){.os_name = "w", .os_tid = 1, .java_name = "w-1"});
@@ -127,12 +124,7 @@ static int teardown(void **state)
 
 static struct profile *load(const struct profile_options *o)
 {
-	struct profile *p = NULL;
-
-	assert_int_equal(profile_new(&p, o, NULL), 0);
-	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
-	assert_int_equal(profile_finish(p, NULL), 0);
-	return p;
+	return profile_of(path, o);
 }
 
 static void expect(const struct profile_options *o, uint64_t cpu, uint64_t off, uint64_t idle)

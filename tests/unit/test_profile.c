@@ -15,6 +15,7 @@
 #include "out/pprof.h"
 #include "out/profile.h"
 #include "out/text.h"
+#include "profileload.h"
 
 #define MS 1000000ULL
 
@@ -40,12 +41,7 @@ static int teardown(void **state)
 
 static struct profile *load(const struct profile_options *o)
 {
-	struct profile *p = NULL;
-
-	assert_int_equal(profile_new(&p, o, NULL), 0);
-	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
-	assert_int_equal(profile_finish(p, NULL), 0);
-	return p;
+	return profile_of(path, o);
 }
 
 static void expect_totals(const struct profile_options *o, uint64_t cpu, uint64_t wall,

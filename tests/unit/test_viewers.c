@@ -18,6 +18,7 @@
 #include "out/profile.h"
 #include "out/speedscope.h"
 #include "out/svg.h"
+#include "profileload.h"
 
 static char path[] = "/tmp/gnomon-viewers.XXXXXX";
 
@@ -43,12 +44,8 @@ static int setup(void **state)
 	struct jfrw_thread other = {.os_name = "x", .os_tid = 12, .java_name = HOSTILE};
 	uint32_t main, work, odd;
 	struct jfrw *w;
-	int fd = mkstemp(path);
 
-	if (fd < 0)
-		return -1;
-	close(fd);
-	w = jm_open(path, (struct jfrw_form){0});
+	w = jm_temp(path);
 	if (!w)
 		return -1;
 	main = jm_main(w);
@@ -70,12 +67,8 @@ static int teardown(void **state)
 static struct profile *profile_read(void)
 {
 	struct profile_options o = {.keep_times = true};
-	struct profile *p = NULL;
 
-	assert_int_equal(profile_new(&p, &o, NULL), 0);
-	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
-	assert_int_equal(profile_finish(p, NULL), 0);
-	return p;
+	return profile_of(path, &o);
 }
 
 static void has(const char *text, const char *part)
