@@ -27,7 +27,7 @@ tree_seen=$tree # by the JVM
 wanted=" ${*:-default xint c1 fp zgc} "
 # TREE_SOME=1: by turns, so that each JDK has the first and every configuration is seen once
 some=" default xint fp | default c1 zgc "
-bad=0
+missed=()
 
 # The program depends on its generator alone: made once per build directory.
 tree_make() {
@@ -95,6 +95,9 @@ raw_frames() {
     done
 }
 
+# What of it cannot be in the tree, and then what is marked.
+tree_examples() { { examples 0; examples 1; } | cut -c -160 | head -n "${TREE_EXAMPLES:-60}"; }
+
 # One line per clock, and what was seen of each kind of call; returns 1 when it misses the targets.
 tree_judge() {
     local label=$1 out=$T/check.out
@@ -103,8 +106,6 @@ tree_judge() {
         "$T/tree.jfr" >"$out" 2>&1
     [ $? -le 1 ] || fail "the checker: $(tail -n 5 "$out")"
     grep -q '^cpu events' "$out" || fail "no CPU samples: $(tail -n 5 "$out")"
-    # the wrong ones first
-    { examples 0; examples 1; } | cut -c -160 | head -n "${TREE_EXAMPLES:-60}"
     [ -z "${TREE_RAW:-}" ] || raw_frames
     [ -z "${V:-}" ] || grep '^seen' "$out"
     awk -v label="$label" -v cpu=$CPU_COMPLETE -v wall=$WALL_COMPLETE -v guessed=$GUESSED -v slack="${SLACK:-1}" '
@@ -149,7 +150,12 @@ tree_case() {
         --cpu 1ms --wall 1ms --force ${TREE_JVM:+--jvm "$TREE_JVM"}
     cp "$GN_ERR" "$T/err"
     tree_end
-    tree_judge "$label" || { bad=1; note "$label: misses its targets"; }
+    if ! tree_judge "$label"; then
+        missed+=("$label")
+        tree_examples
+    elif [ -n "${V:-}" ]; then
+        tree_examples
+    fi
     [ "${KEEP:-0}" != 1 ] || mv "$T/tree.jfr" "$T/${label// /-}.jfr"
     [ "${KEEP:-0}" != 1 ] || mv "$T/err" "$T/${label// /-}.err"
 }
@@ -197,4 +203,4 @@ while read -r home; do
     tree_jdk "$home/bin/java"
 done < <(case ${TREE_HOMES:-} in none) ;; *) JAVA_HOMES=${TREE_HOMES:-${JAVA_HOMES:-}} jdks ;; esac)
 [ -z "${TREE_ROOT:-}" ] || tree_root "$TREE_ROOT"
-[ $bad = 0 ] || fail "see above"
+[ ${#missed[@]} = 0 ] || fail "they miss their targets: ${missed[*]/%/,}"
