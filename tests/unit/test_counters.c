@@ -10,8 +10,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "jvm/collections.h"
@@ -490,10 +494,35 @@ static void nonsense(void **state)
 	}
 }
 
+/* ---- a process whose file is there, and has nothing in it yet ---- */
+
+static void nothing_opened(void **state)
+{
+	char dir[] = "/tmp/hsperfdata_test.XXXXXX", path[64];
+	struct counters *c = NULL;
+	void *at;
+	int fd;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/%d", dir, (int)getpid());
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 32768), 0);
+	at = mmap(NULL, 32768, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	assert_true(counters_open(&c, getpid(), NULL) < 0);
+	assert_null(c);
+	munmap(at, 32768);
+	close(fd);
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries),
+		cmocka_unit_test(nothing_opened),
 		cmocka_unit_test(lies),
 		cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(values),

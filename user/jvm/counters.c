@@ -477,8 +477,10 @@ int counters_open(struct counters **out, pid_t pid, struct vm *vm)
 	}
 	(*out)->own = true;
 	rc = counters_poll(*out);
-	if (rc)
+	if (rc) {
 		counters_close(*out);
+		*out = NULL;
+	}
 	return rc;
 }
 

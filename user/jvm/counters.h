@@ -91,7 +91,7 @@ static inline unsigned int ctr_space(unsigned int g, unsigned int space, enum co
  * -EAGAIN	not yet: the JVM is starting
  * -ENOENT	they cannot be found: neither structures nor a hsperfdata file that is mapped
  * -ESTALE	they are a mapping of a file system that may not answer (FUSE, network): not touched
- * or another negative errno: -ESRCH, -EACCES, -ENOMEM.
+ * or another negative errno: -ESRCH, -EACCES, -ENOMEM. Only with 0 is *out set.
  */
 int counters_open(struct counters **out, pid_t pid, struct vm *vm);
 
