@@ -233,6 +233,8 @@ enum gn_counter {
 	GN_CNT_RAN,	 /* of those: it was another, so a switch was not seen */
 	GN_CNT_CODE_CHECKED, /* with gn_check_code: frames of code known from walks before */
 	GN_CNT_CODE_WRONG,   /* of those: it was other code by now */
+	GN_CNT_MEMO_CHECKED, /* with gn_check_code: frames that a memo told, and were walked */
+	GN_CNT_MEMO_WRONG,   /* of those: something else was found */
 	/* losses that found no room in the loss map: one for each enum gn_loss */
 	GN_CNT_LOSSES,
 	GN_CNT_MAX = GN_CNT_LOSSES + GN_LOSS_MAX
@@ -303,6 +305,7 @@ struct gn_thread {
 	__u32 look_gen;	   /* gn_scan_gen, 0 never */
 	/* by enum stack_slot: a list that this epoch's reader has, the last of this thread */
 	struct gn_sent sent[GN_SENT];
+	__u32 memo; /* its place in `memos`, plus 1; kern/memo.bpf.h */
 };
 
 /* Per CPU: time as its run queue has it. */

@@ -52,8 +52,9 @@ struct gn_jvm {
 	__u64 low, high; /* all heaps lie in here */
 	struct gn_code_heap heap[GN_JVM_HEAPS];
 	__u64 interp_low, interp_high;
-	__u64 enter_special;		 /* blob of Continuation.enterSpecial, 0 unknown */
-	__u64 cont_low, cont_high;	 /* stubs that a virtual thread's last frame returns to */
+	__u64 enter_special;	   /* blob of Continuation.enterSpecial, 0 unknown */
+	__u64 call_stub;	   /* where the call of Java code in it returns to, 0 unknown */
+	__u64 cont_low, cont_high; /* stubs that a virtual thread's last frame returns to */
 	__u64 name_vtable, name_adapter; /* CodeBlob::_name of these kinds, without GN_JVM_KIND */
 	__u64 name_mh;
 

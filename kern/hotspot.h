@@ -286,6 +286,7 @@ uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
 	__u64 at = HS_SLOTS, ra;
 
+	s->how = 0;
 	if (!s->leaf)
 		return uw_end(s, GN_END_NORULE);
 	if (uw_copy(s, m, s->sp, s->scratch, HS_SLOTS * 8))
@@ -415,6 +416,8 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 	}
 	if (!UW_CODE_ADDR(ra)) /* no thread starts in Java code: a frame that is being made */
 		return uw_end(s, GN_END_NORULE);
+	/* nothing else was looked at, and nothing is in doubt */
+	s->how &= 0 - ((((slot ^ w->slot) | above | (flags ^ GN_FF_RETADDR)) - 1) >> 63);
 	return uw_caller(s, ra, slot + 8 + above, fp, flags);
 }
 
@@ -1297,6 +1300,7 @@ uw_fn int hs_recover(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 		return -1;
 	s->hs[HS_SEEN] = 1;
 	s->end = GN_END_NONE;
+	s->how = 0;
 	return 0;
 }
 
@@ -1409,6 +1413,16 @@ uw_fn int hs_code_known(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 	return hs_code_is(s, m, j, c) && j->enter_special != s->pc - (__u32)c->data;
 }
 
+#define HS_HOW_CODE	 UW_HOW_MAKE(UW_HOW_CALLER | UW_HOW_JAVA | UW_HOW_EPOCH, 2, 0)
+#define HS_HOW_INTERP	 UW_HOW_MAKE(UW_HOW_CALLER | UW_HOW_JAVA | UW_HOW_INTERP | UW_HOW_FP, 2, 0)
+#define HS_HOW_CALL_STUB UW_HOW_MAKE(UW_HOW_CALLER | UW_HOW_JAVA | UW_HOW_FP, 2, 0)
+
+/* Before the frame is noted: how it will be left, if it is compiled code. Without branches. */
+uw_fn __u32 hs_code_how(const struct uw_state *s)
+{
+	return HS_HOW_CODE & (0 - (__u32)(s->epoch & ~hs_calls_outside(s) & 1));
+}
+
 uw_fn int hs_code_frame(struct uw_state *s, struct hs_way *w)
 {
 	const struct uw_code *c = hs_code(s);
@@ -1416,6 +1430,7 @@ uw_fn int hs_code_frame(struct uw_state *s, struct hs_way *w)
 	w->slot = s->sp + c->frame - 8;
 	w->saved = 1;
 	w->java = 1;
+	s->how = hs_code_how(s);
 	return uw_push(s, s->pc, GN_FRAME_NMETHOD, 0, c->data);
 }
 
@@ -1437,6 +1452,8 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	__u32 kind = GN_FRAME_STUB, flags = 0, keep = 0;
 	struct hs_blob b = {};
 	__u64 data = 0;
+
+	s->how = hs_code_how(s);
 
 	if (hs_find(s, m, j, &b)) {
 		w->lost = 1;
@@ -1465,7 +1482,20 @@ uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 		hs_linker(s, j, kind, w);
 	if (keep && b.frame > 0)
 		hs_code_keep(s, j, &b, data);
+	else
+		s->how = 0;
 	return 0;
+}
+
+/* The call stub has a frame pointer; nearly every thread's stack has one, and it never changes. */
+uw_fn int hs_call_stub(struct uw_state *s, struct hs_way *w)
+{
+	w->slot = s->fp + 8;
+	w->saved = 1;
+	w->stub = 1;
+	w->lost = s->fp & 7 || s->fp - s->sp > HS_STUB_MAX;
+	s->how = HS_HOW_CALL_STUB;
+	return uw_push(s, s->pc, GN_FRAME_STUB, 0, 0);
 }
 
 uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
@@ -1483,6 +1513,8 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 		struct hs_interp f;
 
 		if (!hs_interp_frame(s, m, j, &f)) {
+			s->how = HS_HOW_INTERP & (0 - (~hs_calls_outside(s) & ~s->leaf & 1));
+
 			if (uw_push(s, f.method, GN_FRAME_INTERP, 0, f.cm << 16 | f.bci))
 				return 1;
 			return uw_caller(s, f.ra, f.sp, f.fp, GN_FF_RETADDR);
@@ -1499,6 +1531,9 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 			w.above = 8;
 		}
 		w.java = 1;
+	} else if (!s->leaf && s->pc == j->call_stub) {
+		if (hs_call_stub(s, &w))
+			return 1;
 	} else if (hs_code_known(s, m, j) ? hs_code_frame(s, &w) : hs_blob_frame(s, m, j, &w)) {
 		return 1;
 	}

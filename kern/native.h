@@ -11,6 +11,11 @@
 #ifdef __bpf__
 #include "unwind_maps.bpf.h"
 #else
+uw_fn __u64 uw_table_changes(uw_mem m)
+{
+	return m->changes;
+}
+
 uw_fn const struct uw_proc *uw_get_proc(uw_mem m, __u32 tgid)
 {
 	return m->proc && m->proc->tgid == tgid ? m->proc : 0;
@@ -259,6 +264,44 @@ uw_fn __u64 native_kept(const struct uw_state *s, const struct uw_rule *r, __u64
 	return s->leaf ? UW_KEPT_IN_REG : s->kept_at;
 }
 
+/* 1 when v is a word's offset, from -8 * most to -16. Without branches. */
+uw_fn __u32 native_is_slot(__s32 v, __u32 most)
+{
+	__u64 words = (__u64)(__u32)-v >> 3;
+
+	return ((words - most - 1) >> 63 & (1 - words) >> 63) && !(v & 7);
+}
+
+/*
+ * How a rule goes to the caller, if it does so by the return address below its CFA, that by sp or
+ * fp (enum uw_how). `head` is the rule's first 8 bytes. In BPF a function of its own, as those of
+ * kern/hotspot.h.
+ */
+#ifdef __bpf__
+__attribute__((noinline, weak))
+#else
+uw_fn
+#endif
+int native_how(__u64 head, __s32 ra_off, __s32 fp_off, __s32 kept_off)
+{
+	__u32 reg = head >> 8 & 0xff, fp = head >> 24 & 0xff, saved = 0, kept = UW_HOW_KEPT_SAME;
+
+	if ((head & 0xff) != UW_CFA_REG || (head >> 16 & 0xff) != UW_CFA || ra_off != -8 ||
+	    (reg != UW_REG_SP && reg != UW_REG_FP))
+		return 0;
+	if (fp == UW_CFA && native_is_slot(fp_off, UW_HOW_END - 1))
+		saved = (__u32)-fp_off >> 3;
+	else if (fp != UW_SAME)
+		return 0;
+	if (kept_off == UW_KEPT_LOST)
+		kept = 0;
+	else if (kept_off && native_is_slot(kept_off, 14))
+		kept = ((__u32)-kept_off >> 3) + 1;
+	else if (kept_off)
+		return 0;
+	return UW_HOW_MAKE(UW_HOW_CALLER | (reg == UW_REG_FP ? UW_HOW_FP : 0), saved, kept);
+}
+
 /* Apply a rule that has a CFA. */
 uw_fn int native_apply(struct uw_state *s, uw_mem m, const struct uw_rule *r)
 {
@@ -365,10 +408,15 @@ uw_fn int native_step(struct uw_state *s, uw_mem m)
 #endif
 	if (!r || r->cfa == UW_CFA_NONE)
 		return native_guess_step(s, m);
-	if (r->cfa == UW_CFA_STOP)
+	if (r->cfa == UW_CFA_STOP) {
+		s->how = UW_HOW_MAKE(UW_HOW_CALLER, UW_HOW_END, 0);
 		return uw_end(s, GN_END_COMPLETE);
+	}
 	if (r->cfa == UW_CFA_SIGNAL)
 		return native_signal_step(s, m);
+#ifdef UW_MEMO
+	s->how = native_how(*(const __u64 *)r, r->ra_off, r->fp_off, r->kept_off);
+#endif
 	return native_apply(s, m, r);
 }
 

@@ -16,6 +16,11 @@
  * Only switch-outs are looked at. A switch-in needs nothing else: when it was is known at the next
  * switch-out.
  */
+/*
+ * Before Linux 6.13 a program and all that it calls have 512 bytes of stack, which a walk from here
+ * takes without a memo.
+ */
+#define UW_NO_MEMO
 #include "clock.bpf.h"
 #include "owed.bpf.h"
 #include "stack.bpf.h"

@@ -50,35 +50,46 @@ __u32 gn_awaited = 0;
 
 __u64 gn_stop_ns = ~0ULL, gn_stop_tick = ~0ULL;
 __u32 gn_clock_gen = 1;
+__u32 gn_memo_next = 0;
+__u64 gn_table_changes = 0;
 __u32 gn_carriers = 0;
 
 /* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */
 __u32 gn_cpu_clocks_only = 0;
 
-static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
-				      struct gn_thread *t, __u8 clock, __u32 n)
+/* Not inlined: what it builds takes BPF stack that the walk before it needs. */
+static __noinline void cpu_sample_send(struct gn_thread *t, __u64 id, __u64 now, __u32 n,
+				       __u8 clock)
 {
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
 		.h.tgid = id >> 32,
 		.h.tid = (__u32)id,
-		.h.time = bpf_ktime_get_ns(),
+		.h.time = now,
+		.stack = t->cpu_stack,
 		.n = n,
 		.clock = clock,
 		.state = GN_ST_RUNNING,
+		.vthread = t->cpu_vthread,
 	};
 
-	if (s.h.time >= gn_stop_ns) /* what it is worth was reckoned all the same */
-		return 0;
-	s.stack = stack_take(ctx, SLOT_CLOCK, !UW_IN_USER(&ctx->regs), NULL, t, id, s.h.time);
-	s.vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
-	t->cpu_stack = s.stack;
-	t->cpu_stack_ns = s.h.time;
-	t->cpu_vthread = s.vthread;
 	if (record_send(&s.h, sizeof(s)))
 		loss_add((__u32)id, GN_LOSS_RING, n);
 	else
 		count_add(GN_CNT_CPU, n);
+}
+
+static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
+				      struct gn_thread *t, __u8 clock, __u32 n)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (now >= gn_stop_ns) /* what it is worth was reckoned all the same */
+		return 0;
+	t->cpu_stack = stack_take(ctx, SLOT_CLOCK, !UW_IN_USER(&ctx->regs), NULL, t, id, now);
+	t->cpu_vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
+	t->cpu_stack_ns = now;
+	cpu_sample_send(t, id, now, n, clock);
 	return 0;
 }
 

@@ -46,14 +46,13 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 {
 	__u64 who = thread_id(task, t), id;
 	__u64 switches = task_switches(task);
-	__u32 zero = 0, tgid = who >> 32;
+	__u32 zero = 0;
 	struct stack_scratch *s = bpf_map_lookup_elem(&remote_scratch, &zero);
 	long len;
 
 	if (!s)
 		return 0;
-	uw_begin(&s->uw, tgid, GN_MAX_FRAMES);
-	s->uw.tid = (__u32)who;
+	stack_begin(s, who, bpf_ktime_get_ns());
 	len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
 	s->uw.rec.nkernel = s->uw.n;
@@ -65,7 +64,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	*vthread = vthread_of(who, task, 0);
 	if (!s->uw.n || task_has_run(task, switches))
 		return 0;
-	id = stack_finish(s, who, bpf_ktime_get_ns(), NULL);
+	id = stack_finish(s, NULL);
 	count_add(GN_CNT_CAPTURES, 1);
 	count_add(GN_CNT_REMOTE, 1);
 	return id;

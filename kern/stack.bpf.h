@@ -12,6 +12,9 @@
 #include "filter.bpf.h"
 #include "hotspot.h"
 #include "unwind_walk.h"
+#ifdef UW_MEMO
+#include "memo.bpf.h"
+#endif
 #include "stack_id.bpf.h"
 
 /* A perf interrupt may hit an iterator or a tracepoint program: memory per kind of entry. */
@@ -41,11 +44,26 @@ static __always_inline void user_regs(struct uw_state *u, struct task_struct *ta
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
 
-static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct task_struct *other)
+static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct task_struct *other,
+				      enum stack_slot slot, struct gn_thread *t, __u64 who,
+				      __u64 now)
 {
+	struct uw_loop l = {.s = &s->uw};
+#ifdef UW_MEMO
+	__u32 zero = 0;
+	struct memo_scratch *c = bpf_map_lookup_elem(&trails, &zero);
+
+	l.o = memo_take(c, t, who, now);
+	if (!c || !l.o)
+		return;
+	l.t = &c->trail;
+#endif
 	user_regs(&s->uw, other ? other : bpf_get_current_task_btf());
-	if (uw_walk(&s->uw, NULL) && !other)
+	if (uw_walk_with(&l) && s->uw.rec.way != GN_WAY_BACK)
 		user_walk_fp(ctx, s);
+#ifdef UW_MEMO
+	memo_give(l.o);
+#endif
 }
 
 static __always_inline enum gn_stack_way stack_way(enum stack_slot slot,
@@ -67,13 +85,12 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool ke
 					struct task_struct *other, struct gn_thread *t, __u64 who,
 					__u64 now)
 {
-	__u32 key = slot, tgid = who >> 32;
+	__u32 key = slot;
 	struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
 
 	if (!s)
 		return 0;
-	uw_begin(&s->uw, tgid, GN_MAX_FRAMES);
-	s->uw.tid = (__u32)who;
+	stack_begin(s, who, now);
 	if (other)
 		raw_add(s, bpf_get_task_stack(other, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0),
 			GN_FRAME_KERNEL);
@@ -83,8 +100,8 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool ke
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);
 	s->uw.rec.way = stack_way(slot, other);
-	user_walk(ctx, s, other);
-	return s->uw.n ? stack_finish(s, who, now, &t->sent[slot]) : 0;
+	user_walk(ctx, s, other, slot, t, who, now);
+	return s->uw.n ? stack_finish(s, &t->sent[slot]) : 0;
 }
 
 #endif

@@ -59,8 +59,7 @@ static __always_inline void sent_note(struct gn_sent *last, __u64 id, __u32 epoc
  * Send the list unless this epoch's reader has it: that it has the thread's last one, `last`, is
  * told without a look at the table. May be NULL.
  */
-static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64 now,
-				       struct gn_sent *last)
+static __noinline void stack_send(struct stack_scratch *s, struct gn_sent *last)
 {
 	__u64 id = s->uw.rec.id;
 	__u64 n = s->uw.n;
@@ -74,9 +73,6 @@ static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64
 		return;
 	}
 	s->uw.rec.h.type = GN_REC_STACK;
-	s->uw.rec.h.tgid = who >> 32;
-	s->uw.rec.h.tid = (__u32)who;
-	s->uw.rec.h.time = now;
 	/* the number that is looked at is the one that is used: 6.1's verifier loses it otherwise
 	 */
 	uw_barrier(n);
@@ -84,7 +80,7 @@ static __always_inline void stack_send(struct stack_scratch *s, __u64 who, __u64
 		return;
 	uw_barrier(n);
 	if (record_send(&s->uw.rec.h, sizeof(s->uw.rec) + n * sizeof(struct gn_frame))) {
-		loss_add((__u32)who, GN_LOSS_STACK, 1);
+		loss_add(s->uw.rec.h.tid, GN_LOSS_STACK, 1);
 		return;
 	}
 	bpf_map_update_elem(&sent, &id, &epoch, BPF_ANY);
@@ -101,15 +97,23 @@ static __always_inline __u64 stack_id(const struct uw_state *u)
 	return id ? id : 2; /* 0 is none */
 }
 
-/* Give the frames in `s` their id and send them. `who` is tgid << 32 | tid; `last`: stack_send().
- */
-static __always_inline __u64 stack_finish(struct stack_scratch *s, __u64 who, __u64 now,
-					  struct gn_sent *last)
+/* Before a walk: whose it is, tgid << 32 | tid, and of when. */
+static __always_inline void stack_begin(struct stack_scratch *s, __u64 who, __u64 now)
+{
+	uw_begin(&s->uw, who >> 32, GN_MAX_FRAMES);
+	s->uw.tid = (__u32)who;
+	s->uw.rec.h.tgid = who >> 32;
+	s->uw.rec.h.tid = (__u32)who;
+	s->uw.rec.h.time = now;
+}
+
+/* Give the frames in `s` their id and send them. `last`: stack_send(). */
+static __always_inline __u64 stack_finish(struct stack_scratch *s, struct gn_sent *last)
 {
 	s->uw.rec.nuser = s->uw.n - s->uw.rec.nkernel;
 	s->uw.rec.end = s->uw.end;
 	s->uw.rec.id = stack_id(&s->uw); /* the hash is seeded with the process */
-	stack_send(s, who, now, last);
+	stack_send(s, last);
 	return s->uw.rec.id;
 }
 

@@ -36,6 +36,10 @@
 #include "unwind_x86.h"
 #endif
 
+#if !defined(UW_REMOTE) && !defined(UW_NO_MEMO)
+#define UW_MEMO 1 /* kern/memo.h */
+#endif
+
 #define UW_WINDOW      2048	    /* bytes of stack held; a power of two */
 #define UW_SCRATCH     512	    /* bytes */
 #define UW_MAX_FRAME   (8ULL << 20) /* a larger frame is taken for a mistake, bytes */
@@ -132,6 +136,28 @@ struct uw_rule {
 
 enum { UW_KEPT_UNKNOWN = 0, UW_KEPT_IN_REG = 1 }; /* uw_state.kept_at, else an address */
 
+/*
+ * How a step went from a frame to its caller, for kern/memo.h: by the return address in the word
+ * below the caller's sp, and nothing else but what is said here.
+ */
+enum uw_how {
+	UW_HOW_CALLER = 0x01, /* it did; else all other bits mean nothing */
+	UW_HOW_JAVA = 0x02,   /* it is a JVM's code */
+	UW_HOW_EPOCH = 0x04,  /* and compiled: for as long as no compiler has run */
+	UW_HOW_INTERP = 0x08, /* and interpreted: words at fp name method, bytecode, caller's sp */
+	UW_HOW_FP = 0x10,     /* where the caller's sp is goes by fp */
+#define UW_HOW_SAVED(how)                                                                          \
+	((how) >> 5 & 31)   /* words from there down to the caller's fp; 0: as it is */
+#define UW_HOW_END	 31 /* in place of that: it is the thread's start */
+#define UW_HOW_KEPT(how) ((how) >> 10 & 15) /* 1 + words to its UW_REG_KEPT; 0: not known */
+#define UW_HOW_KEPT_SAME 1		    /* as it is */
+	UW_HOW_NEAR_BIT = 62,
+	UW_HOW_NEAR = 0x4000, /* fp lies where the stack does */
+	UW_HOW_PLAIN_BIT = 63,
+	UW_HOW_PLAIN = 0x8000, /* before the step: no interrupted leaf, no doubt */
+};
+#define UW_HOW_MAKE(bits, saved, kept) ((bits) | (saved) << 5 | (kept) << 10)
+
 /* ---- state ---- */
 
 #define UW_CACHE 256 /* a power of two */
@@ -182,6 +208,7 @@ struct uw_state {
 	__u8 end;     /* enum gn_walk_end, 0 while walking */
 	__u8 blind;   /* passed code of which nothing is known: tables made later may know it */
 	__u8 called;  /* what the frame was left for was the leaf: reg[] is as that had it */
+	__u16 how;    /* the last step went (enum uw_how) */
 	__u32 tgid;
 	__u32 tid; /* the caller's: for what is known of the thread; 0 unknown */
 	__u32 n;   /* frames recorded; start above 0 to keep what is before (kernel frames) */
@@ -233,6 +260,7 @@ struct uw_env {
 	const struct uw_page *(*page)(void *ctx, __u32 file, __u32 page); /* NULL: no such */
 	const struct uw_rule *(*rule)(void *ctx, __u32 rule);
 	const struct gn_jvm *jvm; /* kern/hotspot.h; NULL: none */
+	__u64 changes;		  /* of all of these; odd while they change */
 	__u64 code_epoch;	  /* odd: no compiler has run since it was another; 0 unknown */
 };
 typedef const struct uw_env *uw_mem;
@@ -314,6 +342,7 @@ uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 	s->signals = 0;
 	s->blind = 0;
 	s->called = 0;
+	s->how = 0;
 	s->end = GN_END_NONE;
 	s->tgid = tgid;
 	s->tid = 0;
@@ -367,6 +396,12 @@ uw_fn __u64 uw_mix(__u64 h, __u64 v)
 	return h ^ h >> 29;
 }
 
+/* A stack's hash, with one frame more. */
+uw_fn __u64 uw_hash(__u64 h, __u64 pc, __u64 data)
+{
+	return uw_mix(h, pc + data * 0xd6e8feb86659fd93ULL);
+}
+
 /*
  * Record the frame stood on: `addr` is pc or a Method*, by kind (abi.h); the state's flags and
  * `flags` are both noted.
@@ -378,7 +413,7 @@ uw_fn int uw_push(struct uw_state *s, __u64 addr, __u32 kind, __u32 flags, __u64
 
 	if (n >= s->max)
 		return uw_end(s, GN_END_DEPTH);
-	s->hash = uw_mix(uw_mix(s->hash, pc), data);
+	s->hash = uw_hash(s->hash, pc, data);
 	s->frames[n & (GN_MAX_FRAMES - 1)].pc = pc;
 	s->frames[n & (GN_MAX_FRAMES - 1)].data = data;
 	s->n = n + 1;

@@ -49,6 +49,14 @@ struct {
 	__type(value, struct uw_rule);
 } uw_rules __weak SEC(".maps");
 
+/* Raised before and after any of these, or of gn_jvms, changes: odd meanwhile. */
+extern __u64 gn_table_changes;
+
+uw_fn __u64 uw_table_changes(uw_mem m)
+{
+	return *(const volatile __u64 *)&gn_table_changes;
+}
+
 uw_fn const struct uw_proc *uw_get_proc(uw_mem m, __u32 tgid)
 {
 	const struct uw_proc *p;

@@ -7,6 +7,9 @@
 #define GNOMON_UNWIND_WALK_H
 
 #include "native.h"
+#ifdef UW_MEMO
+#include "memo.h"
+#endif
 
 /* The last mapping that begins at or below pc, or the first. */
 uw_fn __u32 uw_map_search(const struct uw_proc *p, __u64 pc)
@@ -55,11 +58,24 @@ uw_fn void uw_map_find(struct uw_state *s, const struct uw_proc *p)
 	s->map = p->map[i];
 }
 
+/* In BPF it is kept on its stack, of which there is little: no more than is needed. */
+#if defined(__bpf__) && !defined(UW_REMOTE)
+#define UW_LOOP_MEM(l) ((uw_mem)0)
+#else
+#define UW_LOOP_MEM(l) ((l)->m)
+#endif
+
 struct uw_loop {
 	struct uw_state *s;
+#if !defined(__bpf__) || defined(UW_REMOTE)
 	uw_mem m;
+#endif
 	const struct uw_proc *p;
 	const struct gn_jvm *j; /* NULL: no JVM */
+#ifdef UW_MEMO
+	struct uw_memo *o;  /* of the thread's last walk */
+	struct uw_trail *t; /* in user space NULL: without a memo */
+#endif
 };
 
 /* One frame. 0, or 1 when the walk has ended. */
@@ -84,13 +100,32 @@ uw_fn int uw_step(struct uw_state *s, uw_mem m, const struct uw_loop *l)
 	return ended;
 }
 
+/* What is as it was the last time, and the frame after that. */
+uw_fn int uw_walk_on(struct uw_loop *l)
+{
+#ifdef UW_MEMO
+	int next, ended;
+
+	if (!UW_HAS_MEMO(l))
+		return uw_step(l->s, UW_LOOP_MEM(l), l);
+	next = uw_memo_follow(l->s, l->o, l->t, UW_LOOP_MEM(l));
+	if (next != UW_STEP)
+		return next == UW_ENDED;
+	ended = uw_step(l->s, UW_LOOP_MEM(l), l);
+	uw_mark_end(l->s, l->t);
+	if (uw_memo_checks())
+		uw_follow_check(l->s, l->t);
+	return ended;
+#else
+	return uw_step(l->s, UW_LOOP_MEM(l), l);
+#endif
+}
+
 /* max + 1 rounds: the last one finds that there is no room. */
 #ifdef __bpf__
 static long uw_loop_step(__u32 i, void *ctx)
 {
-	struct uw_loop *l = ctx;
-
-	return uw_step(l->s, l->m, l);
+	return uw_walk_on(ctx);
 }
 
 uw_fn void uw_run(struct uw_loop *l)
@@ -101,40 +136,76 @@ uw_fn void uw_run(struct uw_loop *l)
 uw_fn void uw_run(struct uw_loop *l)
 {
 	for (int i = 0; i <= GN_MAX_FRAMES; i++)
-		if (uw_step(l->s, l->m, l))
+		if (uw_walk_on(l))
 			return;
+}
+#endif
+
+#ifdef UW_MEMO
+uw_fn void uw_memo_begin(struct uw_loop *l)
+{
+	if (!UW_HAS_MEMO(l))
+		return;
+	uw_trail_begin(l->s, l->o, l->t);
+	l->t->native = 1;
+#ifdef UW_HOTSPOT
+	if (l->j) {
+		l->t->native = 0;
+		l->t->method_const = l->j->method_const;
+		l->t->cm_size = l->j->cm_size;
+	}
+#endif
 }
 #endif
 
 /*
  * Walk from the state's registers to the end; s->end is set. A process without a table has
- * GN_END_NORULE and no frame, and -1 is returned.
+ * GN_END_NORULE and no frame, and -1 is returned. `l` has the state, whose memory, and the memo.
  */
-uw_fn int uw_walk(struct uw_state *s, uw_mem m)
+uw_fn int uw_walk_with(struct uw_loop *l)
 {
-	struct uw_loop l = {.s = s, .m = m, .p = uw_get_proc(m, s->tgid)};
-#ifdef UW_HOTSPOT
-	const struct gn_jvm *j;
+	struct uw_state *s = l->s;
+#ifdef UW_MEMO
+	if (UW_HAS_MEMO(l))
+		l->t->changes = uw_table_changes(UW_LOOP_MEM(l)); /* before they are looked at */
 #endif
 
-	if (!l.p) {
+	l->p = uw_get_proc(UW_LOOP_MEM(l), s->tgid);
+	if (!l->p) {
 		uw_end(s, GN_END_NORULE);
 		return -1;
 	}
 #ifdef UW_HOTSPOT
-	l.j = j = uw_get_jvm(m, s->tgid);
-	if (j)
-		uw_epoch_begin(s, uw_code_epoch(m, j, s->tgid));
+	l->j = uw_get_jvm(UW_LOOP_MEM(l), s->tgid);
+	if (l->j)
+		uw_epoch_begin(s, uw_code_epoch(UW_LOOP_MEM(l), l->j, s->tgid));
 #endif
-	uw_run(&l);
+#ifdef UW_MEMO
+	uw_memo_begin(l);
+#endif
+	uw_run(l);
 	if (s->end == GN_END_NONE)
 		uw_end(s, GN_END_DEPTH);
 #ifdef UW_HOTSPOT
 	/* it has become another JVM's meanwhile: where that was, the walk was led astray */
-	if (j && !uw_is_jvm(j, s->tgid))
+	if (l->j && !uw_is_jvm(l->j, s->tgid))
 		uw_end(s, GN_END_NORULE);
+#endif
+#ifdef UW_MEMO
+	if (UW_HAS_MEMO(l))
+		uw_trail_end(s, l->o, l->t, uw_table_changes(UW_LOOP_MEM(l)));
 #endif
 	return 0;
 }
+
+/* The same without a memo. */
+#if defined(UW_REMOTE) || !defined(__bpf__)
+uw_fn int uw_walk(struct uw_state *s, uw_mem m)
+{
+	struct uw_loop l = {.s = s, .m = m};
+
+	return uw_walk_with(&l);
+}
+#endif
 
 #endif

@@ -49,6 +49,7 @@ static const struct saved_field saved_fields[] = {
 	SAVED_F(interp_low),
 	SAVED_F(interp_high),
 	SAVED_F(enter_special),
+	SAVED_F(call_stub),
 	SAVED_F(cont_low),
 	SAVED_F(cont_high),
 	SAVED_F(name_vtable),
@@ -194,6 +195,7 @@ static inline void saved_walk_maps(struct saved_walk *w)
 	struct saved_section h;
 	const uint8_t *b = saved_find(&w->saved, "MAPS", 0, &h);
 	struct saved_map m;
+	uint64_t after = 0;
 
 	for (uint32_t i = 0; i < UW_MAX_MAPS; i++)
 		w->proc.start[i] = UW_NO_START;
@@ -203,7 +205,13 @@ static inline void saved_walk_maps(struct saved_walk *w)
 		w->proc.n = UW_MAX_MAPS;
 	for (uint32_t i = 0; i < w->proc.n; i++) {
 		memcpy(&m, b + i * sizeof(m), sizeof(m));
-		w->proc.start[i] = m.start < UW_NO_START ? m.start : UW_NO_START;
+		/* in order, and none in another, as user/capture/utable.h has them */
+		if (m.start >= m.end || m.end > UW_ADDR_MAX || m.start < after) {
+			w->proc.n = i;
+			break;
+		}
+		after = m.end;
+		w->proc.start[i] = m.start;
 		/* the key of a file's table is of no account here, but it has 32 bits */
 		w->proc.map[i] = (struct uw_mapping){
 			.end = m.end, .bias = m.start, .arg = i + 1, .kind = (uint32_t)m.kind};

@@ -20,26 +20,33 @@ static inline void uwwalk_proc(struct uw_proc *p, __u64 start, struct uw_mapping
 }
 
 /*
- * Walk to the end; with nothing remembered of code, or what there is. Aborts unless it ends, with a
- * reason, within its cap, with sp rising but for signal frames; a leaf may have nothing on the
- * stack.
+ * Walk to the end; with nothing remembered of code, or what there is; with a memo if `o` is not
+ * NULL. Aborts unless it ends, with a reason, within its cap, with sp rising but for signal frames; a
+ * leaf may have nothing on the stack.
  */
-static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, bool remember)
+static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, bool remember,
+			       struct uw_memo *o, struct uw_trail *t)
 {
-	struct uw_loop l = {s, env, env->proc, env->jvm};
+	struct uw_loop l = {s, env, env->proc, env->jvm, o, t};
 	__u64 sp = s->sp;
 	int signals = 0;
 
+	if (t)
+		t->changes = env->changes;
+	uw_memo_begin(&l);
 	for (int i = 0; i <= GN_MAX_FRAMES; i++) {
-		bool leaf = s->leaf;
+		/* the JVM's note of its last frame may lead to where the walk is */
+		bool leaf = s->leaf || !s->hs[1];
 
 #ifdef UW_HOTSPOT
 		if (!remember)
 			hs_code(s)->key = 0;
 #endif
-		if (uw_step(s, env, &l)) {
+		if (uw_walk_on(&l)) {
 			if (s->end == GN_END_NONE || s->n > s->max)
 				abort();
+			if (o)
+				uw_trail_end(s, o, t, env->changes);
 			return;
 		}
 		if ((s->sp < sp || (s->sp == sp && !leaf)) && s->signals == signals)
@@ -65,33 +72,211 @@ static inline void uwwalk_rewind(struct uw_state *s, const struct uw_state *begu
 
 static inline bool uwwalk_equal(const struct uw_state *a, const struct uw_state *b)
 {
-	return a->n == b->n && a->end == b->end &&
+	return a->n == b->n && a->end == b->end && a->hash == b->hash && a->blind == b->blind &&
 	       !memcmp(a->frames, b->frames, a->n * sizeof(a->frames[0]));
+}
+
+/* What `s` has found. */
+static inline void uwwalk_result(struct uw_state *to, const struct uw_state *s)
+{
+	to->n = s->n;
+	to->end = s->end;
+	to->hash = s->hash;
+	to->blind = s->blind;
+	memcpy(to->frames, s->frames, s->n * sizeof(s->frames[0]));
+}
+
+/* ---- memos ---- */
+
+/* The memory of `env` with a few words changed. */
+struct uwwalk_changed {
+	const struct uw_env *env;
+	struct {
+		__u64 addr, val;
+	} word[2];
+};
+
+static inline int uwwalk_read(void *ctx, __u64 addr, void *dst, __u32 len)
+{
+	const struct uwwalk_changed *c = ctx;
+	int rc = c->env->read(c->env->ctx, addr, dst, len);
+
+	for (int i = 0; !rc && i < 2; i++)
+		for (__u32 b = 0; c->word[i].addr && b < 8; b++)
+			if (c->word[i].addr + b - addr < len)
+				((__u8 *)dst)[c->word[i].addr + b - addr] =
+					(__u8)(c->word[i].val >> 8 * b);
+	return rc;
+}
+
+static const struct uw_page *uwwalk_page(void *ctx, __u32 file, __u32 page)
+{
+	const struct uwwalk_changed *c = ctx;
+
+	return c->env->page(c->env->ctx, file, page);
+}
+
+static const struct uw_rule *uwwalk_rule(void *ctx, __u32 rule)
+{
+	const struct uwwalk_changed *c = ctx;
+
+	return c->env->rule(c->env->ctx, rule);
+}
+
+/* Of the last memo that uwwalk_memo() made: frames that a walk took from it when all was the same. */
+static __u32 uwwalk_told;
+
+static inline __u32 uwwalk_count(const struct uw_trail *t, const struct uw_memo *o, __u32 n)
+{
+	return t->open ? n - (t->open - 1) : 0;
+}
+
+/*
+ * The walk from `begun` in memory `env`, with and without the memo of another walk: aborts unless
+ * both find the same. `s` knows code.
+ */
+static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun, __u64 epoch,
+			       const struct uw_env *env, struct uw_memo *o, struct uw_trail *t)
+{
+	static struct uw_state plain;
+
+	uwwalk_rewind(s, begun);
+	uw_epoch_begin(s, epoch);
+	uwwalk_once(s, env, false, NULL, NULL);
+	uwwalk_result(&plain, s);
+	uwwalk_rewind(s, begun);
+	uw_epoch_begin(s, epoch);
+	t->keep = 1;
+	uwwalk_once(s, env, true, o, t);
+	if (!uwwalk_equal(s, &plain))
+		abort();
+}
+
+/* Words of the stack that changed since, one of them where a frame of the memo has its caller's pc
+ * or fp, or is interpreted; some become what another frame has. */
+static inline void uwwalk_change(struct uwwalk_changed *c, const struct uw_memo *o, __u64 seed)
+{
+	__u32 n = o->n ? o->n : 1;
+
+	for (int i = 0; i < 2; i++) {
+		const struct uw_mark *m, *other;
+
+		seed = uw_mix(seed, (__u64)i);
+		m = &o->marks[(seed >> 8) % n % UW_MEMO_FRAMES];
+		other = &o->marks[(seed >> 20) % n % UW_MEMO_FRAMES];
+		c->word[i].addr = o->base + m->sp - 8 * (seed >> 32 & 15) + 32;
+		switch (seed >> 40 & 7) {
+		case 0:
+			c->word[i].val = other->pc & UW_HOW_PC;
+			break;
+		case 1:
+			c->word[i].val = o->base + other->fp;
+			break;
+		case 2:
+			c->word[i].val = o->base + other->sp;
+			break;
+		case 3:
+			c->word[i].val = 0;
+			break;
+		case 4:
+			c->word[i].val = (m->pc & UW_HOW_PC) + (seed >> 44 & 15);
+			break;
+		case 5: /* none */
+			c->word[i].addr = 0;
+			break;
+		default:
+			c->word[i].val = seed;
+		}
+		c->word[i].addr &= ~7ULL;
+	}
+}
+
+/* From a frame that the walk from `begun` has come by; i of them. */
+static inline void uwwalk_start_at(struct uw_state *to, const struct uw_state *begun,
+				   const struct uw_memo *o, __u32 i)
+{
+	memcpy(to, begun, offsetof(struct uw_state, frames));
+	to->pc = o->marks[i].pc & UW_HOW_PC;
+	to->sp = o->base + o->marks[i].sp;
+	to->fp = o->base + o->marks[i].fp;
+	to->leaf = 0;
+	to->flags = GN_FF_RETADDR;
+}
+
+/*
+ * Walks with a memo find what they would find without: in a memory where nothing has changed, where
+ * words of the stack have, when all is as before again, in another epoch of the code, with
+ * a smaller cap, and from elsewhere in the stack.
+ */
+static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun, __u64 epoch,
+			       const struct uw_env *env)
+{
+	static struct uw_memo o, kept;
+	static struct uw_trail t;
+	static struct uw_state other;
+	struct uwwalk_changed c = {.env = env};
+	struct uw_env changed = *env;
+	__u64 seed = begun->pc ^ begun->sp << 7;
+
+	changed.ctx = &c;
+	changed.read = uwwalk_read;
+	changed.page = uwwalk_page;
+	changed.rule = uwwalk_rule;
+	memset(&o, 0, sizeof(o));
+	uwwalk_both(s, begun, epoch, env, &o, &t);
+	uwwalk_both(s, begun, epoch, env, &o, &t);
+	uwwalk_told = uwwalk_count(&t, &o, s->n - t.first);
+	kept = o;
+	for (int i = 0; i < 8; i++) {
+		seed = uw_mix(seed, (__u64)i + 1);
+		uwwalk_change(&c, &kept, seed);
+		uwwalk_both(s, begun, epoch, &changed, &o, &t);
+		if (i & 1)
+			uwwalk_both(s, begun, epoch, env, &o, &t);
+	}
+	uwwalk_both(s, begun, epoch + 2, env, &o, &t);
+	memcpy(&other, begun, offsetof(struct uw_state, frames));
+	other.leaf = 1;
+	other.flags = GN_FF_RETADDR;
+	for (int i = 0; i < 3; i++)
+		uwwalk_both(s, &other, epoch + 2, i & 1 ? &changed : env, &o, &t);
+	for (int i = 0; i < 4 && kept.n; i++) {
+		seed = uw_mix(seed, (__u64)i);
+		uwwalk_start_at(&other, begun, &kept, (__u32)(seed >> 8) % kept.n);
+		other.leaf = seed >> 5 & 1; /* in a system call */
+		if (i & 1)
+			other.fp = seed;
+		if (i & 2)
+			uw_limit(&other, 1 + (seed >> 40 & 7));
+		uwwalk_both(s, &other, epoch + 2, env, &o, &t);
+		uwwalk_both(s, begun, epoch + 2, env, &o, &t);
+	}
 }
 
 /*
  * The same with nothing remembered, while learning, by what was learnt when that is looked at again,
- * and when it is not since no compiler has run; else aborts.
+ * and when it is not since no compiler has run; and with memos; else aborts.
  */
 static inline void uwwalk_run(struct uw_state *s, const struct uw_env *env)
 {
 	static struct uw_state begun, found;
 	static __u64 epoch = 1;
 
-	epoch += 2;
+	epoch += 4;
 	memcpy(&begun, s, offsetof(struct uw_state, frames));
-	uwwalk_once(s, env, false);
-	found.n = s->n;
-	found.end = s->end;
-	memcpy(found.frames, s->frames, s->n * sizeof(s->frames[0]));
+	uwwalk_once(s, env, false, NULL, NULL);
+	uwwalk_result(&found, s);
 	for (int i = 0; i < 3; i++) {
 		uwwalk_rewind(s, &begun);
 		if (i)
 			uw_epoch_begin(s, epoch);
-		uwwalk_once(s, env, true);
+		uwwalk_once(s, env, true, NULL, NULL);
 		if (!uwwalk_equal(s, &found))
 			abort();
 	}
+	uwwalk_memo(s, &begun, epoch, env);
+	uwwalk_rewind(s, &begun);
+	uwwalk_once(s, env, true, NULL, NULL);
 }
 
 #endif

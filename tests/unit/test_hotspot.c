@@ -240,10 +240,11 @@ static void walk_once(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
 	uw_walk(&w->s, &w->env);
 }
 
-/* Twice: what it has learnt of code must not change what it finds. */
+/* Twice, and with memos: what it has learnt must not change what it finds. */
 static void walk(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	static struct uw_state begun, found;
+	uint32_t looked, headers;
 
 	begun = w->s;
 	walk_once(w, pc, sp, fp);
@@ -251,6 +252,16 @@ static void walk(struct world *w, uint64_t pc, uint64_t sp, uint64_t fp)
 	uwwalk_rewind(&w->s, &begun);
 	walk_once(w, pc, sp, fp);
 	assert_true(uwwalk_equal(&w->s, &found));
+	found = w->s;
+	looked = w->looked;
+	headers = w->headers;
+	begun.pc = pc;
+	begun.sp = sp;
+	begun.fp = fp;
+	uwwalk_memo(&w->s, &begun, 0x10001, &w->env);
+	w->s = found;
+	w->looked = looked;
+	w->headers = headers;
 }
 
 /* By what was learnt before. */
@@ -1680,6 +1691,165 @@ static void test_known_leaf(void **state)
 	assert_stack(w, (uint32_t[]){8}, 1);
 }
 
+/* ---- memos of walks before (walk() compares walks with and without; here is what they are for)
+ * ----
+ */
+
+struct again {
+	struct uw_memo o;
+	struct uw_trail t;
+	struct uw_state begun;
+};
+
+/* With the memo of the last such walk, and without, in this epoch: both find the same. */
+static void walk_both(struct world *w, struct again *g, uint64_t pc, uint64_t sp, uint64_t epoch)
+{
+	uw_begin(&w->s, 1, 64);
+	w->s.leaf = 1;
+	w->s.hs[HS_THREAD] = THREAD;
+	w->s.pc = pc;
+	w->s.sp = sp;
+	w->s.fp = 1;
+	g->begun = w->s;
+	uwwalk_both(&w->s, &g->begun, epoch, &w->env, &g->o, &g->t);
+}
+
+static void test_memo(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+	struct calling c = calling(w);
+	uint32_t before;
+
+	memset(&g, 0, sizeof(g));
+	walk(w, c.leaf, SP, 1);
+	assert_int_equal(uwwalk_told, 1); /* the end: the call stub is not known */
+	memcpy(&w->jvm.call_stub, w->stack + (SP + 0x78 - STACK), 8);
+	walk_again(w, c.leaf, SP, 1);
+	assert_int_equal(uwwalk_told, 3); /* all but the leaf */
+	w->block = c.block;
+	walk_both(w, &g, c.leaf, SP, 11);
+	before = w->headers;
+	walk_both(w, &g, c.leaf, SP, 11);
+	assert_int_equal(w->headers, before + 1); /* by the walk without a memo */
+	assert_stack(w, (uint32_t[]){7, 8}, 2);
+}
+
+/* The return address is the same, and the code another, or what was found by other tables. */
+static void test_memo_is_old(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	memset(&g, 0, sizeof(g));
+	walk_both(w, &g, c.leaf, SP, 11);
+	heap_put(w, c.block + H_ID, 9, 4);
+	walk_both(w, &g, c.leaf, SP, 13);
+	assert_stack(w, (uint32_t[]){7, 9}, 2);
+	heap_put(w, c.block + H_ID, 10, 4);
+	walk_both(w, &g, c.leaf, SP, 0);
+	assert_stack(w, (uint32_t[]){7, 10}, 2);
+	walk_both(w, &g, c.leaf, SP, 13);
+	w->jvm.enter_special = HEAP + c.block + H_BLOB;
+	w->env.changes += 2;
+	walk_both(w, &g, c.leaf, SP, 13);
+	assert_int_equal(w->s.end, GN_END_CONT);
+	w->jvm.enter_special = 0;
+	w->env.changes++; /* and they go on changing: nothing is kept */
+	walk_both(w, &g, c.leaf, SP, 13);
+	assert_stack(w, (uint32_t[]){7, 10}, 2);
+	w->jvm.enter_special = HEAP + c.block + H_BLOB;
+	walk_both(w, &g, c.leaf, SP, 13);
+	assert_int_equal(w->s.end, GN_END_CONT);
+}
+
+/* A frame that called Java code then has called a stub now: it may be a wrapper by now. */
+static void test_memo_outside(void **state)
+{
+	static const uint8_t code[] = {0x90, 0x90, 0x90};
+	static struct again g;
+	struct world *w = *state;
+	struct calling c = calling(w);
+	uint64_t stub = blob(w, &(struct spec){.name = NAME_VTABLE, .code = code, .len = 3});
+
+	memset(&g, 0, sizeof(g));
+	walk_both(w, &g, c.leaf, SP, 11);
+	heap_put(w, c.block + H_ID, 9, 4);
+	walk_both(w, &g, stub, SP + 0x38, 11);
+	assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
+	assert_int_equal(w->s.frames[1].data >> 32, 9);
+}
+
+/* An interpreted frame with another method, another's bytecodes, another bytecode, more locals. */
+static void test_memo_interp(void **state)
+{
+	const uint64_t fp = SP + 0x80;
+	static struct again g;
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12), cm = CM;
+
+	memset(&g, 0, sizeof(g));
+	with_interpreter(w);
+	memcpy(w->meta + (METHOD + 0x40 - META) + 8, &cm, 8);
+	word(w, SP + 0x30, fp);
+	word(w, SP + 0x38, INTERP_PC);
+	word(w, fp - 64, CM + CM_SIZE + 5);
+	word(w, fp - 24, METHOD);
+	word(w, fp - 16, 0);
+	word(w, fp - 8, fp + 0x20);
+	word(w, fp, FP);
+	caller_is_bottom(w, fp + 8, FP);
+	memcpy(&w->jvm.call_stub, w->stack + (fp + 8 - STACK), 8);
+	walk_both(w, &g, a + 14, SP, 11);
+	assert_int_equal(w->s.n, 4);
+	assert_int_equal(w->s.frames[1].data, CM << 16 | 5);
+	walk_both(w, &g, a + 14, SP, 11);
+	assert_int_equal(g.t.open, 2); /* from the interpreted frame on */
+	word(w, fp - 24, METHOD + 0x40);
+	walk_both(w, &g, a + 14, SP, 11);
+	assert_int_equal(gn_frame_addr(&w->s.frames[1]), METHOD + 0x40);
+	cm = CM - 8;
+	memcpy(w->meta + (METHOD + 0x40 - META) + 8, &cm, 8);
+	walk_both(w, &g, a + 14, SP, 11);
+	assert_int_equal(w->s.frames[1].data, (CM - 8) << 16 | 13);
+	word(w, fp - 64, CM + CM_SIZE + 7);
+	walk_both(w, &g, a + 14, SP, 11);
+	assert_int_equal(w->s.frames[1].data, (CM - 8) << 16 | 15);
+	word(w, fp - 8, fp + 0x28);
+	walk_both(w, &g, a + 14, SP, 11);
+	assert_int_equal(w->s.n, 4);
+	walk_both(w, &g, a + 14, SP, 11);
+	assert_int_equal(g.t.open, 2);
+}
+
+/* Where a thread's start was found before any Java code, the JVM may know of some the next time. */
+static void test_memo_anchor(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+	uint64_t a = method(w, 7, plain, sizeof(plain), PLAIN_FRAME, 12), anchor[3] = {};
+
+	memset(&g, 0, sizeof(g));
+	w->jvm.flags |= GN_JVM_ANCHOR;
+	w->jvm.anchor = ANCHOR;
+	word(w, SP + 0x80 + 0x30, FP);
+	caller_is_bottom(w, SP + 0x80 + 0x38, FP);
+	for (int i = 0; i < 2; i++) {
+		memcpy(w->meta + (THREAD - META) + ANCHOR, anchor, sizeof(anchor));
+		uw_begin(&w->s, 1, 64);
+		w->s.hs[HS_THREAD] = THREAD;
+		w->s.flags = GN_FF_RETADDR;
+		w->s.pc = NATIVE + 0x10;
+		w->s.sp = SP;
+		g.begun = w->s;
+		uwwalk_both(&w->s, &g.begun, 11, &w->env, &g.o, &g.t);
+		assert_int_equal(w->s.n, i ? 4 : 1);
+		anchor[0] = SP + 0x80;
+		anchor[1] = a + 14;
+	}
+}
+
 /* ---- what may be anything ---- */
 
 /* A segment map that leads nowhere, a size that is negative: an end, in bounded time. */
@@ -1730,6 +1900,11 @@ int main(void)
 		TEST(test_known_epoch_outside),
 		TEST(test_known_deoptimised),
 		TEST(test_known_enter_special),
+		TEST(test_memo),
+		TEST(test_memo_is_old),
+		TEST(test_memo_outside),
+		TEST(test_memo_interp),
+		TEST(test_memo_anchor),
 		TEST(test_known_elsewhere),
 		TEST(test_known_leaf),
 		TEST(test_hostile_heap),

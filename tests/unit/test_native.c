@@ -290,6 +290,29 @@ static void test_carried_far(void **state)
 	assert_int_equal(w->s.n, 3);
 }
 
+/* ---- a frame's base in a register that calls preserve: where its caller's is, a frame tells ----
+ */
+
+static void test_kept(void **state)
+{
+	struct uw_rule saves = by_sp,
+		       by_rbx = {.cfa = UW_CFA_REG, .cfa_reg = UW_RBX, .ra = UW_CFA, .ra_off = -8};
+	struct world *w = *state;
+
+	saves.cfa_off = 0x20;
+	saves.kept_off = -16;
+	rows(w, by_sp, saves);
+	row(w, 0x400, by_rbx);
+	word(w, SP, RETURNS);
+	word(w, SP + 8 + 0x10, SP + 0x200); /* rbx */
+	word(w, SP + 8 + 0x18, CODE + 0x410);
+	word(w, SP + 0x1f8, STARTS);
+	w->s.reg[UW_RBX] = 1;
+	walk(w, CODE + LEAF, SP, 1);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 4);
+}
+
 /* ---- what later tables may know ---- */
 
 /* By frame pointer through code that no table has to the thread's start, which is no end for good.
@@ -321,6 +344,7 @@ int main(void)
 		TEST(test_end_by_fp),	TEST(test_end_by_sp),	 TEST(test_ret_is_jump),
 		TEST(test_tail_call),	TEST(test_no_tail_call), TEST(test_carried),
 		TEST(test_carried_not), TEST(test_carried_far),	 TEST(test_blind),
+		TEST(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

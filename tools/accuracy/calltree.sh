@@ -11,6 +11,8 @@
 # (tools/accuracy/suite.sh), else to less: what could not be read in time is so much more on a busy one.
 #
 # TREE_RAW=1: wrong ones are followed by their frames as they came from the kernel.
+# TREE_CHECK: the configurations (or "all") whose walks also do what they know from before, and count where that finds something
+# else (GNOMON_CHECK_CODE, kern/README.md): then that is wrong, too.
 # TREE_JVM: --jvm (auto, agent, vmstructs). TREE_SECONDS: how long each is recorded (default 60); TREE_METHODS (default 4000), TREE_SEED;
 # TREE_HOMES: the JDKs (else all under /usr/lib/jvm; "none": none); TREE_ROOT: a root tree (mmdebstrap) whose JDKs of
 # the versions TREE_ROOT_JDKS (default 21) run in it, too; SLACK widens the bounds (tests/jvm/lib.sh).
@@ -140,16 +142,25 @@ tree_judge() {
         }' "$out"
 }
 
+# known_judge LABEL: what walks knew from before was so.
+known_judge() {
+    sed -n "s/^gnomon: \(\(code\|memo\): [0-9]* frames .*\)/  $1: \1/p" "$T/err" >"$T/known"
+    cat "$T/known"
+    [ "$(awk '/ memo: / && / 0 were others$/ { m++ } / code: / && / 0 were wrong$/ { c++ } END { print m + c }' "$T/known")" = 2 ]
+}
+
 tree_case() {
-    local label=$1
+    local label=$1 check=
 
     shift
+    case " ${TREE_CHECK:-} " in *" all "* | *" ${label#* } "*) check=1 ;; esac
     tree_run "$@"
     # shellcheck disable=SC2086
-    GN_VERBOSE=${TREE_RAW:+-vvv} recorded_for $((TREE_SECONDS * 800)) "$TREE_SECONDS" "$T/tree.jfr" -p "$JVM_PID" \
+    GNOMON_CHECK_CODE=$check GN_VERBOSE=${TREE_RAW:+-vvv} recorded_for $((TREE_SECONDS * 800)) "$TREE_SECONDS" "$T/tree.jfr" -p "$JVM_PID" \
         --cpu 1ms --wall 1ms --force ${TREE_JVM:+--jvm "$TREE_JVM"}
     cp "$GN_ERR" "$T/err"
     tree_end
+    [ -z "$check" ] || known_judge "$label" || missed+=("$label (what was known was not so)")
     if ! tree_judge "$label"; then
         missed+=("$label")
         tree_examples

@@ -65,6 +65,8 @@ static void ways_tell(bool wall)
 
 static void configure(struct capture *c, const struct capture_config *cfg)
 {
+	const char *check = getenv("GNOMON_CHECK_CODE");
+
 	features_try(FEATURE_QUICK);
 	c->can_find = feature_has(FEATURE_TASK_FIND);
 	c->can_pick = feature_has(FEATURE_ITER_PROCESS);
@@ -78,7 +80,7 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	c->skel->rodata->gn_start_ns = cfg->start_ns;
 	c->skel->bss->gn_cpu_clocks_only = cfg->cpu_clocks;
 	c->skel->rodata->gn_thread_filter = cfg->thread_filter;
-	c->skel->rodata->gn_check_code = getenv("GNOMON_CHECK_CODE") != NULL; /* for tests */
+	c->skel->rodata->gn_check_code = check && *check; /* for tests */
 	if (cfg->depth)
 		c->skel->rodata->gn_depth = cfg->depth;
 	c->skel->rodata->gn_reservoir = cfg->reservoir;
@@ -857,6 +859,7 @@ void capture_tables(const struct capture *c, struct capture_tables *out)
 		.java_threads = bpf_map__fd(c->skel->maps.java_threads),
 		.vthreads = bpf_map__fd(c->skel->maps.vthreads),
 		.carriers = bpf_map__fd(c->skel->maps.carriers),
+		.changes = (uint64_t *)&c->skel->bss->gn_table_changes,
 		.ncarriers = &c->skel->bss->gn_carriers,
 	};
 }

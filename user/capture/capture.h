@@ -147,6 +147,7 @@ void capture_epoch(struct capture *c);
 /* Descriptors of the unwinder's maps, for naming/tables.c. They belong to the capture. */
 struct capture_tables {
 	int procs, files, rules, jvms, coders, java_threads, vthreads, carriers;
+	uint64_t *changes;   /* of these, ever, each counted twice: before it and after */
 	uint32_t *ncarriers; /* raised for each: the first makes the kernel look them up */
 };
 void capture_tables(const struct capture *c, struct capture_tables *out);

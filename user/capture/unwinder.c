@@ -26,6 +26,15 @@ struct unwinder_maps {
 
 /* ---- where utable's decisions go ---- */
 
+/*
+ * Is called before a change of what walks go by, and after it: what was found by the tables of
+ * before does not hold any more, and what is found while the number is odd is not kept.
+ */
+static void tables_change(struct unwinder_maps *m)
+{
+	__atomic_fetch_add(m->maps.changes, 1, __ATOMIC_SEQ_CST);
+}
+
 static int sink_rule(void *ctx, uint32_t id, const struct uw_rule *rule)
 {
 	struct unwinder_maps *m = ctx;
@@ -63,7 +72,9 @@ static int sink_proc(void *ctx, uint32_t tgid, const struct uw_proc *proc)
 	fd = innermap_array(proc, sizeof(*proc), 1, 0);
 	if (fd < 0)
 		return fd;
+	tables_change(m);
 	rc = innermap_put(m->maps.procs, &tgid, &fd, 1);
+	tables_change(m);
 	close(fd);
 	return rc;
 }
@@ -71,8 +82,12 @@ static int sink_proc(void *ctx, uint32_t tgid, const struct uw_proc *proc)
 static int sink_proc_drop(void *ctx, uint32_t tgid)
 {
 	struct unwinder_maps *m = ctx;
+	int rc;
 
-	return bpf_map_delete_elem(m->maps.procs, &tgid) ? -errno : 0;
+	tables_change(m);
+	rc = bpf_map_delete_elem(m->maps.procs, &tgid) ? -errno : 0;
+	tables_change(m);
+	return rc;
 }
 
 /* ---- files and mappings ---- */
@@ -134,7 +149,9 @@ static void proc_drop(void *ctx, pid_t tgid, uint64_t now_ns)
 	struct unwinder_maps *m = ctx;
 
 	bpf_map_delete_elem(m->maps.vthreads, &tgid);
+	tables_change(m);
 	bpf_map_delete_elem(m->maps.jvms, &tgid);
+	tables_change(m);
 	if (!utable_proc_drop(m->utable, (uint32_t)tgid, now_ns) && !m->reap_ns)
 		m->reap_ns = now_ns + UTABLE_GRACE_NS;
 }
@@ -156,8 +173,12 @@ static bool freed(void *ctx, uint64_t now_ns)
 static int jvm_set(void *ctx, const struct gn_jvm *jvm)
 {
 	struct unwinder_maps *m = ctx;
+	int rc;
 
-	return bpf_map_update_elem(m->maps.jvms, &jvm->tgid, jvm, BPF_ANY) ? -errno : 0;
+	tables_change(m);
+	rc = bpf_map_update_elem(m->maps.jvms, &jvm->tgid, jvm, BPF_ANY) ? -errno : 0;
+	tables_change(m);
+	return rc;
 }
 
 static int coders_get(void *ctx, pid_t tgid, struct gn_coders *out)

@@ -390,6 +390,18 @@ static bool find_names(struct vm *vm, struct gn_jvm *j)
 	return memcmp(&before, j, sizeof(before)) != 0;
 }
 
+/* A JVM that starts has not made it yet. */
+static uint64_t find_call_stub(struct vm *vm, const struct gn_jvm *j)
+{
+	uint64_t pc;
+
+	if (vm->at.call_stub_pc == VM_NONE ||
+	    mem_read_now(vm->mem, vm->at.call_stub_pc, &pc, sizeof(pc)) ||
+	    codecache_heap(j, pc) < 0)
+		return 0;
+	return pc;
+}
+
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
 {
 	uint64_t blob = find_enter_special(vm);
@@ -397,6 +409,10 @@ int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
 	bool changed = blob != jvm->enter_special;
 
 	jvm->enter_special = blob;
+	if (!jvm->call_stub) {
+		jvm->call_stub = find_call_stub(vm, jvm);
+		changed |= jvm->call_stub != 0;
+	}
 	fill_interp(vm, jvm);
 	changed |= high != jvm->interp_high;
 	changed |= find_names(vm, jvm);
@@ -423,5 +439,6 @@ int codecache_fill(struct vm *vm, struct gn_jvm *out)
 	out->saved_pc = small(vm->at.jt_saved_pc);
 	fill_spills(vm, out);
 	note_blobs(vm, out);
+	out->call_stub = find_call_stub(vm, out);
 	return 0;
 }

@@ -36,7 +36,7 @@ struct vm_layout {
 	uint64_t nm_deopt_off, nm_deopt_mh_off, nm_scopes, nm_scopes_off, nm_pcs, nm_deps;
 	uint64_t nm_metadata, nm_metadata_bytes, nm_immutable, nm_immutable_size;
 	uint64_t pd_pc, pd_scope, pd_size;
-	uint64_t interp_code, sq_buffer, sq_limit, cont_return_pc;
+	uint64_t interp_code, sq_buffer, sq_limit, cont_return_pc, call_stub_pc;
 	uint64_t kind_nmethod, kind_buffer, kind_adapter, kind_vtable, kind_mh;
 	/* threads */
 	uint64_t tl_list, tl_length, tl_threads, jt_osthread, ost_id, jt_object, jt_vthread;

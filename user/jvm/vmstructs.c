@@ -147,6 +147,7 @@ static const struct row rows[] = {
 	FIELD(interp_code, "AbstractInterpreter", "_code", VM_INTERP),
 	FIELD(sq_buffer, "StubQueue", "_stub_buffer", VM_INTERP),
 	FIELD(sq_limit, "StubQueue", "_buffer_limit", VM_INTERP),
+	FIELD(call_stub_pc, "StubRoutines", "_call_stub_return_address", VM_FEATURES),
 	FIELD(cont_return_pc, "ContinuationEntry", "_return_pc", VM_FEATURES),
 
 	FIELD(jt_anchor, "JavaThread", "_anchor", VM_ANCHOR),

@@ -653,6 +653,11 @@ static void summary_print(struct session *s, const struct totals *t)
 		log_info("code: %" PRIu64 " frames known from earlier walks were looked at again, "
 			 "%" PRIu64 " were wrong",
 			 counters[GN_CNT_CODE_CHECKED], counters[GN_CNT_CODE_WRONG]);
+	if (counters[GN_CNT_MEMO_CHECKED])
+		log_info("memo: %" PRIu64
+			 " frames known from the thread's last walk were walked again, "
+			 "%" PRIu64 " were others",
+			 counters[GN_CNT_MEMO_CHECKED], counters[GN_CNT_MEMO_WRONG]);
 	r.switches = counters[GN_CNT_SWITCHES];
 	r.remote = counters[GN_CNT_REMOTE];
 	r.captures = counters[GN_CNT_CAPTURES] - r.remote;

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who has which memo (kern/memo.h). There are fewer than threads may be: one that is sampled again
+ * within a short time gets one that has not been used for long. Include it after
+ * kern/unwind_walk.h.
+ */
+#ifndef GNOMON_MEMO_BPF_H
+#define GNOMON_MEMO_BPF_H
+
+#include "maps.bpf.h"
+
+#define MEMOS	     512	/* a power of two: 4 MB */
+#define MEMO_IDLE_NS 1000000000 /* not used for so long it may become another thread's */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MEMOS);
+	__type(key, __u32);
+	__type(value, struct uw_memo);
+} memos SEC(".maps") __weak;
+
+/* What a walk needs beside its memo, or has in place of it. */
+struct memo_scratch {
+	struct uw_trail trail;
+	struct uw_memo none;
+};
+_Static_assert(sizeof(struct memo_scratch) <= 32768, "no value of a map per CPU");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct memo_scratch);
+} trails SEC(".maps") __weak;
+
+/* The place that is looked at next for one that nobody uses. */
+extern __u32 gn_memo_next;
+
+/*
+ * A memo's owner is tgid << 32 | tid; while it is in use MEMO_BUSY, too, so that nobody takes it
+ * meanwhile. (Numbers of threads have 22 bits.)
+ */
+#define MEMO_BUSY (1ULL << 31)
+
+#define MEMO_WANTED ~0U /* gn_thread.memo: it was sampled once */
+
+/* One that has become free. */
+static __always_inline struct uw_memo *memo_find(struct gn_thread *t, __u64 owner, __u64 now)
+{
+	__u32 at = __sync_fetch_and_add(&gn_memo_next, 1) & (MEMOS - 1);
+	struct uw_memo *o = bpf_map_lookup_elem(&memos, &at);
+	__u64 old;
+
+	if (!o)
+		return NULL;
+	old = *(volatile __u64 *)&o->owner;
+	if (old & MEMO_BUSY || (old && now - o->used_ns < MEMO_IDLE_NS))
+		return NULL;
+	if (__sync_val_compare_and_swap(&o->owner, old, owner | MEMO_BUSY) != old)
+		return NULL;
+	o->n = 0;
+	t->memo = at + 1;
+	return o;
+}
+
+/*
+ * The thread's memo, for nobody else until memo_give(). Where it has none, or
+ * somebody else has it now, one that is empty and comes to nothing.
+ */
+static __noinline struct uw_memo *memo_take(struct memo_scratch *c, struct gn_thread *t,
+					    __u64 owner, __u64 now)
+{
+	struct uw_memo *o = NULL;
+	__u32 at;
+
+	if (!c || !t)
+		return NULL;
+	at = t->memo - 1;
+	if (at < MEMOS)
+		o = bpf_map_lookup_elem(&memos, &at);
+	if (o && __sync_val_compare_and_swap(&o->owner, owner, owner | MEMO_BUSY) != owner)
+		o = NULL;
+	if (!o && t->memo == MEMO_WANTED)
+		o = memo_find(t, owner, now);
+	c->trail.keep = !!o;
+	if (!o) {
+		if (at < MEMOS || !t->memo)
+			t->memo = MEMO_WANTED;
+		o = &c->none;
+		o->n = 0;
+	}
+	o->used_ns = now;
+	return o;
+}
+
+static __always_inline void memo_give(struct uw_memo *o)
+{
+	__sync_lock_test_and_set(&o->owner, o->owner & ~MEMO_BUSY); /* after all else */
+}
+
+#endif
