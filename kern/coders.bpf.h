@@ -35,7 +35,7 @@ struct {
  * again after; 0 if there is no telling, or one runs now. (A thread that runs has on_cpu set before
  * its first instruction, and its time is added up before that is cleared.)
  */
-__attribute__((noinline, weak)) __u64 coders_epoch(__u32 tgid, __u32 jvm_flags)
+__attribute__((noinline, weak)) __u64 coders_gen(__u32 tgid, __u32 jvm_flags)
 {
 	struct gn_coders *c = bpf_map_lookup_elem(&coders, &tgid);
 	__u64 sum = 0, made, found = 0, slots;

@@ -44,9 +44,9 @@ uw_fn __u64 uw_get_java_thread(uw_mem m, __u32 tid)
 	return 0; /* hs[HS_THREAD] tells */
 }
 
-uw_fn __u64 uw_code_epoch(uw_mem m, const struct gn_jvm *j, __u32 tgid)
+uw_fn __u64 uw_code_gen(uw_mem m, const struct gn_jvm *j, __u32 tgid)
 {
-	return j->flags & GN_JVM_CODERS ? m->code_epoch : 0;
+	return j->flags & GN_JVM_CODERS ? m->code_gen : 0;
 }
 
 uw_fn int uw_checks(void)
@@ -1326,7 +1326,8 @@ uw_fn int hs_is_call_stub(struct uw_state *s, uw_mem m, struct hs_blob *b)
 /* ---- compiled code met before -----------------------------------------------------------------
  */
 
-/* pc, and above it the process as far as that fits: equal ones tell only in an epoch (a process's).
+/* pc, and above it the process as far as that fits: equal ones tell only in a generation (a
+ * process's).
  */
 uw_fn __u64 hs_code_key(const struct uw_state *s)
 {
@@ -1351,7 +1352,7 @@ uw_fn void hs_code_keep(struct uw_state *s, const struct gn_jvm *j, const struct
 		return;
 	c->key = hs_code_key(s);
 	c->data = data;
-	c->epoch = s->epoch;
+	c->gen = s->gen;
 	c->size = (__s32)(b->end - b->start);
 	c->frame = (__u32)b->frame;
 }
@@ -1382,8 +1383,8 @@ uw_fn __u64 hs_calls_outside(const struct uw_state *s)
 uw_fn int hs_code_is(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_code *c)
 {
 	__u64 block = s->pc - (__u32)c->data - j->blob;
-	__u64 unsure = (c->epoch ^ s->epoch) | hs_calls_outside(s) |
-		       (s->flags & (GN_FF_GUESSED | GN_FF_FP));
+	__u64 unsure =
+		(c->gen ^ s->gen) | hs_calls_outside(s) | (s->flags & (GN_FF_GUESSED | GN_FF_FP));
 	__u32 id = 0;
 	int same;
 
@@ -1399,7 +1400,7 @@ uw_fn int hs_code_is(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struc
 	uw_checked(!unsure, same);
 	if (!same)
 		return 0;
-	c->epoch = s->epoch;
+	c->gen = s->gen;
 	return 1;
 }
 
@@ -1420,7 +1421,7 @@ uw_fn int hs_code_known(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 /* Before the frame is noted: how it will be left, if it is compiled code. Without branches. */
 uw_fn __u32 hs_code_how(const struct uw_state *s)
 {
-	return HS_HOW_CODE & (0 - (__u32)(s->epoch & ~hs_calls_outside(s) & 1));
+	return HS_HOW_CODE & (0 - (__u32)(s->gen & ~hs_calls_outside(s) & 1));
 }
 
 uw_fn int hs_code_frame(struct uw_state *s, struct hs_way *w)

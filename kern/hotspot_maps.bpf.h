@@ -42,9 +42,9 @@ uw_fn const struct gn_jvm *uw_get_jvm(uw_mem m, __u32 tgid)
 	return j && uw_is_jvm(j, tgid) ? j : 0;
 }
 
-uw_fn __u64 uw_code_epoch(uw_mem m, const struct gn_jvm *j, __u32 tgid)
+uw_fn __u64 uw_code_gen(uw_mem m, const struct gn_jvm *j, __u32 tgid)
 {
-	return coders_epoch(tgid, j->flags);
+	return coders_gen(tgid, j->flags);
 }
 
 /* What is known of code is looked at all the same, and it is counted how often that was wrong. */

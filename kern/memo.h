@@ -6,7 +6,7 @@
  * A step is *plain* when what it does is told by few words: the frame's pc and sp (and fp, if its
  * rule begins there), the return address it finds and, in interpreted frames, the words that name
  * method and bytecode; and by tables and code that are the same now as then (uw_memo.changes,
- * .epoch). Where a walk stands on such a frame with the same pc, sp and fp, and those words hold
+ * .gen). Where a walk stands on such a frame with the same pc, sp and fp, and those words hold
  * what they held, the step would do what it did; so its result is taken over, and the next frame is
  * looked at likewise. Everything else is walked: leaves, whatever was guessed, stubs, code that may
  * be other code by now, and the end. So what is found is what a walk without a memo finds, by
@@ -48,7 +48,7 @@ struct uw_memo {
 	__u64 owner;   /* 0 none; kern/memo.bpf.h */
 	__u64 used_ns; /* when it was last */
 	__u64 changes; /* of the tables till then */
-	__u64 epoch;   /* of the process's code */
+	__u64 gen;     /* of the process's code */
 	__u64 base;    /* all of it lies within 4 GiB from here */
 	__u32 n;
 	__u32 pad;
@@ -425,7 +425,7 @@ uw_memo_global int uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct 
 
 	if (!s || !o || !t)
 		return 0;
-	known = s->epoch & 1 && o->epoch == s->epoch;
+	known = s->gen & 1 && o->gen == s->gen;
 	t->base = s->sp & ~0xffffffffULL;
 	t->first = s->n;
 	t->at = 0;
@@ -455,7 +455,7 @@ uw_memo_global int uw_trail_end(struct uw_state *s, struct uw_memo *o, struct uw
 	uw_memo_copy(o->marks, t->marks, t->open ? t->open - 1 : n);
 	o->changes = changes;
 	o->base = t->base;
-	o->epoch = s->epoch;
+	o->gen = s->gen;
 	o->n = n;
 	return 0;
 }

@@ -184,7 +184,7 @@ struct uw_tailed {
 struct uw_code {
 	__u64 key;   /* 0 free */
 	__u64 data;  /* its frame's */
-	__u64 epoch; /* for which that holds */
+	__u64 gen;   /* for which that holds */
 	__s32 size;  /* of the blob, bytes */
 	__u32 frame; /* bytes */
 };
@@ -231,10 +231,10 @@ struct uw_state {
 	struct uw_cached cache[UW_CACHE];
 	struct uw_tailed tails[UW_TAILED];
 
-	/* Likewise of compiled code, which may be other code in another epoch. */
+	/* Likewise of compiled code, which may be other code in another generation. */
 	struct uw_code code[UW_CODES];
 	__u64 walks; /* so many began */
-	__u64 epoch; /* what is found out of code holds in it: odd, or even in this walk alone */
+	__u64 gen;   /* what is found out of code holds in it: odd, or even in this walk alone */
 
 	__u64 hs[8]; /* kern/hotspot.h's, zeroed by uw_begin, kept over the walk */
 	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
@@ -261,7 +261,7 @@ struct uw_env {
 	const struct uw_rule *(*rule)(void *ctx, __u32 rule);
 	const struct gn_jvm *jvm; /* kern/hotspot.h; NULL: none */
 	__u64 changes;		  /* of all of these; odd while they change */
-	__u64 code_epoch;	  /* odd: no compiler has run since it was another; 0 unknown */
+	__u64 code_gen;		  /* odd: no compiler has run since it was another; 0 unknown */
 };
 typedef const struct uw_env *uw_mem;
 
@@ -335,7 +335,7 @@ uw_fn int uw_word(struct uw_state *s, uw_mem m, __u64 addr, __u64 *val)
 uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 {
 	s->walks++;
-	s->epoch = s->walks << 1;
+	s->gen = s->walks << 1;
 	s->leaf = 0;
 	s->kept_at = UW_KEPT_UNKNOWN;
 	s->flags = 0;
@@ -359,15 +359,15 @@ uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 }
 
 /*
- * What walks have found out of code in an epoch holds for this one. 0: there is no telling. Without
- * branches: the verifier would follow the walk once for each case.
+ * What walks have found out of code in a generation holds for this one. 0: there is no telling.
+ * Without branches: the verifier would follow the walk once for each case.
  */
-uw_fn void uw_epoch_begin(struct uw_state *s, __u64 epoch)
+uw_fn void uw_code_begin(struct uw_state *s, __u64 gen)
 {
-	__u64 known = 0 - (epoch & 1);
+	__u64 known = 0 - (gen & 1);
 
 	uw_barrier(known);
-	s->epoch = (s->epoch & ~known) | (epoch & known);
+	s->gen = (s->gen & ~known) | (gen & known);
 }
 
 /* At most so many frames more. */

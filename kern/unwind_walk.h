@@ -178,7 +178,7 @@ uw_fn int uw_walk_with(struct uw_loop *l)
 #ifdef UW_HOTSPOT
 	l->j = uw_get_jvm(UW_LOOP_MEM(l), s->tgid);
 	if (l->j)
-		uw_epoch_begin(s, uw_code_epoch(UW_LOOP_MEM(l), l->j, s->tgid));
+		uw_code_begin(s, uw_code_gen(UW_LOOP_MEM(l), l->j, s->tgid));
 #endif
 #ifdef UW_MEMO
 	uw_memo_begin(l);

@@ -67,7 +67,7 @@ static inline void uwwalk_rewind(struct uw_state *s, const struct uw_state *begu
 	memcpy(s, begun, offsetof(struct uw_state, frames));
 	memcpy(s->code, code, sizeof(code));
 	s->walks = walks;
-	s->epoch = walks << 1;
+	s->gen = walks << 1;
 }
 
 static inline bool uwwalk_equal(const struct uw_state *a, const struct uw_state *b)
@@ -135,17 +135,17 @@ static inline __u32 uwwalk_count(const struct uw_trail *t, const struct uw_memo 
  * The walk from `begun` in memory `env`, with and without the memo of another walk: aborts unless
  * both find the same. `s` knows code.
  */
-static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun, __u64 epoch,
+static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun, __u64 gen,
 			       const struct uw_env *env, struct uw_memo *o, struct uw_trail *t)
 {
 	static struct uw_state plain;
 
 	uwwalk_rewind(s, begun);
-	uw_epoch_begin(s, epoch);
+	uw_code_begin(s, gen);
 	uwwalk_once(s, env, false, NULL, NULL);
 	uwwalk_result(&plain, s);
 	uwwalk_rewind(s, begun);
-	uw_epoch_begin(s, epoch);
+	uw_code_begin(s, gen);
 	t->keep = 1;
 	uwwalk_once(s, env, true, o, t);
 	if (!uwwalk_equal(s, &plain))
@@ -205,10 +205,10 @@ static inline void uwwalk_start_at(struct uw_state *to, const struct uw_state *b
 
 /*
  * Walks with a memo find what they would find without: in a memory where nothing has changed, where
- * words of the stack have, when all is as before again, in another epoch of the code, with
+ * words of the stack have, when all is as before again, in another generation of the code, with
  * a smaller cap, and from elsewhere in the stack.
  */
-static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun, __u64 epoch,
+static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun, __u64 gen,
 			       const struct uw_env *env)
 {
 	static struct uw_memo o, kept;
@@ -223,23 +223,23 @@ static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun,
 	changed.page = uwwalk_page;
 	changed.rule = uwwalk_rule;
 	memset(&o, 0, sizeof(o));
-	uwwalk_both(s, begun, epoch, env, &o, &t);
-	uwwalk_both(s, begun, epoch, env, &o, &t);
+	uwwalk_both(s, begun, gen, env, &o, &t);
+	uwwalk_both(s, begun, gen, env, &o, &t);
 	uwwalk_told = uwwalk_count(&t, &o, s->n - t.first);
 	kept = o;
 	for (int i = 0; i < 8; i++) {
 		seed = uw_mix(seed, (__u64)i + 1);
 		uwwalk_change(&c, &kept, seed);
-		uwwalk_both(s, begun, epoch, &changed, &o, &t);
+		uwwalk_both(s, begun, gen, &changed, &o, &t);
 		if (i & 1)
-			uwwalk_both(s, begun, epoch, env, &o, &t);
+			uwwalk_both(s, begun, gen, env, &o, &t);
 	}
-	uwwalk_both(s, begun, epoch + 2, env, &o, &t);
+	uwwalk_both(s, begun, gen + 2, env, &o, &t);
 	memcpy(&other, begun, offsetof(struct uw_state, frames));
 	other.leaf = 1;
 	other.flags = GN_FF_RETADDR;
 	for (int i = 0; i < 3; i++)
-		uwwalk_both(s, &other, epoch + 2, i & 1 ? &changed : env, &o, &t);
+		uwwalk_both(s, &other, gen + 2, i & 1 ? &changed : env, &o, &t);
 	for (int i = 0; i < 4 && kept.n; i++) {
 		seed = uw_mix(seed, (__u64)i);
 		uwwalk_start_at(&other, begun, &kept, (__u32)(seed >> 8) % kept.n);
@@ -248,8 +248,8 @@ static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun,
 			other.fp = seed;
 		if (i & 2)
 			uw_limit(&other, 1 + (seed >> 40 & 7));
-		uwwalk_both(s, &other, epoch + 2, env, &o, &t);
-		uwwalk_both(s, begun, epoch + 2, env, &o, &t);
+		uwwalk_both(s, &other, gen + 2, env, &o, &t);
+		uwwalk_both(s, begun, gen + 2, env, &o, &t);
 	}
 }
 
@@ -260,21 +260,21 @@ static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun,
 static inline void uwwalk_run(struct uw_state *s, const struct uw_env *env)
 {
 	static struct uw_state begun, found;
-	static __u64 epoch = 1;
+	static __u64 gen = 1;
 
-	epoch += 4;
+	gen += 4;
 	memcpy(&begun, s, offsetof(struct uw_state, frames));
 	uwwalk_once(s, env, false, NULL, NULL);
 	uwwalk_result(&found, s);
 	for (int i = 0; i < 3; i++) {
 		uwwalk_rewind(s, &begun);
 		if (i)
-			uw_epoch_begin(s, epoch);
+			uw_code_begin(s, gen);
 		uwwalk_once(s, env, true, NULL, NULL);
 		if (!uwwalk_equal(s, &found))
 			abort();
 	}
-	uwwalk_memo(s, &begun, epoch, env);
+	uwwalk_memo(s, &begun, gen, env);
 	uwwalk_rewind(s, &begun);
 	uwwalk_once(s, env, true, NULL, NULL);
 }

@@ -1568,30 +1568,30 @@ static void test_known_merged(void **state)
 }
 
 /* While no compiler has run, what is called by Java code is not looked at again. */
-static void test_known_epoch(void **state)
+static void test_known_generation(void **state)
 {
 	struct world *w = *state;
 	struct calling c = calling(w);
 
 	w->block = c.block;
 	w->jvm.flags |= GN_JVM_CODERS;
-	w->env.code_epoch = 11;
+	w->env.code_gen = 11;
 	walk(w, c.leaf, SP, 1);
 	assert_int_equal(w->headers, 1);
 	walk_again(w, c.leaf, SP, 1);
 	assert_int_equal(w->headers, 1);
 	assert_stack(w, (uint32_t[]){7, 8}, 2);
-	w->env.code_epoch = 13;
+	w->env.code_gen = 13;
 	heap_put(w, c.block + H_ID, 9, 4);
 	walk_again(w, c.leaf, SP, 1);
 	assert_stack(w, (uint32_t[]){7, 9}, 2);
 	/* one runs now, or there is no telling: in each walk */
-	w->env.code_epoch = 0;
+	w->env.code_gen = 0;
 	heap_put(w, c.block + H_ID, 10, 4);
 	walk_again(w, c.leaf, SP, 1);
 	assert_stack(w, (uint32_t[]){7, 10}, 2);
 	w->jvm.flags &= ~(uint32_t)GN_JVM_CODERS;
-	w->env.code_epoch = 15;
+	w->env.code_gen = 15;
 	heap_put(w, c.block + H_ID, 8, 4);
 	walk_again(w, c.leaf, SP, 1);
 	assert_stack(w, (uint32_t[]){7, 8}, 2);
@@ -1601,7 +1601,7 @@ static void test_known_epoch(void **state)
 }
 
 /* What calls a stub or native code may be a wrapper by now, which any thread makes. */
-static void test_known_epoch_outside(void **state)
+static void test_known_generation_outside(void **state)
 {
 	static const uint8_t code[] = {0x90, 0x90, 0x90};
 	struct world *w = *state;
@@ -1612,7 +1612,7 @@ static void test_known_epoch_outside(void **state)
 	caller_is_bottom(w, SP + 8 + 0x38, FP);
 	word(w, SP + 8 + 0x30, FP);
 	w->jvm.flags |= GN_JVM_CODERS;
-	w->env.code_epoch = 11;
+	w->env.code_gen = 11;
 	walk(w, stub, SP, 1);
 	assert_int_equal(gn_frame_kind(&w->s.frames[0]), GN_FRAME_STUB);
 	assert_int_equal(w->s.frames[1].data >> 32, 8);
@@ -1701,8 +1701,8 @@ struct again {
 	struct uw_state begun;
 };
 
-/* With the memo of the last such walk, and without, in this epoch: both find the same. */
-static void walk_both(struct world *w, struct again *g, uint64_t pc, uint64_t sp, uint64_t epoch)
+/* With the memo of the last such walk, and without, in this generation: both find the same. */
+static void walk_both(struct world *w, struct again *g, uint64_t pc, uint64_t sp, uint64_t gen)
 {
 	uw_begin(&w->s, 1, 64);
 	w->s.leaf = 1;
@@ -1711,7 +1711,7 @@ static void walk_both(struct world *w, struct again *g, uint64_t pc, uint64_t sp
 	w->s.sp = sp;
 	w->s.fp = 1;
 	g->begun = w->s;
-	uwwalk_both(&w->s, &g->begun, epoch, &w->env, &g->o, &g->t);
+	uwwalk_both(&w->s, &g->begun, gen, &w->env, &g->o, &g->t);
 }
 
 static void test_memo(void **state)
@@ -1896,8 +1896,8 @@ int main(void)
 		TEST(test_known_recursion),
 		TEST(test_known_replaced),
 		TEST(test_known_merged),
-		TEST(test_known_epoch),
-		TEST(test_known_epoch_outside),
+		TEST(test_known_generation),
+		TEST(test_known_generation_outside),
 		TEST(test_known_deoptimised),
 		TEST(test_known_enter_special),
 		TEST(test_memo),
