@@ -103,7 +103,7 @@ static void hint_jvms(struct error *e)
 			      "those of the host start it with --pid=host (Kubernetes: hostPID: "
 			      "true)");
 	else if (!s.n)
-		error_hint(e, skipped.denied
+		error_hint(e, skipped.denied && geteuid()
 				      ? "no JVM is visible to this user; try as root"
 				      : "no JVM is running here; start one with: gnomon record -- "
 					"java ...");
