@@ -146,7 +146,8 @@ tree_judge() {
 known_judge() {
     sed -n "s/^gnomon: \(\(code\|memo\): [0-9]* frames .*\)/  $1: \1/p" "$T/err" >"$T/known"
     cat "$T/known"
-    [ "$(awk '/ memo: / && / 0 were others$/ { m++ } / code: / && / 0 were wrong$/ { c++ } END { print m + c }' "$T/known")" = 2 ]
+    # of code nothing is known where all of it is interpreted
+    grep -q ' memo: .* 0 were others$' "$T/known" && ! grep -Evq ' 0 were (others|wrong)$' "$T/known"
 }
 
 tree_case() {
