@@ -131,9 +131,20 @@ static inline __u32 uwwalk_count(const struct uw_trail *t, const struct uw_memo 
 	return t->open ? n - (t->open - 1) : 0;
 }
 
+/* Aborts unless the memo has the frames of the walk that has just been, from its leaf on. */
+static inline void uwwalk_kept(const struct uw_memo *o, const struct uw_trail *t,
+			       const struct uw_state *s)
+{
+	if (o->n && o->n != s->n - t->first && o->n != UW_MEMO_FRAMES)
+		abort();
+	for (__u32 i = 0; i < o->n; i++)
+		if (memcmp(&o->marks[i].frame, &s->frames[t->first + i], sizeof(s->frames[0])))
+			abort();
+}
+
 /*
  * The walk from `begun` in memory `env`, with and without the memo of another walk: aborts unless
- * both find the same. `s` knows code.
+ * both find the same. `s` knows code. In between another thread has had the trail.
  */
 static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun, __u64 gen,
 			       const struct uw_env *env, struct uw_memo *o, struct uw_trail *t)
@@ -147,9 +158,11 @@ static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun,
 	uwwalk_rewind(s, begun);
 	uw_code_begin(s, gen);
 	t->keep = 1;
+	memset(t->marks, 0x5a, sizeof(t->marks));
 	uwwalk_once(s, env, true, o, t);
 	if (!uwwalk_equal(s, &plain))
 		abort();
+	uwwalk_kept(o, t, s);
 }
 
 /* Words of the stack that changed since, one of them where a frame of the memo has its caller's pc

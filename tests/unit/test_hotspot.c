@@ -1781,6 +1781,46 @@ static void test_memo_outside(void **state)
 	assert_int_equal(w->s.frames[1].data >> 32, 9);
 }
 
+/* A frame that is to be deoptimised since: another address is where its callee returned to. */
+static void test_memo_deoptimised(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	memset(&g, 0, sizeof(g));
+	heap_put(w, c.block + H_DEOPT, c.pc + 6, 8);
+	heap_put(w, c.block + H_ORIG, 0x10, 4);
+	walk_both(w, &g, c.leaf, SP, 11);
+	word(w, SP + 0x40 + 0x10, c.pc - 1);
+	for (int i = 0; i < 3; i++) {
+		word(w, SP + 0x38, c.pc + (i == 1 ? 0 : 6));
+		walk_both(w, &g, c.leaf, SP, 11);
+		assert_stack(w, (uint32_t[]){7, 8}, 2);
+		assert_int_equal(gn_frame_addr(&w->s.frames[1]), c.pc - (i == 1 ? 0 : 1));
+	}
+}
+
+/* What was returned to is the leaf now, and so at an instruction: what else it says is looked at.
+ */
+static void test_memo_leaf(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+	struct calling c = calling(w);
+	const uint64_t pop = c.pc + 6;
+
+	memset(&g, 0, sizeof(g));
+	word(w, SP + 0x38, pop);
+	word(w, SP + 0x48, c.pc);
+	walk_both(w, &g, c.leaf, SP, 11);
+	g.begun.pc = pop;
+	g.begun.sp = SP + 0x40;
+	g.begun.flags = GN_FF_RETADDR;
+	uwwalk_both(&w->s, &g.begun, 11, &w->env, &g.o, &g.t);
+	assert_int_equal(gn_frame_addr(&w->s.frames[1]), c.pc);
+}
+
 /* An interpreted frame with another method, another's bytecodes, another bytecode, more locals. */
 static void test_memo_interp(void **state)
 {
@@ -1903,6 +1943,8 @@ int main(void)
 		TEST(test_memo),
 		TEST(test_memo_is_old),
 		TEST(test_memo_outside),
+		TEST(test_memo_deoptimised),
+		TEST(test_memo_leaf),
 		TEST(test_memo_interp),
 		TEST(test_memo_anchor),
 		TEST(test_known_elsewhere),

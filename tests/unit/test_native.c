@@ -35,15 +35,18 @@ struct world {
 	struct uw_proc proc;
 	struct uw_env env;
 	struct uw_state s;
-	uint32_t n; /* rows */
+	uint32_t n;	/* rows */
+	uint64_t moved; /* the stack is so much higher */
+	bool changing;	/* the tables do while memory is read */
 };
 
 static int world_read(void *ctx, __u64 addr, void *dst, __u32 len)
 {
 	struct world *w = ctx;
 	uint8_t *mem = addr - CODE < BYTES ? w->code : w->stack;
-	uint64_t off = addr - (mem == w->code ? CODE : STACK);
+	uint64_t off = addr - (mem == w->code ? CODE : STACK + w->moved);
 
+	w->env.changes += w->changing ? 2 : 0;
 	if (off >= BYTES || len > BYTES - off)
 		return -EFAULT;
 	memcpy(dst, mem + off, len);
@@ -313,6 +316,122 @@ static void test_kept(void **state)
 	assert_int_equal(w->s.n, 4);
 }
 
+/* ---- with the memo of a walk before (kern/memo.h; uwwalk_run() compares walks with and without)
+ * ----
+ */
+
+/* In a system call the leaf is not walked again, but what its registers tell of its caller holds.
+ */
+static void test_memo_carried(void **state)
+{
+	struct world *w = *state;
+
+	rows(w, by_sp, by_rax);
+	word(w, SP, RETURNS);
+	word(w, SP + 0x200, STARTS);
+	w->s.reg[UW_RAX] = SP + 0x200;
+	w->s.flags = GN_FF_RETADDR;
+	walk(w, CODE + LEAF + 2, SP, 1);
+	assert_three(w, 0);
+}
+
+/* And of its caller's caller, where that one leaves them alone. */
+static void test_memo_kept(void **state)
+{
+	struct uw_rule by_rbx = {.cfa = UW_CFA_REG, .cfa_reg = UW_RBX, .ra = UW_CFA, .ra_off = -8};
+	struct world *w = *state;
+
+	rows(w, by_sp, by_sp);
+	row(w, 0x400, by_rbx);
+	word(w, SP, RETURNS);
+	word(w, SP + 8, CODE + 0x410);
+	word(w, SP + 0x1f8, STARTS);
+	w->s.reg[UW_RBX] = SP + 0x200;
+	w->s.flags = GN_FF_RETADDR;
+	walk(w, CODE + LEAF + 2, SP, 1);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_int_equal(w->s.n, 4);
+}
+
+struct again {
+	struct uw_memo o;
+	struct uw_trail t;
+	struct uw_state begun;
+};
+
+/* The leaf, callers that have nothing but a return address on the stack, the start. */
+static void deep(struct world *w, uint32_t callers)
+{
+	rows(w, by_sp, by_sp);
+	row(w, 0x400, by_sp);
+	for (uint32_t i = 0; i < callers; i++)
+		word(w, SP + i * 8, RETURNS);
+	word(w, SP + callers * 8, STARTS);
+}
+
+/* With and without the memo of the last such walk: how many frames were taken over to the end. */
+static uint32_t walk_both(struct world *w, struct again *g)
+{
+	w->s.pc = CODE + LEAF;
+	w->s.sp = SP + w->moved;
+	w->s.fp = 1;
+	g->begun = w->s;
+	uwwalk_both(&w->s, &g->begun, 0, &w->env, &g->o, &g->t);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	uw_begin(&w->s, 1, 64);
+	w->s.leaf = 1;
+	return uwwalk_count(&g->t, &g->o, g->o.n);
+}
+
+/*
+ * Frames are left in the memo where they are, until one of them is another: then the next walk
+ * still has all of them, those before it, too.
+ */
+static void test_memo_in_place(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+
+	memset(&g, 0, sizeof(g));
+	deep(w, 8);
+	assert_int_equal(walk_both(w, &g), 0);
+	assert_int_equal(walk_both(w, &g), 9); /* all but the leaf */
+	word(w, SP + 5 * 8, CODE + 0x410);
+	assert_int_equal(walk_both(w, &g), 3); /* those behind it */
+	assert_int_equal(g.o.marks[6].pc & UW_HOW_PC, CODE + 0x410);
+	assert_int_equal(walk_both(w, &g), 9);
+}
+
+/* What is found while tables change may be of both: it is not kept. */
+static void test_memo_changing(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+
+	memset(&g, 0, sizeof(g));
+	deep(w, 8);
+	w->changing = true;
+	walk_both(w, &g);
+	assert_int_equal(g.o.n, 0);
+	w->changing = false;
+	walk_both(w, &g);
+	assert_int_equal(g.o.n, 10);
+}
+
+/* What a memo has is of its stack: in another one, 4 GiB from there, the same words are walked. */
+static void test_memo_elsewhere(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+
+	memset(&g, 0, sizeof(g));
+	deep(w, 8);
+	walk_both(w, &g);
+	w->moved = 1ULL << 32;
+	assert_int_equal(walk_both(w, &g), 0);
+	assert_int_equal(walk_both(w, &g), 9);
+}
+
 /* ---- what later tables may know ---- */
 
 /* By frame pointer through code that no table has to the thread's start, which is no end for good.
@@ -341,10 +460,11 @@ static void test_blind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_end_by_fp),	TEST(test_end_by_sp),	 TEST(test_ret_is_jump),
-		TEST(test_tail_call),	TEST(test_no_tail_call), TEST(test_carried),
-		TEST(test_carried_not), TEST(test_carried_far),	 TEST(test_blind),
-		TEST(test_kept),
+		TEST(test_end_by_fp),	  TEST(test_end_by_sp),	     TEST(test_ret_is_jump),
+		TEST(test_tail_call),	  TEST(test_no_tail_call),   TEST(test_carried),
+		TEST(test_carried_not),	  TEST(test_carried_far),    TEST(test_blind),
+		TEST(test_kept),	  TEST(test_memo_carried),   TEST(test_memo_kept),
+		TEST(test_memo_in_place), TEST(test_memo_elsewhere), TEST(test_memo_changing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
