@@ -53,10 +53,14 @@ export async function frameAt(name) {
   return {...r, px: g.x + r.x + Math.min(r.w / 2, 40), py: g.y + r.y + 9};
 }
 
-// A row of the timeline, and where a time of it is on the screen.
+// A row of the timeline, which is scrolled to, and where a time of it is on the screen.
 export async function rowAt(name, us) {
   const r = await get(`(() => { const r = gnomon.TL.rows.find(r => r.name === ${JSON.stringify(name)}); return r && {y: r.y, h: r.h}; })()`);
   if (!r) throw new Error(`no row ${name}`);
+  const moved = await get(`(s => { const was = s.scrollTop, room = s.clientHeight - gnomon.fixed();
+    s.scrollTop = Math.max(Math.min(was, ${r.y}), ${r.y + r.h} - room);
+    return s.scrollTop !== was; })(document.getElementById('tl-scroll'))`);
+  if (moved) await b.sleep(100);
   const tl = await box('tl'), [top, from, to, width] = await get(`(s => [gnomon.fixed() - s.scrollTop, gnomon.TL.from, gnomon.TL.to, s.clientWidth])(document.getElementById('tl-scroll'))`);
   return {x: tl.x + 200 + (us - from) / (to - from) * (width - 200), y: tl.y + top + r.y + r.h / 2, top: top + r.y, h: r.h};
 }

@@ -15,11 +15,17 @@
  *	GC Thread#0, 1 native; on a CPU for 2 s each
  *	starved        waits for a CPU from 4 s to 6 s, then runs for 1 s
  *	<img ...>      a hostile name, with a hostile method on its stack
+ *
+ * Its vitals: the JVM uses 25% of the CPUs and the machine 50%, from 4 s to 6 s all; 24 Java
+ *threads, 30 from 6 s on; a container that is stopped for half of the time from 4 s to 6 s.
+ *Collections at 2.505 s and 7.505 s, of 100 ms each, and a full one at 5.005 s of 200 ms. And five
+ *more of which only the number is known.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "jfr/vitals.h"
 #include "jfrmade.h"
 
 #define S     (1000 * MS)
@@ -214,9 +220,59 @@ static void facts_write(void)
 				  .kind = "cpu", .reason = "ring buffer full", .count = 500});
 }
 
+static void heap_write(uint64_t at, uint32_t id, const char *when, uint64_t used)
+{
+	jfrw_event(w, JFR_GC_HEAP_SUMMARY, START + at,
+		   &(struct jfr_gc_heap_summary){.id = id,
+						 .when = jfrw_name(w, JFR_GC_WHEN, when),
+						 .heap = {.committed = 128000000},
+						 .used = used});
+}
+
+static void collection_write(uint32_t id, uint64_t at, uint64_t ns, const char *name,
+			     const char *cause, uint64_t before, uint64_t after)
+{
+	heap_write(at, id, "Before GC", before);
+	jfrw_event(w, JFR_GARBAGE_COLLECTION, START + at,
+		   &(struct jfr_garbage_collection){.duration = ns,
+						    .id = id,
+						    .name = jfrw_name(w, JFR_GC_NAME, name),
+						    .cause = jfrw_name(w, JFR_GC_CAUSE, cause),
+						    .pauses = ns,
+						    .longest = ns});
+	jfrw_event(w, JFR_GC_PAUSE, START + at,
+		   &(struct jfr_gc_pause){.duration = ns, .id = id, .name = "GC Pause"});
+	heap_write(at + ns, id, "After GC", after);
+}
+
+static void vitals_write(void)
+{
+	const char *name = "</script><b>Made Up";
+
+	for (uint64_t s = 1; s <= 10; s++) {
+		bool busy = s == 5 || s == 6;
+
+		jfrw_event(w, JFR_CPU_LOAD, START + s * S,
+			   &(struct jfr_cpu_load){.1875f, .0625f, busy ? 1 : .5f});
+		jfrw_event(w, JFR_VITALS, START + s * S,
+			   &(struct jfr_vitals){.period_ns = S,
+						.has = "process cpu throttling container",
+						.throttled_ns = busy ? S / 2 : 0});
+	}
+	jfrw_event(w, JFR_JAVA_THREADS, START + 1 * S, &(struct jfr_java_threads){.active = 24});
+	jfrw_event(w, JFR_JAVA_THREADS, START + 6 * S, &(struct jfr_java_threads){.active = 30});
+	collection_write(1, 2505 * MS, 100 * MS, "G1New", "G1 Evacuation Pause", 80000000,
+			 20000000);
+	collection_write(2, 5005 * MS, 200 * MS, "G1Full", "System.gc()", 90000000, 15000000);
+	collection_write(3, 7505 * MS, 100 * MS, name, "G1 Evacuation Pause", 85000000, 25000000);
+	jfrw_event(w, JFR_COLLECTIONS_UNSEEN, START + 9 * S,
+		   &(struct jfr_collections_unseen){
+			   .period_ns = S, .collector = "G1New", .count = 5, .pauses_ns = 10 * MS});
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2 || !(w = jm_open(argv[1], (struct jfrw_form){0}))) {
+	if (argc != 2 || !(w = jm_open(argv[1], (struct jfrw_form){.vitals = true}))) {
 		fprintf(stderr, "usage: scene FILE.jfr\n");
 		return 2;
 	}
@@ -228,6 +284,7 @@ int main(int argc, char **argv)
 	collectors_write();
 	starved_write();
 	hostile_write();
+	vitals_write();
 	jfrw_end(w, START + 10 * S);
 	return jfrw_close(w, NULL) != 0;
 }

@@ -2,7 +2,6 @@
 // Each thing that the page does, on a recording of which all is known (scene.c):
 //
 //   node tests/browser/scene.mjs scene.html [SCREENSHOT_DIR]
-import {readFileSync, writeFileSync} from 'node:fs';
 import * as b from './browser.mjs';
 import {box, canvas, check, frameAt, frames, get, hue, is, picture, pixel, press, rowAt, run, search, set, text} from './checks.mjs';
 
@@ -230,19 +229,48 @@ async function keys() {
   is('a state can be left out', await total(), 31 * S);
 }
 
-// As vitals would have them: see user/out/page/lanes.js.
 async function lanes() {
-  const page = readFileSync(file, 'utf8'), more = file.replace('.html', '-lanes.html');
-  const extra = {lanes: [{name: 'heap', unit: 'MB', kind: 'area', max: 100, points: [[0, 10], [5 * S, 90], [5.01 * S, 20], [10 * S, 60]]}],
-    bands: [{name: 'GC', from_us: 5 * S, to_us: 5.2 * S, text: 'G1 Young, 200 ms'}]};
-  writeFileSync(more, page.replace('<script id="head" type="application/json">{', m => m + JSON.stringify(extra).slice(1, -1) + ','));
-  await b.open(more, '#d=wall');
-  const r = await rowAt('main', 5.1 * S), t = await box('tl');
-  await b.hover(r.x, t.y + 20 + 34 + 15);
-  is('lanes and bands tell their values', await tip(), /CPU: 1 RUNNING, 1 QUEUED.*heap: 2[01] MBGC: G1 Young, 200 ms/);
-  const other = await rowAt('main', 6.5 * S), at = async x => JSON.stringify(await pixel('tl', x - t.x, r.top + 8));
-  check('a band goes through the threads', await at(r.x) !== await at(other.x));
+  await open('#d=wall');
+  const t = await box('tl'), x = async us => (await rowAt('main', us)).x;
+  const say = async us => { await b.hover(await x(us), t.y + 20 + 24 + 12); return tip(); };
+  is('a lane each of CPU, heap, threads, throttling', await say(3.5 * S), /CPU load: 25 % JVM, 50 % machineheap: [34]\d MB used, 128 MB committedJava threads: 24 threadsthrottled: 0 CPUs$/);
+  is('a load is of the time before it was told', await say(5.5 * S), /25 % JVM, 100 % machine.*throttled: 0\.5 CPUs/);
+  is('and the first of the first second', await say(.5 * S), /25 % JVM, 50 % machinethrottled/);
+  is('what changes slowly stays as it was', await say(9.5 * S), /Java threads: 30 threads/);
+  is('of the heap nothing is said after its last collection', /used/.test(await say(9 * S)), false);
+  is('a pause tells its length, name and cause', await say(5.1 * S), /GC: 200 ms, G1Full, System\.gc\(\)$/);
+  is('whatever is in its name', await say(7.55 * S), /GC: 100 ms, <\/script><b>Made Up, G1 Evacuation Pause$/);
+  const r = await rowAt('main', 5.1 * S), at = async us => JSON.stringify(await pixel('tl', await x(us) - t.x, r.top + 8));
+  check('a band goes through the threads', await at(5.1 * S) !== await at(6.5 * S));
   await picture('lanes');
+}
+
+async function collections() {
+  const cpu = S / 100;
+  await open();
+  is('how long they took, and what of them is not drawn', await get("document.querySelector('#bands button').title"), /stopped the JVM for 400 ms .*of 5 more/);
+  await b.evaluate("document.querySelectorAll('#bands button')[1].click()");
+  is('the rest is chosen by a click', await total(), 1440 * cpu);
+  await b.evaluate("document.querySelectorAll('#bands button')[1].click()");
+  is('and all again', await total(), 1500 * cpu);
+  await press('g');
+  is('g: what ran meanwhile', [await total(), await text('crumbs')], [60 * cpu, 'allduring GC ✕']); // main 40, and two collectors 10 each
+  is('of a method', Math.round(100 * (await frameAt('app.Work.write')).w / (await frames())[0].w), 17); // 10 of 60
+  await picture('during');
+  const hash = await get('location.hash');
+  await press('g');
+  is('g: what ran else', [await total(), await get('location.hash')], [1440 * cpu, '#b=out']);
+  await press('g');
+  is('g: all', [await total(), await get('location.hash')], [1500 * cpu, '']);
+  await open(hash + '&r=5105000-7555000');
+  is('of a part of the time', await total(), 15 * cpu); // 5.11 to 5.2, and 7.51 to 7.55
+  await press('Escape');
+  is('Escape: of all of it', await total(), 60 * cpu);
+  await press('Escape');
+  is('and without collections', await total(), 1500 * cpu);
+  await press('2', 'g');
+  const us = await total(); // wall time is spread over a wait: main, six workers and virtual threads 400 ms each, two collectors 100 ms, starved 200 ms
+  check(`what waited meanwhile: ${us / S} s`, Math.abs(us - 3.6 * S) < .1 * S);
 }
 
 async function hostile() {
@@ -269,7 +297,7 @@ async function looks() {
 
 await run(shots, async () => {
   await b.size(1400, 900);
-  for (const test of [totals, findings, rows, segments, javaOnly, trunks, colours, searches, methods, links, keys, lanes, hostile, looks]) {
+  for (const test of [totals, findings, rows, segments, javaOnly, trunks, colours, searches, methods, links, keys, lanes, collections, hostile, looks]) {
     console.log(`== ${test.name}`);
     await test();
   }

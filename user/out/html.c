@@ -9,6 +9,7 @@
 #include "out/findings.h"
 #include "out/format.h"
 #include "out/html_data.h"
+#include "out/html_int.h"
 
 extern const char asset_page_html[], asset_page_html_end[];
 extern const char asset_page_css[], asset_page_css_end[];
@@ -56,8 +57,7 @@ static int data_write(const struct profile *p, FILE *f)
 	return rc;
 }
 
-/* A JSON string that cannot end the script element it stands in. */
-static void json_string(const char *s, FILE *f)
+void html_string(const char *s, FILE *f)
 {
 	fputc('"', f);
 	for (; *s; s++) {
@@ -71,10 +71,10 @@ static void json_string(const char *s, FILE *f)
 	fputc('"', f);
 }
 
-static void json_field(const char *name, const char *s, FILE *f)
+void html_field(const char *name, const char *s, FILE *f)
 {
 	fprintf(f, "\"%s\":", name);
-	json_string(s, f);
+	html_string(s, f);
 }
 
 static void note_write(const struct profile *p, const struct html_options *o, FILE *f)
@@ -97,7 +97,7 @@ static void note_write(const struct profile *p, const struct html_options *o, FI
 	if (*p->facts.jvm_version && !o->diff)
 		buffer_printf(&b, " · pid %lld", (long long)p->facts.pid);
 	buffer_byte(&b, 0);
-	json_field("note", b.failed ? "" : (char *)b.data, f);
+	html_field("note", b.failed ? "" : (char *)b.data, f);
 	buffer_free(&b);
 }
 
@@ -136,17 +136,17 @@ static int totals_write(const struct profile *p, FILE *f)
 static void findings_write(const struct findings *x, FILE *f)
 {
 	fprintf(f, ",");
-	json_field("overview", x->overview, f);
+	html_field("overview", x->overview, f);
 	fprintf(f, ",");
-	json_field("none", x->none, f);
+	html_field("none", x->none, f);
 	fprintf(f, ",\"findings\":[");
 	for (size_t i = 0; i < x->n; i++) {
 		fprintf(f, "%s{", i ? "," : "");
-		json_field("kind", x->v[i].kind, f);
+		html_field("kind", x->v[i].kind, f);
 		fprintf(f, ",");
-		json_field("text", x->v[i].text, f);
+		html_field("text", x->v[i].text, f);
 		fprintf(f, ",");
-		json_field("link", x->v[i].link, f);
+		html_field("link", x->v[i].link, f);
 		fprintf(f, "}");
 	}
 	fprintf(f, "]");
@@ -159,7 +159,7 @@ static int head_write(const struct profile *p, const struct html_options *o, FIL
 	int rc = 0;
 
 	fprintf(f, "{");
-	json_field("title", o->title, f);
+	html_field("title", o->title, f);
 	fprintf(f, ",");
 	note_write(p, o, f);
 	fprintf(f, ",\"dims\":[\"cpu\",\"wall\",\"off\"]");
@@ -178,6 +178,7 @@ static int head_write(const struct profile *p, const struct html_options *o, FIL
 		(unsigned long long)html_time_unit_us(p), o->diff ? "true" : "false",
 		idle == NODE_NONE ? -1 : (int)idle, o->idle ? "true" : "false");
 	us_write(p->period_ns, JFR_SOURCES, f);
+	html_lanes(&p->lanes, p->lanes.recordings == 1 ? p->vitals[0].unseen : 0, f);
 	fprintf(f, "}");
 	return rc;
 }

@@ -351,6 +351,7 @@ int profile_new(struct profile **out, const struct profile_options *o, struct er
 		goto fail;
 	if (o)
 		p->opt = *o;
+	lanes_init(&p->lanes, p->opt.from_ns, p->opt.to_ns);
 	p->facts.pid = -1;
 	rc = idle_rules_new(&p->index->idle, &p->opt.idle_rules, e);
 	if (!rc)
@@ -386,6 +387,7 @@ void profile_free(struct profile *p)
 	free(p->cells);
 	free(p->times);
 	free(p->counts);
+	lanes_free(&p->lanes);
 	free(p);
 }
 
@@ -435,6 +437,7 @@ int profile_finish(struct profile *p, struct error *e)
 			if (c->dims & 1 << d)
 				p->total_ns[c->side][d] += c->ns;
 	}
+	lanes_finish(&p->lanes);
 	if (profile_selves(p) || (!p->opt.split_tiers && profile_merge_tiers(p)))
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	return 0;

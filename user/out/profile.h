@@ -23,8 +23,9 @@
 #include "base/frame.h"
 #include "jfr/read_sample.h"
 #include "out/names.h"
-#include "out/vitals.h"
+#include "out/lanes.h"
 #include "out/pattern.h"
+#include "out/vitals.h"
 
 enum dim {
 	DIM_CPU = 0,
@@ -200,6 +201,7 @@ struct profile {
 	bool wall_runs;		/* wall samples of running threads are there */
 	struct profile_facts facts;
 	struct prof_vitals vitals[2]; /* per side */
+	struct lanes lanes;	      /* with keep_times */
 	struct prof_index *index;     /* internal */
 };
 

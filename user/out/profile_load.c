@@ -463,7 +463,9 @@ static int events_load(struct load *l)
 		} else {
 			facts_event(&l->p->facts, l->r, &ev);
 			vitals_event(&l->p->vitals[l->side], l->r, &ev);
-			rc = 0;
+			rc = l->p->opt.keep_times
+				     ? lanes_event(&l->p->lanes, l->r, &ev, l->start_ns)
+				     : 0;
 		}
 		if (rc)
 			break;
@@ -516,6 +518,7 @@ int profile_load(struct profile *p, const char *path, int side, struct jfr_repor
 	struct load l = {.p = p, .side = side};
 	int rc = 0;
 
+	p->lanes.recordings++;
 	if (p->opt.endpoints.n)
 		rc = endpoints_read(&l.endpoints, path, &p->opt.endpoints, e);
 	if (!rc)

@@ -3,116 +3,56 @@
 
 #include <string.h>
 
-#include "base/buffer.h"
 #include "jfr/read.h"
+#include "out/fields.h"
 #include "out/format.h"
-
-#define FIELDS_MAX 40
-
-struct fields {
-	struct jfr_reader *r;
-	const struct jfr_class *cls;
-	const struct jfr_event *ev;
-	struct jfr_value v[FIELDS_MAX];
-	int n;
-};
 
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-static const struct jfr_value *field(const struct fields *f, const char *name)
-{
-	static const struct jfr_value none;
-	int i = jfr_class_field(f->cls, name);
-
-	return i >= 0 && i < f->n ? &f->v[i] : &none;
-}
-
-static uint64_t number(const struct fields *f, const char *name)
-{
-	int64_t v = field(f, name)->i;
-
-	return v > 0 ? (uint64_t)v : 0;
-}
-
-/* A span, which the JDK writes in ticks of its own. */
-static uint64_t span(const struct fields *f, const char *name)
-{
-	const struct jfr_value *v = field(f, name);
-	int64_t ns = v->i;
-
-	if (v->field && v->field->unit == JFR_UNIT_TICKS)
-		ns = jfr_ticks_span(f->r, ns);
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
-static uint64_t start(const struct fields *f)
-{
-	int64_t ns = jfr_ticks_time(f->r, field(f, "startTime")->i);
-
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
-static void text(const struct fields *f, const char *name, char *to, size_t size)
-{
-	struct buffer b = BUFFER_INIT;
-	size_t n = 0;
-
-	if (jfr_value_string(f->r, field(f, name), &b))
-		n = b.len < size ? b.len : size - 1;
-	while (n && n < b.len && (b.data[n] & 0xc0) == 0x80) /* not within a character */
-		n--;
-	if (n)
-		memcpy(to, b.data, n);
-	to[n] = '\0';
-	for (size_t i = 0; i < n; i++)
-		if ((uint8_t)to[i] < ' ')
-			to[i] = ' ';
-	buffer_free(&b);
-}
-
 static void collection_read(struct prof_vitals *v, const struct fields *f)
 {
-	uint64_t pauses = span(f, "sumOfPauses");
-	uint64_t longest = span(f, "longestPause");
+	uint64_t pauses = field_span(f, "sumOfPauses");
+	uint64_t longest = field_span(f, "longestPause");
 
 	v->collections++;
 	v->pause_ns += pauses;
 	if (longest <= v->longest_ns)
 		return;
 	v->longest_ns = longest;
-	text(f, "name", v->longest_name, sizeof(v->longest_name));
-	text(f, "cause", v->longest_cause, sizeof(v->longest_cause));
+	field_text(f, "name", v->longest_name, sizeof(v->longest_name));
+	field_text(f, "cause", v->longest_cause, sizeof(v->longest_cause));
 }
 
 static void unseen_read(struct prof_vitals *v, const struct fields *f)
 {
-	v->unseen += number(f, "collections");
-	v->unseen_ns += span(f, "sumOfPauses");
+	v->unseen += field_number(f, "collections");
+	v->unseen_ns += field_span(f, "sumOfPauses");
 }
 
 /* A full one leaves what lives, a concurrent one's pauses do not. */
 static void old_read(struct prof_vitals *v, const struct fields *f)
 {
-	v->full_id = number(f, "gcId");
+	v->full_id = field_number(f, "gcId");
 }
 
 static void heap_before(struct prof_vitals *v, const struct fields *f, uint64_t id, uint64_t used)
 {
 	v->before_id = id;
 	v->before = used;
-	if (!v->last_ns || id != v->last_id + 1 || start(f) <= v->last_ns || used < v->last_after)
+	if (!v->last_ns || id != v->last_id + 1 || field_start(f) <= v->last_ns ||
+	    used < v->last_after)
 		return;
 	v->allocated += used - v->last_after;
-	v->allocated_ns += start(f) - v->last_ns;
+	v->allocated_ns += field_start(f) - v->last_ns;
 }
 
 static void heap_read(struct prof_vitals *v, const struct fields *f)
 {
-	uint64_t id = number(f, "gcId"), used = number(f, "heapUsed");
+	uint64_t id = field_number(f, "gcId"), used = field_number(f, "heapUsed");
 	char when[16] = "";
 
-	text(f, "when", when, sizeof(when));
+	field_text(f, "when", when, sizeof(when));
 	if (!strcmp(when, "Before GC")) {
 		heap_before(v, f, id, used);
 		return;
@@ -120,7 +60,7 @@ static void heap_read(struct prof_vitals *v, const struct fields *f)
 	v->heap_after = used;
 	v->last_after = used;
 	v->last_id = id;
-	v->last_ns = start(f);
+	v->last_ns = field_start(f);
 	if (id != v->full_id)
 		return;
 	v->live_after = used;
@@ -130,33 +70,33 @@ static void heap_read(struct prof_vitals *v, const struct fields *f)
 
 static void configuration_read(struct prof_vitals *v, const struct fields *f)
 {
-	v->heap_max = number(f, "maxSize");
+	v->heap_max = field_number(f, "maxSize");
 }
 
 static void classes_read(struct prof_vitals *v, const struct fields *f)
 {
-	v->classes = number(f, "loadedClassCount");
-	v->unloaded = number(f, "unloadedClassCount");
+	v->classes = field_number(f, "loadedClassCount");
+	v->unloaded = field_number(f, "unloadedClassCount");
 }
 
 static void threads_read(struct prof_vitals *v, const struct fields *f)
 {
-	v->threads_peak = number(f, "peakCount");
+	v->threads_peak = field_number(f, "peakCount");
 }
 
 static void own_read(struct prof_vitals *v, const struct fields *f)
 {
-	v->period_ns += span(f, "period");
-	v->safepoints += number(f, "safepoints");
-	v->safepoint_ns += span(f, "safepointTime");
-	v->to_safepoint_ns += span(f, "timeToSafepoint");
-	v->throttled_ns += span(f, "throttledTime");
-	v->major_faults += number(f, "majorFaults");
-	v->io_wait_ns += span(f, "ioWaitTime");
-	v->oom_kills += number(f, "oomKills");
-	v->limit_hits += number(f, "memoryLimitHits");
-	v->group_memory = number(f, "groupMemory");
-	v->group_memory_limit = number(f, "groupMemoryLimit");
+	v->period_ns += field_span(f, "period");
+	v->safepoints += field_number(f, "safepoints");
+	v->safepoint_ns += field_span(f, "safepointTime");
+	v->to_safepoint_ns += field_span(f, "timeToSafepoint");
+	v->throttled_ns += field_span(f, "throttledTime");
+	v->major_faults += field_number(f, "majorFaults");
+	v->io_wait_ns += field_span(f, "ioWaitTime");
+	v->oom_kills += field_number(f, "oomKills");
+	v->limit_hits += field_number(f, "memoryLimitHits");
+	v->group_memory = field_number(f, "groupMemory");
+	v->group_memory_limit = field_number(f, "groupMemoryLimit");
 }
 
 void vitals_event(struct prof_vitals *v, struct jfr_reader *r, const struct jfr_event *ev)
@@ -176,12 +116,11 @@ void vitals_event(struct prof_vitals *v, struct jfr_reader *r, const struct jfr_
 	};
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
-		struct fields f = {.r = r, .cls = ev->cls, .ev = ev};
+		struct fields f;
 
 		if (strcmp(ev->cls->name, readers[i].name))
 			continue;
-		f.n = jfr_event_fields(r, ev, f.v, FIELDS_MAX);
-		if (f.n > 0)
+		if (fields_event(&f, r, ev))
 			readers[i].read(v, &f);
 		return;
 	}

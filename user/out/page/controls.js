@@ -82,7 +82,7 @@ function controls() {
   folds.append(chip('fold trunks', '', S.trunks, () => setTrunks(!S.trunks), 'runs of frames that call one other each are one row (t)'));
   $('orient').hidden = folds.lastChild.hidden = $('split-label').hidden = S.tab !== 'flame';
   $('split').value = S.split;
-  statesFill(); legendFill();
+  bandsControl(); statesFill(); legendFill();
 }
 
 function statesFill() {

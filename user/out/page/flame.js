@@ -204,8 +204,9 @@ function crumbs() {
   const limits = document.createElement('span');
   limits.id = 'limits';
   if (S.thread) limits.append(button(`${threadSaid()} ✕`, 'All threads again (Esc)', () => pickThread(null)));
-  if (timesChosen()) {
-    const spans = timesChosen(), x = button(`${fmtUs(spans[0][0])} – ${fmtUs(spans[spans.length - 1][1])}` +
+  if (S.bands) limits.append(button(`${BANDS_CHOICE.find(c => c[0] === S.bands)[1]} ✕`, 'All times again (Esc)', () => bandsPick('')));
+  if (rangeChosen()) {
+    const spans = rangeChosen(), x = button(`${fmtUs(spans[0][0])} – ${fmtUs(spans[spans.length - 1][1])}` +
       (spans.length > 1 ? `, ${spans.length} parts` : '') + ' ✕', 'All of the time again (Esc)', rangeClear);
     x.id = 'range';
     limits.append(x);

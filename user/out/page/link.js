@@ -5,6 +5,7 @@
 //	d=wall          dimension            v=methods       tab
 //	s=RUNNING,IO    states shown         q=REGEX         search
 //	r=FROM-TO       time, in us          t=N  g=NAME     thread by its number (t=virtual: those), or pool
+//	b=in|out        during, outside collections
 //	o=flame|callers direction            p=group         split by
 //	n=1  f=1        native frames shown, trunks unfolded
 //	z=1a.2f         zoom: frames from the root, base 36
@@ -24,6 +25,7 @@ function linkOf() {
   put('s', D.states.filter((_, s) => !S.off.has(s)).join(), [...S.off].sort().join() !== usual.off);
   put('q', S.query, S.query);
   put('r', S.range && S.range.map(Math.round).join('-'), S.range);
+  put('b', S.bands, S.bands);
   const k = S.thread || {};
   put('t', k.virtual ? 'virtual' : k.self, k.virtual || k.self !== undefined);
   put('g', D.groups[k.group], k.group !== undefined);
@@ -57,6 +59,7 @@ function linkRead(text) {
   const r = (p.get('r') || '').match(/^(\d+)-(\d+)$/);
   S.range = r && +r[1] < +r[2] ? [+r[1], +r[2]] : null;
   S.spans = null;
+  S.bands = BANDS.length ? pick('b', ['in', 'out'], '') : '';
   const self = p.has('t') ? Number(p.get('t')) : -1, group = D.groups.indexOf(p.get('g'));
   S.thread = p.get('t') === 'virtual' ? {virtual: true} : D.selfOf.includes(self) ? {self} : group >= 0 ? {group} : null;
   S.reverse = p.get('o') === 'callers'; S.flip = p.get('o') === 'flame';

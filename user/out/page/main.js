@@ -15,7 +15,8 @@ function back() {
   if (S.query) { $('search').value = S.query = ''; act('search', search); }
   else if (S.select >= 0) { S.select = -1; draw(); }
   else if (S.zoom) act('zoom', () => zoom(0));
-  else if (timesChosen()) rangeClear();
+  else if (rangeChosen()) rangeClear();
+  else if (S.bands) bandsPick('');
   else if (S.thread) act('thread', () => pickThread(null));
 }
 
@@ -27,6 +28,7 @@ function theme(name) {
 const KEYS = {
   '/': () => $('search').focus(), Escape: back, '?': () => $('keys').showModal(),
   1: () => setDim(0), 2: () => setDim(1), 3: () => setDim(2),
+  g: bandsNext,
   m: () => act('tab', () => tabOpen(S.tab === 'methods' ? 'flame' : 'methods')),
   i: () => setOrient(!S.flip, false), r: () => setOrient(false, !S.reverse),
   j: () => hasBoth() && setJava(!S.java), t: () => setTrunks(!S.trunks),

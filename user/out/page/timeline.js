@@ -94,9 +94,12 @@ function timelineDraw() {
   if (!D || !D.times.n) return;
   if (TL.rowsOf !== [...S.off].sort().join()) timelineRows();
   const box = $('tl-scroll'), fixed = lanesHeight(), full = TL.height + fixed + 2;
-  // as high as it needs, up to a third of the window, until the user drags its lower edge
-  if (!box.style.height || box.style.height === TL.set)
-    box.style.height = TL.set = Math.round(Math.min(full, Math.max(innerHeight * .32, fixed + 60))) + 'px';
+  // as high as it needs, up to a third of the window and half of what lanes take, but no more than what it leaves to
+  // the flame graph, until the user drags its lower edge
+  if (!box.style.height || box.style.height === TL.set) {
+    const most = Math.min(innerHeight * .32 + (LANES.length - 1) * LANE / 2, (innerHeight - box.getBoundingClientRect().top) / 2);
+    box.style.height = TL.set = Math.round(Math.min(full, Math.max(most, fixed + 60))) + 'px';
+  }
   $('tl-space').style.height = full + 'px';
   const width = box.clientWidth, view = box.clientHeight, g = fit($('tl'), width, view), top = box.scrollTop, w = tlWidth();
   const look = {text: css('--text'), dim: css('--dim'), bg: css('--bg'), faint: css('--faint'), accent: css('--accent'), match: css('--match'), select: css('--select')};
@@ -186,7 +189,7 @@ function axisDraw(g, w, width, look) {
 
 function marksDraw(g, w, view, look) {
   const scale = w / (TL.to - TL.from), x = us => TL_NAME + Math.max(0, Math.min(w, (us - TL.from) * scale));
-  const spans = TL.drag ? [[Math.min(...TL.drag), Math.max(...TL.drag)]] : timesChosen() || [];
+  const spans = TL.drag ? [[Math.min(...TL.drag), Math.max(...TL.drag)]] : rangeChosen() || [];
   g.strokeStyle = look.select; g.lineWidth = 1.5;
   if (spans.length === 1) {
     const [a, b] = spans[0];
@@ -287,7 +290,7 @@ function timelineClick(e) {
   const seg = row && row.kind === 'thread' ? segmentNear(row, usAt(e.offsetX)) : null;
   if (seg) act('segment', () => segmentPick(seg));
   else if (row && row.pick) act('pool', () => pickToggle(row.pick));
-  else if (timesChosen()) rangeClear();
+  else if (rangeChosen()) rangeClear();
 }
 
 function timelineWheel(e) {

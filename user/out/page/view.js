@@ -14,6 +14,7 @@ const S = {
   query: '',
   range: null,        // [from, to] in us; or
   spans: null,        // several, in order and apart: what is looked at is in any of them
+  bands: '',          // of that only what is 'in' bands, or 'out' of them (lanes.js)
   zoom: 0, select: -1, hover: -1, open: new Set(), // nodes; trunks unfolded
   sort: 'self',
 };
@@ -38,24 +39,32 @@ function act(name, what) {
 
 // ---- weights ------------------------------------------------------------------------------------
 
-const timesChosen = () => S.spans || (S.range ? [S.range] : null);
+const rangeChosen = () => S.spans || (S.range ? [S.range] : null);
+
+// The spans that are looked at, in order and apart; null: all of the time.
+function timesChosen() {
+  const spans = rangeChosen();
+  return S.bands ? bandsWithin(spans || [[Math.min(TL.begin, 0) - 1e7, TL.end + 1e7]], S.bands === 'out') : spans;
+}
+
+// How much of the spans lies before a time, and whether it is in one.
+function spansMeasure(spans) {
+  const n = spans.length, sum = new Float64Array(n + 1);
+  for (let k = 0; k < n; k++) sum[k + 1] = sum[k] + spans[k][1] - spans[k][0];
+  const until = us => { let lo = 0, hi = n; while (lo < hi) { const m = lo + hi >>> 1; if (spans[m][0] <= us) lo = m + 1; else hi = m; } return lo; };
+  const before = us => { const k = until(us); return k ? sum[k - 1] + Math.min(us, spans[k - 1][1]) - spans[k - 1][0] : 0; };
+  return {before, within: us => { const k = until(us); return k > 0 && us <= spans[k - 1][1]; }};
+}
 
 // The time of every cell within the spans chosen.
 function cellTimes() {
   const t = D.times, c = D.cells, spans = timesChosen();
   if (!spans || !t.n) return c.us;
-  const w = new Float64Array(c.n), first = spans[0][0], last = spans[spans.length - 1][1];
+  const w = new Float64Array(c.n), {before, within} = spansMeasure(spans);
   for (let i = 0; i < t.n; i++) {
-    const a = t.start[i], b = a + t.span[i];
-    if (b < first || a > last) continue;
-    const k = t.cell[i];
-    let share = 0;
-    for (const [from, to] of spans) {
-      if (b < from) break;
-      if (a > to) continue;
-      share += t.span[i] ? (Math.min(b, to) - Math.max(a, from)) / t.span[i] : 1;
-    }
-    w[k] += share * t.ticks[i] * c.us[k] / c.samples[k];
+    const a = t.start[i], b = a + t.span[i], k = t.cell[i];
+    const share = t.span[i] ? (before(b) - before(a)) / t.span[i] : within(a) ? 1 : 0;
+    if (share) w[k] += share * t.ticks[i] * c.us[k] / c.samples[k];
   }
   return w;
 }
