@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "jfr/vitals.h"
 #include "jfrmade.h"
 #include "model/totals.h"
 #include "out/findings.h"
@@ -20,7 +21,7 @@ static const char *none; /* what the last one says where it found nothing */
 
 static void begin(void)
 {
-	w = jm_open(path, (struct jfrw_form){0});
+	w = jm_open(path, (struct jfrw_form){.vitals = true});
 	assert_non_null(w);
 }
 
@@ -278,6 +279,85 @@ static void test_collections(void **state)
 	free(text);
 }
 
+static void collection_write(uint64_t ms)
+{
+	jfrw_event(w, JFR_GARBAGE_COLLECTION, START + 500 * MS,
+		   &(struct jfr_garbage_collection){
+			   .duration = ms * MS,
+			   .name = jfrw_name(w, JFR_GC_NAME, "G1New"),
+			   .cause = jfrw_name(w, JFR_GC_CAUSE, "G1 Evacuation Pause"),
+			   .pauses = ms * MS,
+			   .longest = ms * MS});
+}
+
+static void unseen_write(uint64_t n, uint64_t ms)
+{
+	jfrw_event(w, JFR_COLLECTIONS_UNSEEN, START + 1000 * MS,
+		   &(struct jfr_collections_unseen){.period_ns = 100 * MS,
+						    .collector = "G1New",
+						    .count = n,
+						    .pauses_ns = ms * MS});
+}
+
+static void test_pauses(void **state)
+{
+	char *text;
+
+	begin();
+	collection_write(200);
+	collection_write(150);
+	unseen_write(3, 50);
+	text = found();
+	expect(text, "pauses: Collections stopped the JVM for 20% of the time: 5 had pauses of 400 "
+		     "ms in all; the longest pause took 200 ms (G1New, G1 Evacuation Pause). "
+		     "#d=wall&b=in");
+	free(text);
+	text = found_with((struct profile_options){.to_ns = 1000 * MS});
+	expect_no(text, "pauses"); /* of the whole */
+	free(text);
+
+	begin(); /* not worth a word */
+	collection_write(150);
+	unseen_write(1, 40);
+	text = found();
+	assert_string_equal(text, "");
+	free(text);
+
+	begin(); /* none of them was seen */
+	unseen_write(100, 1000);
+	text = found();
+	expect(text, "pauses: Collections stopped the JVM for 50% of the time: 100 had pauses of "
+		     "1.00 s in all. #");
+	free(text);
+}
+
+static void throttling_write(uint64_t throttled_ms)
+{
+	jfrw_event(w, JFR_VITALS, START + 1000 * MS,
+		   &(struct jfr_vitals){.period_ns = 1000 * MS,
+					.has = "process throttling",
+					.throttled_ns = throttled_ms * MS});
+}
+
+static void test_throttled(void **state)
+{
+	char *text;
+
+	begin();
+	throttling_write(300);
+	throttling_write(150);
+	text = found();
+	expect(text, "throttled: The container's CPU limit stopped it for 450 ms in all, added up "
+		     "over the CPUs. #d=wall&s=QUEUED");
+	free(text);
+
+	begin();
+	throttling_write(0);
+	text = found();
+	assert_string_equal(text, "");
+	free(text);
+}
+
 static void test_bound(void **state)
 {
 	char *text;
@@ -401,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_collections), cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_losses),	    cmocka_unit_test(test_none),
 		cmocka_unit_test(test_reservoir),   cmocka_unit_test(test_print),
+		cmocka_unit_test(test_pauses),	    cmocka_unit_test(test_throttled),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -219,6 +219,7 @@ static void find_all(struct find *x)
 	find_stolen(x);
 	find_hot_lock(x);
 	find_pools(x);
+	find_pauses(x);
 	find_collections(x);
 	find_bound(x);
 	find_losses(x);

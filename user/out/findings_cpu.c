@@ -128,11 +128,20 @@ void find_starved(struct find *x)
 
 /* ---- taken by others ---- */
 
+/* The JDK's event has sums since the container's start, ours what of them is of the recording. */
 void find_throttled(struct find *x)
 {
 	const struct profile_facts *f = &x->p->facts;
+	const struct prof_vitals *v = &x->p->vitals[0];
 
-	if (f->throttled_slices && !x->part)
+	if (x->part)
+		return;
+	if (v->throttled_ns)
+		find_add(x, "throttled", "d=wall&s=QUEUED",
+			 "The container's CPU limit stopped it for %s in all, added up over the "
+			 "CPUs.",
+			 format_ns(v->throttled_ns).s);
+	else if (f->throttled_slices && !v->period_ns)
 		find_add(x, "throttled", "d=wall&s=QUEUED",
 			 "The container's CPU limit stopped it in %s of %s periods, for %s in all.",
 			 format_count(f->throttled_slices).s, format_count(f->slices).s,
@@ -203,6 +212,24 @@ void find_collections(struct find *x)
 			 "%s). What the VM thread does for collections is not counted.",
 			 n, n == 1 ? "" : "s", find_percent(gc, cpu), format_ns(gc).s,
 			 format_ns(cpu).s);
+}
+
+/* Pauses of those collections, too, of which only their number and sum is known. */
+void find_pauses(struct find *x)
+{
+	const struct prof_vitals *v = &x->p->vitals[0];
+	uint64_t ns = vitals_pause_ns(v), n = v->collections + v->unseen;
+	char longest[192] = "";
+
+	if (x->part || find_share(ns, x->recorded_ns) < COLLECTING)
+		return;
+	if (v->longest_ns)
+		snprintf(longest, sizeof(longest), "; the longest pause took %s (%s, %s)",
+			 format_ns(v->longest_ns).s, v->longest_name, v->longest_cause);
+	find_add(
+		x, "pauses", "d=wall&b=in",
+		"Collections stopped the JVM for %.0f%% of the time: %s had pauses of %s in all%s.",
+		find_percent(ns, x->recorded_ns), format_count(n).s, format_ns(ns).s, longest);
 }
 
 /* ---- one CPU is not enough ---- */

@@ -59,6 +59,7 @@ void find_starved(struct find *x);
 void find_throttled(struct find *x);
 void find_stolen(struct find *x);
 void find_collections(struct find *x);
+void find_pauses(struct find *x);
 void find_bound(struct find *x);
 void find_losses(struct find *x);
 
