@@ -346,26 +346,28 @@ static bool path_is_perfdata(const char *path)
 	return n && (!number[n + 1] || !strcmp(number + n + 1, " (deleted)"));
 }
 
+struct place_wanted {
+	uint64_t addr; /* in it, or 0: the first of a hsperfdata file */
+	struct place *out;
+};
+
+static bool place_is_wanted(void *ctx, char *line)
+{
+	const struct place_wanted *w = ctx;
+
+	return place_parse(line, w->out) &&
+	       (w->addr ? w->addr >= w->out->start && w->addr < w->out->end
+			: path_is_perfdata(w->out->path));
+}
+
 /* The mapping that holds *addr or, where that is 0, the first of a hsperfdata file. */
 static int place_find(pid_t pid, uint64_t *addr, struct place *out)
 {
-	char path[64], *line = NULL;
-	size_t cap = 0;
-	int rc = -ENOENT;
-	FILE *f;
+	struct place_wanted w = {*addr, out};
+	int rc = mem_mapping_find(pid, place_is_wanted, &w);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (rc && getline(&line, &cap, f) > 0)
-		if (place_parse(line, out) &&
-		    (*addr ? *addr >= out->start && *addr < out->end : path_is_perfdata(out->path)))
-			rc = 0;
 	*addr = rc || *addr ? *addr : out->start;
 	out->path = NULL;
-	free(line);
-	fclose(f);
 	return rc;
 }
 

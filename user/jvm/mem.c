@@ -218,3 +218,22 @@ int mem_str(struct mem *m, uint64_t addr, char *buf, size_t cap)
 	}
 	return -ENAMETOOLONG;
 }
+
+int mem_mapping_find(pid_t pid, bool (*fn)(void *ctx, char *line), void *ctx)
+{
+	char path[64], *line = NULL;
+	size_t cap = 0;
+	int rc = -ENOENT;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (rc && getline(&line, &cap, f) > 0)
+		if (fn(ctx, line))
+			rc = 0;
+	free(line);
+	fclose(f);
+	return rc;
+}

@@ -57,4 +57,10 @@ int mem_u64(struct mem *m, uint64_t addr, uint64_t *v);
 /* A C string with its terminator into buf: its length, -EFAULT, or -ENAMETOOLONG. */
 int mem_str(struct mem *m, uint64_t addr, char *buf, size_t cap);
 
+/*
+ * Hands each line of /proc/PID/maps to `fn`, which may change it, until that says that it is the
+ * one. 0, -ENOENT if it says so of none, -ESRCH without such a process, or another negative errno.
+ */
+int mem_mapping_find(pid_t pid, bool (*fn)(void *ctx, char *line), void *ctx);
+
 #endif

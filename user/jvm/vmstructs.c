@@ -682,34 +682,24 @@ int vm_open_mem(struct mem *mem, uint64_t base, struct vm **out, struct error *e
 	return 0;
 }
 
+static bool is_libjvm(void *ctx, char *line)
+{
+	const char *name = strrchr(line, '/');
+	unsigned long start, off;
+	uint64_t *base = ctx;
+
+	if (!name || strncmp(name, "/libjvm.so", 10) || (name[10] != '\n' && name[10] != ' '))
+		return false;
+	if (sscanf(line, "%lx-%*x %*s %lx", &start, &off) != 2 || off)
+		return false;
+	*base = start;
+	return true;
+}
+
 /* Where libjvm.so starts in `pid`: its mapping of file offset 0. */
 static int find_libjvm(pid_t pid, uint64_t *base)
 {
-	char path[64], *line = NULL;
-	size_t cap = 0;
-	int rc = -ENOENT;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (getline(&line, &cap, f) > 0) {
-		unsigned long start, off;
-		char *name = strrchr(line, '/');
-
-		if (!name || strncmp(name, "/libjvm.so", 10) ||
-		    (name[10] != '\n' && name[10] != ' '))
-			continue;
-		if (sscanf(line, "%lx-%*x %*s %lx", &start, &off) == 2 && !off) {
-			*base = start;
-			rc = 0;
-			break;
-		}
-	}
-	free(line);
-	fclose(f);
-	return rc;
+	return mem_mapping_find(pid, is_libjvm, base);
 }
 
 int vm_open(pid_t pid, struct vm **out, struct error *e)
