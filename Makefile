@@ -226,6 +226,7 @@ check-arm64: $(ARM64_SKEL) $(ARM64_OBJ) ## that it compiles for aarch64: the BPF
 
 # ---- fuzzing: libFuzzer, clang ------------------------------------------------------------------
 FUZZ_SECONDS ?= 20
+FUZZ_SEED ?= 0
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 $(BUILD)/fuzz/%.o: %.c
 	$(call say,CC,$< (fuzz))
@@ -242,10 +243,10 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $$(call fuzz_objects,tests/f
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -o $@ $^ -l:libbpf.a $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a
 
 fuzzers: $(FUZZ_BIN)
-fuzz: $(FUZZ_BIN) ## every fuzzer for FUZZ_SECONDS each (default 20)
+fuzz: $(FUZZ_BIN) ## every fuzzer for FUZZ_SECONDS each (default 20); FUZZ_SEED=1: as CI does it
 	@set -e; for f in $(FUZZ_BIN); do n=$$(basename $$f); c=$(BUILD)/corpus/$$n; mkdir -p $$c; \
 	  s=tests/data/corpus/$$n; [ -d $$s ] || s=; echo "== $$n"; \
-	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
 	    -verbosity=0 -artifact_prefix=$(BUILD)/ $$c $$s; done
 
 # ---- housekeeping -------------------------------------------------------------------------------

@@ -327,7 +327,7 @@ fuzz_one() {
     mkdir -p "$BUILD/corpus"
     out=$log
     timed 300 make -s fuzz BUILD="$BUILD" FUZZ_BIN="\$(BUILD)/tests/fuzz/$1" \
-        FUZZ_SECONDS="${FUZZ_SECONDS:-4}"
+        FUZZ_SECONDS="${FUZZ_SECONDS:-4}" FUZZ_SEED="${FUZZ_SEED:-0}"
     echo "$rc $took" >"$log.rc"
 }
 
@@ -340,7 +340,7 @@ suite_fuzz() {
     done
     build fuzzers "$BUILD" -k fuzzers FUZZ_BIN="${names[*]/#/\$(BUILD)/tests/fuzz/}"
     export -f fuzz_one timed stolen_since stolen_ms stolen_percent
-    export BUILD FUZZ_SECONDS
+    export BUILD FUZZ_SECONDS FUZZ_SEED
     printf '%s\n' "${names[@]}" | xargs -P "$JOBS" -I{} bash -c 'fuzz_one {}'
     for name in "${names[@]}"; do
         cp "$BUILD/corpus/$name.log" "$out" 2>/dev/null

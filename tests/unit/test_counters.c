@@ -269,6 +269,25 @@ static void clock_units(void **state)
 	assert_int_equal(vmclock_span(&c, UINT64_MAX) > 0, 1);
 }
 
+/* What no clock can have shown changes nothing of what is known, and overflows nothing. */
+static void clock_of_lies(void **state)
+{
+	static const uint64_t lies[] = {INT64_MAX,	INT64_MAX - 1,	      1ull << 63,
+					UINT64_MAX,	(1ull << 61) + 1,     UINT64_MAX - 1,
+					INT64_MAX / MS, (1ull << 61) / MS + 1};
+	struct vmclock c = VMCLOCK_INIT;
+	uint64_t error;
+
+	for (uint64_t i = 3; i < 60; i++)
+		look(&c, i * 23 * MS / (50 * MS) * 50 * MS, 0, i * 23 * MS);
+	error = vmclock_error(&c);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		look(&c, lies[i] < 1ull << 61 ? 0 : lies[i], lies[i], 1400 * MS);
+		assert_int_equal(vmclock_error(&c), error);
+		assert_true(off_by(&c) <= error);
+	}
+}
+
 /* ---- collections -------------------------------------------------------------------------------
  */
 
@@ -531,6 +550,7 @@ int main(void)
 		cmocka_unit_test(clock_by_millisecond),
 		cmocka_unit_test(clock_by_samplings),
 		cmocka_unit_test(clock_units),
+		cmocka_unit_test(clock_of_lies),
 		cmocka_unit_test_setup_teardown(seen_and_unseen, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(under_way, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(while_written, gc_setup, gc_teardown),

@@ -4,21 +4,32 @@
 #define MS 1000000
 #define S  1000000000ull
 
+/* No moment or span is longer, ns: 73 years. What a target tells beyond it is not true, and sums of
+ * what remains do not overflow. */
+#define LONGEST_NS (1ll << 61)
+
 /* From tick 0 to the note of the millisecond, and from a sampling to its value's being there. */
 #define LATE_NS 200000
 
 uint64_t vmclock_span(const struct vmclock *c, uint64_t ticks)
 {
+	unsigned __int128 ns;
+
 	if (c->hz == S || !c->hz)
 		return ticks;
-	return (uint64_t)((unsigned __int128)ticks * S / c->hz);
+	ns = (unsigned __int128)ticks * S / c->hz;
+	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
 static void sampling_look(struct vmclock *c, uint64_t ticks, uint64_t from_ns, uint64_t until_ns)
 {
-	int64_t at = (int64_t)(vmclock_span(c, ticks) & INT64_MAX);
-	int64_t most = (int64_t)until_ns - at, least = (int64_t)c->read_ns - at - LATE_NS;
+	uint64_t span = vmclock_span(c, ticks);
+	int64_t at = (int64_t)span, most, least;
 
+	if (span > LONGEST_NS)
+		return;
+	most = (int64_t)until_ns - at;
+	least = (int64_t)c->read_ns - at - LATE_NS;
 	if (most < c->most)
 		c->most = most;
 	if (c->read_ns && ticks != c->ticks && least > c->least)
@@ -35,7 +46,7 @@ void vmclock_look(struct vmclock *c, uint64_t hz, uint64_t ticks, uint64_t begin
 	c->hz = hz;
 	if (!hz)
 		return;
-	c->has_begin = begin_ms && begin_ms < INT64_MAX / MS;
+	c->has_begin = begin_ms && begin_ms < LONGEST_NS / MS;
 	c->begin = c->has_begin ? (int64_t)begin_ms * MS - wall_ahead_ns : 0;
 	if (ticks)
 		sampling_look(c, ticks, from_ns, until_ns);
