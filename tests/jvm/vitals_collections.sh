@@ -23,7 +23,7 @@ beside() {
     softly assert_near "$1: time together, us" "$sum" "$ours" "$(calc "$sum * 0.03 + $jvm * 150")"
     softly assert_eq "$1: without a pause of the JVM's" 0 "$(sed -n 's/^alone //p' "$T/check")"
     worst=$(sed -n 's/^start \([^ ]*\) .*/\1/p' "$T/check")
-    softly assert_between "$1: worst start, us" 0 1000 "$worst"
+    strict assert_between "$1: worst start, us" 0 1000 "$worst"
     strict assert_between "$1: median of durations, us" 0 100 "$(sed -n 's/^duration [^ ]* //p' "$T/check")"
     softly assert_eq "$1: wrong causes" 0 "$wrong" "$(grep '^wrong' "$T/check")"
     softly assert_ge "$1: right causes" "$unknown" "$right"
