@@ -27,13 +27,14 @@ probe_fails() {
     assert_match "the message" "$pattern" "$T/probe.err"
 }
 
-# nothing_left [TMP]: no file of ours in the target's TMP, or in /tmp of any of this test's processes:
-# other tests run beside.
+# nothing_left [TMP]: no file of ours for JVM_PID in TMP, or in /tmp for any of this test's processes: other
+# tests run beside, and TMP may be everybody's. Files go by the number that the JVM has for itself.
 nothing_left() {
     local f p found=()
 
     if [ $# -gt 0 ]; then
-        found=("$1"/.gnomon-agent-* "$1"/.attach_pid*)
+        p=$(awk '/^NSpid:/ { print $NF }' "/proc/$JVM_PID/status")
+        found=("$1/.gnomon-agent-$p-"* "$1/.attach_pid$p")
     else
         for p in "${CHILDREN[@]}"; do found+=("/tmp/.gnomon-agent-$p-"* "/tmp/.attach_pid$p"); done
     fi

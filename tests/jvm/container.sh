@@ -137,9 +137,10 @@ listed() {
 }
 
 no_traces() {
-    local f root=/proc/$JVM_PID/root
+    local f p root=/proc/$JVM_PID/root
 
-    for f in "$root"/tmp/.gnomon-agent-* "$root"/tmp/.attach_pid* "$root"/dev/shm/.gnomon-agent-*; do
+    p=$(awk '/^NSpid:/ { print $NF }' "/proc/$JVM_PID/status")
+    for f in "$root/tmp/.gnomon-agent-$p-"* "$root/tmp/.attach_pid$p" "$root/dev/shm/.gnomon-agent-$p-"*; do
         [ -e "$f" ] && fail "'$f' is left behind"
     done
     return 0
