@@ -486,7 +486,8 @@ static void test_wall_sum(void **state)
 	assert_lives(life, &t, 1, 3);
 	/* two a round and a few; a busy machine adds the times it has to queue */
 	assert_true(n.wall_records <= 90 + n.state_ticks[GN_ST_QUEUED]);
-	assert_int_equal(l.by_reason[GN_LOSS_MISSED], 0);
+	/* of 750 ticks; where others want the CPU the tick thread may come late to a few */
+	assert_in_range(l.by_reason[GN_LOSS_MISSED], 0, is_quiet() ? 0 : 15);
 	assert_int_equal(n.stackless, 0);
 }
 
