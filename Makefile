@@ -56,7 +56,7 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak \
+.PHONY: all help tests check redteam check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak \
         fuzz fuzzers format install uninstall clean demo picture deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -112,7 +112,7 @@ $(BUILD)/obj/%.o: %.S
 
 # the reader alone, for others to link; user/jfr/read.h says how
 JFR_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard user/jfr/read*.c) \
-             user/base/buffer.c user/base/error.c user/base/frame.c user/base/idmap.c)
+             user/base/buffer.c user/base/error.c user/base/frame.c user/base/idmap.c user/base/utf8.c)
 $(BUILD)/libgnomon-jfr.a: $(JFR_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@
@@ -176,6 +176,9 @@ check: ## install what is missing (root), build, run every test
 
 check-jvm: $(BUILD)/gnomon ## end-to-end tests on every JDK found (root)
 	@BUILD=$(BUILD) tests/jvm/run.sh
+
+redteam: $(BUILD)/gnomon ## what a hostile process may try beside a JVM that is recorded (root)
+	@BUILD=$(BUILD) tests/jvm/run.sh 'hostile_*'
 
 check-unit: $(UNIT_BIN) ## unit tests (no root)
 	@set -e; for t in $(UNIT_BIN); do $$t; done

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/jvm/attachreply.c user/base/buffer.c user/base/error.c
+// FUZZ-LINK: user/base/utf8.c
 /*
  * What a JVM answers to an attach command, and to "load". Whatever it says, our message is one
  * line that can be printed.

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/target/javacmd.c user/target/jvmproc.c user/target/procfs.c user/target/cgroup.c
 // FUZZ-LINK: user/target/container.c user/base/buffer.c user/base/inroot.c
-/* What a Java process chooses: command line, argument files, release file, names in its maps. */
+// FUZZ-LINK: user/base/utf8.c
+/* What a Java process chooses: command line, what the JVM tells, release file, names in its maps.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,34 +14,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct file {
-	const char *text;
-	size_t len;
-};
-
-/* Every argument file is the input itself: the worst of nestings. */
-static int file_read_cb(const char *path, char **text, size_t *len, void *arg)
-{
-	struct file *f = arg;
-
-	*text = malloc(f->len + 1);
-	if (!*text)
-		return -1;
-	memcpy(*text, f->text, f->len);
-	*len = f->len;
-	return 0;
-}
-
 static void parse_command(const char *s, size_t n)
 {
-	struct file f = {s, n};
 	struct java_cmd c = {0};
 	struct proc_args a;
 
 	if (proc_args_parse(s, n, &a))
 		return;
 	for (int launcher = 0; launcher < 2; launcher++) {
-		java_cmd_parse(&a, launcher, file_read_cb, &f, &c);
+		java_cmd_parse(&a, launcher, &c);
 		if ((c.kind == JAVA_MAIN_NONE && c.main[0]) || strpbrk(c.main, "\n\033"))
 			abort();
 	}
@@ -48,18 +31,16 @@ static void parse_command(const char *s, size_t n)
 	proc_args_free(&a);
 }
 
-static void parse_words(const char *s, size_t n)
+/* What a JVM says of itself. */
+static void parse_told(const char *s, size_t n)
 {
-	struct proc_args a;
-	size_t sum = 0;
+	char *text = strndup(s, n);
+	struct java_cmd c = {0};
 
-	if (java_argfile_split(s, n, &a))
-		return;
-	for (size_t i = 0; i < a.n; i++)
-		sum += strlen(a.v[i]);
-	if (sum > n)
+	java_command_parse(text, &c);
+	if ((c.kind == JAVA_MAIN_NONE) != !c.main[0] || strpbrk(c.main, "\n\033"))
 		abort();
-	proc_args_free(&a);
+	free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -75,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		parse_command(s, size - 1);
 		break;
 	case 1:
-		parse_words(s, size - 1);
+		parse_told(s, size - 1);
 		break;
 	case 2:
 		if (jvm_image_find(s, size - 1, &img) && img.start >= img.end)

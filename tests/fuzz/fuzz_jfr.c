@@ -5,6 +5,7 @@
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
 // FUZZ-LINK: user/jfr/read_value.c
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c
+// FUZZ-LINK: user/base/utf8.c
 // clang-format on
 /* Everything a user of the reader can ask of every event of a recording. */
 #include <stddef.h>

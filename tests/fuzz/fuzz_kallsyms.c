@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/sym/ksyms.c user/base/buffer.c user/base/error.c user/base/frame.c
+// FUZZ-LINK: user/base/utf8.c
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/cli/opt.c user/cli/suggestion.c user/cli/outname.c user/base/error.c
+// FUZZ-LINK: user/base/utf8.c
 /*
  * A command line, a word on each line of the input: options of every type, then what is left as
  * output patterns, with the first and the last word for what a target calls itself. Whatever is

@@ -5,6 +5,7 @@
  */
 // FUZZ-LINK: user/jvm/perfdata.c user/jvm/counters.c user/jvm/collections.c user/jvm/vmclock.c
 // FUZZ-LINK: user/jvm/mem.c user/target/procfs.c user/base/inroot.c tests/fuzz/novm.c
+// FUZZ-LINK: user/base/utf8.c
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

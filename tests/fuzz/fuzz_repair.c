@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/jfr/repair.c user/jfr/write_enc.c user/base/buffer.c user/base/error.c
+// FUZZ-LINK: user/base/utf8.c
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,6 +12,7 @@
 // FUZZ-LINK: user/jvm/symbol.c user/jvm/heap.c user/jvm/threads.c user/jvm/unloads.c
 // FUZZ-LINK: user/jvm/perfdata.c user/jvm/vmstructs.c user/base/error.c
 // FUZZ-LINK: user/base/descriptor.c user/base/digest.c
+// FUZZ-LINK: user/base/utf8.c
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "out/csv.h"
 #include "cli/table.h"
 
 static void characters(void **state)
@@ -50,6 +51,25 @@ static void printable(void **state)
 	utf8_printable("ab\xc3\xa9", b, 4); /* the last character does not fit */
 	assert_string_equal(b, "ab");
 	assert_int_equal(utf8_count("ab\xc3\xa9"), 3);
+}
+
+static void cleaned(const char *s, size_t n, bool lines, const char *want)
+{
+	char b[32];
+
+	memcpy(b, s, n);
+	utf8_clean(b, n, lines);
+	assert_memory_equal(b, want, n);
+}
+
+/* As many bytes as before, whatever is at the end. */
+static void clean(void **state)
+{
+	cleaned("a\x1b[2J\xc2\x9b\xff\xc3\xa9\n\t", 12, false, "a?[2J???\xc3\xa9??");
+	cleaned("a\n\t\r", 4, true, "a\n\t?");
+	cleaned("ab\xe2\x82", 4, false, "ab??");
+	cleaned("\0b\xf0\x9f\x98\x80", 6, false, "?b\xf0\x9f\x98\x80");
+	cleaned("", 0, false, "");
 }
 
 static void stream_open(FILE **f, char **text, size_t *len)
@@ -138,11 +158,36 @@ static void tables(void **state)
 	table_free(t);
 }
 
+static void csv_of(const char *text, const char *want)
+{
+	char *got;
+	size_t len;
+	FILE *f;
+
+	stream_open(&f, &got, &len);
+	csv_text(text, f);
+	fclose(f);
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void csv(void **state)
+{
+	csv_of("a.B.c", "\"a.B.c\"");
+	csv_of("say \"=1\", x", "\"say \"\"=1\"\", x\"");
+	csv_of("=cmd|'/c calc'!A1", "\"'=cmd|'/c calc'!A1\"");
+	csv_of("+1", "\"'+1\"");
+	csv_of("-1", "\"'-1\"");
+	csv_of("@SUM(1)", "\"'@SUM(1)\"");
+	csv_of("a\x1b[31m\xc2\x9b\xff\xc3\xa9\r", "\"a?[31m???\xc3\xa9?\"");
+	csv_of("", "\"\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(characters), cmocka_unit_test(printable),
-		cmocka_unit_test(documents),  cmocka_unit_test(dense),
+		cmocka_unit_test(characters), cmocka_unit_test(printable), cmocka_unit_test(clean),
+		cmocka_unit_test(csv),	      cmocka_unit_test(documents), cmocka_unit_test(dense),
 		cmocka_unit_test(tables),
 	};
 

@@ -127,26 +127,13 @@ static void info_in_image(void **state)
 
 /* ---- command lines --------------------------------------------------------------------------- */
 
-static int files(const char *path, char **text, size_t *len, void *arg)
-{
-	const char *content = !strcmp(path, "opts")    ? "-XX:+UseZGC # one\n-cp 'a b'\n"
-			      : !strcmp(path, "whole") ? "-Xint \"-Dx=a \\\"b\" org.M arg\n"
-						       : NULL;
-
-	if (!content)
-		return -ENOENT;
-	*text = strdup(content);
-	*len = strlen(content);
-	return 0;
-}
-
 static void parse(const char *line, size_t len, bool launcher, struct java_cmd *c)
 {
 	struct proc_args a;
 
 	memset(c, 0, sizeof(*c));
 	assert_int_equal(proc_args_parse(line, len, &a), 0);
-	java_cmd_parse(&a, launcher, files, NULL, c);
+	java_cmd_parse(&a, launcher, c);
 	proc_args_free(&a);
 }
 
@@ -170,9 +157,8 @@ static const struct {
 	{L("java\0--source\0"
 	   "17\0Foo.java\0x"),
 	 JAVA_MAIN_SOURCE, "Foo.java"},
-	{L("java\0@opts\0org.Main\0a"), JAVA_MAIN_CLASS, "org.Main"},
-	{L("java\0@whole\0not.This"), JAVA_MAIN_CLASS, "org.M"},
-	{L("java\0@missing\0org.Main"), JAVA_MAIN_CLASS, "org.Main"},
+	{L("java\0-Xint\0@/a/f\0org.Main\0a"), JAVA_MAIN_ARGFILE, "@/a/f"},
+	{L("java\0org.Main\0@f"), JAVA_MAIN_CLASS, "org.Main"},
 	{L("java\0--disable-@files\0@opts"), JAVA_MAIN_CLASS, "@opts"},
 	{L("java\0@@odd"), JAVA_MAIN_CLASS, "@odd"},
 	{L("java\0-cp"), JAVA_MAIN_PROGRAM, "java"},
@@ -217,8 +203,6 @@ static void flags(void **state)
 	assert_int_equal(c.flags.agents, JAVA_AGENTS_FORBIDDEN);
 	assert_string_equal(c.flags.gc, "G1");
 	assert_string_equal(c.flags.max_heap, "512m");
-	parse(L("java\0@opts\0M"), true, &c);
-	assert_string_equal(c.flags.gc, "Z");
 	/* what an option of another kind names is no flag */
 	parse(L("java\0-cp\0-XX:+DisableAttachMechanism\0M"), true, &c);
 	assert_false(c.flags.disable_attach);
@@ -237,19 +221,29 @@ static void env_options(void **state)
 	assert_false(f.interpreted);
 }
 
-static void argfiles(void **state)
+static void command(const char *text, enum java_main_kind kind, const char *want)
 {
-	static const char text[] = "a # c 'x'\n  \"b \\\"c\\\\ \\n\" d#e 'f\\\n   g'\n#end";
-	static const char *const want[] = {"a", "b \"c\\ \n", "d#e", "fg"};
-	struct proc_args a;
+	struct java_cmd c = {.kind = JAVA_MAIN_ARGFILE, .main = "@f"};
 
-	assert_int_equal(java_argfile_split(text, strlen(text), &a), 0);
-	assert_int_equal(a.n, 4);
-	for (size_t i = 0; i < a.n; i++)
-		assert_string_equal(a.v[i], want[i]);
-	proc_args_free(&a);
-	assert_int_equal(java_argfile_split("\"\\", 2, &a), 0);
-	proc_args_free(&a);
+	java_command_parse(text, &c);
+	assert_string_equal(c.main, want);
+	assert_int_equal(c.kind, kind);
+}
+
+/* As the JVM tells it. */
+static void commands(void **state)
+{
+	command("org.M x.jar", JAVA_MAIN_CLASS, "org.M");
+	command("org.M", JAVA_MAIN_CLASS, "org.M");
+	command("app.jar a b", JAVA_MAIN_JAR, "app.jar");
+	command("/opt/my app.jar a.jar", JAVA_MAIN_JAR, "/opt/my app.jar");
+	command("/opt/my app", JAVA_MAIN_MODULE, "/opt/my");
+	command("mod/org.M x.jar", JAVA_MAIN_MODULE, "mod/org.M");
+	command("jdk.compiler/com.sun.tools.javac.launcher.Main Foo.java x", JAVA_MAIN_SOURCE,
+		"Foo.java");
+	command("", JAVA_MAIN_ARGFILE, "@f");
+	command("  ", JAVA_MAIN_ARGFILE, "@f");
+	command("M\x1b[31m\n", JAVA_MAIN_CLASS, "M?[31m?");
 }
 
 int main(void)
@@ -265,7 +259,7 @@ int main(void)
 		cmocka_unit_test(embedded),
 		cmocka_unit_test(flags),
 		cmocka_unit_test(env_options),
-		cmocka_unit_test(argfiles),
+		cmocka_unit_test(commands),
 	};
 
 	return cmocka_run_group_tests_name("jvmproc", tests, NULL, NULL);

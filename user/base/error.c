@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/utf8.h"
+
 int error_set(struct error *e, int rc, enum exit_code exit, const char *fmt, ...)
 {
 	va_list ap;
@@ -99,9 +101,19 @@ int error_create(struct error *e, const char *path, int err)
 	return -err;
 }
 
+/* What targets are called is in it, as they chose. */
+static void line_print(const char *before, const char *text)
+{
+	char line[sizeof(((struct error *)0)->msg) + sizeof(((struct error *)0)->hint)];
+
+	snprintf(line, sizeof(line), "%s", text);
+	utf8_clean(line, strlen(line), true);
+	fprintf(stderr, "%s%s\n", before, line);
+}
+
 void error_print(const struct error *e)
 {
-	fprintf(stderr, "gnomon: %s\n", e->msg[0] ? e->msg : strerror(-e->rc));
+	line_print("gnomon: ", e->msg[0] ? e->msg : strerror(-e->rc));
 	if (e->hint[0])
-		fprintf(stderr, "  %s\n", e->hint);
+		line_print("  ", e->hint);
 }

@@ -5,19 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 int log_level;
-
-/* Replaces control characters, so that names which targets choose are no commands to a terminal. */
-static void controls_replace(char *line, int n)
-{
-	const unsigned char *u = (unsigned char *)line;
-
-	for (int i = 0; i < n; i++)
-		if ((u[i] < 0x20 && line[i] != '\n' && line[i] != '\t') || u[i] == 0x7f)
-			line[i] = '?';
-		else if (u[i] == 0xc2 && i + 1 < n && u[i + 1] >= 0x80 && u[i + 1] < 0xa0)
-			line[i] = line[i + 1] = '?'; /* U+0080 to U+009F, some of which are, too */
-}
 
 static void log_line(const char *tag, const char *fmt, va_list ap)
 {
@@ -31,7 +21,7 @@ static void log_line(const char *tag, const char *fmt, va_list ap)
 	n += m;
 	if (n > (int)sizeof(line) - 2)
 		n = sizeof(line) - 2;
-	controls_replace(line, n);
+	utf8_clean(line, (size_t)n, true); /* names in it are the targets' choice */
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)
 		return; /* there is nowhere left to complain */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static size_t lead_length(unsigned char c)
@@ -9,7 +8,8 @@ static size_t lead_length(unsigned char c)
 	return c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
 }
 
-size_t utf8_char(const char *s, uint32_t *code)
+/* 0 also where the character ends beyond `max` bytes. */
+static size_t char_of(const char *s, size_t max, uint32_t *code)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t n = lead_length((unsigned char)*s);
@@ -20,6 +20,8 @@ size_t utf8_char(const char *s, uint32_t *code)
 		return n;
 	}
 	c = (unsigned char)*s & (0x7fu >> n);
+	if (n > max)
+		return 0;
 	for (size_t i = 1; i < n; i++) {
 		if (((unsigned char)s[i] & 0xc0) != 0x80) /* stops at the terminator, too */
 			return 0;
@@ -29,6 +31,11 @@ size_t utf8_char(const char *s, uint32_t *code)
 		return 0;
 	*code = c;
 	return n;
+}
+
+size_t utf8_char(const char *s, uint32_t *code)
+{
+	return char_of(s, SIZE_MAX, code);
 }
 
 static bool is_control(uint32_t c)
@@ -55,6 +62,19 @@ void utf8_printable(const char *s, char *to, size_t cap)
 		s += n ? n : 1;
 	}
 	to[at] = '\0';
+}
+
+void utf8_clean(char *s, size_t n, bool lines)
+{
+	while (n) {
+		uint32_t c = 0;
+		size_t k = char_of(s, n, &c), step = k ? k : 1;
+
+		if (!k || (is_control(c) && !(lines && (c == '\n' || c == '\t'))))
+			memset(s, '?', step);
+		s += step;
+		n -= step;
+	}
 }
 
 size_t utf8_count(const char *s)

@@ -3,6 +3,7 @@
 #ifndef GNOMON_BASE_UTF8_H
 #define GNOMON_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,13 @@ size_t utf8_char(const char *s, uint32_t *code);
  * '?', so that no text can steer a terminal. Cut at a character boundary to fit.
  */
 void utf8_printable(const char *s, char *to, size_t cap);
+
+/*
+ * The same in place, of n bytes, so that none is more or less: each byte of what a person should
+ * not see becomes '?'. '\n' and '\t' stay with `lines`, for text of our own that others' names are
+ * in.
+ */
+void utf8_clean(char *s, size_t n, bool lines);
 
 /* Characters in s: its width in columns as long as none is wide or combining. */
 size_t utf8_count(const char *s);

@@ -14,6 +14,7 @@
 #include "cli/cmds.h"
 #include "jvm/collections.h"
 #include "jvm/vmstructs.h"
+#include "out/csv.h"
 #include "target/select.h"
 #include "target/usage.h"
 
@@ -231,10 +232,8 @@ static void csv_print(const struct vitals *v, const uint64_t f[FIGURES], uint64_
 			printf("%" PRIu64, f[i]);
 		printf(",");
 	}
-	printf("\"");
-	for (const char *c = v->gc.cause; *c; c++)
-		printf(*c == '"' ? "\"\"" : "%c", *c);
-	printf("\"\n");
+	csv_text(v->gc.cause, stdout);
+	printf("\n");
 }
 
 /* One column of the text: a figure in a unit, or as a share. */

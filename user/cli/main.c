@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/sigpipe.h"
 #include "cli/opt.h"
+#include "jvm/command.h"
+#include "target/jvmproc.h"
 
 /* Whether the reader of stdout has closed it, as `head` does. */
 static bool reader_is_gone(void)
@@ -66,6 +68,7 @@ int main(int argc, char **argv)
 	int i = 1;
 
 	sigpipe_ignore();
+	jvm_command_ask(jvm_command_tell);
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "-v"))
 			log_level++;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "jvm/perfdata.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
@@ -260,9 +261,7 @@ static void text_copy(const uint8_t *from, size_t bytes, char *buf, size_t cap)
 		n = cap - 1;
 	memcpy(buf, from, n);
 	buf[n] = '\0';
-	for (; n-- > 0;)
-		if ((uint8_t)buf[n] < ' ' || buf[n] == 0x7f)
-			buf[n] = '?';
+	utf8_clean(buf, n, false);
 }
 
 bool counter_text(const struct counters *c, unsigned int id, char *buf, size_t cap)

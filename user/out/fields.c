@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/buffer.h"
 
 bool fields_event(struct fields *f, struct jfr_reader *r, const struct jfr_event *ev)
@@ -76,8 +77,6 @@ void field_text(const struct fields *f, const char *name, char *to, size_t size)
 	if (n)
 		memcpy(to, b.data, n);
 	to[n] = '\0';
-	for (size_t i = 0; i < n; i++)
-		if ((uint8_t)to[i] < ' ')
-			to[i] = ' ';
+	utf8_clean(to, n, false);
 	buffer_free(&b);
 }

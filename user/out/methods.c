@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "out/csv.h"
 #include "out/tree.h"
 #include "out/xml.h"
 
@@ -76,13 +77,7 @@ static int methods_each(const struct profile *p, FILE *f, struct error *e,
 
 static void csv_method(const char *name, const uint64_t *v, FILE *f)
 {
-	fputc('"', f);
-	for (; *name; name++) {
-		if (*name == '"')
-			fputc('"', f);
-		fputc(*name, f);
-	}
-	fputc('"', f);
+	csv_text(name, f);
 	for (int k = 0; k < COLUMNS; k++)
 		fprintf(f, ",%llu", (unsigned long long)v[k]);
 	fputc('\n', f);

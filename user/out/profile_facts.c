@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #include "out/format.h"
 
 #define FIELDS_MAX 24
@@ -42,9 +44,7 @@ static void text(const struct fields *f, const char *name, char *to, size_t size
 			n--;
 		memcpy(to, b.data, n);
 		to[n] = '\0';
-		for (; n-- > 0;)
-			if ((uint8_t)to[n] < ' ')
-				to[n] = ' ';
+		utf8_clean(to, n, false);
 	}
 	buffer_free(&b);
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define NODE_FILTERED (UINT64_MAX - 1)
 
 struct load {
@@ -76,14 +78,7 @@ static int frame_type(struct load *l, const struct jfr_value *ref, uint8_t *type
 /* Names come from the recorded process and go to terminals and pages: no control characters. */
 static void controls_strip(struct buffer *b)
 {
-	for (size_t i = 0; i < b->len; i++) {
-		bool c1 = b->data[i] == 0xc2 && i + 1 < b->len && b->data[i + 1] < 0xa0;
-
-		if (b->data[i] < ' ' || b->data[i] == 0x7f || c1)
-			b->data[i] = '?';
-		if (c1)
-			b->data[++i] = '?';
-	}
+	utf8_clean((char *)b->data, b->len, false);
 }
 
 static uint64_t method_load(struct load *l, const struct jfr_frame *f, uint8_t type)

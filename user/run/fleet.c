@@ -210,8 +210,8 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e)
 /* ---- those that come later ------------------------------------------------------------------- */
 
 /*
- * Returns false, so that the JVM is offered again, only if open files were lacking: there may be
- * some when another process has ended.
+ * Returns false, so that the JVM is offered again, only if open files were lacking, since there may
+ * be some when another process has ended, or if the JVM has yet to say what it runs.
  */
 static bool on_jvm(const struct jvm_proc *j, void *arg)
 {
@@ -220,8 +220,10 @@ static bool on_jvm(const struct jvm_proc *j, void *arg)
 	struct member *m;
 	int rc;
 
-	if (member_find(f, j->id.pid) || !select_match(f->cfg.follow, &f->mounts, j))
+	if (member_find(f, j->id.pid))
 		return true;
+	if (!select_match(f->cfg.follow, &f->mounts, j))
+		return j->cmd.kind != JAVA_MAIN_ARGFILE;
 	rc = f->cfg.name(f->cfg.name_ctx, j, path, sizeof(path));
 	m = rc ? NULL : member_new(f, j->id.pid);
 	if (!rc && !m)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/utf8.h"
 
 /* Options whose value is the next word (the launcher and the module system). */
 static const char *const with_value[] = {
@@ -48,12 +49,8 @@ static bool has_suffix(const char *s, const char *suffix)
 /* Shown to people and written to recordings: no control characters, whatever the process chose. */
 static void main_set(struct java_cmd *c, enum java_main_kind kind, const char *name)
 {
-	size_t n = 0;
-
 	c->kind = kind;
-	for (; name[n] && n < sizeof(c->main) - 1; n++)
-		c->main[n] = (unsigned char)name[n] < 0x20 || name[n] == 0x7f ? '?' : name[n];
-	c->main[n] = '\0';
+	utf8_printable(name, c->main, sizeof(c->main));
 }
 
 /* ---- VM options ------------------------------------------------------------------------------ */
@@ -97,81 +94,40 @@ static void flag_parse(const char *opt, struct java_flags *f)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/*
- * The rules for both kinds of text: environment variables know quotes only, argument files also
- * escapes inside quotes, comments, and a backslash at the end of a quoted line, which joins it with
- * the next one without its leading blanks.
- */
-static const char *escape_skip(const char *p, const char *end, struct buffer *out)
-{
-	static const char from[] = "nrtf", to[] = "\n\r\t\f";
-	const char *at;
-
-	if (p >= end)
-		return p;
-	if (*p == '\n' || *p == '\r') {
-		while (p < end && isspace((unsigned char)*p))
-			p++;
-		return p;
-	}
-	at = memchr(from, *p, sizeof(from) - 1);
-	buffer_byte(out, (uint8_t)(at ? to[at - from] : *p));
-	return p + 1;
-}
-
-static const char *word_take(const char *p, const char *end, bool file, struct buffer *out)
+/* Words are parted by white space, and quotes of either kind protect it. */
+static const char *word_take(const char *p, const char *end, struct buffer *out)
 {
 	char quote = 0;
 
-	for (; p < end && *p; p++) {
-		if (quote && *p == quote) {
+	for (; p < end; p++) {
+		if (quote && *p == quote)
 			quote = 0;
-		} else if (quote && file && *p == '\\') {
-			p = escape_skip(p + 1, end, out) - 1;
-		} else if (!quote && (*p == '"' || *p == '\'')) {
+		else if (!quote && (*p == '"' || *p == '\''))
 			quote = *p;
-		} else if (!quote && isspace((unsigned char)*p)) {
+		else if (!quote && isspace((unsigned char)*p))
 			break;
-		} else {
+		else
 			buffer_byte(out, (uint8_t)*p);
-		}
 	}
 	buffer_byte(out, 0);
 	return p;
 }
 
 /* Words, each with a NUL behind it, in *out. */
-static void words_split(const char *p, const char *end, bool file, struct buffer *out)
+static void words_split(const char *p, const char *end, struct buffer *out)
 {
-	while (p < end) {
-		if (isspace((unsigned char)*p) || !*p) {
+	while (p < end)
+		if (isspace((unsigned char)*p))
 			p++;
-		} else if (file && *p == '#') {
-			while (p < end && *p != '\n' && *p != '\r')
-				p++;
-		} else {
-			p = word_take(p, end, file, out);
-		}
-	}
-}
-
-int java_argfile_split(const char *text, size_t len, struct proc_args *out)
-{
-	struct buffer b = BUFFER_INIT;
-	int rc;
-
-	*out = (struct proc_args){0};
-	words_split(text, text + len, true, &b);
-	rc = b.failed ? -ENOMEM : proc_args_parse(b.data ? (char *)b.data : "", b.len, out);
-	buffer_free(&b);
-	return rc;
+		else
+			p = word_take(p, end, out);
 }
 
 void java_options_parse(const char *options, struct java_flags *flags)
 {
 	struct buffer b = BUFFER_INIT;
 
-	words_split(options, options + strlen(options), false, &b);
+	words_split(options, options + strlen(options), &b);
 	if (!b.failed)
 		for (size_t i = 0; i < b.len; i += strlen((char *)b.data + i) + 1)
 			flag_parse((char *)b.data + i, flags);
@@ -182,8 +138,6 @@ void java_options_parse(const char *options, struct java_flags *flags)
 
 struct parse {
 	struct java_cmd *out;
-	java_argfile_fn read;
-	void *arg;
 	bool value;    /* the next word is the value of an option */
 	bool jar, mod; /* ... or what -jar or --module names */
 	bool no_files; /* --disable-@files was seen */
@@ -226,23 +180,6 @@ static void word(struct parse *ps, const char *w)
 		found(ps, has_suffix(w, ".java") ? JAVA_MAIN_SOURCE : JAVA_MAIN_CLASS, w);
 }
 
-/* Not nested: an '@' inside an argument file is an ordinary character to the launcher. */
-static void argfile(struct parse *ps, const char *path)
-{
-	struct proc_args words;
-	char *text;
-	size_t len;
-
-	if (!ps->read || ps->read(path, &text, &len, ps->arg))
-		return;
-	if (!java_argfile_split(text, len, &words)) {
-		for (size_t i = 0; i < words.n && !ps->done; i++)
-			word(ps, words.v[i]);
-		proc_args_free(&words);
-	}
-	free(text);
-}
-
 static void launcher_parse(const struct proc_args *argv, struct parse *ps)
 {
 	for (size_t i = 1; i < argv->n && !ps->done; i++) {
@@ -253,7 +190,7 @@ static void launcher_parse(const struct proc_args *argv, struct parse *ps)
 		else if (w[1] == '@') /* "@@x" stands for a literal "@x" */
 			word(ps, w + 1);
 		else
-			argfile(ps, w + 1);
+			found(ps, JAVA_MAIN_ARGFILE, w);
 	}
 }
 
@@ -273,10 +210,9 @@ static void program_parse(const struct proc_args *argv, struct java_cmd *out)
 	main_set(out, JAVA_MAIN_PROGRAM, base ? base + 1 : argv->v[0]);
 }
 
-void java_cmd_parse(const struct proc_args *argv, bool launcher, java_argfile_fn read, void *arg,
-		    struct java_cmd *out)
+void java_cmd_parse(const struct proc_args *argv, bool launcher, struct java_cmd *out)
 {
-	struct parse ps = {.out = out, .read = read, .arg = arg};
+	struct parse ps = {.out = out};
 
 	out->kind = JAVA_MAIN_NONE;
 	out->main[0] = '\0';
@@ -284,4 +220,47 @@ void java_cmd_parse(const struct proc_args *argv, bool launcher, java_argfile_fn
 		launcher_parse(argv, &ps);
 	if (out->kind == JAVA_MAIN_NONE)
 		program_parse(argv, out);
+}
+
+/* ---- as the JVM tells it --------------------------------------------------------------------- */
+
+/* What the launcher runs where it is given a source file, as the first argument. */
+#define SOURCE_LAUNCHER "jdk.compiler/com.sun.tools.javac.launcher."
+
+/* The bytes of the first word. A path may hold blanks: it goes on to where a jar's name ends. */
+static size_t first_word(const char *s)
+{
+	const char *jar = s;
+	size_t n = strcspn(s, " ");
+
+	if (s[0] != '/' || (n > 4 && !strncmp(s + n - 4, ".jar", 4)))
+		return n;
+	while ((jar = strstr(jar, ".jar"))) {
+		jar += 4;
+		if (*jar == ' ' || !*jar)
+			return (size_t)(jar - s);
+	}
+	return n;
+}
+
+static enum java_main_kind kind_of(const char *main)
+{
+	if (has_suffix(main, ".jar"))
+		return JAVA_MAIN_JAR;
+	return strchr(main, '/') ? JAVA_MAIN_MODULE : JAVA_MAIN_CLASS;
+}
+
+void java_command_parse(const char *command, struct java_cmd *out)
+{
+	enum java_main_kind kind = JAVA_MAIN_NONE;
+	char main[JAVA_MAIN_LEN];
+
+	command += strspn(command, " ");
+	if (!strncmp(command, SOURCE_LAUNCHER, strlen(SOURCE_LAUNCHER)) && strchr(command, ' ')) {
+		command += strcspn(command, " ") + 1;
+		kind = JAVA_MAIN_SOURCE;
+	}
+	snprintf(main, sizeof(main), "%.*s", (int)first_word(command), command);
+	if (main[0])
+		main_set(out, kind ? kind : kind_of(main), main);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the command line of a Java process says: the program it runs and the VM options that matter
- * to a profiler. Pure functions over strings. Which options take a separate value, and how argument
- * files are written, follows the java(1) manual and the JDK's launcher (java.base/share/native/
+ * to a profiler. Pure functions over strings. Which options take a separate value, and what counts
+ * as an argument file, follows the java(1) manual and the JDK's launcher (java.base/share/native/
  * libjli: java.c, args.c).
  */
 #ifndef GNOMON_TARGET_JAVACMD_H
@@ -22,6 +22,7 @@ enum java_main_kind {
 	JAVA_MAIN_MODULE,   /* "mod/org.example.Main" or "mod" */
 	JAVA_MAIN_SOURCE,   /* "Main.java", single-file source mode */
 	JAVA_MAIN_PROGRAM,  /* no java launcher: base name of the program ("javac", "eclipse") */
+	JAVA_MAIN_ARGFILE,  /* "@FILE", which says it: that file is not ours to open */
 };
 
 /* May JVMTI agents be loaded into the running VM? Since JDK 21 it warns of it by default. */
@@ -50,27 +51,22 @@ struct java_cmd {
 };
 
 /*
- * Reads the argument file `path` (as written on the command line) into memory from malloc. Returns
- * 0 or a negative errno, and then the file counts as empty.
- */
-typedef int (*java_argfile_fn)(const char *path, char **text, size_t *len, void *arg);
-
-/*
  * Parse a java launcher's command line (argv[0] included). `launcher` false: some other program
  * that embeds a VM; then the main class is its base name, and only -XX and -X options are taken
- * from argv. `read` may be NULL. Flags already set in *out stay unless argv says otherwise, so that
- * environment variables can be applied before and after it.
+ * from argv. What follows an argument file ("@FILE") may be its last option's value or the
+ * program's own, so the file stands for the main class (JAVA_MAIN_ARGFILE). Flags already set in
+ * *out stay unless argv says otherwise, so that environment variables can be applied before and
+ * after it.
  */
-void java_cmd_parse(const struct proc_args *argv, bool launcher, java_argfile_fn read, void *arg,
-		    struct java_cmd *out);
+void java_cmd_parse(const struct proc_args *argv, bool launcher, struct java_cmd *out);
+
+/*
+ * What a JVM says that it runs (its property sun.java.command): "org.example.Main arg",
+ * "/opt/app.jar arg". Sets kind and main, unless there is nothing in it.
+ */
+void java_command_parse(const char *command, struct java_cmd *out);
 
 /* Options of JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS or _JAVA_OPTIONS. */
 void java_options_parse(const char *options, struct java_flags *flags);
-
-/*
- * The words of an argument file: separated by white space, '#' begins a comment, quotes of either
- * kind protect blanks, and inside them a backslash escapes. -ENOMEM.
- */
-int java_argfile_split(const char *text, size_t len, struct proc_args *out);
 
 #endif

@@ -18,7 +18,6 @@
 
 #define JVM_MAPS_MAX	 (64u << 20)
 #define JVM_RELEASE_MAX	 (256u << 10)
-#define JVM_ARGFILE_MAX	 (1u << 20)
 #define JVM_IMAGE_MAX	 (256u << 20)
 #define JVM_SCAN_CHUNK	 (1u << 20)
 #define JVM_SCAN_OVERLAP 512
@@ -309,33 +308,6 @@ static void release_read(pid_t pid, const struct jvm_image *img, struct jvm_rele
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-/* An argument file is named relative to the working directory the JVM was started in. */
-static int argfile_read(const char *path, char **text, size_t *len, void *arg)
-{
-	pid_t pid = *(pid_t *)arg;
-	char full[2 * JVM_PATH_LEN], cwd[JVM_PATH_LEN];
-	ssize_t n;
-	int fd;
-
-	if (path[0] != '/' && proc_link_read(pid, "cwd", cwd, sizeof(cwd)) < 0)
-		return -ENOENT;
-	if (snprintf(full, sizeof(full), "%s%s%s", path[0] == '/' ? "" : cwd,
-		     path[0] == '/' ? "" : "/", path) >= (int)sizeof(full))
-		return -ENAMETOOLONG;
-	fd = proc_root_open(pid, full, O_RDONLY);
-	if (fd < 0)
-		return fd;
-	*text = malloc(JVM_ARGFILE_MAX);
-	n = *text ? pread(fd, *text, JVM_ARGFILE_MAX, 0) : -1;
-	close(fd);
-	if (n < 0) {
-		free(*text);
-		return -EIO;
-	}
-	*len = (size_t)n;
-	return 0;
-}
-
 static bool is_java(const char *path)
 {
 	struct text t = text_of(path, strlen(path));
@@ -350,6 +322,13 @@ static void env_options(const struct proc_args *env, const char *name, struct ja
 
 	if (v)
 		java_options_parse(v, f);
+}
+
+static jvm_tells_fn jvm_tells;
+
+void jvm_command_ask(jvm_tells_fn fn)
+{
+	jvm_tells = fn;
 }
 
 /*
@@ -371,7 +350,9 @@ static int cmd_read(pid_t pid, struct java_cmd *out)
 	env_options(&env, "JAVA_TOOL_OPTIONS", &out->flags);
 	if (launcher)
 		env_options(&env, "JDK_JAVA_OPTIONS", &out->flags);
-	java_cmd_parse(&argv, launcher, argfile_read, &pid, out);
+	java_cmd_parse(&argv, launcher, out);
+	if (out->kind == JAVA_MAIN_ARGFILE && jvm_tells)
+		jvm_tells(pid, out);
 	env_options(&env, "_JAVA_OPTIONS", &out->flags);
 	proc_args_free(&env);
 	proc_args_free(&argv);

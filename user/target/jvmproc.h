@@ -88,6 +88,15 @@ bool jvm_info_scan(const char *image, size_t len, char *buf, size_t cap);
  */
 
 /*
+ * An argument file on a command line (`java @FILE`) is not opened: its name is the process's
+ * choice, so it may be anybody's secret, a device, or a file system that does not answer. The JVM
+ * is asked instead, by who can read its memory: `fn` sets what the JVM says of `cmd`, and leaves
+ * the rest. Call this once, before the others.
+ */
+typedef void (*jvm_tells_fn)(pid_t pid, struct java_cmd *cmd);
+void jvm_command_ask(jvm_tells_fn fn);
+
+/*
  * 0; -ENOEXEC: runs, but is no JVM; -ESRCH: gone, or a zombie; -EACCES: not ours to look at.
  */
 int jvm_proc_read(pid_t pid, struct jvm_proc *out);
@@ -98,7 +107,7 @@ int jvm_proc_check(pid_t pid);
 /* jvm_info_scan() of its libjvm.so: some 10 ms. 0 or -ENOENT. */
 int jvm_info_read(const struct jvm_proc *j, char *buf, size_t cap);
 
-/* Its VM options, from the command line, argument files and environment. 0 or a negative errno. */
+/* Its VM options, from the command line, the JVM and the environment. 0 or a negative errno. */
 int jvm_flags_read(pid_t pid, struct java_flags *out);
 
 /*

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "target/pidns.h"
 
 #define SELECT_SHOWN 5 /* JVMs named in a hint */
@@ -152,8 +153,7 @@ static int not_jvm(pid_t pid, const struct proc_stat *st, struct error *e)
 	char exe[256], comm[PROC_COMM_LEN];
 	const char *p;
 
-	for (size_t i = 0; i < sizeof(comm); i++)
-		comm[i] = st->comm[i] && (unsigned char)st->comm[i] < 0x20 ? '?' : st->comm[i];
+	utf8_printable(st->comm, comm, sizeof(comm));
 	if (st->state == 'Z' && st->threads > 1)
 		return main_thread_ended(pid, comm, e);
 	if (st->state == 'Z' || st->state == 'X')
@@ -165,9 +165,7 @@ static int not_jvm(pid_t pid, const struct proc_stat *st, struct error *e)
 	else if (proc_link_read(pid, "exe", exe, sizeof(exe)) <= 0)
 		error_set(e, -ENOEXEC, EXIT_TARGET, "process '%d' (%s) is not a JVM", pid, comm);
 	else {
-		for (char *q = exe; *q; q++)
-			if ((unsigned char)*q < 0x20)
-				*q = '?';
+		utf8_clean(exe, strlen(exe), false);
 		p = last_part(exe, '/');
 		error_set(e, -ENOEXEC, EXIT_TARGET,
 			  "process '%d' is not a JVM: it runs %s and has no libjvm.so mapped", pid,
