@@ -293,7 +293,7 @@ static void clock_of_lies(void **state)
 
 struct gc {
 	uint32_t hz, cause, last_cause, eden, old;
-	uint32_t inv[2], time[2], entry[2], exit[2];
+	uint32_t name[2], inv[2], time[2], entry[2], exit[2];
 	struct mem *mem;
 	struct counters *c;
 	struct collections all;
@@ -352,6 +352,7 @@ static int gc_setup(void **state)
 		uint32_t at = collector_counter(n, "name", 40);
 
 		memcpy(im.b + at, names[n], strlen(names[n]));
+		gc.name[n] = at;
 		gc.inv[n] = collector_counter(n, "invocations", 0);
 		gc.time[n] = collector_counter(n, "time", 0);
 		gc.entry[n] = collector_counter(n, "lastEntryTime", 0);
@@ -412,6 +413,29 @@ static void seen_and_unseen(void **state)
 	assert_int_equal(gc.gaps[0].sum_ns, 20 * MS);
 	assert_string_equal(gc.gaps[0].name, "ParallelScavenge");
 	assert_true(gc.gaps[0].from_ns && gc.gaps[0].until_ns > gc.gaps[0].from_ns);
+}
+
+/* G1 counts eden as it is given out: what was since the collection is not what it left. */
+static void given_out_since(void **state)
+{
+	memcpy(im.b + gc.name[0], "G1 young collection pauses", 27);
+	gc_look();
+	collected(0, 1, 10 * MS, 100 * MS, 110 * MS);
+	perfimage_set(&im, gc.eden, 3000);
+	perfimage_set(&im, gc.old, 500);
+	gc_look();
+	assert_int_equal(gc.ngot, 1);
+	assert_string_equal(gc.got[0].name, "G1New");
+	assert_int_equal(gc.got[0].after.used, 500);
+	assert_int_equal(gc.all.heap.used, 3500);
+
+	/* what has no place in the old generation is left in eden by others */
+	memcpy(im.b + gc.name[1], "Serial full collection pauses", 30);
+	collected(1, 1, 10 * MS, 200 * MS, 210 * MS);
+	gc_look();
+	assert_int_equal(gc.ngot, 1);
+	assert_string_equal(gc.got[0].name, "SerialOld");
+	assert_int_equal(gc.got[0].after.used, 3500);
 }
 
 static void under_way(void **state)
@@ -552,6 +576,7 @@ int main(void)
 		cmocka_unit_test(clock_units),
 		cmocka_unit_test(clock_of_lies),
 		cmocka_unit_test_setup_teardown(seen_and_unseen, gc_setup, gc_teardown),
+		cmocka_unit_test_setup_teardown(given_out_since, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(under_way, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(while_written, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(not_begun_yet, gc_setup, gc_teardown),

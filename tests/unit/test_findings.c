@@ -351,11 +351,208 @@ static void test_throttled(void **state)
 		     "over the CPUs. #d=wall&s=QUEUED");
 	free(text);
 
+	for (uint64_t ms = 0; ms <= 19; ms += 19) { /* any burst is stopped for a while */
+		begin();
+		throttling_write(ms);
+		text = found();
+		assert_string_equal(text, "");
+		free(text);
+	}
+}
+
+/* ---- memory ---- */
+
+#define MB 1000000ull
+
+static uint32_t gc_id;
+
+/* A JVM with so much heap, of which the young generation may have a third. */
+static void heap_begin(const char *old_collector, uint64_t max)
+{
 	begin();
-	throttling_write(0);
-	text = found();
-	assert_string_equal(text, "");
+	gc_id = 0;
+	jfrw_event(w, JFR_GC_CONFIGURATION, START,
+		   &(struct jfr_gc_configuration){.old = jfrw_name(w, JFR_GC_NAME, old_collector)});
+	jfrw_event(w, JFR_GC_HEAP_CONFIGURATION, START,
+		   &(struct jfr_gc_heap_configuration){.max = max});
+	jfrw_event(w, JFR_YOUNG_CONFIGURATION, START,
+		   &(struct jfr_young_configuration){.max = max / 3});
+}
+
+static void gc_summary(uint64_t at, uint64_t used)
+{
+	jfrw_event(w, JFR_GC_HEAP_SUMMARY, at,
+		   &(struct jfr_gc_heap_summary){.id = gc_id,
+						 .when = jfrw_name(w, JFR_GC_WHEN, "After GC"),
+						 .used = used});
+}
+
+/* As we write it; the JDK has the heap's summary in front. */
+static void collected(const char *name, uint64_t at_ms, uint64_t used, bool as_jdk)
+{
+	uint64_t at = START + at_ms * MS;
+
+	gc_id++;
+	if (as_jdk)
+		gc_summary(at, used);
+	jfrw_event(w, JFR_GARBAGE_COLLECTION, at,
+		   &(struct jfr_garbage_collection){.duration = MS / 10,
+						    .id = gc_id,
+						    .name = jfrw_name(w, JFR_GC_NAME, name),
+						    .pauses = MS / 10,
+						    .longest = MS / 10});
+	if (!as_jdk)
+		gc_summary(at + MS, used);
+}
+
+/* So many full collections over all of the time, with young ones between; mb[i % n] is left. */
+static void fulls(unsigned int count, const uint64_t *mb, unsigned int n)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		collected("SerialOld", 1900 * i / count + 50, mb[i % n] * MB, i & 1);
+		collected("DefNew", 1900 * i / count + 51, mb[i % n] * MB + 30 * MB, false);
+	}
+}
+
+static void expect_only(const char *part)
+{
+	char *text = found();
+
+	if (part)
+		expect(text, part);
+	else
+		assert_string_equal(text, "");
 	free(text);
+}
+
+static void test_live_set(void **state)
+{
+	uint64_t mb[100];
+
+	heap_begin("SerialOld", 600 * MB);
+	fulls(8, (const uint64_t[]){20, 31, 39, 50, 61, 70, 81, 90}, 8);
+	expect_only(
+		"live set: What old collections leave grew all the time: from 20.0 MB to 90.0 MB "
+		"in 1.66 s, after 8 of them. At this rate the 400 MB that may live are full in 7 "
+		"s. ");
+
+	/* a hundred, with some noise, half of them seen by way of the JDK's order of events */
+	heap_begin("SerialOld", 600 * MB);
+	for (unsigned int i = 0; i < 100; i++)
+		mb[i] = 20 + i + 7 * (i % 3);
+	fulls(100, mb, 100);
+	expect_only("live set: ");
+
+	/* a cache that fills, and then stays: after half of the time, and late */
+	for (unsigned int until = 50; until <= 85; until += 35) {
+		heap_begin("SerialOld", 600 * MB);
+		for (unsigned int i = 0; i < 100; i++)
+			mb[i] = 20 + 3 * (i < until ? i : until) + i % 3;
+		fulls(100, mb, 100);
+		expect_only(NULL);
+	}
+
+	heap_begin("SerialOld", 600 * MB); /* up and down, and higher at the end than at first */
+	fulls(14, (const uint64_t[]){20, 60, 100, 60}, 4);
+	expect_only(NULL);
+
+	heap_begin("SerialOld", 600 * MB); /* by nearly nothing */
+	fulls(8, (const uint64_t[]){200, 201, 202, 203, 204, 205, 206, 207}, 8);
+	expect_only(NULL);
+
+	heap_begin("SerialOld", 600 * MB); /* too few */
+	fulls(4, (const uint64_t[]){20, 40, 60, 80}, 4);
+	expect_only(NULL);
+
+	heap_begin("SerialOld", 600 * MB); /* for a part of the time: what was then is not known */
+	for (unsigned int i = 0; i < 8; i++)
+		collected("SerialOld", 100 + i * 100, (20 + 10 * i) * MB, false);
+	expect_only(NULL);
+}
+
+/*
+ * Three markings, each with two pauses; young collections behind them free what they found, down to
+ * `least`, and then it fills again. What is used at the pauses themselves is of no account.
+ */
+static void markings(unsigned int n, uint64_t least, uint64_t more, uint64_t at_pause)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t at = 1900 * i / n;
+
+		collected("G1Old", at, at_pause, i & 1);
+		collected("G1New", at + 2, least + 400 * MB, false);
+		collected("G1Old", at + 4, at_pause, i & 1);
+		for (unsigned int k = 0; k < 8; k++)
+			collected("G1New", at + 6 + 2 * k,
+				  least + i * more + (k < 4 ? 40 - 10 * k : 10 * k) * MB, k & 1);
+	}
+}
+
+static void test_markings(void **state)
+{
+	heap_begin("G1Old", 1000 * MB);
+	markings(10, 100 * MB, 20 * MB, 10 * MB);
+	expect_only("live set: What old collections leave grew all the time: from 110 MB to 270 MB "
+		    "in ");
+
+	heap_begin("G1Old", 1000 * MB); /* a steady saw-tooth; its pauses come when it is full */
+	markings(10, 100 * MB, 0, 990 * MB);
+	expect_only(NULL);
+
+	/* young collections alone promote what nobody has looked at yet */
+	heap_begin("G1Old", 1000 * MB);
+	for (unsigned int i = 0; i < 50; i++)
+		collected("G1New", 30 * i, (20 + 19 * i) * MB, false);
+	expect_only(NULL);
+
+	/* what concurrent collectors show of theirs are pauses */
+	heap_begin("Z", 1000 * MB);
+	for (unsigned int i = 0; i < 50; i++)
+		collected(i & 1 ? "ZGC Major" : "Z", 30 * i, (20 + 19 * i) * MB, false);
+	expect_only(NULL);
+}
+
+static void test_full(void **state)
+{
+	heap_begin("SerialOld", 600 * MB);
+	fulls(4, (const uint64_t[]){300, 360, 341, 342}, 4);
+	expect_only(
+		"heap: The heap is near its limit: 342 MB of the 400 MB that may live in the old "
+		"generation were still in use after the last old collection, and more than 85% "
+		"after 3 of 4 such. ");
+
+	heap_begin("G1Old", 600 * MB); /* it may use all of the heap for what is old */
+	collected("G1Full", 100, 520 * MB, true);
+	expect_only(
+		"heap: The heap is near its limit: 520 MB of the 600 MB that may live were still "
+		"in use after the last old collection. ");
+
+	heap_begin("G1Old", 600 * MB);
+	collected("G1Full", 100, 500 * MB, true);
+	expect_only(NULL);
+
+	heap_begin("SerialOld", 600 * MB); /* full now and then, and not in the end */
+	fulls(9, (const uint64_t[]){100, 360, 110}, 3);
+	expect_only(NULL);
+
+	heap_begin("SerialOld", 600 * MB); /* young ones leave what is garbage, too */
+	for (unsigned int i = 0; i < 20; i++)
+		collected("DefNew", 50 * i, 590 * MB, false);
+	expect_only(NULL);
+
+	begin(); /* nobody told how large it may be */
+	gc_id = 0;
+	collected("G1Full", 100, 520 * MB, true);
+	expect_only(NULL);
+}
+
+static void test_killed(void **state)
+{
+	begin();
+	jfrw_event(w, JFR_VITALS, START + 1000 * MS,
+		   &(struct jfr_vitals){.period_ns = 1000 * MS, .has = "process", .oom_kills = 1});
+	expect_only("killed: The container ran out of memory: the kernel killed 1 of its "
+		    "processes. #");
 }
 
 static void test_bound(void **state)
@@ -482,6 +679,8 @@ int main(void)
 		cmocka_unit_test(test_losses),	    cmocka_unit_test(test_none),
 		cmocka_unit_test(test_reservoir),   cmocka_unit_test(test_print),
 		cmocka_unit_test(test_pauses),	    cmocka_unit_test(test_throttled),
+		cmocka_unit_test(test_live_set),    cmocka_unit_test(test_markings),
+		cmocka_unit_test(test_full),	    cmocka_unit_test(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

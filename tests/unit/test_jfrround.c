@@ -135,20 +135,18 @@ static void collections_write(struct jfrw *w)
 	for (size_t i = 0; i < 3; i++) {
 		uint64_t at = START + all[i].at * MS, took = all[i].took * MS;
 		struct jfr_gc_heap_summary heap = {.id = all[i].id, .used = all[i].before};
-		struct jfr_old_collection old = {.duration = took, .id = all[i].id};
 
 		heap.when = jfrw_name(w, JFR_GC_WHEN, "Before GC");
 		jfrw_event(w, JFR_GC_HEAP_SUMMARY, at, &heap);
-		jfrw_event(w, JFR_GARBAGE_COLLECTION, at,
-			   &(struct jfr_garbage_collection){
-				   .duration = took,
-				   .id = all[i].id,
-				   .name = jfrw_name(w, JFR_GC_NAME, i == 2 ? "Old" : "New"),
-				   .cause = jfrw_name(w, JFR_GC_CAUSE, i == 2 ? "Asked" : "Full"),
-				   .pauses = took,
-				   .longest = took});
-		if (i == 2)
-			jfrw_event(w, JFR_OLD_COLLECTION, at, &old);
+		jfrw_event(
+			w, JFR_GARBAGE_COLLECTION, at,
+			&(struct jfr_garbage_collection){
+				.duration = took,
+				.id = all[i].id,
+				.name = jfrw_name(w, JFR_GC_NAME, i == 2 ? "SerialOld" : "DefNew"),
+				.cause = jfrw_name(w, JFR_GC_CAUSE, i == 2 ? "Asked" : "Full"),
+				.pauses = took,
+				.longest = took});
 		heap.when = jfrw_name(w, JFR_GC_WHEN, "After GC");
 		heap.used = all[i].after;
 		jfrw_event(w, JFR_GC_HEAP_SUMMARY, at + took, &heap);
@@ -182,20 +180,22 @@ static void test_vitals_summary(void **state)
 	assert_true(v->collections == 3 && v->unseen == 1);
 	assert_int_equal(vitals_pause_ns(v), 35 * MS);
 	assert_int_equal(v->longest_ns, 20 * MS);
-	assert_string_equal(v->longest_name, "Old");
+	assert_string_equal(v->longest_name, "SerialOld");
 	assert_string_equal(v->longest_cause, "Asked");
 	/* between 3 and 4 only: nobody knows what 5 left */
 	assert_int_equal(v->allocated, 1000);
 	assert_int_equal(v->allocated_ns, 95 * MS);
-	assert_true(v->heap_after == 300 && v->live_after == 300);
+	assert_true(v->heap_after == 300 && v->live.last.bytes == 300 && v->live.all == 1);
 	assert_true(v->safepoints == 20 && v->safepoint_ns == 12 * MS);
 	assert_int_equal(v->throttled_ns, 2 * MS);
 	f = open_memstream(&text, &len);
 	vitals_print(v, 1000 * MS, f);
 	fclose(f);
 	assert_non_null(
-		strstr(text, "3.5% in 4 pauses of 35 ms in all; longest 20 ms, Old, Asked"));
+		strstr(text, "3.5% in 4 pauses of 35 ms in all; longest 20 ms, SerialOld, Asked"));
 	assert_non_null(strstr(text, "1 of these came between two looks"));
+	assert_non_null(
+		strstr(text, "300 B after the last collection, 300 B left by the last old one"));
 	free(text);
 	profile_free(p);
 }

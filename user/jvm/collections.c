@@ -337,13 +337,23 @@ static void before_set(struct collection *one, const struct heap_use *was)
 	one->before.eden = was->eden_committed;
 }
 
+/* G1 counts eden as it is given out, also since the collection's end, when nothing was in it. */
+static void after_set(struct collection *one, const struct heap_use *is)
+{
+	one->after = *is;
+	if (one->kind == COLLECTION_CONCURRENT || strncmp(one->name, "G1", 2))
+		return;
+	one->after.used -= is->eden < is->used ? is->eden : is->used;
+	one->after.eden = 0;
+}
+
 static void found_tell(struct collections *c, const struct heap_use *heap, uint64_t total,
 		       struct found *f, const struct collections_fns *fns)
 {
 	for (unsigned int i = 0; i < f->n; i++) {
 		f->v[i].id = (uint32_t)(total - (f->n - 1 - i));
 		before_set(&f->v[i], &c->heap);
-		f->v[i].after = *heap;
+		after_set(&f->v[i], heap);
 		fns->one(fns->ctx, &f->v[i]);
 	}
 }

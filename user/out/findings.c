@@ -213,6 +213,7 @@ static void find_all(struct find *x)
 {
 	workers_mark(x);
 	selves_fill(x);
+	find_killed(x);
 	find_blocked(x);
 	find_starved(x);
 	find_throttled(x);
@@ -221,6 +222,8 @@ static void find_all(struct find *x)
 	find_pools(x);
 	find_pauses(x);
 	find_collections(x);
+	find_full(x);
+	find_live(x);
 	find_bound(x);
 	find_losses(x);
 }

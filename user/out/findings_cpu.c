@@ -16,6 +16,7 @@
 /* From this share of the CPU time on. */
 #define COLLECTING 0.1
 #define STOLEN	   0.02
+#define THROTTLED  0.01 /* of the time */
 #define LOST	   0.01
 
 static uint64_t state_wall_ns(const struct profile *p, const char *state)
@@ -128,7 +129,10 @@ void find_starved(struct find *x)
 
 /* ---- taken by others ---- */
 
-/* The JDK's event has sums since the container's start, ours what of them is of the recording. */
+/*
+ * The JDK's event has sums since the container's start, ours what of them is of the recording;
+ * below a hundredth of it, it is what a quota does to any burst.
+ */
 void find_throttled(struct find *x)
 {
 	const struct profile_facts *f = &x->p->facts;
@@ -136,7 +140,7 @@ void find_throttled(struct find *x)
 
 	if (x->part)
 		return;
-	if (v->throttled_ns)
+	if (v->throttled_ns && find_share(v->throttled_ns, x->recorded_ns) >= THROTTLED)
 		find_add(x, "throttled", "d=wall&s=QUEUED",
 			 "The container's CPU limit stopped it for %s in all, added up over the "
 			 "CPUs.",

@@ -63,6 +63,11 @@ void find_pauses(struct find *x);
 void find_bound(struct find *x);
 void find_losses(struct find *x);
 
+/* findings_memory.c */
+void find_live(struct find *x);
+void find_full(struct find *x);
+void find_killed(struct find *x);
+
 /*
  * findings_wait.c. The name of the method in which a cell waits for a lock; NAME_NONE where it does
  * not: a monitor by its state, a lock of java.util.concurrent by its frames.

@@ -14,13 +14,16 @@ static void collection_read(struct prof_vitals *v, const struct fields *f)
 {
 	uint64_t pauses = field_span(f, "sumOfPauses");
 	uint64_t longest = field_span(f, "longestPause");
+	char name[48];
 
+	field_text(f, "name", name, sizeof(name));
+	live_collection(&v->live, field_number(f, "gcId"), name);
 	v->collections++;
 	v->pause_ns += pauses;
 	if (longest <= v->longest_ns)
 		return;
 	v->longest_ns = longest;
-	field_text(f, "name", v->longest_name, sizeof(v->longest_name));
+	memcpy(v->longest_name, name, sizeof(v->longest_name));
 	field_text(f, "cause", v->longest_cause, sizeof(v->longest_cause));
 }
 
@@ -28,12 +31,6 @@ static void unseen_read(struct prof_vitals *v, const struct fields *f)
 {
 	v->unseen += field_number(f, "collections");
 	v->unseen_ns += field_span(f, "sumOfPauses");
-}
-
-/* A full one leaves what lives, a concurrent one's pauses do not. */
-static void old_read(struct prof_vitals *v, const struct fields *f)
-{
-	v->full_id = field_number(f, "gcId");
 }
 
 static void heap_before(struct prof_vitals *v, const struct fields *f, uint64_t id, uint64_t used)
@@ -61,16 +58,22 @@ static void heap_read(struct prof_vitals *v, const struct fields *f)
 	v->last_after = used;
 	v->last_id = id;
 	v->last_ns = field_start(f);
-	if (id != v->full_id)
-		return;
-	v->live_after = used;
-	if (!v->live_first)
-		v->live_first = used;
+	live_after(&v->live, id, field_start(f), used);
 }
 
 static void configuration_read(struct prof_vitals *v, const struct fields *f)
 {
 	v->heap_max = field_number(f, "maxSize");
+}
+
+static void young_read(struct prof_vitals *v, const struct fields *f)
+{
+	v->young_max = field_number(f, "maxSize");
+}
+
+static void collectors_read(struct prof_vitals *v, const struct fields *f)
+{
+	field_text(f, "oldCollector", v->old_collector, sizeof(v->old_collector));
 }
 
 static void classes_read(struct prof_vitals *v, const struct fields *f)
@@ -106,9 +109,10 @@ void vitals_event(struct prof_vitals *v, struct jfr_reader *r, const struct jfr_
 		void (*read)(struct prof_vitals *v, const struct fields *f);
 	} readers[] = {
 		{"jdk.GarbageCollection", collection_read},
-		{"jdk.OldGarbageCollection", old_read},
 		{"jdk.GCHeapSummary", heap_read},
 		{"jdk.GCHeapConfiguration", configuration_read},
+		{"jdk.YoungGenerationConfiguration", young_read},
+		{"jdk.GCConfiguration", collectors_read},
 		{"jdk.ClassLoadingStatistics", classes_read},
 		{"jdk.JavaThreadStatistics", threads_read},
 		{"gnomon.Vitals", own_read},
@@ -128,6 +132,15 @@ void vitals_event(struct prof_vitals *v, struct jfr_reader *r, const struct jfr_
 
 /* ---- in words ---------------------------------------------------------------------------------
  */
+
+/* G1 may use all of the heap for what is old; these two have a place for it. */
+uint64_t vitals_live_max(const struct prof_vitals *v)
+{
+	bool apart =
+		!strcmp(v->old_collector, "SerialOld") || !strcmp(v->old_collector, "ParallelOld");
+
+	return apart && v->young_max < v->heap_max ? v->heap_max - v->young_max : v->heap_max;
+}
 
 uint64_t vitals_pause_ns(const struct prof_vitals *v)
 {
@@ -168,8 +181,9 @@ static void heap_line(const struct prof_vitals *v, FILE *f)
 		fprintf(f, "%s%s after the last collection", sep, format_bytes(v->heap_after).s);
 		sep = ", ";
 	}
-	if (v->live_after) {
-		fprintf(f, "%s%s after the last full one", sep, format_bytes(v->live_after).s);
+	if (v->live.all) {
+		fprintf(f, "%s%s left by the last old one", sep,
+			format_bytes(v->live.last.bytes).s);
 		sep = ", ";
 	}
 	if (*sep == ',' && v->heap_max) {

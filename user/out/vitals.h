@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "out/live.h"
+
 struct jfr_event;
 struct jfr_reader;
 
@@ -21,8 +23,10 @@ struct prof_vitals {
 	uint64_t pause_ns;   /* of those seen */
 	uint64_t longest_ns; /* of these */
 	char longest_name[48], longest_cause[64];
-	uint64_t heap_after, heap_max;	 /* after the last collection; at most */
-	uint64_t live_after, live_first; /* after the last, the first full one; 0: there was none */
+	uint64_t heap_after, heap_max; /* after the last collection; at most */
+	uint64_t young_max;	       /* of that, where objects are made */
+	char old_collector[48];
+	struct live live;
 	uint64_t allocated, allocated_ns; /* between collections that follow each other */
 	uint64_t classes, unloaded, threads_peak;
 	/* gnomon.Vitals, added up */
@@ -31,11 +35,15 @@ struct prof_vitals {
 	uint64_t throttled_ns, major_faults, io_wait_ns, oom_kills, limit_hits;
 	uint64_t group_memory, group_memory_limit; /* latest */
 	/* internal: the collection before, for what was allocated since */
-	uint64_t last_id, last_after, last_ns, before_id, before, full_id;
+	uint64_t last_id, last_after, last_ns, before_id, before;
 };
 
 /* Takes note of an event that is about it. */
 void vitals_event(struct prof_vitals *v, struct jfr_reader *r, const struct jfr_event *ev);
+
+/* What may live at most, bytes: of a collector with generations of fixed places, the old one. 0:
+ * not known. */
+uint64_t vitals_live_max(const struct prof_vitals *v);
 
 /* All collections' pauses. */
 uint64_t vitals_pause_ns(const struct prof_vitals *v);

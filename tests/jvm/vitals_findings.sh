@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What stands out of a JVM's heap and collections is said where it is so, by gnomon's recording and by the JVM's own of
+# the same run, and nowhere else: a heap in which ever more lives, and one whose cache fills and then stays; one near its
+# limit, and one that fills and is emptied.
+# overlaps (long)
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+LABELS=() PIDS=() FDS=()
+
+# heap LABEL GC STEPS UNTIL KEEP GARBAGE PAUSE [OPTION...]: one more JVM
+heap() {
+    JVM_OPTS="-XX:+Use$2GC -Xmx100m -XX:StartFlightRecording=filename=$T/$1.jvms.jfr,settings=default ${*:8}" \
+        jvm_start -jar "$OWN_JAR" "${@:3:5}"
+    LABELS+=("$1")
+    PIDS+=("$JVM_PID")
+    FDS+=("$JVM_FD")
+}
+
+# All of them at once, in one session; each has its own time, from the same beginning to its end.
+record_all() {
+    local i fd
+
+    gnomon_start "$T/%p.jfr" --name "$OWN_NAME.jar" --no-wall
+    for fd in "${FDS[@]}"; do echo go >&"$fd"; done
+    for i in "${!PIDS[@]}"; do pid_gone "${PIDS[i]}" 300 || fail "the JVM '${LABELS[i]}' does not end"; done
+    gnomon_stop
+    for i in "${!PIDS[@]}"; do
+        mv "$T/${PIDS[i]}.jfr" "$T/${LABELS[i]}.jfr" || fail "no recording of '${LABELS[i]}': $(cat "$GN_ERR")"
+    done
+}
+
+# found FILE: its findings, each on one line, into $T/found
+found() {
+    "$GNOMON" summary "$1" >"$T/summary" 2>"$T/err" || fail "summary: $(cat "$T/err")"
+    awk '/^Findings$/ { on = 1; next } !on { next } /^$/ { exit } /^  [^ ]/ && n++ { print "" }
+        { gsub(/ +/, " "); printf "%s", $0 } END { if (n) print "" }' "$T/summary" >"$T/found"
+}
+
+# says FILE REGEX
+says() {
+    found "$T/$1"
+    softly assert_match "findings of $1" "$2" "$T/found"
+    note "$1:$(grep -Eo "$2.{0,90}" "$T/found" | head -n 1)"
+}
+
+# says_not LABEL REGEX: neither does the JVM's own recording
+says_not() {
+    local f
+
+    for f in "$1.jfr" "$1.jvms.jfr"; do
+        found "$T/$f"
+        grep -Eq "$2" "$T/found" || continue
+        SOFT_FAILURES=$((SOFT_FAILURES + 1))
+        note "FAIL: $f says$(grep -E "$2" "$T/found")"
+    done
+    return 0
+}
+
+own_jar Heap
+JDK=$(jdk_newest)
+heap leak-serial Serial 14 14 3 20 300
+heap leak-g1 G1 14 14 3 50 300
+# collections that mark beside the program, and young ones that carry out what these found
+heap cache-g1 G1 14 5 8 150 300 -XX:+ExplicitGCInvokesConcurrent
+heap cache-serial Serial 14 5 8 20 300
+heap near-parallel Parallel 6 1 61 10 300
+heap saw-parallel Parallel 12 0 0 200 100
+heap leak-z Z 14 14 3 60 300
+# most of its time is spent in collections
+heap busy-serial Serial 60 1 30 0 0
+record_all
+for l in leak-serial leak-g1; do says $l.jfr ' live set What old collections leave grew all the time: from'; done
+for f in near-parallel.jfr near-parallel.jvms.jfr; do
+    says $f ' heap The heap is near its limit: [67][0-9.]* MB of the [67][0-9.]* MB that may live in the old generation'
+done
+says busy-serial.jfr ' pauses Collections stopped the JVM for'
+for l in cache-serial cache-g1 saw-parallel near-parallel busy-serial; do says_not $l '^ live set'; done
+for l in leak-g1 cache-serial cache-g1 saw-parallel busy-serial; do says_not $l '^ heap'; done
+# what its pauses show is no collection's end
+says_not leak-z '^ (live set|heap)'
+softly_end
