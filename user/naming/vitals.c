@@ -144,12 +144,13 @@ static void heap_write(struct vitals *v, uint64_t time, uint32_t id, const char 
 		jfrw_event(v->out, JFR_METASPACE_SUMMARY, time, &meta);
 }
 
+/* A pause of a concurrent collection is neither: what is in the heap after it may be garbage. */
 static void kind_write(struct vitals *v, const struct collection *c)
 {
-	if (c->kind == COLLECTION_YOUNG || !strcmp(c->name, "ZGC Minor"))
+	if (c->kind == COLLECTION_YOUNG)
 		jfrw_event(v->out, JFR_YOUNG_COLLECTION, c->start_ns,
 			   &(struct jfr_young_collection){.duration = c->duration_ns, .id = c->id});
-	else
+	else if (c->kind == COLLECTION_FULL)
 		jfrw_event(v->out, JFR_OLD_COLLECTION, c->start_ns,
 			   &(struct jfr_old_collection){.duration = c->duration_ns, .id = c->id});
 }

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a JVM's counters become in its recording: the JVM is this process, with a file of counters. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "jfrmade.h"
+#include "naming/vitals.h"
+#include "out/profile.h"
+#include "perfimage.h"
+
+#define S 1000000000ull
+
+static char dir[] = "/tmp/hsperfdata_test.XXXXXX", counters[64], recording[64];
+static struct perfimage *im; /* mapped, as a JVM has it */
+static uint32_t invocations[3], total[3], entry[3], last_exit[3];
+
+static int setup(void **state)
+{
+	int fd;
+
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(counters, sizeof(counters), "%s/%d", dir, (int)getpid());
+	snprintf(recording, sizeof(recording), "%s/v.jfr", dir);
+	fd = open(counters, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(*im)))
+		return -1;
+	im = mmap(NULL, sizeof(*im), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return im == MAP_FAILED ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	munmap(im, sizeof(*im));
+	unlink(counters);
+	unlink(recording);
+	return rmdir(dir);
+}
+
+static uint32_t of_collector(unsigned int n, const char *what, uint32_t bytes)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "sun.gc.collector.%u.%s", n, what);
+	return perfimage_add(im, name, bytes);
+}
+
+/* A JVM with these collectors, none of which has collected. */
+static void collectors(const char *const names[3])
+{
+	perfimage_init(im);
+	perfimage_set(im, perfimage_add(im, "sun.os.hrt.frequency", 0), S);
+	memcpy(im->b + perfimage_add(im, "sun.gc.cause", 32), "No GC", 6);
+	memcpy(im->b + perfimage_add(im, "sun.gc.lastCause", 32), "System.gc()", 12);
+	for (unsigned int n = 0; n < 3 && names[n]; n++) {
+		memcpy(im->b + of_collector(n, "name", 48), names[n], strlen(names[n]));
+		invocations[n] = of_collector(n, "invocations", 0);
+		total[n] = of_collector(n, "time", 0);
+		entry[n] = of_collector(n, "lastEntryTime", 0);
+		last_exit[n] = of_collector(n, "lastExitTime", 0);
+	}
+}
+
+/* Its first collection, of 2 ms. */
+static void collected(unsigned int n)
+{
+	perfimage_set(im, invocations[n], 1);
+	perfimage_set(im, total[n], 2 * MS);
+	perfimage_set(im, entry[n], 100 * MS);
+	perfimage_set(im, last_exit[n], 102 * MS);
+}
+
+static uint64_t events(const struct profile *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->ncounts; i++)
+		if (!strcmp(names_get(&p->names, p->counts[i].name), name))
+			return p->counts[i].events;
+	return 0;
+}
+
+/* What one collection of collector n is recorded as: numbers of events. */
+static void recorded(const char *const names[3], unsigned int n, uint64_t young, uint64_t old)
+{
+	struct vitals_host *host = vitals_host_new();
+	struct jfrw *w = jm_open(recording, (struct jfrw_form){.vitals = true});
+	struct vitals *v;
+	struct profile *p = NULL;
+	struct jfr_report r;
+
+	assert_non_null(host);
+	assert_non_null(w);
+	collectors(names);
+	v = vitals_new(getpid(), w, host, false);
+	assert_non_null(v);
+	vitals_poll(v, NULL, START + MS, false);
+	collected(n);
+	vitals_poll(v, NULL, START + 500 * MS, true);
+	vitals_free(v);
+	vitals_host_free(host);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+
+	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, recording, 0, &r, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(events(p, "jdk.GarbageCollection"), 1);
+	assert_int_equal(events(p, "jdk.GCPhasePause"), 1);
+	assert_int_equal(events(p, "jdk.YoungGarbageCollection"), young);
+	assert_int_equal(events(p, "jdk.OldGarbageCollection"), old);
+	profile_free(p);
+}
+
+/* A pause of a concurrent collection is neither: what it leaves in the heap is not what lives. */
+static void kinds(void **state)
+{
+	static const char *const serial[3] = {"Serial young collection pauses",
+					      "Serial full collection pauses"};
+	static const char *const g1[3] = {"G1 young collection pauses", "G1 full collection pauses",
+					  "G1 concurrent cycle pauses"};
+	static const char *const z17[3] = {"Z concurrent cycle pauses"};
+	static const char *const z25[3] = {"ZGC minor collection pauses",
+					   "ZGC major collection pauses"};
+
+	recorded(serial, 0, 1, 0);
+	recorded(serial, 1, 0, 1);
+	recorded(g1, 0, 1, 0);
+	recorded(g1, 1, 0, 1);
+	recorded(g1, 2, 0, 0);
+	recorded(z17, 0, 0, 0);
+	recorded(z25, 0, 0, 0);
+	recorded(z25, 1, 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
