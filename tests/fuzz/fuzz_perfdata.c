@@ -4,8 +4,8 @@
  * input is what lies there at the first, the second half at the later ones.
  */
 // FUZZ-LINK: user/jvm/perfdata.c user/jvm/counters.c user/jvm/collections.c user/jvm/vmclock.c
-// FUZZ-LINK: user/jvm/mem.c user/target/procfs.c user/base/inroot.c tests/fuzz/novm.c
-// FUZZ-LINK: user/base/utf8.c
+// FUZZ-LINK: user/jvm/gctimer.c user/jvm/statics.c user/jvm/mem.c user/target/procfs.c user/base/inroot.c
+// FUZZ-LINK: user/base/utf8.c tests/fuzz/novm.c
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct collections_fns fns = {on_one, on_gap, NULL};
+	const struct collections_fns fns = {.one = on_one, .gap = on_gap};
 	struct collections all = COLLECTIONS_INIT;
 	struct bytes b = {data, size / 2};
 	struct mem *mem = mem_new(bytes_read, &b);

@@ -9,7 +9,7 @@ need_gnomon record
 
 # beside CASE: the JVM has ended, so its recording is there, and ours is $T/ours.jfr.
 beside() {
-    local jvm seen unseen sum ours worst right wrong unknown
+    local jvm seen unseen sum ours worst most median right wrong unknown
 
     "$(jdk_newest)/bin/java" -cp "$CLASSES" CollectionsCheck "$T/ours.jfr" "$T/jvms.jfr" >"$T/check" || fail "CollectionsCheck"
     read -r jvm seen unseen < <(sed -n 's/^pauses //p' "$T/check")
@@ -19,15 +19,20 @@ beside() {
     softly assert_ge "$1: seen one by one" 5 $((right + wrong + unknown))
     # one at either end may be on the other side
     softly assert_near "$1: number" "$jvm" $((seen + unseen)) 2
-    # what the counters and the JVM's events take for a pause differs by some 50 us, more on a busy machine
+    # where the JVM's own times are not found the counters' are taken, which differ by up to 100 us, more on a busy machine
     softly assert_near "$1: time together, us" "$sum" "$ours" "$(calc "$sum * 0.03 + $jvm * 150")"
+    strict assert_near "$1: time together, us" "$sum" "$ours" "$(calc "$sum * 0.01 + $jvm * 10")"
     softly assert_eq "$1: without a pause of the JVM's" 0 "$(sed -n 's/^alone //p' "$T/check")"
-    worst=$(sed -n 's/^start \([^ ]*\) .*/\1/p' "$T/check")
+    read -r worst most median < <(sed -n 's/^start //p' "$T/check")
+    softly assert_between "$1: median of starts, us" 0 1000 "$median"
     strict assert_between "$1: worst start, us" 0 1000 "$worst"
-    strict assert_between "$1: median of durations, us" 0 100 "$(sed -n 's/^duration [^ ]* //p' "$T/check")"
+    read -r worst most median < <(sed -n 's/^duration //p' "$T/check")
+    # these two are the same words of the JVM's memory, however busy the machine is
+    [[ $1 =~ Serial|Parallel ]] && softly assert_between "$1: median of durations, us" 0 1 "$median"
+    strict assert_between "$1: 95 of 100 durations, us" 0 50 "$most"
     softly assert_eq "$1: wrong causes" 0 "$wrong" "$(grep '^wrong' "$T/check")"
     softly assert_ge "$1: right causes" "$unknown" "$right"
-    told vitals_collections "$1, starts" 0 "$(calc "$worst / 1000")" ms 0 1
+    told vitals_collections "$1, durations" 0 "$most" us 0 50
 }
 
 # collected GC MB_PER_SECOND KEEP_MB GC_EACH_MS

@@ -318,7 +318,7 @@ static void on_gap(void *ctx, const struct collections_gap *g)
 
 static void gc_look(void)
 {
-	const struct collections_fns fns = {on_one, on_gap, NULL};
+	const struct collections_fns fns = {.one = on_one, .gap = on_gap};
 
 	gc.ngot = gc.ngaps = 0;
 	assert_int_equal(collections_look(&gc.all, gc.c, &fns), 0);

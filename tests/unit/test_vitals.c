@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a JVM's counters become in its recording: the JVM is this process, with a file of counters. */
+/* What a JVM's counters become in its recording: the JVM is this process, with a file of counters.
+ */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@
 
 static char dir[] = "/tmp/hsperfdata_test.XXXXXX", counters[64], recording[64];
 static struct perfimage *im; /* mapped, as a JVM has it */
-static uint32_t invocations[3], total[3], entry[3], last_exit[3];
+static uint32_t cause, invocations[3], total[3], entry[3], last_exit[3];
 
 static int setup(void **state)
 {
@@ -62,9 +63,12 @@ static void collectors(const char *const names[3])
 {
 	perfimage_init(im);
 	perfimage_set(im, perfimage_add(im, "sun.os.hrt.frequency", 0), S);
-	memcpy(im->b + perfimage_add(im, "sun.gc.cause", 32), "No GC", 6);
+	cause = perfimage_add(im, "sun.gc.cause", 32);
+	memcpy(im->b + cause, "No GC", 6);
 	memcpy(im->b + perfimage_add(im, "sun.gc.lastCause", 32), "System.gc()", 12);
-	for (unsigned int n = 0; n < 3 && names[n]; n++) {
+	for (unsigned int n = 0; n < 3; n++) {
+		if (!names[n])
+			continue;
 		memcpy(im->b + of_collector(n, "name", 48), names[n], strlen(names[n]));
 		invocations[n] = of_collector(n, "invocations", 0);
 		total[n] = of_collector(n, "time", 0);
@@ -90,8 +94,21 @@ static uint64_t events(const struct profile *p, const char *name)
 	return 0;
 }
 
-/* What one collection of collector n is recorded as: numbers of events. */
-static void recorded(const char *const names[3], unsigned int n, uint64_t young, uint64_t old)
+static void none(const char *name)
+{
+	struct profile *p = NULL;
+	struct jfr_report r;
+
+	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, recording, 0, &r, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(events(p, name), 0);
+	profile_free(p);
+}
+
+/* What one collection of collector n is recorded as: numbers of events. `now`: the cause then. */
+static void recorded(const char *const names[3], unsigned int n, const char *now, uint64_t young,
+		     uint64_t old)
 {
 	struct vitals_host *host = vitals_host_new();
 	struct jfrw *w = jm_open(recording, (struct jfrw_form){.vitals = true});
@@ -106,6 +123,7 @@ static void recorded(const char *const names[3], unsigned int n, uint64_t young,
 	assert_non_null(v);
 	vitals_poll(v, NULL, START + MS, false);
 	collected(n);
+	memcpy(im->b + cause, now, strlen(now) + 1);
 	vitals_poll(v, NULL, START + 500 * MS, true);
 	vitals_free(v);
 	vitals_host_free(host);
@@ -121,7 +139,10 @@ static void recorded(const char *const names[3], unsigned int n, uint64_t young,
 	profile_free(p);
 }
 
-/* A pause of a concurrent collection is neither: what it leaves in the heap is not what lives. */
+/*
+ * A pause of a concurrent collection of old objects is neither: what it leaves in the heap is not
+ * what lives. One of the whole heap is an old one when it has ended.
+ */
 static void kinds(void **state)
 {
 	static const char *const serial[3] = {"Serial young collection pauses",
@@ -129,23 +150,50 @@ static void kinds(void **state)
 	static const char *const g1[3] = {"G1 young collection pauses", "G1 full collection pauses",
 					  "G1 concurrent cycle pauses"};
 	static const char *const z17[3] = {"Z concurrent cycle pauses"};
-	static const char *const z25[3] = {"ZGC minor collection pauses",
+	static const char *const z25[3] = {"ZGC minor collection pauses", NULL,
 					   "ZGC major collection pauses"};
 
-	recorded(serial, 0, 1, 0);
-	recorded(serial, 1, 0, 1);
-	recorded(g1, 0, 1, 0);
-	recorded(g1, 1, 0, 1);
-	recorded(g1, 2, 0, 0);
-	recorded(z17, 0, 0, 0);
-	recorded(z25, 0, 0, 0);
-	recorded(z25, 1, 0, 0);
+	recorded(serial, 0, "No GC", 1, 0);
+	recorded(serial, 1, "No GC", 0, 1);
+	recorded(g1, 0, "No GC", 1, 0);
+	recorded(g1, 1, "No GC", 0, 1);
+	recorded(g1, 2, "No GC", 0, 0);
+	recorded(z17, 0, "Allocation Rate", 0, 0);
+	recorded(z17, 0, "No GC", 0, 1);
+	recorded(z25, 0, "No GC", 1, 0);
+	recorded(z25, 2, "Proactive", 0, 0);
+	recorded(z25, 2, "No GC", 0, 1);
+}
+
+/* A collection that began after the recording's end is not in it, with its end as its beginning. */
+static void after_the_end(void **state)
+{
+	static const char *const serial[3] = {"Serial full collection pauses"};
+	struct vitals_host *host = vitals_host_new();
+	struct jfrw *w = jm_open(recording, (struct jfrw_form){.vitals = true});
+	struct vitals *v;
+
+	assert_non_null(host);
+	assert_non_null(w);
+	collectors(serial);
+	v = vitals_new(getpid(), w, host, false);
+	assert_non_null(v);
+	vitals_poll(v, NULL, START + MS, false);
+	jfrw_end(w, START + 10 * MS);
+	vitals_stop(v, START + 10 * MS);
+	collected(0);
+	vitals_poll(v, NULL, START + 500 * MS, true);
+	vitals_free(v);
+	vitals_host_free(host);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	none("jdk.GarbageCollection");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
+		cmocka_unit_test(after_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

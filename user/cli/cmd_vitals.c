@@ -88,7 +88,7 @@ static void on_gap(void *ctx, const struct collections_gap *g)
 /* -ESRCH: the JVM has gone, or is another program by now. */
 static int collections_take(struct vitals *v)
 {
-	const struct collections_fns fns = {on_one, on_gap, &v->gc};
+	const struct collections_fns fns = {.one = on_one, .gap = on_gap, .ctx = &v->gc};
 
 	if (v->counters && collections_look(&v->all, v->counters, &fns))
 		return -ESRCH;

@@ -6,12 +6,26 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "jvm/gctimer.h"
+#include "jvm/statics.h"
 
 #define SETTLE	  4	  /* reads until two agree */
 #define NESTED_NS 100000u /* from one collection to another that is part of the same */
 
 #define CAUSE_TRIES  8
 #define CAUSE_NAP_NS 50000
+
+#define SLACK_NS       2000000ull  /* between what counters and timer say, on a busy machine */
+#define TIMER_TRIES    4	   /* it may end later than the counters say */
+#define SEARCHES       6	   /* for a collector's timer */
+#define MISSES	       3	   /* in a row, after which it is searched for again */
+#define SEEN_MAX       1024	   /* of which a mean is made */
+#define DIFFERENCE     (1ll << 40) /* ticks: more is no difference between two of the same */
+#define PAUSES	       10	   /* no ZGC collection has more */
+#define CLOCK_READS    5
+#define CLOCK_READ_NS  1000    /* what both clocks take to be read */
+#define CLOCK_LOOKS    64      /* up to here the JVM's own tick 0 is searched for, now and then */
+#define CLOCK_ERROR_NS 5000000 /* where more than this is in doubt it would not be alone */
 
 /* ---- the heap ----------------------------------------------------------------------------------
  */
@@ -127,13 +141,70 @@ static bool all_same(const struct collector *a, const struct collector *b)
 	return same;
 }
 
-static void clock_look(struct collections *c, const struct counters *k, uint64_t from)
+/*
+ * What the wall clock is ahead of CLOCK_MONOTONIC by: of some reads the one that took the shortest,
+ * since a thread may lose its CPU between the two.
+ */
+static int64_t wall_ahead(void)
 {
-	uint64_t mono = now_ns();
-	int64_t ahead = (int64_t)(clock_ns(CLOCK_REALTIME) - mono);
+	uint64_t least = UINT64_MAX;
+	int64_t ahead = 0;
 
+	for (int i = 0; i < CLOCK_READS && least > CLOCK_READ_NS; i++) {
+		uint64_t a = now_ns(), wall = clock_ns(CLOCK_REALTIME), b = now_ns();
+
+		if (b - a >= least)
+			continue;
+		least = b - a;
+		ahead = (int64_t)(wall - a - least / 2);
+	}
+	return ahead;
+}
+
+static void clock_look(struct collections *c, const struct counters *k, uint64_t from,
+		       uint64_t until)
+{
 	vmclock_look(&c->clock, counter_value(k, CTR_HZ), counter_value(k, CTR_TICKS),
-		     counter_value(k, CTR_BEGIN_MS), ahead, from, mono);
+		     counter_value(k, CTR_BEGIN_MS), wall_ahead(), from, until);
+}
+
+struct zero_search {
+	int64_t least, most, found;
+	bool several;
+};
+
+static bool on_statics(void *ctx, const struct statics_piece *p)
+{
+	struct zero_search *s = ctx;
+
+	for (size_t i = 0; i < p->n; i++) {
+		int64_t v = (int64_t)p->words[i];
+
+		if (v < s->least || v > s->most || v <= 0 || v == s->found)
+			continue;
+		s->several |= s->found != 0;
+		s->found = v;
+	}
+	return !s->several;
+}
+
+/*
+ * The JVM's tick 0 is a static variable (initial_time_count), whose value is known within a
+ * millisecond: the only one there that fits is it.
+ */
+static void zero_find(struct collections *c, const struct counters *k)
+{
+	struct gctimer_place place = counters_place(k);
+	struct zero_search s = {.found = 0};
+	unsigned int looks = ++c->clock_looks;
+
+	if (!place.statics || c->clock.zero || looks > CLOCK_LOOKS || looks < 2 ||
+	    (looks & (looks - 1)) || vmclock_error(&c->clock) > CLOCK_ERROR_NS ||
+	    !vmclock_bounds(&c->clock, &s.least, &s.most))
+		return;
+	statics_each(place.mem, place.statics, on_statics, &s);
+	if (s.found && !s.several)
+		vmclock_zero(&c->clock, s.found);
 }
 
 /*
@@ -149,7 +220,8 @@ static int settled_read(struct collections *c, struct counters *k,
 
 	if (rc)
 		return rc;
-	clock_look(c, k, from);
+	clock_look(c, k, from, now_ns());
+	zero_find(c, k);
 	all_read(k, now);
 	memcpy(before, c->last, sizeof(before));
 	for (int i = 0; i < SETTLE && !rc && !all_same(before, now); i++) {
@@ -181,6 +253,99 @@ static void not_begun_yet(const struct collector *was, struct collector *now)
 		now->ended = was->ended;
 }
 
+/* ---- times -------------------------------------------------------------------------------------
+ */
+
+/* A concurrent collection's timer is of all of it, and not of a pause; G1 has another each time. */
+static bool has_timer(const struct collection *one)
+{
+	return one->kind != COLLECTION_CONCURRENT && strcmp(one->name, "G1Full");
+}
+
+static bool timer_read(struct collections_timer *t, const struct counters *k,
+		       const struct collection *one, const struct gctimer_span *noted,
+		       struct gctimer_span *out)
+{
+	struct gctimer_place place = counters_place(k);
+	bool running = false;
+
+	if (!t->at && t->searches < SEARCHES && has_timer(one)) {
+		t->searches++;
+		t->at = gctimer_find(&place, noted,
+				     counter_value(k, CTR_HZ) / (1000000000ull / SLACK_NS));
+	}
+	for (int i = 0; t->at && i < TIMER_TRIES; i++) {
+		if (gctimer_read(place.mem, t->at, noted, out, &running)) {
+			t->misses = 0;
+			return true;
+		}
+		if (!running)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = CAUSE_NAP_NS}, NULL);
+	}
+	if (t->at && ++t->misses == MISSES)
+		t->at = 0;
+	return false;
+}
+
+/* False: they are too far from each other to be of the same collection. */
+static bool difference_take(struct collections_timer *t, const struct gctimer_span *noted,
+			    const struct gctimer_span *s)
+{
+	int64_t before = (int64_t)(s->start - noted->start), after = (int64_t)(s->end - noted->end);
+
+	if (before > DIFFERENCE || before < -DIFFERENCE || after > DIFFERENCE ||
+	    after < -DIFFERENCE || noted->end - noted->start > DIFFERENCE)
+		return false;
+	if (t->seen == SEEN_MAX) { /* what was long ago counts for less */
+		t->seen /= 2;
+		t->before /= 2;
+		t->after /= 2;
+		t->noted /= 2;
+	}
+	t->noted += (int64_t)(noted->end - noted->start);
+	t->before += before;
+	t->after += after;
+	t->seen++;
+	return true;
+}
+
+/* When it was by the JVM's own recording, as well as that is known. */
+static struct gctimer_span times_of(struct collections_timer *t, const struct counters *k,
+				    const struct collection *one, const struct gctimer_span *noted)
+{
+	struct gctimer_span s = *noted;
+
+	if (timer_read(t, k, one, noted, &s) && difference_take(t, noted, &s))
+		return s;
+	s = *noted;
+	if (t->seen) {
+		s.start += (uint64_t)(t->before / t->seen);
+		s.end += (uint64_t)(t->after / t->seen);
+	}
+	return s.end >= s.start ? s : *noted;
+}
+
+/*
+ * What `n` of them took by the JVM's own recording, of which the counters say `ticks` in all. The
+ * two differ by a constant, but by less where collections come so fast that caches are warm: then
+ * by no more of their time than those that were seen.
+ */
+static uint64_t ticks_of(const struct collections_timer *t, uint64_t n, uint64_t ticks)
+{
+	__int128 by_number, by_time, sum;
+
+	if (!t->seen || !t->noted)
+		return ticks;
+	by_number = (__int128)n * ((t->after - t->before) / t->seen);
+	by_time = (__int128)ticks * (t->after - t->before) / t->noted;
+	if (by_number < 0)
+		sum = (__int128)ticks + (by_number > by_time ? by_number : by_time);
+	else
+		sum = (__int128)ticks + (by_number < by_time ? by_number : by_time);
+	return sum < 0 ? 0 : sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
+}
+
 /* Of one collector: what shows, and what does not. */
 static void collector_take(struct collections *c, const struct counters *k, unsigned int n,
 			   struct collector *now, struct found *f,
@@ -189,12 +354,14 @@ static void collector_take(struct collections *c, const struct counters *k, unsi
 	const struct collector *was = &c->last[n];
 	uint64_t ended = now->ended - was->ended, sum = since(now->time, was->told), shown = 0;
 	struct collections_gap gap = {.from_ns = c->looked_ns, .until_ns = time};
+	struct collections_timer *timer = &c->timers[n];
 
 	now->told = was->known ? was->told : now->time;
 	if (!was->known || !ended || now->ended < was->ended)
 		return;
 	if (now->entry <= now->exit) { /* else the last one's beginning is written over */
 		struct collection *one = &f->v[f->n];
+		struct gctimer_span s;
 
 		shown = now->exit - now->entry;
 		name_of(k, n, one->name);
@@ -202,8 +369,9 @@ static void collector_take(struct collections *c, const struct counters *k, unsi
 		one->ticks = now->entry;
 		if (under_way(was) && was->entry == now->entry)
 			memcpy(one->cause, was->cause, sizeof(one->cause));
-		one->start_ns = vmclock_time(&c->clock, now->entry);
-		one->duration_ns = vmclock_span(&c->clock, shown);
+		s = times_of(timer, k, one, &(struct gctimer_span){now->entry, now->exit});
+		one->start_ns = vmclock_time(&c->clock, s.start);
+		one->duration_ns = vmclock_span(&c->clock, s.end - s.start);
 		if (!one->start_ns) /* the clock is not known yet */
 			one->start_ns = time > one->duration_ns ? time - one->duration_ns : 0;
 		f->exit[f->n++] = now->exit;
@@ -216,7 +384,8 @@ static void collector_take(struct collections *c, const struct counters *k, unsi
 	name_of(k, n, gap.name);
 	gap.count = ended;
 	/* the time that is added up begins a little before and ends a little after */
-	gap.sum_ns = sum > shown ? vmclock_span(&c->clock, sum - shown) : 0;
+	sum = ticks_of(timer, ended, since(sum, shown));
+	gap.sum_ns = vmclock_span(&c->clock, sum);
 	fns->gap(fns->ctx, &gap);
 }
 
@@ -358,6 +527,58 @@ static void found_tell(struct collections *c, const struct heap_use *heap, uint6
 	}
 }
 
+/* ---- of the whole heap -------------------------------------------------------------------------
+ */
+
+static bool is_whole(const struct counters *k, unsigned int n)
+{
+	char name[COLLECTION_WORDS];
+
+	name_of(k, n, name);
+	return !strcmp(name, "Z") || !strcmp(name, "ZGC Major");
+}
+
+/* Since when one is under way of which this look saw the first pause. */
+static void whole_begin(struct collections *c, const struct counters *k,
+			const struct collector *now, const struct found *f, uint64_t time)
+{
+	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++) {
+		if (!c->last[n].known || now[n].begun <= c->last[n].begun || c->whole_ns ||
+		    !is_whole(k, n))
+			continue;
+		c->whole_ns = time;
+		c->whole_pauses = c->last[n].begun;
+		for (unsigned int i = 0; i < f->n; i++)
+			if (f->v[i].kind == COLLECTION_CONCURRENT && f->v[i].start_ns < time)
+				c->whole_ns = f->v[i].start_ns;
+	}
+}
+
+/* ZGC has a cause all the time of a collection, and none between two, which may be missed. */
+static bool whole_ended(const struct collections *c, const struct counters *k)
+{
+	char cause[COLLECTION_WORDS];
+
+	cause_text(k, CTR_CAUSE, cause);
+	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++)
+		if (is_whole(k, n) && c->last[n].begun > c->whole_pauses + PAUSES)
+			return true;
+	return !cause[0];
+}
+
+static void whole_end(struct collections *c, const struct counters *k, uint64_t total,
+		      uint64_t time, const struct collections_fns *fns)
+{
+	struct collections_whole w = {.id = (uint32_t)total, .start_ns = c->whole_ns};
+
+	if (!c->whole_ns || !whole_ended(c, k))
+		return;
+	w.duration_ns = since(time, c->whole_ns);
+	c->whole_ns = 0;
+	if (fns->whole)
+		fns->whole(fns->ctx, &w);
+}
+
 int collections_look(struct collections *c, struct counters *k, const struct collections_fns *fns)
 {
 	struct collector now[COUNTERS_COLLECTORS];
@@ -376,10 +597,12 @@ int collections_look(struct collections *c, struct counters *k, const struct col
 		collector_take(c, k, n, &now[n], &f, fns, time);
 	}
 	found_sort(&f);
+	whole_begin(c, k, now, &f, time);
 	memcpy(c->last, now, sizeof(now));
 	running_causes(c, k);
 	causes_set(c, k, now, &f);
 	found_tell(c, &heap, total, &f, fns);
+	whole_end(c, k, total, time, fns);
 	c->heap = heap;
 	c->looked_ns = time;
 	return 0;

@@ -4,6 +4,10 @@
  * gc/shared/collectorCounters.hpp): of each collector how many began, how long they took together,
  * and when the last one began and ended. Between two looks only the last of each collector shows;
  * how many others there were and their sum is told. A concurrent collection shows its pauses.
+ *
+ * When it began and ended is taken from where the JVM's own recording has it, if that is found
+ * (gctimer.h), and what the counters say of those that were not seen is put right by as much as the
+ * two differed for those that were.
  */
 #ifndef GNOMON_JVM_COLLECTIONS_H
 #define GNOMON_JVM_COLLECTIONS_H
@@ -49,8 +53,29 @@ struct collections_gap {
 	uint64_t count, sum_ns;
 };
 
+struct collections_timer {
+	uint64_t at; /* its address; 0 not found */
+	unsigned int searches, misses;
+	/* ticks by which it began and ended later than the counters say, and those took; together,
+	 * so often */
+	int64_t before, after, noted, seen;
+};
+
+/*
+ * A concurrent collection of the whole heap (ZGC's), whose pauses were told one by one or in gaps:
+ * from the first one seen to the look by which it had ended.
+ */
+struct collections_whole {
+	uint32_t id; /* of its last pause */
+	uint64_t start_ns, duration_ns;
+};
+
 struct collections {
 	struct vmclock clock;
+	uint64_t whole_ns;     /* since when one is under way; 0: none is */
+	uint64_t whole_pauses; /* of its collector, before it */
+	unsigned int clock_looks;
+	struct collections_timer timers[COUNTERS_COLLECTORS];
 	struct collector {
 		uint64_t begun, time, entry, exit, ended;
 		uint64_t told; /* of `time`: what was told of, one by one or in a gap */
@@ -69,6 +94,7 @@ struct collections {
 struct collections_fns {
 	void (*one)(void *ctx, const struct collection *c);
 	void (*gap)(void *ctx, const struct collections_gap *g);
+	void (*whole)(void *ctx, const struct collections_whole *w); /* may be NULL */
 	void *ctx;
 };
 

@@ -30,6 +30,7 @@ struct counters {
 	struct mem *mem;
 	bool own; /* mem */
 	uint64_t start;
+	uint64_t statics, heap; /* of counters_place() */
 	uint32_t used, entries; /* as indexed; entries 0: not yet */
 	uint8_t *values;	/* a copy of all, of which the ranges are kept up to date */
 	struct slot slots[COUNTERS];
@@ -234,6 +235,11 @@ int counters_poll(struct counters *c)
 	if (!rc && (h.used != c->used || h.entries != c->entries))
 		rc = index_make(c);
 	return rc;
+}
+
+struct gctimer_place counters_place(const struct counters *c)
+{
+	return (struct gctimer_place){c->mem, c->statics, c->heap};
 }
 
 bool counter_number(const struct counters *c, unsigned int id, uint64_t *v)
@@ -460,6 +466,17 @@ struct counters *counters_new(struct mem *mem, uint64_t start)
 	return c;
 }
 
+void counters_place_set(struct counters *c, uint64_t statics, uint64_t heap)
+{
+	c->statics = statics;
+	c->heap = heap;
+}
+
+static uint64_t known(uint64_t addr)
+{
+	return addr == VM_NONE ? 0 : addr;
+}
+
 int counters_open(struct counters **out, pid_t pid, struct vm *vm)
 {
 	uint64_t start = 0;
@@ -477,6 +494,8 @@ int counters_open(struct counters **out, pid_t pid, struct vm *vm)
 		return -ENOMEM;
 	}
 	(*out)->own = true;
+	if (vm)
+		counters_place_set(*out, known(vm->at.perf_start), known(vm->at.heap));
 	rc = counters_poll(*out);
 	if (rc) {
 		counters_close(*out);

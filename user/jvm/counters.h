@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "jvm/gctimer.h"
 #include "jvm/mem.h"
 
 struct counters;
@@ -98,6 +99,9 @@ int counters_open(struct counters **out, pid_t pid, struct vm *vm);
 /* The same over given memory, which stays the caller's; they begin at `start`. NULL: no memory. */
 struct counters *counters_new(struct mem *mem, uint64_t start);
 
+/* What counters_place() is to say, for one that was made so. */
+void counters_place_set(struct counters *c, uint64_t statics, uint64_t heap);
+
 void counters_close(struct counters *c); /* NULL is fine */
 
 /*
@@ -105,6 +109,9 @@ void counters_close(struct counters *c); /* NULL is fine */
  * an error the values are those of before.
  */
 int counters_poll(struct counters *c);
+
+/* What else can be read of this JVM; what was not found is 0. */
+struct gctimer_place counters_place(const struct counters *c);
 
 /* As last polled. False: this JVM has no such counter, or it is not of this kind. */
 bool counter_number(const struct counters *c, unsigned int id, uint64_t *v);

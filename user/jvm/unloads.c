@@ -7,15 +7,15 @@
 
 #include "base/clock.h"
 #include "jvm/perfdata.h"
+#include "jvm/statics.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
 
 #define PERF_EVENTS 4 /* units */
 
-#define STATICS_PAGE	 4096U
-#define STATICS_BYTES	 (1U << 20) /* so many bytes above and below are searched */
-#define STATICS_POINTERS 65536U	    /* so many pointers are followed in one search */
-#define NAME_BYTES	 32	    /* the longest name and its end */
+#define POINTERS   65536U /* so many are followed in one search */
+#define LEAST	   4096U  /* nothing lies below */
+#define NAME_BYTES 32	  /* the longest name and its end */
 
 #define FINDS_MAX 8
 /* the pause before the second search; each pause is twice as long as the last */
@@ -80,39 +80,34 @@ static void object_take(struct vm *vm, uint64_t addr)
 			vm->unloads.at[i] = o.value;
 }
 
-/* Whether the page could be read; *left is how many more pointers may be followed. */
-static bool statics_scan(struct vm *vm, uint64_t addr, unsigned int *left)
-{
-	uint64_t words[STATICS_PAGE / 8];
+struct unshared {
+	struct vm *vm;
+	unsigned int left; /* pointers that may be followed */
+};
 
-	if (mem_read_now(vm->mem, addr, words, sizeof(words)))
-		return false;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && *left; i++) {
-		if (words[i] < STATICS_PAGE || !is_metadata(words[i]))
+static bool on_statics(void *ctx, const struct statics_piece *p)
+{
+	struct unshared *u = ctx;
+
+	for (size_t i = 0; i < p->n && u->left; i++) {
+		if (p->words[i] < LEAST || !is_metadata(p->words[i]))
 			continue;
-		(*left)--;
-		object_take(vm, words[i]);
+		u->left--;
+		object_take(u->vm, p->words[i]);
 	}
-	return true;
+	return u->left > 0;
 }
 
 /*
  * With -XX:-UsePerfData these counters are there all the same, since the management API has them,
  * but in no list that can be reached (JDK services/classLoadingService.cpp). The pointers to them
- * are static variables of the JVM, as the pointer to the shared counters is, so all writable memory
- * around that one is searched: some 0.7 MB with 5,600 pointers.
+ * are static variables of the JVM, as the pointer to the shared counters is.
  */
 static void unshared_find(struct vm *vm)
 {
-	uint64_t from = vm->at.perf_start & ~(uint64_t)(STATICS_PAGE - 1);
-	unsigned int left = STATICS_POINTERS;
+	struct unshared u = {vm, POINTERS};
 
-	for (uint64_t at = from; at - from < STATICS_BYTES; at += STATICS_PAGE)
-		if (!statics_scan(vm, at, &left))
-			break;
-	for (uint64_t at = from - STATICS_PAGE; from - at < STATICS_BYTES; at -= STATICS_PAGE)
-		if (!statics_scan(vm, at, &left))
-			break;
+	statics_each(vm->mem, vm->at.perf_start, on_statics, &u);
 }
 
 /*

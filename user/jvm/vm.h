@@ -46,7 +46,7 @@ struct vm_layout {
 	uint64_t mark_klass_shift, klass_subklass, klass_sibling, class_thread, class_string;
 	/* the rest */
 	uint64_t flag_list, flag_count, flag_name, flag_addr, flag_size, flag_flags, flag_type;
-	uint64_t perf_start, archive_base, archive_top;
+	uint64_t perf_start, heap, archive_base, archive_top;
 	uint64_t major, release_string, info_string;
 };
 

@@ -11,6 +11,9 @@
 /* From tick 0 to the note of the millisecond, and from a sampling to its value's being there. */
 #define LATE_NS 200000
 
+/* Of tick 0 where the JVM tells it: between two reads of a clock. */
+#define EXACT_NS 1000
+
 uint64_t vmclock_span(const struct vmclock *c, uint64_t ticks)
 {
 	unsigned __int128 ns;
@@ -52,8 +55,7 @@ void vmclock_look(struct vmclock *c, uint64_t hz, uint64_t ticks, uint64_t begin
 		sampling_look(c, ticks, from_ns, until_ns);
 }
 
-/* Between what bounds tick 0 lies. False: not known. */
-static bool bounds(const struct vmclock *c, int64_t *least, int64_t *most)
+bool vmclock_bounds(const struct vmclock *c, int64_t *least, int64_t *most)
 {
 	int64_t a = c->begin - LATE_NS, b = c->begin + MS;
 
@@ -63,14 +65,23 @@ static bool bounds(const struct vmclock *c, int64_t *least, int64_t *most)
 		*least = a > *least ? a : *least;
 		*most = b < *most ? b : *most;
 	}
+	if (c->zero >= *least && c->zero <= *most && c->zero > 0) {
+		*least = c->zero - EXACT_NS;
+		*most = c->zero + EXACT_NS;
+	}
 	return c->hz && *least != INT64_MIN && *most != INT64_MAX && *least <= *most;
+}
+
+void vmclock_zero(struct vmclock *c, int64_t zero)
+{
+	c->zero = zero;
 }
 
 uint64_t vmclock_time(const struct vmclock *c, uint64_t ticks)
 {
 	int64_t least, most, zero;
 
-	if (!bounds(c, &least, &most))
+	if (!vmclock_bounds(c, &least, &most))
 		return 0;
 	zero = least + (most - least) / 2;
 	return (uint64_t)zero + vmclock_span(c, ticks);
@@ -80,5 +91,5 @@ uint64_t vmclock_error(const struct vmclock *c)
 {
 	int64_t least, most;
 
-	return bounds(c, &least, &most) ? (uint64_t)(most - least + 1) / 2 : UINT64_MAX;
+	return vmclock_bounds(c, &least, &most) ? (uint64_t)(most - least + 1) / 2 : UINT64_MAX;
 }

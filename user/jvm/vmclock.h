@@ -8,7 +8,9 @@
  * - it samples its clock each 50 ms (sun.os.hrt.ticks): what we read was written before we read it,
  *   and after we last read another.
  *
- * The second bounds the first, and stands alone where they disagree. All of it is pure.
+ * The second bounds the first, and stands alone where they disagree. Where the JVM's memory can be
+ * searched for what it has of tick 0 itself, that is taken, as long as it lies within these bounds.
+ * All of it is pure.
  */
 #ifndef GNOMON_JVM_VMCLOCK_H
 #define GNOMON_JVM_VMCLOCK_H
@@ -21,6 +23,7 @@ struct vmclock {
 	int64_t least, most; /* of tick 0 in CLOCK_MONOTONIC, ns: by what was read when */
 	int64_t begin;	     /* of the millisecond noted, in CLOCK_MONOTONIC */
 	bool has_begin;
+	int64_t zero;		 /* tick 0, as the JVM has it; 0 not known */
 	uint64_t ticks, read_ns; /* the last sampling, and when the read of it began */
 };
 
@@ -36,6 +39,12 @@ struct vmclock {
  */
 void vmclock_look(struct vmclock *c, uint64_t hz, uint64_t ticks, uint64_t begin_ms,
 		  int64_t wall_ahead_ns, uint64_t from_ns, uint64_t until_ns);
+
+/* Between what moments tick 0 lies. False: not known. */
+bool vmclock_bounds(const struct vmclock *c, int64_t *least, int64_t *most);
+
+/* What the JVM has of tick 0. */
+void vmclock_zero(struct vmclock *c, int64_t zero);
 
 /* A span in ns. */
 uint64_t vmclock_span(const struct vmclock *c, uint64_t ticks);

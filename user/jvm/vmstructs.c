@@ -196,6 +196,7 @@ static const struct row rows[] = {
 	FIELD(flag_flags, "JVMFlag", "_flags", VM_FEATURES),
 	FIELD(flag_type, "JVMFlag", "_type", VM_FEATURES),
 	FIELD(perf_start, "PerfMemory", "_start", VM_UNLOADS),
+	FIELD(heap, "Universe", "_collectedHeap", VM_FEATURES),
 	FIELD(archive_base, "MetaspaceObj", "_shared_metaspace_base", VM_FEATURES),
 	OR_FIELD(archive_base, "MetaspaceObj", "_aot_metaspace_base", VM_FEATURES),
 	FIELD(archive_top, "MetaspaceObj", "_shared_metaspace_top", VM_FEATURES),

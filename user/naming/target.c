@@ -325,9 +325,9 @@ void target_begin(struct target *t, uint64_t now)
 	t->cpu = (struct quality){.kind = "cpu", .since_ns = t->start_ns};
 	t->wall = (struct quality){.kind = "wall", .since_ns = t->start_ns};
 	t->flushed_ns = t->start_ns;
-	target_stop(t);
 	if (t->env->host)
 		t->vitals = vitals_new(t->tgid, t->out, t->env->host, t->env->cfg.environment);
+	target_stop(t);
 	vitals_tell(t, now, false);
 	target_threads_offer(t);
 }
@@ -335,6 +335,8 @@ void target_begin(struct target *t, uint64_t now)
 void target_stop(struct target *t)
 {
 	jfrw_end(t->out, t->env->stop_ns);
+	if (t->vitals)
+		vitals_stop(t->vitals, t->env->stop_ns);
 }
 
 void target_end(struct target *t)

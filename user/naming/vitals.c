@@ -43,6 +43,7 @@ struct vitals {
 	struct jfrw *out;
 	struct vitals_host *host;
 	bool environment;
+	uint64_t stop_ns; /* the recording's end; 0: not known yet */
 
 	struct counters *counters;
 	struct collections gc;
@@ -144,10 +145,13 @@ static void heap_write(struct vitals *v, uint64_t time, uint32_t id, const char 
 		jfrw_event(v->out, JFR_METASPACE_SUMMARY, time, &meta);
 }
 
-/* A pause of a concurrent collection is neither: what is in the heap after it may be garbage. */
+/*
+ * A pause of a concurrent collection of old objects is neither: what is in the heap after it may be
+ * garbage.
+ */
 static void kind_write(struct vitals *v, const struct collection *c)
 {
-	if (c->kind == COLLECTION_YOUNG)
+	if (c->kind == COLLECTION_YOUNG || !strcmp(c->name, "ZGC Minor"))
 		jfrw_event(v->out, JFR_YOUNG_COLLECTION, c->start_ns,
 			   &(struct jfr_young_collection){.duration = c->duration_ns, .id = c->id});
 	else if (c->kind == COLLECTION_FULL)
@@ -155,10 +159,17 @@ static void kind_write(struct vitals *v, const struct collection *c)
 			   &(struct jfr_old_collection){.duration = c->duration_ns, .id = c->id});
 }
 
+static bool is_later(const struct vitals *v, uint64_t start_ns)
+{
+	return v->stop_ns && start_ns > v->stop_ns;
+}
+
 static void on_collection(void *ctx, const struct collection *c)
 {
 	struct vitals *v = ctx;
 
+	if (is_later(v, c->start_ns))
+		return;
 	heap_write(v, c->start_ns, c->id, "Before GC", &c->before);
 	jfrw_event(v->out, JFR_GARBAGE_COLLECTION, c->start_ns,
 		   &(struct jfr_garbage_collection){
@@ -177,6 +188,17 @@ static void on_collection(void *ctx, const struct collection *c)
 			   .name = c->kind == COLLECTION_CONCURRENT ? c->name : "GC Pause",
 		   });
 	heap_write(v, c->start_ns + c->duration_ns, c->id, "After GC", &c->after);
+}
+
+/* What the heap holds then nobody tells: the counters have it as of the last pause. */
+static void on_whole(void *ctx, const struct collections_whole *w)
+{
+	struct vitals *v = ctx;
+
+	if (is_later(v, w->start_ns))
+		return;
+	jfrw_event(v->out, JFR_OLD_COLLECTION, w->start_ns,
+		   &(struct jfr_old_collection){.duration = w->duration_ns, .id = w->id});
 }
 
 static void on_gap(void *ctx, const struct collections_gap *g)
@@ -234,7 +256,7 @@ static void counters_find(struct vitals *v, struct vm *vm, uint64_t now)
 
 static void counters_look(struct vitals *v, struct vm *vm, uint64_t now)
 {
-	const struct collections_fns fns = {on_collection, on_gap, v};
+	const struct collections_fns fns = {on_collection, on_gap, on_whole, v};
 
 	if (!v->counters)
 		counters_find(v, vm, now);
@@ -446,6 +468,11 @@ void vitals_free(struct vitals *v)
 	counters_close(v->counters);
 	v->host->users--;
 	free(v);
+}
+
+void vitals_stop(struct vitals *v, uint64_t stop_ns)
+{
+	v->stop_ns = stop_ns;
 }
 
 void vitals_exec(struct vitals *v)

@@ -32,6 +32,9 @@ void vitals_free(struct vitals *v); /* NULL is fine */
  */
 void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last);
 
+/* The recording ends, or has ended, then: what began later is not in it. */
+void vitals_stop(struct vitals *v, uint64_t stop_ns);
+
 /* The process has become another program. */
 void vitals_exec(struct vitals *v);
 

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search for where a JVM has the moments of a collection that its own recording tells, and of
+ * its clock, in memory made for it; what collections become of them.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "jvm/collections.h"
+#include "jvm/gctimer.h"
+#include "perfimage.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define S  1000000000ull
+
+#define STATICS	      0x7f1000000000ull /* 16 kB: libjvm.so's variables */
+#define STATICS_WORDS 2048
+#define OBJECTS	      0x7e0000000000ull /* 64 kB: what is allocated */
+#define OBJECTS_WORDS 8192
+
+#define PERF_START (STATICS + 8000)
+#define HEAP	   (STATICS + 9000)
+
+#define SLACK (2 * MS)
+
+static const struct gctimer_span noted = {100 * MS, 110 * MS};
+
+static uint64_t statics[STATICS_WORDS], objects[OBJECTS_WORDS];
+static struct perfimage im;
+static struct mem *mem;
+static unsigned int reads;
+static bool fast;
+static bool mirrors; /* whatever is read points to somewhere */
+
+static bool in(uint64_t addr, size_t len, uint64_t base, size_t bytes)
+{
+	return addr >= base && addr - base <= bytes && len <= bytes - (addr - base);
+}
+
+static int jvm_read(void *ctx, uint64_t addr, void *dst, size_t len)
+{
+	reads++;
+	if (mirrors) {
+		for (size_t i = 0; i + 8 <= len; i += 8)
+			memcpy((char *)dst + i, &(uint64_t){OBJECTS + 8 * i}, 8);
+		return 0;
+	}
+	if (in(addr, len, STATICS, sizeof(statics)))
+		memcpy(dst, (char *)statics + (addr - STATICS), len);
+	else if (in(addr, len, OBJECTS, sizeof(objects)))
+		memcpy(dst, (char *)objects + (addr - OBJECTS), len);
+	else
+		return perfimage_read(&im, addr, dst, len);
+	return 0;
+}
+
+static int setup(void **state)
+{
+	memset(statics, 0, sizeof(statics));
+	memset(objects, 0, sizeof(objects));
+	perfimage_init(&im);
+	mirrors = fast = false;
+	reads = 0;
+	mem = mem_new(jvm_read, NULL);
+	return !mem;
+}
+
+static int teardown(void **state)
+{
+	mem_close(mem);
+	return 0;
+}
+
+/* As an STWGCTimer lies there, on a machine with a fast clock and on one without. */
+static void timer_put(uint64_t *words, uint64_t start, uint64_t end)
+{
+	words[0] = STATICS - (8 << 20); /* its table of functions */
+	words[1] = start;
+	words[2] = fast ? start * 3 + 17 : 0;
+	words[3] = end;
+	words[4] = fast ? end * 3 + 17 : 0;
+}
+
+static uint64_t find(bool heap)
+{
+	const struct gctimer_place p = {mem, PERF_START, heap ? HEAP : 0};
+
+	return gctimer_find(&p, &noted, SLACK);
+}
+
+static uint64_t *at(uint64_t addr)
+{
+	return addr >= STATICS ? &statics[(addr - STATICS) / 8] : &objects[(addr - OBJECTS) / 8];
+}
+
+/* ---- where it is found -------------------------------------------------------------------------
+ */
+
+static void a_static_one(void **state)
+{
+	timer_put(at(STATICS + 480), noted.start - 30 * US, noted.end + 40 * US);
+	assert_int_equal(find(false), STATICS + 488);
+	assert_int_equal(find(true), STATICS + 488);
+	fast = true;
+	timer_put(at(STATICS + 480), noted.start - 30 * US, noted.end + 40 * US);
+	assert_int_equal(find(false), STATICS + 488);
+	at(STATICS + 480)[4] = 5; /* no clock goes back */
+	assert_int_equal(find(false), 0);
+}
+
+static void on_the_edge_of_a_page(void **state)
+{
+	timer_put(at(STATICS + 4096 - 24), noted.start, noted.end);
+	assert_int_equal(find(false), STATICS + 4096 - 16);
+}
+
+static void behind_a_static_pointer(void **state)
+{
+	*at(STATICS + 64) = OBJECTS + 800;
+	timer_put(at(OBJECTS + 800), noted.start, noted.end);
+	assert_int_equal(find(false), OBJECTS + 808);
+}
+
+static void of_a_generation(void **state)
+{
+	*at(HEAP) = OBJECTS;
+	*at(OBJECTS + 240) = OBJECTS + 16000;
+	*at(OBJECTS + 16000 + 600) = OBJECTS + 32000;
+	timer_put(at(OBJECTS + 32000), noted.start + 50 * US, noted.end - 10 * US);
+	assert_int_equal(find(false), 0);
+	assert_int_equal(find(true), OBJECTS + 32008);
+}
+
+/* The moments of a part of it, those of another, and what has not ended. */
+static void not_others(void **state)
+{
+	timer_put(at(STATICS + 400), noted.start, noted.end - 5 * MS);
+	timer_put(at(STATICS + 480), noted.start + 900 * MS, noted.end + 900 * MS);
+	timer_put(at(STATICS + 560), noted.start, 0);
+	timer_put(at(STATICS + 640), noted.end - MS, noted.end);
+	assert_int_equal(find(true), 0);
+	/* of two that fit the longer one: the other is a part */
+	timer_put(at(STATICS + 720), noted.start + 300 * US, noted.end - 300 * US);
+	timer_put(at(STATICS + 800), noted.start, noted.end);
+	timer_put(at(STATICS + 880), noted.start + 300 * US, noted.end);
+	assert_int_equal(find(true), STATICS + 808);
+}
+
+static void bounded(void **state)
+{
+	mirrors = true;
+	find(true);
+	assert_in_range(reads, 1, 25000);
+}
+
+static void what_it_says(void **state)
+{
+	struct gctimer_span s;
+	bool running;
+
+	timer_put(at(STATICS), noted.start + 5, noted.end - 7);
+	assert_true(gctimer_read(mem, STATICS + 8, &noted, &s, &running));
+	assert_true(s.start == noted.start + 5 && s.end == noted.end - 7 && !running);
+	timer_put(at(STATICS), noted.start + 5, 3); /* it ended after the one before */
+	assert_false(gctimer_read(mem, STATICS + 8, &noted, &s, &running));
+	assert_true(running);
+	timer_put(at(STATICS), noted.start + 500 * MS, noted.end + 500 * MS);
+	assert_false(gctimer_read(mem, STATICS + 8, &noted, &s, &running));
+	assert_false(running);
+	assert_false(gctimer_read(mem, 8, &noted, &s, &running));
+}
+
+/* ---- collections -------------------------------------------------------------------------------
+ */
+
+static uint32_t invocations, total, entry, last_exit, ticks, begin_ms;
+static struct counters *counters;
+static struct collections all;
+static struct collection got;
+static struct collections_gap gap;
+static unsigned int ngot, ngaps;
+
+static void on_one(void *ctx, const struct collection *c)
+{
+	got = *c;
+	ngot++;
+}
+
+static void on_gap(void *ctx, const struct collections_gap *g)
+{
+	gap = *g;
+	ngaps++;
+}
+
+static void look(void)
+{
+	const struct collections_fns fns = {.one = on_one, .gap = on_gap};
+
+	ngot = ngaps = 0;
+	assert_int_equal(collections_look(&all, counters, &fns), 0);
+}
+
+static void serial(void)
+{
+	all = (struct collections)COLLECTIONS_INIT;
+	perfimage_set(&im, perfimage_add(&im, "sun.os.hrt.frequency", 0), S);
+	ticks = perfimage_add(&im, "sun.os.hrt.ticks", 0);
+	begin_ms = perfimage_add(&im, "sun.rt.createVmBeginTime", 0);
+	memcpy(im.b + perfimage_add(&im, "sun.gc.collector.0.name", 40),
+	       "Serial young collection pauses", 31);
+	invocations = perfimage_add(&im, "sun.gc.collector.0.invocations", 0);
+	total = perfimage_add(&im, "sun.gc.collector.0.time", 0);
+	entry = perfimage_add(&im, "sun.gc.collector.0.lastEntryTime", 0);
+	last_exit = perfimage_add(&im, "sun.gc.collector.0.lastExitTime", 0);
+	counters = counters_new(mem, PERFIMAGE_BASE);
+	counters_place_set(counters, PERF_START, HEAP);
+}
+
+/* The n-th one, of 10 ms by the counters: of `in_timer` of these by the timer, if it is there. */
+static void collected(uint64_t n, uint64_t in_timer)
+{
+	uint64_t start = n * 100 * MS;
+
+	perfimage_set(&im, invocations, n);
+	perfimage_set(&im, total, n * 10 * MS);
+	perfimage_set(&im, entry, start);
+	perfimage_set(&im, last_exit, start + 10 * MS);
+	if (in_timer)
+		timer_put(at(STATICS + 480), start + 40 * US, start + 40 * US + in_timer);
+}
+
+static void by_the_timer(void **state)
+{
+	serial();
+	look();
+	collected(1, 9900 * US);
+	look();
+	assert_true(ngot == 1 && !ngaps);
+	assert_int_equal(got.duration_ns, 9900 * US);
+	assert_int_equal(got.ticks, 100 * MS);
+	collected(2, 9950 * US);
+	look();
+	assert_int_equal(got.duration_ns, 9950 * US);
+	/* one whose timer says another already: as much as the counters and it differ by */
+	collected(3, 0);
+	look();
+	assert_in_range(got.duration_ns, 9900 * US, 9950 * US);
+	/* five that were not seen: the same of each */
+	collected(9, 9900 * US);
+	look();
+	assert_true(ngot == 1 && ngaps == 1 && gap.count == 5);
+	assert_int_equal(got.duration_ns, 9900 * US);
+	assert_in_range(gap.sum_ns, 5 * 9900 * US, 5 * 9950 * US);
+	counters_close(counters);
+}
+
+/* What is no timer any more is let go, and what is one later is found. */
+static void it_moves(void **state)
+{
+	serial();
+	look();
+	collected(1, 9000 * US);
+	look();
+	assert_int_equal(got.duration_ns, 9000 * US);
+	memset(statics, 0, sizeof(statics));
+	for (uint64_t n = 2; n <= 9; n++) {
+		collected(n, 0);
+		timer_put(at(STATICS + 1600), n * 100 * MS, n * 100 * MS + 9500 * US);
+		look();
+		assert_int_equal(ngot, 1);
+	}
+	assert_int_equal(got.duration_ns, 9500 * US);
+	counters_close(counters);
+}
+
+/* Where nothing is found it is not searched for at each collection. */
+static void nowhere(void **state)
+{
+	unsigned int first;
+
+	serial();
+	look();
+	for (uint64_t n = 1; n <= 20; n++) {
+		collected(n, 0);
+		look();
+		assert_int_equal(got.duration_ns, 10 * MS);
+	}
+	first = reads;
+	collected(21, 0);
+	look();
+	assert_in_range(reads - first, 1, 20);
+	counters_close(counters);
+}
+
+/* ---- the clock ---------------------------------------------------------------------------------
+ */
+
+/* Not while the thread loses its CPU between the two. */
+static int64_t wall_ahead(void)
+{
+	for (;;) {
+		uint64_t a = now_ns(), wall = clock_ns(CLOCK_REALTIME), b = now_ns();
+
+		if (b - a < 10 * US)
+			return (int64_t)(wall - a);
+	}
+}
+
+static void begun(uint64_t zero)
+{
+	int64_t ahead = wall_ahead();
+
+	perfimage_set(&im, begin_ms, (uint64_t)((int64_t)zero + ahead) / MS);
+	perfimage_set(&im, ticks, (now_ns() - zero) / (50 * MS) * (50 * MS));
+	look();
+	perfimage_set(&im, ticks, (now_ns() - zero) / (50 * MS) * (50 * MS) + 1);
+	look();
+}
+
+static void tick_zero(void **state)
+{
+	uint64_t zero = now_ns() - 10 * S - 123457;
+
+	serial();
+	*at(STATICS + 2000) = zero;
+	*at(STATICS + 2400) = zero;	      /* the same once more is no other */
+	*at(STATICS + 3000) = zero + 50 * MS; /* too late to be it */
+	begun(zero);
+	assert_int_equal(vmclock_time(&all.clock, 5 * MS), zero + 5 * MS);
+	assert_in_range(vmclock_error(&all.clock), 1, 1000);
+	counters_close(counters);
+}
+
+/* Of two that may be it neither is taken. */
+static void one_of_two(void **state)
+{
+	uint64_t zero = now_ns() - 10 * S;
+
+	serial();
+	*at(STATICS + 2000) = zero;
+	*at(STATICS + 2400) = zero + 100 * US;
+	*at(STATICS + 3000) = zero - 100 * US;
+	begun(zero);
+	assert_in_range(vmclock_error(&all.clock), 100 * US, 600 * US + 1);
+	counters_close(counters);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_static_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(on_the_edge_of_a_page, setup, teardown),
+		cmocka_unit_test_setup_teardown(behind_a_static_pointer, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_a_generation, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_it_says, setup, teardown),
+		cmocka_unit_test_setup_teardown(by_the_timer, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_moves, setup, teardown),
+		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(tick_zero, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_of_two, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

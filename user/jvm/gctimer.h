@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a collection began and ended by the JVM's own recording. The performance counters note it
+ * some 30 us earlier or later (which differs by collector: TraceCollectorStats and GCTimer are not
+ * begun at the same place), and the JDK's events are made of its GCTimers (gc/shared/gcTimer.hpp:
+ * two pairs of words, each pair a moment by two clocks, of which the first is that of the
+ * counters). Where these lie nobody tells: they are found by a collection whose moments are known
+ * from the counters. A collector that has its timer on the stack, as G1 for full collections, has
+ * none that can be found.
+ */
+#ifndef GNOMON_JVM_GCTIMER_H
+#define GNOMON_JVM_GCTIMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvm/mem.h"
+
+/* What is known of the JVM's memory. */
+struct gctimer_place {
+	struct mem *mem;
+	uint64_t statics; /* the address of one of its static variables; 0 not known */
+	uint64_t heap;	  /* of the one that points to the heap (Universe::_collectedHeap); 0 */
+};
+
+/* Ticks of the counters' clock. */
+struct gctimer_span {
+	uint64_t start, end;
+};
+
+/*
+ * The address of a timer of the collection that the counters noted as `noted`, give or take `slack`
+ * ticks at either end; 0: there is none. Takes some ms.
+ */
+uint64_t gctimer_find(const struct gctimer_place *p, const struct gctimer_span *noted,
+		      uint64_t slack);
+
+/*
+ * What the timer says. False: it says nothing, or of another collection than that noted, which
+ * would not overlap with it. *running: of this one, which has not ended by it.
+ */
+bool gctimer_read(struct mem *mem, uint64_t at, const struct gctimer_span *noted,
+		  struct gctimer_span *out, bool *running);
+
+#endif
