@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a JVM's performance counters, which change between two looks: the first half of the
- * input is what lies there at the first, the second half at the later ones.
+ * input is what lies there at the first, the second half at the later ones. The same bytes are a
+ * page of the JVM's static variables, and whatever any pointer leads to.
  */
 // FUZZ-LINK: user/jvm/perfdata.c user/jvm/counters.c user/jvm/collections.c user/jvm/vmclock.c
 // FUZZ-LINK: user/jvm/gctimer.c user/jvm/statics.c user/jvm/mem.c user/target/procfs.c user/base/inroot.c
@@ -13,7 +14,9 @@
 #include "jvm/collections.h"
 #include "jvm/perfdata.h"
 
-#define BASE 0x10000ULL
+#define BASE	0x10000ULL
+#define STATICS 0x7f0000000000ULL
+#define PAGE	4096u
 
 struct bytes {
 	const uint8_t *p;
@@ -24,6 +27,13 @@ static int bytes_read(void *ctx, uint64_t addr, void *dst, size_t len)
 {
 	const struct bytes *b = ctx;
 
+	if (addr >= STATICS && (addr - STATICS > 2 * PAGE || len > 2 * PAGE - (addr - STATICS)))
+		return -1;
+	if (addr >= STATICS || addr >= BASE << 16) {
+		for (size_t i = 0; i < len; i++)
+			((uint8_t *)dst)[i] = b->len ? b->p[(addr + i) % b->len] : 0;
+		return 0;
+	}
 	if (addr < BASE || addr - BASE > b->len || len > b->len - (addr - BASE))
 		return -1;
 	memcpy(dst, b->p + (addr - BASE), len);
@@ -59,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct mem *mem = mem_new(bytes_read, &b);
 	struct counters *c = counters_new(mem, BASE);
 
+	counters_place_set(c, STATICS + 64, STATICS + 128);
 	for (int i = 0; i < 3; i++) {
 		collections_look(&all, c, &fns);
 		counters_texts(c, "java.property.", on_text, NULL);
