@@ -69,7 +69,13 @@ static struct image *load(const char *path, int root_fd, const char *place)
 	struct elf_file *f = open_elf(path);
 	struct image *img;
 
-	assert_int_equal(image_load(&img, f, root_fd, place), 0);
+	assert_int_equal(image_load(&img, f,
+				    &(struct debugfile_place){
+					    .pid = getpid(),
+					    .root = root_fd,
+					    .path = place,
+				    }),
+			 0);
 	elf_file_close(f);
 	return img;
 }
@@ -448,10 +454,14 @@ static void debug_link_crc(void **state)
 /* Is the static function named in the image that the cache has of the file for this root? */
 static bool named_for(struct image_cache *c, const char *path, int root)
 {
+	const struct debugfile_place place = {.pid = getpid(), .root = root, .path = "/shared"};
+	int fd = open(path, O_RDONLY);
 	struct image_ref *ref = NULL;
+	struct broker_file file;
 	bool is;
 
-	assert_int_equal(image_cache_get(c, open(path, O_RDONLY), root, "/shared", &ref), 0);
+	assert_int_equal(broker_identify(fd, &file), 0);
+	assert_int_equal(image_cache_get(c, fd, &file, &place, &ref), 0);
 	is = named(image_ref_image(ref), (const void *)elf_test_static, "elf_test_static");
 	image_ref_put(ref);
 	return is;
@@ -538,7 +548,10 @@ static void truncated(void **state)
 
 		memcpy(copy, b.data, len);
 		if (!elf_file_open_memory(&f, copy, len)) {
-			assert_int_equal(image_load(&img, f, -1, ""), 0);
+			assert_int_equal(
+				image_load(&img, f,
+					   &(struct debugfile_place){.root = -1, .path = ""}),
+				0);
 			image_free(img);
 			elf_file_close(f);
 		}

@@ -3,12 +3,11 @@
  * Opening what lies below another process's root directory, which that process has laid out: names,
  * kinds and links may be there to mislead. Nothing above the root is reached (openat2 with
  * RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS, Linux 5.6), and no FIFO or device is opened where a
- * file is wanted. A file system whose server hangs (FUSE, NFS) can still make any of this wait.
+ * file is wanted. A file system whose server hangs (FUSE, NFS) can still make any of this wait: for
+ * files of targets see broker/broker.h.
  */
 #ifndef GNOMON_BASE_INROOT_H
 #define GNOMON_BASE_INROOT_H
-
-#include <stdbool.h>
 
 /* As openat(), below `root`, an open directory: a descriptor (close-on-exec) or a negative errno.
  */
@@ -19,12 +18,5 @@ int inroot_open_regular(int root, const char *path, int flags);
 
 /* From a mere path (O_PATH) to a file that can be read, if it is a regular one. Closes `at`. */
 int inroot_reopen_regular(int at, int flags);
-
-/*
- * Does what is at `path` answer within `ms`? Whoever asks a hung file system cannot be interrupted,
- * nor killed: so another process asks, which holds nothing of ours and is left behind if it hangs.
- * True also when there is no such path.
- */
-bool inroot_answers(int root, const char *path, int ms);
 
 #endif

@@ -164,4 +164,5 @@ const struct command cmd_doctor = {
 	.examples = "  sudo gnomon doctor\n"
 		    "  gnomon doctor --json | jq '.checks[] | select(.status != \"ok\")'\n",
 	.run = run,
+	.looks = true,
 };

@@ -80,4 +80,5 @@ const struct command cmd_flame = {
 	.opts = opts,
 	.takes = TAKES_PID,
 	.run = run,
+	.looks = true,
 };

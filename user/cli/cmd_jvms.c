@@ -231,4 +231,5 @@ const struct command cmd_jvms = {
 	.examples = "  gnomon jvms\n"
 		    "  gnomon jvms --json | jq '.[] | select(.container != null)'\n",
 	.run = run,
+	.looks = true,
 };

@@ -120,4 +120,5 @@ const struct command cmd_perfmap = {
 		    "  gnomon perfmap 4711 && perf record -g -p 4711 -- sleep 10\n",
 	.takes = TAKES_PID,
 	.run = run,
+	.looks = true,
 };

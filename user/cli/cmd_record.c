@@ -222,6 +222,7 @@ const struct command cmd_record = {
 		    "  gnomon record 4711 -d 24h --chunk-time 1h -o day.jfr\n"
 		    "  gnomon render app.jfr -o app.html\n",
 	.run = run,
+	.looks = true,
 	.takes = TAKES_PID,
 	.takes_program = true,
 };

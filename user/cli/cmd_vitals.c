@@ -433,4 +433,5 @@ const struct command cmd_vitals = {
 		    "  gnomon vitals 4711 --json | jq .gcTime\n",
 	.takes = TAKES_PID,
 	.run = run,
+	.looks = true,
 };

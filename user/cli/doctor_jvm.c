@@ -101,7 +101,7 @@ static int library_fd(const struct jvm_proc *j, struct maps *maps, int proc)
 	if (rc)
 		return rc;
 	m = maps_find(maps, j->image.start);
-	return m ? mapfile_open(proc, m, maps_path(maps, m)) : -ENOENT;
+	return m ? mapfile_open(j->id.pid, proc, m, maps_path(maps, m), NULL) : -ENOENT;
 }
 
 static int library_open(const struct jvm_proc *j, struct elf_file **f)
@@ -124,19 +124,20 @@ static const char *symbols_source(const struct elf_file *f, const struct jvm_pro
 {
 	struct elf_section s;
 	struct elf_file *debug;
+	struct debugfile_place place = {.pid = j->id.pid, .path = j->image.path};
 	char path[32];
-	int root, rc;
 	bool theirs;
+	int rc;
 
 	if (!elf_file_section(f, ".symtab", &s))
 		return ".symtab";
 	if (!elf_file_section(f, ".gnu_debugdata", &s))
 		return ".gnu_debugdata";
 	snprintf(path, sizeof(path), "/proc/%d/root", j->id.pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	rc = debugfile_open(&debug, f, root, j->image.path, &theirs);
-	if (root >= 0)
-		close(root);
+	place.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	rc = debugfile_open(&debug, f, &place, &theirs);
+	if (place.root >= 0)
+		close(place.root);
 	if (rc)
 		return NULL;
 	elf_file_close(debug);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/sigpipe.h"
+#include "broker/broker.h"
 #include "cli/opt.h"
 #include "jvm/command.h"
 #include "target/jvmproc.h"
@@ -40,10 +41,13 @@ static int command_run(const struct command *c, int argc, char **argv)
 		return stdout_finish(EXIT_OK);
 	}
 	rc = opt_parse(c, argc, argv, &e);
+	if (rc >= 0 && c->looks)
+		broker_start();
 	if (rc >= 0)
 		rc = c->run(argc - rc, argv + rc, &e);
 	else
 		rc = (int)e.exit;
+	broker_stop();
 	if (rc != EXIT_OK && e.msg[0])
 		error_print(&e);
 	return stdout_finish(rc);

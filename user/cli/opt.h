@@ -59,6 +59,7 @@ struct command {
 	 */
 	int (*run)(int argc, char **argv, struct error *e);
 	enum operand takes; /* what the arguments are, for completion */
+	bool looks;	    /* into other processes */
 	bool takes_program; /* what follows "--" is a program's: "--" stays among the arguments */
 };
 

@@ -189,8 +189,9 @@ int agentfile_place(struct agentfile *f, const struct jproc *p, struct error *e)
 	if (!try_mounts(f, p))
 		return 0;
 	error_set(e, first, first == -EPERM ? EXIT_PERMISSION : EXIT_TARGET,
-		  "no directory of process %d can hold the agent library ('/tmp': %s)", p->pid,
-		  strerror(-first));
+		  "no directory of process %d can hold the agent library ('/tmp' %s%s)", p->pid,
+		  first == -ETIMEDOUT ? "does not answer" : "cannot be used: ",
+		  first == -ETIMEDOUT ? "" : strerror(-first));
 	return error_hint(e, "give it a writable tmpfs without noexec, or use --jvm vmstructs");
 }
 

@@ -177,6 +177,7 @@ static enum attach_state check_tmp(struct jproc *p, struct attach_status *st)
 enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st)
 {
 	struct java_flags f = {0};
+	int tmp;
 
 	*st = (struct attach_status){0};
 	jvm_flags_read(p->pid, &f);
@@ -196,7 +197,10 @@ enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st)
 	if (jproc_frozen(p))
 		return status_set(st, ATTACH_FROZEN, "its cgroup is frozen",
 				  "thaw it, or use --jvm vmstructs");
-	if (!inroot_answers(p->root, "tmp", JPROC_ANSWER_MS))
+	tmp = jproc_directory(p, "tmp");
+	if (tmp >= 0)
+		close(tmp);
+	if (tmp == -ETIMEDOUT)
 		return status_set(st, ATTACH_NO_TMP,
 				  "the file system of its '/tmp' does not answer",
 				  "see what serves it (FUSE, NFS), or use --jvm vmstructs");

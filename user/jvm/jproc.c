@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/inroot.h"
+#include "broker/broker.h"
 #include "target/jvmproc.h"
 
 #define STATUS_MAX (64u << 10)
@@ -137,9 +138,7 @@ int jproc_openat(const struct jproc *p, const char *path, int flags)
 
 int jproc_directory(const struct jproc *p, const char *path)
 {
-	if (!inroot_answers(p->root, path, JPROC_ANSWER_MS))
-		return -ETIMEDOUT;
-	return inroot_open(p->root, path, O_PATH | O_DIRECTORY);
+	return broker_directory(p->pid, p->root, path);
 }
 
 int jproc_signal(const struct jproc *p, int sig)

@@ -37,10 +37,9 @@ int jproc_refresh(struct jproc *p);
 int jproc_openat(const struct jproc *p, const char *path, int flags);
 
 /*
- * A directory in there, O_PATH, whose file system answers: -ETIMEDOUT when it does not within
- * JPROC_ANSWER_MS, so that what is done below will not hang for ever.
+ * A directory in there, O_PATH, whose file system answers: -ETIMEDOUT when it does not in time
+ * (broker/broker.h), so that what is done below will not hang for ever.
  */
-#define JPROC_ANSWER_MS 2000
 int jproc_directory(const struct jproc *p, const char *path);
 
 /* Append at most max bytes of /proc/PID/name. -E2BIG when there are more. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -306,27 +305,22 @@ static int file_table(struct tables *t, const struct elf_file *f, const struct f
 	return rc;
 }
 
-static int file_mapping(struct tables *t, struct symproc *sp, const struct mapping *mp,
+static int file_mapping(struct tables *t, pid_t tgid, struct symproc *sp, const struct mapping *mp,
 			uint32_t *id, uint64_t *vaddr)
 {
 	struct file_key key = {0};
+	struct broker_file file;
 	struct elf_file *f;
-	struct stat st;
 	int fd, rc;
 
-	fd = mapfile_open(symproc_proc_fd(sp), mp, maps_path(symproc_maps(sp), mp));
+	fd = mapfile_open(tgid, symproc_proc_fd(sp), mp, maps_path(symproc_maps(sp), mp), &file);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st)) {
-		rc = -errno;
-		close(fd);
-		return rc;
-	}
-	key.dev = st.st_dev;
-	key.ino = st.st_ino;
-	key.size = (uint64_t)st.st_size;
-	key.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-	key.ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+	key.dev = file.dev;
+	key.ino = file.ino;
+	key.size = file.size;
+	key.mtime_ns = file.mtime_ns;
+	key.ctime_ns = file.ctime_ns;
 	rc = failed_before(t, &key);
 	if (rc) {
 		close(fd);
@@ -412,7 +406,7 @@ static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
 
 	*out = (struct unwind_mapping){.start = mp->start, .end = mp->end, .kind = UW_MAP_FP};
 	if (mapping_is_file(mp))
-		rc = file_mapping(t, sp, mp, &id, &vaddr);
+		rc = file_mapping(t, tgid, sp, mp, &id, &vaddr);
 	else if (!strcmp(path, "[vdso]"))
 		rc = vdso_mapping(t, tgid, sp, mp, &id, &vaddr);
 	refusals_warn(t, path, rc);

@@ -16,9 +16,7 @@
 #include "base/log.h"
 #include "capture/capture.h"
 #include "naming/recorder.h"
-#include "target/jvmwatch.h"
-
-#define LOOK_NS 1000000000ull
+#include "run/lookout.h"
 
 /*
  * Open files that each process takes (pidfd, /proc, memory, file), and those that are needed once
@@ -45,11 +43,9 @@ struct member {
 struct fleet {
 	struct fleet_config cfg;
 	struct recorder *rec;
-	struct capture *cap; /* NULL: not yet */
-	struct jvmwatch *watch;
-	struct cgroup_mounts mounts;
+	struct capture *cap;	 /* NULL: not yet */
+	struct lookout *lookout; /* with follow */
 	struct member *members;
-	uint64_t looked_ns;
 	size_t most; /* members that the limit of open files allows */
 	bool told;   /* the user was told that there are more */
 };
@@ -83,11 +79,7 @@ int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct record
 	f->rec = rec;
 	f->most = members_most();
 	*out = f;
-	if (!cfg->follow)
-		return 0;
-	cgroup_mounts_read(&f->mounts);
-	f->watch = jvmwatch_new();
-	return f->watch ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	return cfg->follow ? lookout_start(&f->lookout, cfg->follow, e) : 0;
 }
 
 static void member_free(struct fleet *f, struct member *m)
@@ -104,9 +96,9 @@ void fleet_close(struct fleet *f)
 
 	if (!f)
 		return;
+	lookout_stop(f->lookout);
 	HASH_ITER(hh, f->members, m, tmp)
 		member_free(f, m);
-	jvmwatch_free(f->watch);
 	free(f);
 }
 
@@ -209,21 +201,15 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e)
 
 /* ---- those that come later ------------------------------------------------------------------- */
 
-/*
- * Returns false, so that the JVM is offered again, only if open files were lacking, since there may
- * be some when another process has ended, or if the JVM has yet to say what it runs.
- */
-static bool on_jvm(const struct jvm_proc *j, void *arg)
+/* If open files are lacking it is looked for again: there may be some when another has ended. */
+static void jvm_take(struct fleet *f, const struct jvm_proc *j)
 {
 	char path[TARGET_PATH_LEN];
-	struct fleet *f = arg;
 	struct member *m;
 	int rc;
 
 	if (member_find(f, j->id.pid))
-		return true;
-	if (!select_match(f->cfg.follow, &f->mounts, j))
-		return j->cmd.kind != JAVA_MAIN_ARGFILE;
+		return;
 	rc = f->cfg.name(f->cfg.name_ctx, j, path, sizeof(path));
 	m = rc ? NULL : member_new(f, j->id.pid);
 	if (!rc && !m)
@@ -238,9 +224,10 @@ static bool on_jvm(const struct jvm_proc *j, void *arg)
 		rc = recorder_add(f->rec, m->pid, path);
 	if (rc && m)
 		member_free(f, m);
-	if (rc && rc != -ESRCH && rc != -EMFILE)
+	if (rc == -EMFILE)
+		lookout_again(f->lookout, j->id.pid);
+	else if (rc && rc != -ESRCH)
 		log_warn("process %d is not recorded: %s", j->id.pid, strerror(-rc));
-	return rc != -EMFILE;
 }
 
 /*
@@ -275,20 +262,19 @@ static void member_on(struct fleet *f, const struct recorder_added *a)
 	log_info("process %d: recording", m->pid);
 }
 
-void fleet_poll(struct fleet *f, uint64_t now_ns)
+void fleet_poll(struct fleet *f)
 {
 	struct recorder_added a;
 	struct member *m, *tmp;
+	struct jvm_proc j;
 
 	while (recorder_added(f->rec, &a))
 		member_on(f, &a);
 	HASH_ITER(hh, f->members, m, tmp)
 		if (m->state == ENDED && !recorder_end(f->rec, m->pid))
 			member_free(f, m);
-	if (!f->watch || now_ns - f->looked_ns < LOOK_NS)
-		return;
-	f->looked_ns = now_ns;
-	jvmwatch_look(f->watch, now_ns, on_jvm, f);
+	while (f->lookout && lookout_take(f->lookout, &j))
+		jvm_take(f, &j);
 }
 
 bool fleet_source(struct fleet *f, int fd)

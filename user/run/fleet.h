@@ -42,8 +42,8 @@ int fleet_first(struct fleet *f, pid_t pid, const char *path, struct error *e);
 /* Hand the processes to the capture; later ones go to it too. Again with a new capture. */
 int fleet_capture(struct fleet *f, struct capture *c, struct error *e);
 
-/* About every 100 ms: looks for new JVMs once a second, and sees to those being added or ended. */
-void fleet_poll(struct fleet *f, uint64_t now_ns);
+/* About every 100 ms: takes in new JVMs, and sees to those being added or ended. */
+void fleet_poll(struct fleet *f);
 
 /*
  * A descriptor of the epoll set is readable. True: it told the end of a process. All records of the

@@ -515,7 +515,7 @@ static void on_timer(struct session *s)
 	if (read(s->timer, &ticks, sizeof(ticks)) < 0)
 		return;
 	drain(s);
-	fleet_poll(s->fleet, now);
+	fleet_poll(s->fleet);
 	launch_look(&s->launch, now);
 	overhead_tick(&s->cost, s->cap);
 	account_poll(s, now);

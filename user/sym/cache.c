@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -15,8 +14,7 @@
  * is filled.
  */
 struct file_key {
-	uint64_t dev, ino, size;
-	int64_t mtime_sec, mtime_nsec, ctime_sec, ctime_nsec;
+	uint64_t dev, ino, size, mtime_ns, ctime_ns;
 };
 
 struct file {
@@ -172,8 +170,8 @@ static int image_adopt(struct image_cache *c, const struct file_key *key, struct
 	return rc;
 }
 
-static int file_load(struct image_cache *c, const struct file_key *key, int fd, int root_fd,
-		     const char *path, struct image_ref **out)
+static int file_load(struct image_cache *c, const struct file_key *key, int fd,
+		     const struct debugfile_place *place, struct image_ref **out)
 {
 	struct elf_file *f;
 	struct image *img;
@@ -182,35 +180,26 @@ static int file_load(struct image_cache *c, const struct file_key *key, int fd, 
 	if (rc)
 		return rc;
 	c->stats.loads++;
-	rc = image_load(&img, f, root_fd, path);
+	rc = image_load(&img, f, place);
 	elf_file_close(f);
 	return rc ? rc : image_adopt(c, key, img, out);
 }
 
-int image_cache_get(struct image_cache *c, int fd, int root_fd, const char *path,
-		    struct image_ref **out)
+int image_cache_get(struct image_cache *c, int fd, const struct broker_file *file,
+		    const struct debugfile_place *place, struct image_ref **out)
 {
 	struct file_key key;
 	struct file *f;
-	struct stat st;
 
-	if (fstat(fd, &st)) {
-		int rc = -errno;
-
-		close(fd);
-		return rc;
-	}
 	memset(&key, 0, sizeof(key));
-	key.dev = st.st_dev;
-	key.ino = st.st_ino;
-	key.size = st.st_size;
-	key.mtime_sec = st.st_mtim.tv_sec;
-	key.mtime_nsec = st.st_mtim.tv_nsec;
-	key.ctime_sec = st.st_ctim.tv_sec;
-	key.ctime_nsec = st.st_ctim.tv_nsec;
+	key.dev = file->dev;
+	key.ino = file->ino;
+	key.size = file->size;
+	key.mtime_ns = file->mtime_ns;
+	key.ctime_ns = file->ctime_ns;
 	HASH_FIND(hh, c->files, &key, sizeof(key), f);
 	if (!f)
-		return file_load(c, &key, fd, root_fd, path, out);
+		return file_load(c, &key, fd, place, out);
 	close(fd);
 	c->stats.hits++;
 	touch(c, f->ref);

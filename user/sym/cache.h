@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "broker/broker.h"
 #include "sym/image.h"
 
 struct image_cache;
@@ -26,12 +27,12 @@ struct image_cache *image_cache_new(size_t max_bytes);
 void image_cache_free(struct image_cache *c);
 
 /*
- * The image of the open file fd, which is taken over, error or not. root_fd and path: as for
- * image_load(). Errors of elf_file_open(); -ENOSPC when it does not fit beside the referenced
- * images.
+ * The image of the open file fd, which is taken over, error or not; `file` tells which it is.
+ * `place`: as for image_load(). Errors of elf_file_open(); -ENOSPC when it does not fit beside the
+ * referenced images.
  */
-int image_cache_get(struct image_cache *c, int fd, int root_fd, const char *path,
-		    struct image_ref **out);
+int image_cache_get(struct image_cache *c, int fd, const struct broker_file *file,
+		    const struct debugfile_place *place, struct image_ref **out);
 
 struct image *image_ref_image(struct image_ref *ref);
 void image_ref_put(struct image_ref *ref); /* NULL is fine */

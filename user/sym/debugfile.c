@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/inroot.h"
+#include "broker/broker.h"
 
 #define DEBUG_DIR    "/usr/lib/debug"
 #define XZ_MEM_MAX   (128U << 20) /* a decoder for xz -9 needs 65 MiB */
@@ -26,7 +27,15 @@ static bool id_equal(const struct elf_build_id *a, const struct elf_build_id *b)
 	return a->len && a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
 }
 
-static int open_by_id(struct elf_file **out, const struct elf_build_id *id, int root_fd)
+static int file_open(const struct debugfile_place *place, const char *path)
+{
+	if (!place->pid)
+		return inroot_open_regular(place->root, path, O_RDONLY);
+	return broker_below(place->pid, place->root, path, NULL);
+}
+
+static int open_by_id(struct elf_file **out, const struct elf_build_id *id,
+		      const struct debugfile_place *place)
 {
 	char path[sizeof(DEBUG_DIR) + 32 + 2 * ELF_BUILD_ID_MAX];
 	int n, fd, rc;
@@ -37,7 +46,7 @@ static int open_by_id(struct elf_file **out, const struct elf_build_id *id, int 
 	for (size_t i = 1; i < id->len; i++)
 		n += snprintf(path + n, sizeof(path) - n, "%02x", id->bytes[i]);
 	snprintf(path + n, sizeof(path) - n, ".debug");
-	fd = inroot_open_regular(root_fd, path, O_RDONLY);
+	fd = file_open(place, path);
 	rc = fd < 0 ? fd : elf_file_open(out, fd);
 	if (!rc && !id_equal(elf_file_build_id(*out), id)) {
 		elf_file_close(*out);
@@ -87,10 +96,10 @@ static bool crc_matches(int fd, uint32_t want)
 }
 
 /* The candidate, if it exists and belongs to a file of this build id or, without one, CRC. */
-static int open_candidate(struct elf_file **out, int root_fd, const char *path,
-			  const struct elf_build_id *id, uint32_t crc)
+static int open_candidate(struct elf_file **out, const struct debugfile_place *place,
+			  const char *path, const struct elf_build_id *id, uint32_t crc)
 {
-	int fd = inroot_open_regular(root_fd, path, O_RDONLY), rc;
+	int fd = file_open(place, path), rc;
 
 	if (fd < 0)
 		return fd;
@@ -106,11 +115,11 @@ static int open_candidate(struct elf_file **out, int root_fd, const char *path,
 	return rc;
 }
 
-static int open_by_link(struct elf_file **out, const struct elf_file *f, int root_fd,
-			const char *path)
+static int open_by_link(struct elf_file **out, const struct elf_file *f,
+			const struct debugfile_place *place)
 {
 	static const char *const where[] = {"%.*s%s", "%.*s.debug/%s", DEBUG_DIR "%.*s%s"};
-	const char *slash = strrchr(path, '/');
+	const char *path = place->path, *slash = strrchr(path, '/');
 	char candidate[4096];
 	struct link l;
 	int rc;
@@ -129,7 +138,7 @@ static int open_by_link(struct elf_file **out, const struct elf_file *f, int roo
 #pragma GCC diagnostic pop
 		/* a link may name the file itself */
 		if (n < (int)sizeof(candidate) && strcmp(candidate, path))
-			rc = open_candidate(out, root_fd, candidate, elf_file_build_id(f), l.crc);
+			rc = open_candidate(out, place, candidate, elf_file_build_id(f), l.crc);
 	}
 	free(l.bytes.data);
 	return rc;
@@ -151,21 +160,22 @@ static bool same_root(int a, int b)
 	       x.stx_dev_major == y.stx_dev_major && x.stx_dev_minor == y.stx_dev_minor;
 }
 
-int debugfile_open(struct elf_file **out, const struct elf_file *f, int root_fd, const char *path,
-		   bool *theirs)
+int debugfile_open(struct elf_file **out, const struct elf_file *f,
+		   const struct debugfile_place *place, bool *theirs)
 {
-	int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), rc = -ENOENT;
+	struct debugfile_place own = {.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+	int rc = -ENOENT;
 
-	if (own >= 0)
-		rc = open_by_id(out, elf_file_build_id(f), own);
-	*theirs = rc && !same_root(root_fd, own);
-	if (rc && root_fd >= 0) {
-		rc = open_by_id(out, elf_file_build_id(f), root_fd);
+	if (own.root >= 0)
+		rc = open_by_id(out, elf_file_build_id(f), &own);
+	*theirs = rc && !same_root(place->root, own.root);
+	if (rc && place->root >= 0) {
+		rc = open_by_id(out, elf_file_build_id(f), place);
 		if (rc)
-			rc = open_by_link(out, f, root_fd, path);
+			rc = open_by_link(out, f, place);
 	}
-	if (own >= 0)
-		close(own);
+	if (own.root >= 0)
+		close(own.root);
 	return rc;
 }
 

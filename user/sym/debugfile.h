@@ -7,19 +7,27 @@
 #define GNOMON_SYM_DEBUGFILE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "sym/elf.h"
 
+/* Where a file was found. */
+struct debugfile_place {
+	pid_t pid;	  /* by whom */
+	int root;	  /* his root directory, or -1: nowhere */
+	const char *path; /* in there; "" if not known */
+};
+
 /*
  * Open the debug file of f, by build id (/usr/lib/debug/.build-id/xx/yyyy.debug) under our own
- * root, else under root_fd (an open /proc/PID/root, or -1), there also by .gnu_debuglink (next to
- * the file, in .debug/ there, under /usr/lib/debug); `path` is that of f in its root ("" if not
- * known). What is found must have f's build id, or without one the link's CRC-32. -ENOENT if there
- * is none. *theirs: what was found, or that nothing was, is so for root_fd, which is not our own
- * root: it says nothing about f in another process, as both are that process's choice.
+ * root, else under that of `place`, there also by .gnu_debuglink (next to the file, in .debug/
+ * there, under /usr/lib/debug). What is found must have f's build id, or without one the link's
+ * CRC-32. -ENOENT if there is none. *theirs: what was found, or that nothing was, is so for the
+ * place's root, which is not our own: it says nothing about f in another process, as both are that
+ * process's choice.
  */
-int debugfile_open(struct elf_file **out, const struct elf_file *f, int root_fd, const char *path,
-		   bool *theirs);
+int debugfile_open(struct elf_file **out, const struct elf_file *f,
+		   const struct debugfile_place *place, bool *theirs);
 
 /*
  * Open the ELF file inside .gnu_debugdata; *bytes is its malloc'ed memory, to be freed after

@@ -157,11 +157,12 @@ static int add_table(struct image *img, const struct elf_file *f, const char *se
 	return rc == -ENOMEM ? rc : 0;
 }
 
-static int add_elsewhere(struct image *img, const struct elf_file *f, int root_fd, const char *path)
+static int add_elsewhere(struct image *img, const struct elf_file *f,
+			 const struct debugfile_place *place)
 {
 	struct elf_file *other;
 	void *bytes = NULL;
-	int rc = debugfile_open(&other, f, root_fd, path, &img->theirs);
+	int rc = debugfile_open(&other, f, place, &img->theirs);
 
 	if (rc && rc != -ENOMEM)
 		rc = debugdata_open(&other, &bytes, f);
@@ -186,7 +187,8 @@ static int add_start(struct image *img, const struct elf_file *f)
 	return add_symbol(img, 0, &sym);
 }
 
-static int load_symbols(struct image *img, const struct elf_file *f, int root_fd, const char *path)
+static int load_symbols(struct image *img, const struct elf_file *f,
+			const struct debugfile_place *place)
 {
 	struct elf_section s;
 	int rc = functions_load(img, f);
@@ -194,7 +196,7 @@ static int load_symbols(struct image *img, const struct elf_file *f, int root_fd
 	if (!rc)
 		rc = add_table(img, f, ".dynsym");
 	if (!rc)
-		rc = elf_file_section(f, ".symtab", &s) ? add_elsewhere(img, f, root_fd, path)
+		rc = elf_file_section(f, ".symtab", &s) ? add_elsewhere(img, f, place)
 							: add_table(img, f, ".symtab");
 	if (!rc)
 		rc = plt_add(img->syms, f);
@@ -219,7 +221,7 @@ static uint64_t lowest_code(const struct image *img)
 	return low;
 }
 
-int image_load(struct image **out, const struct elf_file *f, int root_fd, const char *path)
+int image_load(struct image **out, const struct elf_file *f, const struct debugfile_place *place)
 {
 	struct image *img = calloc(1, sizeof(*img));
 	size_t n;
@@ -239,7 +241,7 @@ int image_load(struct image **out, const struct elf_file *f, int root_fd, const 
 		img->syms = symtab_new(img->base);
 	}
 	if (img->syms)
-		rc = load_symbols(img, f, root_fd, path);
+		rc = load_symbols(img, f, place);
 	if (rc) {
 		image_free(img);
 		return rc;

@@ -12,17 +12,18 @@
 
 #include <stdbool.h>
 
+#include "sym/debugfile.h"
 #include "sym/elf.h"
 #include "sym/symtab.h"
 
 struct image;
 
 /*
- * Load the functions of f, which may be closed afterwards. root_fd and path: where debug files are
- * looked for, see debugfile_open(); -1 and "" for none. A damaged symbol table costs the symbols,
+ * Load the functions of f, which may be closed afterwards. `place`: where debug files are looked
+ * for, see debugfile_open(). A damaged symbol table costs the symbols,
  * not the image.
  */
-int image_load(struct image **out, const struct elf_file *f, int root_fd, const char *path);
+int image_load(struct image **out, const struct elf_file *f, const struct debugfile_place *place);
 void image_free(struct image *img);
 
 const struct elf_segment *image_segments(const struct image *img, size_t *n);

@@ -3,52 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <linux/magic.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-#include "base/inroot.h"
-
-/*
- * Whether fd is the mapped file. `exact`: the kernel itself led us to it, so inode numbers that
- * overlayfs gives differently need not agree.
- */
-static bool same_file(int fd, const struct mapping *mp, bool exact)
-{
-	struct statfs fs;
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return false;
-	if (st.st_ino == mp->inode && st.st_dev == makedev(mp->major, mp->minor))
-		return true;
-	if (fstatfs(fd, &fs))
-		return false;
-	switch (fs.f_type) {
-	case OVERLAYFS_SUPER_MAGIC:
-		return exact || st.st_ino == mp->inode;
-	case BTRFS_SUPER_MAGIC:
-		return st.st_ino == mp->inode;
-	default:
-		return false;
-	}
-}
-
-static int checked(int fd, const struct mapping *mp, bool exact)
-{
-	if (fd < 0 || same_file(fd, mp, exact))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
 
 const char *mapfile_path_in_root(int proc_fd, const char *path)
 {
@@ -60,25 +18,20 @@ const char *mapfile_path_in_root(int proc_fd, const char *path)
 	return path;
 }
 
-int mapfile_open(int proc_fd, const struct mapping *mp, const char *path)
+int mapfile_open(pid_t pid, int proc_fd, const struct mapping *mp, const char *path,
+		 struct broker_file *file)
 {
-	char name[64];
-	int fd, root;
+	const struct broker_mapping m = {
+		.start = mp->start,
+		.end = mp->end,
+		.inode = mp->inode,
+		.major = mp->major,
+		.minor = mp->minor,
+	};
 
 	if (!mapping_is_file(mp))
 		return -ENOENT;
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, mp->start, mp->end);
-	fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
-	fd = checked(fd < 0 ? -errno : fd, mp, true);
-	if (fd < 0) {
-		root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (root < 0)
-			return -errno;
-		fd = checked(inroot_open(root, mapfile_path_in_root(proc_fd, path), O_PATH), mp,
-			     false);
-		close(root);
-	}
-	return fd < 0 ? fd : inroot_reopen_regular(fd, O_RDONLY);
+	return broker_mapped(pid, proc_fd, &m, mapfile_path_in_root(proc_fd, path), file);
 }
 
 int mapfile_read_memory(int proc_fd, const struct mapping *mp, size_t max, void **bytes,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens the files that another process has mapped: only regular ones, and the right ones
- * (base/inroot.h). May wait for a file system of the process's own: call from the naming thread.
+ * Opens the files that another process has mapped: only regular ones, and the right ones.
  */
 #ifndef GNOMON_SYM_MAPFILE_H
 #define GNOMON_SYM_MAPFILE_H
@@ -9,16 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "broker/broker.h"
 #include "target/maps.h"
 
 /*
- * Open the file of a mapping. proc_fd is an open /proc/PID. First through map_files/START-END,
- * which is the very file even when it was deleted or replaced (needs CAP_CHECKPOINT_RESTORE or
- * CAP_SYS_ADMIN), else through the root directory and the path. Device and inode must be those of
- * the mapping, -ESTALE otherwise; since the numbers of maps and of fstat() differ on overlayfs and
- * btrfs, the inode suffices there, and on overlayfs nothing is asked of map_files.
+ * Open the file of a mapping of process `pid`, of which proc_fd is the open /proc/PID: as
+ * broker_mapped(), also what `file` gets.
  */
-int mapfile_open(int proc_fd, const struct mapping *mp, const char *path);
+int mapfile_open(pid_t pid, int proc_fd, const struct mapping *mp, const char *path,
+		 struct broker_file *file);
 
 /*
  * What a path of /proc/PID/maps is below the root directory of the process: the kernel writes it as

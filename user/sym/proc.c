@@ -220,7 +220,7 @@ static int load_vdso(struct symproc *sp, struct region *r)
 		return rc;
 	rc = elf_file_open_memory(&f, bytes, len);
 	if (!rc) {
-		rc = image_load(&r->image, f, -1, "");
+		rc = image_load(&r->image, f, &(struct debugfile_place){.root = -1, .path = ""});
 		elf_file_close(f);
 	}
 	free(bytes);
@@ -229,15 +229,17 @@ static int load_vdso(struct symproc *sp, struct region *r)
 
 static int load_file(struct symproc *sp, struct region *r, const char *path)
 {
-	int fd = mapfile_open(sp->proc_fd, &r->map, path), root, rc;
+	struct debugfile_place place = {.pid = sp->pid};
+	struct broker_file file;
+	int fd = mapfile_open(sp->pid, sp->proc_fd, &r->map, path, &file), rc;
 
 	if (fd < 0)
 		return fd;
-	root = openat(sp->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	path = mapfile_path_in_root(sp->proc_fd, path);
-	rc = image_cache_get(sp->cache, fd, root, path, &r->ref);
-	if (root >= 0)
-		close(root);
+	place.root = openat(sp->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	place.path = mapfile_path_in_root(sp->proc_fd, path);
+	rc = image_cache_get(sp->cache, fd, &file, &place, &r->ref);
+	if (place.root >= 0)
+		close(place.root);
 	if (!rc)
 		r->image = image_ref_image(r->ref);
 	return rc;

@@ -3,17 +3,13 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "broker/broker.h"
 #include "target/text.h"
 
 #define JVM_MAPS_MAX	 (64u << 20)
@@ -23,8 +19,6 @@
 #define JVM_SCAN_OVERLAP 512
 #define JVM_LIB		 "/libjvm.so"
 #define JVM_SIGQUIT_MASK 0x4 /* signal 3 in the masks of status */
-#define FS_OVERLAY	 0x794c7630
-#define FS_BTRFS	 0x9123683e
 
 /* ---- the image ------------------------------------------------------------------------------- */
 
@@ -189,19 +183,15 @@ bool jvm_release_scan(const char *image, size_t len, struct jvm_release *out)
 	return false;
 }
 
-/*
- * The file under that path is what the process has mapped. Overlay and btrfs report another device
- * in stat than in maps; the inode number is that of the lower file on both.
- */
-static bool same_file(int fd, const struct jvm_image *img)
+static struct broker_mapping mapping_of(const struct jvm_image *img)
 {
-	struct statfs fs;
-	struct stat st;
-
-	if (fstat(fd, &st) || fstatfs(fd, &fs) || st.st_ino != img->inode)
-		return false;
-	return fs.f_type == FS_OVERLAY || fs.f_type == FS_BTRFS ||
-	       (major(st.st_dev) == img->dev_major && minor(st.st_dev) == img->dev_minor);
+	return (struct broker_mapping){
+		.start = img->start,
+		.end = img->end,
+		.inode = img->inode,
+		.major = img->dev_major,
+		.minor = img->dev_minor,
+	};
 }
 
 /* lib/server/libjvm.so lies two directories below its JDK, JDK 8's jre/lib/amd64/server/ four. */
@@ -216,7 +206,7 @@ static bool release_file(pid_t pid, const struct jvm_image *img, struct jvm_rele
 		int fd;
 
 		strcpy(slash, "/release");
-		fd = proc_root_open(pid, path, O_RDONLY);
+		fd = proc_root_open(pid, path);
 		*slash = '\0';
 		if (fd < 0)
 			continue;
@@ -262,15 +252,13 @@ static bool scan_fd(int fd, const struct scan *what)
 
 static int image_open(pid_t pid, const struct jvm_image *img)
 {
-	int fd = proc_map_open(pid, img->start, img->end);
+	struct broker_mapping m = mapping_of(img);
+	int dir = proc_dir_open(pid), fd;
 
-	if (fd >= 0)
-		return fd;
-	fd = img->deleted ? -ENOENT : proc_root_open(pid, img->path, O_RDONLY);
-	if (fd >= 0 && !same_file(fd, img)) {
-		close(fd);
-		return -ESTALE;
-	}
+	if (dir < 0)
+		return dir;
+	fd = broker_mapped(pid, dir, &m, img->deleted ? NULL : img->path, NULL);
+	close(dir);
 	return fd;
 }
 
@@ -292,15 +280,23 @@ int jvm_info_read(const struct jvm_proc *j, char *buf, size_t cap)
 											 : -ENOENT;
 }
 
+/* Whether what the process has mapped is still the file under that path. */
+static bool image_in_place(pid_t pid, const struct jvm_image *img)
+{
+	struct broker_mapping m = mapping_of(img);
+	int dir = img->deleted ? -1 : proc_dir_open(pid), rc;
+
+	if (dir < 0)
+		return false;
+	rc = broker_is_mapped(pid, dir, &m, img->path);
+	close(dir);
+	return !rc;
+}
+
 /* After an upgrade in place, the release file beside the path is another JDK's. */
 static void release_read(pid_t pid, const struct jvm_image *img, struct jvm_release *out)
 {
-	int fd = img->deleted ? -1 : proc_root_open(pid, img->path, O_RDONLY);
-	bool same = fd >= 0 && same_file(fd, img);
-
-	if (fd >= 0)
-		close(fd);
-	if (same && release_file(pid, img, out))
+	if (image_in_place(pid, img) && release_file(pid, img, out))
 		return;
 	if (!image_scan(pid, img, &(struct scan){.release = out}))
 		memset(out, 0, sizeof(*out));
@@ -383,9 +379,8 @@ static void user_name(uint32_t uid, char *to, size_t cap)
 
 static void elf_read(pid_t pid, struct jvm_proc *j)
 {
-	unsigned char
-		h[EI_NIDENT + 5]; /* e_ident, e_type, e_machine, and the reader's terminator */
-	ssize_t n = proc_read(pid, "exe", (char *)h, sizeof(h));
+	unsigned char h[EI_NIDENT + 4]; /* e_ident, e_type, e_machine */
+	ssize_t n = proc_exe_read(pid, h, sizeof(h));
 
 	if (n < EI_NIDENT + 4 || memcmp(h, ELFMAG, SELFMAG) || h[EI_DATA] != ELFDATA2LSB)
 		return;

@@ -136,6 +136,17 @@ int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg
 	return rc;
 }
 
+void jvmwatch_again(struct jvmwatch *w, pid_t pid)
+{
+	struct sighting *s;
+
+	HASH_FIND_INT(w->seen, &pid, s);
+	if (!s)
+		return;
+	s->told = false;
+	s->maps_ns = 0;
+}
+
 void jvmwatch_stats(const struct jvmwatch *w, struct jvmwatch_stats *out)
 {
 	*out = w->stats;

@@ -28,6 +28,9 @@ typedef bool (*jvmwatch_fn)(const struct jvm_proc *j, void *arg);
  */
 int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg);
 
+/* Tell of that process once more. */
+void jvmwatch_again(struct jvmwatch *w, pid_t pid);
+
 struct jvmwatch_stats {
 	uint64_t looks, stats, maps; /* directory reads, processes read shallowly and closely */
 	size_t known;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/inroot.h"
+#include "broker/broker.h"
 #include "target/text.h"
 
 /* ---- parsers --------------------------------------------------------------------------------- */
@@ -643,38 +643,47 @@ int proc_each(int (*cb)(pid_t pid, void *arg), void *arg)
 
 /* ---- the process's files --------------------------------------------------------------------- */
 
-static int root_open(pid_t pid, const char *path, int flags)
+int proc_dir_open(pid_t pid)
+{
+	return proc_open(pid, "", O_PATH | O_DIRECTORY);
+}
+
+int proc_root_open(pid_t pid, const char *path)
+{
+	int dir = proc_dir_open(pid), fd;
+
+	if (dir < 0)
+		return dir;
+	fd = broker_rooted(pid, dir, path, NULL);
+	close(dir);
+	return fd;
+}
+
+int proc_root_dir(pid_t pid, const char *path)
 {
 	int root = proc_open(pid, "root", O_PATH | O_DIRECTORY), fd;
 
 	if (root < 0)
 		return root;
-	fd = inroot_open(root, path, flags);
+	fd = broker_directory(pid, root, path);
 	close(root);
 	return fd;
 }
 
-int proc_root_open(pid_t pid, const char *path, int flags)
+ssize_t proc_exe_read(pid_t pid, void *buf, size_t n)
 {
-	int at = root_open(pid, path, O_PATH);
+	int dir = proc_dir_open(pid), fd;
+	ssize_t got;
 
-	return at < 0 ? at : inroot_reopen_regular(at, flags);
-}
-
-int proc_map_open(pid_t pid, uint64_t start, uint64_t end)
-{
-	char name[64];
-	int at;
-
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)start,
-		 (unsigned long long)end);
-	at = proc_open(pid, name, O_PATH);
-	return at < 0 ? at : inroot_reopen_regular(at, O_RDONLY);
-}
-
-int proc_root_dir(pid_t pid, const char *path)
-{
-	return root_open(pid, path, O_RDONLY | O_DIRECTORY);
+	if (dir < 0)
+		return dir;
+	fd = broker_exe(pid, dir);
+	close(dir);
+	if (fd < 0)
+		return fd;
+	got = pread(fd, buf, n, 0);
+	close(fd);
+	return got < 0 ? -errno : got;
 }
 
 ssize_t proc_link_read(pid_t pid, const char *name, char *buf, size_t cap)

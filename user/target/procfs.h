@@ -157,21 +157,22 @@ uint64_t proc_uptime_ns(uint64_t start_ticks);
 /* Call cb for every process in /proc until it returns non-zero, and return that. */
 int proc_each(int (*cb)(pid_t pid, void *arg), void *arg);
 
+/* /proc/PID itself, O_PATH: stays bound to the process. */
+int proc_dir_open(pid_t pid);
+
 /*
  * Open a file as the process sees it, inside its root and never outside: symbolic links are
  * resolved below the root, magic links refused (openat2, Linux 5.6). Regular files only (-EINVAL),
- * and a FIFO or device put in its place does not block. Returns a descriptor.
+ * and a FIFO or device put in its place does not block; what else might hold us up is in
+ * broker/broker.h. Returns a descriptor to read from.
  */
-int proc_root_open(pid_t pid, const char *path, int flags);
+int proc_root_open(pid_t pid, const char *path);
 
-/*
- * The regular file behind a mapping, even when its name is gone (map_files; needs
- * CAP_CHECKPOINT_RESTORE).
- */
-int proc_map_open(pid_t pid, uint64_t start, uint64_t end);
-
-/* proc_root_open() for a directory: a descriptor for *at() calls. */
+/* A directory in there, O_PATH, whose file system has just answered: for *at() calls. */
 int proc_root_dir(pid_t pid, const char *path);
+
+/* The first bytes of the program that it runs: how many, or -errno. */
+ssize_t proc_exe_read(pid_t pid, void *buf, size_t n);
 
 /* readlink of /proc/PID/NAME ("exe", "cwd"), NUL terminated; the length or a negative errno. */
 ssize_t proc_link_read(pid_t pid, const char *name, char *buf, size_t cap);

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# An ordinary user's process that looks like a JVM and holds a write lease on a file that gnomon
+# looks at: whoever opens it and waits does so for /proc/sys/fs/lease-break-time (45 s) each time.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+ownfs_start lease
+[ -e "$OWNFS_DIR/release" ] || fail "no leased file"
+# what the test is about: to open it takes long
+(exec timeout 3 cat "$OWNFS_DIR/release") && fail "the lease holds up nobody"
+
+ended_by_itself "jvms" "$GNOMON" jvms
+assert_eq "exit code of jvms" 0 $ENDED_RC "$(cat "$T/err")"
+assert_match "the list" "^ *$OWNFS_PID " "$T/out"
+# the version is in the library, too
+assert_match "the version of the JDK" "^ *$OWNFS_PID  *[^ ]+  *-  *[0-9]" "$T/out"
+ended_by_itself "record" "$GNOMON" record -q -p "$OWNFS_PID" -d 1s -o "$T/lease.jfr"
+assert_eq "exit code of record" 0 $ENDED_RC "$(cat "$T/err")"
+assert_ge "CPU samples" 1 "$(weight "$T/lease.jfr" $CPU_EVENT)"
+pid_ended "$OWNFS_PID" && fail "the process died"
+exit 0

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening files of other processes by workers: what they refuse, which file it is, and that others
+ * take the place of those that die. Whoever hangs: tests/jvm/hostile_overlay.sh.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "broker/broker.h"
+#include "broker/opening.h"
+
+static char dir[] = "/tmp/gnomon-broker-XXXXXX";
+static int proc_fd, root;
+
+static char *in_dir(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void text_write(const char *name, const char *text)
+{
+	int fd = open(in_dir(name), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void text_is(int fd, const char *want)
+{
+	char text[64];
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	n = pread(fd, text, sizeof(text), 0);
+	assert_int_equal(n, strlen(want));
+	assert_memory_equal(text, want, strlen(want));
+	close(fd);
+}
+
+static int set_up(void **state)
+{
+	char path[32];
+
+	if (broker_start() || !mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d", getpid());
+	proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	text_write("file", "what it says");
+	mkfifo(in_dir("fifo"), 0600);
+	symlink("/proc/self/exe", in_dir("link"));
+	symlink("/../../../file", in_dir("inside"));
+	symlink("/etc/passwd", in_dir("outside"));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	const char *const names[] = {"file", "fifo", "link", "inside", "outside"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		unlink(in_dir(names[i]));
+	close(root);
+	close(proc_fd);
+	broker_stop();
+	return rmdir(dir);
+}
+
+/* Nothing above the directory, no link of the kernel's, nothing but regular files. */
+static void below(void **state)
+{
+	struct broker_file file;
+	struct stat st;
+
+	text_is(broker_below(getpid(), root, "/file", &file), "what it says");
+	assert_int_equal(stat(in_dir("file"), &st), 0);
+	assert_int_equal(file.ino, st.st_ino);
+	assert_int_equal(file.dev, st.st_dev);
+	assert_int_equal(file.size, st.st_size);
+	assert_int_equal(file.uid, geteuid());
+	assert_false(file.copied);
+	text_is(broker_below(getpid(), root, "inside", NULL), "what it says");
+	assert_int_equal(broker_below(getpid(), root, "outside", NULL), -ENOENT);
+	assert_int_equal(broker_below(getpid(), root, "fifo", NULL), -EINVAL);
+	assert_int_equal(broker_below(getpid(), root, "/", NULL), -EINVAL);
+	assert_int_equal(broker_below(getpid(), root, "none", NULL), -ENOENT);
+	text_is(broker_rooted(getpid(), proc_fd, in_dir("file"), NULL), "what it says");
+	assert_int_equal(broker_rooted(getpid(), proc_fd, in_dir("link"), NULL), -ELOOP);
+}
+
+/* /proc/kmsg is a regular file, too, and reading it takes what others wait for. */
+static void kernels_own(void **state)
+{
+	assert_int_equal(broker_rooted(getpid(), proc_fd, "/proc/self/stat", NULL), -EINVAL);
+	assert_int_equal(broker_rooted(getpid(), proc_fd, "/proc/version", NULL), -EINVAL);
+}
+
+static void too_long(void **state)
+{
+	char path[PATH_MAX + 2];
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(broker_below(getpid(), root, path, NULL), -ENAMETOOLONG);
+	path[PATH_MAX - 1] = '\0';
+	assert_int_equal(broker_below(getpid(), root, path, NULL), -ENAMETOOLONG);
+}
+
+/* Whoever waits for a lease to be given back waits for 45 seconds. */
+static void leased(void **state)
+{
+	int fd = open(in_dir("file"), O_RDWR | O_CLOEXEC);
+
+	signal(SIGIO, SIG_IGN);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	assert_int_equal(broker_below(getpid(), root, "file", NULL), -EWOULDBLOCK);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+	close(fd);
+	text_is(broker_below(getpid(), root, "file", NULL), "what it says");
+}
+
+/* By its path where map_files cannot be had, and only if it is that file. */
+static void mapped(void **state)
+{
+	int fd = open(in_dir("file"), O_RDONLY | O_CLOEXEC);
+	char *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct broker_mapping m = {.start = (uintptr_t)p, .end = (uintptr_t)p + 4096};
+	struct stat st;
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	fstat(fd, &st);
+	close(fd);
+	m.inode = st.st_ino;
+	m.major = major(st.st_dev);
+	m.minor = minor(st.st_dev);
+	text_is(broker_mapped(getpid(), proc_fd, &m, in_dir("file"), NULL), "what it says");
+	assert_int_equal(broker_is_mapped(getpid(), proc_fd, &m, in_dir("file")), 0);
+	assert_int_equal(broker_is_mapped(getpid(), proc_fd, &m, "/etc/passwd"), -ESTALE);
+	if (!geteuid())
+		text_is(broker_mapped(getpid(), proc_fd, &m, NULL, NULL), "what it says");
+	m.inode++;
+	assert_true(broker_mapped(getpid(), proc_fd, &m, in_dir("file"), NULL) < 0);
+	munmap(p, 4096);
+}
+
+static void program(void **state)
+{
+	char magic[4];
+	int fd = broker_exe(getpid(), proc_fd);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, magic, 4, 0), 4);
+	assert_memory_equal(magic, "\177ELF", 4);
+	close(fd);
+}
+
+static void directory(void **state)
+{
+	int fd = broker_directory(getpid(), root, ".");
+	struct stat st;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstatat(fd, "file", &st, 0), 0);
+	close(fd);
+	assert_int_equal(broker_directory(getpid(), root, "file"), -ENOTDIR);
+	assert_int_equal(broker_directory(getpid(), root, "none"), -ENOENT);
+}
+
+/* ---- the processes ---- */
+
+static bool is_worker(pid_t pid)
+{
+	char path[64], comm[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(comm, sizeof(comm), f))
+		comm[0] = '\0';
+	fclose(f);
+	return !strcmp(comm, "gnomon-opener\n");
+}
+
+/* The fields of the process's status file that begin with `key`, as one number; or -1. */
+static long long status_of(pid_t pid, const char *key, int base)
+{
+	char path[64], line[256];
+	long long v = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			v = strtoll(line + strlen(key) + 1, NULL, base);
+	if (f)
+		fclose(f);
+	return v;
+}
+
+/* Those of our own program. */
+static size_t workers_look(pid_t *v, size_t max)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	size_t n = 0;
+
+	while ((e = readdir(d)) && n < max) {
+		pid_t pid = atoi(e->d_name);
+		char a[PATH_MAX], b[PATH_MAX], path[64];
+		ssize_t len;
+
+		if (pid <= 0 || !is_worker(pid))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+		len = readlink(path, a, sizeof(a));
+		if (len > 0 && readlink("/proc/self/exe", b, sizeof(b)) == len &&
+		    !memcmp(a, b, len))
+			v[n++] = pid;
+	}
+	closedir(d);
+	return n;
+}
+
+/* All that there are to be; a new one takes a moment. */
+static size_t workers_find(pid_t *v, size_t max)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < 1000 && n < 2; i++) {
+		n = workers_look(v, max);
+		usleep(n < 2 ? 10000 : 0);
+	}
+	assert_true(n >= 2);
+	return n;
+}
+
+/* Whoever dies is replaced. */
+static void killed(void **state)
+{
+	pid_t v[64];
+	size_t n;
+
+	if (geteuid())
+		skip(); /* /proc/PID/exe of processes with other rights than ours */
+	n = workers_find(v, 64);
+	for (size_t i = 0; i < n; i++)
+		kill(v[i], SIGKILL);
+	/* one that was killed as it took the question leaves it unanswered */
+	for (int i = 0; i < 1000; i++) {
+		int fd = broker_below(getpid(), root, "file", NULL);
+
+		if (fd >= 0) {
+			text_is(fd, "what it says");
+			return;
+		}
+		assert_int_equal(fd, -EIO);
+	}
+	fail_msg("nobody opens anything any more");
+}
+
+#define BIT(cap) (1ll << (cap))
+
+/* They can look into processes and directories, and nothing else. */
+static void rights(void **state)
+{
+	const long long most = BIT(2) | BIT(19) | BIT(40); /* DAC_READ_SEARCH PTRACE CHECKPOINT */
+	pid_t v[64];
+	size_t n;
+
+	if (geteuid())
+		skip();
+	n = workers_find(v, 64);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(status_of(v[i], "CapPrm", 16) & ~most, 0);
+		assert_int_equal(status_of(v[i], "CapEff", 16) & ~most, 0);
+		assert_int_equal(status_of(v[i], "CapBnd", 16), 0);
+		assert_int_equal(status_of(v[i], "NoNewPrivs", 10), 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(below),     cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),  cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),    cmocka_unit_test(program),
+		cmocka_unit_test(directory), cmocka_unit_test(rights),
+		cmocka_unit_test(killed),
+	};
+
+	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "broker/opening.h"
+#include "broker/workers.h"
+
+#define LOOK_MS	   50 /* a worker that takes longer is looked at so often */
+#define LOOKS	   (BROKER_ANSWER_MS / LOOK_MS) /* so many times it must be seen waiting */
+#define QUEUE_NS   10000000000ull		/* for so long a worker is waited for at most */
+#define MEMORY_NS  30000000000ull		/* who took long is remembered for so long */
+#define SPENT_MAX  64
+#define OWN_TIMES  3 /* a process may let so many questions wait for as long as that */
+#define USER_TIMES 6 /* and all of a user together so many */
+
+static struct workers *workers;
+static _Atomic uint64_t last_id;
+
+int broker_start(void)
+{
+	int rc = workers ? 0 : workers_start(&workers);
+
+	if (rc)
+		log_warn("files of targets are opened without a time limit: %s", strerror(-rc));
+	return rc;
+}
+
+void broker_stop(void)
+{
+	if (workers)
+		workers_stop(workers);
+	workers = NULL;
+}
+
+uint64_t broker_cpu_ns(void)
+{
+	return workers ? workers_cpu_ns(workers) : 0;
+}
+
+/* ---- patience ---- */
+
+/* What a process has made who asks wait for of late. */
+static struct patience {
+	pid_t pid;
+	uid_t uid;
+	int looks;
+	uint64_t until_ns; /* it is remembered */
+} spent[SPENT_MAX];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool any_spent;
+
+/* Whose process it is; root for one that may not be looked into. */
+static uid_t owner_of(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) ? 0 : st.st_uid;
+}
+
+/*
+ * Whether there is no time left for the process: it has had its own, or its user his, however many
+ * he has. Root's are many people's: those of containers.
+ */
+static bool is_spent(pid_t pid, uint64_t now)
+{
+	uid_t uid = any_spent ? owner_of(pid) : 0;
+	int own = 0, users = 0;
+
+	if (!any_spent)
+		return false;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < SPENT_MAX; i++) {
+		if (now >= spent[i].until_ns)
+			continue;
+		own += spent[i].pid == pid ? spent[i].looks : 0;
+		users += uid && spent[i].uid == uid ? spent[i].looks : 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return own >= OWN_TIMES * LOOKS || users >= USER_TIMES * LOOKS;
+}
+
+/* The process's entry, or a new one in place of that which is forgotten first. */
+static struct patience *entry_of(pid_t pid, uint64_t now)
+{
+	struct patience *oldest = spent;
+
+	for (size_t i = 0; i < SPENT_MAX; i++) {
+		if (spent[i].pid == pid && now < spent[i].until_ns)
+			return &spent[i];
+		if (spent[i].until_ns < oldest->until_ns)
+			oldest = &spent[i];
+	}
+	*oldest = (struct patience){.pid = pid, .uid = owner_of(pid)};
+	return oldest;
+}
+
+static void spend(pid_t pid, int looks)
+{
+	uint64_t now = now_ns();
+	struct patience *p;
+	bool first;
+
+	pthread_mutex_lock(&lock);
+	p = entry_of(pid, now);
+	first = p->looks < LOOKS && p->looks + looks >= LOOKS;
+	p->looks += looks;
+	p->until_ns = now + MEMORY_NS;
+	any_spent = true;
+	pthread_mutex_unlock(&lock);
+	if (first)
+		log_warn("a file of process %d could not be opened within %d s: what it would tell "
+			 "is missing",
+			 pid, BROKER_ANSWER_MS / 1000);
+}
+
+/* ---- asking ---- */
+
+/* Whether the process waits for something else than a CPU. */
+static bool is_waiting(pid_t pid)
+{
+	char path[32], text[512], *close_paren;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return true;
+	text[n] = '\0';
+	close_paren = strrchr(text, ')');
+	return !close_paren || close_paren[1] != ' ' || close_paren[2] != 'R';
+}
+
+/*
+ * Waits until there is an answer. A worker that is kept from working by others on this machine is
+ * not the target's fault: what counts is how often it is seen waiting.
+ */
+static int answer_await(const struct opening_ask *ask, int from)
+{
+	struct pollfd p = {.fd = from, .events = POLLIN};
+	uint64_t queued = now_ns();
+	int seen = 0;
+
+	while (!poll(&p, 1, LOOK_MS)) {
+		pid_t who = workers_who(workers, ask->id);
+
+		if (!who && now_ns() - queued > QUEUE_NS)
+			return -EBUSY;
+		seen += who && is_waiting(who);
+		if (seen < LOOKS)
+			continue;
+		workers_give_up(workers, ask->id);
+		spend(ask->pid, seen);
+		return -ETIMEDOUT;
+	}
+	if (seen)
+		spend(ask->pid, seen);
+	return 0;
+}
+
+/* The descriptor, 0 if none is wanted, or -errno. */
+static int answer_read(const struct opening_ask *ask, int from, struct broker_file *file)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} c = {0};
+	struct opening_answer a;
+	struct iovec v = {&a, sizeof(a)};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+	struct cmsghdr *h;
+	int fd = -1;
+
+	if (recvmsg(from, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != sizeof(a))
+		return -EIO; /* the worker has died */
+	h = CMSG_FIRSTHDR(&m);
+	if (h && h->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	*file = a.file;
+	if (a.rc || ask->look)
+		return a.rc;
+	return fd < 0 ? -EIO : fd;
+}
+
+static int worker_do(struct opening_ask *ask, int at, struct broker_file *file)
+{
+	int ends[2], rc;
+
+	if (is_spent(ask->pid, now_ns()))
+		return -ETIMEDOUT;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	ask->id = ++last_id;
+	rc = workers_ask(workers, ask, at, ends[1]);
+	close(ends[1]);
+	if (!rc)
+		rc = answer_await(ask, ends[0]);
+	if (!rc)
+		rc = answer_read(ask, ends[0], file);
+	close(ends[0]);
+	return rc;
+}
+
+static int ask_do(struct opening_ask *ask, int at, const char *path, struct broker_file *file)
+{
+	struct broker_file unused;
+
+	file = file ? file : &unused;
+	if (path && snprintf(ask->path, sizeof(ask->path), "%s", path) >= (int)sizeof(ask->path))
+		return -ENAMETOOLONG;
+	return workers ? worker_do(ask, at, file) : opening_do(ask, at, file);
+}
+
+int broker_below(pid_t pid, int root, const char *path, struct broker_file *file)
+{
+	struct opening_ask ask = {.kind = OPENING_BELOW, .pid = pid};
+
+	return ask_do(&ask, root, path, file);
+}
+
+int broker_rooted(pid_t pid, int proc_fd, const char *path, struct broker_file *file)
+{
+	struct opening_ask ask = {.kind = OPENING_ROOTED, .pid = pid};
+
+	return ask_do(&ask, proc_fd, path, file);
+}
+
+int broker_exe(pid_t pid, int proc_fd)
+{
+	struct opening_ask ask = {.kind = OPENING_EXE, .pid = pid};
+
+	return ask_do(&ask, proc_fd, NULL, NULL);
+}
+
+int broker_mapped(pid_t pid, int proc_fd, const struct broker_mapping *m, const char *path,
+		  struct broker_file *file)
+{
+	struct opening_ask ask = {.kind = OPENING_MAPPED, .pid = pid, .mapping = *m};
+
+	return ask_do(&ask, proc_fd, path, file);
+}
+
+int broker_is_mapped(pid_t pid, int proc_fd, const struct broker_mapping *m, const char *path)
+{
+	struct opening_ask ask = {
+		.kind = OPENING_MAPPED, .pid = pid, .mapping = *m, .look = 1, .path_only = 1};
+
+	return ask_do(&ask, proc_fd, path, NULL);
+}
+
+int broker_directory(pid_t pid, int root, const char *path)
+{
+	struct opening_ask ask = {.kind = OPENING_DIRECTORY, .pid = pid};
+
+	return ask_do(&ask, root, path, NULL);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of other processes: opened below their root or behind their mappings, for reading, regular
+ * ones only. The processes have laid out all of it, to mislead or to hold up: nothing outside the
+ * root is reached, no FIFO or device is opened, and who waits for an answer that does not come is a
+ * worker, who is given up (-ETIMEDOUT). What lies on a file system that might not answer later,
+ * when it is read, comes as a copy.
+ *
+ * Any thread may ask. Each call waits for at most BROKER_ANSWER_MS of a worker that hangs; what a
+ * machine with no time to spare takes is not counted.
+ */
+#ifndef GNOMON_BROKER_BROKER_H
+#define GNOMON_BROKER_BROKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "broker/file.h"
+
+#define BROKER_ANSWER_MS 2000
+
+/*
+ * Makes the workers. To be called once, before anything of a target is read, while there is one
+ * thread. Without it, or when it fails, everything is done where it is asked for, and may hang.
+ */
+int broker_start(void);
+
+/* Ends them, in time: those that hang are left behind. Nobody may ask any more. */
+void broker_stop(void);
+
+/*
+ * `pid` tells whose it is; proc_fd is an open /proc/PID, root an open directory. `file` may be
+ * NULL. A descriptor, close-on-exec, or a negative errno; also what openat2() says, -EINVAL for
+ * what is no regular file, -EWOULDBLOCK for one that is leased, -EFBIG for one that
+ * is too large for a copy.
+ */
+int broker_below(pid_t pid, int root, const char *path, struct broker_file *file);
+int broker_rooted(pid_t pid, int proc_fd, const char *path, struct broker_file *file);
+
+/* The program that it runs. */
+int broker_exe(pid_t pid, int proc_fd);
+
+/*
+ * The file of a mapping. First through map_files, which is the very file even when it was deleted
+ * or replaced (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN), else by `path`, below its root;
+ * NULL: no path. Device and inode must be those of the mapping, -ESTALE otherwise; since the
+ * numbers of maps and of fstat() differ on overlayfs and btrfs, the inode suffices there, and on
+ * overlayfs nothing is asked of map_files.
+ */
+int broker_mapped(pid_t pid, int proc_fd, const struct broker_mapping *m, const char *path,
+		  struct broker_file *file);
+
+/* Whether `path` is still that file: 0, or as above. */
+int broker_is_mapped(pid_t pid, int proc_fd, const struct broker_mapping *m, const char *path);
+
+/* A directory, O_PATH, whose file system has just answered. */
+int broker_directory(pid_t pid, int root, const char *path);
+
+/* CPU time of all workers so far. */
+uint64_t broker_cpu_ns(void);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/opening.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <linux/nsfs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/inroot.h"
+
+#define COPY_CHUNK (1u << 20)
+#define COPY_MAX   (64u << 20)
+
+/* ---- whether reading may hang ---- */
+
+/* File systems of this machine alone, as statfs(2) numbers them. */
+static const uint32_t local[] = {
+	0xef53,	    /* ext2, ext3, ext4 */
+	0x58465342, /* xfs */
+	0x9123683e, /* btrfs */
+	0x01021994, /* tmpfs, memfds */
+	0x858458f6, /* ramfs, rootfs */
+	0x958458f6, /* hugetlbfs */
+	0x73717368, /* squashfs */
+	0xe0f5e1e2, /* erofs */
+	0xf2f52010, /* f2fs */
+	0x2fc12fc1, /* zfs */
+	0xca451a4e, /* bcachefs */
+	0x9660,	    /* iso9660 */
+	0x3153464a, /* jfs */
+	0x52654973, /* reiserfs */
+	0x4d44,	    /* vfat */
+	0x2011bab0, /* exfat */
+	0x7366746e, /* ntfs3 */
+};
+
+/* Where reading is an action, and no program lies. */
+static const uint32_t pseudo[] = {
+	PROC_SUPER_MAGIC,   SYSFS_MAGIC,	 DEBUGFS_MAGIC,	   TRACEFS_MAGIC,
+	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, BPF_FS_MAGIC,
+};
+
+static bool among(uint32_t type, const uint32_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] == type)
+			return true;
+	return false;
+}
+
+static uint64_t inode_of(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && !fstat(fd, &st) ? st.st_ino : 0;
+}
+
+/*
+ * Whether the mounts that the process sees were made by who may mount for the whole machine, or for
+ * the container that we are in: its mount namespace belongs to our user namespace. In a user
+ * namespace of its own anybody mounts an overlay of his own FUSE file system.
+ */
+static bool mounts_are_trusted(pid_t pid)
+{
+	uint64_t ours, theirs;
+	char path[64];
+	struct stat st;
+	int ns, owner;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	ns = open(path, O_RDONLY | O_CLOEXEC);
+	owner = ns < 0 ? -1 : ioctl(ns, NS_GET_USERNS);
+	theirs = inode_of(owner);
+	ours = stat("/proc/self/ns/user", &st) ? 0 : st.st_ino;
+	if (owner >= 0)
+		close(owner);
+	if (ns >= 0)
+		close(ns);
+	return theirs && theirs == ours;
+}
+
+/* 0: it is read where it is; 1: it is copied first; -EINVAL: it is not read at all. */
+static int kind_of(int fd, pid_t pid)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return -errno;
+	if (among((uint32_t)fs.f_type, pseudo, sizeof(pseudo) / sizeof(*pseudo)))
+		return -EINVAL;
+	if (among((uint32_t)fs.f_type, local, sizeof(local) / sizeof(*local)))
+		return 0;
+	return fs.f_type != OVERLAYFS_SUPER_MAGIC || !mounts_are_trusted(pid);
+}
+
+/* ---- the copy ---- */
+
+static int chunk_copy(int from, int to, char *buf, uint64_t at)
+{
+	ssize_t n = pread(from, buf, COPY_CHUNK, (off_t)at), m;
+
+	if (n < 0)
+		return -errno;
+	for (ssize_t done = 0; done < n; done += m) {
+		m = pwrite(to, buf + done, (size_t)(n - done), (off_t)at + done);
+		if (m < 0)
+			return -errno;
+	}
+	return (int)n;
+}
+
+static int bytes_copy(int from, int to)
+{
+	char *buf = malloc(COPY_CHUNK);
+	uint64_t at = 0;
+	int n = buf ? 1 : -ENOMEM;
+
+	while (n > 0 && at <= COPY_MAX) {
+		n = chunk_copy(from, to, buf, at);
+		at += n > 0 ? (uint64_t)n : 0;
+	}
+	free(buf);
+	return n < 0 ? n : at > COPY_MAX ? -EFBIG : 0;
+}
+
+static int copy(int fd, uint64_t size)
+{
+	int to =
+		size > COPY_MAX ? -1 : memfd_create("gnomon-copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int rc = size > COPY_MAX ? -EFBIG : to < 0 ? -errno : bytes_copy(fd, to);
+
+	if (!rc && fcntl(to, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		rc = -errno;
+	if (rc && to >= 0)
+		close(to);
+	return rc ? rc : to;
+}
+
+/* ---- which file ---- */
+
+/*
+ * Whether fd is the mapped file. `exact`: the kernel itself led us to it, so inode numbers that
+ * overlayfs gives differently need not agree.
+ */
+static bool same_file(int fd, const struct broker_mapping *m, bool exact)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	if (st.st_ino == m->inode && st.st_dev == makedev(m->major, m->minor))
+		return true;
+	if (fstatfs(fd, &fs))
+		return false;
+	switch (fs.f_type) {
+	case OVERLAYFS_SUPER_MAGIC:
+		return exact || st.st_ino == m->inode;
+	case BTRFS_SUPER_MAGIC:
+		return st.st_ino == m->inode;
+	default:
+		return false;
+	}
+}
+
+static int checked(int fd, const struct broker_mapping *m, bool exact)
+{
+	if (fd < 0 || same_file(fd, m, exact))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* ---- mere paths (O_PATH) ---- */
+
+static int rooted(int proc_fd, const char *path)
+{
+	int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+	if (root < 0)
+		return -errno;
+	fd = inroot_open(root, path, O_PATH);
+	close(root);
+	return fd;
+}
+
+static int mapped(const struct opening_ask *ask, int proc_fd)
+{
+	char name[64];
+	int fd = -ENOENT;
+
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, ask->mapping.start,
+		 ask->mapping.end);
+	if (!ask->path_only) {
+		fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
+		fd = checked(fd < 0 ? -errno : fd, &ask->mapping, true);
+	}
+	if (fd < 0 && ask->path[0])
+		fd = checked(rooted(proc_fd, ask->path), &ask->mapping, false);
+	return fd;
+}
+
+static int exe(int proc_fd)
+{
+	int fd = openat(proc_fd, "exe", O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int path_open(const struct opening_ask *ask, int at)
+{
+	switch (ask->kind) {
+	case OPENING_BELOW:
+		return inroot_open(at, ask->path, O_PATH);
+	case OPENING_ROOTED:
+		return rooted(at, ask->path);
+	case OPENING_EXE:
+		return exe(at);
+	case OPENING_MAPPED:
+		return mapped(ask, at);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int directory_open(const struct opening_ask *ask, int at)
+{
+	int fd = inroot_open(at, ask->path, O_PATH | O_DIRECTORY);
+	struct statfs fs;
+
+	if (fd >= 0)
+		fstatfs(fd, &fs); /* it answers, whatever it says */
+	return fd;
+}
+
+/* ---- what can be read ---- */
+
+/* O_NONBLOCK: a lease on the file is not waited for (lease_break_time is 45 seconds). */
+static int file_open(const struct opening_ask *ask, int at, struct broker_file *file)
+{
+	int fd = inroot_reopen_regular(at, O_RDONLY | O_NONBLOCK), kind, to;
+
+	if (fd < 0)
+		return fd;
+	kind = kind_of(fd, ask->pid);
+	if (!kind)
+		return fd;
+	to = kind < 0 ? kind : copy(fd, file->size);
+	close(fd);
+	file->copied = 1;
+	return to;
+}
+
+int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
+{
+	int fd, rc;
+
+	*file = (struct broker_file){0};
+	if (ask->kind == OPENING_DIRECTORY)
+		return directory_open(ask, at);
+	fd = path_open(ask, at);
+	rc = fd < 0 ? fd : broker_identify(fd, file);
+	if (rc || ask->look) {
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	return file_open(ask, fd, file);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/workers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define READY 2	 /* workers that wait for work, or do some */
+#define SLOTS 64 /* of which the others hang: with more, nothing is opened until one comes back */
+
+/* In memory that all of them share. A process's number is 0 where there is none. */
+struct slot {
+	_Atomic uint64_t id; /* what it does; 0: nothing */
+	_Atomic pid_t pid;
+	_Atomic bool lost; /* given up */
+};
+
+struct board {
+	struct slot slots[SLOTS];
+	_Atomic uint64_t cpu_ns;
+};
+
+struct workers {
+	struct board *board;
+	int asks;    /* for workers */
+	int control; /* for their parent: what is given up */
+	pid_t parent;
+};
+
+/* ---- messages with descriptors ---- */
+
+union fds_room {
+	char room[CMSG_SPACE(2 * sizeof(int))];
+	struct cmsghdr align;
+};
+
+static int message_send(int to, const void *p, size_t n, const int *fds, size_t nfds)
+{
+	struct iovec v = {(void *)p, n};
+	union fds_room c = {0};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+	struct cmsghdr *h;
+
+	if (nfds) {
+		m.msg_control = &c;
+		m.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+		h = CMSG_FIRSTHDR(&m);
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+		memcpy(CMSG_DATA(h), fds, nfds * sizeof(int));
+	}
+	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)n ? 0 : -errno;
+}
+
+/* The length, 0 at the end, or -errno. *nfds: at most 2, close-on-exec. */
+static ssize_t message_take(int from, void *p, size_t n, int *fds, size_t *nfds)
+{
+	struct iovec v = {p, n};
+	union fds_room c = {0};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+	struct cmsghdr *h;
+	ssize_t got;
+
+	do
+		got = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	*nfds = h && h->cmsg_type == SCM_RIGHTS ? (h->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+	if (*nfds)
+		memcpy(fds, CMSG_DATA(h), *nfds * sizeof(int));
+	return got < 0 ? -errno : got;
+}
+
+/* ---- a worker ---- */
+
+/*
+ * What opening takes: to look into others' processes and directories, and by map_files. The rest
+ * goes for good, so also what a program would get that has more rights than who starts it.
+ */
+static void rights_drop(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2] = {0}, have[2] = {0};
+	const unsigned int keep[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE};
+
+	if (syscall(SYS_capget, &h, have))
+		return;
+	for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++)
+		d[keep[i] / 32].permitted |= 1u << keep[i] % 32;
+	for (int i = 0; i < 2; i++)
+		d[i].effective = d[i].permitted &= have[i].permitted;
+	for (int c = 0; c <= CAP_LAST_CAP; c++)
+		prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	syscall(SYS_capset, &h, d);
+}
+
+/* Whether the other end of the socket is closed: nobody waits for the answer any more. */
+static bool is_closed(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
+static void answer(const struct opening_ask *ask, int at, int to)
+{
+	struct opening_answer a = {0};
+	int fd = opening_do(ask, at, &a.file);
+
+	a.rc = fd < 0 ? fd : 0;
+	message_send(to, &a, sizeof(a), &fd, fd >= 0 && !ask->look);
+	if (fd >= 0 && !ask->look)
+		close(fd);
+}
+
+static void worker_main(struct board *b, struct slot *s, int asks)
+{
+	uint64_t told = 0, used;
+	struct opening_ask ask;
+	int fds[2];
+	size_t n;
+
+	prctl(PR_SET_NAME, "gnomon-opener");
+	for (;;) {
+		ssize_t got = message_take(asks, &ask, sizeof(ask), fds, &n);
+
+		if (got <= 0)
+			_exit(0);
+		ask.path[sizeof(ask.path) - 1] = '\0';
+		if (got == sizeof(ask) && n == 2 && !is_closed(fds[1])) {
+			s->id = ask.id;
+			answer(&ask, fds[0], fds[1]);
+			s->id = 0;
+		}
+		for (size_t i = 0; i < n; i++)
+			close(fds[i]);
+		used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		b->cpu_ns += used - told;
+		told = used;
+	}
+}
+
+/* ---- their parent ---- */
+
+static void worker_make(struct board *b, int asks, int control, int children)
+{
+	struct slot *s = b->slots;
+	pid_t pid;
+
+	while (s < b->slots + SLOTS && s->pid)
+		s++;
+	if (s == b->slots + SLOTS)
+		return;
+	s->id = 0;
+	s->lost = false;
+	pid = fork();
+	if (!pid) {
+		close(control);
+		close(children);
+		worker_main(b, s, asks);
+	}
+	s->pid = pid < 0 ? 0 : pid;
+}
+
+static void workers_fill(struct board *b, int asks, int control, int children)
+{
+	int ready = 0;
+
+	for (int i = 0; i < SLOTS; i++)
+		ready += b->slots[i].pid && !b->slots[i].lost;
+	for (; ready < READY; ready++)
+		worker_make(b, asks, control, children);
+}
+
+static void ended_reap(struct board *b)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		for (int i = 0; i < SLOTS; i++)
+			if (b->slots[i].pid == pid)
+				b->slots[i].pid = 0;
+}
+
+/* Those that hang end when what they wait for does; nobody waits for them. */
+static void all_end(struct board *b)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (b->slots[i].pid)
+			kill(b->slots[i].pid, SIGKILL);
+	for (int i = 0; i < SLOTS; i++)
+		if (b->slots[i].pid && !b->slots[i].id)
+			waitpid(b->slots[i].pid, NULL, 0);
+	_exit(0);
+}
+
+static void lost_take(struct board *b, int control)
+{
+	uint64_t id;
+	int fds[2];
+	size_t n;
+
+	if (message_take(control, &id, sizeof(id), fds, &n) <= 0)
+		all_end(b);
+	for (int i = 0; i < SLOTS; i++) {
+		struct slot *s = &b->slots[i];
+
+		if (id && s->id == id && s->pid && !s->lost) {
+			s->lost = true;
+			kill(s->pid, SIGKILL);
+		}
+	}
+}
+
+/* Descriptors of whoever made us would be held by a worker that hangs. */
+static void others_close(int a, int b)
+{
+	int low = a < b ? a : b, high = a < b ? b : a;
+
+	if (low > 0)
+		close_range(0, (unsigned int)low - 1, 0);
+	if (high > low + 1)
+		close_range((unsigned int)low + 1, (unsigned int)high - 1, 0);
+	close_range((unsigned int)high + 1, UINT_MAX, 0);
+}
+
+/*
+ * In a session of its own, so that the terminal's signals are for whoever made us: all end when
+ * that closes its sockets.
+ */
+static void parent_main(struct board *b, int asks, int control)
+{
+	struct pollfd on[2];
+	struct signalfd_siginfo si;
+	sigset_t set;
+
+	others_close(asks, control);
+	setsid();
+	sigfillset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	prctl(PR_SET_NAME, "gnomon-broker");
+	rights_drop();
+	on[0] = (struct pollfd){.fd = control, .events = POLLIN};
+	on[1] = (struct pollfd){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+				.events = POLLIN};
+	for (;;) {
+		workers_fill(b, asks, control, on[1].fd);
+		poll(on, 2, -1);
+		if (on[0].revents)
+			lost_take(b, control);
+		while (read(on[1].fd, &si, sizeof(si)) == sizeof(si))
+			;
+		ended_reap(b);
+	}
+}
+
+/* ---- for who asks ---- */
+
+static struct board *board_new(void)
+{
+	void *p = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static pid_t parent_fork(struct board *b, int asks, int control)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		parent_main(b, asks, control);
+	return pid < 0 ? -errno : pid;
+}
+
+int workers_start(struct workers **out)
+{
+	int asks[2] = {-1, -1}, control[2] = {-1, -1}, rc = 0;
+	struct workers *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->board = board_new();
+	if (!w->board || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control))
+		rc = -errno;
+	if (!rc)
+		rc = w->parent = parent_fork(w->board, asks[1], control[1]);
+	if (asks[1] >= 0)
+		close(asks[1]);
+	if (control[1] >= 0)
+		close(control[1]);
+	w->asks = asks[0];
+	w->control = control[0];
+	if (rc > 0) {
+		*out = w;
+		return 0;
+	}
+	if (asks[0] >= 0)
+		close(asks[0]);
+	if (control[0] >= 0)
+		close(control[0]);
+	if (w->board)
+		munmap(w->board, sizeof(*w->board));
+	free(w);
+	return rc;
+}
+
+int workers_ask(struct workers *w, const struct opening_ask *ask, int at, int answer)
+{
+	int fds[2] = {at, answer};
+
+	return message_send(w->asks, ask, sizeof(*ask), fds, 2);
+}
+
+pid_t workers_who(const struct workers *w, uint64_t id)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (w->board->slots[i].id == id)
+			return w->board->slots[i].pid;
+	return 0;
+}
+
+void workers_give_up(struct workers *w, uint64_t id)
+{
+	message_send(w->control, &id, sizeof(id), NULL, 0);
+}
+
+void workers_stop(struct workers *w)
+{
+	close(w->asks);
+	close(w->control);
+	waitpid(w->parent, NULL, 0);
+	munmap(w->board, sizeof(*w->board));
+	free(w);
+}
+
+uint64_t workers_cpu_ns(const struct workers *w)
+{
+	return w->board->cpu_ns;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/lookout.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "target/jvmwatch.h"
+
+#define LOOK_NS	  1000000000ull
+#define STOP_NS	  2000000000ull
+#define FOUND_MAX 256 /* found and not taken: others are found again at the next look */
+
+struct found {
+	struct jvm_proc jvm;
+	struct found *next;
+};
+
+struct lookout {
+	const struct select_spec *spec;
+	struct cgroup_mounts mounts;
+	struct jvmwatch *watch; /* the thread's */
+	pthread_t thread;
+	pthread_cond_t ends;
+
+	pthread_mutex_t lock; /* guards what follows; held only while that is changed */
+	struct found *first, **last;
+	size_t nfound;
+	pid_t *again;
+	size_t nagain;
+	bool stop, ended;
+};
+
+static bool on_jvm(const struct jvm_proc *j, void *arg)
+{
+	struct lookout *l = arg;
+	struct found *f;
+	bool room;
+
+	if (!select_match(l->spec, &l->mounts, j))
+		return j->cmd.kind != JAVA_MAIN_ARGFILE; /* it has yet to say what it runs */
+	f = malloc(sizeof(*f));
+	if (!f)
+		return false;
+	*f = (struct found){.jvm = *j};
+	pthread_mutex_lock(&l->lock);
+	room = l->nfound < FOUND_MAX;
+	if (room) {
+		*l->last = f;
+		l->last = &f->next;
+		l->nfound++;
+	}
+	pthread_mutex_unlock(&l->lock);
+	if (!room)
+		free(f);
+	return room;
+}
+
+/* False: it is to end. */
+static bool pause_until(struct lookout *l, uint64_t ns)
+{
+	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	bool stop;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->stop && now_ns() < ns)
+		pthread_cond_timedwait(&l->ends, &l->lock, &ts);
+	for (size_t i = 0; i < l->nagain; i++)
+		jvmwatch_again(l->watch, l->again[i]);
+	l->nagain = 0;
+	stop = l->stop;
+	pthread_mutex_unlock(&l->lock);
+	return !stop;
+}
+
+static void *lookout_main(void *arg)
+{
+	struct lookout *l = arg;
+	uint64_t next = now_ns();
+
+	pthread_setname_np(pthread_self(), "gnomon-lookout");
+	while (pause_until(l, next)) {
+		next = now_ns() + LOOK_NS;
+		jvmwatch_look(l->watch, now_ns(), on_jvm, l);
+	}
+	pthread_mutex_lock(&l->lock);
+	l->ended = true;
+	pthread_cond_signal(&l->ends);
+	pthread_mutex_unlock(&l->lock);
+	return NULL;
+}
+
+static void lookout_free(struct lookout *l)
+{
+	for (struct found *f = l->first, *next; f; f = next) {
+		next = f->next;
+		free(f);
+	}
+	free(l->again);
+	jvmwatch_free(l->watch);
+	pthread_cond_destroy(&l->ends);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+int lookout_start(struct lookout **out, const struct select_spec *spec, struct error *e)
+{
+	struct lookout *l = calloc(1, sizeof(*l));
+	pthread_condattr_t attr;
+	int rc;
+
+	if (!l)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	l->spec = spec;
+	l->last = &l->first;
+	l->watch = jvmwatch_new();
+	cgroup_mounts_read(&l->mounts);
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->ends, &attr);
+	pthread_condattr_destroy(&attr);
+	rc = l->watch ? pthread_create(&l->thread, NULL, lookout_main, l) : ENOMEM;
+	if (rc) {
+		lookout_free(l);
+		return error_set(e, -rc, EXIT_INTERNAL, "cannot look for JVMs: %s", strerror(rc));
+	}
+	*out = l;
+	return 0;
+}
+
+void lookout_stop(struct lookout *l)
+{
+	uint64_t until = now_ns() + STOP_NS;
+	struct timespec ts = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+	bool ended;
+
+	if (!l)
+		return;
+	pthread_mutex_lock(&l->lock);
+	l->stop = true;
+	pthread_cond_signal(&l->ends);
+	while (!l->ended && now_ns() < until)
+		pthread_cond_timedwait(&l->ends, &l->lock, &ts);
+	ended = l->ended;
+	pthread_mutex_unlock(&l->lock);
+	if (!ended) {
+		pthread_detach(l->thread);
+		return;
+	}
+	pthread_join(l->thread, NULL);
+	lookout_free(l);
+}
+
+bool lookout_take(struct lookout *l, struct jvm_proc *out)
+{
+	struct found *f;
+
+	pthread_mutex_lock(&l->lock);
+	f = l->first;
+	if (f) {
+		l->first = f->next;
+		if (!l->first)
+			l->last = &l->first;
+		l->nfound--;
+	}
+	pthread_mutex_unlock(&l->lock);
+	if (!f)
+		return false;
+	*out = f->jvm;
+	free(f);
+	return true;
+}
+
+void lookout_again(struct lookout *l, pid_t pid)
+{
+	pid_t *v;
+
+	pthread_mutex_lock(&l->lock);
+	v = realloc(l->again, (l->nagain + 1) * sizeof(*v));
+	if (v) {
+		l->again = v;
+		v[l->nagain++] = pid;
+	}
+	pthread_mutex_unlock(&l->lock);
+}
