@@ -8,8 +8,10 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "naming/secret.h"
@@ -120,6 +122,148 @@ static void own(void **state)
 	assert_int_equal(proc_usage_read(INT32_MAX, &a), -ESRCH);
 }
 
+/* ---- control groups, as a kernel that has version 2 shows them, or version 1 ---- */
+
+static char groups[] = "/tmp/gnomon-test.XXXXXX";
+
+static void put(const char *name, const char *text)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", groups, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int groups_make(void **state)
+{
+	char path[200];
+
+	if (!mkdtemp(groups))
+		return -1;
+	snprintf(path, sizeof(path), "%s/pod", groups);
+	if (mkdir(path, 0700))
+		return -1;
+	strcat(path, "/app");
+	return mkdir(path, 0700);
+}
+
+static int groups_remove(void **state)
+{
+	char command[100];
+
+	snprintf(command, sizeof(command), "rm -r %s", groups);
+	strcpy(groups + strlen(groups) - 6, "XXXXXX");
+	return system(command);
+}
+
+static const char *dir_of(const char *name)
+{
+	static char path[200];
+
+	snprintf(path, sizeof(path), "%s%s", groups, name);
+	return path;
+}
+
+/* The pod has the quota and the lower limit, the JVM's own group has its CPU time. */
+static void group_v2(void **state)
+{
+	struct cgroup_mounts m = {0};
+	struct cgroup_ref ref = {.v2 = "/pod/app"};
+	struct cgroup_limits l;
+	struct cgroup_places where;
+	struct group_usage u;
+	static struct group g;
+
+	snprintf(m.v2.point, sizeof(m.v2.point), "%s", groups);
+	snprintf(m.v2.root, sizeof(m.v2.root), "/");
+	put("pod/cpu.max", "20000 100000\n");
+	put("pod/memory.max", "1000000\n");
+	put("pod/cpu.stat", "usage_usec 99\nnr_periods 50\nnr_throttled 20\nthrottled_usec 3000\n");
+	put("pod/memory.current", "800000\n");
+	put("pod/memory.swap.current", "1000\n");
+	put("pod/memory.events", "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\n");
+	put("pod/app/cpu.max", "max 100000\n");
+	put("pod/app/memory.max", "2000000\n");
+	put("pod/app/cpu.stat", "usage_usec 7\nuser_usec 4\nsystem_usec 3\nnr_throttled 0\n");
+	put("pod/app/memory.current", "700000\n");
+	put("pod/app/memory.events", "max 0\noom_kill 0\n");
+	put("pod/app/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n");
+	put("pod/app/memory.pressure",
+	    "some avg10=0 avg60=0 avg300=0 total=12\nfull avg10=0 avg60=0 avg300=0 total=13\n");
+	put("pod/app/io.pressure",
+	    "some avg10=0 avg60=0 avg300=0 total=14\nfull avg10=0 avg60=0 avg300=0 total=15\n");
+	cgroup_limits_find(&m, &ref, &l, &where);
+	assert_int_equal(l.quota_us, 20000);
+	assert_int_equal(l.memory_max, 1000000);
+	assert_string_equal(where.quota, dir_of("/pod"));
+	assert_string_equal(where.memory, dir_of("/pod"));
+
+	memcpy(g.throttling, where.quota, sizeof(g.throttling));
+	memcpy(g.memory, where.memory, sizeof(g.memory));
+	strcpy(g.v2, dir_of("/pod/app"));
+	g.memory_limit = l.memory_max;
+	group_usage_read(&g, &u);
+	assert_int_equal(u.has, GROUP_CPU | GROUP_THROTTLING | GROUP_MEMORY | GROUP_PRESSURE);
+	assert_true(u.cpu_ns == 7000 && u.user_ns == 4000 && u.system_ns == 3000);
+	assert_true(u.slices == 50 && u.throttled_slices == 20 && u.throttled_ns == 3000000);
+	assert_true(u.memory == 800000 && u.memory_swap == 801000 && u.memory_limit == 1000000);
+	assert_true(u.limit_hits == 3 && u.oom_kills == 5);
+	assert_true(u.cpu_some_ns == 11000 && u.memory_some_ns == 12000 &&
+		    u.memory_full_ns == 13000 && u.io_some_ns == 14000 && u.io_full_ns == 15000);
+
+	/* without limits: its own memory, and no throttling */
+	strcpy(g.memory, dir_of("/pod/app"));
+	g.throttling[0] = '\0';
+	group_usage_read(&g, &u);
+	assert_int_equal(u.has, GROUP_CPU | GROUP_MEMORY | GROUP_PRESSURE);
+	assert_true(u.memory == 700000 && !u.throttled_ns && !u.limit_hits);
+}
+
+static void group_v1(void **state)
+{
+	struct cgroup_mounts m = {0};
+	struct cgroup_ref ref = {.cpu = "/pod/app", .memory = "/pod/app"};
+	struct cgroup_limits l;
+	struct cgroup_places where;
+	struct group_usage u;
+	static struct group g;
+
+	snprintf(m.cpu.point, sizeof(m.cpu.point), "%s", groups);
+	snprintf(m.cpu.root, sizeof(m.cpu.root), "/");
+	m.memory = m.cpu;
+	put("pod/cpu.cfs_quota_us", "-1\n");
+	put("pod/cpu.cfs_period_us", "100000\n");
+	put("pod/memory.limit_in_bytes", "9223372036854771712\n"); /* none */
+	put("pod/app/cpu.cfs_quota_us", "20000\n");
+	put("pod/app/cpu.cfs_period_us", "100000\n");
+	put("pod/app/cpu.stat", "nr_periods 50\nnr_throttled 20\nthrottled_time 3000\n");
+	put("pod/app/cpuacct.usage", "7000\n");
+	put("pod/app/cpuacct.usage_user", "4000\n");
+	put("pod/app/cpuacct.usage_sys", "3000\n");
+	put("pod/app/memory.limit_in_bytes", "2000000\n");
+	put("pod/app/memory.usage_in_bytes", "700000\n");
+	put("pod/app/memory.failcnt", "9\n");
+	put("pod/app/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+	cgroup_limits_find(&m, &ref, &l, &where);
+	assert_string_equal(where.quota, dir_of("/pod/app"));
+	assert_string_equal(where.memory, dir_of("/pod/app"));
+
+	memcpy(g.throttling, where.quota, sizeof(g.throttling));
+	memcpy(g.memory, where.memory, sizeof(g.memory));
+	memcpy(g.accounting, where.quota, sizeof(g.accounting));
+	group_usage_read(&g, &u);
+	assert_int_equal(u.has & ~(unsigned int)GROUP_HOST_PRESSURE,
+			 GROUP_CPU | GROUP_THROTTLING | GROUP_MEMORY);
+	assert_true(u.cpu_ns == 7000 && u.user_ns == 4000 && u.system_ns == 3000);
+	assert_true(u.slices == 50 && u.throttled_slices == 20 && u.throttled_ns == 3000);
+	assert_true(u.memory == 700000 && u.memory_swap == 700000);
+	assert_true(u.limit_hits == 9 && u.oom_kills == 2);
+}
+
 static void secrets(void **state)
 {
 	static const char *const yes[][2] = {
@@ -151,8 +295,14 @@ static void secrets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(machine),  cmocka_unit_test(memory),  cmocka_unit_test(process),
-		cmocka_unit_test(pressure), cmocka_unit_test(numbers), cmocka_unit_test(own),
+		cmocka_unit_test(machine),
+		cmocka_unit_test(memory),
+		cmocka_unit_test(process),
+		cmocka_unit_test(pressure),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(own),
+		cmocka_unit_test_setup_teardown(group_v2, groups_make, groups_remove),
+		cmocka_unit_test_setup_teardown(group_v1, groups_make, groups_remove),
 		cmocka_unit_test(secrets),
 	};
 

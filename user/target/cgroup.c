@@ -230,10 +230,10 @@ static void stat_read(const char *dir, struct cgroup_limits *out)
 }
 
 static void cpu_limits(const struct cgroup_mount *m, const char *path, bool v2,
-		       struct cgroup_limits *out)
+		       struct cgroup_limits *out, struct cgroup_places *where)
 {
 	uint64_t quota, period;
-	char dir[1600];
+	char dir[CGROUP_DIR_LEN];
 
 	if (!cgroup_dir(m, path, dir, sizeof(dir)))
 		return;
@@ -249,27 +249,30 @@ static void cpu_limits(const struct cgroup_mount *m, const char *path, bool v2,
 		out->quota_us = quota;
 		out->period_us = period;
 		stat_read(dir, out);
+		memcpy(where->quota, dir, sizeof(dir));
 	} while (group_up(m, dir));
 }
 
 static void memory_limits(const struct cgroup_mount *m, const char *path, const char *file,
-			  struct cgroup_limits *out)
+			  struct cgroup_limits *out, struct cgroup_places *where)
 {
-	char dir[1600];
+	char dir[CGROUP_DIR_LEN];
 	uint64_t v;
 
 	if (!cgroup_dir(m, path, dir, sizeof(dir)))
 		return;
 	do {
-		if (group_u64(dir, file, &v) && v < CGROUP_V1_NO_LIMIT && v < out->memory_max)
-			out->memory_max = v;
+		if (!group_u64(dir, file, &v) || v >= CGROUP_V1_NO_LIMIT || v >= out->memory_max)
+			continue;
+		out->memory_max = v;
+		memcpy(where->memory, dir, sizeof(dir));
 	} while (group_up(m, dir));
 }
 
 static bool frozen_v2(const struct cgroup_mount *m, const char *path)
 {
 	struct text t, line;
-	char dir[1600], buf[256];
+	char dir[CGROUP_DIR_LEN], buf[256];
 	ssize_t n;
 
 	if (!cgroup_dir(m, path, dir, sizeof(dir)))
@@ -284,7 +287,7 @@ static bool frozen_v2(const struct cgroup_mount *m, const char *path)
 
 static bool frozen_v1(const struct cgroup_mount *m, const char *path)
 {
-	char dir[1600], buf[64];
+	char dir[CGROUP_DIR_LEN], buf[64];
 
 	return cgroup_dir(m, path, dir, sizeof(dir)) &&
 	       group_file(dir, "freezer.state", buf, sizeof(buf)) > 0 &&
@@ -292,18 +295,27 @@ static bool frozen_v1(const struct cgroup_mount *m, const char *path)
 }
 
 /* A hybrid host has the controllers in v1 and still a v2 path: what is mounted decides. */
-void cgroup_limits_read(const struct cgroup_mounts *m, const struct cgroup_ref *ref,
-			struct cgroup_limits *out)
+void cgroup_limits_find(const struct cgroup_mounts *m, const struct cgroup_ref *ref,
+			struct cgroup_limits *out, struct cgroup_places *where)
 {
+	where->quota[0] = where->memory[0] = '\0';
 	*out = (struct cgroup_limits){
 		.quota_us = CGROUP_NO_LIMIT,
 		.memory_max = CGROUP_NO_LIMIT,
 	};
-	cpu_limits(&m->v2, ref->v2, true, out);
-	cpu_limits(&m->cpu, ref->cpu, false, out);
-	memory_limits(&m->v2, ref->v2, "memory.max", out);
-	memory_limits(&m->memory, ref->memory, "memory.limit_in_bytes", out);
+	cpu_limits(&m->v2, ref->v2, true, out, where);
+	cpu_limits(&m->cpu, ref->cpu, false, out, where);
+	memory_limits(&m->v2, ref->v2, "memory.max", out, where);
+	memory_limits(&m->memory, ref->memory, "memory.limit_in_bytes", out, where);
 	out->frozen = frozen_v2(&m->v2, ref->v2) || frozen_v1(&m->freezer, ref->freezer);
+}
+
+void cgroup_limits_read(const struct cgroup_mounts *m, const struct cgroup_ref *ref,
+			struct cgroup_limits *out)
+{
+	struct cgroup_places where;
+
+	cgroup_limits_find(m, ref, out, &where);
 }
 
 const char *cgroup_path(const struct cgroup_ref *ref)

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #define CGROUP_PATH_LEN 1024
+#define CGROUP_DIR_LEN	1600 /* of a group: its path behind where it is mounted */
 #define CGROUP_NO_LIMIT UINT64_MAX
 
 /* Paths as /proc/PID/cgroup has them, relative to each hierarchy; "" where there is none. */
@@ -34,6 +35,12 @@ struct cgroup_limits {
 	uint64_t nr_periods, nr_throttled;
 	uint64_t throttled_us;
 	bool frozen;
+};
+
+/* The directories of the groups that have the limits, the process's own or above it; "" none. */
+struct cgroup_places {
+	char quota[CGROUP_DIR_LEN];
+	char memory[CGROUP_DIR_LEN];
 };
 
 /* Where the hierarchies are mounted; from our own mountinfo. */
@@ -77,6 +84,9 @@ void cgroup_limits_read(const struct cgroup_mounts *m, const struct cgroup_ref *
  * memory and systemd.
  */
 const char *cgroup_path(const struct cgroup_ref *ref);
+
+void cgroup_limits_find(const struct cgroup_mounts *m, const struct cgroup_ref *ref,
+			struct cgroup_limits *out, struct cgroup_places *where);
 
 /*
  * `path` names a group as a person writes it: with or without the mount point

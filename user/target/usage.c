@@ -208,19 +208,31 @@ static ssize_t group_read(const char *dir, const char *name, char *buf, size_t c
 	return file_read(path, buf, cap);
 }
 
+/* *v stays as it is where there is none. */
 static bool group_number(const char *dir, const char *name, uint64_t *v)
 {
 	char buf[64];
 	ssize_t n = group_read(dir, name, buf, sizeof(buf));
 	struct text t = text_of(buf, n > 0 ? (size_t)n : 0);
+	uint64_t is;
 
-	return text_number(&t, 10, v);
+	if (!text_number(&t, 10, &is))
+		return false;
+	*v = is;
+	return true;
+}
+
+static void group_dir(const struct cgroup_mount *m, const char *path, char dir[CGROUP_DIR_LEN])
+{
+	if (!cgroup_dir(m, path, dir, CGROUP_DIR_LEN))
+		dir[0] = '\0';
 }
 
 int group_find(pid_t pid, struct group *out)
 {
 	struct cgroup_mounts mounts;
 	struct cgroup_limits limits;
+	struct cgroup_places where;
 	struct cgroup_ref ref;
 	int rc = cgroup_mounts_read(&mounts);
 
@@ -229,91 +241,89 @@ int group_find(pid_t pid, struct group *out)
 		rc = cgroup_read(pid, &ref);
 	if (rc)
 		return rc;
-	if (!cgroup_dir(&mounts.v2, ref.v2, out->v2, sizeof(out->v2)))
-		out->v2[0] = '\0';
-	if (!cgroup_dir(&mounts.cpu, ref.cpu, out->cpu, sizeof(out->cpu)))
-		out->cpu[0] = '\0';
-	if (!cgroup_dir(&mounts.cpuacct, ref.cpuacct, out->accounting, sizeof(out->accounting)))
-		out->accounting[0] = '\0';
-	if (!cgroup_dir(&mounts.memory, ref.memory, out->memory, sizeof(out->memory)))
-		out->memory[0] = '\0';
-	cgroup_limits_read(&mounts, &ref, &limits);
+	group_dir(&mounts.v2, ref.v2, out->v2);
+	group_dir(&mounts.cpuacct, ref.cpuacct, out->accounting);
+	group_dir(&mounts.memory, ref.memory, out->memory);
+	cgroup_limits_find(&mounts, &ref, &limits, &where);
 	out->memory_limit = limits.memory_max == CGROUP_NO_LIMIT ? 0 : limits.memory_max;
 	out->quota = limits.quota_us != CGROUP_NO_LIMIT;
+	memcpy(out->throttling, where.quota, sizeof(where.quota));
+	if (where.memory[0] || !out->memory[0])
+		memcpy(out->memory, where.memory[0] ? where.memory : out->v2, sizeof(out->memory));
 	return 0;
 }
 
-static void cpu_v2(const char *dir, struct group_usage *out)
-{
-	char buf[4096];
-	ssize_t n = group_read(dir, "cpu.stat", buf, sizeof(buf));
-	size_t len = n > 0 ? (size_t)n : 0;
-	uint64_t us;
-
-	if (flat_number(buf, len, "usage_usec", &us)) {
-		out->has |= GROUP_CPU;
-		out->cpu_ns = us * US;
-	}
-	if (flat_number(buf, len, "user_usec", &us))
-		out->user_ns = us * US;
-	if (flat_number(buf, len, "system_usec", &us))
-		out->system_ns = us * US;
-	flat_number(buf, len, "nr_periods", &out->slices);
-	flat_number(buf, len, "nr_throttled", &out->throttled_slices);
-	if (flat_number(buf, len, "throttled_usec", &us))
-		out->throttled_ns = us * US;
-}
-
-static void cpu_v1(const struct group *g, struct group_usage *out)
+/* Version 1 where it has the controller: the group of version 2 may be the root then. */
+static void cpu_read(const struct group *g, struct group_usage *out)
 {
 	char buf[4096];
 	ssize_t n;
+	uint64_t us;
 
 	if (group_number(g->accounting, "cpuacct.usage", &out->cpu_ns)) {
 		out->has |= GROUP_CPU;
 		group_number(g->accounting, "cpuacct.usage_user", &out->user_ns);
 		group_number(g->accounting, "cpuacct.usage_sys", &out->system_ns);
-	}
-	n = group_read(g->cpu, "cpu.stat", buf, sizeof(buf));
-	if (n <= 0)
 		return;
-	flat_number(buf, (size_t)n, "nr_periods", &out->slices);
-	flat_number(buf, (size_t)n, "nr_throttled", &out->throttled_slices);
-	flat_number(buf, (size_t)n, "throttled_time", &out->throttled_ns);
+	}
+	n = group_read(g->v2, "cpu.stat", buf, sizeof(buf));
+	if (n <= 0 || !flat_number(buf, (size_t)n, "usage_usec", &us))
+		return;
+	out->has |= GROUP_CPU;
+	out->cpu_ns = us * US;
+	if (flat_number(buf, (size_t)n, "user_usec", &us))
+		out->user_ns = us * US;
+	if (flat_number(buf, (size_t)n, "system_usec", &us))
+		out->system_ns = us * US;
 }
 
-static void memory_v2(const char *dir, struct group_usage *out)
+static void throttling_read(const char *dir, struct group_usage *out)
+{
+	struct cgroup_limits l;
+	char buf[4096];
+	ssize_t n = group_read(dir, "cpu.stat", buf, sizeof(buf));
+
+	if (n <= 0)
+		return;
+	cgroup_cpu_stat_parse(buf, (size_t)n, &l);
+	out->has |= GROUP_THROTTLING;
+	out->slices = l.nr_periods;
+	out->throttled_slices = l.nr_throttled;
+	out->throttled_ns = l.throttled_us * US;
+}
+
+static bool memory_v2(const char *dir, struct group_usage *out)
 {
 	char buf[1024];
 	uint64_t swap = 0;
 	ssize_t n;
 
 	if (!group_number(dir, "memory.current", &out->memory))
-		return; /* the root's, or not enabled */
-	out->has |= GROUP_MEMORY;
+		return false; /* the root's, or not enabled */
 	group_number(dir, "memory.swap.current", &swap);
 	out->memory_swap = out->memory + swap;
 	n = group_read(dir, "memory.events", buf, sizeof(buf));
-	if (n <= 0)
-		return;
-	flat_number(buf, (size_t)n, "max", &out->limit_hits);
-	flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills);
+	if (n > 0) {
+		flat_number(buf, (size_t)n, "max", &out->limit_hits);
+		flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills);
+	}
+	return true;
 }
 
-static void memory_v1(const char *dir, struct group_usage *out)
+static bool memory_v1(const char *dir, struct group_usage *out)
 {
 	char buf[1024];
 	ssize_t n;
 
 	if (!group_number(dir, "memory.usage_in_bytes", &out->memory))
-		return;
-	out->has |= GROUP_MEMORY;
+		return false;
 	out->memory_swap = out->memory;
 	group_number(dir, "memory.memsw.usage_in_bytes", &out->memory_swap);
 	group_number(dir, "memory.failcnt", &out->limit_hits);
 	n = group_read(dir, "memory.oom_control", buf, sizeof(buf));
 	if (n > 0)
 		flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills);
+	return true;
 }
 
 static bool pressures_read(const char *dir, const char *suffix, struct group_usage *out)
@@ -339,14 +349,10 @@ static bool pressures_read(const char *dir, const char *suffix, struct group_usa
 void group_usage_read(const struct group *g, struct group_usage *out)
 {
 	*out = (struct group_usage){.memory_limit = g->memory_limit};
-	cpu_v2(g->v2, out);
-	if (!(out->has & GROUP_CPU) || g->cpu[0])
-		cpu_v1(g, out);
-	memory_v2(g->v2, out);
-	if (!(out->has & GROUP_MEMORY))
-		memory_v1(g->memory, out);
-	if (g->quota)
-		out->has |= GROUP_THROTTLING;
+	cpu_read(g, out);
+	throttling_read(g->throttling, out);
+	if (memory_v2(g->memory, out) || memory_v1(g->memory, out))
+		out->has |= GROUP_MEMORY;
 	if (pressures_read(g->v2, ".pressure", out))
 		out->has |= GROUP_PRESSURE;
 	else if (pressures_read("/proc/pressure", "", out))

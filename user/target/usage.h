@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "target/cgroup.h"
+
 struct host_usage {
 	uint64_t busy_ns, all_ns; /* of all CPUs together, in steps of 10 ms; all: idle, too */
 	uint64_t stolen_ns;	  /* a hypervisor gave to others */
@@ -39,17 +41,21 @@ enum group_has {
 struct group_usage {
 	unsigned int has;
 	uint64_t cpu_ns, user_ns, system_ns;
-	uint64_t slices, throttled_slices, throttled_ns;
-	uint64_t memory, memory_swap; /* bytes, now */
+	uint64_t slices, throttled_slices, throttled_ns; /* of the group with the quota */
+	uint64_t memory, memory_swap; /* bytes, now; these four of the group with the limit */
 	uint64_t memory_limit;	      /* 0: none */
 	uint64_t limit_hits, oom_kills;
 	/* time in which some, or all, of its tasks waited */
 	uint64_t cpu_some_ns, memory_some_ns, memory_full_ns, io_some_ns, io_full_ns;
 };
 
-/* A process's control group: where its files are. */
+/*
+ * A process's control group: where its files are, "" not there. What a limit does is told by the
+ * group that has it, which may be one above.
+ */
 struct group {
-	char cpu[1600], accounting[1600], memory[1600], v2[1600]; /* "" not there */
+	char v2[CGROUP_DIR_LEN], accounting[CGROUP_DIR_LEN]; /* its own */
+	char throttling[CGROUP_DIR_LEN], memory[CGROUP_DIR_LEN];
 	uint64_t memory_limit; /* the tightest of it and those above, 0 none */
 	bool quota;
 };
