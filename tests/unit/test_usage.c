@@ -190,7 +190,7 @@ static void group_v2(void **state)
 	put("pod/app/memory.max", "2000000\n");
 	put("pod/app/cpu.stat", "usage_usec 7\nuser_usec 4\nsystem_usec 3\nnr_throttled 0\n");
 	put("pod/app/memory.current", "700000\n");
-	put("pod/app/memory.events", "max 0\noom_kill 0\n");
+	put("pod/app/memory.events", "max 0\noom_kill 1\n");
 	put("pod/app/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n");
 	put("pod/app/memory.pressure",
 	    "some avg10=0 avg60=0 avg300=0 total=12\nfull avg10=0 avg60=0 avg300=0 total=13\n");
@@ -212,6 +212,9 @@ static void group_v2(void **state)
 	assert_true(u.slices == 50 && u.throttled_slices == 20 && u.throttled_ns == 3000000);
 	assert_true(u.memory == 800000 && u.memory_swap == 801000 && u.memory_limit == 1000000);
 	assert_true(u.limit_hits == 3 && u.oom_kills == 5);
+	strcpy(g.kills, dir_of("/pod/app")); /* the others were not of its container */
+	group_usage_read(&g, &u);
+	assert_true(u.limit_hits == 3 && u.oom_kills == 1);
 	assert_true(u.cpu_some_ns == 11000 && u.memory_some_ns == 12000 &&
 		    u.memory_full_ns == 13000 && u.io_some_ns == 14000 && u.io_full_ns == 15000);
 

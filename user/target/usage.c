@@ -243,13 +243,14 @@ int group_find(pid_t pid, struct group *out)
 		return rc;
 	group_dir(&mounts.v2, ref.v2, out->v2);
 	group_dir(&mounts.cpuacct, ref.cpuacct, out->accounting);
-	group_dir(&mounts.memory, ref.memory, out->memory);
+	group_dir(&mounts.memory, ref.memory, out->kills);
 	cgroup_limits_find(&mounts, &ref, &limits, &where);
 	out->memory_limit = limits.memory_max == CGROUP_NO_LIMIT ? 0 : limits.memory_max;
 	out->quota = limits.quota_us != CGROUP_NO_LIMIT;
 	memcpy(out->throttling, where.quota, sizeof(where.quota));
-	if (where.memory[0] || !out->memory[0])
-		memcpy(out->memory, where.memory[0] ? where.memory : out->v2, sizeof(out->memory));
+	if (!out->kills[0])
+		memcpy(out->kills, out->v2, sizeof(out->v2));
+	memcpy(out->memory, where.memory[0] ? where.memory : out->kills, sizeof(out->memory));
 	return 0;
 }
 
@@ -277,19 +278,34 @@ static void cpu_read(const struct group *g, struct group_usage *out)
 		out->system_ns = us * US;
 }
 
+/* Both versions' names: throttled_usec, and throttled_time in ns. */
 static void throttling_read(const char *dir, struct group_usage *out)
 {
-	struct cgroup_limits l;
 	char buf[4096];
 	ssize_t n = group_read(dir, "cpu.stat", buf, sizeof(buf));
+	uint64_t us;
 
 	if (n <= 0)
 		return;
-	cgroup_cpu_stat_parse(buf, (size_t)n, &l);
 	out->has |= GROUP_THROTTLING;
-	out->slices = l.nr_periods;
-	out->throttled_slices = l.nr_throttled;
-	out->throttled_ns = l.throttled_us * US;
+	flat_number(buf, (size_t)n, "nr_periods", &out->slices);
+	flat_number(buf, (size_t)n, "nr_throttled", &out->throttled_slices);
+	flat_number(buf, (size_t)n, "throttled_time", &out->throttled_ns);
+	if (flat_number(buf, (size_t)n, "throttled_usec", &us))
+		out->throttled_ns = us * US;
+}
+
+static void kills_read(const char *dir, struct group_usage *out)
+{
+	static const char *const names[] = {"memory.events", "memory.oom_control"};
+	char buf[1024];
+
+	for (int i = 0; i < 2; i++) {
+		ssize_t n = group_read(dir, names[i], buf, sizeof(buf));
+
+		if (n > 0 && flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills))
+			return;
+	}
 }
 
 static bool memory_v2(const char *dir, struct group_usage *out)
@@ -303,27 +319,29 @@ static bool memory_v2(const char *dir, struct group_usage *out)
 	group_number(dir, "memory.swap.current", &swap);
 	out->memory_swap = out->memory + swap;
 	n = group_read(dir, "memory.events", buf, sizeof(buf));
-	if (n > 0) {
+	if (n > 0)
 		flat_number(buf, (size_t)n, "max", &out->limit_hits);
-		flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills);
-	}
 	return true;
 }
 
 static bool memory_v1(const char *dir, struct group_usage *out)
 {
-	char buf[1024];
-	ssize_t n;
-
 	if (!group_number(dir, "memory.usage_in_bytes", &out->memory))
 		return false;
 	out->memory_swap = out->memory;
 	group_number(dir, "memory.memsw.usage_in_bytes", &out->memory_swap);
 	group_number(dir, "memory.failcnt", &out->limit_hits);
-	n = group_read(dir, "memory.oom_control", buf, sizeof(buf));
-	if (n > 0)
-		flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills);
 	return true;
+}
+
+/* Who was killed is told of the group that it was in: version 1 tells no group above. */
+static void memory_read(const struct group *g, struct group_usage *out)
+{
+	if (!memory_v2(g->memory, out) && !memory_v1(g->memory, out))
+		return;
+	out->has |= GROUP_MEMORY;
+	kills_read(g->memory, out);
+	kills_read(g->kills, out);
 }
 
 static bool pressures_read(const char *dir, const char *suffix, struct group_usage *out)
@@ -351,8 +369,7 @@ void group_usage_read(const struct group *g, struct group_usage *out)
 	*out = (struct group_usage){.memory_limit = g->memory_limit};
 	cpu_read(g, out);
 	throttling_read(g->throttling, out);
-	if (memory_v2(g->memory, out) || memory_v1(g->memory, out))
-		out->has |= GROUP_MEMORY;
+	memory_read(g, out);
 	if (pressures_read(g->v2, ".pressure", out))
 		out->has |= GROUP_PRESSURE;
 	else if (pressures_read("/proc/pressure", "", out))

@@ -42,9 +42,10 @@ struct group_usage {
 	unsigned int has;
 	uint64_t cpu_ns, user_ns, system_ns;
 	uint64_t slices, throttled_slices, throttled_ns; /* of the group with the quota */
-	uint64_t memory, memory_swap; /* bytes, now; these four of the group with the limit */
+	uint64_t memory, memory_swap; /* bytes, now; of the group with the limit */
 	uint64_t memory_limit;	      /* 0: none */
-	uint64_t limit_hits, oom_kills;
+	uint64_t limit_hits;	      /* the same */
+	uint64_t oom_kills;	      /* of its own */
 	/* time in which some, or all, of its tasks waited */
 	uint64_t cpu_some_ns, memory_some_ns, memory_full_ns, io_some_ns, io_full_ns;
 };
@@ -54,7 +55,7 @@ struct group_usage {
  * group that has it, which may be one above.
  */
 struct group {
-	char v2[CGROUP_DIR_LEN], accounting[CGROUP_DIR_LEN]; /* its own */
+	char v2[CGROUP_DIR_LEN], accounting[CGROUP_DIR_LEN], kills[CGROUP_DIR_LEN]; /* its own */
 	char throttling[CGROUP_DIR_LEN], memory[CGROUP_DIR_LEN];
 	uint64_t memory_limit; /* the tightest of it and those above, 0 none */
 	bool quota;

@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordedFrame;
 import jdk.jfr.consumer.RecordedMethod;
@@ -37,6 +38,8 @@ import jdk.jfr.consumer.RecordingFile;
  *                                        frame (each frame once per stack), stack, depth, span
  * JfrQuery FILE setting EVENT NAME       value of the last such ActiveSetting
  * JfrQuery FILE show EVENT               every such event, fields as text
+ * JfrQuery FILE values EVENT FIELD...    of every such event, by its start, these fields as they are: of times and
+ *                                        spans the number, in the field's own unit
  *
  * JfrQuery serve PID                     answers until the process PID has ended: see serve()
  *
@@ -175,6 +178,13 @@ final class JfrQuery {
         return value;
     }
 
+    private static void values(Recording r, String event, List<String> fields) {
+        r.events.stream()
+            .filter(e -> e.getEventType().getName().equals(event))
+            .sorted((a, b) -> a.getStartTime().compareTo(b.getStartTime()))
+            .forEach(e -> System.out.println(fields.stream().map(f -> e.<Object>getValue(f) + "").collect(Collectors.joining(" "))));
+    }
+
     private void run(Recording r, String event, String kind) {
         for (RecordedEvent e : r.events) {
             String type = e.getEventType().getName();
@@ -226,6 +236,10 @@ final class JfrQuery {
 
         if (args[1].equals("setting")) {
             System.out.println(setting(r, args[2], args[3]));
+            return;
+        }
+        if (args[1].equals("values")) {
+            values(r, args[2], Arrays.asList(args).subList(3, args.length));
             return;
         }
         if (!args[1].equals("show"))
