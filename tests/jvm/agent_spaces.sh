@@ -172,25 +172,16 @@ stale_socket() {
     jvm_end
 }
 
-# jdk_in_turn I: the version of one of them.
-jdk_in_turn() {
-    local homes
-
-    mapfile -t homes < <(jdks)
-    jdk_version "${homes[$1 % ${#homes[@]}]}"
-}
-
 need_root
 need_cmd unshare
 need_cmd setpriv
 probe_build
 classes_seen
 # Where the JVM has a part in it, on each JDK; where it is the kernel's and ours, on one after the other.
-turn=0
 for t in ${CASES:-pid_one other_user user_space no_network noexec_tmp read_only nowhere \
     tmp_read_only shared_tmp traps reduced_signals no_socket stale_socket}; do
     case $t in
     shared_tmp | traps | reduced_signals | no_socket | stale_socket) for_each_jdk $t ;;
-    *) JDKS=$(jdk_in_turn $((turn++))) for_each_jdk $t ;;
+    *) for_one_jdk $t ;;
     esac
 done

@@ -14,7 +14,7 @@ groups_end() {
         [ -e "$g/freezer.state" ] && echo THAWED >"$g/freezer.state"
         [ -e "$g/cgroup.freeze" ] && echo 0 >"$g/cgroup.freeze"
     done
-    for p in "${CHILDREN[@]}"; do kill -KILL "$p" 2>/dev/null; done
+    for p in "${CHILDREN[@]}"; do ! is_ours "$p" || kill -KILL "$p"; done
     wait 2>/dev/null
     for g in "${GROUPS_MADE[@]}"; do
         [ -z "$GROUP_INNER" ] || until_true 60 rmdir "$g$GROUP_INNER" 2>/dev/null

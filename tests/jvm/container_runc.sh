@@ -29,7 +29,7 @@ no_place() {
 need_root
 need_cmd runc
 need_gnomon record
-for_each_jdk plain
+for_one_jdk plain
 JDK=$(jdk_oldest)
 note "JDK $(jdk_version "$JDK"): in a user namespace; with no place for a library"
 user_space

@@ -163,7 +163,7 @@ own_refusals
 sidecar
 jvm_end
 own_jar Idle
-for_each_jdk bubble
+for_one_jdk bubble
 JDK=$(jdk_newest)
 own_namespace
 JDK=$(jdk_oldest)

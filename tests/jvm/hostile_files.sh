@@ -152,4 +152,4 @@ listener_build
 classes_seen
 traps
 OWN_TMP= # the jar lies in the host's
-for_each_jdk names
+for_one_jdk names

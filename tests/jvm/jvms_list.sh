@@ -185,9 +185,9 @@ unprivileged() {
 classes
 for_each_jdk facts
 for_each_jdk collectors
-for_each_jdk forms
+for_one_jdk forms
 for_each_jdk reasons
-for_each_jdk replaced
-for_each_jdk inner
+for_one_jdk replaced
+for_one_jdk inner
 JDK=$(jdk_newest)
 unprivileged

@@ -11,6 +11,7 @@ GNOMON=${GNOMON:-$BUILD/gnomon}
 CLASSES=$BUILD/tests/java
 T=$(mktemp -d "${TMPDIR:-/tmp}/gnomon-test.XXXXXX")
 chmod 755 "$T"
+export GNOMON_TEST=$T # in the environment of all that the test starts
 
 # ---- ending --------------------------------------------------------------------------------
 
@@ -18,19 +19,24 @@ CHILDREN=()
 UNMOUNT=()
 REMOVE=()
 
+# Is a process of that number still this test's? Of those that have ended the number comes again, on a busy machine
+# within a minute, for a process of another test.
+is_ours() { [[ $'\n'$(jobs -rp)$'\n' == *$'\n'$1$'\n'* ]] || grep -qszx "GNOMON_TEST=$T" "/proc/$1/environ"; }
+
 # Each process by its id, then its files. TERM first, so that gnomon can let go of its target.
 cleanup() {
-    local rc=$? p
+    local rc=$? p ours=()
 
     trap - EXIT
     for p in "$T"/serve*.pid; do [ ! -e "$p" ] || CHILDREN+=("$(cat "$p")"); done
-    for p in "${CHILDREN[@]}"; do kill -CONT "$p" && kill "$p"; done 2>/dev/null
-    for p in "${CHILDREN[@]}"; do
-        pid_gone "$p" 5 || kill -KILL "$p" 2>/dev/null
+    for p in "${CHILDREN[@]}"; do ! is_ours "$p" || ours+=("$p"); done
+    for p in "${ours[@]}"; do kill -CONT "$p" && kill "$p"; done 2>/dev/null
+    for p in "${ours[@]}"; do
+        pid_gone "$p" 5 || ! is_ours "$p" || kill -KILL "$p" 2>/dev/null
     done
     wait 2>/dev/null
     # A killed JVM cannot remove its socket, and its pid comes again.
-    for p in "${CHILDREN[@]}"; do rm -f "/tmp/.java_pid$p"; done
+    for p in "${CHILDREN[@]}"; do [ -e "/proc/$p" ] || rm -f "/tmp/.java_pid$p"; done
     for p in "${UNMOUNT[@]}"; do umount -l "$p"; done
     for p in "${REMOVE[@]}"; do rm -rf "$p"; done
     if [ "${KEEP:-0}" = 1 ]; then echo "kept: $T"; else rm -rf "$T"; fi
@@ -129,17 +135,33 @@ jdks() {
 jdk_newest() { jdks | tail -n 1; }
 jdk_oldest() { jdks | head -n 1; }
 
-# for_each_jdk FUNCTION ARGS...: with JDK set to the home. JDKS: only of these versions.
+# for_each_jdk FUNCTION ARGS...: with JDK set to the home. JDKS: only of these versions, or `all`.
 for_each_jdk() {
     local any=0
 
     while read -r JDK; do
-        [[ -z ${JDKS:-} || " $JDKS " == *" $(jdk_version "$JDK") "* ]] || continue
+        [[ ${JDKS:-all} = all || " $JDKS " == *" $(jdk_version "$JDK") "* ]] || continue
         any=1
         note "JDK $(jdk_version "$JDK"): $*"
         "$@" </dev/null
     done < <(jdks)
     [ $any = 1 ] || skip "no JDK under /usr/lib/jvm, and JAVA_HOME is not set"
+}
+
+# jdk_in_turn N: the version of the Nth JDK, from the first again after the last.
+jdk_in_turn() {
+    local homes
+
+    mapfile -t homes < <(jdks)
+    [ ${#homes[@]} -gt 0 ] || skip "no JDK under /usr/lib/jvm, and JAVA_HOME is not set"
+    jdk_version "${homes[$1 % ${#homes[@]}]}"
+}
+
+# for_one_jdk FUNCTION ARGS...: what depends on no JDK, with one of them, by turns; with each where EVERY_JDK is set (CI).
+TURN=$(cksum <<<"$0" | cut -c1-4)
+for_one_jdk() {
+    TURN=$((TURN + 1))
+    JDKS=${JDKS:-${EVERY_JDK:-$(jdk_in_turn "$TURN")}} for_each_jdk "$@"
 }
 
 # Compile tests/jvm/java once per build directory.

@@ -56,4 +56,4 @@ both() {
         fail "no libjvm.so among the libraries of what was launched"
 }
 
-for_each_jdk both
+for_one_jdk both

@@ -179,11 +179,11 @@ closed_pipe() {
     jvm_end
 }
 
-for_each_jdk held_up
-for_each_jdk by_signal INT
-for_each_jdk by_signal TERM
-for_each_jdk killed
-for_each_jdk target_exits quietly
+for_one_jdk held_up
+for_one_jdk by_signal INT
+for_one_jdk by_signal TERM
+for_one_jdk killed
+for_one_jdk target_exits quietly
 JDK=$(jdk_newest)
 target_exits by_kill
 closed_pipe

@@ -69,7 +69,7 @@ nobody() {
     jvm_end
 }
 
-for_each_jdk filter
+for_one_jdk filter
 JDK=$(jdk_newest)
 nobody
 later

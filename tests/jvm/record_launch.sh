@@ -30,7 +30,7 @@ launch() {
 begins() {
     local jfr=$T/begins.jfr i all java
 
-    for i in 1 2 3; do
+    for i in 1 2; do
         echo go | "$GNOMON" record --force -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Split 2 100 \
             >"$T/out" 2>"$T/err"
         assert_eq "exit code" 0 $? "$(cat "$T/err")"
@@ -90,8 +90,9 @@ public class Exits {
     }
 }
 EOF
-    local java=("$JDK/bin/java" -XX:TieredStopAtLevel=1 "$T/Exits.java")
+    local java=("$JDK/bin/java" -XX:TieredStopAtLevel=1 -cp "$T" Exits)
 
+    "$JDK/bin/javac" -d "$T" "$T/Exits.java" || fail "Exits does not compile"
     status 0 -- "${java[@]}" 500 0
     status 7 -- "${java[@]}" 500 7
     assert_match "the summary" '^recorded ' "$T/err"
@@ -155,4 +156,4 @@ echo go | "$GNOMON" record -o "$T/script.jfr" -- "$T/start" "$(jdk_oldest)/bin/j
 assert_eq "exit code through a script" 0 $? "$(cat "$T/err")"
 
 # It ends before it is much of a JVM, which is no reason to say that it never was one.
-for_each_jdk ends_at_once
+for_one_jdk ends_at_once

@@ -103,7 +103,7 @@ A=$T/a.jfr B=$T/b.jfr
 gnomon_start "$T/a.jfr" -p "$JVM_PID" --cpu 2ms --wall 5ms
 first=$GN_PID
 gnomon_start "$T/b.jfr" -p "$JVM_PID" --cpu 2ms --wall 5ms
-cpu_spent ${QUIET:+1}5000
+cpu_spent $([ -n "${QUIET:-}" ] && echo 15000 || echo 3000)
 gnomon_stop
 GN_PID=$first
 gnomon_stop

@@ -38,4 +38,4 @@ two() {
     done
 }
 
-for_each_jdk two
+for_one_jdk two

@@ -39,4 +39,4 @@ norules() {
     done
 }
 
-for_each_jdk norules
+for_one_jdk norules

@@ -91,7 +91,7 @@ lies() {
 
 "${CC:-gcc}" -O1 -Wall -Wextra -Werror -o "$T/perfliar" "$LIB_DIR/perfliar.c" -ldl || fail "the liar cannot be built"
 for_each_jdk values
-for_each_jdk values -XX:+PerfDisableSharedMem
-for_each_jdk none
+for_one_jdk values -XX:+PerfDisableSharedMem
+for_one_jdk none
 JDK=$(jdk_newest)
 lies
