@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
@@ -48,6 +49,15 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* This test may run twice at a time on a machine: names are of each run's own. */
+static const char *name_of(const char *what)
+{
+	static char name[32]; /* the kernel keeps 15 */
+
+	snprintf(name, sizeof(name), "%s-%d", what, getpid());
+	return name;
+}
+
 static const struct neighbour *find(const struct neighbour *v, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
@@ -61,29 +71,29 @@ static void between_two_looks(void **state)
 	static struct neighbour top[4096];
 	const struct neighbour *found;
 	struct neighbours_sums sums;
-	pid_t before = worker("gn-before", 300), twins[2], gone;
+	pid_t before = worker(name_of("before"), 300), twins[2], gone;
 	struct neighbours *n = neighbours_new();
 	size_t count;
 
 	assert_non_null(n);
-	twins[0] = worker("gn-twin", 200);
-	twins[1] = worker("gn-twin", 300);
-	gone = worker("gn-gone", 100);
+	twins[0] = worker(name_of("twin"), 200);
+	twins[1] = worker(name_of("twin"), 300);
+	gone = worker(name_of("gone"), 100);
 	end(gone);
 	assert_int_equal(neighbours_end(n), 0);
 	count = neighbours_top(n, getpid(), top, 4096);
 	for (size_t i = 1; i < count; i++)
 		assert_true(top[i - 1].cpu_ns >= top[i].cpu_ns);
-	found = find(top, count, "gn-twin");
+	found = find(top, count, name_of("twin"));
 	assert_non_null(found);
 	assert_int_equal(found->count, 2);
 	assert_int_equal(found->pid, twins[1]); /* used most */
 	/* clock ticks are cut off, of each */
 	assert_in_range(found->cpu_ns, 500 * MS - 40 * MS, 500 * MS + 200 * MS);
 	/* what it used before is not of the time between */
-	found = find(top, count, "gn-before");
+	found = find(top, count, name_of("before"));
 	assert_true(!found || found->cpu_ns < 100 * MS);
-	assert_null(find(top, count, "gn-gone"));
+	assert_null(find(top, count, name_of("gone")));
 	neighbours_sums(n, twins[0], &sums);
 	assert_in_range(sums.own_ns, 180 * MS, 400 * MS);
 	/* all of it, also of who has ended: the machine's sum is of clock ticks, too */
@@ -93,7 +103,7 @@ static void between_two_looks(void **state)
 	assert_int_equal(sums.own_ns, 0);
 	/* without itself */
 	count = neighbours_top(n, twins[1], top, 4096);
-	found = find(top, count, "gn-twin");
+	found = find(top, count, name_of("twin"));
 	assert_non_null(found);
 	assert_int_equal(found->count, 1);
 	assert_int_equal(neighbours_top(n, 0, top, 1), 1);
