@@ -78,6 +78,7 @@ needs_peers='
     protobuf-compiler protoc
     nodejs          node
     npm             npm
+    mmdebstrap      mmdebstrap
     chromium        chromium
 '
 needs_kernels='

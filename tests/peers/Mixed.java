@@ -5,7 +5,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Mixed: frames and waits of many kinds until the end. Compiled, inlined and interpreted code, lambdas in
- * groups of threads, the collector, the kernel, the vDSO, libraries; sleeping, parked, blocked, reading;
+ * groups of threads, collections young and full, the kernel, the vDSO, libraries; sleeping, parked, blocked, reading;
  * threads that come and go.
  */
 final class Mixed {
@@ -45,6 +45,11 @@ final class Mixed {
         }
     }
 
+    private static void collect() throws InterruptedException {
+        Thread.sleep(700);
+        System.gc();
+    }
+
     private static void bear() throws InterruptedException {
         Thread t = new Thread(() -> LockSupport.parkNanos(100_000_000), "born");
 
@@ -58,6 +63,7 @@ final class Mixed {
         always(group, "crunch", () -> Harness.sink = Harness.crunch(Harness.sink));
         always(group, "gr\u00fc\u00dfe", () -> Harness.sink += System.nanoTime() + System.currentTimeMillis());
         always(null, "litter", () -> kept = new byte[1 << 16]);
+        always(null, "collector", Mixed::collect);
         always(null, "zeros", () -> read("/dev/zero"));
         always(null, "text", () -> Harness.sink += String.format("%d %s", Harness.sink, kept).hashCode());
         always(null, "sleeper", () -> Thread.sleep(30));

@@ -7,6 +7,7 @@
 # is missing that cannot be had.
 PEERS=$(cd "$(dirname "$0")" && pwd)
 . "$PEERS/../jvm/lib.sh"
+. "$PEERS/../jvm/tree.sh"
 need_root
 need_gnomon render
 for c in go mvn protoc npm node; do need_cmd $c; done
@@ -48,8 +49,6 @@ fetch_go() {
 
 # The versions and checksums of package-lock.json; no package's own scripts are run.
 fetch_js() {
-    export NODE_MODULES=$CACHE/js/node_modules
-
     mkdir -p "$CACHE/js"
     cmp -s "$PEERS/js/package-lock.json" "$CACHE/js/done" && return
     cp "$PEERS"/js/package*.json "$CACHE/js/"
@@ -58,22 +57,56 @@ fetch_js() {
     cp "$PEERS/js/package-lock.json" "$CACHE/js/done"
 }
 
+# JDK 21 is asked for, and this host has none
+needs_tree() {
+    [[ " $JDKS " == *" 21 "* ]] && ! jdks | while read -r home; do jdk_version "$home"; done | grep -qx 21
+}
+
 # ---- recordings ----------------------------------------------------------------------------
 
-# At once: they do not mind each other.
-recordings() {
-    local v=$1 p pids=()
+# began FILE OPTION...: a recording of JVM_PID
+began() {
+    "$GNOMON" record -p "$JVM_PID" "${@:2}" -o "$1" </dev/null >"$1.said" 2>&1 &
+    RECORDERS+=("$!")
+    CHILDREN+=("$!")
+}
 
-    jvm_start Mixed
-    set -- all '' cputime '--cpu-event cputime' plain '--plain'
-    while [ $# -gt 0 ]; do
-        # shellcheck disable=SC2086
-        "$GNOMON" record -p "$JVM_PID" -d 6s --cpu 5ms --chunk-time 3s $2 -o "$T/$v-$1.jfr" </dev/null >"$T/$1.err" 2>&1 &
-        pids+=($!)
-        shift 2
+# mixed OPTION...: one more JVM
+mixed() {
+    JVM_OPTS=$* jvm_start Mixed
+    PIDS+=("$JVM_PID")
+    FDS+=("$JVM_FD")
+}
+
+# How busy the machine is decides how long that takes.
+recorded() {
+    local p
+
+    sleep 5
+    for p in "${PIDS[@]}"; do cpu_spent 1000 "$p"; done
+    kill -INT "${RECORDERS[@]}" 2>/dev/null # those with a duration may have ended
+    for p in "${RECORDERS[@]}"; do wait "$p" || fail "gnomon: $(cat "$T"/*.said)"; done
+    for p in "${FDS[@]}"; do
+        echo end >&"$p"
+        exec {p}>&-
     done
-    for p in "${pids[@]}"; do wait "$p" || fail "gnomon: $(cat "$T"/*.err)"; done
-    jvm_end
+    for p in "${PIDS[@]}"; do pid_gone "$p" 60 || fail "a JVM does not end"; done
+}
+
+# recordings VERSION: one JVM in three forms, and one with each collector. At once: they do not mind each other.
+recordings() {
+    local v=$1 gc PIDS=() FDS=() RECORDERS=()
+
+    mixed
+    began "$T/$v-all.jfr" --cpu 5ms --chunk-time 3s
+    began "$T/$v-cputime.jfr" --cpu 5ms --chunk-time 3s --cpu-event cputime
+    # an event for each tick of each thread: JMC takes minutes for a million of them
+    began "$T/$v-plain.jfr" --cpu 20ms --chunk-time 3s -d 6s --plain
+    for gc in $COLLECTORS; do
+        mixed "-XX:+Use${gc}GC" -Xmx128m
+        began "$T/$v-$gc.jfr" --environment
+    done
+    recorded
     { sleep 1; echo end; } | "$GNOMON" record -o "$T/$v-launched.jfr" -- "$JDK/bin/java" -cp "$CLASSES" Mixed \
         >"$T/out" 2>&1 || fail "gnomon: $(cat "$T/out")"
 }
@@ -87,39 +120,36 @@ told() {
     awk 'NR == FNR { sum[$1] = $2; next } $2 { print $1, $2, sum[$1] + 0 }' "$T/sum" "$T/types" >"$T/told"
 }
 
-# jmc FILE: nothing thrown, the events that the JDK finds, and the JVM's version known
+# jmc_reads FILE...: what JMC finds in them, into FILE.jmc. It is started once for all: most of its time is its start.
+jmc_reads() { "$(jdk_newest)/bin/java" -Xmx2g -cp "$T/jmc:$CACHE/jars/*" Jmc "$@" >"$T/jmc.log" 2>&1; }
+
+# jmc_has FILE: it was read to its end, and nothing was thrown
+jmc_has() {
+    [ -s "$1.jmc" ] || jmc_reads "$1"
+    grep -q '^end' "$1.jmc" || { cp "$T/jmc.log" "$T/jmc.err"; return 1; }
+    ! grep '^THREW' "$1.jmc" >"$T/jmc.err"
+}
+
+# jmc VERSION-NAME.jfr: the events that the JDK finds, and the JVM's version is known
 jmc() {
-    "$(jdk_newest)/bin/java" -cp "$T/jmc:$CACHE/jars/*" Jmc "$1" >"$T/jmc.out" 2>"$T/jmc.err" || return
-    sed -n 's/^events //p' "$T/jmc.out" | awk '$2' | sort | diff - "$T/told" >"$T/jmc.err" || return
-    grep -q "^java $(jdk_version "$JDK")" "$T/jmc.out" || { grep '^java' "$T/jmc.out" >"$T/jmc.err"; return 1; }
+    local v=${1##*/}
+
+    jmc_has "$1" || return
+    sed -n 's/^events //p' "$1.jmc" | awk '$2' | sort | diff - "$T/told" >"$T/jmc.err" || return
+    grep -q "^java ${v%%-*}" "$1.jmc" || { grep '^java' "$1.jmc" >"$T/jmc.err"; return 1; }
 }
 
-# jmc_full FILE: JMC's pages and rules are as full as vitals make them
+# jmc_full VERSION-NAME.jfr: its pages and rules are as full as vitals make them, and the JVM's version is known
 jmc_full() {
-    local all filled rules said
+    local v=${1##*/} all filled rules said
 
-    "$(jdk_newest)/bin/java" -cp "$T/jmc:$CACHE/jars/*" Jmc "$1" >"$T/jmc.out" 2>"$T/jmc.err" || return
-    "$(jdk_newest)/bin/java" -cp "$T/jmc:$CACHE/jars/*" Elements "$1" -v >"$T/full.out" 2>"$T/full.log" ||
-        { cat "$T/full.log" >"$T/full.err"; return 1; }
-    read -r all filled < <(sed -n 's/^elements //p' "$T/full.out")
-    read -r rules said < <(sed -n 's/^rules //p' "$T/jmc.out")
+    jmc_has "$1" || return
+    read -r all filled < <(sed -n 's/^elements //p' "$1.jmc")
+    read -r rules said < <(sed -n 's/^rules //p' "$1.jmc")
     note "$filled of $all elements of JMC's pages, $said of its $rules rules"
-    [ "$filled" -ge 61 ] && [ "$said" -ge 34 ] && return
-    { echo "$filled elements, $said rules"; grep ^empty "$T/full.out"; } >"$T/full.err"
+    [ "$filled" -ge 61 ] && [ "$said" -ge 34 ] && grep -q "^java ${v%%-*}" "$1.jmc" && return
+    { echo "$filled elements, $said rules, $(grep '^java' "$1.jmc")"; grep ^empty "$1.jmc"; } >"$T/full.err"
     return 1
-}
-
-# vitals VERSION: of each collector
-vitals() {
-    local gc
-
-    for gc in Serial Parallel G1 Z; do
-        JVM_OPTS="-XX:+Use${gc}GC -Xmx128m" jvm_start Mixed
-        "$GNOMON" record -q -p "$JVM_PID" -d 5s --environment --force -o "$T/$1-$gc.jfr" </dev/null >"$T/gc.err" 2>&1 ||
-            fail "gnomon: $(cat "$T/gc.err")"
-        jvm_end
-        passes "JMC's pages, JDK $1, $gc" "$T/$1-$gc.jfr" jmc_full
-    done
 }
 
 # jfr_parser FILE
@@ -257,7 +287,7 @@ passes() {
     fi
     SOFT_FAILURES=$((SOFT_FAILURES + 1))
     note "FAIL $name"
-    { [[ $1 == jmc* ]] && grep '^THREW' "$T/jmc.out"; cat "$T"/*.err; } 2>/dev/null | cut -c 1-200 | head -n 12
+    cat "$T"/*.err 2>/dev/null | cut -c 1-200 | head -n 12
 }
 
 # ---- that they can fail --------------------------------------------------------------------
@@ -272,13 +302,16 @@ refused() {
 
 # Words of the same length in place of ours.
 can_fail() {
-    local file=$1
+    local file=$1 v=${JDKS##* }
 
     told "$file"
-    LC_ALL=C sed 's/(kernel)/[kernel]/g' "$file" >"$T/odd.jfr"
-    refused "a class in square brackets, by JMC" jmc "$T/odd.jfr"
-    LC_ALL=C sed 's/jdk\.GC/jdk.ZC/g' "$T/${JDKS##* }-G1.jfr" >"$T/odd.jfr"
-    refused "events of the collector under other names, by JMC's pages" jmc_full "$T/odd.jfr"
+    LC_ALL=C sed 's/(kernel)/[kernel]/g' "$file" >"$T/$v-odd.jfr"
+    LC_ALL=C sed 's/jdk\.GC/jdk.ZC/g' "$T/$v-G1.jfr" >"$T/$v-odd-G1.jfr"
+    LC_ALL=C sed 's/JRE (/JRX (/g' "$T/$v-G1.jfr" >"$T/$v-odd-jre.jfr"
+    jmc_reads "$T/$v"-odd*.jfr
+    refused "a class in square brackets, by JMC" jmc "$T/$v-odd.jfr"
+    refused "events of the collector under other names, by JMC's pages" jmc_full "$T/$v-odd-G1.jfr"
+    refused "a JVM without its version, by JMC's rules" jmc_full "$T/$v-odd-jre.jfr"
     LC_ALL=C sed 's/samples/zamples/g' "$file" >"$T/odd.jfr"
     refused "wall samples without a number, by jfr-parser" jfr_parser "$T/odd.jfr"
     LC_ALL=C sed 's/STATE_DEFAULT/STATE_DEFAULX/g' "$file" >"$T/odd.jfr"
@@ -301,35 +334,54 @@ viewed_speedscope() { viewed speedscope "$1"; }
 viewed_firefox() { viewed firefox "$1"; }
 viewed_svg() { viewed svg "$1"; }
 
-fetch_jars
+COLLECTORS="Serial Parallel G1 Z"
+JDKS=${JDKS:-17 21 25}
+export NODE_MODULES=$CACHE/js/node_modules
+
+# at once: they wait for other hosts. What fails ends the test.
+fetch_jars &
+fetch_js &
+needs_tree && tree_make &
 fetch_go
-fetch_js
+wait
 classes
 mkdir "$T/java" "$T/jmc"
-"$(jdk_oldest)/bin/javac" --release 17 -cp "$CLASSES" -d "$T/java" "$PEERS/Mixed.java" || fail "Mixed.java"
+cp -r "$CLASSES/." "$T/java"
+"$(jdk_oldest)/bin/javac" --release 17 -cp "$T/java" -d "$T/java" "$PEERS/Mixed.java" || fail "Mixed.java"
 "$(jdk_oldest)/bin/javac" --release 17 -cp "$CACHE/jars/*" -d "$T/jmc" "$PEERS/jmc/"*.java || fail "Jmc.java"
-CLASSES=$T/java:$CLASSES
+CLASSES=$T/java
 classes() { :; } # they are there
 
+recorded_all() { recordings "$(jdk_version "$JDK")"; }
+
+# what JMC and Pyroscope find depends on the JVM
 readers() {
-    local v kind
+    local v kind gc
 
     v=$(jdk_version "$JDK")
-    recordings "$v"
     for kind in all cputime plain launched; do
         told "$T/$v-$kind.jfr"
         passes "JMC, JDK $v, $kind" "$T/$v-$kind.jfr" jmc
         passes "jfr-parser, JDK $v, $kind" "$T/$v-$kind.jfr" jfr_parser
     done
-    note "$(grep '^rules' "$T/jmc.out" | awk '{ print $2 " rules of JMC, of which " $3 " say something" }')"
-    vitals "$v"
-    passes "jfrconv, JDK $v" "$T/$v-all.jfr" jfrconv
-    passes "pprof, JDK $v" "$T/$v-all.jfr" pprof_all
-    passes "speedscope, JDK $v" "$T/$v-all.jfr" speedscope
-    passes "the Firefox Profiler, JDK $v" "$T/$v-all.jfr" firefox
-    passes "SVG in a browser, JDK $v" "$T/$v-all.jfr" svg
+    for gc in $COLLECTORS; do passes "JMC's pages, JDK $v, $gc" "$T/$v-$gc.jfr" jmc_full; done
+    case $v in "${JDKS%% *}" | "${JDKS##* }") viewers "$v" ;; esac
 }
-JDKS=${JDKS:-17 25}
+
+# what these find does not: the oldest and the newest
+viewers() {
+    passes "jfrconv, JDK $1" "$T/$1-all.jfr" jfrconv
+    passes "pprof, JDK $1" "$T/$1-all.jfr" pprof_all
+    passes "speedscope, JDK $1" "$T/$1-all.jfr" speedscope
+    passes "the Firefox Profiler, JDK $1" "$T/$1-all.jfr" firefox
+    passes "SVG in a browser, JDK $1" "$T/$1-all.jfr" svg
+}
+
+if needs_tree; then
+    JAVA_HOMES="$(jdks | tr '\n' ' ') $(tree_home 21)" # tree_home asks for the newest of those before
+fi
+for_each_jdk recorded_all
+jmc_reads "$T"/*.jfr
 for_each_jdk readers
 softly_end
 can_fail "$T/${JDKS##* }-all.jfr"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-import java.io.File;
+import java.io.PrintStream;
 import java.util.HashSet;
 import java.util.Set;
 import org.openjdk.jmc.common.item.IAggregator;
@@ -12,31 +12,29 @@ import org.openjdk.jmc.common.item.IMemberAccessor;
 import org.openjdk.jmc.common.item.ItemFilters;
 import org.openjdk.jmc.common.unit.IQuantity;
 import org.openjdk.jmc.flightrecorder.JfrAttributes;
-import org.openjdk.jmc.flightrecorder.JfrLoaderToolkit;
 import org.openjdk.jmc.flightrecorder.jdk.JdkAggregators;
 import org.openjdk.jmc.flightrecorder.jdk.JdkFilters;
 import org.openjdk.jmc.flightrecorder.jdk.JdkQueries;
 
 /**
- * What of JDK Mission Control's pages a recording fills: Elements FILE [-v]. An element is a table, a row of a chart or
- * a value, by the filter or aggregator that the page has for it (JMC 9.1, flightrecorder.ui); it is filled where that
- * finds an event, or a value other than 0. The last line: elements ALL FILLED.
+ * What of JDK Mission Control's pages a recording fills. An element is a table, a row of a chart or a value, by the
+ * filter or aggregator that the page has for it (JMC 9.1, flightrecorder.ui); it is filled where that finds an event,
+ * or a value other than 0. A line for each; the last one: elements ALL FILLED.
  */
-public final class Elements {
+final class Elements {
     private final IItemCollection items;
-    private final boolean verbose;
+    private final PrintStream out;
     private int all, filled;
 
-    private Elements(IItemCollection items, boolean verbose) {
+    private Elements(IItemCollection items, PrintStream out) {
         this.items = items;
-        this.verbose = verbose;
+        this.out = out;
     }
 
     private void element(String page, String name, boolean is) {
         all++;
         filled += is ? 1 : 0;
-        if (verbose)
-            System.out.println((is ? "filled " : "empty  ") + page + ": " + name);
+        out.println((is ? "filled " : "empty ") + page + ": " + name);
     }
 
     private static boolean any(IItemCollection c) {
@@ -142,13 +140,14 @@ public final class Elements {
         values("Recording", JdkAggregators.DUMP_REASON);
     }
 
-    public static void main(String[] args) throws Exception {
-        Elements e = new Elements(JfrLoaderToolkit.loadEvents(new File(args[0])), args.length > 1);
+    static int tell(IItemCollection items, PrintStream out) {
+        Elements e = new Elements(items, out);
 
         e.jvm();
         e.threads();
         e.collections();
         e.machine();
-        System.out.println("elements " + e.all + " " + e.filled);
+        out.println("elements " + e.all + " " + e.filled);
+        return e.filled;
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import java.io.File;
+import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,16 +37,25 @@ import org.openjdk.jmc.flightrecorder.stacktrace.tree.Node;
 import org.openjdk.jmc.flightrecorder.stacktrace.tree.StacktraceTreeModel;
 
 /**
- * A recording as JDK Mission Control reads it: Jmc FILE [-v]. Every value of every event, every frame's
- * names, every stack model by every category, every rule; -v: what each rule says. Lines:
+ * Recordings as JDK Mission Control reads them: Jmc FILE... Every value of every event, every frame's
+ * names, every stack model by every category, every rule, every page. Of each, lines in FILE.jmc:
  *
  * events TYPE COUNT SAMPLES   SAMPLES: the sum of the field `samples`, where there is one
  * java VERSION                as its rules take it
+ * rule ID SEVERITY TEXT       what each rule says
  * rules RULES SAID            how many there are, and how many had something to say
- * THREW WHAT HOW_OFTEN        anything that it threw; the exit status is then 1
+ * filled|empty PAGE: WHAT     each element of its pages
+ * elements ALL FILLED         how many these are
+ * THREW WHAT HOW_OFTEN        anything that it threw
+ * end                         all of it was read
  */
 public final class Jmc {
     private final Map<String, Integer> threw = new TreeMap<>();
+    private final PrintStream out;
+
+    private Jmc(PrintStream out) {
+        this.out = out;
+    }
 
     private <T> T tried(String what, Callable<T> c) {
         try {
@@ -122,7 +132,7 @@ public final class Jmc {
             sum[0] += it.getItemCount();
             sum[1] += values(it);
         }
-        sums.forEach((type, s) -> System.out.println("events " + type + " " + s[0] + " " + s[1]));
+        sums.forEach((type, s) -> out.println("events " + type + " " + s[0] + " " + s[1]));
     }
 
     // ---- stacks ----
@@ -167,7 +177,7 @@ public final class Jmc {
 
     // ---- rules ----
 
-    private void rules(IItemCollection items, boolean verbose) {
+    private void rules(IItemCollection items) {
         List<IRule> rules = new ArrayList<>(RuleRegistry.getRules());
         Map<IRule, Future<IResult>> results =
             RulesToolkit.evaluateParallel(rules, items, IPreferenceValueProvider.DEFAULT_VALUES, 1);
@@ -179,23 +189,32 @@ public final class Jmc {
                 : tried("what " + r.getId() + " says", () -> ResultToolkit.populateMessage(x, x.getSummary(), false));
 
             said += x != null && x.getSeverity().getLimit() >= 0 ? 1 : 0;
-            if (verbose)
-                System.out.println("rule " + r.getId() + " " + (x == null ? "" : x.getSeverity()) + " " + text);
+            out.println("rule " + r.getId() + " " + (x == null ? "" : x.getSeverity()) + " " + text);
         }
-        System.out.println("rules " + rules.size() + " " + said);
+        out.println("rules " + rules.size() + " " + said);
+    }
+
+    private void file(String name) {
+        IItemCollection items = tried("the file", () -> JfrLoaderToolkit.loadEvents(new File(name)));
+
+        if (items != null) {
+            events(items);
+            models("all", items);
+            for (String type : new String[] {"jdk.ExecutionSample", "jdk.CPUTimeSample", "profiler.WallClockSample"})
+                models(type, items.apply(ItemFilters.type(type)));
+            out.println("java " + tried("the JVM's version", () -> RulesToolkit.getJavaVersion(items)));
+            rules(items);
+            tried("the pages", () -> Elements.tell(items, out));
+        }
+        threw.forEach((what, n) -> out.println("THREW " + what + " " + n + " times"));
+        out.println("end");
     }
 
     public static void main(String[] args) throws Exception {
-        Jmc j = new Jmc();
-        IItemCollection items = JfrLoaderToolkit.loadEvents(new File(args[0]));
-
-        j.events(items);
-        j.models("all", items);
-        for (String type : new String[] {"jdk.ExecutionSample", "jdk.CPUTimeSample", "profiler.WallClockSample"})
-            j.models(type, items.apply(ItemFilters.type(type)));
-        System.out.println("java " + j.tried("the JVM's version", () -> RulesToolkit.getJavaVersion(items)));
-        j.rules(items, args.length > 1);
-        j.threw.forEach((what, n) -> System.out.println("THREW " + what + " " + n + " times"));
-        System.exit(j.threw.isEmpty() ? 0 : 1);
+        for (String name : args)
+            try (PrintStream out = new PrintStream(name + ".jmc", "UTF-8")) {
+                new Jmc(out).file(name);
+            }
+        System.exit(0); // whatever threads its rules have left
     }
 }
