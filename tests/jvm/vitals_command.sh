@@ -9,30 +9,54 @@ need_gnomon vitals
 # figure NAME FILE: of the last line of JSON.
 figure() { tail -n 1 "$2" | tr ',{}' '\n' | sed -n "s/^\"$1\"://p"; }
 
-# jcmd_counter NAME: what the JVM says of a counter.
-jcmd_counter() { "$JDK/bin/jcmd" "$JVM_PID" PerfCounter.print 2>/dev/null | sed -n "s/^$1=//p" | tr -d '"'; }
+# by_jstat FILE, by_jcmd FILE: the counters looked at here, as the JDK's tools have them: read from the file that the JVM
+# shares, and told by the JVM
+COUNTERS='^(java\.(threads|cls)|sun\.gc\.(generation|metaspace))\.'
+by_jstat() {
+    "$JDK/bin/jstat" -J-Djstat.showUnsupported=true -snap "$JVM_PID" 2>"$T/err" | grep -E "$COUNTERS" | sort >"$1"
+}
+by_jcmd() { "$JDK/bin/jcmd" "$JVM_PID" PerfCounter.print 2>"$T/err" | grep -E "$COUNTERS" | sort >"$1"; }
 
-# as_jcmd: what does not change by itself; sets want.
-as_jcmd() {
-    assert_near "threads" "$(jcmd_counter java.threads.live)" "$(figure threads "$T/json")" 2
-    want=$(($(jcmd_counter java.cls.loadedClasses) + $(jcmd_counter java.cls.sharedLoadedClasses)))
-    assert_between "classes" 300 "$want" "$(figure classes "$T/json")"
-    want=$(jcmd_counter sun.gc.generation.0.capacity)
-    want=$((want + $(jcmd_counter sun.gc.generation.1.capacity)))
-    assert_eq "committed heap" "$want" "$(figure heapCommitted "$T/json")"
+# between TOOL: gnomon's look lies between two of the tool's that found the same
+between() {
+    $1 "$T/before"
+    "$GNOMON" vitals "$JVM_PID" -n 1 -i 100ms --json >"$T/json" || fail "vitals"
+    $1 "$T/after"
+    [ -s "$T/before" ] && cmp -s "$T/before" "$T/after"
+}
+
+# counted REGEX: these counters together
+counted() { awk -F= -v r="^$1\$" '$1 ~ r { n += $2 } END { printf "%.0f\n", n }' "$T/before"; }
+
+# A JVM that does nothing: what the tools and gnomon see at the same time is the same.
+at_rest() {
+    local tool used
+
+    JVM_OPTS=-Xmx64m jvm_start Idle 2 0
+    for tool in by_jstat by_jcmd; do
+        # to be asked for the first time makes a thread, and classes are loaded
+        until_true 2 between $tool || fail "the JVM does not come to rest: $(diff "$T/before" "$T/after")"
+        assert_eq "$tool: threads" "$(counted 'java.threads.live')" "$(figure threads "$T/json")"
+        assert_eq "$tool: classes" $(($(counted 'java.cls.(sharedL|l)oadedClasses') - $(counted 'java.cls.(sharedU|u)nloadedClasses'))) \
+            "$(figure classes "$T/json")"
+        assert_eq "$tool: heap" "$(counted 'sun.gc.generation.[0-9].space.[0-9].used')" "$(figure heap "$T/json")"
+        assert_eq "$tool: committed" "$(counted 'sun.gc.generation.[0-9].capacity')" "$(figure heapCommitted "$T/json")"
+        assert_eq "$tool: old" "$(counted 'sun.gc.generation.1.space.[0-9].used')" "$(figure old "$T/json")"
+        assert_eq "$tool: metaspace" "$(counted 'sun.gc.metaspace.used')" "$(figure metaspace "$T/json")"
+    done
+    # what the collector says of itself; its counters are of whole regions
+    used=$("$JDK/bin/jcmd" "$JVM_PID" GC.heap_info | sed -n 's/.*used \([0-9]*\)K.*/\1/p' | head -n 1)
+    assert_near "heap, MB" "$(calc "$used * 1024 / 1e6")" "$(calc "$(figure heap "$T/json") / 1e6")" 4
+    jvm_end
 }
 
 # values [OPTION]
 values() {
-    local want
-
     JVM_OPTS="-XX:+UseSerialGC -Xmx64m ${1:-}" jvm_start Collect 60 10 300
     "$GNOMON" vitals "$JVM_PID" -n 2 -i 1s --json >"$T/json" 2>"$T/err" || fail "vitals: $(cat "$T/err")"
     assert_empty "what is said of it" "$T/err"
     assert_eq "lines" 2 "$(wc -l <"$T/json")"
-    # the JDK's own tools read no others than those that are shared
-    [ -n "${1:-}" ] && want=67108864 || as_jcmd
-    assert_between "heap" 1 "$want" "$(figure heap "$T/json")"
+    assert_between "heap" 1 $((64 << 20)) "$(figure heap "$T/json")"
     assert_ge "collections" 1 "$(figure collections "$T/json")"
     assert_between "time of collections, ns" 1 "$(figure period "$T/json")" "$(figure gcTime "$T/json")"
     # they are part of what is stopped for, which has a little beside them
@@ -90,7 +114,9 @@ lies() {
 }
 
 "${CC:-gcc}" -O1 -Wall -Wextra -Werror -o "$T/perfliar" "$LIB_DIR/perfliar.c" -ldl || fail "the liar cannot be built"
+for_each_jdk at_rest
 for_each_jdk values
+# the JDK's own tools read no others than those that are shared
 for_one_jdk values -XX:+PerfDisableSharedMem
 for_one_jdk none
 JDK=$(jdk_newest)

@@ -38,8 +38,8 @@ import jdk.jfr.consumer.RecordingFile;
  *                                        frame (each frame once per stack), stack, depth, span
  * JfrQuery FILE setting EVENT NAME       value of the last such ActiveSetting
  * JfrQuery FILE show EVENT               every such event, fields as text
- * JfrQuery FILE values EVENT FIELD...    of every such event, by its start, these fields as they are: of times and
- *                                        spans the number, in the field's own unit
+ * JfrQuery FILE values EVENT FIELD...    of every such event, by its start, these fields as they are: of spans the
+ *                                        number, in the field's own unit
  *
  * JfrQuery serve PID                     answers until the process PID has ended: see serve()
  *
@@ -178,11 +178,18 @@ final class JfrQuery {
         return value;
     }
 
+    /** A start in ns since 1970. */
+    private static String value(RecordedEvent e, String field) {
+        if (field.equals("startTime"))
+            return String.valueOf(e.getStartTime().getEpochSecond() * 1_000_000_000 + e.getStartTime().getNano());
+        return String.valueOf(e.<Object>getValue(field));
+    }
+
     private static void values(Recording r, String event, List<String> fields) {
         r.events.stream()
             .filter(e -> e.getEventType().getName().equals(event))
             .sorted((a, b) -> a.getStartTime().compareTo(b.getStartTime()))
-            .forEach(e -> System.out.println(fields.stream().map(f -> e.<Object>getValue(f) + "").collect(Collectors.joining(" "))));
+            .forEach(e -> System.out.println(fields.stream().map(f -> value(e, f)).collect(Collectors.joining(" "))));
     }
 
     private void run(Recording r, String event, String kind) {
