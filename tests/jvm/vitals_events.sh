@@ -49,6 +49,7 @@ loads_near() {
     for i in 0 1 2; do
         softly assert_near "${names[i]}, %" "${want[i]}" "${got[i]}" $((i ? 10 : 25))
         strict assert_near "${names[i]}, %" "${want[i]}" "${got[i]}" 1
+        told "JDK $(jdk_version "$JDK")" "${names[i]}" "${want[i]}" "${got[i]}" % - 1
     done
 }
 
@@ -108,6 +109,57 @@ asked() {
     assert_match "vitals" 'has = "process.* jvm' "$T/vitals"
 }
 
+# waits_of FILE: "EVENT START DURATION THREAD" of Waits' own threads
+waits_of() {
+    local e
+
+    for e in ThreadPark ThreadSleep JavaMonitorEnter JavaMonitorWait; do
+        query "$1" values jdk.$e startTime duration eventThread | grep ' waits-' | sed "s/^/$e /"
+    done
+}
+
+# long_of EVENT FILE: how many of 40 ms and more there are in the time of our recording
+long_of() {
+    awk -v e="$1" -v t="$(awk '!a || $2 < a { a = $2 } $2 + $3 > b { b = $2 + $3 } END { printf "%.0f %.0f\n", a, b }' "$T/ours")" '
+        BEGIN { split(t, at) } $1 == e && $3 >= 40e6 && $2 >= at[1] - 2e7 && $2 + $3 <= at[2] + 2e7' "$2" | wc -l
+}
+
+# Waits as the JVM's own recording has them, which takes those of 20 ms and more and counts the time that a thread
+# then waits for a CPU, too. Each of ours is one of its, no longer; and as many as its, where CPUs are to be had.
+waits() {
+    local e all sum jvms none
+
+    rm -f "$T"/*.jfr
+    JVM_OPTS="-XX:StartFlightRecording=filename=$T/jvms.jfr,settings=default" jvm_start Waits 4
+    "$GNOMON" record -q -p "$JVM_PID" -d 5s -o "$T/ours.jfr" >"$T/out" 2>&1 || fail "record: $(cat "$T/out")"
+    jvm_end
+    waits_of "$T/ours.jfr" >"$T/ours"
+    waits_of "$T/jvms.jfr" >"$T/jvms"
+    # of each event: ours of 22 ms and more, those without one of the JVM's, and the time of both
+    awk 'NR == FNR { k = $1 " " $4; n[k]++; from[k, n[k]] = $2; long[k, n[k]] = $3; next }
+        $3 >= 22e6 {
+            k = $1 " " $4; best = 0
+            for (i = 1; i <= n[k]; i++) {
+                a = from[k, i] > $2 ? from[k, i] : $2
+                b = from[k, i] + long[k, i]; if (b > $2 + $3) b = $2 + $3
+                if (b - a > best) { best = b - a; of = i }
+            }
+            ours[$1]++
+            if (!best || $3 > long[k, of] + 2e6) alone[$1]++
+            else { sum[$1] += $3; jvms[$1] += long[k, of] }
+        }
+        END { for (e in ours) print e, ours[e], alone[e] + 0, sum[e] / 1e6, jvms[e] / 1e6 }' "$T/jvms" "$T/ours" >"$T/beside"
+    softly assert_eq "kinds of waits" 4 "$(wc -l <"$T/beside")"
+    while read -r e all none sum jvms; do
+        # those of either end of the recording, which began before the JVM's or ended after it
+        softly assert_between "jdk.$e without one of the JVM's" 0 8 "$none"
+        softly assert_ge "jdk.$e" 10 "$all"
+        note "jdk.$e: $all, $sum ms, the JVM's $jvms ms"
+        strict assert_near "jdk.$e: ms" "$jvms" "$sum" "$(calc "$jvms / 20")"
+        strict assert_ge "jdk.$e of 40 ms and more" "$(calc "0.9 * $(long_of $e "$T/jvms")")" "$(long_of $e "$T/ours")"
+    done <"$T/beside"
+}
+
 # Threads that park for 50 ms in turns: each wait is an event as long as it was, and each thread has its birth and end.
 lives() {
     local n ms
@@ -135,5 +187,6 @@ lives() {
 for_each_jdk beside
 JDK=$(jdk_newest)
 asked
+waits
 lives
 softly_end

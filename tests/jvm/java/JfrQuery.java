@@ -38,8 +38,8 @@ import jdk.jfr.consumer.RecordingFile;
  *                                        frame (each frame once per stack), stack, depth, span
  * JfrQuery FILE setting EVENT NAME       value of the last such ActiveSetting
  * JfrQuery FILE show EVENT               every such event, fields as text
- * JfrQuery FILE values EVENT FIELD...    of every such event, by its start, these fields as they are: of spans the
- *                                        number, in the field's own unit
+ * JfrQuery FILE values EVENT FIELD...    of every such event, by its start, these fields: startTime in ns since
+ *                                        1970, duration in ns, eventThread by its name, others as they are
  *
  * JfrQuery serve PID                     answers until the process PID has ended: see serve()
  *
@@ -178,11 +178,17 @@ final class JfrQuery {
         return value;
     }
 
-    /** A start in ns since 1970. */
     private static String value(RecordedEvent e, String field) {
-        if (field.equals("startTime"))
+        switch (field) {
+        case "startTime":
             return String.valueOf(e.getStartTime().getEpochSecond() * 1_000_000_000 + e.getStartTime().getNano());
-        return String.valueOf(e.<Object>getValue(field));
+        case "duration":
+            return String.valueOf(e.getDuration().toNanos());
+        case "eventThread":
+            return name(e.getThread());
+        default:
+            return String.valueOf(e.<Object>getValue(field));
+        }
     }
 
     private static void values(Recording r, String event, List<String> fields) {
