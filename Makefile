@@ -281,6 +281,11 @@ $(BUILD)/tools/bench/jfrgen: tools/bench/jfrgen.c tests/unit/jfrbuild.h $(BUILD)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) $(LDFLAGS) $(WARN) -o $@ $(filter %.c %.a,$^)
 
+$(BUILD)/tools/bench/vitals_poll: tools/bench/vitals_poll.c $(BUILD)/libgnomon.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(WARN) -o $@ $(filter %.c %.a,$^) $(LDLIBS)
+
 bench: ## what profilers cost, side by side, in a quarter of an hour; BENCH=full: in three hours (root)
 	$(call measure,bench,tools/bench/bench.sh)
 

@@ -120,7 +120,7 @@ static void values(void **state)
 {
 	struct mem *mem = mem_new(perfimage_read, &im);
 	struct counters *c = counters_new(mem, PERFIMAGE_BASE);
-	uint32_t live, cause, late;
+	uint32_t live, cause, late, collections;
 	char text[16];
 	uint64_t v;
 
@@ -128,6 +128,9 @@ static void values(void **state)
 	perfimage_add(&im, "java.threads.peculiar", 0);
 	live = perfimage_add(&im, "java.threads.live", 0);
 	cause = perfimage_add(&im, "sun.gc.cause", 12);
+	perfimage_add(&im, "sun.gc.filler", 2000);
+	collections = perfimage_add(&im, "sun.gc.collector.0.invocations", 0);
+	perfimage_add(&im, "sun.gc.filled", 2000);
 	perfimage_set(&im, live, 7);
 	memcpy(im.b + cause, "A\nlong\033cause", 12); /* without a terminator */
 	assert_int_equal(counters_poll(c), 0);
@@ -154,9 +157,18 @@ static void values(void **state)
 	assert_int_equal(counters_poll(c), 0);
 	assert_in_range(im.reads, 1, 3);
 
+	/* a glance is of the heap and its collectors */
+	perfimage_set(&im, live, 9);
+	perfimage_set(&im, collections, 4);
+	im.reads = 0;
+	assert_int_equal(counters_glance(c), 0);
+	assert_int_equal(im.reads, 1);
+	assert_int_equal(counter_value(c, ctr_collector(0, COLLECTOR_INVOCATIONS)), 4);
+	assert_int_equal(counter_value(c, CTR_THREADS_LIVE), 8);
+
 	im.b[0] = 0;
 	assert_int_equal(counters_poll(c), -EBADMSG);
-	assert_int_equal(counter_value(c, CTR_THREADS_LIVE), 8);
+	assert_int_equal(counter_value(c, CTR_THREADS_LIVE), 9);
 	counters_close(c);
 	mem_close(mem);
 }

@@ -354,6 +354,33 @@ static void one_of_two(void **state)
 	counters_close(counters);
 }
 
+/* Once the clock is known one read tells whether there is anything to tell. */
+static void glances(void **state)
+{
+	const struct collections_fns fns = {.one = on_one, .gap = on_gap};
+	uint64_t zero = now_ns() - 10 * S;
+
+	serial();
+	*at(STATICS + 2000) = zero;
+	begun(zero);
+	reads = ngot = 0;
+	assert_int_equal(collections_glance(&all, counters, &fns), 0);
+	assert_true(reads == 1 && !ngot);
+	collected(1, 0);
+	assert_int_equal(collections_glance(&all, counters, &fns), 0);
+	assert_int_equal(ngot, 1);
+	/* one that is under way is looked at, and seen when it has ended */
+	perfimage_set(&im, invocations, 2);
+	perfimage_set(&im, entry, 200 * MS);
+	assert_int_equal(collections_glance(&all, counters, &fns), 0);
+	assert_int_equal(ngot, 1);
+	collected(2, 0);
+	assert_int_equal(collections_glance(&all, counters, &fns), 0);
+	assert_true(ngot == 2 && !ngaps);
+	assert_int_equal(got.start_ns, zero + 200 * MS);
+	counters_close(counters);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +396,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(tick_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_of_two, setup, teardown),
+		cmocka_unit_test_setup_teardown(glances, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

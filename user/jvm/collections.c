@@ -607,3 +607,30 @@ int collections_look(struct collections *c, struct counters *k, const struct col
 	c->looked_ns = time;
 	return 0;
 }
+
+/* Nothing is under way, or to be found out yet. */
+static bool is_quiet(const struct collections *c)
+{
+	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++)
+		if (under_way(&c->last[n]))
+			return false;
+	return c->looked_ns && c->clock.zero && !c->whole_ns;
+}
+
+int collections_glance(struct collections *c, struct counters *k, const struct collections_fns *fns)
+{
+	struct collector now[COUNTERS_COLLECTORS];
+	int rc;
+
+	if (!is_quiet(c))
+		return collections_look(c, k, fns);
+	rc = counters_glance(k);
+	if (rc)
+		return rc;
+	all_read(k, now);
+	if (!all_same(c->last, now))
+		return collections_look(c, k, fns);
+	heap_use_read(k, &c->heap);
+	c->looked_ns = now_ns();
+	return 0;
+}

@@ -104,6 +104,10 @@ struct collections_fns {
  */
 int collections_look(struct collections *c, struct counters *k, const struct collections_fns *fns);
 
+/* The same, where only collections matter: if none shows, other counters stay as they were. */
+int collections_glance(struct collections *c, struct counters *k,
+		       const struct collections_fns *fns);
+
 /* What the heap holds, as last polled. */
 void heap_use_read(const struct counters *k, struct heap_use *out);
 

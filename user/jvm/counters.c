@@ -24,6 +24,7 @@ struct slot {
 
 struct range {
 	uint32_t from, to;
+	bool glance; /* counters_glance() reads it */
 };
 
 struct counters {
@@ -139,25 +140,35 @@ static int slot_order(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
+/* Names never change, and are read with the rest. */
+static bool is_glance(unsigned int id)
+{
+	return id >= CTR_COLLECTOR &&
+	       !(id < CTR_GEN && (id - CTR_COLLECTOR) % 5 == COLLECTOR_NAME) &&
+	       !(id >= CTR_GEN && id < CTR_SPACE && (id - CTR_GEN) % 3 == GEN_NAME);
+}
+
 /* What has to be read, in few pieces: beyond RANGES the last one takes all that follows. */
 static void ranges_make(struct counters *c)
 {
-	struct range all[COUNTERS + 1] = {{0, PERFDATA_PROLOGUE}};
+	struct range all[COUNTERS + 1] = {{0, PERFDATA_PROLOGUE, false}};
 	unsigned int n = 1;
 
 	for (unsigned int i = 0; i < COUNTERS; i++)
 		if (c->slots[i].at)
-			all[n++] =
-				(struct range){c->slots[i].at, c->slots[i].at + c->slots[i].bytes};
+			all[n++] = (struct range){c->slots[i].at,
+						  c->slots[i].at + c->slots[i].bytes, is_glance(i)};
 	qsort(all, n, sizeof(*all), slot_order);
 	c->nranges = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		struct range *last = c->nranges ? &c->ranges[c->nranges - 1] : NULL;
 
-		if (last && (c->nranges == RANGES || all[i].from <= last->to + NEAR))
+		if (last && (c->nranges == RANGES || all[i].from <= last->to + NEAR)) {
 			last->to = all[i].to > last->to ? all[i].to : last->to;
-		else
+			last->glance |= all[i].glance;
+		} else {
 			c->ranges[c->nranges++] = all[i];
+		}
 	}
 }
 
@@ -211,11 +222,13 @@ static int index_make(struct counters *c)
 /* ---- polling -----------------------------------------------------------------------------------
  */
 
-static int values_read(struct counters *c)
+static int values_read(struct counters *c, bool glance)
 {
 	for (unsigned int i = 0; i < c->nranges; i++) {
 		const struct range *r = &c->ranges[i];
 
+		if (glance && !r->glance)
+			continue;
 		if (mem_read_now(c->mem, c->start + r->from, c->values + r->from, r->to - r->from))
 			return -EFAULT;
 	}
@@ -229,12 +242,17 @@ int counters_poll(struct counters *c)
 
 	if (!c->entries)
 		return index_make(c);
-	rc = values_read(c);
+	rc = values_read(c, false);
 	if (!rc)
 		rc = perfdata_head(c->values, PERFDATA_PROLOGUE, &h);
 	if (!rc && (h.used != c->used || h.entries != c->entries))
 		rc = index_make(c);
 	return rc;
+}
+
+int counters_glance(struct counters *c)
+{
+	return c->entries ? values_read(c, true) : counters_poll(c);
 }
 
 struct gctimer_place counters_place(const struct counters *c)

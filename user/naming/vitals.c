@@ -254,13 +254,18 @@ static void counters_find(struct vitals *v, struct vm *vm, uint64_t now)
 		give_up(v, now, rc);
 }
 
-static void counters_look(struct vitals *v, struct vm *vm, uint64_t now)
+/* `all`: not for collections alone. */
+static void counters_look(struct vitals *v, struct vm *vm, uint64_t now, bool all)
 {
 	const struct collections_fns fns = {on_collection, on_gap, on_whole, v};
+	int rc = 0;
 
 	if (!v->counters)
 		counters_find(v, vm, now);
-	if (v->counters && collections_look(&v->gc, v->counters, &fns))
+	if (v->counters)
+		rc = all ? collections_look(&v->gc, v->counters, &fns)
+			 : collections_glance(&v->gc, v->counters, &fns);
+	if (rc)
 		counters_lost(v);
 }
 
@@ -485,11 +490,14 @@ void vitals_exec(struct vitals *v)
 
 void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last)
 {
-	if (last || since(now, v->looked_ns) >= LOOK_NS - LOOK_NS / 10) {
+	bool second =
+		!v->second.time_ns || last || since(now, v->second.time_ns) >= second_ns(v->host);
+
+	if (second || since(now, v->looked_ns) >= LOOK_NS - LOOK_NS / 10) {
 		v->looked_ns = now;
-		counters_look(v, vm, now);
+		counters_look(v, vm, now, second);
 	}
-	if (!v->second.time_ns || last || since(now, v->second.time_ns) >= second_ns(v->host)) {
+	if (second) {
 		set_up(v, vm, now);
 		second_look(v, now, last);
 	}
