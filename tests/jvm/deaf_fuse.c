@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deaf_fuse PID DIR: mounts a file system on DIR in PID's mount namespace that never answers, and
- * prints "READY". Until it is ended whoever asks for anything in DIR waits.
+ * deaf_fuse PID DIR [FILE]: mounts a file system on DIR in PID's mount namespace that never
+ * answers, and prints "READY". Until it is ended whoever asks for anything in DIR waits. With FILE
+ * there is a file of that name in it, of 32 kB, that can be opened and mapped: whoever reads it
+ * waits.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void fail(const char *what)
@@ -43,12 +49,89 @@ static void init_answer(int fd)
 		fail("cannot answer");
 }
 
+/* ---- a file that can be opened ---- */
+
+#define FILE_NODE 2
+
+static void answer(int fd, const struct fuse_in_header *h, int error, const void *body, size_t len)
+{
+	char bytes[4096];
+	struct fuse_out_header out = {
+		.len = (uint32_t)(sizeof(out) + len), .error = error, .unique = h->unique};
+
+	memcpy(bytes, &out, sizeof(out));
+	if (len)
+		memcpy(bytes + sizeof(out), body, len);
+	if (write(fd, bytes, out.len) != (ssize_t)out.len)
+		perror("answer");
+}
+
+static struct fuse_attr attr_of(uint64_t node)
+{
+	return (struct fuse_attr){.ino = node,
+				  .size = node == FILE_NODE ? 32768 : 0,
+				  .blocks = 64,
+				  .mode = node == FILE_NODE ? S_IFREG | 0644 : S_IFDIR | 0755,
+				  .nlink = 1,
+				  .blksize = 4096};
+}
+
+static void look_up(int fd, const struct fuse_in_header *h, bool there)
+{
+	struct fuse_entry_out e = {.nodeid = FILE_NODE,
+				   .entry_valid = 3600,
+				   .attr_valid = 3600,
+				   .attr = attr_of(FILE_NODE)};
+
+	if (there)
+		answer(fd, h, 0, &e, sizeof(e));
+	else
+		answer(fd, h, -ENOENT, NULL, 0);
+}
+
+/* All is answered but what reads it. */
+static void serve(int fd, const char *file)
+{
+	static union {
+		struct fuse_in_header h;
+		char bytes[1 << 17];
+	} in;
+	struct fuse_open_out opened = {.fh = 1};
+	struct fuse_attr_out attr = {.attr_valid = 3600};
+
+	while (read(fd, &in, sizeof(in)) >= (ssize_t)sizeof(in.h)) {
+		switch (in.h.opcode) {
+		case FUSE_LOOKUP:
+			look_up(fd, &in.h, !strcmp(in.bytes + sizeof(in.h), file));
+			break;
+		case FUSE_GETATTR:
+			attr.attr = attr_of(in.h.nodeid);
+			answer(fd, &in.h, 0, &attr, sizeof(attr));
+			break;
+		case FUSE_OPEN:
+		case FUSE_OPENDIR:
+			answer(fd, &in.h, 0, &opened, sizeof(opened));
+			break;
+		case FUSE_READ:
+			puts("READ");
+			fflush(stdout);
+			break;
+		case FUSE_FORGET:
+		case FUSE_BATCH_FORGET:
+		case FUSE_INTERRUPT:
+			break;
+		default:
+			answer(fd, &in.h, -ENOSYS, NULL, 0);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char ns[64], opt[128];
 	int mnt, fd;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
 	snprintf(ns, sizeof(ns), "/proc/%s/ns/mnt", argv[1]);
 	mnt = open(ns, O_RDONLY);
@@ -63,6 +146,8 @@ int main(int argc, char **argv)
 	init_answer(fd);
 	puts("READY");
 	fflush(stdout);
+	if (argc == 4)
+		serve(fd, argv[3]);
 	pause();
 	return 0;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * perfliar LIBJVM FILE HOW: a process that looks like a JVM, with a hsperfdata file mapped that
- * lies. It maps the real libjvm.so and starts no VM, so the counters are found by the file's name.
- * HOW:
+ * lies. LIBJVM is what it is taken for a JVM by; no VM starts, so the counters are found by the
+ * file's name. HOW:
  *
  * large    the file has 2 GB, and says that it uses them
  * lengths  entries say that they are as long as can be, or not at all
  * many     it says that there are two thousand million entries
  * cut      the file ends where the entries begin: reading what is mapped behind it fails
  * changing all of it is other nonsense every few us
+ * untouched the file is there already, and is mapped to be read alone; nobody reads it
  *
  * Prints READY and runs until killed.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -58,12 +58,29 @@ static void entries(uint8_t *p, int32_t length)
 	}
 }
 
+static int untouched(const char *libjvm, const char *file)
+{
+	int fd = open(file, O_RDONLY);
+
+	if (fd < 0 || !dlopen(libjvm, RTLD_NOW) ||
+	    mmap(NULL, USED, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+		return 1;
+	puts("READY");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
-	int fd = argc == 4 ? open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
+	int fd = argc == 4 && strcmp(argv[3], "untouched")
+			 ? open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0600)
+			 : -1;
 	off_t size = argc == 4 && !strcmp(argv[3], "large") ? 2048ll << 20 : USED;
 	uint8_t *p;
 
+	if (argc == 4 && !strcmp(argv[3], "untouched"))
+		return untouched(argv[1], argv[2]);
 	if (fd < 0 || !dlopen(argv[1], RTLD_NOW) || ftruncate(fd, size))
 		return 1;
 	p = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

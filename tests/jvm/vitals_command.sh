@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # gnomon vitals: its figures are those of the JDK's own tools and the kernel's files; a JVM that shares its counters
-# with nobody has them all the same, and one without any is told of; counters that lie hold up nothing.
+# with nobody has them all the same, and one without any is told of.
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon vitals
@@ -91,33 +91,8 @@ none() {
     rm -f "$T/none.jfr"
 }
 
-# The file is named as the JVM would, by whatever pid the liar has: any number will do.
-lies() {
-    local how pid
-
-    for how in large lengths many cut changing; do
-        mkdir -p "$T/hsperfdata_x"
-        emptied "$T/liar.out"
-        "$T/perfliar" "$JDK/lib/server/libjvm.so" "$T/hsperfdata_x/1" $how >"$T/liar.out" 2>&1 &
-        pid=$!
-        CHILDREN+=("$pid")
-        until_true 60 file_has "$T/liar.out" READY || fail "the liar does not run: $(cat "$T/liar.out")"
-        timeout -s KILL 60 "$GNOMON" vitals "$pid" -n 5 -i 200ms >"$T/out" 2>"$T/err" || fail "$how: vitals: $(cat "$T/err")"
-        timeout -s KILL 120 "$GNOMON" record -q --force -p "$pid" -d 1s -o "$T/lies.jfr" 2>"$T/err" || fail "$how: record: $(cat "$T/err")"
-        jfr_summary "$T/lies.jfr" >"$T/summary"
-        pid_ended "$pid" && fail "$how: the process died"
-        note "$how: $(wc -l <"$T/out") lines"
-        kill -KILL "$pid"
-        wait "$pid" 2>/dev/null
-    done
-    return 0
-}
-
-"${CC:-gcc}" -O1 -Wall -Wextra -Werror -o "$T/perfliar" "$LIB_DIR/perfliar.c" -ldl || fail "the liar cannot be built"
 for_each_jdk at_rest
 for_each_jdk values
 # the JDK's own tools read no others than those that are shared
 for_one_jdk values -XX:+PerfDisableSharedMem
 for_one_jdk none
-JDK=$(jdk_newest)
-lies

@@ -4,7 +4,7 @@
 #
 # What vitals cost: a look at the counters of a JVM (vitals_poll.c), and the collector's CPU time and bytes of file with
 # them and without, of two recordings of the same JVM at once, in ROUNDS windows of SECONDS: a program that
-# collects some times a second. Then the same of JVMS small ones that do nothing (0: not these). Medians, and in brackets
+# collects once a second. Then the same of JVMS small ones that do nothing (0: not these). Medians, and in brackets
 # the least and the most.
 . "$(dirname "$0")/lib.sh"
 need_gnomon record
@@ -87,7 +87,7 @@ small_start() {
 }
 
 machine | sed 's/^/  /'
-JVM_OPTS="-XX:+UseSerialGC -Xmx100m" jvm_start Collect 60
+JVM_OPTS="-XX:+UseSerialGC -Xmx100m" jvm_start Collect 25 # collects once a second
 "$POLL" "$JVM_PID" >"$T/poll" || fail "vitals_poll"
 note "CPU time of a look, us: $(awk '{ printf "%s %s, ", $1, $2 }' "$T/poll")"
 verdict "a look at the collectors, cold caches" "$(figure "$T/poll" glance_cold)" us '<=' 20
