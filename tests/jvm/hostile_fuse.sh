@@ -29,7 +29,7 @@ JDK=$(jdk_newest)
 jvm_pipes
 classes_seen
 unshare --mount sh -c 'mount -t tmpfs tmpfs /tmp; exec "$@"' - \
-    "$JDK/bin/java" -Xmx64m -cp "$SEEN" Idle 3 1 <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
+    "$JDK/bin/java" -Xmx64m -cp "$SEEN" Idle 3 0 <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
 pid=$!
 CHILDREN+=($pid)
 jvm_ready "the target"
@@ -39,7 +39,7 @@ CHILDREN+=($deaf)
 until_true 60 file_has "$T/deaf.out" '^READY' || skip "no FUSE mount: $(cat "$T/deaf.err")"
 
 in_time 0 "$GNOMON" record -q -p $pid -d 1s -o "$T/auto.jfr"
-"$GNOMON" render "$T/auto.jfr" >"$T/text" || fail "render"
+"$GNOMON" render --idle "$T/auto.jfr" >"$T/text" || fail "render"
 assert_match "the names" 'Harness\.' "$T/text"
 # an agent cannot come in: that is said, and the rest of the recording goes on
 in_time 0 "$GNOMON" record -q -p $pid --jvm agent -d 1s -o "$T/agent.jfr"

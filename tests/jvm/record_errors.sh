@@ -41,7 +41,7 @@ bad() {
 record() { bad "$1" "$2" "$3" "$GNOMON" record "${@:4}"; }
 x=$T/x.jfr
 
-jvm_start Idle 3 1
+jvm_start Idle 3 0
 pid=$JVM_PID
 sleep 60 &
 other=$!
