@@ -720,6 +720,41 @@ static void test_generation(void **state)
 	assert_non_null(chunk_at(1));
 }
 
+/* Methods known by their keys are what they were, in chunks that have dropped all constants, too.
+ */
+static void test_method_keys(void **state)
+{
+	/* the first two are kept at one place */
+	static const uint64_t keys[] = {7, 7 + (1u << 20), 9};
+	static const char *const klass[] = {"K", "L", "M"};
+	struct jfrw *w = writer(1, 1 << 20);
+	uint32_t ids[4][3];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		for (int k = 0; k < 6; k++) {
+			struct frame_name f = {klass[k % 3], "m", "(I)V", (int)i,     7,
+					       FRAME_JIT,    0,	  1,	  keys[k % 3]};
+
+			ids[i][k % 3] = jfrw_stack(w, &f, 1, false);
+			jfrw_cpu_sample(w, START + i, 0, ids[i][k % 3]);
+		}
+		flush_now(w, START + i);
+	}
+	assert_true(jfrw_generation(w) >= 3);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	load();
+	for (unsigned int i = 0; i < 4; i++) {
+		for (int k = 0; k < 3; k++) {
+			int64_t field[4];
+			char *text = frame_text(chunk_at(i), ids[i][k], 0, field);
+
+			assert_int_equal(text[0], klass[k][0]);
+			assert_int_equal(field[0], i);
+			free(text);
+		}
+	}
+}
+
 /*
  * A recording of a day, a stack that stays and ones that never come again: what is kept does not
  * grow, what stays keeps its id, what went has none.
@@ -1020,15 +1055,25 @@ static void test_repair_hopeless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leb),	      cmocka_unit_test(test_text),
-		cmocka_unit_test(test_table),	      cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_sample),	      cmocka_unit_test(test_fallbacks),
-		cmocka_unit_test(test_interning),     cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_generation),    cmocka_unit_test(test_forgotten),
-		cmocka_unit_test(test_reservoir),     cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_open_errors),   cmocka_unit_test(test_disk_full),
-		cmocka_unit_test(test_repair_good),   cmocka_unit_test(test_repair_cut),
-		cmocka_unit_test(test_repair_header), cmocka_unit_test(test_repair_hopeless),
+		cmocka_unit_test(test_leb),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_fallbacks),
+		cmocka_unit_test(test_interning),
+		cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_generation),
+		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_method_keys),
+		cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_open_errors),
+		cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_repair_good),
+		cmocka_unit_test(test_repair_cut),
+		cmocka_unit_test(test_repair_header),
+		cmocka_unit_test(test_repair_hopeless),
 	};
 	int rc;
 

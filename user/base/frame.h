@@ -51,6 +51,11 @@ struct frame_name {
 	uint8_t type; /* enum frame_type */
 	uint8_t hidden;
 	uint16_t modifiers; /* JVM access flags of the method, 0 for native */
+	/*
+	 * Not 0: frames with the same one, ever, are of the same class and method, with the same
+	 * descriptor, modifiers and `hidden`, and of Java.
+	 */
+	uint64_t method_key;
 };
 
 /*

@@ -8,6 +8,8 @@
 #include "jfr/write_file.h"
 #include "jfr/write_pool.h"
 
+#define JFRW_METHODS 2048 /* a power of two */
+
 struct jfrw {
 	struct jfrw_config cfg;
 	struct outfile *file;
@@ -42,6 +44,12 @@ struct jfrw {
 		char value[24];
 	} periods[4];
 	bool repeating;
+
+	/* methods by frame_name.method_key; what a chunk wrote before is looked up in the pools */
+	struct jfrw_method {
+		uint64_t key;
+		uint32_t chunk, id;
+	} methods[JFRW_METHODS];
 
 	struct buffer scratch;	/* one event or stack */
 	struct buffer scratch2; /* one constant */

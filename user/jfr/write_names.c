@@ -148,7 +148,7 @@ uint32_t jfrw_class(struct jfrw *w, const char *name)
 	return constants_full(w) ? 0 : java_or_library(w, &f);
 }
 
-static uint32_t method(struct jfrw *w, const struct frame_name *f)
+static uint32_t method_intern(struct jfrw *w, const struct frame_name *f)
 {
 	bool has_sig = is_java(f->type) && descriptor_valid(f->sig) &&
 		       strnlen(f->sig, FRAME_NAME_MAX) < FRAME_NAME_MAX;
@@ -166,17 +166,38 @@ static uint32_t method(struct jfrw *w, const struct frame_name *f)
 	return intern(w, JFR_METHOD, &w->scratch2);
 }
 
+/*
+ * Six constants are looked up for a method, so the ids of those that were in this chunk are kept.
+ * (In another chunk they are looked up once more, which marks them as used.)
+ */
+static uint32_t method(struct jfrw *w, const struct frame_name *f)
+{
+	struct jfrw_method *m = &w->methods[f->method_key & (JFRW_METHODS - 1)];
+	uint32_t id;
+
+	if (f->method_key && m->key == f->method_key && m->chunk == w->chunk)
+		return m->id;
+	id = method_intern(w, f);
+	if (f->method_key && id)
+		*m = (struct jfrw_method){f->method_key, w->chunk, id};
+	return id;
+}
+
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
 static void frame(struct jfrw *w, struct buffer *b, const struct frame_name *f)
 {
 	unsigned int type = f->type <= FRAME_C1 ? f->type : FRAME_NATIVE;
-
-	put_leb(b, method(w, f));
-	put_int(b, f->line < 0 ? -1 : f->line);
 	/* -1 takes five bytes, and nobody looks for a bytecode index in native code */
-	put_int(b, !is_java(type) ? 0 : f->bci < 0 ? -1 : f->bci);
-	put_leb(b, w->cfg.form.plain ? jfr_frame_type_plain(type) : type);
+	int32_t bci = !is_java(type) ? 0 : f->bci < 0 ? -1 : f->bci, line = f->line;
+	uint8_t bytes[4 * JFR_LEB_MAX];
+	size_t n;
+
+	n = leb_encode(bytes, method(w, f));
+	n += leb_encode(bytes + n, (uint32_t)(line < 0 ? -1 : line));
+	n += leb_encode(bytes + n, (uint32_t)bci);
+	n += leb_encode(bytes + n, w->cfg.form.plain ? jfr_frame_type_plain(type) : type);
+	buffer_add(b, bytes, n);
 }
 
 uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated)

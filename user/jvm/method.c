@@ -39,6 +39,7 @@ struct identity {
 
 struct method {
 	uint64_t addr;
+	uint64_t key; /* frame_name.method_key */
 	struct identity id;
 	uint64_t since; /* it has been there since then at least, ns */
 	/*
@@ -223,6 +224,11 @@ bool vm_in_doubt(const struct vm *vm)
 	return vm->in_doubt;
 }
 
+unsigned int vm_names_drops(const struct vm *vm)
+{
+	return vm->names ? vm->names->drops : 0;
+}
+
 void vm_cache_use(const struct vm *vm, struct vm_cache_use *out)
 {
 	*out = (struct vm_cache_use){0};
@@ -366,6 +372,14 @@ static void method_read_flags(struct vm *vm, struct method *m)
 		m->hidden = m->id.flags >> 12 & 1;
 }
 
+/* A number that no other method of any JVM has, or had. */
+static uint64_t key_new(void)
+{
+	static _Atomic uint64_t last;
+
+	return ++last;
+}
+
 static struct method *method_new(struct vm *vm, uint64_t addr, const struct identity *id,
 				 const struct texts *t)
 {
@@ -374,6 +388,7 @@ static struct method *method_new(struct vm *vm, uint64_t addr, const struct iden
 	if (!m)
 		return NULL;
 	m->addr = addr;
+	m->key = key_new();
 	m->id = *id;
 	if (method_keep_texts(vm, m, t)) {
 		free(m);
@@ -465,6 +480,7 @@ static void method_frame(struct vm *vm, const struct method *m, int32_t bci, uin
 		.type = type,
 		.hidden = m->hidden,
 		.modifiers = m->modifiers,
+		.method_key = m->key,
 	};
 	if (m->lines)
 		out->line = line_find(m->lines, m->lines_len, vm->release, bci);

@@ -13,7 +13,8 @@
  * no class was unloaded since (unloads.h), or if it lies in the JVM's archive of classes, where
  * nothing is ever freed. What is not certain gets no name but a mark.
  *
- * Strings in results live until the next call of any function here on the same vm. They are
+ * Strings in results live until the next call of any function here on the same vm, but those of a
+ * frame with a method_key until vm_names_drops() changes or vm_names_age() is called. They are
  * HotSpot's modified UTF-8, with control characters replaced by '?', and cut at FRAME_NAME_MAX
  * (descriptors so that they stay what they are, base/descriptor.h).
  */
@@ -68,6 +69,9 @@ bool vm_is_unloaded(const struct frame_name *f);
  * classes that were unloaded long ago.
  */
 void vm_names_age(struct vm *vm, uint64_t now_ns);
+
+/* How often everything kept was dropped. */
+unsigned int vm_names_drops(const struct vm *vm);
 
 /* Bytes kept for names, and what is kept: for the recorder's account of itself. */
 struct vm_cache_use {

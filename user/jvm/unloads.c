@@ -17,6 +17,8 @@
 #define LEAST	   4096U  /* nothing lies below */
 #define NAME_BYTES 32	  /* the longest name and its end */
 
+#define COUNTERS_SPAN 1024 /* bytes in which all counters lie */
+
 #define FINDS_MAX 8
 /* the pause before the second search; each pause is twice as long as the last */
 #define FIND_NS 100000000ULL
@@ -141,6 +143,32 @@ static int count_read(struct vm *vm, int first, uint64_t *sum)
 	return 0;
 }
 
+/*
+ * All of them by one read, which is what each stack's look takes: where they are shared they lie
+ * beside each other. False: it has to be done one by one.
+ */
+static bool counts_read(struct vm *vm, uint64_t *count, uint64_t *loads)
+{
+	const uint64_t *at = vm->unloads.at;
+	uint64_t v[UNLOADS_COUNTERS], low = at[0], high = at[0];
+	uint8_t bytes[COUNTERS_SPAN];
+
+	for (int i = 0; i < UNLOADS_COUNTERS; i++) {
+		if (!at[i])
+			return false;
+		low = at[i] < low ? at[i] : low;
+		high = at[i] > high ? at[i] : high;
+	}
+	if (high - low > sizeof(bytes) - sizeof(*v) ||
+	    mem_read_now(vm->mem, low, bytes, high - low + sizeof(*v)))
+		return false;
+	for (int i = 0; i < UNLOADS_COUNTERS; i++)
+		memcpy(&v[i], bytes + (at[i] - low), sizeof(*v));
+	*count = v[0] + v[1];
+	*loads = v[2] + v[3];
+	return true;
+}
+
 bool unloads_look(struct vm *vm)
 {
 	struct unloads *u = &vm->unloads;
@@ -151,10 +179,12 @@ bool unloads_look(struct vm *vm)
 		counters_find(vm);
 	u->looked = true;
 	u->looked_ns = now_ns();
-	u->known = !count_read(vm, 0, &count);
-	if (count_read(vm, 2, &loads))
-		loads = u->loads +
-			1; /* the counters cannot be read: classes may have been loaded */
+	u->known = counts_read(vm, &count, &loads);
+	if (!u->known) {
+		u->known = !count_read(vm, 0, &count);
+		if (count_read(vm, 2, &loads)) /* classes may have been loaded */
+			loads = u->loads + 1;
+	}
 	loaded = u->known && loads != u->loads;
 	u->loads = loads;
 	if (!u->known || count == u->count)

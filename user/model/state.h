@@ -31,4 +31,10 @@ enum thread_state {
 /* frames: leaf first, n may be 0. */
 enum thread_state state_of(enum gn_state kernel, const struct frame_name *frames, size_t n);
 
+/* GN_ST_DISK's, of what is known of the same frames for GN_ST_SLEEP. */
+static inline enum thread_state state_on_disk(enum thread_state sleep)
+{
+	return sleep == STATE_IDLE ? STATE_IO : sleep;
+}
+
 #endif

@@ -75,6 +75,7 @@ struct resolver {
 	uint64_t now_ns;
 	struct arena strings; /* of the stack that was named last */
 	bool guessed;	      /* a heuristic found a frame of that stack */
+	bool copies_all;      /* of methods, too: what is kept of them was dropped meanwhile */
 	bool unnamed;	      /* a frame of that stack is of code or a class that was unloaded */
 	char lacks[120];      /* fields of VM structures that this JVM does not have */
 	char source[320];
@@ -482,9 +483,14 @@ static int frame_names(struct resolver *r, const struct gn_frame *f, struct fram
 	}
 }
 
-/* Copies the frame's strings, since those of a symbolizer live only until its next call. */
+/*
+ * Copies the frame's strings, since those of a symbolizer live only until its next call; those of
+ * methods live longer (jvm/method.h).
+ */
 static void frame_keep(struct resolver *r, struct frame_name *f)
 {
+	if (f->method_key && !r->copies_all)
+		return;
 	f->klass = arena_string(&r->strings, f->klass);
 	f->method = arena_string(&r->strings, f->method);
 	f->sig = arena_string(&r->strings, f->sig);
@@ -547,8 +553,8 @@ static bool unlocks(uint32_t kind, const struct frame_name *name)
 	       (kind == GN_FRAME_STUB && strstr(name->method, "monitorexit"));
 }
 
-size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
-		      size_t max, bool *cut)
+static size_t stack_name(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
+			 size_t max, bool *cut)
 {
 	const struct gn_frame *frames = gn_stack_frames(stack);
 	size_t n = (size_t)stack->nkernel + stack->nuser, at = 0;
@@ -587,6 +593,20 @@ size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct f
 	if (stack->end == GN_END_HEAP && at < max)
 		out[at++] = heap_mark;
 	return at;
+}
+
+size_t resolver_stack(struct resolver *r, const struct gn_stack *stack, struct frame_name *out,
+		      size_t max, bool *cut)
+{
+	unsigned int drops = r->vm ? vm_names_drops(r->vm) : 0;
+	size_t n = stack_name(r, stack, out, max, cut);
+
+	if (!r->vm || vm_names_drops(r->vm) == drops)
+		return n;
+	r->copies_all = true;
+	n = stack_name(r, stack, out, max, cut);
+	r->copies_all = false;
+	return n;
 }
 
 bool resolver_guessed(const struct resolver *r)

@@ -214,7 +214,7 @@ static void name(struct stacks *s, struct stack_entry *k, const struct gn_stack 
 		hurry(s);
 	st->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	st->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
-	st->disk = (uint8_t)state_of(GN_ST_DISK, frames, n);
+	st->disk = (uint8_t)state_on_disk(st->sleep);
 }
 
 static struct stack_entry *add(struct stacks *s, const struct gn_stack *rec)
