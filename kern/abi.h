@@ -305,7 +305,8 @@ struct gn_thread {
 	__u32 look_gen;	   /* gn_scan_gen, 0 never */
 	/* by enum stack_slot: a list that this epoch's reader has, the last of this thread */
 	struct gn_sent sent[GN_SENT];
-	__u32 memo; /* its place in `memos`, plus 1; kern/memo.bpf.h */
+	/* likewise: its places in `memos`, plus 1; kern/memo.bpf.h */
+	__u32 memo[GN_SENT];
 };
 
 /* Per CPU: time as its run queue has it. */
@@ -316,6 +317,10 @@ struct gn_cpu_time {
 	__u64 offset;	/* CLOCK_MONOTONIC minus the run queue's clock */
 	__u64 switches; /* switch-outs of target threads */
 	__u64 back;	/* until when threads come back that no visit has met, in its clock */
+	/* of a switch which has stacks taken, kern/offcpu.bpf.c: */
+	__u64 clock;
+	__u32 walk;  /* whose */
+	__u32 began; /* the low half of CLOCK_MONOTONIC */
 };
 
 /* Argument of the program remote_tick. */

@@ -28,7 +28,7 @@ _Static_assert(sizeof(struct memo_scratch) <= 32768, "no value of a map per CPU"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, GN_SENT); /* as enum stack_slot: one program may interrupt another */
 	__type(key, __u32);
 	__type(value, struct memo_scratch);
 } trails SEC(".maps") __weak;
@@ -45,7 +45,7 @@ extern __u32 gn_memo_next;
 #define MEMO_WANTED ~0U /* gn_thread.memo: it was sampled once */
 
 /* One that has become free. */
-static __always_inline struct uw_memo *memo_find(struct gn_thread *t, __u64 owner, __u64 now)
+static __always_inline struct uw_memo *memo_find(__u32 *mine, __u64 owner, __u64 now)
 {
 	__u32 at = __sync_fetch_and_add(&gn_memo_next, 1) & (MEMOS - 1);
 	struct uw_memo *o = bpf_map_lookup_elem(&memos, &at);
@@ -59,33 +59,33 @@ static __always_inline struct uw_memo *memo_find(struct gn_thread *t, __u64 owne
 	if (__sync_val_compare_and_swap(&o->owner, old, owner | MEMO_BUSY) != old)
 		return NULL;
 	o->n = 0;
-	t->memo = at + 1;
+	*mine = at + 1;
 	return o;
 }
 
 /*
- * The thread's memo, for nobody else until memo_give(). Where it has none, or
- * somebody else has it now, one that is empty and comes to nothing.
+ * The thread's memo, `mine` of its storage, for nobody else until memo_give(). Where it has none,
+ * or somebody else has it now, one that is empty and comes to nothing.
  */
-static __noinline struct uw_memo *memo_take(struct memo_scratch *c, struct gn_thread *t,
-					    __u64 owner, __u64 now)
+static __noinline struct uw_memo *memo_take(struct memo_scratch *c, __u32 *mine, __u64 owner,
+					    __u64 now)
 {
 	struct uw_memo *o = NULL;
 	__u32 at;
 
-	if (!c || !t)
+	if (!c || !mine)
 		return NULL;
-	at = t->memo - 1;
+	at = *mine - 1;
 	if (at < MEMOS)
 		o = bpf_map_lookup_elem(&memos, &at);
 	if (o && __sync_val_compare_and_swap(&o->owner, owner, owner | MEMO_BUSY) != owner)
 		o = NULL;
-	if (!o && t->memo == MEMO_WANTED)
-		o = memo_find(t, owner, now);
+	if (!o && *mine == MEMO_WANTED)
+		o = memo_find(mine, owner, now);
 	c->trail.keep = !!o;
 	if (!o) {
-		if (at < MEMOS || !t->memo)
-			t->memo = MEMO_WANTED;
+		if (at < MEMOS || !*mine)
+			*mine = MEMO_WANTED;
 		o = &c->none;
 		o->n = 0;
 	}

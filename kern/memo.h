@@ -259,7 +259,7 @@ uw_fn long uw_follow_frame(struct uw_follow *f)
 	return 0;
 }
 
-#define UW_FOLLOW_MOST 32 /* frames at once: for the verifier, which follows each */
+#define UW_FOLLOW_MOST 8 /* frames at once: for the verifier, which follows each */
 
 /* What has to be done now: a step; nothing, the walk has ended; or this again. */
 enum uw_next { UW_STEP = 0, UW_ENDED = 1, UW_AGAIN = 2 };

@@ -7,7 +7,7 @@
  *
  * sched_switch is a hot path and most intervals cross no tick, so a stack is taken only of threads
  * that leave the CPU shortly before one (look-ahead); the others are read just after it: from
- * outside, if they are still off (remote.bpf.c), or else as they come back (back_stack()).
+ * outside, if they are still off (remote.bpf.c), or else as they come back.
  *
  * Each tick is reported once. An interval that first waits and then queues for a CPU is two
  * records, split at the wake-up. Of threads that switch very often, kern/owed.bpf.h says which
@@ -16,11 +16,6 @@
  * Only switch-outs are looked at. A switch-in needs nothing else: when it was is known at the next
  * switch-out.
  */
-/*
- * Before Linux 6.13 a program and all that it calls have 512 bytes of stack, which a walk from here
- * takes without a memo.
- */
-#define UW_NO_MEMO
 #include "clock.bpf.h"
 #include "owed.bpf.h"
 #include "stack.bpf.h"
@@ -253,43 +248,46 @@ static __always_inline void stack_keep(struct gn_thread *t)
 	t->wait_vthread = t->vthread;
 }
 
-/* Not inlined: the many switches without a stack need not save its registers. */
-static __noinline __u64 switch_stack(void *ctx, struct task_struct *other, struct gn_thread *t,
-				     __u64 who, __u64 now)
-{
-	count_add(GN_CNT_CAPTURES, 1);
-	return stack_take(ctx, SLOT_SWITCH, true, other, t, who, now);
-}
+/*
+ * Whose stacks a switch has taken (gn_cpu_time.walk): that of the thread that leaves the CPU, or of
+ * the one that gets it. A program of its own takes them, into which wall_switch goes by a tail
+ * call: it has all of the BPF stack for the walk, and the many switches without one save no
+ * registers.
+ */
+enum walk { WALK_OUT = 1, WALK_BACK = 2, WALK_IDLE = 4 /* the CPU has nothing to run now */ };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} switch_walker SEC(".maps");
 
 /*
  * It comes back across a tick, and nobody has visited it since. It has not run yet, so its stack is
  * the one it left the CPU with; and where the thread that leaves the CPU now is of its process, the
  * memory is there to be read.
  */
-static __noinline void back_stack(void *ctx, struct task_struct *task, __u64 now)
+static __noinline int back_is_due(struct task_struct *task, __u64 now)
 {
 	struct gn_thread *t = bpf_task_storage_get(&threads, task, 0, 0);
 	__u64 id;
 	__u32 tgid;
 
 	if (!t || t->phase != GN_PH_OFF || now < t->tick_ns || wall_stack(t))
-		return;
+		return 0;
 	id = thread_id(task, t);
 	tgid = id >> 32;
 	if (!thread_wanted((__u32)id) || !tick_wants_stack(task, t, t->next_tick) ||
 	    !bpf_map_lookup_elem(&uw_procs, &tgid))
-		return;
-	count_add(GN_CNT_BACK, 1);
-	t->stack = switch_stack(ctx, task, t, id, now);
-	t->vthread = vthread_of(id, task, SLOT_SWITCH);
-	stack_keep(t);
+		return 0;
+	return WALK_BACK;
 }
 
-static __always_inline void interval_begin(void *ctx, struct task_struct *task, struct gn_thread *t,
-					   struct gn_cpu_time *c, __u64 clock, bool idle)
+/* WALK_OUT if a stack is to be taken. */
+static __always_inline int interval_begin(struct task_struct *task, struct gn_thread *t,
+					  const struct gn_cpu_time *c, __u64 clock)
 {
-	__u64 begin;
-
 	t->seq++;
 	t->out_ns = clock + c->offset;
 	t->offset = c->offset;
@@ -302,17 +300,11 @@ static __always_inline void interval_begin(void *ctx, struct task_struct *task, 
 	if (!t->look_ahead)
 		t->look_ahead = 2 * gn_wall_ns;
 	if (!tick_wants_stack(task, t, t->next_tick))
-		return;
-	if (c->next - clock > t->look_ahead) {
-		pending_add(t, task->pid); /* for bpf_task_from_pid() */
-		return;
-	}
-	begin = bpf_ktime_get_ns();
-	t->stack = switch_stack(ctx, NULL, t, thread_id(task, t), t->out_ns);
-	t->vthread = vthread_of(thread_id(task, t), task, SLOT_SWITCH);
-	stack_keep(t);
-	if (!idle)
-		tick_put_off(c, t, clock, bpf_ktime_get_ns() - begin);
+		return 0;
+	if (c->next - clock <= t->look_ahead)
+		return WALK_OUT;
+	pending_add(t, task->pid); /* for bpf_task_from_pid() */
+	return 0;
 }
 
 /* Scans have ended, and what they left owing is not known to the end. */
@@ -323,6 +315,12 @@ static __always_inline void scan_leave(struct task_struct *task, struct gn_threa
 	owed_forgive(t);
 }
 
+static __always_inline void walk_begin(struct gn_cpu_time *c, __u64 clock, int walk, bool idle)
+{
+	c->clock = clock;
+	c->walk = walk | (idle ? WALK_IDLE : 0);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -331,6 +329,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 	struct gn_thread *t;
 	struct rq *rq;
 	__u64 clock;
+	int walk = 0;
 
 	if (!gn_wall_ns || !prev->pid)
 		return 0;
@@ -345,18 +344,69 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 		return 0;
 	c->switches++;
 	if (clock < c->back && prev->mm == next->mm)
-		back_stack(ctx, next, clock + c->offset);
+		walk = back_is_due(next, clock + c->offset);
 	if (t->phase == GN_PH_OFF)
 		interval_end(prev, t, c);
 	else if (t->phase == GN_PH_SCAN)
 		scan_leave(prev, t);
 	if (prev_state & TASK_DEAD) {
 		t->phase = GN_PH_ENDED; /* its life is over, not waiting */
-		return 0;
+	} else {
+		t->state = state_of(preempt, prev_state);
+		walk |= interval_begin(prev, t, c, clock);
+		t->phase = GN_PH_OFF;
 	}
-	t->state = state_of(preempt, prev_state);
-	interval_begin(ctx, prev, t, c, clock, !next->pid);
-	t->phase = GN_PH_OFF;
+	if (!walk)
+		return 0;
+	walk_begin(c, clock, walk, !next->pid);
+	bpf_tail_call(ctx, &switch_walker, 0);
+	return 0;
+}
+
+/* It has been taken. What is to be done then goes by `c`: the walk has left no room on the stack.
+ */
+static __always_inline void walk_end(struct gn_cpu_time *c, struct gn_thread *t)
+{
+	stack_keep(t);
+	if (c->walk & WALK_BACK) {
+		c->walk &= ~WALK_BACK;
+		count_add(GN_CNT_BACK, 1);
+		return;
+	}
+	if (!(c->walk & WALK_IDLE))
+		tick_put_off(c, t, c->clock, (__u32)bpf_ktime_get_ns() - c->began);
+	c->walk = 0;
+}
+
+/* One of the two stacks, and then the other in another run: so the verifier follows one walk. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switch_walk, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	__u32 zero = 0;
+	struct gn_cpu_time *c = bpf_map_lookup_elem(&cpu_times, &zero);
+	enum gn_stack_way way = GN_WAY_SWITCH;
+	struct task_struct *task = prev;
+	struct gn_thread *t;
+	__u64 id;
+
+	if (!c)
+		return 0;
+	if (c->walk & WALK_BACK) {
+		way = GN_WAY_BACK;
+		task = next;
+	}
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (!t)
+		return 0;
+	c->began = bpf_ktime_get_ns();
+	id = thread_id(task, t);
+	count_add(GN_CNT_CAPTURES, 1);
+	t->stack = stack_take(ctx, SLOT_SWITCH, way, true, task, t, id, c->clock + c->offset);
+	t->vthread = vthread_of(id, task, SLOT_SWITCH);
+	walk_end(c, t);
+	if (c->walk & WALK_OUT)
+		bpf_tail_call(ctx, &switch_walker, 0);
 	return 0;
 }
 
@@ -449,13 +499,15 @@ static __always_inline void account_scan(struct task_struct *task, struct gn_thr
 
 /*
  * Report the ticks of intervals that are open, or whose end no switch has shown yet, and CPU time
- * that no clock has met.
+ * that no clock has met. A byte for each thread that was looked at: whoever reads a few of them at
+ * a time has a few threads looked at.
  */
 SEC("iter/task")
 int wall_account(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct gn_thread *t;
+	char one = 1;
 
 	if (!task || !proc_find(task_tgid(task)))
 		return 0;
@@ -469,6 +521,7 @@ int wall_account(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	t->round = gn_round;
+	bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
 	weight_settle(task, t);
 	if (!gn_wall_ns)
 		return 0;

@@ -82,12 +82,14 @@ static __noinline void cpu_sample_send(struct gn_thread *t, __u64 id, __u64 now,
 static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
 				      struct gn_thread *t, __u8 clock, __u32 n)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 now = bpf_ktime_get_ns();
 
 	if (now >= gn_stop_ns) /* what it is worth was reckoned all the same */
 		return 0;
-	t->cpu_stack = stack_take(ctx, SLOT_CLOCK, !UW_IN_USER(&ctx->regs), NULL, t, id, now);
-	t->cpu_vthread = vthread_of(id, bpf_get_current_task_btf(), SLOT_CLOCK);
+	t->cpu_stack = stack_take(ctx, SLOT_CLOCK, GN_WAY_CLOCK, !UW_IN_USER(&ctx->regs), task, t,
+				  id, now);
+	t->cpu_vthread = vthread_of(id, task, SLOT_CLOCK);
 	t->cpu_stack_ns = now;
 	cpu_sample_send(t, id, now, n, clock);
 	return 0;

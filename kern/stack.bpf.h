@@ -12,9 +12,7 @@
 #include "filter.bpf.h"
 #include "hotspot.h"
 #include "unwind_walk.h"
-#ifdef UW_MEMO
 #include "memo.bpf.h"
-#endif
 #include "stack_id.bpf.h"
 
 /* A perf interrupt may hit an iterator or a tracepoint program: memory per kind of entry. */
@@ -44,46 +42,34 @@ static __always_inline void user_regs(struct uw_state *u, struct task_struct *ta
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
 
-static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct task_struct *other,
+static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct task_struct *task,
 				      enum stack_slot slot, struct gn_thread *t, __u64 who,
 				      __u64 now)
 {
 	struct uw_loop l = {.s = &s->uw};
-#ifdef UW_MEMO
-	__u32 zero = 0;
-	struct memo_scratch *c = bpf_map_lookup_elem(&trails, &zero);
+	__u32 key = slot;
+	struct memo_scratch *c = bpf_map_lookup_elem(&trails, &key);
 
-	l.o = memo_take(c, t, who, now);
+	l.o = memo_take(c, &t->memo[slot], who, now);
 	if (!c || !l.o)
 		return;
 	l.t = &c->trail;
-#endif
-	user_regs(&s->uw, other ? other : bpf_get_current_task_btf());
+	user_regs(&s->uw, task);
 	if (uw_walk_with(&l) && s->uw.rec.way != GN_WAY_BACK)
 		user_walk_fp(ctx, s);
-#ifdef UW_MEMO
 	memo_give(l.o);
-#endif
-}
-
-static __always_inline enum gn_stack_way stack_way(enum stack_slot slot,
-						   const struct task_struct *other)
-{
-	if (other)
-		return GN_WAY_BACK;
-	return slot == SLOT_CLOCK ? GN_WAY_CLOCK : GN_WAY_SWITCH;
 }
 
 /*
- * The stack id of the current thread, or of `other`, which is off the CPU, has the current one's
- * memory and is of a process with tables; 0 if nothing could be read. `ctx` is that of the program,
- * which decides where the kernel's own walk of the current thread starts; it was in the kernel if
- * `kernel`, and to be asked for nothing costs a twentieth of a sample. `t` is the thread's, `who`
- * its tgid << 32 | tid.
+ * The stack id of `task`; 0 if nothing could be read. It is the current thread, or (GN_WAY_BACK)
+ * one that is off the CPU, has the current one's memory and is of a process with tables. `ctx` is
+ * that of the program, which decides where the kernel's own walk of the current thread starts; it
+ * was in the kernel if `kernel`, and to be asked for nothing costs a twentieth of a sample. `t` is
+ * the thread's, `who` its tgid << 32 | tid.
  */
-static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool kernel,
-					struct task_struct *other, struct gn_thread *t, __u64 who,
-					__u64 now)
+static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, enum gn_stack_way way,
+					bool kernel, struct task_struct *task, struct gn_thread *t,
+					__u64 who, __u64 now)
 {
 	__u32 key = slot;
 	struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &key);
@@ -91,16 +77,16 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, bool ke
 	if (!s)
 		return 0;
 	stack_begin(s, who, now);
-	if (other)
-		raw_add(s, bpf_get_task_stack(other, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0),
+	if (way == GN_WAY_BACK)
+		raw_add(s, bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0),
 			GN_FRAME_KERNEL);
 	else if (kernel)
 		raw_add(s, bpf_get_stack(ctx, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0),
 			GN_FRAME_KERNEL);
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);
-	s->uw.rec.way = stack_way(slot, other);
-	user_walk(ctx, s, other, slot, t, who, now);
+	s->uw.rec.way = way;
+	user_walk(ctx, s, task, slot, t, who, now);
 	return s->uw.n ? stack_finish(s, &t->sent[slot]) : 0;
 }
 

@@ -36,7 +36,7 @@
 #include "unwind_x86.h"
 #endif
 
-#if !defined(UW_REMOTE) && !defined(UW_NO_MEMO)
+#ifndef UW_REMOTE
 #define UW_MEMO 1 /* kern/memo.h */
 #endif
 

@@ -38,7 +38,10 @@ struct capture {
 	bool can_pick;		    /* iterators over one process */
 	bool scanning;		    /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t accounting; /* held while an accounting goes on */
-	pid_t *tgids;		    /* processes added; only the draining thread changes them */
+	struct bpf_link *slices;    /* of an accounting in slices; NULL: none is on */
+	int slices_fd;
+	uint64_t slices_left; /* threads of it for whose records the rings were too full */
+	pid_t *tgids;	      /* processes added; only the draining thread changes them */
 	size_t ntgids;
 	pthread_mutex_t lock;	  /* held while tgids change, and while they are copied */
 	_Atomic uint64_t changes; /* counts the changes of tgids */
@@ -90,8 +93,10 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		bpf_program__set_autoload(c->skel->progs.wall_scan, false);
 		bpf_program__set_autoload(c->skel->progs.scan_ends, false);
 	}
-	if (!cfg->wall_ns || !c->can_switch)
+	if (!cfg->wall_ns || !c->can_switch) {
 		bpf_program__set_autoload(c->skel->progs.wall_switch, false);
+		bpf_program__set_autoload(c->skel->progs.switch_walk, false);
+	}
 	if (!cfg->cpu_ns)
 		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
 	if (!cfg->wall_ns || !c->can_find)
@@ -312,10 +317,24 @@ void capture_stop(struct capture *c)
 	programs_detach(c->programs);
 }
 
+static void iterator_close(int fd, struct bpf_link **link)
+{
+	close(fd);
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+static void slices_end(struct capture *c)
+{
+	if (c->slices)
+		iterator_close(c->slices_fd, &c->slices);
+}
+
 void capture_close(struct capture *c)
 {
 	if (!c)
 		return;
+	slices_end(c);
 	rings_close(c->rings);
 	free(c->per_cpu);
 	free(c->tgids);
@@ -440,34 +459,57 @@ void capture_cpu_clocks(struct capture *c, bool alone)
 	__atomic_store_n(&c->skel->bss->gn_cpu_clocks_only, alone, __ATOMIC_RELEASE);
 }
 
-/*
- * Run an iterator program over the tasks of a process, or over all (tgid 0), by reading its file to
- * the end.
- */
-static int iterate_some(struct bpf_program *prog, pid_t tgid)
+/* An iterator program over the tasks of a process, or over all (tgid 0): its file, or -errno. */
+static int iterator_open(struct bpf_program *prog, pid_t tgid, struct bpf_link **link)
 {
 	union bpf_iter_link_info info = {.task.pid = (__u32)tgid};
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link = bpf_program__attach_iter(prog, tgid ? &opts : NULL);
-	char buf[64];
-	ssize_t n;
-	int fd, rc = 0;
+	int fd, rc;
 
-	if (!link)
+	*link = bpf_program__attach_iter(prog, tgid ? &opts : NULL);
+	if (!*link)
 		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0) {
-		rc = -errno;
-	} else {
-		do
-			n = read(fd, buf, sizeof(buf));
-		while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
-		if (n < 0)
-			rc = -errno;
-		close(fd);
-	}
-	bpf_link__destroy(link);
+	fd = bpf_iter_create(bpf_link__fd(*link));
+	if (fd >= 0)
+		return fd;
+	rc = -errno;
+	bpf_link__destroy(*link);
+	*link = NULL;
 	return rc;
+}
+
+/*
+ * Run an iterator until it has put out `most` bytes. 1: there may be more; 0: it is at its end;
+ * -errno.
+ */
+static int iterator_run(int fd, size_t most)
+{
+	char buf[4096];
+
+	while (most) {
+		ssize_t n = read(fd, buf, most < sizeof(buf) ? most : sizeof(buf));
+
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (!n)
+			return 0;
+		if (n > 0)
+			most -= (size_t)n;
+	}
+	return 1;
+}
+
+/* Run an iterator program over the tasks of a process, or over all (tgid 0). */
+static int iterate_some(struct bpf_program *prog, pid_t tgid)
+{
+	struct bpf_link *link;
+	int fd = iterator_open(prog, tgid, &link), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = iterator_run(fd, SIZE_MAX);
+	iterator_close(fd, &link);
+	return rc < 0 ? rc : 0;
 }
 
 static int iterate(struct bpf_program *prog)
@@ -552,27 +594,34 @@ static int births_attach(struct capture *c, struct error *e)
 	return rc;
 }
 
+/* Puts a program where others continue in it by a tail call. */
+static int tail_put(struct bpf_map *map, int prog, struct error *e)
+{
+	__u32 zero = 0;
+
+	if (!bpf_map_update_elem(bpf_map__fd(map), &zero, &prog, BPF_ANY))
+		return 0;
+	return error_set(e, -errno, EXIT_KERNEL, "cannot put a program into '%s': %s",
+			 bpf_map__name(map), strerror(errno));
+}
+
 static int switches_attach(struct capture *c, struct error *e)
 {
 	struct gnomon *s = switches(c);
+	int rc;
 
-	if (!s)
+	if (!s || !bpf_program__autoload(s->progs.wall_switch))
 		return 0;
-	return program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
+	rc = tail_put(s->maps.switch_walker, bpf_program__fd(s->progs.switch_walk), e);
+	return rc ? rc : program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
 }
 
-/* The program that the CPUs' clocks continue in by a tail call. */
+/* The CPUs' clocks continue in the program of the threads'. */
 static int sampler_put(struct capture *c, struct error *e)
 {
 	int fd = capture_clock_fd(c, CAPTURE_THREAD_CLOCK);
-	__u32 zero = 0;
 
-	if (fd < 0)
-		return 0;
-	if (!bpf_map_update_elem(bpf_map__fd(c->skel->maps.clock_sampler), &zero, &fd, BPF_ANY))
-		return 0;
-	return error_set(e, -errno, EXIT_KERNEL, "cannot set up the CPU clocks' program: %s",
-			 strerror(errno));
+	return fd < 0 ? 0 : tail_put(c->skel->maps.clock_sampler, fd, e);
 }
 
 /*
@@ -677,6 +726,45 @@ int capture_account(struct capture *c, unsigned int how)
 	if (!rc && left)
 		c->crowded = sched_getcpu() + 1;
 	return rc ? rc : left > 0;
+}
+
+/* The next threads of an accounting in slices; as iterator_run(). */
+static int slice(struct capture *c, size_t threads)
+{
+	struct gnomon *s = c->skel;
+	int rc;
+
+	s->bss->gn_patient = 0;
+	s->bss->gn_unaccounted = 0;
+	if (!c->slices) {
+		c->slices_fd = iterator_open(s->progs.wall_account, 0, &c->slices);
+		if (c->slices_fd < 0)
+			return c->slices_fd;
+	}
+	rc = iterator_run(c->slices_fd, threads);
+	c->slices_left += s->bss->gn_unaccounted;
+	if (rc != 1)
+		slices_end(c);
+	return rc;
+}
+
+int capture_account_some(struct capture *c, bool first, size_t threads)
+{
+	int rc;
+
+	pthread_mutex_lock(&c->accounting);
+	if (first) {
+		slices_end(c);
+		c->skel->bss->gn_round++;
+		c->slices_left = 0;
+	}
+	rc = slice(c, threads);
+	if (!rc && c->slices_left) { /* once more, for those for whom the rings were too full */
+		c->slices_left = 0;
+		rc = 1;
+	}
+	pthread_mutex_unlock(&c->accounting);
+	return rc;
 }
 
 bool capture_awaits(const struct capture *c)

@@ -95,6 +95,13 @@ int capture_scan(struct capture *c);
 int capture_account(struct capture *c, unsigned int how);
 bool capture_awaits(const struct capture *c);
 
+/*
+ * The same bit by bit, for where there are thousands of threads: `threads` of them at most are
+ * looked at, `first` in a new accounting, else those that follow. 1: call it again for more, after
+ * a drain; 0: that were all; -errno: the accounting has ended. Others may be made meanwhile.
+ */
+int capture_account_some(struct capture *c, bool first, size_t threads);
+
 /* The same of one process; what does not fit is left for another time. */
 int capture_account_of(struct capture *c, pid_t tgid);
 

@@ -38,9 +38,9 @@ static const struct {
 	enum programs_part part;
 	const char *name;
 } heavy[] = {
-	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_CLOCK, "thread_clock"},
-	{PROGRAMS_REMOTE, "remote_scan"}, {PROGRAMS_REMOTE, "remote_tick"},
-	{PROGRAMS_SCAN, "wall_scan"},
+	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_SWITCH, "switch_walk"},
+	{PROGRAMS_CLOCK, "thread_clock"}, {PROGRAMS_REMOTE, "remote_scan"},
+	{PROGRAMS_REMOTE, "remote_tick"}, {PROGRAMS_SCAN, "wall_scan"},
 };
 
 #define HEAVY (sizeof(heavy) / sizeof(heavy[0]))

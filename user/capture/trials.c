@@ -510,6 +510,7 @@ static const struct trial trials[] = {
 	HELPER(get_current_task_btf, ALL, &at_clock, "the running thread", "5.11"),
 	HELPER(task_storage_get, ALL, &at_clock, "state of a thread", "5.12"),
 	HELPER(map_lookup_percpu_elem, ALL, &at_tasks, "clocks of other CPUs", "5.19"),
+	HELPER(seq_write, ALL, &at_tasks, "sleepers accounted for bit by bit", "5.7"),
 	HELPER(ringbuf_output, ALL, &at_clock, "records", "5.8"),
 	HELPER(ringbuf_query, ALL, &at_clock, "room for records", "5.8"),
 	HELPER(probe_read_kernel, ALL, &at_clock, "the kernel's structures", "5.5"),

@@ -42,6 +42,7 @@
 /* with thousands of threads the period is so long for each of them */
 #define ACCOUNT_THREAD_NS 2000000ull
 #define ACCOUNT_MAX_NS	  60000000000ull /* but never longer than this */
+#define ACCOUNT_SLICE	  256		 /* threads looked at per draining: a millisecond's work */
 
 enum why_ended { RUNNING = 0, DURATION, SIGNALLED, TARGET_GONE, FAILED };
 
@@ -65,7 +66,8 @@ struct session {
 	uint32_t draw_shift;  /* with a reservoir: log2 of the ticks of a draw */
 	uint64_t sampling_ns; /* CLOCK_MONOTONIC, when sampling began */
 	uint64_t ended_ns;    /* when it ended, or will end; 0: not known yet */
-	uint64_t account_ns;  /* last accounting */
+	uint64_t account_ns;  /* when the last accounting began */
+	bool accounting;      /* it goes on: some threads each time the rings are drained */
 	/* the process whose file soon begins a new chunk; 0: none, -1: several */
 	_Atomic pid_t chunk_of;
 	uint64_t seconds; /* whole seconds that each_second() was called for */
@@ -490,14 +492,31 @@ static bool account_is_due(struct session *s, uint64_t now)
 	return since >= threads * ACCOUNT_THREAD_NS;
 }
 
+/*
+ * Goes on with an accounting, or begins one that is due. Thousands of sleepers are so spread over
+ * seconds: all at once they would take a CPU from the target for tens of milliseconds.
+ */
+static void account_some(struct session *s, uint64_t now)
+{
+	bool begins = !s->accounting;
+
+	if (begins && !account_is_due(s, now))
+		return;
+	if (begins)
+		s->account_ns = now;
+	s->accounting = capture_account_some(s->cap, begins, ACCOUNT_SLICE) > 0;
+	drain(s);
+}
+
 static void account_poll(struct session *s, uint64_t now)
 {
 	pid_t tgid = atomic_exchange(&s->chunk_of, 0);
 	bool due = tgid < 0;
 
 	if (s->choice)
-		due |= choice_poll(s->choice, now) || capture_awaits(s->cap);
-	if (due || account_is_due(s, now)) {
+		due |= choice_poll(s->choice, now) || capture_awaits(s->cap) ||
+		       account_is_due(s, now);
+	if (due) {
 		s->account_ns = now;
 		account(s, CAPTURE_PATIENT);
 	} else if (tgid) {
@@ -505,6 +524,8 @@ static void account_poll(struct session *s, uint64_t now)
 		capture_account_of(s->cap, tgid);
 		overhead_burst_end(&s->cost, s->cap);
 		drain(s);
+	} else {
+		account_some(s, now);
 	}
 }
 

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sleepers are accounted for bit by bit, in the running kernel: a few at a time, and each once. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/tasks.h"
+#include "capture/capture.h"
+
+#define MS	1000000ull
+#define THREADS 40 /* beside the child's first */
+#define SLICE	7
+
+static void sleep_ms(uint64_t ms)
+{
+	struct timespec ts = {(time_t)(ms / 1000), (long)(ms % 1000 * MS)};
+
+	nanosleep(&ts, NULL);
+}
+
+static void *rest(void *arg)
+{
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* How many of its threads wait. */
+static unsigned int sleeping(pid_t pid)
+{
+	unsigned int sum = 0;
+	pid_t *tids = NULL;
+	size_t n = 0;
+
+	if (tasks_read(pid, &tids, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		char path[64], state = 0;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tids[i]);
+		f = fopen(path, "re");
+		if (f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1)
+			sum += state == 'S';
+		if (f)
+			fclose(f);
+	}
+	free(tids);
+	return sum;
+}
+
+/* A child whose threads all sleep for good. */
+static pid_t sleepers_start(void)
+{
+	pid_t pid = fork();
+	pthread_t t;
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < THREADS; i++)
+			if (pthread_create(&t, NULL, rest, NULL))
+				_exit(1);
+		rest(NULL);
+	}
+	for (int i = 0; i < 3000 && sleeping(pid) < THREADS + 1; i++)
+		sleep_ms(10);
+	assert_int_equal(sleeping(pid), THREADS + 1);
+	return pid;
+}
+
+struct told {
+	uint32_t tid[8 * THREADS];
+	unsigned int n;
+	uint64_t ticks;
+};
+
+static void on_record(void *ctx, const struct gn_rec *rec)
+{
+	const struct gn_sample *s = (const void *)rec;
+	struct told *t = ctx;
+
+	if (rec->type != GN_REC_SAMPLE || s->clock != GN_CLOCK_WALL)
+		return;
+	if (t->n < sizeof(t->tid) / sizeof(*t->tid))
+		t->tid[t->n++] = rec->tid;
+	t->ticks += s->n;
+}
+
+static unsigned int threads_of(const struct told *t)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < t->n; i++) {
+		unsigned int k = 0;
+
+		while (k < i && t->tid[k] != t->tid[i])
+			k++;
+		n += k == i;
+	}
+	return n;
+}
+
+static struct capture *begin(pid_t pid)
+{
+	const struct capture_config cfg = {.wall_ns = 10 * MS, .start_ns = now_ns()};
+	struct capture *c;
+	struct error e = {0};
+
+	if (capture_open(&c, &cfg, &e) || capture_add(c, pid, &e) || capture_attach(c, &e))
+		fail_msg("%s", e.msg);
+	if (!capture_can_switch(c))
+		skip();
+	return c;
+}
+
+/* An accounting to its end; each call tells of SLICE threads at most. How many calls it took. */
+static unsigned int account(struct capture *c, struct told *t)
+{
+	unsigned int calls = 0, before;
+	int rc;
+
+	do {
+		before = t->n;
+		rc = capture_account_some(c, !calls, SLICE);
+		assert_true(rc >= 0);
+		assert_true(capture_drain(c, on_record, t) >= 0);
+		assert_true(t->n - before <= SLICE);
+		calls++;
+	} while (rc > 0 && calls < 1000);
+	return calls;
+}
+
+static void test_each_once(void **state)
+{
+	pid_t pid = sleepers_start();
+	struct capture *c = begin(pid);
+	struct told first = {0}, second = {0};
+
+	sleep_ms(200);
+	assert_true(account(c, &first) >= THREADS / SLICE);
+	assert_int_equal(first.n, THREADS + 1);
+	assert_int_equal(threads_of(&first), THREADS + 1);
+	/* 10 ms each: some 20, how long ever this machine takes to come to it */
+	assert_true(first.ticks >= 19 * (THREADS + 1));
+	sleep_ms(100);
+	account(c, &second);
+	assert_int_equal(threads_of(&second), THREADS + 1);
+	capture_close(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* One of all threads in the middle of it, as at the end of a chunk: no tick is lost or told twice.
+ */
+static void test_another_between(void **state)
+{
+	pid_t pid = sleepers_start();
+	struct capture *c = begin(pid);
+	uint64_t from = now_ns(), until;
+	struct told t = {0};
+
+	account(c, &t);
+	t = (struct told){0};
+	sleep_ms(100);
+	assert_int_equal(capture_account_some(c, true, SLICE), 1);
+	sleep_ms(50);
+	assert_int_equal(capture_account(c, 0), 0);
+	while (capture_account_some(c, false, SLICE) > 0)
+		;
+	assert_true(capture_drain(c, on_record, &t) >= 0);
+	until = now_ns();
+	assert_int_equal(threads_of(&t), THREADS + 1);
+	assert_true(t.ticks >= 14 * (THREADS + 1));
+	assert_true(t.ticks <= ((until - from) / (10 * MS) + 1) * (THREADS + 1));
+	capture_close(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_once),
+		cmocka_unit_test(test_another_between),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
