@@ -70,10 +70,38 @@ values() {
     "$GNOMON" vitals "$JVM_PID" -i 100ms 2>"$T/err" | head -n 1 >"$T/text"
     assert_eq "exit code with nobody to read" 6 "${PIPESTATUS[0]}" "$(cat "$T/err")"
     assert_match "the heading" 'heap MB.*GC ms' "$T/text"
+    assert_empty "what is said where nobody reads" "$T/err"
+    "$GNOMON" vitals "$JVM_PID" -i 100ms -n 1 >/dev/full 2>"$T/err"
+    assert_eq "exit code where nothing can be written" 6 $? "$(cat "$T/err")"
+    assert_eq "what is said of it" 1 "$(grep -c 'cannot write to stdout' "$T/err")"
     jvm_end
     # and so may the JVM
     "$GNOMON" vitals "$JVM_PID" -n 1 2>"$T/err" && fail "vitals of a JVM that has ended"
     assert_match "what is said of it" "no such process" "$T/err"
+}
+
+# What a person sees: as many columns as the terminal has room for, all of the time that was asked for, and the JVM's end.
+seen() {
+    local width pid
+
+    JVM_OPTS="-XX:+UseSerialGC -Xmx64m" jvm_start Collect 60 10 300
+    for width in 20 80 100 200; do
+        script -qec "stty cols $width; '$GNOMON' vitals $JVM_PID -n 2 -i 100ms" /dev/null </dev/null | tr -d '\r' >"$T/text"
+        assert_eq "lines at $width columns" 3 "$(wc -l <"$T/text")" "$(cat "$T/text")"
+        assert_match "$width columns" 'heap MB' "$T/text"
+        awk -v w=$width 'length($0) > w { exit 1 }' "$T/text" || fail "lines at $width columns: $(cat "$T/text")"
+    done
+    assert_match "200 columns" 'cause of the longest' "$T/text"
+    "$GNOMON" vitals "$JVM_PID" -d 250ms -i 200ms --json >"$T/json" || fail "vitals -d"
+    assert_eq "lines of 250 ms" 2 "$(wc -l <"$T/json")"
+    assert_ge "time of them, ns" 250000000 "$(figure time "$T/json")"
+    "$GNOMON" vitals "$JVM_PID" -i 100ms >"$T/text" 2>"$T/err" &
+    pid=$!
+    CHILDREN+=("$pid")
+    until_true 60 file_has "$T/text" '[0-9]' || fail "no line: $(cat "$T/err")"
+    jvm_end
+    wait "$pid" || fail "exit code at the JVM's end: $?"
+    assert_match "what is said of the JVM's end" "process $JVM_PID has ended" "$T/err"
 }
 
 none() {
@@ -96,3 +124,4 @@ for_each_jdk values
 # the JDK's own tools read no others than those that are shared
 for_one_jdk values -XX:+PerfDisableSharedMem
 for_one_jdk none
+for_one_jdk seen

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/cmds.h"
+#include "cli/table.h"
 #include "jvm/collections.h"
 #include "jvm/vmstructs.h"
 #include "out/csv.h"
@@ -236,24 +237,55 @@ static void csv_print(const struct vitals *v, const uint64_t f[FIGURES], uint64_
 	printf("\n");
 }
 
-/* One column of the text: a figure in a unit, or as a share. */
+/*
+ * One column of the text: a figure in a unit, or as a share. A terminal that is too narrow has
+ * those of the lowest ranks.
+ */
 static const struct column {
 	const char *head;
-	uint8_t width, places;
+	uint8_t width, places, rank;
 	uint8_t figure, of; /* of: the figure of which it is a share, FIGURES: none */
 	double unit;
 } columns[] = {
-	{"time s", 8, 1, TIME, FIGURES, 1e9},	  {"user%", 6, 1, USER, PERIOD, 0},
-	{"sys%", 6, 1, SYSTEM, PERIOD, 0},	  {"host%", 6, 1, MACHINE, MACHINE_ALL, 0},
-	{"RSS MB", 7, 0, RSS, FIGURES, 1e6},	  {"heap MB", 8, 1, HEAP, FIGURES, 1e6},
-	{"of MB", 8, 1, COMMITTED, FIGURES, 1e6}, {"old MB", 8, 1, OLD, FIGURES, 1e6},
-	{"meta MB", 7, 1, META, FIGURES, 1e6},	  {"GCs", 5, 0, GCS, FIGURES, 1},
-	{"GC ms", 8, 2, GC_TIME, FIGURES, 1e6},	  {"most ms", 8, 2, LONGEST, FIGURES, 1e6},
-	{"stop ms", 7, 1, STOPPED, FIGURES, 1e6}, {"threads", 7, 0, THREADS, FIGURES, 1},
-	{"classes", 7, 0, CLASSES, FIGURES, 1},	  {"thr ms", 7, 0, THROTTLED, FIGURES, 1e6},
+	{"time s", 8, 1, 0, TIME, FIGURES, 1e9},     {"user%", 6, 1, 4, USER, PERIOD, 0},
+	{"sys%", 6, 1, 5, SYSTEM, PERIOD, 0},	     {"host%", 6, 1, 10, MACHINE, MACHINE_ALL, 0},
+	{"RSS MB", 7, 0, 11, RSS, FIGURES, 1e6},     {"heap MB", 8, 1, 1, HEAP, FIGURES, 1e6},
+	{"of MB", 8, 1, 7, COMMITTED, FIGURES, 1e6}, {"old MB", 8, 1, 13, OLD, FIGURES, 1e6},
+	{"meta MB", 7, 1, 15, META, FIGURES, 1e6},   {"GCs", 5, 0, 2, GCS, FIGURES, 1},
+	{"GC ms", 8, 2, 3, GC_TIME, FIGURES, 1e6},   {"most ms", 8, 2, 6, LONGEST, FIGURES, 1e6},
+	{"stop ms", 7, 1, 8, STOPPED, FIGURES, 1e6}, {"threads", 7, 0, 9, THREADS, FIGURES, 1},
+	{"classes", 7, 0, 14, CLASSES, FIGURES, 1},  {"thr ms", 7, 0, 12, THROTTLED, FIGURES, 1e6},
 };
 
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define COLUMNS	    (sizeof(columns) / sizeof(columns[0]))
+#define CAUSE_LEAST 10 /* less of it says nothing */
+
+/* How many fit, and what is left for the cause: 0 nothing. */
+struct room {
+	unsigned int ranks, cause;
+};
+
+static unsigned int rank_width(unsigned int rank)
+{
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (columns[i].rank == rank)
+			return columns[i].width;
+	return 0;
+}
+
+static struct room room_of(size_t terminal)
+{
+	struct room r = {0};
+	size_t used = 0;
+
+	if (!terminal)
+		return (struct room){COLUMNS, COLLECTION_WORDS};
+	while (r.ranks < COLUMNS && used + rank_width(r.ranks) <= terminal)
+		used += rank_width(r.ranks++) + 1;
+	if (r.ranks == COLUMNS && used + 1 + CAUSE_LEAST <= terminal)
+		r.cause = (unsigned int)(terminal - used - 1);
+	return r;
+}
 
 static double in_unit(const struct column *c, const uint64_t f[FIGURES])
 {
@@ -262,21 +294,45 @@ static double in_unit(const struct column *c, const uint64_t f[FIGURES])
 	return f[c->of] ? 100.0 * (double)f[c->figure] / (double)f[c->of] : 0;
 }
 
+/* The terminal may change its width. */
+static void heading_print(void)
+{
+	struct room r = room_of(terminal_width(stdout));
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (columns[i].rank < r.ranks)
+			printf("%s%*s", i ? " " : "", columns[i].width, columns[i].head);
+	printf("%s%.*s\n", r.cause ? "  " : "", (int)r.cause, "cause of the longest");
+}
+
 static void text_print(const struct vitals *v, const uint64_t f[FIGURES], uint64_t line)
 {
-	for (size_t i = 0; i < COLUMNS && line % HEAD_EVERY == 0; i++)
-		printf("%*s ", columns[i].width, columns[i].head);
-	if (line % HEAD_EVERY == 0)
-		printf(" cause of the longest\n");
+	struct room r = room_of(terminal_width(stdout));
+
+	if (line && line % HEAD_EVERY == 0)
+		heading_print();
 	for (size_t i = 0; i < COLUMNS; i++) {
 		const struct column *c = &columns[i];
 
+		if (c->rank >= r.ranks)
+			continue;
 		if (known(v, c->figure))
-			printf("%*.*f ", c->width, c->places, in_unit(c, f));
+			printf("%s%*.*f", i ? " " : "", c->width, c->places, in_unit(c, f));
 		else
-			printf("%*s ", c->width, "-");
+			printf("%s%*s", i ? " " : "", c->width, "-");
 	}
-	printf("%s%s\n", v->gc.cause[0] ? " " : "", v->gc.cause);
+	if (r.cause && v->gc.cause[0])
+		printf("  %.*s", (int)r.cause, v->gc.cause);
+	printf("\n");
+}
+
+/* What went wrong is said at the end, where somebody still reads. */
+static int output_flush(struct error *e)
+{
+	if (!fflush(stdout))
+		return 0;
+	e->exit = EXIT_OUTPUT;
+	return -EIO;
 }
 
 static int line_print(struct vitals *v, uint64_t line, struct error *e)
@@ -290,11 +346,8 @@ static int line_print(struct vitals *v, uint64_t line, struct error *e)
 		csv_print(v, f, line);
 	else
 		text_print(v, f, line);
-	if (fflush(stdout))
-		return error_set(e, -errno, EXIT_OUTPUT, "cannot write to stdout: %s",
-				 strerror(errno));
 	v->gc = (struct gcs){0};
-	return 0;
+	return output_flush(e);
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------
@@ -320,18 +373,20 @@ static int wait_line(struct vitals *v, uint64_t until)
 	return rc;
 }
 
+/* The last one may be shorter, with --duration. */
 static int lines(struct vitals *v, struct error *e)
 {
 	uint64_t end = duration_ns ? v->start_ns + duration_ns : UINT64_MAX;
+	uint64_t until = v->start_ns;
 	int rc = 0;
 
-	for (uint64_t line = 0; (!count || line < count) && !rc; line++) {
-		uint64_t until = v->start_ns + (line + 1) * interval_ns;
-
-		if (until > end)
-			break;
+	if (!as_json && !as_csv)
+		heading_print();
+	rc = output_flush(e);
+	for (uint64_t line = 0; (!count || line < count) && until < end && !rc; line++) {
+		until = until + interval_ns < end ? until + interval_ns : end;
 		if (wait_line(v, until) || sums_take(v, &v->is)) {
-			log_info("process %d has ended", v->pid);
+			fprintf(stderr, "gnomon: process %d has ended\n", v->pid);
 			break;
 		}
 		rc = line_print(v, line, e);
@@ -368,7 +423,7 @@ static int target_find(const char *arg, pid_t *pid, struct error *e)
 	}
 	rc = select_all(&by, &l, e);
 	if (!rc && l.n > 1)
-		rc = select_several(&l, e);
+		rc = select_several(&l, "give the PID of one", e);
 	if (!rc)
 		*pid = l.v[0].id.pid;
 	select_free(&l);

@@ -194,7 +194,7 @@ static int targets_find(struct files *f, struct error *e)
 		rc = 0;
 	}
 	if (!rc && l.n > 1 && !following(f))
-		rc = select_several(&l, e);
+		rc = select_several(&l, "choose one with -p, or record all with -o DIRECTORY", e);
 	if (!rc && l.n) {
 		f->targets = calloc(l.n, sizeof(*f->targets));
 		rc = f->targets ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");

@@ -282,13 +282,12 @@ void select_free(struct select_list *l)
 	*l = (struct select_list){0};
 }
 
-int select_several(const struct select_list *l, struct error *e)
+int select_several(const struct select_list *l, const char *remedy, struct error *e)
 {
 	struct jvm_names s = {0};
 
 	for (size_t i = 0; i < l->n; i++)
 		shown_add(&s, &l->v[i]);
 	error_set(e, -E2BIG, EXIT_TARGET, "%zu JVMs match, one is wanted", l->n);
-	return error_hint(e, "choose one with -p, or record all with -o DIRECTORY: %s%s", s.text,
-			  s.more ? ", ..." : "");
+	return error_hint(e, "%s: %s%s", remedy, s.text, s.more ? ", ..." : "");
 }

@@ -52,7 +52,8 @@ int select_pid(pid_t pid, struct jvm_proc *out, struct error *e);
 int select_all(const struct select_spec *spec, struct select_list *out, struct error *e);
 void select_free(struct select_list *l);
 
-/* The error for a list of more than one where one is wanted: it names them. -E2BIG. */
-int select_several(const struct select_list *l, struct error *e);
+/* The error for a list of more than one where one is wanted: it names them behind the remedy.
+ * -E2BIG. */
+int select_several(const struct select_list *l, const char *remedy, struct error *e);
 
 #endif
