@@ -5,6 +5,7 @@
 
 #define UW_REMOTE
 #include "filter.bpf.h"
+#include "remote_read.bpf.h"
 #include "hotspot.h"
 #include "unwind_walk.h"
 #include "stack_id.bpf.h"
@@ -60,6 +61,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	s->uw.rec.way = GN_WAY_REMOTE;
 	s->uw.end = GN_END_NONE;
 	remote_regs(&s->uw, task);
+	remote_forget();
 	uw_walk(&s->uw, task);
 	*vthread = vthread_of(who, task, 0);
 	if (!s->uw.n || task_has_run(task, switches))

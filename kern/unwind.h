@@ -3,7 +3,7 @@
  * The unwinder's state, its reading seam and its loop: plain C, compiled three ways.
  *
  *   BPF, own context   (default under __bpf__)  memory by bpf_probe_read_user
- *   BPF, remote        (UW_REMOTE defined)      by bpf_copy_from_user_task; sleepable programs only
+ *   BPF, remote        (UW_REMOTE defined)      by remote_read.bpf.h; sleepable programs only
  *   user space         (no __bpf__)             by struct uw_env's functions: tests, fuzzers, tools
  *
  * A translation unit uses one of them. BPF units include vmlinux.h and bpf_helpers.h first and get
@@ -282,7 +282,7 @@ uw_fn int uw_read(uw_mem m, void *dst, __u32 len, __u64 addr)
 
 #ifdef UW_REMOTE
 typedef struct task_struct *uw_mem;
-#define uw_read(m, dst, len, addr) bpf_copy_from_user_task(dst, len, (const void *)(addr), m, 0)
+#define uw_read(m, dst, len, addr) remote_read(m, dst, len, addr)
 #else
 typedef const void *uw_mem; /* NULL */
 #define uw_read(m, dst, len, addr) bpf_probe_read_user(dst, len, (const void *)(addr))

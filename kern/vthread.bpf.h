@@ -64,7 +64,7 @@ struct {
 static __always_inline long vthread_read(void *to, __u32 size, __u64 from, struct task_struct *task)
 {
 #ifdef UW_REMOTE
-	return bpf_copy_from_user_task(to, size, (void *)from, task, 0);
+	return remote_read(task, to, size, from);
 #else
 	return bpf_probe_read_user(to, size, (void *)from);
 #endif

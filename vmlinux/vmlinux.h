@@ -172,6 +172,33 @@ struct task_struct {
 
 struct linux_binprm;
 
+/* ---- what a mapping is of ----------------------------------------------------------------------
+ */
+
+struct user_namespace {
+	int level; /* 0: the first */
+};
+
+struct super_block {
+	long unsigned int s_magic;
+	struct user_namespace *s_user_ns; /* of who mounted it */
+};
+
+struct inode {
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct vm_area_struct {
+	long unsigned int vm_start;
+	long unsigned int vm_end;
+	long unsigned int vm_flags;
+	struct file *vm_file;
+};
+
 /* ---- BPF iterators (include/linux/bpf.h) ----------------------------------------------------- */
 
 struct seq_file;

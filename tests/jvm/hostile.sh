@@ -103,6 +103,54 @@ victim_whole() {
         $CPU_EVENT thread=split-worker-number-1 'frame=Split\.work') / $want")"
 }
 
+# ---- file systems of their own ---------------------------------------------------------------
+
+# ownfs_start KIND: ownfs.c as an attacker, with ARGV as its command line. Sets OWNFS_PID. What it holds up is let go
+# when it is ended. Skips where no ordinary user can mount FUSE.
+OWNFS_N=0
+ownfs_start() {
+    local out
+
+    if [ -z "${OWNFS:-}" ]; then
+        OWNFS=$(mktemp -d /var/lib/gnomon-test.XXXXXX) || fail "no directory in /var/lib"
+        REMOVE+=("$OWNFS")
+        chmod 755 "$OWNFS"
+        "${CC:-gcc}" -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -Wno-unused-parameter -o "$OWNFS/ownfs" \
+            "$LIB_DIR/ownfs.c" -lpthread || fail "ownfs.c does not compile"
+        # The node may be root's alone, as it is on servers; on desktops it is everybody's.
+        [ -c /dev/fuse ] || modprobe -q fuse || [ "$1" = lease ] || skip "no /dev/fuse"
+        mknod -m 666 "$OWNFS/node" c 10 229 || skip "no device can be made"
+        cp -L "$(jdk_newest)/lib/server/libjvm.so" "$OWNFS/libjvm.so" && chmod 644 "$OWNFS/libjvm.so"
+    fi
+    OWNFS_N=$((OWNFS_N + 1))
+    OWNFS_DIR=$OWNFS/$OWNFS_N
+    mkdir "$OWNFS_DIR" && chown $ATTACKER_UID "$OWNFS_DIR"
+    out=$T/ownfs$OWNFS_N
+    emptied "$out.out"
+    # shellcheck disable=SC2016
+    (OWN_KIND=$1 OWN_DIR=$OWNFS_DIR OWN_LIB=$OWNFS/libjvm.so OWN_NODE=$OWNFS/node exec \
+        bash -c 'exec -a "$1" "$0" "${@:2}"' "$OWNFS/ownfs" "${ARGV[@]}") </dev/null >"$out.out" 2>"$out.err" &
+    OWNFS_PID=$!
+    CHILDREN+=("$OWNFS_PID")
+    until_true 60 ownfs_is_up "$out" || fail "ownfs $1 is not ready: $(cat "$out.err")"
+    ! pid_ended "$OWNFS_PID" || skip "no ownfs $1: $(cat "$out.err")"
+}
+ownfs_is_up() { file_has "$1.out" '^READY' || pid_ended "$OWNFS_PID"; }
+
+# ended_by_itself WHAT COMMAND...: in a time that no command takes that waits for something that does not
+# come; T/out and T/err have what it said. (One that hangs cannot always be killed.)
+ended_by_itself() {
+    local what=$1 p
+
+    shift
+    "$@" >"$T/out" 2>"$T/err" </dev/null &
+    p=$!
+    CHILDREN+=("$p")
+    pid_gone "$p" 120 || fail "$what hangs: $(cat "$T/err")"
+    wait "$p"
+    ENDED_RC=$?
+}
+
 # told_lost FILE: what the recording says that it lost, a line each: COUNT REASON
 told_lost() {
     jfr_print "$1" gnomon.SamplesLost |

@@ -4,8 +4,7 @@
 # looks at: whoever opens it and waits does so for /proc/sys/fs/lease-break-time (45 s) each time.
 # overlaps
 . "$(dirname "$0")/lib.sh"
-need_root
-need_gnomon record
+. "$(dirname "$0")/hostile.sh"
 
 ownfs_start lease
 [ -e "$OWNFS_DIR/release" ] || fail "no leased file"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Ordinary users' processes whose libjvm.so lies on a file system of their own that takes every
-# question and answers none, plainly or below an overlay: gnomon lists them, records them and others
-# beside them, and ends when it is told to.
+# question and answers none, plainly or below an overlay: gnomon lists them, records them and a
+# victim beside them, and ends when it is told to. Who asks that file system cannot be killed.
 # overlaps
 . "$(dirname "$0")/lib.sh"
-need_root
-need_gnomon record
+. "$(dirname "$0")/hostile.sh"
 
+victim_start
 ownfs_start fuse
 fuse=$OWNFS_PID
 ownfs_start overlay
@@ -20,3 +20,18 @@ assert_match "the list" "^ *$overlay " "$T/out"
 assert_match "what is said" "file of process ($fuse|$overlay) could not be opened" "$T/err"
 ended_by_itself "doctor" "$GNOMON" doctor
 assert_match "what doctor says" "JVM $overlay" "$T/out"
+
+# one is there at the start, one comes while it is recorded
+kill -KILL "$overlay"
+record_all
+ownfs_start overlay
+overlay=$OWNFS_PID
+victim_done
+victim_whole
+for pid in "$fuse" "$overlay"; do
+    file=$(find "$T/all" -name "*-$pid.jfr")
+    [ -s "$file" ] || fail "the process $pid has no file: $(cat "$GN_ERR")"
+    pid_ended "$pid" && fail "the process $pid died"
+done
+assert_ge "CPU samples of the first" 1 "$(weight "$(find "$T/all" -name "*-$fuse.jfr")" $CPU_EVENT)"
+exit 0

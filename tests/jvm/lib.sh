@@ -285,53 +285,6 @@ threads_cpu() {
     done 2>/dev/null
 }
 
-# ownfs_start KIND [COMMAND-LINE...]: ownfs.c as uid 65534, with that command line's words after "java". Sets
-# OWNFS_PID. What it holds up is let go when it is ended. Skips where no ordinary user can mount FUSE.
-OWNFS_N=0
-ownfs_start() {
-    local kind=$1 out
-
-    shift
-    if [ -z "${OWNFS:-}" ]; then
-        OWNFS=$(mktemp -d /var/lib/gnomon-test.XXXXXX) || fail "no directory in /var/lib"
-        REMOVE+=("$OWNFS")
-        chmod 755 "$OWNFS"
-        "${CC:-gcc}" -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -Wno-unused-parameter -o "$OWNFS/ownfs" \
-            "$LIB_DIR/ownfs.c" -lpthread || fail "ownfs does not compile"
-        # The node may be root's alone, as it is on servers; on desktops it is everybody's.
-        [ -c /dev/fuse ] || modprobe -q fuse || [ "$kind" = lease ] || skip "no /dev/fuse"
-        mknod -m 666 "$OWNFS/node" c 10 229 || skip "no device can be made"
-        cp -L "$(jdk_newest)/lib/server/libjvm.so" "$OWNFS/libjvm.so" && chmod 644 "$OWNFS/libjvm.so"
-    fi
-    OWNFS_N=$((OWNFS_N + 1))
-    OWNFS_DIR=$OWNFS/$OWNFS_N
-    mkdir "$OWNFS_DIR" && chown 65534:65534 "$OWNFS_DIR"
-    out=$T/ownfs$OWNFS_N
-    emptied "$out.out"
-    # shellcheck disable=SC2016
-    setpriv --reuid=65534 --regid=65534 --clear-groups bash -c 'exec -a java "$@"' - "$OWNFS/ownfs" \
-        "$kind" "$OWNFS_DIR" "$OWNFS/libjvm.so" "$OWNFS/node" "$@" >"$out.out" 2>"$out.err" &
-    OWNFS_PID=$!
-    CHILDREN+=("$OWNFS_PID")
-    until_true 60 ownfs_is_up "$out" || fail "ownfs $kind is not ready: $(cat "$out.err")"
-    ! pid_ended "$OWNFS_PID" || skip "no ownfs $kind: $(cat "$out.err")"
-}
-ownfs_is_up() { file_has "$1.out" '^READY' || pid_ended "$OWNFS_PID"; }
-
-# ended_by_itself WHAT COMMAND...: in a time that no command takes that waits for something that does not
-# come; OUT and ERR have what it said. (One that hangs cannot always be killed.)
-ended_by_itself() {
-    local what=$1 p
-
-    shift
-    "$@" >"$T/out" 2>"$T/err" </dev/null &
-    p=$!
-    CHILDREN+=("$p")
-    pid_gone "$p" 120 || fail "$what hangs: $(cat "$T/err")"
-    wait "$p"
-    ENDED_RC=$?
-}
-
 # ---- gnomon --------------------------------------------------------------------------------
 
 # gnomon_start OUT ARGS...: `gnomon record -o OUT ARGS` in the background, and wait until it

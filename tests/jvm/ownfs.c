@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ownfs KIND DIR LIBJVM [FUSE-NODE]: as an ordinary user, a process that maps a file called
- * libjvm.so of which it decides when anybody may open or read it. Prints "READY", from when on
- * nobody may; it uses the CPU meanwhile. DIR is its own and empty.
+ * An ordinary user's process (it becomes one, uid 65534) that maps a file called libjvm.so of which
+ * it decides when anybody may open or read it. Prints "READY", from when on nobody may; it uses the
+ * CPU meanwhile. Its command line means nothing; from the environment come OWN_KIND, OWN_DIR (its
+ * own, empty), OWN_LIB (a libjvm.so) and OWN_NODE (/dev/fuse).
  *
  *   lease    a `release` file beside the library is leased: who opens it waits (45 seconds)
  *   fuse     the library lies on a FUSE mount of its own user namespace, whose server takes every
  *            question and answers none
  *   overlay  the same below an overlay file system, by which it cannot be told from a container's
- *   stack    as `fuse`, and the stack of a thread that sleeps lies there, never touched
+ *   stack    as `fuse`, but mounted in the first user namespace, as fusermount does for everybody
+ * (in others' Linux does not read memory from outside), and the stack of a thread that sleeps lies
+ * there, never touched
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/fuse.h>
 #include <poll.h>
 #include <pthread.h>
@@ -30,6 +34,7 @@
 
 #define NAME	  "libjvm.so"
 #define FILE_NODE 2
+#define USER	  65534
 
 static void fail(const char *what)
 {
@@ -180,19 +185,40 @@ static char *dir_make(const char *dir, const char *name)
 	return path;
 }
 
-static pid_t fuse_mount(const char *dir, const char *node)
+static void user_become(void)
 {
-	struct sigaction sa = {.sa_handler = on_deaf};
+	if (setgroups(0, NULL) || setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
+		fail("setresuid");
+	prctl(PR_SET_DUMPABLE, 1); /* as whoever was this user from the start */
+}
+
+static void fuse_mount(const char *dir, const char *node, uid_t uid)
+{
 	char opt[128];
-	pid_t pid;
 
 	fuse_fd = open(node, O_RDWR);
 	if (fuse_fd < 0)
 		fail(node);
-	snprintf(opt, sizeof(opt), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
-		 fuse_fd);
+	snprintf(opt, sizeof(opt), "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other",
+		 fuse_fd, uid, uid);
 	if (mount("own", dir, "fuse.own", 0, opt))
 		fail("mount of fuse");
+}
+
+/* What fusermount does for a user. */
+static void fuse_mount_for_user(const char *dir, const char *node)
+{
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		fail("unshare");
+	fuse_mount(dir, node, USER);
+	user_become();
+}
+
+static pid_t server_start(void)
+{
+	struct sigaction sa = {.sa_handler = on_deaf};
+	pid_t pid;
+
 	sigaction(SIGUSR1, &sa, NULL);
 	pid = fork();
 	if (!pid)
@@ -271,29 +297,38 @@ static void stack_lend(const char *path)
 		fail("thread");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-	const char *kind = argc > 3 ? argv[1] : "", *dir = argv[2];
-	bool leases = !strcmp(kind, "lease");
+	const char *kind = getenv("OWN_KIND"), *dir = getenv("OWN_DIR"), *lib = getenv("OWN_LIB");
+	const char *node = getenv("OWN_NODE");
 	pid_t server = 0;
 	struct stat st;
+	bool leases;
 	char *path;
 
-	if (argc < 4 || (argc < 5 && !leases))
+	if (!kind || !dir || !lib || !node)
 		return 2;
-	lib_fd = open(argv[3], O_RDONLY | O_CLOEXEC);
+	leases = !strcmp(kind, "lease");
+	lib_fd = open(lib, O_RDONLY | O_CLOEXEC);
 	if (lib_fd < 0 || fstat(lib_fd, &st))
-		fail(argv[3]);
+		fail(lib);
 	lib_size = st.st_size;
 	if (leases) {
+		user_become();
 		path = in_dir(dir, NAME);
 		own_copy(path);
 		lease(dir);
 	} else {
 		char *fuse = dir_make(dir, "fuse");
 
-		namespace_make();
-		server = fuse_mount(fuse, argv[4]);
+		if (strcmp(kind, "stack")) {
+			user_become();
+			namespace_make();
+			fuse_mount(fuse, node, 0);
+		} else {
+			fuse_mount_for_user(fuse, node);
+		}
+		server = server_start();
 		path = in_dir(strcmp(kind, "overlay") ? fuse : overlay_mount(dir, fuse), NAME);
 	}
 	map(path, PROT_READ);

@@ -19,7 +19,7 @@
 
 #define LOOK_MS	   50 /* a worker that takes longer is looked at so often */
 #define LOOKS	   (BROKER_ANSWER_MS / LOOK_MS) /* so many times it must be seen waiting */
-#define QUEUE_NS   10000000000ull		/* for so long a worker is waited for at most */
+#define QUEUE_NS   60000000000ull		/* for so long a worker is waited for at most */
 #define MEMORY_NS  30000000000ull		/* who took long is remembered for so long */
 #define SPENT_MAX  64
 #define OWN_TIMES  3 /* a process may let so many questions wait for as long as that */
@@ -175,32 +175,35 @@ static int answer_await(const struct opening_ask *ask, int from)
 	return 0;
 }
 
-/* The descriptor, 0 if none is wanted, or -errno. */
-static int answer_read(const struct opening_ask *ask, int from, struct broker_file *file)
+/* The descriptor, 0 if none is wanted, or -errno; `bytes` are for memory. */
+static int answer_read(const struct opening_ask *ask, int from, struct broker_file *file,
+		       void *bytes)
 {
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} c = {0};
+	size_t want = bytes ? ask->mapping.end - ask->mapping.start : 0;
 	struct opening_answer a;
-	struct iovec v = {&a, sizeof(a)};
+	struct iovec v[2] = {{&a, sizeof(a)}, {bytes, want}};
 	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+		.msg_iov = v, .msg_iovlen = 2, .msg_control = &c, .msg_controllen = sizeof(c)};
 	struct cmsghdr *h;
+	ssize_t got = recvmsg(from, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int fd = -1;
 
-	if (recvmsg(from, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != sizeof(a))
+	if (got < (ssize_t)sizeof(a) || (!a.rc && got != (ssize_t)(sizeof(a) + want)))
 		return -EIO; /* the worker has died */
 	h = CMSG_FIRSTHDR(&m);
 	if (h && h->cmsg_type == SCM_RIGHTS)
 		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
 	*file = a.file;
-	if (a.rc || ask->look)
+	if (a.rc || !opening_gives(ask))
 		return a.rc;
 	return fd < 0 ? -EIO : fd;
 }
 
-static int worker_do(struct opening_ask *ask, int at, struct broker_file *file)
+static int worker_do(struct opening_ask *ask, int at, struct broker_file *file, void *bytes)
 {
 	int ends[2], rc;
 
@@ -214,7 +217,7 @@ static int worker_do(struct opening_ask *ask, int at, struct broker_file *file)
 	if (!rc)
 		rc = answer_await(ask, ends[0]);
 	if (!rc)
-		rc = answer_read(ask, ends[0], file);
+		rc = answer_read(ask, ends[0], file, bytes);
 	close(ends[0]);
 	return rc;
 }
@@ -226,7 +229,7 @@ static int ask_do(struct opening_ask *ask, int at, const char *path, struct brok
 	file = file ? file : &unused;
 	if (path && snprintf(ask->path, sizeof(ask->path), "%s", path) >= (int)sizeof(ask->path))
 		return -ENAMETOOLONG;
-	return workers ? worker_do(ask, at, file) : opening_do(ask, at, file);
+	return workers ? worker_do(ask, at, file, NULL) : opening_do(ask, at, file);
 }
 
 int broker_below(pid_t pid, int root, const char *path, struct broker_file *file)
@@ -271,4 +274,28 @@ int broker_directory(pid_t pid, int root, const char *path)
 	struct opening_ask ask = {.kind = OPENING_DIRECTORY, .pid = pid};
 
 	return ask_do(&ask, root, path, NULL);
+}
+
+int broker_answers(pid_t pid, int proc_fd, const struct broker_mapping *m)
+{
+	struct opening_ask ask = {.kind = OPENING_ANSWERS, .pid = pid, .mapping = *m};
+
+	return ask_do(&ask, proc_fd, NULL, NULL);
+}
+
+int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len)
+{
+	struct opening_ask ask = {.kind = OPENING_MEMORY, .pid = pid};
+	struct broker_file unused;
+	int rc = 0;
+
+	for (size_t done = 0; !rc && done < len; done += OPENING_BYTES) {
+		size_t n = len - done < OPENING_BYTES ? len - done : OPENING_BYTES;
+
+		ask.mapping.start = addr + done;
+		ask.mapping.end = ask.mapping.start + n;
+		rc = workers ? worker_do(&ask, mem_fd, &unused, (char *)dst + done)
+			     : opening_memory(&ask, mem_fd, (char *)dst + done);
+	}
+	return rc;
 }

@@ -57,6 +57,15 @@ int broker_is_mapped(pid_t pid, int proc_fd, const struct broker_mapping *m, con
 /* A directory, O_PATH, whose file system has just answered. */
 int broker_directory(pid_t pid, int root, const char *path);
 
+/*
+ * Whether the memory of a file's mapping can be read without being held up: 0; -EREMOTE: its file
+ * system may not answer; or another -errno: that is not known.
+ */
+int broker_answers(pid_t pid, int proc_fd, const struct broker_mapping *m);
+
+/* Memory that may hold up who reads it; mem_fd is an open /proc/PID/mem. All of it or -errno. */
+int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len);
+
 /* CPU time of all workers so far. */
 uint64_t broker_cpu_ns(void);
 

@@ -193,13 +193,17 @@ static int rooted(int proc_fd, const char *path)
 	return fd;
 }
 
+static void mapping_name(const struct broker_mapping *m, char *name, size_t n)
+{
+	snprintf(name, n, "map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
+}
+
 static int mapped(const struct opening_ask *ask, int proc_fd)
 {
 	char name[64];
 	int fd = -ENOENT;
 
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, ask->mapping.start,
-		 ask->mapping.end);
+	mapping_name(&ask->mapping, name, sizeof(name));
 	if (!ask->path_only) {
 		fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
 		fd = checked(fd < 0 ? -errno : fd, &ask->mapping, true);
@@ -260,11 +264,55 @@ static int file_open(const struct opening_ask *ask, int at, struct broker_file *
 	return to;
 }
 
+/*
+ * Whether who reads the mapping may be held up by its file system: 0, or -EREMOTE. -EACCES also
+ * without the capability that map_files takes.
+ */
+static int mapping_answers(const struct opening_ask *ask, int proc_fd)
+{
+	char name[64];
+	int fd, kind;
+
+	mapping_name(&ask->mapping, name, sizeof(name));
+	fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	kind = kind_of(fd, ask->pid);
+	close(fd);
+	return kind > 0 ? -EREMOTE : 0;
+}
+
+bool opening_gives(const struct opening_ask *ask)
+{
+	return !ask->look && ask->kind != OPENING_ANSWERS && ask->kind != OPENING_MEMORY;
+}
+
+int opening_memory(const struct opening_ask *ask, int at, void *bytes)
+{
+	size_t want = ask->mapping.end - ask->mapping.start, done = 0;
+
+	if (want > OPENING_BYTES || ask->mapping.start > INT64_MAX - want)
+		return -EINVAL;
+	while (done < want) {
+		ssize_t n = pread(at, (char *)bytes + done, want - done,
+				  (off_t)(ask->mapping.start + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ESRCH;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
 int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
 {
 	int fd, rc;
 
 	*file = (struct broker_file){0};
+	if (ask->kind == OPENING_ANSWERS)
+		return mapping_answers(ask, at);
 	if (ask->kind == OPENING_DIRECTORY)
 		return directory_open(ask, at);
 	fd = path_open(ask, at);

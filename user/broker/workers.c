@@ -49,11 +49,10 @@ union fds_room {
 	struct cmsghdr align;
 };
 
-static int message_send(int to, const void *p, size_t n, const int *fds, size_t nfds)
+static int message_send(int to, const struct iovec v[2], const int *fds, size_t nfds)
 {
-	struct iovec v = {(void *)p, n};
 	union fds_room c = {0};
-	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+	struct msghdr m = {.msg_iov = (struct iovec *)v, .msg_iovlen = 2};
 	struct cmsghdr *h;
 
 	if (nfds) {
@@ -65,7 +64,7 @@ static int message_send(int to, const void *p, size_t n, const int *fds, size_t 
 		h->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(h), fds, nfds * sizeof(int));
 	}
-	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)n ? 0 : -errno;
+	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 /* The length, 0 at the end, or -errno. *nfds: at most 2, close-on-exec. */
@@ -121,14 +120,28 @@ static bool is_closed(int fd)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
 }
 
+static void memory_answer(const struct opening_ask *ask, int at, int to)
+{
+	static char bytes[OPENING_BYTES];
+	struct opening_answer a = {.rc = opening_memory(ask, at, bytes)};
+	const struct iovec v[2] = {
+		{&a, sizeof(a)},
+		{bytes, a.rc ? 0 : ask->mapping.end - ask->mapping.start},
+	};
+
+	message_send(to, v, NULL, 0);
+}
+
 static void answer(const struct opening_ask *ask, int at, int to)
 {
 	struct opening_answer a = {0};
+	const struct iovec v[2] = {{&a, sizeof(a)}};
+	bool gives = opening_gives(ask);
 	int fd = opening_do(ask, at, &a.file);
 
 	a.rc = fd < 0 ? fd : 0;
-	message_send(to, &a, sizeof(a), &fd, fd >= 0 && !ask->look);
-	if (fd >= 0 && !ask->look)
+	message_send(to, v, &fd, fd >= 0 && gives);
+	if (fd >= 0 && gives)
 		close(fd);
 }
 
@@ -148,7 +161,7 @@ static void worker_main(struct board *b, struct slot *s, int asks)
 		ask.path[sizeof(ask.path) - 1] = '\0';
 		if (got == sizeof(ask) && n == 2 && !is_closed(fds[1])) {
 			s->id = ask.id;
-			answer(&ask, fds[0], fds[1]);
+			(ask.kind == OPENING_MEMORY ? memory_answer : answer)(&ask, fds[0], fds[1]);
 			s->id = 0;
 		}
 		for (size_t i = 0; i < n; i++)
@@ -331,7 +344,7 @@ int workers_ask(struct workers *w, const struct opening_ask *ask, int at, int an
 {
 	int fds[2] = {at, answer};
 
-	return message_send(w->asks, ask, sizeof(*ask), fds, 2);
+	return message_send(w->asks, (struct iovec[2]){{(void *)ask, sizeof(*ask)}}, fds, 2);
 }
 
 pid_t workers_who(const struct workers *w, uint64_t id)
@@ -344,7 +357,7 @@ pid_t workers_who(const struct workers *w, uint64_t id)
 
 void workers_give_up(struct workers *w, uint64_t id)
 {
-	message_send(w->control, &id, sizeof(id), NULL, 0);
+	message_send(w->control, (struct iovec[2]){{&id, sizeof(id)}}, NULL, 0);
 }
 
 void workers_stop(struct workers *w)

@@ -20,7 +20,7 @@ void workers_stop(struct workers *w);
 
 /*
  * Hands over what is asked, with two descriptors: the directory, and the socket for the answer
- * (struct opening_answer). 0, -EAGAIN: nobody takes anything, or another negative errno.
+ * (struct opening_answer, and bytes). 0, -EAGAIN: nobody takes anything, or another negative errno.
  */
 int workers_ask(struct workers *w, const struct opening_ask *ask, int at, int answer);
 

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include <uthash.h>
 
+#include "jvm/mem.h"
 #include "jvm/tidplace.h"
 
 #define KNOWN_MAX 400000
@@ -142,14 +142,12 @@ void agenttids_learn(struct agenttids *t, struct agentindex *ix)
 
 static int target_read(void *ctx, uint64_t addr, void *to, size_t n)
 {
-	const struct agenttids *t = ctx;
-	struct iovec l = {to, n}, r = {(void *)(uintptr_t)addr, n};
-
-	return process_vm_readv(t->proc->pid, &l, 1, &r, 1, 0) == (ssize_t)n ? 0 : -EFAULT;
+	return mem_read_now(ctx, addr, to, n);
 }
 
 /* Threads that have a JavaThread*, and inner tids of the process's tasks. */
 struct census {
+	struct mem *mem;
 	struct tidplace_thread *threads;
 	size_t nthreads, threads_cap;
 	uint32_t *tids;
@@ -207,10 +205,13 @@ static int census_take(struct census *c, struct tidplace_census *out, struct age
 	tasks_each(t, census_task, c);
 	if (!c->nthreads || !c->ntids)
 		return -ENOENT;
+	c->mem = mem_open(t->proc->pid);
+	if (!c->mem)
+		return -errno;
 	qsort(c->tids, c->ntids, sizeof(c->tids[0]), compare_u32);
 	*out = (struct tidplace_census){
 		.read = target_read,
-		.ctx = t,
+		.ctx = c->mem,
 		.threads = c->threads,
 		.nthreads = c->nthreads,
 		.tids = c->tids,
@@ -221,6 +222,7 @@ static int census_take(struct census *c, struct tidplace_census *out, struct age
 
 static void census_free(struct census *c)
 {
+	mem_close(c->mem);
 	free(c->threads);
 	free(c->tids);
 }

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "broker/broker.h"
+#include "jvm/memguard.h"
 
 #define PAGE_BYTES 4096U
 #define PAGES	   256U /* direct mapped */
@@ -18,7 +20,9 @@
 struct mem {
 	mem_read_fn read;
 	void *ctx;
-	int fd;		/* of /proc/PID/mem, or -1 */
+	pid_t pid;
+	int fd; /* of /proc/PID/mem, or -1 */
+	struct memguard *guard;
 	bool gone;	/* the process has no memory any more */
 	uint64_t since; /* when the oldest page was read, ns; 0 when there is none */
 	uint64_t addr[PAGES];
@@ -26,21 +30,34 @@ struct mem {
 	uint8_t *pages;
 };
 
+/* The kernel's mem_rw() returns 0 for a memory that no process has any more. */
+static bool mem_ended(const struct mem *m)
+{
+	char byte;
+
+	return !pread(m->fd, &byte, 1, 0);
+}
+
 static int read_fd(void *ctx, uint64_t addr, void *dst, size_t len)
 {
 	struct mem *m = ctx;
 	size_t done = 0;
+	int rc;
 
 	if (addr > INT64_MAX - len)
 		return -EFAULT;
+	rc = memguard_look(m->guard, addr, len);
+	if (rc == -EREMOTE)
+		return broker_memory(m->pid, m->fd, addr, dst, len);
+	if (rc)
+		return mem_ended(m) ? -ESRCH : rc;
 	while (done < len) {
 		ssize_t n = pread(m->fd, (char *)dst + done, len - done, (off_t)(addr + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (!n) /* the kernel's mem_rw() returns 0 for a memory that no process has any more
-			 */
-			return -ESRCH;
+		if (!n)
+			return -ESRCH; /* as mem_ended() */
 		if (n < 0)
 			return -EFAULT;
 		done += (size_t)n;
@@ -77,8 +94,10 @@ struct mem *mem_open(pid_t pid)
 		return NULL;
 	m->ctx = m;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	m->pid = pid;
 	m->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (m->fd < 0) {
+	m->guard = m->fd < 0 ? NULL : memguard_open(pid);
+	if (!m->guard) {
 		int rc = errno;
 
 		mem_close(m);
@@ -94,6 +113,7 @@ void mem_close(struct mem *m)
 		return;
 	if (m->fd >= 0)
 		close(m->fd);
+	memguard_close(m->guard);
 	munmap(m->pages, PAGES * PAGE_BYTES);
 	free(m);
 }

@@ -4,23 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "kern/unwind.h"
-#include "target/maps.h"
-
-/* include/uapi/linux/fs.h since 6.11 */
-struct procmap_query {
-	uint64_t size, query_flags, query_addr;
-	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
-	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
-	uint64_t vma_name_addr, build_id_addr;
-};
-#define PROCMAP_QUERY	       _IOWR('f', 17, struct procmap_query)
-#define QUERY_EXECUTABLE       0x04
-#define QUERY_COVERING_OR_NEXT 0x10
-#define QUERY_FILE_BACKED      0x20
+#include "target/mapquery.h"
 
 static uint64_t mix_mapping(uint64_t h, const struct mapping *m)
 {
@@ -49,37 +36,13 @@ int codemaps_digest_text(int proc_fd, uint64_t *digest)
 	return rc;
 }
 
-/* The next executable mapping of a file from addr on: 0, or -ENOENT when there is none. */
-static int query(int fd, uint64_t addr, struct mapping *out)
-{
-	struct procmap_query q = {
-		.size = sizeof(q),
-		.query_flags = QUERY_EXECUTABLE | QUERY_FILE_BACKED | QUERY_COVERING_OR_NEXT,
-		.query_addr = addr,
-	};
-
-	if (ioctl(fd, PROCMAP_QUERY, &q))
-		return -errno;
-	if (q.vma_end <= addr)
-		return -EINVAL;
-	*out = (struct mapping){
-		.start = q.vma_start,
-		.end = q.vma_end,
-		.offset = q.vma_offset,
-		.inode = q.inode,
-		.major = q.dev_major,
-		.minor = q.dev_minor,
-	};
-	return 0;
-}
-
 static int digest_query(int fd, uint64_t *digest)
 {
 	uint64_t addr = 0, h = 1;
 	struct mapping m;
 	int rc;
 
-	while (!(rc = query(fd, addr, &m))) {
+	while (!(rc = mapquery(fd, MAPQUERY_NEXT_CODE, addr, &m))) {
 		h = mix_mapping(h, &m);
 		addr = m.end;
 	}

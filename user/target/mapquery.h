@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One mapping of a process, asked of the kernel without the text of them all: PROCMAP_QUERY (Linux
+ * 6.11, fs/proc/task_mmu.c).
+ */
+#ifndef GNOMON_TARGET_MAPQUERY_H
+#define GNOMON_TARGET_MAPQUERY_H
+
+#include <stdint.h>
+
+#include "target/maps.h"
+
+enum mapquery {
+	MAPQUERY_AT,	   /* the one that holds addr */
+	MAPQUERY_NEXT_CODE /* the first that ends behind addr, is of a file and executable */
+};
+
+/*
+ * maps_fd is an open /proc/PID/maps. No path, no prot. 0, -ENOENT: there is none, -ENOTTY or
+ * -EINVAL: the kernel does not know the question, or another -errno.
+ */
+int mapquery(int maps_fd, enum mapquery what, uint64_t addr, struct mapping *out);
+
+#endif
