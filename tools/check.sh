@@ -264,7 +264,7 @@ suite_peers() {
         timed 600 tools/deps.sh peers
         [ $rc = 0 ] || { report_fail peers packages "$took, exit code $rc"; return; }
     fi
-    timed 600 tests/peers/run.sh
+    timed 1800 tests/peers/run.sh
     script_report peers readers
 }
 
