@@ -18,6 +18,7 @@
 #include "jfrmade.h"
 #include "naming/vitals.h"
 #include "out/profile.h"
+#include "target/usage.h"
 #include "perfimage.h"
 
 #define S 1000000000ull
@@ -189,11 +190,52 @@ static void after_the_end(void **state)
 	none("jdk.GarbageCollection");
 }
 
+/* jdk.CPULoad of two looks, `ms` after each other by gnomon's clock. */
+static void loads(uint64_t ms, uint64_t want)
+{
+	static const char *const serial[3] = {"Serial full collection pauses"};
+	struct vitals_host *host = vitals_host_new();
+	struct jfrw *w = jm_open(recording, (struct jfrw_form){.vitals = true});
+	struct host_usage was, is;
+	struct profile *p = NULL;
+	struct jfr_report r;
+	struct vitals *v;
+
+	assert_non_null(host);
+	assert_non_null(w);
+	collectors(serial);
+	v = vitals_new(getpid(), w, host, false);
+	assert_non_null(v);
+	vitals_poll(v, NULL, START + MS, false);
+	assert_int_equal(host_usage_read(&was), 0);
+	do
+		assert_int_equal(host_usage_read(&is), 0);
+	while (is.all_ns == was.all_ns);
+	vitals_poll(v, NULL, START + MS + ms * MS, true);
+	vitals_free(v);
+	vitals_host_free(host);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, recording, 0, &r, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(events(p, "jdk.CPULoad"), want);
+	assert_int_equal(events(p, "gnomon.Vitals"), 1);
+	profile_free(p);
+}
+
+/* The machine is looked at twice a second at most: a recording's last moment is no load of 0. */
+static void load_of_no_time(void **state)
+{
+	loads(300, 0);
+	loads(1000, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(after_the_end),
+		cmocka_unit_test(load_of_no_time),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -295,16 +295,19 @@ static void set_up(struct vitals *v, struct vm *vm, uint64_t now)
 /* ---- each second ------------------------------------------------------------------------------
  */
 
+/* The machine may not have been looked at since: then there is no time of which to tell a share. */
 static void load_write(struct vitals *v, const struct look *was, const struct look *is)
 {
 	uint64_t all = since(is->host.all_ns, was->host.all_ns);
+	uint64_t user = since(is->proc.user_ns, was->proc.user_ns);
+	uint64_t system = since(is->proc.system_ns, was->proc.system_ns);
+	uint64_t busy = since(is->host.busy_ns, was->host.busy_ns);
 
-	jfrw_event(v->out, JFR_CPU_LOAD, is->time_ns,
-		   &(struct jfr_cpu_load){
-			   .jvm_user = share(since(is->proc.user_ns, was->proc.user_ns), all),
-			   .jvm_system = share(since(is->proc.system_ns, was->proc.system_ns), all),
-			   .machine = share(since(is->host.busy_ns, was->host.busy_ns), all),
-		   });
+	if (all)
+		jfrw_event(v->out, JFR_CPU_LOAD, is->time_ns,
+			   &(struct jfr_cpu_load){.jvm_user = share(user, all),
+						  .jvm_system = share(system, all),
+						  .machine = share(busy, all)});
 	if (is->proc.rss != was->proc.rss || is->proc.rss_peak != was->proc.rss_peak)
 		jfrw_event(v->out, JFR_RESIDENT_SET, is->time_ns,
 			   &(struct jfr_resident_set){is->proc.rss, is->proc.rss_peak});
@@ -411,7 +414,7 @@ static void slow_write(struct vitals *v, const struct look *was, const struct lo
 
 	jfrw_event(v->out, JFR_PHYSICAL_MEMORY, is->time_ns,
 		   &(struct jfr_physical_memory){is->host.memory, is->host.memory_used});
-	if (was->time_ns && ns)
+	if (was->time_ns && ns && is->host.all_ns > was->host.all_ns)
 		jfrw_event(v->out, JFR_SWITCH_RATE, is->time_ns,
 			   &(struct jfr_switch_rate){
 				   (float)((double)since(is->host.switches, was->host.switches) *
