@@ -165,24 +165,57 @@ static void bounded(void **state)
 static void what_it_says(void **state)
 {
 	struct gctimer_span s;
-	bool running;
 
 	timer_put(at(STATICS), noted.start + 5, noted.end - 7);
-	assert_true(gctimer_read(mem, STATICS + 8, &noted, &s, &running));
-	assert_true(s.start == noted.start + 5 && s.end == noted.end - 7 && !running);
-	timer_put(at(STATICS), noted.start + 5, 3); /* it ended after the one before */
-	assert_false(gctimer_read(mem, STATICS + 8, &noted, &s, &running));
-	assert_true(running);
+	assert_int_equal(gctimer_read(mem, STATICS + 8, &noted, &s), GCTIMER_THIS);
+	assert_true(s.start == noted.start + 5 && s.end == noted.end - 7);
+	timer_put(at(STATICS), noted.start + 5, 3); /* when the one before ended */
+	assert_int_equal(gctimer_read(mem, STATICS + 8, &noted, &s), GCTIMER_RUNNING);
 	timer_put(at(STATICS), noted.start + 500 * MS, noted.end + 500 * MS);
-	assert_false(gctimer_read(mem, STATICS + 8, &noted, &s, &running));
-	assert_false(running);
-	assert_false(gctimer_read(mem, 8, &noted, &s, &running));
+	assert_int_equal(gctimer_read(mem, STATICS + 8, &noted, &s), GCTIMER_NOTHING);
+	timer_put(at(STATICS), noted.start - 50 * MS, noted.start - 40 * MS);
+	assert_int_equal(gctimer_read(mem, STATICS + 8, &noted, &s), GCTIMER_BEFORE);
+	memset(statics, 0, sizeof(statics));
+	assert_int_equal(gctimer_read(mem, STATICS + 8, &noted, &s), GCTIMER_NOTHING);
+	assert_int_equal(gctimer_read(mem, 8, &noted, &s), GCTIMER_NOTHING);
+}
+
+/* As a GCTracer lies there. */
+static void tracer_put(uint64_t *words, const struct gctimer_span *s, uint64_t cause)
+{
+	words[0] = STATICS - (8 << 20);
+	words[1] = cause << 32 | 3;
+	words[2] = s->start;
+	words[4] = s->end;
+	words[6] = words[8] = s->end - s->start;
+}
+
+static void tracers(void **state)
+{
+	const struct gctimer_place p = {mem, PERF_START, HEAP};
+	const struct gctimer_span other = {noted.start, noted.end + 1};
+
+	timer_put(at(STATICS + 480), noted.start, noted.end); /* is none */
+	assert_int_equal(gctimer_tracer_find(&p, &noted), 0);
+	tracer_put(at(STATICS + 4096 - 40), &noted, 12); /* on two pages */
+	assert_int_equal(gctimer_tracer_find(&p, &noted), STATICS + 4096 - 32);
+	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, &noted), 12);
+	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, &other), -1);
+	assert_int_equal(gctimer_tracer_find(&p, &other), 0);
+	tracer_put(at(STATICS + 4096 - 40), &noted, GCTIMER_CAUSES); /* no cause */
+	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, &noted), -1);
+	memset(statics, 0, sizeof(statics));
+	*at(HEAP) = OBJECTS;
+	*at(OBJECTS + 240) = OBJECTS + 16000;
+	tracer_put(at(OBJECTS + 16000), &noted, 1);
+	assert_int_equal(gctimer_tracer_find(&p, &noted), OBJECTS + 16008);
+	assert_int_equal(gctimer_cause(mem, 8, &noted), -1);
 }
 
 /* ---- collections -------------------------------------------------------------------------------
  */
 
-static uint32_t invocations, total, entry, last_exit, ticks, begin_ms;
+static uint32_t invocations, total, entry, last_exit, ticks, begin_ms, last_cause;
 static struct counters *counters;
 static struct collections all;
 static struct collection got;
@@ -250,8 +283,9 @@ static void by_the_timer(void **state)
 	collected(2, 9950 * US);
 	look();
 	assert_int_equal(got.duration_ns, 9950 * US);
-	/* one whose timer says another already: as much as the counters and it differ by */
+	/* one whose timer says nothing: as much as the counters and it differ by */
 	collected(3, 0);
+	memset(at(STATICS + 480), 0, 40);
 	look();
 	assert_in_range(got.duration_ns, 9900 * US, 9950 * US);
 	/* five that were not seen: the same of each */
@@ -260,6 +294,67 @@ static void by_the_timer(void **state)
 	assert_true(ngot == 1 && ngaps == 1 && gap.count == 5);
 	assert_int_equal(got.duration_ns, 9900 * US);
 	assert_in_range(gap.sum_ns, 5 * 9900 * US, 5 * 9950 * US);
+	counters_close(counters);
+}
+
+/* Counted, and given up before it began: the timer is of the one before. */
+static void given_up(void **state)
+{
+	serial();
+	look();
+	collected(1, 9900 * US);
+	look();
+	assert_int_equal(ngot, 1);
+	for (uint64_t n = 2; n < 8; n++) {
+		collected(n, 0);
+		look();
+		assert_true(!ngot && !ngaps);
+	}
+	at(STATICS + 480)[1] = 800 * MS + 10 * US; /* begun, and not ended */
+	collected(8, 0);
+	look();
+	assert_true(!ngot && !ngaps);
+	collected(9, 9900 * US);
+	look();
+	assert_true(ngot == 1 && !ngaps);
+	assert_int_equal(got.duration_ns, 9900 * US);
+	counters_close(counters);
+}
+
+static void caused(uint64_t n, uint64_t number, const char *text)
+{
+	const struct gctimer_span s = {n * 100 * MS + 40 * US, n * 100 * MS + 9940 * US};
+
+	collected(n, 9900 * US);
+	tracer_put(at(STATICS + 880), &s, number);
+	memset(im.b + last_cause, 0, 32);
+	memcpy(im.b + last_cause, text, strlen(text));
+	look();
+	assert_int_equal(ngot, 1);
+}
+
+/* A number has the text that the counters had with it, and is told where they have none. */
+static void causes(void **state)
+{
+	serial();
+	last_cause = perfimage_add(&im, "sun.gc.lastCause", 32);
+	memcpy(im.b + perfimage_add(&im, "sun.gc.cause", 32), "No GC", 6);
+	look();
+	caused(1, 12, "Allocation Failure");
+	assert_string_equal(got.cause, "Allocation Failure");
+	caused(2, 12, "No GC");
+	assert_string_equal(got.cause, "Allocation Failure");
+	caused(3, 30, "No GC");
+	assert_string_equal(got.cause, CAUSE_UNKNOWN);
+	caused(4, 30, "Allocation Failure"); /* it is another number's */
+	assert_string_equal(got.cause, CAUSE_UNKNOWN);
+	caused(5, 30, "System.gc()");
+	assert_string_equal(got.cause, "System.gc()");
+	/* one that was learned wrongly is outvoted */
+	caused(6, 7, "Ergonomics");
+	caused(7, 7, "Timer");
+	caused(8, 7, "Timer");
+	assert_string_equal(got.cause, "Timer");
 	counters_close(counters);
 }
 
@@ -391,7 +486,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(not_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_says, setup, teardown),
+		cmocka_unit_test_setup_teardown(tracers, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_the_timer, setup, teardown),
+		cmocka_unit_test_setup_teardown(given_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(causes, setup, teardown),
 		cmocka_unit_test_setup_teardown(it_moves, setup, teardown),
 		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(tick_zero, setup, teardown),

@@ -15,10 +15,11 @@
 #define CAUSE_TRIES  8
 #define CAUSE_NAP_NS 50000
 
-#define SLACK_NS       2000000ull  /* between what counters and timer say, on a busy machine */
-#define TIMER_TRIES    4	   /* it may end later than the counters say */
-#define SEARCHES       6	   /* for a collector's timer */
-#define MISSES	       3	   /* in a row, after which it is searched for again */
+#define SLACK_NS       2000000ull /* between what counters and timer say, on a busy machine */
+#define TIMER_TRIES    4	  /* it may end later than the counters say */
+#define SEARCHES       6	  /* for a collector's timer */
+#define MISSES	       3	  /* in a row, after which it is searched for again */
+#define VOTES_MAX      1000
 #define SEEN_MAX       1024	   /* of which a mean is made */
 #define DIFFERENCE     (1ll << 40) /* ticks: more is no difference between two of the same */
 #define PAUSES	       10	   /* no ZGC collection has more */
@@ -235,6 +236,7 @@ static int settled_read(struct collections *c, struct counters *k,
 struct found {
 	struct collection v[COUNTERS_COLLECTORS];
 	uint64_t exit[COUNTERS_COLLECTORS];
+	int number[COUNTERS_COLLECTORS]; /* of its cause, -1 not known */
 	unsigned int n;
 };
 
@@ -262,12 +264,12 @@ static bool has_timer(const struct collection *one)
 	return one->kind != COLLECTION_CONCURRENT && strcmp(one->name, "G1Full");
 }
 
-static bool timer_read(struct collections_timer *t, const struct counters *k,
-		       const struct collection *one, const struct gctimer_span *noted,
-		       struct gctimer_span *out)
+static enum gctimer_says timer_read(struct collections_timer *t, const struct counters *k,
+				    const struct collection *one, const struct gctimer_span *noted,
+				    struct gctimer_span *out)
 {
 	struct gctimer_place place = counters_place(k);
-	bool running = false;
+	enum gctimer_says says = GCTIMER_NOTHING;
 
 	if (!t->at && t->searches < SEARCHES && has_timer(one)) {
 		t->searches++;
@@ -275,17 +277,31 @@ static bool timer_read(struct collections_timer *t, const struct counters *k,
 				     counter_value(k, CTR_HZ) / (1000000000ull / SLACK_NS));
 	}
 	for (int i = 0; t->at && i < TIMER_TRIES; i++) {
-		if (gctimer_read(place.mem, t->at, noted, out, &running)) {
-			t->misses = 0;
-			return true;
-		}
-		if (!running)
+		says = gctimer_read(place.mem, t->at, noted, out);
+		if (says != GCTIMER_RUNNING)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = CAUSE_NAP_NS}, NULL);
 	}
-	if (t->at && ++t->misses == MISSES)
-		t->at = 0;
-	return false;
+	if (says == GCTIMER_THIS)
+		t->misses = 0;
+	else if (t->at && ++t->misses == MISSES)
+		t->at = t->misses = 0;
+	return says;
+}
+
+/* The cause's number in the JVM of a collection that was read, -1 not known. */
+static int number_of(struct collections_timer *t, const struct counters *k,
+		     const struct gctimer_span *exact)
+{
+	struct gctimer_place place = counters_place(k);
+	int number;
+
+	if (!t->tracer && t->tracer_searches < SEARCHES) {
+		t->tracer_searches++;
+		t->tracer = gctimer_tracer_find(&place, exact);
+	}
+	number = t->tracer ? gctimer_cause(place.mem, t->tracer, exact) : -1;
+	return number;
 }
 
 /* False: they are too far from each other to be of the same collection. */
@@ -310,20 +326,45 @@ static bool difference_take(struct collections_timer *t, const struct gctimer_sp
 	return true;
 }
 
-/* When it was by the JVM's own recording, as well as that is known. */
-static struct gctimer_span times_of(struct collections_timer *t, const struct counters *k,
-				    const struct collection *one, const struct gctimer_span *noted)
+/*
+ * The serial collector counts a young collection that it gives up before it has begun, since the
+ * old generation has no room for what may live: the JVM's own recording has none. Its timer, which
+ * ends before the counters note an end, was not begun or (JDK 17) begun and not ended.
+ */
+static bool given_up(const struct collections_timer *t, const struct collection *one,
+		     enum gctimer_says says)
 {
-	struct gctimer_span s = *noted;
+	return t->seen && (says == GCTIMER_BEFORE || says == GCTIMER_RUNNING) &&
+	       !strcmp(one->name, "DefNew");
+}
 
-	if (timer_read(t, k, one, noted, &s) && difference_take(t, noted, &s))
-		return s;
-	s = *noted;
-	if (t->seen) {
-		s.start += (uint64_t)(t->before / t->seen);
-		s.end += (uint64_t)(t->after / t->seen);
+/*
+ * When it was by the JVM's own recording, and its cause's number, as well as that is known. False:
+ * it was none.
+ */
+static bool times_of(struct collections_timer *t, const struct counters *k,
+		     const struct collection *one, const struct gctimer_span *noted,
+		     struct gctimer_span *s, int *number)
+{
+	enum gctimer_says says = timer_read(t, k, one, noted, s);
+
+	*number = -1;
+	if (says == GCTIMER_THIS && difference_take(t, noted, s)) {
+		*number = number_of(t, k, s);
+		return true;
 	}
-	return s.end >= s.start ? s : *noted;
+	*s = *noted;
+	if (given_up(t, one, says)) {
+		t->misses = 0;
+		return false;
+	}
+	if (t->seen) {
+		s->start += (uint64_t)(t->before / t->seen);
+		s->end += (uint64_t)(t->after / t->seen);
+	}
+	if (s->end < s->start)
+		*s = *noted;
+	return true;
 }
 
 /*
@@ -360,8 +401,10 @@ static void collector_take(struct collections *c, const struct counters *k, unsi
 	if (!was->known || !ended || now->ended < was->ended)
 		return;
 	if (now->entry <= now->exit) { /* else the last one's beginning is written over */
+		const struct gctimer_span noted = {now->entry, now->exit};
 		struct collection *one = &f->v[f->n];
 		struct gctimer_span s;
+		bool was_one;
 
 		shown = now->exit - now->entry;
 		name_of(k, n, one->name);
@@ -369,12 +412,16 @@ static void collector_take(struct collections *c, const struct counters *k, unsi
 		one->ticks = now->entry;
 		if (under_way(was) && was->entry == now->entry)
 			memcpy(one->cause, was->cause, sizeof(one->cause));
-		s = times_of(timer, k, one, &(struct gctimer_span){now->entry, now->exit});
+		was_one = times_of(timer, k, one, &noted, &s, &f->number[f->n]);
 		one->start_ns = vmclock_time(&c->clock, s.start);
 		one->duration_ns = vmclock_span(&c->clock, s.end - s.start);
 		if (!one->start_ns) /* the clock is not known yet */
 			one->start_ns = time > one->duration_ns ? time - one->duration_ns : 0;
-		f->exit[f->n++] = now->exit;
+		f->exit[f->n] = now->exit;
+		if (was_one)
+			f->n++;
+		else
+			memset(one, 0, sizeof(*one));
 		ended--;
 	}
 	/* the last one's time may not be added up yet */
@@ -454,18 +501,68 @@ static void last_cause(const struct collections *c, struct counters *k, const st
 	cause_settled(now, k, one->cause);
 }
 
-/* The JVM tells one cause; what it was of those before is not known. */
-static void causes_set(const struct collections *c, struct counters *k, const struct collector *now,
+/* ---- by their numbers ---- */
+
+/* The number that stands for a text, -1. */
+static int number_find(const struct collections *c, const char *text)
+{
+	for (int i = 0; i < GCTIMER_CAUSES; i++)
+		if (c->causes[i].votes && !strcmp(c->causes[i].text, text))
+			return i;
+	return -1;
+}
+
+static void number_learn(struct collections *c, int number, const char *text)
+{
+	struct collections_cause *is = &c->causes[number];
+
+	if (is->votes && !strcmp(is->text, text)) {
+		is->votes += is->votes < VOTES_MAX;
+	} else if (is->votes) {
+		is->votes--;
+	} else if (number_find(c, text) < 0) {
+		snprintf(is->text, sizeof(is->text), "%s", text);
+		is->votes = 1;
+	}
+}
+
+/*
+ * Are the counters in no doubt of it? A full collection that follows a young one of the parallel
+ * collector's has a cause of its own, "Ergonomics", which is gone when both have ended.
+ */
+static bool is_certain(const struct collection *one, bool seen_running)
+{
+	return one->cause[0] && (seen_running || one->kind == COLLECTION_YOUNG ||
+				 strcmp(one->cause, "Allocation Failure"));
+}
+
+/* What the JVM has a number of is that number's, and no other's. */
+static void number_apply(struct collections *c, int number, bool certain, struct collection *one)
+{
+	if (number < 0)
+		return;
+	if (certain)
+		number_learn(c, number, one->cause);
+	if (c->causes[number].votes)
+		memcpy(one->cause, c->causes[number].text, sizeof(one->cause));
+	else if (number_find(c, one->cause) >= 0)
+		one->cause[0] = '\0';
+}
+
+/* The JVM tells one cause; what it was of those before is known by their numbers alone. */
+static void causes_set(struct collections *c, struct counters *k, const struct collector *now,
 		       struct found *f)
 {
 	for (unsigned int i = f->n; i-- > 0;) {
 		struct collection *one = &f->v[i];
 		const struct collection *next = i + 1 < f->n ? one + 1 : NULL;
+		bool running = one->cause[0], last = !running && !next;
 
 		if (!one->cause[0] && !next)
 			last_cause(c, k, now, f->exit[i], one);
 		else if (!one->cause[0] && follows(c, one, f->exit[i], next->ticks))
 			memcpy(one->cause, next->cause, sizeof(one->cause));
+		number_apply(c, f->number[i], (running || last) && is_certain(one, running), one);
 		if (!one->cause[0])
 			snprintf(one->cause, sizeof(one->cause), CAUSE_UNKNOWN);
 	}
@@ -488,11 +585,14 @@ static void found_sort(struct found *f)
 		for (unsigned int j = i; j && f->exit[j] < f->exit[j - 1]; j--) {
 			struct collection v = f->v[j];
 			uint64_t exit = f->exit[j];
+			int number = f->number[j];
 
 			f->v[j] = f->v[j - 1];
 			f->exit[j] = f->exit[j - 1];
+			f->number[j] = f->number[j - 1];
 			f->v[j - 1] = v;
 			f->exit[j - 1] = exit;
+			f->number[j - 1] = number;
 		}
 }
 

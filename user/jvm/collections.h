@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "jvm/counters.h"
+#include "jvm/gctimer.h"
 #include "jvm/vmclock.h"
 
 #define COLLECTION_WORDS 64
@@ -54,11 +55,20 @@ struct collections_gap {
 };
 
 struct collections_timer {
-	uint64_t at; /* its address; 0 not found */
-	unsigned int searches, misses;
+	uint64_t at, tracer; /* addresses; 0 not found */
+	unsigned int searches, tracer_searches, misses;
 	/* ticks by which it began and ended later than the counters say, and those took; together,
 	 * so often */
 	int64_t before, after, noted, seen;
+};
+
+/*
+ * What a number stands for that the JVM has a cause by: learned where the counters leave no doubt,
+ * by a majority.
+ */
+struct collections_cause {
+	char text[COLLECTION_WORDS];
+	unsigned int votes; /* 0: not known */
 };
 
 /*
@@ -76,6 +86,7 @@ struct collections {
 	uint64_t whole_pauses; /* of its collector, before it */
 	unsigned int clock_looks;
 	struct collections_timer timers[COUNTERS_COLLECTORS];
+	struct collections_cause causes[GCTIMER_CAUSES];
 	struct collector {
 		uint64_t begun, time, entry, exit, ended;
 		uint64_t told; /* of `time`: what was told of, one by one or in a gap */

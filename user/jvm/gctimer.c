@@ -8,6 +8,9 @@
 /* A timer, as words: its beginning and its end, each by two clocks. */
 enum { START, START_FAST, END, END_FAST, TIMER_WORDS };
 
+/* A tracer: name and cause, the same moments, and the sum of the pauses and the longest of them. */
+enum { NAME_CAUSE, MOMENTS, SUM = MOMENTS + TIMER_WORDS, LONGEST = SUM + 2, TRACER_WORDS };
+
 #define AHEAD	   4   /* words of an object before those: its table of functions */
 #define HEAP_WORDS 512 /* of the heap's object that are looked at */
 #define PART_WORDS 160 /* of an object that the heap's points to: a generation */
@@ -19,6 +22,7 @@ enum { START, START_FAST, END, END_FAST, TIMER_WORDS };
 
 struct search {
 	const struct gctimer_place *p;
+	bool tracer; /* that is what is searched for */
 	const struct gctimer_span *noted;
 	uint64_t slack, at, longest;
 	unsigned int left; /* pointers that may be followed */
@@ -42,9 +46,29 @@ static bool words_fit(const uint64_t w[TIMER_WORDS], const struct gctimer_span *
 	       apart(w[START], noted->start) <= slack && apart(w[END], noted->end) <= slack;
 }
 
+static bool tracer_fits(const uint64_t w[TRACER_WORDS], const struct gctimer_span *exact)
+{
+	uint64_t lasted = exact->end - exact->start;
+
+	return (uint32_t)w[NAME_CAUSE] < GCTIMER_CAUSES && w[NAME_CAUSE] >> 32 < GCTIMER_CAUSES &&
+	       w[MOMENTS + START] == exact->start && w[MOMENTS + END] == exact->end &&
+	       w[SUM] == lasted && w[LONGEST] == lasted;
+}
+
+static void tracers_take(struct search *s, uint64_t addr, const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i + TRACER_WORDS <= n && !s->at; i++)
+		if (tracer_fits(words + i, s->noted))
+			s->at = addr + i * 8;
+}
+
 /* A collection's first and longest phase has the same moments in it; its parts are shorter. */
 static void words_take(struct search *s, uint64_t addr, const uint64_t *words, size_t n)
 {
+	if (s->tracer) {
+		tracers_take(s, addr, words, n);
+		return;
+	}
 	for (size_t i = 0; i + TIMER_WORDS <= n; i++) {
 		const uint64_t *w = words + i;
 
@@ -73,10 +97,10 @@ static bool object_read(struct search *s, uint64_t addr, uint64_t *words, size_t
 
 static void object_take(struct search *s, uint64_t addr)
 {
-	uint64_t words[AHEAD + TIMER_WORDS];
+	uint64_t words[AHEAD + TRACER_WORDS];
 
-	if (object_read(s, addr, words, AHEAD + TIMER_WORDS))
-		words_take(s, addr, words, AHEAD + TIMER_WORDS);
+	if (object_read(s, addr, words, AHEAD + TRACER_WORDS))
+		words_take(s, addr, words, AHEAD + TRACER_WORDS);
 }
 
 /* The timers of the heap's own, and of its generations. */
@@ -98,7 +122,7 @@ static void heap_take(struct search *s)
 static bool on_static(void *ctx, const struct statics_piece *p)
 {
 	struct search *s = ctx;
-	size_t n = p->n + TIMER_WORDS - 1;
+	size_t n = p->n + (s->tracer ? TRACER_WORDS : TIMER_WORDS) - 1;
 
 	words_take(s, p->addr, p->words, n < p->all ? n : p->all);
 	return true;
@@ -113,30 +137,48 @@ static bool on_pointer(void *ctx, const struct statics_piece *p)
 	return s->left > 0;
 }
 
+static uint64_t search(struct search *s)
+{
+	s->left = FOLLOWED;
+	if (!s->p->statics)
+		return 0;
+	heap_take(s);
+	if (!s->at)
+		statics_each(s->p->mem, s->p->statics, on_static, s);
+	if (!s->at)
+		statics_each(s->p->mem, s->p->statics, on_pointer, s);
+	return s->at;
+}
+
 uint64_t gctimer_find(const struct gctimer_place *p, const struct gctimer_span *noted,
 		      uint64_t slack)
 {
-	struct search s = {.p = p, .noted = noted, .slack = slack, .left = FOLLOWED};
-
-	if (!p->statics)
-		return 0;
-	heap_take(&s);
-	if (!s.at)
-		statics_each(p->mem, p->statics, on_static, &s);
-	if (!s.at)
-		statics_each(p->mem, p->statics, on_pointer, &s);
-	return s.at;
+	return search(&(struct search){.p = p, .noted = noted, .slack = slack});
 }
 
-bool gctimer_read(struct mem *mem, uint64_t at, const struct gctimer_span *noted,
-		  struct gctimer_span *out, bool *running)
+uint64_t gctimer_tracer_find(const struct gctimer_place *p, const struct gctimer_span *exact)
+{
+	return search(&(struct search){.p = p, .noted = exact, .tracer = true});
+}
+
+enum gctimer_says gctimer_read(struct mem *mem, uint64_t at, const struct gctimer_span *noted,
+			       struct gctimer_span *out)
 {
 	uint64_t w[TIMER_WORDS];
 
-	*running = false;
-	if (mem_read_now(mem, at, w, sizeof(w)))
-		return false;
-	*running = w[START] < noted->end && w[END] < w[START];
+	if (mem_read_now(mem, at, w, sizeof(w)) || !w[START] || w[START] >= noted->end)
+		return GCTIMER_NOTHING;
 	*out = (struct gctimer_span){w[START], w[END]};
-	return w[START] < noted->end && w[END] > noted->start && w[START] < w[END];
+	if (w[END] < w[START])
+		return GCTIMER_RUNNING;
+	return w[END] <= noted->start ? GCTIMER_BEFORE : GCTIMER_THIS;
+}
+
+int gctimer_cause(struct mem *mem, uint64_t tracer, const struct gctimer_span *exact)
+{
+	uint64_t w[TRACER_WORDS];
+
+	if (mem_read_now(mem, tracer, w, sizeof(w)) || !tracer_fits(w, exact))
+		return -1;
+	return (int)(w[NAME_CAUSE] >> 32);
 }

@@ -6,7 +6,8 @@
  * two pairs of words, each pair a moment by two clocks, of which the first is that of the
  * counters). Where these lie nobody tells: they are found by a collection whose moments are known
  * from the counters. A collector that has its timer on the stack, as G1 for full collections, has
- * none that can be found.
+ * none that can be found. A GCTracer (gc/shared/gcTrace.hpp) has the same moments, and the
+ * collection's cause by its number, which is another one in other releases.
  */
 #ifndef GNOMON_JVM_GCTIMER_H
 #define GNOMON_JVM_GCTIMER_H
@@ -35,11 +36,22 @@ struct gctimer_span {
 uint64_t gctimer_find(const struct gctimer_place *p, const struct gctimer_span *noted,
 		      uint64_t slack);
 
-/*
- * What the timer says. False: it says nothing, or of another collection than that noted, which
- * would not overlap with it. *running: of this one, which has not ended by it.
- */
-bool gctimer_read(struct mem *mem, uint64_t at, const struct gctimer_span *noted,
-		  struct gctimer_span *out, bool *running);
+enum gctimer_says {
+	GCTIMER_NOTHING,
+	GCTIMER_THIS,	 /* what is in *out is of the collection noted: they overlap */
+	GCTIMER_RUNNING, /* of this one, which has not ended by it */
+	GCTIMER_BEFORE,	 /* of one that had ended before it */
+};
+
+enum gctimer_says gctimer_read(struct mem *mem, uint64_t at, const struct gctimer_span *noted,
+			       struct gctimer_span *out);
+
+#define GCTIMER_CAUSES 64 /* their numbers are below */
+
+/* The address of a tracer of the collection whose timer says so; 0: there is none. */
+uint64_t gctimer_tracer_find(const struct gctimer_place *p, const struct gctimer_span *exact);
+
+/* The number of the cause of that collection, -1: it is of another. */
+int gctimer_cause(struct mem *mem, uint64_t tracer, const struct gctimer_span *exact);
 
 #endif

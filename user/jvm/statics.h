@@ -14,7 +14,7 @@
 #include "jvm/mem.h"
 
 #define STATICS_BYTES  (1u << 20) /* so many bytes above and below are looked at */
-#define STATICS_BEYOND 4	  /* words */
+#define STATICS_BEYOND 8	  /* words */
 
 /* A piece of it: n words, and up to STATICS_BEYOND of the next one behind them, `all` together. */
 struct statics_piece {
