@@ -305,6 +305,21 @@ uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 	return uw_caller(s, ra, s->sp + at * 8 + 8, s->fp, GN_FF_RETADDR | GN_FF_GUESSED);
 }
 
+/*
+ * fn(i, ctx) for each i below n. In BPF by a helper: of a loop of its own the verifier would follow
+ * each round, in each program that walks stacks. fn returns 0, and has to check i: the verifier
+ * does not know how far it goes.
+ */
+#ifdef __bpf__
+#define hs_each(n, fn, ctx) bpf_loop(n, fn, ctx, 0)
+#else
+#define hs_each(n, fn, ctx)                                                                        \
+	do {                                                                                       \
+		for (__u32 each = 0; each < (n); each++)                                           \
+			fn(each, ctx);                                                             \
+	} while (0)
+#endif
+
 #define HS_WIDE 256 /* bytes of code looked at before and behind pc */
 
 /* c[HS_WIDE] is the byte at pc; in s->scratch. */
@@ -312,23 +327,35 @@ struct hs_wide {
 	__u8 c[2 * HS_WIDE];
 };
 
+struct hs_found {
+	const struct hs_wide *w;
+	__u64 found;
+};
+
+static long hs_pcmpestri_step(__u32 i, void *ctx)
+{
+	struct hs_found *f = ctx;
+	__u64 sse, vex;
+	__u32 insn;
+
+	if (i > 2 * HS_WIDE - 4)
+		return 0;
+	__builtin_memcpy(&insn, f->w->c + i, sizeof(insn));
+	sse = (insn ^ 0x613a0f) & 0xffffff;
+	vex = (insn ^ 0x617900c4) & 0xffff00ff;
+	f->found |= (sse - 1) >> 63 | (vex - 1) >> 63;
+	return 0;
+}
+
 /* Is pcmpestri near, in either form? C2 searches and compares strings by it. */
 hs_global int hs_near_pcmpestri(const struct hs_wide *w)
 {
-	__u64 found = 0;
+	struct hs_found f = {.w = w};
 
 	if (!w)
 		return 0;
-	for (__u32 i = 0; i <= 2 * HS_WIDE - 4; i++) {
-		__u32 insn;
-		__u64 sse, vex;
-
-		__builtin_memcpy(&insn, w->c + i, sizeof(insn));
-		sse = (insn ^ 0x613a0f) & 0xffffff;
-		vex = (insn ^ 0x617900c4) & 0xffff00ff;
-		found |= (sse - 1) >> 63 | (vex - 1) >> 63;
-	}
-	return (int)found;
+	hs_each(2 * HS_WIDE - 3, hs_pcmpestri_step, &f);
+	return (int)f.found;
 }
 
 /*
@@ -603,6 +630,42 @@ uw_fn __u32 hs_sp_imm(const __u8 *c, __u32 i, __u32 *end)
 	return c[i + 1] == 0x83 ? imm & 0xff : imm;
 }
 
+/* The last `sub` before pc, and the first `add` behind it, as offsets in w; 0: none. */
+struct hs_moves {
+	const struct hs_wide *w;
+	__u32 sub, add;
+	__u32 wrong; /* an add lies behind that sub, or a sub before that add */
+};
+
+static long hs_before_step(__u32 i, void *ctx)
+{
+	struct hs_moves *h = ctx;
+	__u32 s, a;
+
+	if (i > HS_WIDE - 4)
+		return 0;
+	s = (__u32)-hs_moves_sp(h->w->c, i, 0xec);
+	a = (__u32)-hs_moves_sp(h->w->c, i, 0xc4);
+	h->sub = (h->sub & ~s) | (i & s);
+	h->wrong = (h->wrong & ~a & ~s) | (1 & a);
+	return 0;
+}
+
+static long hs_behind_step(__u32 k, void *ctx)
+{
+	struct hs_moves *h = ctx;
+	__u32 i, s, a;
+
+	if (k > HS_WIDE - 16)
+		return 0;
+	i = 2 * HS_WIDE - 16 - k;
+	s = (__u32)-hs_moves_sp(h->w->c, i, 0xec);
+	a = (__u32)-hs_moves_sp(h->w->c, i, 0xc4);
+	h->add = (h->add & ~a) | (i & a);
+	h->wrong = (h->wrong & ~a & ~s) | (1 & s);
+	return 0;
+}
+
 /*
  * A barrier's slow path lies behind the method's code and is jumped to. It spills the registers in
  * use, calls the JVM, and jumps back: `sub rsp,n; mov [rsp+x],reg ...; call; [mov reg,rax;]
@@ -613,32 +676,21 @@ uw_fn __u32 hs_sp_imm(const __u8 *c, __u32 i, __u32 *end)
  */
 hs_global int hs_spilled(const struct hs_wide *w)
 {
-	__u32 add = 0, sub = 0, wrong = 0, end, n, unused;
+	struct hs_moves h = {.w = w};
+	__u32 end, n, unused;
 	const __u8 *c;
 
 	if (!w)
 		return 0;
 	c = w->c;
-	/* the last one before pc has to be a sub, the first one behind an add */
-	for (__u32 i = 0; i <= HS_WIDE - 4; i++) {
-		__u32 s = (__u32)-hs_moves_sp(c, i, 0xec), a = (__u32)-hs_moves_sp(c, i, 0xc4);
-
-		sub = (sub & ~s) | (i & s);
-		wrong = (wrong & ~a & ~s) | (1 & a);
-	}
-	if (!sub || wrong)
+	hs_each(HS_WIDE - 3, hs_before_step, &h);
+	if (!h.sub || h.wrong)
 		return 0;
-	for (__u32 k = 0; k <= HS_WIDE - 16; k++) {
-		__u32 i = 2 * HS_WIDE - 16 - k;
-		__u32 s = (__u32)-hs_moves_sp(c, i, 0xec), a = (__u32)-hs_moves_sp(c, i, 0xc4);
-
-		add = (add & ~a) | (i & a);
-		wrong = (wrong & ~a & ~s) | (1 & s);
-	}
-	if (!add || wrong)
+	hs_each(HS_WIDE - 15, hs_behind_step, &h);
+	if (!h.add || h.wrong)
 		return 0;
-	n = hs_sp_imm(c, add, &end);
-	if (n != hs_sp_imm(c, sub, &unused) || n > HS_FRAME_MAX)
+	n = hs_sp_imm(c, h.add, &end);
+	if (n != hs_sp_imm(c, h.sub, &unused) || n > HS_FRAME_MAX)
 		return 0;
 	end &= 2 * HS_WIDE - 1;
 	if (end > 2 * HS_WIDE - 8)
