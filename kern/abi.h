@@ -204,13 +204,31 @@ enum gn_loss {
 	GN_LOSS_EXIT = 6,
 	GN_LOSS_EXEC = 7,
 	GN_LOSS_COMM = 8,
+	GN_LOSS_CHURN =
+		9, /* births, ends and names beyond what a process may have told at a time */
 	GN_LOSS_MAX
 };
 
 static inline int gn_loss_is_task(__u32 reason)
 {
-	return reason >= GN_LOSS_FORK && reason <= GN_LOSS_COMM;
+	return reason >= GN_LOSS_FORK && reason <= GN_LOSS_CHURN;
 }
+
+/*
+ * Of what its threads do a process has so many records sent a second, and so many at once. A thread
+ * that is born, names itself and ends makes three; one that renames itself again and again is
+ * another matter, and an exec makes user space read everything anew.
+ */
+enum gn_churn_kind { GN_CHURN_LIVES, GN_CHURN_NAMES, GN_CHURN_EXECS, GN_CHURN_MAX };
+#define GN_CHURN_SECOND                                                                            \
+	{                                                                                          \
+		100000, 5000, 10                                                                   \
+	}
+#define GN_CHURN_AT_ONCE                                                                           \
+	{                                                                                          \
+		100000, 5000, 20                                                                   \
+	}
+#define GN_CHURN_YOUNG 1000000000ULL /* ns: the names of a thread so young belong to its birth */
 
 struct gn_loss_key {
 	__u32 tid;
@@ -241,6 +259,8 @@ enum gn_counter {
 };
 
 /* ---- targets ---- */
+
+#define GN_MAX_PROCS 1024
 
 #define GN_DRAWS 8
 

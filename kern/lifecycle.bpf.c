@@ -4,6 +4,7 @@
 #include "vthread.bpf.h"
 #include "weight.bpf.h"
 #include "hotspot_maps.bpf.h"
+#include "churn.bpf.h"
 
 __u64 gn_coders_made = 0;
 
@@ -16,9 +17,18 @@ static __always_inline void coder_see(struct task_struct *task, const char *comm
 		coders_see(task, id >> 32, (__u32)id, name);
 }
 
+static __always_inline __u32 churn_kind(struct task_struct *task, __u16 type, __u64 now)
+{
+	if (type == GN_REC_EXEC)
+		return GN_CHURN_EXECS;
+	return type == GN_REC_COMM && now - task->start_time > GN_CHURN_YOUNG ? GN_CHURN_NAMES
+									      : GN_CHURN_LIVES;
+}
+
 static __always_inline void task_send(struct task_struct *task, __u16 type, const char *comm)
 {
 	__u64 id = task_id(task);
+	__u32 kind;
 	struct gn_task_rec r = {
 		.h.type = type,
 		.h.tgid = id >> 32,
@@ -27,6 +37,13 @@ static __always_inline void task_send(struct task_struct *task, __u16 type, cons
 		.cpu_ns = task->se.sum_exec_runtime,
 	};
 
+	kind = churn_kind(task, type, r.h.time);
+	if (!churn_take(id >> 32, kind, r.h.time) ||
+	    (kind == GN_CHURN_NAMES && ring_is_nearly_full())) {
+		/* user space reads again what there is */
+		loss_add(r.h.tid, type == GN_REC_EXEC ? GN_LOSS_EXEC : GN_LOSS_CHURN, 1);
+		return;
+	}
 	bpf_probe_read_kernel_str(r.comm, sizeof(r.comm), comm);
 	if (record_send(&r.h, sizeof(r)))
 		loss_add(r.h.tid, GN_LOSS_FORK + (type - GN_REC_FORK), 1);

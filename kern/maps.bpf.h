@@ -13,8 +13,7 @@
 
 #include "abi.h"
 
-#define GN_MAX_PROCS 1024
-#define GN_MAX_CPUS  1024
+#define GN_MAX_CPUS 1024
 
 /* ---- configuration: set before load, so that the verifier removes what is off ---- */
 

@@ -151,8 +151,10 @@ static void test_tasks_by_kind(void **state)
 	assert_int_equal(t.told[GN_REC_FORK] + t.lost[GN_LOSS_FORK], THREADS);
 	assert_int_equal(t.told[GN_REC_EXIT] + t.lost[GN_LOSS_EXIT], THREADS);
 	assert_int_equal(t.told[GN_REC_EXEC] + t.lost[GN_LOSS_EXEC], 1);
-	/* the program's name is the last */
-	assert_int_equal(t.told[GN_REC_COMM] + t.lost[GN_LOSS_COMM], THREADS + 1);
+	/* the program's name is the last, of a thread that is not young: half of a ring is not for
+	 * it */
+	assert_int_equal(t.told[GN_REC_COMM] + t.lost[GN_LOSS_COMM] + t.lost[GN_LOSS_CHURN],
+			 THREADS + 1);
 	assert_int_equal(t.lost[GN_LOSS_RING], 0);
 	capture_close(c);
 	child_end(&child);

@@ -188,9 +188,9 @@ static void sparse(char **arg)
 
 static void rules(char **arg)
 {
-	static const uint8_t cie[] = {
-		16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 0x10, 1, 0x1b /* pcrel sdata4 */,
-		0,  0, 0};
+	/* zR, pcrel sdata4; the CFA is rsp + 8, and the return address lies just below it */
+	static const uint8_t cie[] = {20, 0,	0,  0, 0,    0,	   0, 0, 1,    'z', 'R', 0,
+				      1,  0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,	 0};
 	uint32_t n = (uint32_t)strtoul(arg[0], NULL, 10),
 		 seed = (uint32_t)strtoul(arg[1], NULL, 10);
 	struct bytes b = {0};

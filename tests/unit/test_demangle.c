@@ -79,6 +79,30 @@ static void bounds(void **state)
 	demangle(name, true, out, sizeof(out)); /* must return */
 }
 
+/*
+ * Each level names the level before twice, and the demangler looks for a pack in all of it, 2^60
+ * steps, before it writes a byte: it must return, and the names after it are as good as ever.
+ */
+static void packs(void **state)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char name[1024] = "_Z1fIDp1BI1AIiiE", out[1024];
+	uint64_t wasted = demangle_wasted_ns();
+
+	for (int i = 0; i < 30; i++) {
+		char level[32];
+
+		/* S_ is f, S0_ B, S1_ A, S2_ the first level */
+		snprintf(level, sizeof(level), "S1_IS%c_S%c_E", digits[i + 2], digits[i + 2]);
+		strcat(name, level);
+	}
+	strcat(name, "EEvv");
+	for (int i = 0; i < 2; i++)
+		assert_false(demangle(name, i, out, sizeof(out)));
+	assert_true(demangle_wasted_ns() - wasted > 0);
+	check("_ZN5Probe4spinEi", "Probe::spin", "Probe::spin(int)");
+}
+
 /* Each level names the level before twice: 2^60 characters if it were printed. */
 static void doubling(void **state)
 {
@@ -103,7 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known),  cmocka_unit_test(clones),   cmocka_unit_test(not_mangled),
-		cmocka_unit_test(bounds), cmocka_unit_test(doubling),
+		cmocka_unit_test(bounds), cmocka_unit_test(doubling), cmocka_unit_test(packs),
 	};
 
 	return cmocka_run_group_tests_name("demangle", tests, NULL, NULL);

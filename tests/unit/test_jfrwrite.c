@@ -619,6 +619,49 @@ static void test_interning(void **state)
 	assert_int_equal(jfrw_close(w, NULL), 0);
 }
 
+/* A file as large as it may be takes no more samples, and what is said of that has room. */
+static void test_file_max(void **state)
+{
+	struct jfrw_config cfg = {.path = path,
+				  .overwrite = true,
+				  .start_unix_ns = 1700000000ull * 1000 * MS,
+				  .start_mono_ns = START,
+				  .form.file_max_bytes = 100000};
+	struct jfr_samples_lost lost = {
+		.kind = "any", .reason = "as large as it may be", .count = 1};
+	struct jfrw_stats st;
+	struct reader r;
+	struct jfrw *w;
+	uint32_t thread, stack;
+	uint64_t n = 0;
+
+	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
+	thread = jfrw_thread(w, &main_thread);
+	stack = stack_of(w, "C", "m", 1);
+	do {
+		jfrw_cpu_sample(w, START + n++, thread, stack);
+		jfrw_stats(w, &st);
+	} while (!st.over_events && n < 100000);
+	assert_int_equal(st.over_events, 1);
+	for (int i = 0; i < 50000; i++)
+		jfrw_cpu_sample(w, START + n++, thread, stack);
+	jfrw_samples_lost(w, START + n, &lost);
+	flush_now(w, START + n);
+	jfrw_stats(w, &st);
+	assert_int_equal(st.over_events, 50001);
+	assert_int_equal(st.dropped_events, 0);
+	assert_true(st.bytes > 90000 && st.bytes < 101000);
+	for (int i = 0; i < 100000; i++)
+		jfrw_samples_lost(w, START + n, &lost);
+	jfrw_full(w);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	load();
+	assert_int_equal(
+		events(chunk_at(0), class_id(chunk_at(0), "jdk.ExecutionSample"), 0, NULL, &r),
+		n - 50001);
+	assert_true(file_len > 1000000 && file_len < 1300000);
+}
+
 /* Every chunk has what it refers to; an id keeps its meaning; start times differ. */
 static void test_chunks(void **state)
 {
@@ -1055,25 +1098,16 @@ static void test_repair_hopeless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leb),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_sample),
-		cmocka_unit_test(test_fallbacks),
-		cmocka_unit_test(test_interning),
-		cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_generation),
-		cmocka_unit_test(test_forgotten),
-		cmocka_unit_test(test_method_keys),
-		cmocka_unit_test(test_reservoir),
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_open_errors),
-		cmocka_unit_test(test_disk_full),
-		cmocka_unit_test(test_repair_good),
-		cmocka_unit_test(test_repair_cut),
-		cmocka_unit_test(test_repair_header),
-		cmocka_unit_test(test_repair_hopeless),
+		cmocka_unit_test(test_leb),	      cmocka_unit_test(test_text),
+		cmocka_unit_test(test_table),	      cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_sample),	      cmocka_unit_test(test_fallbacks),
+		cmocka_unit_test(test_interning),     cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_file_max),      cmocka_unit_test(test_generation),
+		cmocka_unit_test(test_forgotten),     cmocka_unit_test(test_method_keys),
+		cmocka_unit_test(test_reservoir),     cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_open_errors),   cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_repair_good),   cmocka_unit_test(test_repair_cut),
+		cmocka_unit_test(test_repair_header), cmocka_unit_test(test_repair_hopeless),
 	};
 	int rc;
 

@@ -238,6 +238,47 @@ static void test_share_of_rules(void **state)
 	uwmem_free(m);
 }
 
+static void owned_add(struct uwmem *m, uint32_t owner, uint32_t n, uint32_t from, uint32_t *file)
+{
+	static uint32_t key;
+	struct unwind_table t;
+
+	rules_make(&t, n, from);
+	utable_owner(m->u, owner);
+	key++;
+	assert_int_equal(utable_file_add(m->u, &key, sizeof(key), &t, file), 0);
+	ehframe_free(&t);
+}
+
+/*
+ * Nor does one process, however many files it has: a quarter of what others left. What ends with
+ * its files is there again, and what others came with first counts to nobody else.
+ */
+static void test_share_of_process(void **state)
+{
+	struct uwmem *m = uwmem_new(1);
+	uint32_t file, refused;
+
+	owned_add(m, 7, 1000, 1, &file);
+	for (uint32_t i = 1; i < 16; i++)
+		owned_add(m, 7, 1000, 1 + 1000 * i, &file);
+	/* 2 are everybody's */
+	assert_int_equal(utable_stats(m->u).rules, 2 + (UW_MAX_RULES - 2) / 4);
+	refused = utable_stats(m->u).rules_refused;
+	assert_int_equal(refused, 16000 - (UW_MAX_RULES - 2) / 4);
+	owned_add(m, 8, 1200, 1 << 20, &file);
+	for (uint32_t k = 0; k < 1200; k++)
+		assert_int_equal(off_at(m, file, 3 * k), (1 << 20) + k);
+	owned_add(m, 7, 1200, 1 << 20, &file); /* no rule is new */
+	assert_int_equal(utable_stats(m->u).rules_refused, refused);
+	utable_reap(m->u, S);
+	utable_reap(m->u, 4 * S);
+	assert_int_equal(utable_stats(m->u).rules, 2);
+	owned_add(m, 7, 1000, 1, &file);
+	assert_int_equal(utable_stats(m->u).rules_refused, refused);
+	uwmem_free(m);
+}
+
 static void test_room(void **state)
 {
 	struct utable_sink sink;
@@ -307,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_mappings_that_matter),
 		cmocka_unit_test(test_rules_go_with_their_file),
 		cmocka_unit_test(test_share_of_rules),
+		cmocka_unit_test(test_share_of_process),
 		cmocka_unit_test(test_room),
 	};
 

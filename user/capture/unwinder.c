@@ -99,12 +99,15 @@ static uint32_t file_find(void *ctx, const void *key, size_t len)
 	return utable_file_find(m->utable, key, len);
 }
 
-static int file_add(void *ctx, const void *key, size_t len, const struct unwind_table *table,
-		    uint32_t *file, uint32_t *refused)
+static int file_add(void *ctx, pid_t tgid, const void *key, size_t len,
+		    const struct unwind_table *table, uint32_t *file, uint32_t *refused)
 {
 	struct unwinder_maps *m = ctx;
 	uint32_t before = utable_stats(m->utable).rules_refused;
-	int rc = utable_file_add(m->utable, key, len, table, file);
+	int rc;
+
+	utable_owner(m->utable, (uint32_t)tgid);
+	rc = utable_file_add(m->utable, key, len, table, file);
 
 	*refused = utable_stats(m->utable).rules_refused - before;
 	return rc;

@@ -13,8 +13,9 @@ struct file {
 	uint32_t refs; /* process lists that name it */
 	uint32_t npages;
 	uint32_t nrules;
-	uint16_t *rules;     /* of the dictionary, one reference each */
-	uint64_t idle_since; /* ns, while refs is 0 */
+	uint16_t *rules;      /* of the dictionary, one reference each */
+	uint32_t owner, nown; /* the process it counts to; rules that came with it */
+	uint64_t idle_since;  /* ns, while refs is 0 */
 	UT_hash_handle hh;
 };
 
@@ -26,8 +27,18 @@ struct proc {
 	UT_hash_handle hh;
 };
 
+/* What counts to a process; there as long as anything does. */
+struct owner {
+	uint32_t tgid;
+	uint32_t files, rules;
+	uint64_t pages;
+	UT_hash_handle hh;
+};
+
 struct utable {
 	struct utable_sink sink;
+	struct owner *owners;
+	uint32_t owner;
 	struct rule_set rules;
 	uint32_t rule_refs[UW_MAX_RULES]; /* files that have it */
 	struct file *files;		  /* by key */
@@ -64,6 +75,7 @@ void utable_free(struct utable *u)
 {
 	struct file *f, *fnext;
 	struct proc *p, *pnext;
+	struct owner *o, *onext;
 
 	if (!u)
 		return;
@@ -77,8 +89,84 @@ void utable_free(struct utable *u)
 		free(p->files);
 		free(p);
 	}
+	HASH_ITER(hh, u->owners, o, onext) {
+		HASH_DEL(u->owners, o);
+		free(o);
+	}
 	rule_set_free(&u->rules);
 	free(u);
+}
+
+/* ---- shares ---- */
+
+void utable_owner(struct utable *u, uint32_t tgid)
+{
+	u->owner = tgid;
+}
+
+static struct owner *owner_find(struct utable *u, uint32_t tgid)
+{
+	struct owner *o;
+
+	HASH_FIND(hh, u->owners, &tgid, sizeof(tgid), o);
+	return o;
+}
+
+static uint32_t rules_used(const struct utable *u)
+{
+	return u->rules.n - u->rules.nfree;
+}
+
+/* Whether the process may have one more rule beside those of the file that is being added. */
+static bool may_have_rule(struct utable *u, const struct file *f)
+{
+	const struct owner *o = owner_find(u, f->owner);
+	uint32_t has = (o ? o->rules : 0) + f->nown, others = rules_used(u) - has;
+
+	return !f->owner || has < (UW_MAX_RULES - others) * UTABLE_SHARE;
+}
+
+static bool may_have_pages(struct utable *u, uint32_t npages)
+{
+	const struct owner *o = owner_find(u, u->owner);
+	uint64_t has = o ? o->pages : 0, others = u->pages - has;
+
+	return !u->owner ||
+	       (has + npages) * sizeof(struct uw_page) <=
+		       (u->sink.max_bytes - others * sizeof(struct uw_page)) * UTABLE_SHARE;
+}
+
+static int owner_add(struct utable *u, struct file *f)
+{
+	struct owner *o = owner_find(u, f->owner);
+
+	if (!f->owner)
+		return 0;
+	if (!o) {
+		o = calloc(1, sizeof(*o));
+		if (!o)
+			return -ENOMEM;
+		o->tgid = f->owner;
+		HASH_ADD(hh, u->owners, tgid, sizeof(o->tgid), o);
+	}
+	o->files++;
+	o->rules += f->nown;
+	o->pages += f->npages;
+	return 0;
+}
+
+static void owner_remove(struct utable *u, const struct file *f)
+{
+	struct owner *o = owner_find(u, f->owner);
+
+	if (!f->owner || !o)
+		return;
+	o->rules -= f->nown;
+	o->pages -= f->npages;
+	if (--o->files)
+		return;
+	HASH_DEL(u->owners, o);
+	free(o);
 }
 
 /* ---- pages ---- */
@@ -182,12 +270,31 @@ static uint32_t id_take(struct utable *u)
 	return UNWIND_NO_FILE;
 }
 
+/* A rule's number in the dictionary; UW_RULE_NONE: there is no room, or none left to the process.
+ */
+static uint16_t rule_number(struct utable *u, struct file *f, const struct uw_rule *r)
+{
+	uint32_t before = rules_used(u), id;
+	bool may = may_have_rule(u, f);
+
+	id = rule_set_add(&u->rules, r);
+	if (rules_used(u) == before)
+		return (uint16_t)id;
+	if (!may) {
+		rule_set_remove(&u->rules, id);
+		u->rules.refused++;
+		return UW_RULE_NONE;
+	}
+	f->nown++;
+	return (uint16_t)id;
+}
+
 /* Takes one of the file's own rules into the dictionary and gives it to the sink. */
 static int rule_take(struct utable *u, struct file *f, const struct uw_rule *r, uint16_t *id)
 {
 	int err = 0;
 
-	*id = rule_set_add(&u->rules, r);
+	*id = rule_number(u, f, r);
 	if (*id == UW_RULE_NONE || *id == UW_RULE_STOP)
 		return 0;
 	if (!u->rule_refs[*id])
@@ -241,9 +348,10 @@ static int pages_make(struct utable *u, struct file *f, const struct unwind_tabl
 	return err;
 }
 
-static bool has_room(const struct utable *u, uint32_t npages)
+static bool has_room(struct utable *u, uint32_t npages)
 {
-	return (u->pages + npages) * sizeof(struct uw_page) <= u->sink.max_bytes;
+	return (u->pages + npages) * sizeof(struct uw_page) <= u->sink.max_bytes &&
+	       may_have_pages(u, npages);
 }
 
 static int file_publish(struct utable *u, struct file *f, const struct unwind_table *rows)
@@ -273,11 +381,14 @@ int utable_file_add(struct utable *u, const void *key, size_t len, const struct 
 
 	if (!f)
 		return -ENOMEM;
+	f->owner = u->owner;
 	err = key_make(f->key, key, len);
 	if (!err && file_find(u, f->key))
 		err = -EINVAL;
 	if (!err)
 		err = file_publish(u, f, rows);
+	if (!err)
+		err = owner_add(u, f);
 	if (err) {
 		file_free(u, f);
 		return err;
@@ -317,6 +428,7 @@ int utable_reap(struct utable *u, uint64_t now_ns)
 			return err;
 		u->by_slot[UW_FILE_SLOT(f->id)] = NULL;
 		u->pages -= f->npages;
+		owner_remove(u, f);
 		HASH_DEL(u->files, f);
 		file_free(u, f);
 	}

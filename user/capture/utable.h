@@ -10,7 +10,8 @@
  * hold the old list; then utable_reap() drops it, and the rules that only it had. Not thread safe.
  *
  * Targets choose how large their files' tables are: one file gets UTABLE_FILE_RULES rules, all of
- * them together so many bytes. What is refused is counted.
+ * them together so many bytes. And a target gets UTABLE_SHARE of the rules and bytes that others
+ * leave, so that each that comes finds some. What is refused is counted.
  */
 #ifndef GNOMON_CAPTURE_UTABLE_H
 #define GNOMON_CAPTURE_UTABLE_H
@@ -23,6 +24,7 @@
 
 #define UTABLE_GRACE_NS 2000000000ULL
 
+#define UTABLE_SHARE	  1 / 4
 #define UTABLE_FILE_RULES 2048 /* LLVM's library has 1,250, libc 360, libjvm 80 */
 
 /* All return 0 or a negative errno. Files come by their place, UW_FILE_SLOT() of their number. */
@@ -38,10 +40,10 @@ struct utable_sink {
 
 struct utable_stats {
 	uint32_t files, procs, rules;
-	uint64_t pages; /* of sizeof(struct uw_page) bytes */
-	uint32_t
-		rules_refused; /* that were over their file's share, or found the dictionary full */
-	uint32_t maps_refused; /* mappings over UW_MAX_MAPS or overlapping */
+	uint64_t pages;		/* of sizeof(struct uw_page) bytes */
+	uint32_t rules_refused; /* over their file's share or the target's, or the dictionary was
+				   full */
+	uint32_t maps_refused;	/* mappings over UW_MAX_MAPS or overlapping */
 	uint32_t files_refused; /* that were too large for what room there was */
 };
 
@@ -55,6 +57,12 @@ void utable_free(struct utable *u); /* the sink's maps are left as they are */
  * is none. A number stays valid until the next utable_reap() unless a process names it.
  */
 uint32_t utable_file_find(struct utable *u, const void *key, size_t len);
+
+/*
+ * To which process the files count that are added from now on. 0, as at first: to none, and there
+ * is no share. A file that others map, too, stays that process's.
+ */
+void utable_owner(struct utable *u, uint32_t tgid);
 
 /*
  * Publish a file's rows. 0, -EINVAL, -ENOSPC (too many files, or too large for the room left),

@@ -11,7 +11,7 @@ static struct recording rec = {
 	.cfg = {.cpu_ns = RECORDING_CPU_NS}, /* wall_ns: intervals_read() */
 };
 static bool no_wall, no_cpu, no_vitals, no_waits;
-static uint64_t reservoir, depth;
+static uint64_t reservoir, depth, max_processes = 256;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static int cpu_event = JFRW_EXECUTION;
 
@@ -76,6 +76,15 @@ static const struct opt opts[] = {
 	 &rec.cfg.form.chunk_max_bytes, .min = 64 << 10, .max = JFRW_CHUNK_LIMIT},
 	{OPT_DURATION, 0, "chunk-time", "TIME", "and after so long (default: no limit)",
 	 &rec.cfg.form.chunk_max_ns, .min = RECORDING_S, .max = RECORDING_LONGEST, .bare = true},
+	{OPT_SIZE, 0, "max-size", "SIZE",
+	 "a file so large takes no more samples: they are counted as lost (default 4g)",
+	 &rec.cfg.form.file_max_bytes, .min = 64 << 10, .max = 1ull << 50},
+	{OPT_SIZE, 0, "max-total-size", "SIZE",
+	 "nor does any, when all of this recording together are so large (default: no limit)",
+	 &rec.cfg.total_max_bytes, .min = 64 << 10, .max = 1ull << 50},
+	{OPT_COUNT, 0, "max-processes", "N",
+	 "record N processes at most of one user in one container (default 256)", &max_processes,
+	 .min = 1, .max = GN_MAX_PROCS},
 	{OPT_END},
 };
 
@@ -171,6 +180,7 @@ static int run(int argc, char **argv, struct error *e)
 	cfg->wall_engine = (enum wall_engine)wall_engine;
 	cfg->jvm = (enum resolver_mode)jvm;
 	cfg->depth = (uint32_t)depth;
+	cfg->owner_max = (size_t)max_processes;
 	cfg->reservoir = (uint32_t)reservoir;
 	cfg->form.vitals = !no_vitals;
 	cfg->waits = !no_vitals && !no_waits;

@@ -159,6 +159,7 @@ static int target_jvm(struct files *f, const struct jvm_proc *j, struct session_
 	char label[CONTAINER_NAME_LEN];
 	struct outname_facts facts = jvm_facts(j, label);
 
+	t->owner = jvm_owner(j);
 	return target_name(f, &facts, t, e);
 }
 
@@ -260,6 +261,8 @@ static int recorded(struct files *f, int *status, struct error *e)
 	struct session_config *cfg = &r->cfg;
 	int rc;
 
+	if (!cfg->form.file_max_bytes)
+		cfg->form.file_max_bytes = RECORDING_FILE_MAX;
 	cfg->threads = r->threads.v;
 	cfg->nthreads = r->threads.n;
 	if (select_given(&r->select) && following(f)) {

@@ -28,6 +28,7 @@ struct recording {
 #define RECORDING_TICK_MIN (RECORDING_MS / 10)
 #define RECORDING_TICK_MAX (4 * RECORDING_S)
 #define RECORDING_CPU_NS   (10 * RECORDING_MS) /* where nothing else is asked for */
+#define RECORDING_FILE_MAX (4ull << 30)
 #define RECORDING_WALL_NS  (20 * RECORDING_MS)
 
 /*

@@ -16,7 +16,13 @@ struct jfrw_form {
 	enum jfrw_cpu_event cpu_event;
 	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
 	uint64_t chunk_max_ns;	  /* 0: no limit */
-	bool vitals;		  /* the types of jfr/vitals.h are declared, and may be written */
+	/*
+	 * So large a file takes no more samples, and when it is a megabyte larger no other event;
+	 * both are counted. It is whole all the same, and by what a flush hands over it may be
+	 * larger. 0: no limit.
+	 */
+	uint64_t file_max_bytes;
+	bool vitals; /* the types of jfr/vitals.h are declared, and may be written */
 	/*
 	 * Only what the JDK has names for, for readers that refuse all else: jdk.* events, of which
 	 * jdk.ExecutionSample has the wall samples, too, one for each tick; states and frame types

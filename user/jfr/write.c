@@ -10,6 +10,7 @@
 #include "jfr/write_enc.h"
 #include "jfr/write_meta.h"
 
+#define BEYOND_MAX	  (1u << 20) /* bytes by which a file may be larger for what is no sample */
 #define MIB		  (1ull << 20)
 #define CHUNK_DEFAULT	  (64 * MIB)
 #define CONSTANTS_DEFAULT (256 * MIB)
@@ -339,6 +340,11 @@ void jfrw_discard(struct jfrw *w)
 	writer_free(w);
 }
 
+size_t jfrw_constants(const struct jfrw *w)
+{
+	return constants_memory(w);
+}
+
 uint32_t jfrw_generation(const struct jfrw *w)
 {
 	return w->generation;
@@ -474,6 +480,28 @@ static bool is_written(const struct jfrw *w, enum jfr_type type, const void *fie
 	       (type != JFR_ACTIVE_SETTING || jfr_type_is_plain((unsigned int)s->id));
 }
 
+void jfrw_full(struct jfrw *w)
+{
+	w->full = true;
+}
+
+static bool is_sample(enum jfr_type type)
+{
+	return type == JFR_EXECUTION_SAMPLE || type == JFR_CPU_TIME_SAMPLE ||
+	       type == JFR_WALL_CLOCK_SAMPLE;
+}
+
+/* What else is told of a recording, losses above all, has some room of its own. */
+static bool is_over(const struct jfrw *w, enum jfr_type type)
+{
+	uint64_t max = w->cfg.form.file_max_bytes, is;
+
+	if (w->full && is_sample(type))
+		return true;
+	is = w->stats.bytes + w->segment.len + w->pending;
+	return max && is > max + (is_sample(type) ? 0 : BEYOND_MAX);
+}
+
 void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void *fields)
 {
 	const struct jfr_type_info *info = jfr_type_info(type);
@@ -481,6 +509,10 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 
 	if (!is_written(w, type, fields))
 		return;
+	if (is_over(w, type)) {
+		w->stats.over_events++;
+		return;
+	}
 	chunk_repeat(w, type);
 	if (type == JFR_ACTIVE_SETTING)
 		period_keep(w, fields);

@@ -53,7 +53,8 @@ struct jfrw_stats {
 	uint64_t bytes;		 /* handed to the file */
 	uint64_t dropped_events; /* the disk did not keep up, or the file failed */
 	uint64_t dropped_bytes;
-	uint64_t stale_ids; /* references to ids that were dropped */
+	uint64_t over_events; /* left out, since the file was as large as it may be */
+	uint64_t stale_ids;   /* references to ids that were dropped */
 	uint32_t chunks;
 	uint32_t generation;
 	size_t threads, stacks, methods, classes, symbols; /* known now */
@@ -130,6 +131,12 @@ uint32_t jfrw_name(struct jfrw *w, enum jfr_type type, const char *name);
 uint32_t jfrw_class(struct jfrw *w, const char *name);
 
 uint32_t jfrw_generation(const struct jfrw *w);
+
+/* Bytes of memory that the constants known now take. */
+size_t jfrw_constants(const struct jfrw *w);
+
+/* No more samples, as if the file were as large as it may be. */
+void jfrw_full(struct jfrw *w);
 
 /* Was the stack's id not dropped? */
 bool jfrw_has_stack(const struct jfrw *w, uint32_t stack);

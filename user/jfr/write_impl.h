@@ -53,6 +53,7 @@ struct jfrw {
 
 	struct buffer scratch;	/* one event or stack */
 	struct buffer scratch2; /* one constant */
+	bool full;		/* jfrw_full() */
 	bool no_memory;		/* sticky: a chunk or checkpoint is incomplete */
 	uint64_t loss_pending;	/* bytes dropped since the last jdk.DataLoss */
 	struct jfrw_stats stats;

@@ -15,14 +15,19 @@ const char *loss_name(unsigned int reason)
 		[GN_LOSS_STATE] = "no memory for a thread's state",
 		[GN_LOSS_FORK] = "births of threads: buffer full",
 		[GN_LOSS_EXIT] = "ends of threads: buffer full",
-		[GN_LOSS_EXEC] = "execs: buffer full",
+		[GN_LOSS_EXEC] = "execs: buffer full, or too many a second",
 		[GN_LOSS_COMM] = "new names of threads: buffer full",
+		[GN_LOSS_CHURN] = "births, ends and names of threads: too many a second",
 		[LOSS_QUEUE_CPU] = "CPU samples: naming too slow",
 		[LOSS_QUEUE_WALL] = "wall samples: naming too slow",
 		[LOSS_QUEUE_STACK] = "stacks: naming too slow",
 		[LOSS_QUEUE_VTHREAD] = "names of virtual threads: naming too slow",
 		[LOSS_QUEUE] = "records: naming too slow",
 		[LOSS_FILE] = "events: the disk did not keep up",
+		[LOSS_SIZE] = "events: the file is as large as it may be",
+		[LOSS_STACKS] = "stacks: too many new ones a second",
+		[LOSS_UNREAD] = "files of its code: reading them takes too long",
+		[LOSS_RULES] = "unwind rules: more than its share",
 		[LOSS_NAMES] = "samples whose frames were lost",
 	};
 
@@ -35,7 +40,8 @@ const char *loss_remedy(unsigned int reason)
 				    "default); or a longer --cpu and --wall",
 			  queue[] = "a larger queue: --queue-size 256m (32m by default); or a "
 				    "longer --cpu and --wall",
-			  disk[] = "a faster disk for -o; or a longer --cpu and --wall";
+			  disk[] = "a faster disk for -o; or a longer --cpu and --wall",
+			  size[] = "larger files: --max-size 16g (4g by default)";
 
 	switch (reason) {
 	case GN_LOSS_RING:
@@ -54,6 +60,8 @@ const char *loss_remedy(unsigned int reason)
 		return queue;
 	case LOSS_FILE:
 		return disk;
+	case LOSS_SIZE:
+		return size;
 	default: /* what frames were lost by is told beside; samples without a stack have their time
 		  */
 		return NULL;

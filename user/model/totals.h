@@ -17,6 +17,11 @@ enum {
 	LOSS_QUEUE, /* other records */
 	LOSS_NAMES,
 	LOSS_FILE,
+	/* what is over a target's budget */
+	LOSS_SIZE,   /* events, of a file as large as it may be */
+	LOSS_STACKS, /* lists of frames that were not named */
+	LOSS_UNREAD, /* files of its code */
+	LOSS_RULES,  /* unwind rules */
 	LOSS_MAX
 };
 

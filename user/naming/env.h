@@ -25,6 +25,7 @@ struct target_config {
 	size_t queue_bytes;	  /* between capture and naming: a power of two, 0 = 32 MiB */
 	enum resolver_mode jvm;
 	struct jfrw_form form;
+	uint64_t total_max_bytes; /* of all files together, 0: no limit */
 	/*
 	 * Called on the naming thread when stack ids may mean other code from now on: the kernel is
 	 * to send all lists again.
@@ -48,6 +49,7 @@ struct target_env {
 	struct vitals_host *host;  /* NULL without form.vitals */
 	struct tables *tables;	   /* NULL while there is no capture */
 	struct frame_name *frames; /* room for TARGET_FRAMES */
+	uint64_t file_bytes;	   /* of all files, as their targets told it last */
 	struct error failed;	   /* the first error of a writer */
 	_Atomic uint64_t hurry_ns; /* until then names are lost if records are late */
 	_Atomic uint64_t stop_ns;  /* the recording's end; 0: not known yet */

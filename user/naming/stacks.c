@@ -45,7 +45,7 @@ struct stacks {
 	unsigned int left;	 /* how many were left when some were forgotten last */
 	size_t list_bytes;	 /* of all lists */
 	uint32_t out_generation; /* of the ids in the file */
-	uint32_t none;		 /* 0: not written yet */
+	uint32_t none, too_many; /* 0: not written yet */
 };
 
 /* ---- keeping ---- */
@@ -89,7 +89,7 @@ bool stacks_check(struct stacks *s)
 
 	if (void_ids) {
 		s->out_generation = jfrw_generation(s->out);
-		s->none = 0;
+		s->none = s->too_many = 0;
 	}
 	if (void_ids || HASH_COUNT(s->table) > 2 * s->left + GROWTH)
 		forget(s, now_ns());
@@ -242,6 +242,31 @@ bool stacks_add(struct stacks *s, const struct gn_stack *rec)
 	return !known;
 }
 
+/* A stack of one frame that says why there is no other; 0: not written yet. */
+static uint32_t excuse(struct stacks *s, const char *words, uint32_t *id)
+{
+	struct frame_name why = {KLASS_GNOMON, words, "", -1, -1, FRAME_NATIVE, 0, 0};
+
+	if (!*id)
+		*id = jfrw_stack(s->out, &why, 1, true);
+	return *id;
+}
+
+bool stacks_add_unnamed(struct stacks *s, const struct gn_stack *rec)
+{
+	struct stack_entry *known = find(s, rec->id), *k = known ? known : add(s, rec);
+
+	if (!k)
+		return false;
+	list_free(s, k);
+	k->interpreted = false; /* there is nothing to be named again */
+	k->stack.jfr = excuse(s, "[one of too many new stacks]", &s->too_many);
+	k->stack.end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
+	k->stack.sleep = (uint8_t)state_of(GN_ST_SLEEP, NULL, 0);
+	k->stack.disk = (uint8_t)state_of(GN_ST_DISK, NULL, 0);
+	return !known;
+}
+
 /* Whether its methods have the same names at its list's time as when it was named. */
 static bool part_holds(struct stacks *s, struct stack_entry *k)
 {
@@ -271,12 +296,7 @@ struct stack *stacks_as_of(struct stacks *s, struct stack *st, uint64_t time_ns)
 
 uint32_t stacks_none(struct stacks *s)
 {
-	static const struct frame_name why = {KLASS_GNOMON, "[stack not captured]", "", -1,
-					      -1,	    FRAME_NATIVE,	    0,	0};
-
-	if (!s->none)
-		s->none = jfrw_stack(s->out, &why, 1, true);
-	return s->none;
+	return excuse(s, "[stack not captured]", &s->none);
 }
 
 /* ---- beginning and end ---- */

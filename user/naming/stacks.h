@@ -33,6 +33,9 @@ bool stacks_check(struct stacks *s);
 /* A stack's frames have come: it is named. True: it was not known before. */
 bool stacks_add(struct stacks *s, const struct gn_stack *rec);
 
+/* The same without names: one frame says that there were too many. */
+bool stacks_add_unnamed(struct stacks *s, const struct gn_stack *rec);
+
 /* The stack with that id; NULL: its frames have not come, or it was forgotten. */
 struct stack *stacks_find(struct stacks *s, uint64_t id);
 

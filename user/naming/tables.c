@@ -67,10 +67,13 @@ struct tables {
 	struct known_file *known;
 	struct digest_key secret;
 	unsigned int shared;	/* files whose table was there already */
+	pid_t tgid;		/* whose tables are being made */
 	uint32_t rules_refused; /* of the file that was published last */
+	uint64_t refused_now;	/* of all that this update published */
 	uint32_t warned_files, warned_large, warned_rules,
 		warned_maps; /* warnings that were given already */
 	bool unsettled;
+	size_t unread; /* files of the last update, for want of budget */
 	uint64_t compile_ns;
 };
 
@@ -251,7 +254,7 @@ static int table_make(struct tables *t, const struct sections *s, const struct c
 
 	if (rc)
 		return rc;
-	rc = t->unwinder->file_add(t->unwinder->ctx, content, sizeof(*content), &table, id,
+	rc = t->unwinder->file_add(t->unwinder->ctx, t->tgid, content, sizeof(*content), &table, id,
 				   &t->rules_refused);
 	ehframe_free(&table);
 	return rc;
@@ -336,6 +339,22 @@ static int file_mapping(struct tables *t, pid_t tgid, struct symproc *sp, const 
 	return rc;
 }
 
+/* The same within the process's budget. -EAGAIN: that is spent. */
+static int file_in_budget(struct tables *t, pid_t tgid, struct symproc *sp,
+			  const struct mapping *mp, uint32_t *id, uint64_t *vaddr)
+{
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int rc;
+
+	if (!symproc_may_read(sp)) {
+		t->unread++;
+		return -EAGAIN;
+	}
+	rc = file_mapping(t, tgid, sp, mp, id, vaddr);
+	symproc_has_read(sp, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
+	return rc;
+}
+
 /*
  * The vDSO is in no file system and may differ between processes, so the process is part of its
  * key.
@@ -393,6 +412,7 @@ static void refusals_warn(struct tables *t, const char *path, int rc)
 		warn_once(&t->warned_rules,
 			  "'%s' has more unwind rules than fit: some of its stacks end early",
 			  path);
+	t->refused_now += t->rules_refused;
 	t->rules_refused = 0;
 }
 
@@ -406,7 +426,7 @@ static void mapping_table(struct tables *t, pid_t tgid, struct symproc *sp,
 
 	*out = (struct unwind_mapping){.start = mp->start, .end = mp->end, .kind = UW_MAP_FP};
 	if (mapping_is_file(mp))
-		rc = file_mapping(t, tgid, sp, mp, &id, &vaddr);
+		rc = file_in_budget(t, tgid, sp, mp, &id, &vaddr);
 	else if (!strcmp(path, "[vdso]"))
 		rc = vdso_mapping(t, tgid, sp, mp, &id, &vaddr);
 	refusals_warn(t, path, rc);
@@ -518,6 +538,9 @@ int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct v
 	int rc = -ENOENT;
 
 	t->unsettled = false;
+	t->unread = 0;
+	t->tgid = tgid;
+	t->refused_now = 0;
 	v = calloc(UW_MAX_MAPS + GN_JVM_HEAPS + 1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
@@ -534,6 +557,16 @@ int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct v
 bool tables_unsettled(const struct tables *t)
 {
 	return t->unsettled;
+}
+
+size_t tables_unread(const struct tables *t)
+{
+	return t->unread;
+}
+
+uint64_t tables_refused(const struct tables *t)
+{
+	return t->refused_now;
 }
 
 static bool coders_have(const struct gn_coders *c, pid_t tid)

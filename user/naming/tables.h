@@ -36,6 +36,12 @@ int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct v
 /* Whether the last update met a failure that may pass: worth another one of the same mappings. */
 bool tables_unsettled(const struct tables *t);
 
+/* Files that the last update left unread, since reading the process's files takes too long. */
+size_t tables_unread(const struct tables *t);
+
+/* Unwind rules of the files that it published, beyond the process's share: stacks end there. */
+uint64_t tables_refused(const struct tables *t);
+
 /*
  * True once, when a JVM has come so far that its code can be walked: tables_update() is due then.
  * `vm` may be NULL. Cheap.

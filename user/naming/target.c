@@ -57,7 +57,7 @@ void target_stack(struct target *t, const struct gn_stack *rec)
 {
 	target_ids_check(t);
 	upkeep_stack(&t->tables, rec);
-	t->totals.stacks += stacks_add(t->stacks, rec);
+	target_stack_add(t, rec);
 }
 
 /* ---- at times ---- */
@@ -142,6 +142,7 @@ static void flush(struct target *t, bool last, uint64_t now)
 	if (stop && now > stop)
 		now = stop;
 	target_threads_offer(t);
+	target_budget_tell(t, now);
 	quality_write(&t->cpu, t->out, now);
 	quality_write(&t->wall, t->out, now);
 	throttling_write(t, now, last);
@@ -150,10 +151,14 @@ static void flush(struct target *t, bool last, uint64_t now)
 	if (jfrw_flush(t->out, now, &e) && !t->env->failed.rc)
 		t->env->failed = e;
 	jfrw_stats(t->out, &st);
-	t->totals.file_bytes = st.bytes;
+	target_bytes_note(t, st.bytes);
 	if (st.dropped_events > t->file_dropped) {
 		target_lost(t, now, 0, LOSS_FILE, st.dropped_events - t->file_dropped);
 		t->file_dropped = st.dropped_events;
+	}
+	if (st.over_events > t->file_over) {
+		target_lost(t, now, 0, LOSS_SIZE, st.over_events - t->file_over);
+		t->file_over = st.over_events;
 	}
 	target_ids_check(t);
 }

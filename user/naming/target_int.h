@@ -3,6 +3,7 @@
 #ifndef GNOMON_NAMING_TARGET_INT_H
 #define GNOMON_NAMING_TARGET_INT_H
 
+#include "base/bucket.h"
 #include "jfr/write.h"
 #include "model/roster.h"
 #include "naming/lifespans.h"
@@ -10,6 +11,13 @@
 #include "naming/stacks.h"
 #include "naming/target.h"
 #include "naming/upkeep.h"
+
+/* What a target may make us do, as far as it is counted here; see target_budget.c. */
+struct budget {
+	struct bucket bytes, cpu_ns; /* for new stacks */
+	uint64_t stacks;	     /* that were not named, and were not told of yet */
+	uint64_t unread, rules;	     /* told of */
+};
 
 struct target {
 	pid_t tgid;
@@ -34,8 +42,10 @@ struct target {
 	uint64_t flushed_ns;
 	uint64_t chunk_told_ns; /* when the session was told that its chunk ends soon */
 	uint64_t file_dropped;	/* events that the writer dropped, of which the totals know */
+	uint64_t file_over;	/* likewise that it left out, since the file is large enough */
 	bool reread, exec_lost; /* records of what its threads did were lost */
 	uint64_t reread_ns;	/* when its threads were last looked at for that */
+	struct budget budget;
 	struct totals totals;
 };
 
@@ -50,6 +60,17 @@ struct late_sample {
 
 /* To be called before ids of the file are used: forgets those that are no longer valid. */
 void target_ids_check(struct target *t);
+
+/* ---- target_budget.c ---- */
+
+/* Names a new stack, or leaves it unnamed where the target has had too many of them named. */
+void target_stack_add(struct target *t, const struct gn_stack *rec);
+
+/* Its file has so many bytes. */
+void target_bytes_note(struct target *t, uint64_t bytes);
+
+/* Tells of what was over its budget since the last time. */
+void target_budget_tell(struct target *t, uint64_t now);
 
 /* ---- target_threads.c ---- */
 

@@ -49,6 +49,9 @@ static bool make(struct upkeep *u, uint64_t now)
 	if (maps != u->maps) {
 		rc = tables_update(tables, u->tgid, native, resolver_vm(u->names), now);
 		u->maps = rc < 0 || tables_unsettled(tables) ? 0 : maps;
+		if (u->unread < tables_unread(tables))
+			u->unread = tables_unread(tables);
+		u->refused += tables_refused(tables);
 	}
 	made(u, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
 	if (rc < 0)

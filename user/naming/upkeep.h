@@ -26,6 +26,8 @@ struct upkeep {
 	uint64_t maps;
 	uint64_t reread_ns;
 	unsigned int rereads;
+	/* of tables ever made: files left unread for want of budget (at most), rules refused */
+	uint64_t unread, refused;
 };
 
 /* Makes the tables anew even if the mappings seem unchanged. Needs env->tables. */

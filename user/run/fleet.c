@@ -35,6 +35,7 @@ enum member_state {
 
 struct member {
 	pid_t pid;
+	uint64_t owner;
 	int pidfd; /* -1 once it has ended */
 	enum member_state state;
 	UT_hash_handle hh;
@@ -46,8 +47,10 @@ struct fleet {
 	struct capture *cap;	 /* NULL: not yet */
 	struct lookout *lookout; /* with follow */
 	struct member *members;
-	size_t most; /* members that the limit of open files allows */
+	size_t most; /* members that the limit of open files allows, and the kernel side has room
+			for */
 	bool told;   /* the user was told that there are more */
+	bool owner_told; /* likewise of one owner's */
 };
 
 /* How many members the limit of open files allows, after raising it; at least one. */
@@ -68,6 +71,11 @@ static size_t members_most(void)
 	return rl.rlim_cur < own + FILES_EACH ? 1 : (rl.rlim_cur - own) / FILES_EACH;
 }
 
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct recorder *rec,
 	       struct error *e)
 {
@@ -77,7 +85,7 @@ int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct record
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	f->cfg = *cfg;
 	f->rec = rec;
-	f->most = members_most();
+	f->most = least(members_most(), GN_MAX_PROCS);
 	*out = f;
 	return cfg->follow ? lookout_start(&f->lookout, cfg->follow, e) : 0;
 }
@@ -111,14 +119,17 @@ static struct member *member_find(struct fleet *f, pid_t pid)
 }
 
 /*
- * Whether another member would take descriptors that those there are need: one process too many
- * would end the recording.
+ * Whether another member would take descriptors that those there are need, or find no room in the
+ * kernel side: one process too many would end the recording.
  */
 static bool is_full(struct fleet *f)
 {
 	if (HASH_COUNT(f->members) < f->most)
 		return false;
-	if (!f->told)
+	if (!f->told && f->most == GN_MAX_PROCS)
+		log_warn("%zu processes are recorded, and no more can be at a time: others are not",
+			 f->most);
+	else if (!f->told)
 		log_warn("the open-files limit is enough for %zu processes at a time: others are "
 			 "not recorded (raise it: ulimit -n)",
 			 f->most);
@@ -126,17 +137,41 @@ static bool is_full(struct fleet *f)
 	return true;
 }
 
-/* Adds a process, with the descriptor that tells its end. NULL and errno if that fails. */
-static struct member *member_new(struct fleet *f, pid_t pid)
+/* Anybody can start as many processes as he likes that look like JVMs. */
+static bool is_full_of(struct fleet *f, uint64_t owner)
 {
-	struct member *m = is_full(f) ? NULL : calloc(1, sizeof(*m));
+	const struct member *m;
+	size_t n = 0;
+
+	for (m = f->members; m; m = m->hh.next)
+		n += m->owner == owner;
+	if (!f->cfg.owner_max || n < f->cfg.owner_max)
+		return false;
+	if (!f->owner_told)
+		log_warn("a user has more than %zu processes to be recorded in one container, or "
+			 "outside of any: others of them are not recorded (allow more: "
+			 "--max-processes)",
+			 f->cfg.owner_max);
+	f->owner_told = true;
+	return true;
+}
+
+/*
+ * Adds a process, with the descriptor that tells its end. NULL and errno if that fails; EMFILE:
+ * there is no room for it, which is told.
+ */
+static struct member *member_new(struct fleet *f, pid_t pid, uint64_t owner)
+{
+	bool full = is_full_of(f, owner) || is_full(f);
+	struct member *m = full ? NULL : calloc(1, sizeof(*m));
 	struct epoll_event ev = {.events = EPOLLIN};
 
 	if (!m) {
-		errno = f->told ? EMFILE : ENOMEM;
+		errno = full ? EMFILE : ENOMEM;
 		return NULL;
 	}
 	m->pid = pid;
+	m->owner = owner;
 	m->pidfd = ev.data.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (m->pidfd < 0 || epoll_ctl(f->cfg.epoll, EPOLL_CTL_ADD, m->pidfd, &ev)) {
 		int err = errno;
@@ -153,9 +188,10 @@ static struct member *member_new(struct fleet *f, pid_t pid)
 
 /* ---- those it begins with -------------------------------------------------------------------- */
 
-static int member_first(struct fleet *f, pid_t pid, const char *path, struct error *e)
+static int member_first(struct fleet *f, pid_t pid, uint64_t owner, const char *path,
+			struct error *e)
 {
-	struct member *m = member_new(f, pid);
+	struct member *m = member_new(f, pid, owner);
 	int rc;
 
 	if (!m && errno == EMFILE)
@@ -172,10 +208,10 @@ static int member_first(struct fleet *f, pid_t pid, const char *path, struct err
 	return rc;
 }
 
-int fleet_first(struct fleet *f, pid_t pid, const char *path, struct error *e)
+int fleet_first(struct fleet *f, pid_t pid, uint64_t owner, const char *path, struct error *e)
 {
 	struct error why = {0};
-	int rc = member_first(f, pid, path, &why);
+	int rc = member_first(f, pid, owner, path, &why);
 
 	if (rc && f->cfg.follow && why.exit != EXIT_OUTPUT) {
 		if (rc != -EMFILE)
@@ -211,7 +247,7 @@ static void jvm_take(struct fleet *f, const struct jvm_proc *j)
 	if (member_find(f, j->id.pid))
 		return;
 	rc = f->cfg.name(f->cfg.name_ctx, j, path, sizeof(path));
-	m = rc ? NULL : member_new(f, j->id.pid);
+	m = rc ? NULL : member_new(f, j->id.pid, jvm_owner(j));
 	if (!rc && !m)
 		rc = -errno;
 	/*

@@ -25,8 +25,9 @@ struct fleet_config {
 	const struct select_spec *follow; /* NULL: only those given */
 	fleet_name_fn name;		  /* with follow */
 	void *name_ctx;
-	bool overwrite; /* files of the first targets; later ones never */
-	int epoll;	/* watches the ends of processes */
+	size_t owner_max; /* processes of one user in one container; 0: no limit */
+	bool overwrite;	  /* files of the first targets; later ones never */
+	int epoll;	  /* watches the ends of processes */
 };
 
 int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct recorder *rec,
@@ -35,9 +36,9 @@ void fleet_close(struct fleet *f); /* NULL is fine */
 
 /*
  * Before the recording starts. -ESRCH: the process is gone. With `follow` what goes wrong with one
- * process is a warning, unless it is the output.
+ * process is a warning, unless it is the output. `owner`: as jvm_owner() tells it.
  */
-int fleet_first(struct fleet *f, pid_t pid, const char *path, struct error *e);
+int fleet_first(struct fleet *f, pid_t pid, uint64_t owner, const char *path, struct error *e);
 
 /* Hand the processes to the capture; later ones go to it too. Again with a new capture. */
 int fleet_capture(struct fleet *f, struct capture *c, struct error *e);

@@ -210,6 +210,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.queue_bytes = power_of_two(cfg->queue_bytes),
 		.jvm = cfg->jvm,
 		.form = cfg->form,
+		.total_max_bytes = cfg->total_max_bytes,
 		.waits = cfg->waits,
 		.environment = cfg->environment,
 		.launched = cfg->argv != NULL,
@@ -234,6 +235,7 @@ static int targets_open(struct session *s, struct error *e)
 		.follow = cfg->follow,
 		.name = cfg->name,
 		.name_ctx = cfg->name_ctx,
+		.owner_max = cfg->owner_max,
 		.overwrite = cfg->overwrite,
 		.epoll = s->epoll,
 	};
@@ -249,7 +251,7 @@ static int targets_open(struct session *s, struct error *e)
 	}
 	rc = fleet_open(&s->fleet, &fc, s->rec, e);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = fleet_first(s->fleet, v[i].pid, v[i].path, e);
+		rc = fleet_first(s->fleet, v[i].pid, v[i].owner, v[i].path, e);
 	s->pid = n ? v[0].pid : 0;
 	return rc;
 }

@@ -23,6 +23,7 @@
 struct session_target {
 	pid_t pid;	  /* 0 with argv */
 	const char *path; /* of its recording */
+	uint64_t owner;	  /* jvm_owner() */
 };
 
 struct session_config {
@@ -35,6 +36,8 @@ struct session_config {
 	 * clocks.
 	 */
 	const struct select_spec *follow;
+	size_t owner_max;	  /* then: processes of one user in one container */
+	uint64_t total_max_bytes; /* of all files together, 0: no limit */
 	fleet_name_fn name;
 	void *name_ctx;
 	bool overwrite;

@@ -806,6 +806,8 @@ static int cie_add(struct compiler *k, struct entry *e)
 	cie.usable &= !c->bad && cie.ra_reg == UW_REG_RA;
 	if (cie.usable)
 		cie_run(&cie, *c);
+	if (k->ncies == EHFRAME_MAX_CIES)
+		return -E2BIG;
 	if (array_grow((void **)&k->cies, &k->cies_cap, k->ncies, sizeof(cie)))
 		return -ENOMEM;
 	k->cies[k->ncies++] = cie;
@@ -851,6 +853,8 @@ static int fde_add(struct compiler *k, struct entry *e)
 	f.cie = cie - k->cies;
 	f.insn = c->p - k->sec->data;
 	f.insn_end = c->end - k->sec->data;
+	if (k->nfdes == EHFRAME_MAX_FDES)
+		return -E2BIG;
 	if (array_grow((void **)&k->fdes, &k->fdes_cap, k->nfdes, sizeof(f)))
 		return -ENOMEM;
 	k->fdes[k->nfdes++] = f;

@@ -18,7 +18,10 @@
 
 #include "wire/unwinder.h"
 
-#define EHFRAME_MAX_BYTES (128U << 20)
+#define EHFRAME_MAX_BYTES (64U << 20)
+#define EHFRAME_MAX_CIES                                                                           \
+	(64U << 10) /* linkers merge equal ones; a .debug_frame has one per source */
+#define EHFRAME_MAX_FDES (1U << 20) /* LLVM's library has 150,000 */
 
 struct ehframe_section {
 	const uint8_t *data;
@@ -30,8 +33,8 @@ struct ehframe_section {
 /*
  * Rows for addresses base .. base + 4 GiB. Alignment padding between two functions (under 16 bytes)
  * goes with the function before it, other gaps get UW_RULE_NONE. Where entries overlap the one that
- * starts later wins. 0, -E2BIG (too many bytes or rows) or -ENOMEM; on success the table must
- * be freed.
+ * starts later wins. 0, -E2BIG (too many bytes, entries or rows) or -ENOMEM; on success the table
+ * must be freed.
  */
 int ehframe_compile(const struct ehframe_section *sec, uint64_t base, struct unwind_table *out);
 void ehframe_free(struct unwind_table *t);

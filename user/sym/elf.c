@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#define NAMES_MAX (1U << 20)  /* bytes of sections' names */
 #define NOTES_MAX (64U << 10) /* bytes of notes searched for the build id, per section */
 #define PAGE_SIZE 4096ULL     /* the smallest unit in which a file is mapped */
 
@@ -135,6 +136,8 @@ static int load_sections(struct elf_file *f, const Elf64_Ehdr *h)
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
 	str = &f->sections[h->e_shstrndx];
+	if (str->sh_size > NAMES_MAX)
+		return 0;
 	rc = read_alloc(f, str->sh_offset, str->sh_size, (void **)&f->names);
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
@@ -337,7 +340,7 @@ static int decompress(struct elf_bytes *out)
 	memcpy(&h, out->data, sizeof(h));
 	if (h.ch_type != ELFCOMPRESS_ZLIB)
 		return -ENOTSUP;
-	if (h.ch_size > ELF_SECTION_MAX)
+	if (h.ch_size > ELF_SECTION_MAX || h.ch_size / ELF_INFLATE_MAX > out->size)
 		return -E2BIG;
 	p = malloc(h.ch_size + 1);
 	if (!p)

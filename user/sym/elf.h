@@ -14,8 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ELF_SECTION_MAX	 (256U << 20) /* largest section read, after decompression */
-#define ELF_BUILD_ID_MAX 64	      /* bytes; SHA-1 ids have 20 */
+#define ELF_SECTION_MAX	 (64U << 20) /* largest section read, after decompression */
+#define ELF_INFLATE_MAX	 32	     /* times that one may grow then; tables grow tenfold at most */
+#define ELF_BUILD_ID_MAX 64	     /* bytes; SHA-1 ids have 20 */
 
 struct elf_file;
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "sym/demangle.h"
 #include "sym/mapfile.h"
 #include "target/codemaps.h"
 
@@ -29,6 +30,7 @@ struct region {
 	struct image *image;   /* of ref, or own (vDSO); NULL: not loaded */
 	struct image_ref *ref; /* NULL for the vDSO */
 	int rc;		       /* of loading; 1: not tried yet */
+	bool unread;	       /* for want of budget: counted */
 };
 
 struct symproc {
@@ -43,6 +45,8 @@ struct symproc {
 	/* digest of the code that is mapped, 0: not looked at yet; and when the next look is due */
 	uint64_t digest, next_digest;
 	bool dirty, ended;
+	uint64_t opened_ns, read_ns; /* the budget for reading files, and what was spent of it */
+	size_t unread;
 	char other[64];		   /* klass of what is no region */
 	char text[FRAME_NAME_MAX]; /* method of a fallback */
 };
@@ -245,19 +249,45 @@ static int load_file(struct symproc *sp, struct region *r, const char *path)
 	return rc;
 }
 
+bool symproc_may_read(const struct symproc *sp)
+{
+	return sp->read_ns <= SYMPROC_READ_NS + (now_ns() - sp->opened_ns) / SYMPROC_READ_SHARE;
+}
+
+void symproc_has_read(struct symproc *sp, uint64_t cpu_ns)
+{
+	sp->read_ns += cpu_ns;
+}
+
+size_t symproc_unread(const struct symproc *sp)
+{
+	return sp->unread;
+}
+
+static int region_read(struct symproc *sp, struct region *r, const char *path)
+{
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int rc = mapping_is_file(&r->map) ? load_file(sp, r, path) : load_vdso(sp, r);
+
+	symproc_has_read(sp, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
+	return rc;
+}
+
 static int region_load(struct symproc *sp, struct region *r)
 {
 	const struct mapping *mp;
 
 	if (r->rc <= 0)
 		return r->rc;
+	if (!symproc_may_read(sp)) {
+		sp->unread += !r->unread;
+		r->unread = true;
+		return -EAGAIN; /* there may be time later */
+	}
 	mp = maps_find(sp->maps, r->map.start);
 	if (!mp || !same_mapping(mp, &r->map))
 		return r->rc = -ESTALE;
-	if (mapping_is_file(&r->map))
-		r->rc = load_file(sp, r, maps_path(sp->maps, mp));
-	else
-		r->rc = load_vdso(sp, r);
+	r->rc = region_read(sp, r, maps_path(sp->maps, mp));
 	if (r->rc)
 		log_info("no symbols of '%s' in process %d: %s", r->name, sp->pid,
 			 strerror(-r->rc));
@@ -295,6 +325,7 @@ int symproc_open(struct symproc **out, pid_t pid, struct image_cache *cache, str
 		return open_error(pid, rc, e);
 	sp->pid = pid;
 	sp->cache = cache;
+	sp->opened_ns = now_ns();
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	sp->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (sp->proc_fd < 0)
@@ -333,6 +364,17 @@ static int name_fallback(struct symproc *sp, const char *klass, uint64_t number,
 	return -ENOENT;
 }
 
+/* Names that take too long to demangle are of the file's making, too. */
+static bool hit_find(struct symproc *sp, struct image *image, uint64_t vaddr,
+		     struct symtab_hit *hit)
+{
+	uint64_t wasted = demangle_wasted_ns();
+	bool found = image_find(image, vaddr, hit);
+
+	symproc_has_read(sp, demangle_wasted_ns() - wasted);
+	return found;
+}
+
 static int name_in_region(struct symproc *sp, struct region *r, uint64_t addr,
 			  struct frame_name *out)
 {
@@ -344,7 +386,7 @@ static int name_in_region(struct symproc *sp, struct region *r, uint64_t addr,
 	/* the vDSO's mapping has no file offset, but starts with its first segment */
 	if (image_vaddr(r->image, offset, &vaddr))
 		return name_fallback(sp, r->name, offset, out);
-	if (!image_find(r->image, vaddr, &hit))
+	if (!hit_find(sp, r->image, vaddr, &hit))
 		return name_fallback(sp, r->name, vaddr, out);
 	if (!hit.name) {
 		name_fallback(sp, r->name, hit.start, out);

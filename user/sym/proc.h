@@ -62,6 +62,21 @@ int symproc_refresh(struct symproc *sp);
  */
 bool symproc_moved(struct symproc *sp, uint64_t now_ns);
 
+/*
+ * A process chooses how many files it has mapped, and what reading them costs. So it has a budget
+ * of CPU time: SYMPROC_READ_NS at once, and a SYMPROC_READ_SHARE-th of the time that passes. Beyond
+ * it files are left unread: addresses in them have their offsets for names.
+ */
+#define SYMPROC_READ_NS	   2000000000ULL
+#define SYMPROC_READ_SHARE 20
+
+/* For others that read its files: whether they may, and what it took (CPU time). */
+bool symproc_may_read(const struct symproc *sp);
+void symproc_has_read(struct symproc *sp, uint64_t cpu_ns);
+
+/* Files that were left unread by symproc_lookup(), ever. */
+size_t symproc_unread(const struct symproc *sp);
+
 /* The mappings as last read, the open /proc/PID, and whether the process was seen to have ended. */
 const struct maps *symproc_maps(const struct symproc *sp);
 int symproc_proc_fd(const struct symproc *sp);

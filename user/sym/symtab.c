@@ -11,6 +11,7 @@
 
 #define NONE	   UINT32_MAX
 #define NEST_MAX   64	       /* enclosing symbols tried by a look-up */
+#define LATE_MAX   4	       /* names that take too long: after so many none is demangled */
 #define SHOWN_CPP  0x80000000u /* in shown[]: demangled */
 #define SHOWN_SAME 0x7fffffffu /* in shown[]: as it is in the file */
 
@@ -34,6 +35,7 @@ struct symtab {
 	struct buffer names;
 	uint32_t *shown; /* per symbol: 0 not asked yet, else offset in shown_names + 1, or SAME */
 	struct buffer shown_names;
+	unsigned int late; /* names that took too long to demangle */
 };
 
 struct symtab *symtab_new(uint64_t base)
@@ -219,6 +221,15 @@ int symtab_finish(struct symtab *t)
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
+static bool name_demangle(struct symtab *t, const struct entry *e, char *buf, size_t cap)
+{
+	uint64_t wasted = demangle_wasted_ns();
+	bool done = demangle(file_name(t, e), false, buf, cap);
+
+	t->late += demangle_wasted_ns() != wasted;
+	return done;
+}
+
 /* The index of the demangled name; made at the first call. */
 static uint32_t shown_index(struct symtab *t, uint32_t i)
 {
@@ -232,8 +243,8 @@ static uint32_t shown_index(struct symtab *t, uint32_t i)
 	if (t->shown[i])
 		return t->shown[i];
 	t->shown[i] = SHOWN_SAME;
-	if (t->shown_names.len < SYMTAB_NAMES_MAX &&
-	    demangle(file_name(t, &t->v[i]), false, buf, sizeof(buf)) &&
+	if (t->shown_names.len < SYMTAB_NAMES_MAX && t->late < LATE_MAX &&
+	    name_demangle(t, &t->v[i], buf, sizeof(buf)) &&
 	    buffer_reserve(&t->shown_names, strlen(buf) + 1)) {
 		buffer_add(&t->shown_names, buf, strlen(buf) + 1);
 		t->shown[i] = (at + 1) | SHOWN_CPP;

@@ -498,6 +498,16 @@ int jvm_list(int (*cb)(const struct jvm_proc *j, void *arg), void *arg, struct j
 	return rc;
 }
 
+/* Who chooses neither number can make it another's: user ids are the host's, container ids long. */
+uint64_t jvm_owner(const struct jvm_proc *j)
+{
+	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+
+	for (const char *p = j->container.id; *p; p++)
+		h = (h ^ (uint8_t)*p) * 0x100000001b3u;
+	return (h ^ j->uid) * 0x100000001b3u;
+}
+
 void jvm_version_text(const struct jvm_proc *j, char *buf, size_t cap)
 {
 	if (j->release.version[0])

@@ -117,6 +117,9 @@ int jvm_flags_read(pid_t pid, struct java_flags *out);
 int jvm_list(int (*cb)(const struct jvm_proc *j, void *arg), void *arg,
 	     struct jvm_skipped *skipped);
 
+/* Tells whose it is: one user in one container from all others. */
+uint64_t jvm_owner(const struct jvm_proc *j);
+
 /* "17.0.15", "25.0.3 (OpenJ9)" or "?". */
 void jvm_version_text(const struct jvm_proc *j, char *buf, size_t cap);
 

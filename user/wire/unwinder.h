@@ -61,11 +61,12 @@ struct unwinder {
 	uint32_t (*file_find)(void *ctx, const void *key, size_t len);
 
 	/*
-	 * Publish a file's table. -ENOSPC: there are too many files, or it is too large for the
-	 * room left; -E2BIG, -EINVAL, -ENOMEM. *refused: so many of its rules found no room.
+	 * Publish a file's table, which process tgid has mapped. -ENOSPC: there are too many files,
+	 * or it is too large for the room left to this process; -E2BIG, -EINVAL, -ENOMEM.
+	 * *refused: so many of its rules found no room.
 	 */
-	int (*file_add)(void *ctx, const void *key, size_t len, const struct unwind_table *table,
-			uint32_t *file, uint32_t *refused);
+	int (*file_add)(void *ctx, pid_t tgid, const void *key, size_t len,
+			const struct unwind_table *table, uint32_t *file, uint32_t *refused);
 
 	/* All that the process has mapped; the array is changed. 1: other than before. */
 	int (*proc_set)(void *ctx, pid_t tgid, struct unwind_mapping *v, size_t n, uint64_t now_ns);
