@@ -17,7 +17,6 @@ ended_by_itself "jvms" "$GNOMON" jvms
 assert_eq "exit code of jvms" 0 $ENDED_RC "$(cat "$T/err")"
 assert_match "the list" "^ *$fuse " "$T/out"
 assert_match "the list" "^ *$overlay " "$T/out"
-assert_match "what is said" "file of process ($fuse|$overlay) could not be opened" "$T/err"
 ended_by_itself "doctor" "$GNOMON" doctor
 assert_match "what doctor says" "JVM $overlay" "$T/out"
 
@@ -33,5 +32,6 @@ for pid in "$fuse" "$overlay"; do
     [ -s "$file" ] || fail "the process $pid has no file: $(cat "$GN_ERR")"
     pid_ended "$pid" && fail "the process $pid died"
 done
+assert_match "what is said" "memory of process ($fuse|$overlay) could not be read within" "$GN_ERR"
 assert_ge "CPU samples of the first" 1 "$(weight "$(find "$T/all" -name "*-$fuse.jfr")" $CPU_EVENT)"
 exit 0

@@ -93,6 +93,20 @@ static bool is_spent(pid_t pid, uint64_t now)
 	return own >= OWN_TIMES * LOOKS || users >= USER_TIMES * LOOKS;
 }
 
+bool broker_waited(pid_t pid)
+{
+	uint64_t now = now_ns();
+	bool waited = false;
+
+	if (!any_spent)
+		return false;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < SPENT_MAX; i++)
+		waited |= spent[i].pid == pid && now < spent[i].until_ns && spent[i].looks >= LOOKS;
+	pthread_mutex_unlock(&lock);
+	return waited;
+}
+
 /* The process's entry, or a new one in place of that which is forgotten first. */
 static struct patience *entry_of(pid_t pid, uint64_t now)
 {
@@ -122,9 +136,8 @@ static void spend(pid_t pid, int looks)
 	any_spent = true;
 	pthread_mutex_unlock(&lock);
 	if (first)
-		log_warn("a file of process %d could not be opened within %d s: what it would tell "
-			 "is missing",
-			 pid, BROKER_ANSWER_MS / 1000);
+		log_info("process %d: a file could not be opened within %d s", pid,
+			 BROKER_ANSWER_MS / 1000);
 }
 
 /* ---- asking ---- */

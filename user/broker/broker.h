@@ -66,6 +66,9 @@ int broker_answers(pid_t pid, int proc_fd, const struct broker_mapping *m);
 /* Memory that may hold up who reads it; mem_fd is an open /proc/PID/mem. All of it or -errno. */
 int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len);
 
+/* Whether something of the process was not opened or read in time of late. */
+bool broker_waited(pid_t pid);
+
 /* CPU time of all workers so far. */
 uint64_t broker_cpu_ns(void);
 

@@ -146,6 +146,7 @@ static const struct {
 	{39, 21, "CAP_BPF", "load BPF programs", EXIT_PERMISSION},
 	{38, 21, "CAP_PERFMON", "trace the scheduler, open clocks", EXIT_PERMISSION},
 	{19, 19, "CAP_SYS_PTRACE", "look into other users' processes", EXIT_PERMISSION},
+	{2, 1, "CAP_DAC_READ_SEARCH", "read other users' memory, for names", EXIT_OK},
 	{21, 21, "CAP_SYS_ADMIN", "enter a container to attach to its JVM", EXIT_OK},
 	{34, 34, "CAP_SYSLOG", "names of kernel frames", EXIT_OK},
 	{40, 21, "CAP_CHECKPOINT_RESTORE", "read libraries that were replaced on disk", EXIT_OK},
@@ -167,7 +168,9 @@ static void check_caps(struct doctor *d)
 					     : caps[i].fatal ? CHECK_MISSING
 							     : CHECK_DEGRADED,
 					     caps[i].fatal, caps[i].name, "%s%s", caps[i].purpose,
-					     has && !own ? " (by CAP_SYS_ADMIN)" : "");
+					     !has || own	    ? ""
+					     : caps[i].instead == 1 ? " (by CAP_DAC_OVERRIDE)"
+								    : " (by CAP_SYS_ADMIN)");
 
 		if (!has)
 			doctor_remedy(c, "%s",

@@ -49,6 +49,34 @@ static int remove_existing(const char *path, struct error *e)
 	return unlink(path) && errno != ENOENT ? error_create(e, path, errno) : 0;
 }
 
+static bool id_parse(const char *name, uid_t *id)
+{
+	const char *text = getenv(name);
+	char *end;
+	unsigned long v;
+
+	if (!text || text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	v = strtoul(text, &end, 10);
+	*id = (uid_t)v;
+	return !errno && !*end && v < (uid_t)-1;
+}
+
+/*
+ * Whoever asked for it by sudo(8) has it. That cannot be done on every file system, where root has
+ * it then, as without sudo.
+ */
+static void owner_set(int fd)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (!geteuid() && id_parse("SUDO_UID", &uid) && id_parse("SUDO_GID", &gid) &&
+	    fchown(fd, uid, gid))
+		return;
+}
+
 static int create(const char *path, bool overwrite, struct error *e)
 {
 	int fd, rc;
@@ -58,8 +86,11 @@ static int create(const char *path, bool overwrite, struct error *e)
 		if (rc)
 			return rc;
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	return fd < 0 ? error_create(e, path, errno) : fd;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_create(e, path, errno);
+	owner_set(fd);
+	return fd;
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */

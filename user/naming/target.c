@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "broker/broker.h"
 #include "jfr/vitals.h"
 #include "naming/facts.h"
 #include "naming/tables.h"
@@ -108,9 +110,22 @@ static void vitals_tell(struct target *t, uint64_t now, bool last)
 	target_lifespans_tell(t, last ? UINT64_MAX : now);
 }
 
+/* Says once that the process has held up who looks at it. */
+static void waiting_tell(struct target *t)
+{
+	if (t->waiting_told || !broker_waited(t->tgid))
+		return;
+	t->waiting_told = true;
+	log_warn("files or memory of process %d could not be read within %d s: names that they "
+		 "would give are missing",
+		 t->tgid, BROKER_ANSWER_MS / 1000);
+}
+
 bool target_poll(struct target *t, uint64_t now)
 {
 	bool changed = resolver_poll(t->names, now);
+
+	waiting_tell(t);
 
 	jvm_tell(t, now);
 	vitals_tell(t, now, false);
