@@ -42,7 +42,7 @@ attack() {
 }
 
 attack_end() {
-    kill -KILL "$ATTACKER" 2>/dev/null && wait "$ATTACKER" 2>/dev/null
+    is_ours "$ATTACKER" && kill -KILL "$ATTACKER" && wait "$ATTACKER" 2>/dev/null
     return 0
 }
 
@@ -79,7 +79,7 @@ record_all() {
 
 # victim_done: it has done its work, and the recording of all ended in time.
 victim_done() {
-    local began
+    local began p
 
     jvm_done
     began=$EPOCHREALTIME
@@ -88,7 +88,8 @@ victim_done() {
     note "the recording's end took $STOPPED_MS ms"
     sed -n 's/^  \(own cost\|lost\) /  \1/p' "$GN_ERR"
     strict assert_between "ms that the recording's end takes" 0 2000 "$STOPPED_MS"
-    kill -KILL "${ATTACKERS[@]}" # they have had their time, and queries take CPU
+    # they have had their time, and queries take CPU
+    for p in "${ATTACKERS[@]}"; do ! is_ours "$p" || kill -KILL "$p"; done
     wait "${ATTACKERS[@]}" 2>/dev/null
     VICTIM=$(find "$T/all" -name "*-$JVM_PID.jfr")
     [ -s "$VICTIM" ] || fail "the victim has no file: $(cat "$GN_ERR")"

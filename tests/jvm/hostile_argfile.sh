@@ -63,4 +63,4 @@ lied "$T/secret"
 lied /proc/kmsg
 lied "$DEN/fifo"
 lied /dev/zero
-for_each_jdk mains
+for_one_jdk mains
