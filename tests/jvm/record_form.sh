@@ -53,11 +53,11 @@ assert_between "ms of the busy thread" 3600 "$(calc "$most * 1.1")" "$ms"
 strict assert_near "ms of the busy thread" 4000 "$ms" 400
 
 # A chunk ends when it is due, not a flush later, and a sleeper's time (ticks of 20 ms) is in the
-# chunk in which it passed.
+# chunk in which it passed. (The first and the last are shorter.)
 mkdir "$T/parts"
 jfr_silent "$JDK" disassemble --max-chunks 1 --output "$T/parts" "$jfr"
 n=0
-for part in $(find "$T/parts" -name '*.jfr' | sort | sed -n '2,3p'); do
+for part in $(find "$T/parts" -name '*.jfr' | sort | sed '$d' | sed -n '2,3p'); do
     ms=$(chunk_ms "$part")
     ticks=$(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)
     assert_between "ms of a chunk" 1000 "$most" "$ms"
