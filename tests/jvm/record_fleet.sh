@@ -43,10 +43,11 @@ one_wanted() {
     return 0
 }
 
+grown() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
 fleet_has() { [ "$(fleet_threads)" -eq "$1" ]; }
 
 fleet() {
-    local first second third before begun from ended stopped
+    local first second third before begun from ended stopped size
 
     JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1
     first=$JVM_PID
@@ -56,6 +57,9 @@ fleet() {
     mkdir "$OUT"
     gnomon_start "$OUT" --name "$OWN_NAME.jar"
     begun=$EPOCHREALTIME
+    # the thread that names is its last one: it has begun when a file grows
+    size=$(stat -c %s "$OUT/$OWN_NAME-$second.jfr")
+    until_true 60 grown "$OUT/$OWN_NAME-$second.jfr" "$size" || fail "nothing is written"
     before=$(fleet_threads)
     JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1
     third=$JVM_PID
