@@ -467,17 +467,33 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
+/* A connection that failed was once taken for descriptor 0, since nobody wanted to know why. */
+static void failure_told_to_nobody(void **state)
+{
+	assert_int_equal(error_set(NULL, -ETIMEDOUT, EXIT_TARGET, "not in time"), -ETIMEDOUT);
+	assert_true(error_hint(NULL, "try again") < 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answered),	  cmocka_unit_test(refused),
-		cmocka_unit_test(load_failed),	  cmocka_unit_test(loaded_without_a_word),
-		cmocka_unit_test(other_protocol), cmocka_unit_test(broken_off),
-		cmocka_unit_test(never_answered), cmocka_unit_test(endless_answer),
-		cmocka_unit_test(death),	  cmocka_unit_test(no_handler),
-		cmocka_unit_test(stopped),	  cmocka_unit_test(not_a_jvm),
-		cmocka_unit_test(wrong_process),  cmocka_unit_test(stale_socket),
-		cmocka_unit_test(other_things),	  cmocka_unit_test(capabilities),
+		cmocka_unit_test(failure_told_to_nobody),
+		cmocka_unit_test(answered),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(load_failed),
+		cmocka_unit_test(loaded_without_a_word),
+		cmocka_unit_test(other_protocol),
+		cmocka_unit_test(broken_off),
+		cmocka_unit_test(never_answered),
+		cmocka_unit_test(endless_answer),
+		cmocka_unit_test(death),
+		cmocka_unit_test(no_handler),
+		cmocka_unit_test(stopped),
+		cmocka_unit_test(not_a_jvm),
+		cmocka_unit_test(wrong_process),
+		cmocka_unit_test(stale_socket),
+		cmocka_unit_test(other_things),
+		cmocka_unit_test(capabilities),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

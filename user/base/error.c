@@ -36,7 +36,7 @@ int error_hint(struct error *e, const char *fmt, ...)
 	va_list ap;
 
 	if (!e)
-		return 0;
+		return -ECANCELED; /* what failed was said to nobody, but it has failed */
 	va_start(ap, fmt);
 	vsnprintf(e->hint, sizeof(e->hint), fmt, ap);
 	va_end(ap);

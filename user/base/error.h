@@ -33,7 +33,8 @@ struct error {
 int error_set(struct error *e, int rc, enum exit_code exit, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Add or replace the hint; returns e->rc. */
+/* Add or replace the hint; returns e->rc, -ECANCELED where e is NULL: it is a failure all the same.
+ */
 int error_hint(struct error *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A file that could not be created, with what to do about it: EXIT_OUTPUT; returns -err. */

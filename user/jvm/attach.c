@@ -397,8 +397,9 @@ static void trigger_sweep(const struct jproc *p, int tmp)
 static int timed_out(const struct jproc *p, const char *what, struct error *e)
 {
 	error_set(e, -ETIMEDOUT, EXIT_TARGET, "process %d %s in time", p->pid, what);
-	return error_hint(e, "it may be paused, swapped out or out of CPU quota; try again, or use "
-			     "--jvm vmstructs");
+	error_hint(e, "it may be paused, swapped out or out of CPU quota; try again, or use "
+		      "--jvm vmstructs");
+	return -ETIMEDOUT;
 }
 
 static int gone(const struct jproc *p, struct error *e)
