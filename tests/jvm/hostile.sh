@@ -90,7 +90,7 @@ victim_done() {
     strict assert_between "ms that the recording's end takes" 0 2000 "$STOPPED_MS"
     # they have had their time, and queries take CPU
     for p in "${ATTACKERS[@]}"; do ! is_ours "$p" || kill -KILL "$p"; done
-    wait "${ATTACKERS[@]}" 2>/dev/null
+    [ ${#ATTACKERS[@]} = 0 ] || wait "${ATTACKERS[@]}" 2>/dev/null
     VICTIM=$(find "$T/all" -name "*-$JVM_PID.jfr")
     [ -s "$VICTIM" ] || fail "the victim has no file: $(cat "$GN_ERR")"
 }

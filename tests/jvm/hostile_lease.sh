@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # An ordinary user's process that looks like a JVM and holds a write lease on a file that gnomon
 # looks at: whoever opens it and waits does so for /proc/sys/fs/lease-break-time (45 s) each time.
-# overlaps
+# Alone: whoever looks for JVMs meanwhile waits for these file systems, too.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hostile.sh"
 

@@ -3,7 +3,7 @@
 # Ordinary users' processes whose libjvm.so lies on a file system of their own that takes every
 # question and answers none, plainly or below an overlay: gnomon lists them, records them and a
 # victim beside them, and ends when it is told to. Who asks that file system cannot be killed.
-# overlaps
+# Alone: whoever looks for JVMs meanwhile waits for these file systems, too.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hostile.sh"
 
