@@ -25,6 +25,14 @@ kill -KILL "$overlay"
 record_all
 ownfs_start overlay
 overlay=$OWNFS_PID
+# new processes are looked for once a second, and each of these costs the look some seconds
+all_have_files() {
+    local pid
+
+    for pid in "$fuse" "$overlay"; do [ -n "$(find "$T/all" -name "*-$pid.jfr" -size +0)" ] || return; done
+}
+until_true 120 all_have_files
+until_true 60 grep -q "memory of process" "$GN_ERR"
 victim_done
 victim_whole
 for pid in "$fuse" "$overlay"; do
