@@ -116,7 +116,7 @@ traps() {
 
 # A jar with a name that is lines, escapes and a way up.
 names() {
-    local evil=$'x\n4711  root  -  ..\e[31m' dir=$T/jars out=$T/here/out
+    local evil=x$$$'\n4711  root  -  ..\e[31m' dir=$T/jars out=$T/here/out
 
     rm -rf "$T/here" "$dir"
     chmod 755 "$T"
@@ -131,7 +131,7 @@ names() {
     grep -q $'\e' "$T/jvms" && fail "an escape sequence reaches the terminal"
     grep -q '^4711  root' "$T/jvms" && fail "a line of the target's own"
     WHAT="a misleading name"
-    in_time "$GNOMON" record --name 'x*' -d 1s -o "$out"
+    in_time "$GNOMON" record --name "x$$*" -d 1s -o "$out"
     assert_eq "exit code" 0 $RC "$(cat "$T/err")"
     assert_eq "files" 1 "$(find "$T/here" -type f | wc -l)"
     find "$out" -type f -name "*-$JVM_PID.jfr" | grep -q '^[A-Za-z0-9/._-]*$' ||

@@ -58,6 +58,7 @@ struct gcs {
 
 struct vitals {
 	pid_t pid;
+	struct proc_id id;
 	struct counters *counters; /* NULL: there are none */
 	struct collections all;
 	struct gcs gc;
@@ -91,7 +92,8 @@ static int collections_take(struct vitals *v)
 {
 	const struct collections_fns fns = {.one = on_one, .gap = on_gap, .ctx = &v->gc};
 
-	if (v->counters && collections_look(&v->all, v->counters, &fns))
+	/* counters that make no sense now are not the end of their process */
+	if (v->counters && collections_look(&v->all, v->counters, &fns) && !proc_id_alive(&v->id))
 		return -ESRCH;
 	return 0;
 }
@@ -454,6 +456,7 @@ static int run(int argc, char **argv, struct error *e)
 		rc = target_find(argv[0], &v.pid, e);
 	if (rc)
 		return (int)e->exit;
+	proc_id_read(v.pid, &v.id); /* of one that is gone: nobody's */
 	counters_begin(&v);
 	group_find(v.pid, &v.group);
 	v.start_ns = now_ns();
