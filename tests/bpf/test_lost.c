@@ -26,6 +26,7 @@
 #include "naming/tables.h"
 #include "sym/cache.h"
 #include "sym/proc.h"
+#include "target/procfs.h"
 
 #define MS	1000000ull
 #define THREADS 400
@@ -118,17 +119,9 @@ static void task_lost(void *ctx, pid_t tid, enum gn_loss reason, uint64_t n)
 
 static bool is_sleep(pid_t pid)
 {
-	char path[64], comm[32] = "";
-	FILE *f;
+	char comm[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (!fgets(comm, sizeof(comm), f))
-		comm[0] = '\0';
-	fclose(f);
-	return !strcmp(comm, "sleep\n");
+	return !proc_comm_read(pid, 0, comm, sizeof(comm)) && !strcmp(comm, "sleep");
 }
 
 /* Of a ring that holds some 70 records and is not drained: each that was due is told or counted. */

@@ -110,6 +110,8 @@ pid_gone() { until_true "$2" pid_ended "$1"; }
 # opens it later, and until then an earlier one's words would do.
 emptied() { : >"$1"; }
 file_has() { grep -q -- "$2" "$1" 2>/dev/null; }
+# larger_than FILE BYTES
+larger_than() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
 
 # ---- JDKs ----------------------------------------------------------------------------------
 

@@ -82,8 +82,6 @@ by_signal() {
     assert_empty stdout "$GN_OUT"
 }
 
-flushed() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
-
 killed() {
     local jfr=$T/killed-$(jdk_version "$JDK").jfr
 
@@ -91,7 +89,7 @@ killed() {
     gnomon_start "$jfr" -p "$JVM_PID"
     begun=$EPOCHREALTIME
     cpu_spent 600
-    until_true 60 flushed "$jfr" "$(stat -c %s "$jfr")" || fail "nothing is flushed"
+    until_true 60 larger_than "$jfr" "$(stat -c %s "$jfr")" || fail "nothing is flushed"
     sleep 2
     ms=$(since "$begun")
     kill -KILL "$GN_PID"

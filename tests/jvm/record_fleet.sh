@@ -43,7 +43,6 @@ one_wanted() {
     return 0
 }
 
-grown() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
 fleet_has() { [ "$(fleet_threads)" -eq "$1" ]; }
 
 fleet() {
@@ -59,7 +58,7 @@ fleet() {
     begun=$EPOCHREALTIME
     # the thread that names is its last one: it has begun when a file grows
     size=$(stat -c %s "$OUT/$OWN_NAME-$second.jfr")
-    until_true 60 grown "$OUT/$OWN_NAME-$second.jfr" "$size" || fail "nothing is written"
+    until_true 60 larger_than "$OUT/$OWN_NAME-$second.jfr" "$size" || fail "nothing is written"
     before=$(fleet_threads)
     JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1
     third=$JVM_PID

@@ -25,6 +25,7 @@
 
 #include "broker/broker.h"
 #include "broker/opening.h"
+#include "target/procfs.h"
 
 static char dir[] = "/tmp/gnomon-broker-XXXXXX";
 static int proc_fd, root;
@@ -191,17 +192,9 @@ static void directory(void **state)
 
 static bool is_worker(pid_t pid)
 {
-	char path[64], comm[32] = "";
-	FILE *f;
+	char comm[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (!fgets(comm, sizeof(comm), f))
-		comm[0] = '\0';
-	fclose(f);
-	return !strcmp(comm, "gnomon-opener\n");
+	return !proc_comm_read(pid, 0, comm, sizeof(comm)) && !strcmp(comm, "gnomon-opener");
 }
 
 /* The fields of the process's status file that begin with `key`, as one number; or -1. */

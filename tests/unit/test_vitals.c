@@ -95,7 +95,8 @@ static uint64_t events(const struct profile *p, const char *name)
 	return 0;
 }
 
-static void none(const char *name)
+/* What the recording has, to be freed. */
+static struct profile *loaded(void)
 {
 	struct profile *p = NULL;
 	struct jfr_report r;
@@ -103,36 +104,57 @@ static void none(const char *name)
 	assert_int_equal(profile_new(&p, NULL, NULL), 0);
 	assert_int_equal(profile_load(p, recording, 0, &r, NULL), 0);
 	assert_int_equal(profile_finish(p, NULL), 0);
+	return p;
+}
+
+static void none(const char *name)
+{
+	struct profile *p = loaded();
+
 	assert_int_equal(events(p, name), 0);
 	profile_free(p);
+}
+
+struct pulse {
+	struct vitals_host *host;
+	struct jfrw *w;
+	struct vitals *v;
+};
+
+/* A recording of ourselves, with these collectors, that has looked once. */
+static void pulse_begin(struct pulse *p, const char *const names[3])
+{
+	p->host = vitals_host_new();
+	p->w = jm_open(recording, (struct jfrw_form){.vitals = true});
+	assert_non_null(p->host);
+	assert_non_null(p->w);
+	collectors(names);
+	p->v = vitals_new(getpid(), p->w, p->host, false);
+	assert_non_null(p->v);
+	vitals_poll(p->v, NULL, START + MS, false);
+}
+
+static void pulse_end(struct pulse *p)
+{
+	vitals_free(p->v);
+	vitals_host_free(p->host);
+	assert_int_equal(jfrw_close(p->w, NULL), 0);
 }
 
 /* What one collection of collector n is recorded as: numbers of events. `now`: the cause then. */
 static void recorded(const char *const names[3], unsigned int n, const char *now, uint64_t young,
 		     uint64_t old)
 {
-	struct vitals_host *host = vitals_host_new();
-	struct jfrw *w = jm_open(recording, (struct jfrw_form){.vitals = true});
-	struct vitals *v;
-	struct profile *p = NULL;
-	struct jfr_report r;
+	struct profile *p;
+	struct pulse is;
 
-	assert_non_null(host);
-	assert_non_null(w);
-	collectors(names);
-	v = vitals_new(getpid(), w, host, false);
-	assert_non_null(v);
-	vitals_poll(v, NULL, START + MS, false);
+	pulse_begin(&is, names);
 	collected(n);
 	memcpy(im->b + cause, now, strlen(now) + 1);
-	vitals_poll(v, NULL, START + 500 * MS, true);
-	vitals_free(v);
-	vitals_host_free(host);
-	assert_int_equal(jfrw_close(w, NULL), 0);
+	vitals_poll(is.v, NULL, START + 500 * MS, true);
+	pulse_end(&is);
 
-	assert_int_equal(profile_new(&p, NULL, NULL), 0);
-	assert_int_equal(profile_load(p, recording, 0, &r, NULL), 0);
-	assert_int_equal(profile_finish(p, NULL), 0);
+	p = loaded();
 	assert_int_equal(events(p, "jdk.GarbageCollection"), 1);
 	assert_int_equal(events(p, "jdk.GCPhasePause"), 1);
 	assert_int_equal(events(p, "jdk.YoungGarbageCollection"), young);
@@ -170,23 +192,14 @@ static void kinds(void **state)
 static void after_the_end(void **state)
 {
 	static const char *const serial[3] = {"Serial full collection pauses"};
-	struct vitals_host *host = vitals_host_new();
-	struct jfrw *w = jm_open(recording, (struct jfrw_form){.vitals = true});
-	struct vitals *v;
+	struct pulse p;
 
-	assert_non_null(host);
-	assert_non_null(w);
-	collectors(serial);
-	v = vitals_new(getpid(), w, host, false);
-	assert_non_null(v);
-	vitals_poll(v, NULL, START + MS, false);
-	jfrw_end(w, START + 10 * MS);
-	vitals_stop(v, START + 10 * MS);
+	pulse_begin(&p, serial);
+	jfrw_end(p.w, START + 10 * MS);
+	vitals_stop(p.v, START + 10 * MS);
 	collected(0);
-	vitals_poll(v, NULL, START + 500 * MS, true);
-	vitals_free(v);
-	vitals_host_free(host);
-	assert_int_equal(jfrw_close(w, NULL), 0);
+	vitals_poll(p.v, NULL, START + 500 * MS, true);
+	pulse_end(&p);
 	none("jdk.GarbageCollection");
 }
 
@@ -194,30 +207,18 @@ static void after_the_end(void **state)
 static void loads(uint64_t ms, uint64_t want)
 {
 	static const char *const serial[3] = {"Serial full collection pauses"};
-	struct vitals_host *host = vitals_host_new();
-	struct jfrw *w = jm_open(recording, (struct jfrw_form){.vitals = true});
 	struct host_usage was, is;
-	struct profile *p = NULL;
-	struct jfr_report r;
-	struct vitals *v;
+	struct pulse looks;
+	struct profile *p;
 
-	assert_non_null(host);
-	assert_non_null(w);
-	collectors(serial);
-	v = vitals_new(getpid(), w, host, false);
-	assert_non_null(v);
-	vitals_poll(v, NULL, START + MS, false);
+	pulse_begin(&looks, serial);
 	assert_int_equal(host_usage_read(&was), 0);
 	do
 		assert_int_equal(host_usage_read(&is), 0);
 	while (is.all_ns == was.all_ns);
-	vitals_poll(v, NULL, START + MS + ms * MS, true);
-	vitals_free(v);
-	vitals_host_free(host);
-	assert_int_equal(jfrw_close(w, NULL), 0);
-	assert_int_equal(profile_new(&p, NULL, NULL), 0);
-	assert_int_equal(profile_load(p, recording, 0, &r, NULL), 0);
-	assert_int_equal(profile_finish(p, NULL), 0);
+	vitals_poll(looks.v, NULL, START + MS + ms * MS, true);
+	pulse_end(&looks);
+	p = loaded();
 	assert_int_equal(events(p, "jdk.CPULoad"), want);
 	assert_int_equal(events(p, "gnomon.Vitals"), 1);
 	profile_free(p);
