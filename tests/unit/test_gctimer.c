@@ -410,20 +410,31 @@ static int64_t wall_ahead(void)
 	}
 }
 
-static void begun(uint64_t zero)
+/*
+ * A tick 0 of ten seconds ago, in the middle of a millisecond of the wall clock, so that what is
+ * expected depends neither on when the test runs nor on how long it waits for a CPU.
+ */
+static uint64_t some_zero(void)
 {
 	int64_t ahead = wall_ahead();
+	int64_t wall = (int64_t)(now_ns() - 10 * S) + ahead;
 
-	perfimage_set(&im, begin_ms, (uint64_t)((int64_t)zero + ahead) / MS);
-	perfimage_set(&im, ticks, (now_ns() - zero) / (50 * MS) * (50 * MS));
+	return (uint64_t)(wall / (int64_t)MS * (int64_t)MS + (int64_t)(500 * US) - ahead);
+}
+
+/* Two looks, the JVM's clock sampled right before each. */
+static void begun(uint64_t zero)
+{
+	perfimage_set(&im, begin_ms, (uint64_t)((int64_t)zero + wall_ahead()) / MS);
+	perfimage_set(&im, ticks, now_ns() - zero);
 	look();
-	perfimage_set(&im, ticks, (now_ns() - zero) / (50 * MS) * (50 * MS) + 1);
+	perfimage_set(&im, ticks, now_ns() - zero);
 	look();
 }
 
 static void tick_zero(void **state)
 {
-	uint64_t zero = now_ns() - 10 * S - 123457;
+	uint64_t zero = some_zero();
 
 	serial();
 	*at(STATICS + 2000) = zero;
@@ -438,7 +449,7 @@ static void tick_zero(void **state)
 /* Of two that may be it neither is taken. */
 static void one_of_two(void **state)
 {
-	uint64_t zero = now_ns() - 10 * S;
+	uint64_t zero = some_zero();
 
 	serial();
 	*at(STATICS + 2000) = zero;
@@ -453,7 +464,7 @@ static void one_of_two(void **state)
 static void glances(void **state)
 {
 	const struct collections_fns fns = {.one = on_one, .gap = on_gap};
-	uint64_t zero = now_ns() - 10 * S;
+	uint64_t zero = some_zero();
 
 	serial();
 	*at(STATICS + 2000) = zero;
