@@ -8,6 +8,8 @@
 # Scripts of which a line says "# overlaps" run first, twice as many at a time as there are CPUs (AT_ONCE: so many),
 # since they wait most of the time; those that say "(long)" before the others. The rest follows one by one.
 # Nothing but accuracy holds what a busy machine could change.
+# With AGAIN=N, up to N tests that fail by themselves are tried once more when everything else is over: what passes
+# then is counted as passed, and named in the closing lines. More failures, and a second one, are failures.
 # Environment: BUILD (default build), GNOMON, JAVA_HOMES, FUZZ_SECONDS, AT_ONCE, V=1 (show all output).
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -29,6 +31,7 @@ AT_ONCE=${AT_ONCE:-$((2 * JOBS))}
 GNOMON_ORACLE=$(compgen -G '/usr/lib/jvm/*/lib/server/libjvm.so' || compgen -G '/lib/*/libc.so.6')
 export GNOMON_ORACLE=${GNOMON_ORACLE%%$'\n'*}
 passed=0 failed=0 skipped=0
+failures=() # "SUITE NAME"
 
 mkdir -p "$BUILD"
 logs=$(mktemp -d)
@@ -61,6 +64,7 @@ report_ok() {
 # Its output without cmocka's lines of what went well.
 report_fail() {
     failed=$((failed + 1))
+    failures+=("$1 $2")
     line FAIL "$1" "$2" "$3"
     grep -v '^\[ *\(RUN\|OK\) ' "$out" | tail -n 200 | indent
 }
@@ -372,6 +376,39 @@ suite_accuracy() {
     fi
 }
 
+# Of a test that runs by itself, and not of a fuzzer: what that has found once is there.
+may_go_again() { case $1 in unit | bpf | jvm | browser | peers | san | accuracy) ;; *) return 1 ;; esac }
+
+# again_one SUITE NAME: by another of these, so that nothing is left of the first try.
+again_one() {
+    local name=$2
+
+    may_go_again "$1" || return
+    case $1 in browser | peers | accuracy) name='*' ;; esac
+    AGAIN=0 timed 1800 tools/check.sh --only "$1" "$name"
+    if [ $rc = 0 ]; then
+        line ok "$1" "$2" "$took, at the second try"
+    else
+        line FAIL "$1" "$2" "$took, the second time"
+        sed '$d' "$out" | tail -n 200 | indent
+        return 1
+    fi
+}
+
+# What passes or fails by chance must be seen and mended, but it does not undo the rest.
+again_all() {
+    local one suite name mended=()
+
+    [ "$failed" = ${#failures[@]} ] && [ "$failed" -le "${AGAIN:-0}" ] || return
+    for one in "${failures[@]}"; do
+        read -r suite name <<<"$one"
+        again_one "$suite" "$name" && mended+=("$name")
+    done
+    failed=$((failed - ${#mended[@]}))
+    passed=$((passed + ${#mended[@]}))
+    [ ${#mended[@]} = 0 ] || echo "only at the second try: ${mended[*]}"
+}
+
 closing() {
     local stolen
 
@@ -413,4 +450,5 @@ for suite in ${suites//,/ }; do
     "suite_$suite"
 done
 overlap_end
+again_all
 closing
