@@ -3,6 +3,7 @@
 # Collections as we see them from outside, beside those of the JVM's own recording of the same run: their number and
 # time together, when each began and how long it took, and why. A tenth of a second is long for a collector: those
 # that come more often are counted.
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
