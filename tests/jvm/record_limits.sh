@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # More threads than files may be open: samples come by per-CPU clocks, as many as they should be,
-# and the recording says so. Too few files for gnomon itself: what to do about it.
+# and the recording says so. Likewise where there are thousands of threads. Too few files for gnomon itself: what
+# to do about it.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -73,5 +74,13 @@ for files in $((refused - 1)) $((refused - 2)) $((enough + 1)) $((enough + 2)); 
     with_files $files || true
 done
 assert_ge "idle threads seen" 300 "$(query "$jfr" $WALL_EVENT thread 'thread=idle-.*' | wc -l)"
+jvm_end
+# Many threads, and enough files for clocks of each: they are not worth it.
+JVM_OPTS=-Xss256k jvm_start Idle 1100 1
+recorded_for 500 2 "$T/many.jfr" -p "$JVM_PID"
+jvm_unharmed
+query "$T/many.jfr" show jdk.ActiveSetting >"$T/settings"
+assert_match "the settings with many threads" 'per-CPU clocks: more than 1,000 threads' "$T/settings"
+assert_ge "ms of the busy thread" 700 "$(thread_ms "$T/many.jfr" busy-thread-number-1)"
 jvm_end
 softly_end

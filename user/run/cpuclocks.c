@@ -5,9 +5,16 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/tasks.h"
 #include "capture/capture.h"
 #include "capture/clocks.h"
 #include "naming/recorder.h"
+
+/*
+ * Opening and closing a clock takes some 10 us, and each holds 2 KB of the kernel's memory: of
+ * thousands of threads most never use the CPU for long enough to be worth that.
+ */
+#define OWN_MOST 1000
 
 void cpuclocks_init(struct cpuclocks *c, uint64_t interval_ns, enum cpu_engine asked, bool several,
 		    bool wall)
@@ -31,6 +38,13 @@ static int clocks_start(struct cpuclocks *c, struct error *e)
 	return rc || c->alone ? rc : clocks_add(c->clocks, c->pid, e);
 }
 
+static void alone_begin(struct cpuclocks *c, const char *why)
+{
+	c->why = why;
+	c->alone = true;
+	capture_cpu_clocks(c->cap, true);
+}
+
 int cpuclocks_start(struct cpuclocks *c, struct capture *cap, struct recorder *rec, pid_t pid,
 		    struct error *e)
 {
@@ -41,15 +55,15 @@ int cpuclocks_start(struct cpuclocks *c, struct capture *cap, struct recorder *r
 	c->pid = pid;
 	if (!c->interval_ns)
 		return 0;
+	if (c->may_change && tasks_count(pid) > OWN_MOST)
+		alone_begin(c, "more than 1,000 threads");
 	rc = clocks_start(c, e);
 	/* with c->clocks those of the CPUs are open, and only the threads' found no room */
 	if (rc != -EMFILE || !c->clocks || c->alone)
 		return rc;
 	log_warn("more threads than open files allowed: sampling by per-CPU clocks (raise it: "
 		 "ulimit -n)");
-	c->why = "more threads than the open-files limit";
-	c->alone = true;
-	capture_cpu_clocks(cap, true);
+	alone_begin(c, "more threads than the open-files limit");
 	return 0;
 }
 
