@@ -343,11 +343,15 @@ struct gn_cpu_time {
 	__u32 began; /* the low half of CLOCK_MONOTONIC */
 };
 
+#define GN_RESTING (~0ULL) /* no tick: threads that have rested since before the recording */
+
 /* Argument of the program remote_tick. */
 struct gn_remote_tick {
-	__u64 tick;   /* that has just passed */
-	__u32 popped; /* out: pending threads looked at */
+	__u64 tick;   /* that has just passed, or GN_RESTING */
+	__u32 most;   /* resting threads to look at, at most */
+	__u32 popped; /* out: threads looked at */
 	__u32 taken;  /* out: stacks taken */
+	__u32 left;   /* out: not 0: more of them rest */
 };
 
 #define GN_WEIGHT_MAX 1000 /* samples one firing of a CPU clock stands for */

@@ -133,17 +133,6 @@ uw_memo_global int uw_mark_end(struct uw_state *s, struct uw_trail *t)
 
 /* ---- taking over what was found ---- */
 
-/* uw_word(), in BPF with less of its stack. */
-#ifdef __bpf__
-uw_memo_global int uw_follow_refill(struct uw_state *s, __u64 addr)
-{
-	return s ? uw_refill(s, 0, addr) : -1;
-}
-#define uw_follow_fill(f, addr) uw_follow_refill((f)->s, addr)
-#else
-#define uw_follow_fill(f, addr) uw_refill((f)->s, (f)->m, addr)
-#endif
-
 struct uw_follow {
 	struct uw_state *s;
 	struct uw_memo *o;
@@ -151,13 +140,14 @@ struct uw_follow {
 	uw_mem m;
 };
 
+/* uw_word() */
 uw_fn int uw_follow_word(struct uw_follow *f, __u64 addr, __u64 *val)
 {
 	struct uw_state *s = f->s;
 
 	if (addr & 7 || addr >= UW_ADDR_MAX)
 		return -14;
-	if (addr - s->win_base >= s->win_len && uw_follow_fill(f, addr))
+	if (addr - s->win_base >= s->win_len && uw_fill(s, f->m, addr))
 		return -14;
 	*val = *(__u64 *)(s->win + ((addr - s->win_base) & (UW_WINDOW - 8)));
 	return 0;

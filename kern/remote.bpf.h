@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reading the stack of a thread that is off the CPU, for sleepable programs. */
+/*
+ * Reading the stack of a thread that is off the CPU, for sleepable programs: whose, and what
+ * becomes of it. Whether the thread stayed where it was meanwhile is told by its count of switches,
+ * and by its not having a CPU.
+ */
 #ifndef GNOMON_REMOTE_BPF_H
 #define GNOMON_REMOTE_BPF_H
 
@@ -10,6 +14,7 @@
 #include "unwind_walk.h"
 #include "stack_id.bpf.h"
 #include "vthread.bpf.h"
+#include "wall.bpf.h"
 
 /* One walk at a time: the collector runs these programs from one thread. */
 struct {
@@ -70,6 +75,53 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	count_add(GN_CNT_CAPTURES, 1);
 	count_add(GN_CNT_REMOTE, 1);
 	return id;
+}
+
+/*
+ * The id is noted with the number of the interval it was read in: should the thread have moved on,
+ * nobody takes it for the stack of another.
+ */
+static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
+{
+	__u32 seq = t->seq;
+	__u64 had = t->stack, vthread = 0, id = remote_stack(task, t, &vthread);
+
+	if (!id)
+		return 0;
+	t->remote = id;
+	t->remote_vthread = vthread;
+	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
+	if (had && id & GN_STACK_WHOLE)		       /* in place of what it had of itself */
+		__sync_val_compare_and_swap(&t->stack, had, 0);
+	return 1;
+}
+
+/*
+ * Not 0: what was read before there were tables for it, or it was a carrier, is read again, and
+ * what has a stack whose frames the collector did not get.
+ */
+extern __u32 gn_reread;
+
+static __always_inline bool remote_due(const struct task_struct *task, const struct gn_thread *t)
+{
+	__u64 id = t->stack;
+
+	if (t->phase != GN_PH_OFF || task->on_cpu)
+		return false;
+	if (!id && t->remote_seq == t->seq)
+		id = t->remote;
+	if (!id || !gn_reread)
+		return !id;
+	return !(id & GN_STACK_WHOLE) || !bpf_map_lookup_elem(&sent, &id) ||
+	       (!wall_vthread(t) && vthread_is_carrier((__u32)thread_id(task, t)));
+}
+
+/* Threads that a scan left for the next one, when the collector has drained the rings. */
+extern __u32 gn_unread;
+
+static __always_inline bool is_resting(struct task_struct *task, struct gn_thread *t)
+{
+	return t && remote_due(task, t) && tick_wants_stack(task, t, t->next_tick);
 }
 
 #endif

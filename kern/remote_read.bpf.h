@@ -13,6 +13,18 @@
 
 #include "maps.bpf.h"
 
+/*
+ * What takes a task is a function of its own to the verifier, followed once, where the kernel knows
+ * such arguments (6.9): all that find tasks by pid do (6.10), for which REMOTE_BY_PID is defined.
+ */
+#ifdef REMOTE_BY_PID
+#define remote_fn   __noinline
+#define remote_task __attribute__((btf_decl_tag("arg:trusted")))
+#else
+#define remote_fn static __noinline
+#define remote_task
+#endif
+
 /* The mapping that was looked at last, of the thread that is walked. One thread reads remotely. */
 static __u64 readable_start, readable_end;
 
@@ -63,7 +75,7 @@ static __always_inline bool is_readable(__u64 addr, __u32 len)
 }
 
 /* 0, or negative: not to be read, or the mappings are being changed. */
-static __noinline int remote_look(struct task_struct *task, __u64 addr, __u32 len)
+remote_fn int remote_look(struct task_struct *task remote_task, __u64 addr, __u32 len)
 {
 	if (is_readable(addr, len))
 		return 0;

@@ -313,6 +313,26 @@ uw_fn int uw_refill(struct uw_state *s, uw_mem m, __u64 addr)
 	return 0;
 }
 
+/*
+ * The same; in BPF a function of its own where that can be, which the verifier follows once, and
+ * not at each word.
+ */
+#if defined(__bpf__) && !defined(UW_REMOTE)
+__attribute__((noinline, weak)) int uw_refill_own(struct uw_state *s, __u64 addr)
+{
+	return s ? uw_refill(s, 0, addr) : -14;
+}
+#define uw_fill(s, m, addr) uw_refill_own(s, addr)
+#elif defined(REMOTE_BY_PID)
+__noinline int uw_refill_of(struct uw_state *s, struct task_struct *task remote_task, __u64 addr)
+{
+	return s ? uw_refill(s, task, addr) : -14;
+}
+#define uw_fill(s, m, addr) uw_refill_of(s, m, addr)
+#else
+#define uw_fill(s, m, addr) uw_refill(s, m, addr)
+#endif
+
 /* A word of the stack, 8-aligned. 0, or negative when it cannot be read. */
 uw_fn int uw_word(struct uw_state *s, uw_mem m, __u64 addr, __u64 *val)
 {
@@ -322,7 +342,7 @@ uw_fn int uw_word(struct uw_state *s, uw_mem m, __u64 addr, __u64 *val)
 		return -14;
 	off = addr - s->win_base;
 	if (off >= s->win_len) {
-		if (uw_refill(s, m, addr))
+		if (uw_fill(s, m, addr))
 			return -14;
 		off = addr - s->win_base;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleepers are accounted for bit by bit, in the running kernel: a few at a time, and each once. */
+/* Sleepers are read and accounted for bit by bit, in the running kernel: a few at a time, and each
+ * once. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include "base/clock.h"
 #include "base/tasks.h"
 #include "capture/capture.h"
+#include "capture/features.h"
 
 #define MS	1000000ull
 #define THREADS 40 /* beside the child's first */
@@ -82,7 +84,7 @@ static pid_t sleepers_start(void)
 
 struct told {
 	uint32_t tid[8 * THREADS];
-	unsigned int n;
+	unsigned int n, stackless;
 	uint64_t ticks;
 };
 
@@ -96,6 +98,7 @@ static void on_record(void *ctx, const struct gn_rec *rec)
 	if (t->n < sizeof(t->tid) / sizeof(*t->tid))
 		t->tid[t->n++] = rec->tid;
 	t->ticks += s->n;
+	t->stackless += !s->stack;
 }
 
 static unsigned int threads_of(const struct told *t)
@@ -112,9 +115,9 @@ static unsigned int threads_of(const struct told *t)
 	return n;
 }
 
-static struct capture *begin(pid_t pid)
+static struct capture *begin(pid_t pid, uint64_t wall_ns)
 {
-	const struct capture_config cfg = {.wall_ns = 10 * MS, .start_ns = now_ns()};
+	const struct capture_config cfg = {.wall_ns = wall_ns, .start_ns = now_ns()};
 	struct capture *c;
 	struct error e = {0};
 
@@ -145,7 +148,7 @@ static unsigned int account(struct capture *c, struct told *t)
 static void test_each_once(void **state)
 {
 	pid_t pid = sleepers_start();
-	struct capture *c = begin(pid);
+	struct capture *c = begin(pid, 10 * MS);
 	struct told first = {0}, second = {0};
 
 	sleep_ms(200);
@@ -167,7 +170,7 @@ static void test_each_once(void **state)
 static void test_another_between(void **state)
 {
 	pid_t pid = sleepers_start();
-	struct capture *c = begin(pid);
+	struct capture *c = begin(pid, 10 * MS);
 	uint64_t from = now_ns(), until;
 	struct told t = {0};
 
@@ -189,9 +192,46 @@ static void test_another_between(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* How many of the child's threads have no stack yet. */
+static unsigned int stackless(struct capture *c)
+{
+	struct told t = {0};
+
+	sleep_ms(5);
+	account(c, &t);
+	assert_int_equal(threads_of(&t), THREADS + 1);
+	return t.stackless;
+}
+
+/* Of those asleep since before the recording some are read at its beginning and some at each tick.
+ */
+static void test_read_at_ticks(void **state)
+{
+	pid_t pid = sleepers_start();
+	struct capture *c = begin(pid, MS);
+	unsigned int left = stackless(c), before;
+	struct gn_remote_tick tick = {0};
+
+	if (feature_has(FEATURE_TASK_FIND))
+		assert_in_range(left, 1, THREADS);
+	do {
+		before = left;
+		assert_int_equal(capture_tick(c, &tick), 0);
+		tick.tick++;
+		left = stackless(c);
+		assert_true(!before || left < before);
+	} while (left);
+	if (feature_has(FEATURE_TASK_FIND))
+		assert_true(tick.tick > 1);
+	capture_close(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read_at_ticks),
 		cmocka_unit_test(test_each_once),
 		cmocka_unit_test(test_another_between),
 	};

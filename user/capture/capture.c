@@ -54,6 +54,8 @@ struct capture {
 	uint64_t unplaced[GN_LOSS_MAX];
 	_Atomic bool remote_due; /* threads were found that have no stack yet */
 	_Atomic bool reread_due; /* some thread's stack may be read better now */
+	bool resting;		 /* threads that rest are queued to be read, */
+	bool rereading;		 /* among them some that have a stack */
 	bool unsent;		 /* lists of frames have been lost since losses were told last */
 	uint64_t pending[2];	 /* gn_pending, as the last visit of each parity saw it */
 };
@@ -88,8 +90,9 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		c->skel->rodata->gn_depth = cfg->depth;
 	c->skel->rodata->gn_reservoir = cfg->reservoir;
 	c->skel->rodata->gn_draw_shift = cfg->draw_shift;
-	if (!cfg->wall_ns) {
+	if (!cfg->wall_ns || c->can_find)
 		bpf_program__set_autoload(c->skel->progs.remote_scan, false);
+	if (!cfg->wall_ns) {
 		bpf_program__set_autoload(c->skel->progs.wall_scan, false);
 		bpf_program__set_autoload(c->skel->progs.scan_ends, false);
 	}
@@ -559,6 +562,70 @@ static int remote_scan(struct capture *c, uint64_t tick)
 	return rc;
 }
 
+static int remote_run(struct capture *c, struct gn_remote_tick *arg)
+{
+	/* the kernel copies the context back to where it came from */
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = sizeof(*arg));
+
+	return bpf_prog_test_run_opts(bpf_program__fd(remote(c)->progs.remote_tick), &opts);
+}
+
+/* Queue the threads that rest without a stack, or with one that may be read better now. */
+static int resting_queue(struct capture *c)
+{
+	int rc;
+
+	c->rereading = atomic_exchange(&c->reread_due, false);
+	c->skel->bss->gn_unread = 0;
+	c->skel->bss->gn_reread = c->rereading;
+	rc = iterate(c->skel->progs.resting_scan);
+	c->skel->bss->gn_reread = 0;
+	if (c->skel->bss->gn_unread) {
+		c->reread_due |= c->rereading;
+		c->remote_due = true;
+	}
+	c->resting = true;
+	return rc;
+}
+
+/* So many at each tick that it takes a fifth of a CPU at most: a stack takes some 20 us. */
+#define RESTING_NS    100000
+#define RESTING_LEAST 16
+#define RESTING_MOST  1000
+
+static uint32_t resting_most(const struct capture *c)
+{
+	uint64_t n = c->skel->rodata->gn_wall_ns / RESTING_NS;
+
+	if (n < RESTING_LEAST)
+		return RESTING_LEAST;
+	return n < RESTING_MOST ? (uint32_t)n : RESTING_MOST;
+}
+
+/* Read some of the threads that rest; when all have been, those that are due by then are queued. */
+static int resting_read(struct capture *c)
+{
+	struct gn_remote_tick arg = {.tick = GN_RESTING, .most = resting_most(c)};
+	int rc = 0;
+
+	if (!c->resting && atomic_exchange(&c->remote_due, false))
+		rc = resting_queue(c);
+	if (rc || !c->resting)
+		return rc;
+	c->skel->bss->gn_reread = c->rereading;
+	rc = remote_run(c, &arg);
+	c->skel->bss->gn_reread = 0;
+	c->resting = !rc && arg.left;
+	return rc;
+}
+
+static int resting_begin(struct capture *c)
+{
+	if (!is_needed(c, PROGRAMS_REMOTE))
+		return 0;
+	return c->can_find ? resting_read(c) : remote_scan(c, UINT64_MAX);
+}
+
 int capture_scan(struct capture *c)
 {
 	int rc = iterate(c->skel->progs.task_scan);
@@ -658,7 +725,7 @@ int capture_attach(struct capture *c, struct error *e)
 	if (!rc)
 		rc = capture_scan(c);
 	if (!rc)
-		rc = is_needed(c, PROGRAMS_REMOTE) ? remote_scan(c, UINT64_MAX) : 0;
+		rc = resting_begin(c);
 	if (rc && e && !e->rc)
 		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
 			  strerror(-rc));
@@ -880,9 +947,7 @@ static bool pending_any(struct capture *c, uint64_t tick)
  */
 int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 {
-	/* the kernel copies the context back to where it came from */
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = sizeof(*arg));
-	bool all;
+	int rc = 0, rested;
 
 	if (c->scanning) {
 		c->skel->bss->gn_scan_tick = arg->tick;
@@ -890,14 +955,13 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 		return iterate_tgids(c, scanner(c)->progs.wall_scan, c->ticks_tgids,
 				     c->nticks_tgids);
 	}
-	all = atomic_exchange(&c->remote_due, false);
 	if (!c->can_find)
-		return remote_scan(c, all ? UINT64_MAX : arg->tick);
-	if (all)
-		remote_scan(c, UINT64_MAX);
-	if (!pending_any(c, arg->tick))
-		return 0;
-	return bpf_prog_test_run_opts(bpf_program__fd(remote(c)->progs.remote_tick), &opts);
+		return remote_scan(c,
+				   atomic_exchange(&c->remote_due, false) ? UINT64_MAX : arg->tick);
+	if (pending_any(c, arg->tick))
+		rc = remote_run(c, arg);
+	rested = resting_read(c);
+	return rc ? rc : rested;
 }
 
 void capture_reread(struct capture *c)
