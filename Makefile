@@ -33,7 +33,7 @@ CFLAGS   ?= -O2 -g
 CFLAGS   += -std=gnu11 -fno-strict-aliasing -fstack-protector-strong
 # Debian 13's libelf.a (0.192) calls functions that it does not contain: only the shared one links.
 LIBELF   := $(if $(shell grep -ls eu_search_tree_init /usr/lib/*/libelf.a),-lelf,-l:libelf.a)
-LDLIBS   := -l:libbpf.a $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a -lpthread
+LDLIBS   := -l:libbpf.a $(LIBELF) -l:libz.a -l:liblzma.a -l:libiberty.a -l:libinih.a -lpthread
 ifeq ($(SAN),1)
 CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDFLAGS  += -fsanitize=address,undefined
@@ -313,6 +313,9 @@ MANUALS := $(wildcard user/man/*.[1-8])
 SHARE   := $(DESTDIR)$(PREFIX)/share
 BASHDIR := $(SHARE)/bash-completion/completions
 ZSHDIR  := $(SHARE)/zsh/site-functions
+UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
+TMPFILES := $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
+CONFDIR := $(DESTDIR)/etc/gnomon
 
 install: all ## to PREFIX (default /usr/local), below DESTDIR
 	install -D -m 755 $(BUILD)/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon
@@ -321,11 +324,16 @@ install: all ## to PREFIX (default /usr/local), below DESTDIR
 	  install -D -m 644 $$page $(SHARE)/man/man$${page##*.}/$${page##*/} || exit 1; done
 	$(BUILD)/gnomon completion bash >$(BASHDIR)/gnomon
 	$(BUILD)/gnomon completion zsh >$(ZSHDIR)/_gnomon
+	install -d $(UNITDIR) $(TMPFILES)
+	sed 's,@BINDIR@,$(PREFIX)/bin,' user/service/gnomon.service >$(UNITDIR)/gnomon.service
+	install -m 644 user/service/gnomon.tmpfiles $(TMPFILES)/gnomon.conf
+	install -D -m 644 user/service/gnomon.conf $(CONFDIR)/gnomon.conf.sample
 
 uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon \
 	    $(foreach page,$(notdir $(MANUALS)),$(SHARE)/man/man$(subst .,,$(suffix $(page)))/$(page)) \
-	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon
+	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon $(UNITDIR)/gnomon.service $(TMPFILES)/gnomon.conf \
+	    $(CONFDIR)/gnomon.conf.sample
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -33,6 +33,7 @@ needs_build='
     liblzma-dev     /usr/include/lzma.h
     libiberty-dev   /usr/include/libiberty/demangle.h
     uthash-dev      /usr/include/uthash.h
+    libinih-dev     /usr/include/ini.h
 '
 needs_test='
     libcmocka-dev   /usr/include/cmocka.h

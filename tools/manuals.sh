@@ -97,7 +97,13 @@ installed() {
     trap 'rm -rf "$t"' EXIT
     make -s BUILD="$BUILD" DESTDIR="$t" PREFIX=/usr install >"$t/log" 2>&1 || say "make install: $(tail -n 5 "$t/log")"
     rm -f "$t/log"
-    for f in bin/gnomon share/bash-completion/completions/gnomon share/zsh/site-functions/_gnomon; do
+    [ -s "$t/etc/gnomon/gnomon.conf.sample" ] || say "not installed: gnomon.conf.sample"
+    "$GNOMON" daemon --check --config "$t/etc/gnomon/gnomon.conf.sample" >/dev/null || say "the sample configuration is none"
+    sed 's/^#\([a-z[]\)/\1/' "$t/etc/gnomon/gnomon.conf.sample" >"$t/all.conf"
+    "$GNOMON" daemon --check --config "$t/all.conf" >/dev/null || say "the sample configuration's comments are none"
+    rm "$t/all.conf"
+    grep -q '^ExecStart=/usr/bin/gnomon daemon$' "$t/usr/lib/systemd/system/gnomon.service" || say "the unit starts something else"
+    for f in bin/gnomon lib/tmpfiles.d/gnomon.conf share/bash-completion/completions/gnomon share/zsh/site-functions/_gnomon; do
         [ -s "$t/usr/$f" ] || say "not installed: $f"
     done
     for f in "$MAN"/*.[1-8]; do

@@ -5,13 +5,16 @@
 #include "cli/cmds.h"
 #include "cli/recording.h"
 
-static struct recording rec = {
-	.format = -1,
-	.render = RENDERING_INIT,
-	.cfg = {.cpu_ns = RECORDING_CPU_NS}, /* wall_ns: intervals_read() */
-};
+#define REC_INIT                                                                                   \
+	{                                                                                          \
+		.format = -1, .render = RENDERING_INIT,                                            \
+		.cfg = {.cpu_ns = RECORDING_CPU_NS}, /* wall_ns: intervals_read() */               \
+	}
+#define PROCESSES_MAX 256 /* of one user in one container */
+
+static struct recording rec = REC_INIT;
 static bool no_wall, no_cpu, no_vitals, no_waits;
-static uint64_t reservoir, depth, max_processes = 256;
+static uint64_t reservoir, depth, max_processes = PROCESSES_MAX;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static int cpu_event = JFRW_EXECUTION;
 
@@ -133,6 +136,12 @@ static int check_usage(struct error *e)
 	if (rec.output && !strcmp(rec.output, "-"))
 		return usage_error(e, "a recording cannot go to stdout: it is written to in place",
 				   "give -o FILE.jfr");
+	return 0;
+}
+
+/* What cannot be asked for together. */
+static int contradictions(struct error *e)
+{
 	if (no_cpu && no_wall)
 		return usage_error(e, "neither CPU nor wall samples",
 				   "leave out one of --no-cpu, --no-wall");
@@ -172,7 +181,7 @@ static int intervals_read(struct error *e)
 	return 0;
 }
 
-static int run(int argc, char **argv, struct error *e)
+static int config_take(struct error *e)
 {
 	struct session_config *cfg = &rec.cfg;
 
@@ -185,9 +194,49 @@ static int run(int argc, char **argv, struct error *e)
 	cfg->form.vitals = !no_vitals;
 	cfg->waits = !no_vitals && !no_waits;
 	cfg->form.cpu_event = (enum jfrw_cpu_event)cpu_event;
-	if (targets_read(argc, argv, e) || check_usage(e) || intervals_read(e))
+	return contradictions(e) ? (int)e->exit : intervals_read(e);
+}
+
+static int run(int argc, char **argv, struct error *e)
+{
+	if (targets_read(argc, argv, e) || check_usage(e) || config_take(e))
 		return (int)e->exit;
 	return recording_run(&rec, e);
+}
+
+void record_settings_begin(void)
+{
+	rec = (struct recording)REC_INIT;
+	no_wall = no_cpu = no_vitals = no_waits = false;
+	reservoir = depth = 0;
+	max_processes = PROCESSES_MAX;
+	engine = CPU_ENGINE_AUTO;
+	wall_engine = WALL_ENGINE_AUTO;
+	jvm = RESOLVE_AUTO;
+	cpu_event = JFRW_EXECUTION;
+}
+
+int record_setting(const char *name, const char *value, struct error *e)
+{
+	/* which JVMs, how long and where to is not for who goes on and on */
+	static const char *const others[] = {
+		"pid",	"name",	 "container", "cgroup", "all-jvms", "duration",	      "output",
+		"keep", "force", "format",    "quiet",	"max-size", "max-total-size", NULL};
+
+	for (const char *const *o = others; *o; o++)
+		if (!strcmp(name, *o))
+			return -ENOENT;
+	return opt_assign(opts, name, value, e);
+}
+
+int record_settings_end(struct session_config *out, struct error *e)
+{
+	int rc = config_take(e) ? -EINVAL : 0;
+
+	*out = rec.cfg;
+	out->threads = rec.threads.v;
+	out->nthreads = rec.threads.n;
+	return rc;
 }
 
 const struct command cmd_record = {

@@ -6,6 +6,7 @@
 #include "cli/opt.h"
 
 extern const struct command cmd_record;
+extern const struct command cmd_daemon;
 extern const struct command cmd_flame;
 extern const struct command cmd_jvms;
 extern const struct command cmd_doctor;

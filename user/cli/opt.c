@@ -194,6 +194,25 @@ static int opt_set(const struct opt *o, const char *val, struct error *e)
 	}
 }
 
+static int flag_assign(const struct opt *o, const char *val, struct error *e)
+{
+	bool yes = !strcmp(val, "yes") || !strcmp(val, "true") || !strcmp(val, "on");
+
+	if (!yes && strcmp(val, "no") && strcmp(val, "false") && strcmp(val, "off"))
+		return opt_bad(o, val, "expected yes or no", e);
+	*(bool *)o->value = yes;
+	return 0;
+}
+
+int opt_assign(const struct opt *opts, const char *name, const char *value, struct error *e)
+{
+	const struct opt *o = opt_long(opts, name, strlen(name));
+
+	if (!o)
+		return -ENOENT;
+	return o->type == OPT_FLAG ? flag_assign(o, value, e) : opt_set(o, value, e);
+}
+
 static int opt_unknown(const struct command *c, const char *name, size_t len, struct error *e)
 {
 	struct suggestion near = {.word = name, .len = len};

@@ -70,6 +70,12 @@ struct command {
  */
 int opt_parse(const struct command *cmd, int argc, char **argv, struct error *e);
 
+/*
+ * The option of that long name set to a value, as a configuration file has it; a flag's is yes or
+ * no. -ENOENT (and nothing in *e) where there is none; EXIT_USAGE where the value is bad.
+ */
+int opt_assign(const struct opt *opts, const char *name, const char *value, struct error *e);
+
 /* Is --help or -h among the options, whatever else is wrong with them? Not behind "--". */
 bool opt_help_wanted(int argc, char *const *argv);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define WORD_LEN 100 /* of a fact; file names end at 255 bytes */
 
@@ -61,6 +62,31 @@ void outname_time(char *to)
 
 	if (!localtime_r(&now, &tm) || !strftime(to, OUTNAME_TIME_LEN, "%Y%m%d-%H%M%S", &tm))
 		snprintf(to, OUTNAME_TIME_LEN, "%lld", (long long)now);
+}
+
+/* Of /proc/stat, once: where it has thousands of CPUs that takes the kernel milliseconds. */
+static time_t boot_time(void)
+{
+	static time_t boot;
+	char line[256];
+	long long t;
+	FILE *f = boot ? NULL : fopen("/proc/stat", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "btime %lld", &t) == 1)
+			boot = (time_t)t;
+	if (f)
+		fclose(f);
+	return boot;
+}
+
+void outname_start(uint64_t start_ticks, char *to)
+{
+	time_t at = boot_time() + (time_t)(start_ticks / (uint64_t)sysconf(_SC_CLK_TCK));
+	struct tm tm;
+
+	if (!gmtime_r(&at, &tm) || !strftime(to, OUTNAME_TIME_LEN, "%Y%m%dT%H%M%SZ", &tm))
+		snprintf(to, OUTNAME_TIME_LEN, "%lld", (long long)at);
 }
 
 /* ---- one name -------------------------------------------------------------------------------- */

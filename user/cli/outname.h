@@ -2,13 +2,14 @@
 /*
  * The names of output files: what -o gives is a file, a directory, or a pattern with %p (pid), %n
  * (main class or jar, its last part), %c (container, or "host"), %t (when it began) and %% in it.
- * Pure but for outname_read() and outname_time().
+ * Pure but for outname_read(), outname_time() and outname_start().
  */
 #ifndef GNOMON_CLI_OUTNAME_H
 #define GNOMON_CLI_OUTNAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -38,6 +39,12 @@ struct outname_facts {
 
 /* Now, in local time: "20261123-014500". */
 void outname_time(char *to);
+
+/*
+ * When a process started, as the kernel has it (struct proc_id), in UTC: "20261123T014500Z". The
+ * same each time, but where the clock of the machine was set meanwhile.
+ */
+void outname_start(uint64_t start_ticks, char *to);
 
 /*
  * The facts are the target's own words: of each only letters, digits and "._-" are taken, other

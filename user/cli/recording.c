@@ -144,8 +144,7 @@ static int target_name(struct files *f, struct outname_facts *facts, struct sess
 	return t->path ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
-/* label: room for the container's. */
-static struct outname_facts jvm_facts(const struct jvm_proc *j, char label[CONTAINER_NAME_LEN])
+struct outname_facts recording_facts(const struct jvm_proc *j, char label[CONTAINER_NAME_LEN])
 {
 	label[0] = '\0';
 	if (j->container.kind != CONTAINER_NONE)
@@ -157,7 +156,7 @@ static int target_jvm(struct files *f, const struct jvm_proc *j, struct session_
 		      struct error *e)
 {
 	char label[CONTAINER_NAME_LEN];
-	struct outname_facts facts = jvm_facts(j, label);
+	struct outname_facts facts = recording_facts(j, label);
 
 	t->owner = jvm_owner(j);
 	return target_name(f, &facts, t, e);
@@ -170,7 +169,7 @@ static int target_jvm(struct files *f, const struct jvm_proc *j, struct session_
 static int later_name(void *ctx, const struct jvm_proc *j, char *path, size_t cap)
 {
 	char label[CONTAINER_NAME_LEN], now[OUTNAME_TIME_LEN];
-	struct outname_facts facts = jvm_facts(j, label);
+	struct outname_facts facts = recording_facts(j, label);
 	const struct files *f = ctx;
 
 	outname_time(now);
@@ -182,6 +181,11 @@ static int later_name(void *ctx, const struct jvm_proc *j, char *path, size_t ca
 			return rc;
 	}
 	return -EEXIST;
+}
+
+static bool is_meant(void *ctx, const struct cgroup_mounts *mounts, const struct jvm_proc *j)
+{
+	return select_match(ctx, mounts, j);
 }
 
 static int targets_find(struct files *f, struct error *e)
@@ -266,7 +270,8 @@ static int recorded(struct files *f, int *status, struct error *e)
 	cfg->threads = r->threads.v;
 	cfg->nthreads = r->threads.n;
 	if (select_given(&r->select) && following(f)) {
-		cfg->follow = &r->select;
+		cfg->follow = is_meant;
+		cfg->follow_ctx = &r->select;
 		cfg->name = later_name;
 		cfg->name_ctx = f;
 		r->made[0] = 0;

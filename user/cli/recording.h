@@ -6,6 +6,7 @@
 #ifndef GNOMON_CLI_RECORDING_H
 #define GNOMON_CLI_RECORDING_H
 
+#include "cli/outname.h"
 #include "cli/rendering.h"
 #include "run/session.h"
 #include "target/select.h"
@@ -61,7 +62,19 @@ struct recording {
  */
 int recording_target(struct recording *r, const char *arg, struct error *e);
 
+/* What a JVM's file is named after, but for the time; label: room for the container's. */
+struct outname_facts recording_facts(const struct jvm_proc *j, char label[CONTAINER_NAME_LEN]);
+
 /* Returns an exit code: where it is not EXIT_OK, e->msg says why, or a program's own is empty. */
 int recording_run(struct recording *r, struct error *e);
+
+/*
+ * What `gnomon record` has options for, as settings of a daemon, by the options' long names: begin,
+ * then each, then how it is to be recorded. -ENOENT: there is no such setting. EXIT_USAGE where
+ * they make no sense. Strings of theirs live as long as what comes of them.
+ */
+void record_settings_begin(void);
+int record_setting(const char *name, const char *value, struct error *e);
+int record_settings_end(struct session_config *out, struct error *e);
 
 #endif

@@ -22,6 +22,14 @@ struct jfrw_form {
 	 * larger. 0: no limit.
 	 */
 	uint64_t file_max_bytes;
+	/*
+	 * The path is a directory, and each chunk a file of its own in it (jfr/segment.h). What
+	 * goes wrong with the disk does not stick then: it is tried again each second, and until it
+	 * works so many bytes at most are held in memory (0: 64 MiB); what is beyond is counted as
+	 * lost.
+	 */
+	bool segments;
+	uint64_t held_max_bytes;
 	bool vitals; /* the types of jfr/vitals.h are declared, and may be written */
 	/*
 	 * Only what the JDK has names for, for readers that refuse all else: jdk.* events, of which

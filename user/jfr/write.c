@@ -18,7 +18,7 @@
 #define DROP_MIN	  (256 << 10) /* constants are dropped if that frees so many bytes */
 #define DROP_PART	  4	      /* and so large a part of all */
 #define SEGMENT_FLUSH	  (1 * MIB)   /* hand over early: readers like small checkpoints */
-#define SEGMENT_MAX	  (64 * MIB)  /* beyond it, while the disk is busy, events are dropped */
+#define HELD_DEFAULT	  (64 * MIB)  /* beyond it, while the disk is busy, events are dropped */
 #define TICKS_PER_SECOND  1000000000ull
 
 static bool failed(const struct jfrw *w)
@@ -27,6 +27,11 @@ static bool failed(const struct jfrw *w)
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
+
+static uint64_t chunk_unix_ns(const struct jfrw *w)
+{
+	return w->cfg.start_unix_ns + w->chunk_mono - w->cfg.start_mono_ns;
+}
 
 /*
  * The header is written with generation 0, "finished", after every flush: nothing else about it
@@ -39,7 +44,7 @@ static void header_fill(const struct jfrw *w, uint8_t out[JFR_HEADER_SIZE])
 		w->chunk_len + w->segment.len,
 		w->checkpoint_at,
 		JFR_HEADER_SIZE, /* the metadata */
-		w->cfg.start_unix_ns + since,
+		chunk_unix_ns(w),
 		w->last_mono - w->chunk_mono,
 		since,
 		TICKS_PER_SECOND,
@@ -59,7 +64,7 @@ static void chunk_begin(struct jfrw *w, uint64_t mono_ns)
 	static const uint8_t room[JFR_HEADER_SIZE];
 
 	w->chunk++;
-	w->chunk_at += w->chunk_len;
+	w->chunk_at = w->cfg.form.segments ? 0 : w->chunk_at + w->chunk_len;
 	w->chunk_len = 0;
 	w->chunk_mono = w->last_mono = mono_ns;
 	w->checkpoint_at = 0;
@@ -161,10 +166,14 @@ static void hand_over(struct jfrw *w)
 		outfile_submit(w->file, &w->segment, header, w->chunk_at);
 	} else {
 		memcpy(w->segment.data, header, sizeof(header));
+		if (w->cfg.form.segments)
+			outfile_turn(w->file, chunk_unix_ns(w));
 		outfile_submit(w->file, &w->segment, NULL, 0);
 	}
 	w->chunk_len += len;
 	w->stats.bytes += len;
+	w->handed_bytes = len;
+	w->handed_events = w->segment_events;
 	w->segment_events = 0;
 }
 
@@ -178,18 +187,50 @@ static void report_loss(struct jfrw *w, uint64_t mono_ns)
 	jfrw_data_loss(w, mono_ns, &loss);
 }
 
+static void chunk_next(struct jfrw *w)
+{
+	constants_trim(w);
+	/* JMC takes one of two chunks that start at the same time */
+	chunk_begin(w, w->last_mono + 1);
+}
+
+static void events_drop(struct jfrw *w, uint64_t events, uint64_t bytes)
+{
+	w->stats.dropped_events += events;
+	w->stats.dropped_bytes += bytes;
+	w->loss_pending += bytes;
+}
+
+/*
+ * Where somebody has removed the file that the last flush was to go to, that is lost, and what came
+ * since, if it is of the same chunk: it needs the constants that are gone. The next chunk begins.
+ */
+static void gone_check(struct jfrw *w)
+{
+	if (!w->cfg.form.segments || !outfile_gone(w->file))
+		return;
+	events_drop(w, w->handed_events, w->handed_bytes);
+	if (!w->chunk_len)
+		return;
+	events_drop(w, w->segment_events, w->segment.len);
+	checkpoint_write(w); /* of constants that were touched none is left for the next chunk */
+	buffer_clear(&w->segment);
+	w->segment_events = 0;
+	chunk_next(w);
+}
+
 static void flush(struct jfrw *w, uint64_t mono_ns)
 {
 	if (!w->segment_events || w->no_memory || outfile_busy(w->file))
 		return;
+	gone_check(w);
 	mono_ns = time_within(w, mono_ns);
 	if (mono_ns > w->last_mono)
 		w->last_mono = mono_ns;
-	hand_over(w);
-	if (chunk_is_full(w, w->last_mono, 0)) {
-		constants_trim(w);
-		/* JMC takes one of two chunks that start at the same time */
-		chunk_begin(w, w->last_mono + 1);
+	if (w->segment_events) {
+		hand_over(w);
+		if (chunk_is_full(w, w->last_mono, 0))
+			chunk_next(w);
 	}
 	report_loss(w, mono_ns);
 }
@@ -256,6 +297,8 @@ static void config_default(struct jfrw_config *c)
 		c->form.chunk_max_bytes = JFRW_CHUNK_LIMIT;
 	if (!c->constants_max)
 		c->constants_max = CONSTANTS_DEFAULT;
+	if (!c->form.held_max_bytes)
+		c->form.held_max_bytes = HELD_DEFAULT;
 }
 
 static struct jfrw *writer_new(const struct jfrw_config *cfg)
@@ -295,7 +338,8 @@ int jfrw_open(struct jfrw **out, const struct jfrw_config *cfg, struct error *e)
 
 	if (!w)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	rc = outfile_open(&w->file, cfg->path, cfg->overwrite, e);
+	rc = cfg->form.segments ? outfile_open_segments(&w->file, cfg->path, e)
+				: outfile_open(&w->file, cfg->path, cfg->overwrite, e);
 	if (rc) {
 		writer_free(w);
 		return rc;
@@ -338,6 +382,11 @@ void jfrw_discard(struct jfrw *w)
 		return;
 	outfile_close(w->file, false, NULL);
 	writer_free(w);
+}
+
+uint32_t jfrw_chunk(const struct jfrw *w)
+{
+	return w->chunk;
 }
 
 size_t jfrw_constants(const struct jfrw *w)
@@ -426,9 +475,7 @@ static void put_fields(struct jfrw *w, struct buffer *b, const struct jfr_type_i
 
 static void event_drop(struct jfrw *w, size_t bytes)
 {
-	w->stats.dropped_events++;
-	w->stats.dropped_bytes += bytes;
-	w->loss_pending += bytes;
+	events_drop(w, 1, bytes);
 }
 
 /*
@@ -521,7 +568,7 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 	put_leb(b, type);
 	put_leb(b, mono_ns - w->cfg.start_mono_ns);
 	put_fields(w, b, info, fields);
-	if (!b->failed && !failed(w) && w->segment.len + w->pending <= SEGMENT_MAX)
+	if (!b->failed && !failed(w) && w->segment.len + w->pending <= w->cfg.form.held_max_bytes)
 		put_sized(&w->segment, b->data, b->len, NULL, 0);
 	else
 		b->failed = true;

@@ -5,6 +5,9 @@
  * One thread calls all of this; a call only appends to memory. A thread of the writer's own does
  * the file I/O. Call jfrw_flush() about once a second: what it hands over survives kill -9.
  *
+ * With form.segments each chunk is a file of its own in a directory (jfr/segment.h), and what the
+ * disk refuses is held in memory and tried again: jfrw_close() alone reports an error then.
+ *
  * On disk: chunks of at most chunk_max_bytes, each complete in itself: it also repeats the periods
  * of samples that were set (jdk.ActiveSetting) and the thread reservoir in force. A flush appends
  * events and a checkpoint with the constants they are the first in the chunk to refer to, then
@@ -131,6 +134,9 @@ uint32_t jfrw_name(struct jfrw *w, enum jfr_type type, const char *name);
 uint32_t jfrw_class(struct jfrw *w, const char *name);
 
 uint32_t jfrw_generation(const struct jfrw *w);
+
+/* The number of the chunk that events are added to, from 1. */
+uint32_t jfrw_chunk(const struct jfrw *w);
 
 /* Bytes of memory that the constants known now take. */
 size_t jfrw_constants(const struct jfrw *w);

@@ -8,17 +8,28 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "jfr/segment.h"
+
+#define AGAIN_NS 1000000000ull /* a job that failed is tried again after so long */
+
 struct outfile {
-	int fd;
-	char *path;
+	int fd;	    /* -1: a directory's, before its first file */
+	char *path; /* of the file; of segments, the last one's, NULL before the first */
+	char *dir;  /* of segments; NULL: it is one file */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	atomic_bool busy;
 	bool quit;
+	bool last;     /* somebody waits for the job: it is not tried again */
+	bool stalled;  /* jobs fail, and that was said */
 	atomic_int rc; /* sticky */
 	/* the job; its owner is the thread while busy */
 	struct buffer data;
@@ -26,6 +37,8 @@ struct outfile {
 	uint8_t header[JFR_HEADER_SIZE];
 	bool has_header;
 	uint64_t header_at;
+	uint64_t turn_ns; /* it begins another file, named by that time; 0: it does not */
+	bool gone;	  /* the last one found its file removed */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -111,20 +124,96 @@ static int write_all(int fd, const uint8_t *p, size_t n, uint64_t at)
 	return 0;
 }
 
-static void job_run(struct outfile *f)
+/*
+ * Another file, if the job begins one. Readers see it empty until the job is written. Whoever
+ * removes files by their age finds this one locked (run/retention.h).
+ */
+static int file_turn(struct outfile *f)
 {
-	int rc = write_all(f->fd, f->data.data, f->data.len, f->end);
+	char *path;
+	int fd;
 
+	if (!f->turn_ns)
+		return 0;
+	fd = segment_create(f->dir, f->turn_ns, &path);
+	if (fd < 0)
+		return fd;
+	owner_set(fd);
+	flock(fd, LOCK_EX | LOCK_NB);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->path);
+	f->path = path;
+	f->fd = fd;
+	f->end = 0;
+	f->turn_ns = 0;
+	return 0;
+}
+
+static bool file_is_removed(const struct outfile *f)
+{
+	struct stat st;
+
+	return f->dir && !fstat(f->fd, &st) && !st.st_nlink;
+}
+
+static int job_write(struct outfile *f)
+{
+	int rc = file_turn(f);
+
+	if (rc)
+		return rc;
+	f->gone = file_is_removed(f);
+	if (f->gone)
+		return 0;
+	rc = write_all(f->fd, f->data.data, f->data.len, f->end);
 	if (!rc && f->has_header)
 		rc = write_all(f->fd, f->header, sizeof(f->header), f->header_at);
-	if (!rc) {
+	if (!rc)
 		f->end += f->data.len;
-	} else {
-		if (ftruncate(f->fd, (off_t)f->end))
-			rc = -errno;
+	else if (ftruncate(f->fd, (off_t)f->end))
+		return -errno;
+	return rc;
+}
+
+static void stall_say(struct outfile *f, int rc)
+{
+	if (rc && !f->stalled)
+		log_warn("cannot write to '%s': %s; what is recorded is held in memory until there "
+			 "is no more room",
+			 f->dir, strerror(-rc));
+	else if (!rc && f->stalled)
+		log_warn("'%s' is written to again", f->dir);
+	f->stalled = rc != 0;
+}
+
+/* With the lock. False: it is to be tried again. */
+static bool job_run(struct outfile *f)
+{
+	bool again;
+	int rc;
+
+	pthread_mutex_unlock(&f->lock);
+	rc = job_write(f);
+	pthread_mutex_lock(&f->lock);
+	again = rc && f->dir && !f->last && !f->quit;
+	if (again || !rc)
+		stall_say(f, rc);
+	if (again)
+		return false;
+	if (rc)
 		atomic_store(&f->rc, rc);
-	}
 	buffer_clear(&f->data);
+	return true;
+}
+
+static void pause_before_again(struct outfile *f)
+{
+	uint64_t until = now_ns() + AGAIN_NS;
+	struct timespec ts = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+
+	while (!f->quit && !f->last && now_ns() < until)
+		pthread_cond_timedwait(&f->changed, &f->lock, &ts);
 }
 
 static void *run(void *arg)
@@ -137,9 +226,8 @@ static void *run(void *arg)
 			pthread_cond_wait(&f->changed, &f->lock);
 		if (!atomic_load(&f->busy))
 			break;
-		pthread_mutex_unlock(&f->lock);
-		job_run(f);
-		pthread_mutex_lock(&f->lock);
+		while (!job_run(f))
+			pause_before_again(f);
 		atomic_store(&f->busy, false);
 		pthread_cond_broadcast(&f->changed);
 	}
@@ -160,35 +248,79 @@ static int thread_start(struct outfile *f)
 	return -rc;
 }
 
-int outfile_open(struct outfile **out, const char *path, bool overwrite, struct error *e)
+static void outfile_free(struct outfile *f)
+{
+	pthread_mutex_destroy(&f->lock);
+	pthread_cond_destroy(&f->changed);
+	buffer_free(&f->data);
+	free(f->path);
+	free(f->dir);
+	free(f);
+}
+
+static struct outfile *outfile_new(struct error *e)
 {
 	struct outfile *f = calloc(1, sizeof(*f));
+	pthread_condattr_t attr;
+
+	if (!f) {
+		error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+		return NULL;
+	}
+	f->fd = -1;
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&f->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	return f;
+}
+
+static int outfile_start(struct outfile **out, struct outfile *f, struct error *e)
+{
+	int rc = thread_start(f);
+
+	if (!rc) {
+		*out = f;
+		return 0;
+	}
+	error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
+	if (f->fd >= 0) {
+		unlink(f->path);
+		close(f->fd);
+	}
+	outfile_free(f);
+	return rc;
+}
+
+int outfile_open(struct outfile **out, const char *path, bool overwrite, struct error *e)
+{
+	struct outfile *f = outfile_new(e);
 	int rc;
 
 	if (!f)
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+		return -ENOMEM;
 	f->path = strdup(path);
 	f->fd = f->path ? create(path, overwrite, e)
 			: error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	if (f->fd < 0) {
-		rc = f->fd;
-		goto fail;
-	}
-	pthread_mutex_init(&f->lock, NULL);
-	pthread_cond_init(&f->changed, NULL);
-	rc = thread_start(f);
-	if (rc) {
-		error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
-		unlink(path);
-		close(f->fd);
-		goto fail;
-	}
-	*out = f;
-	return 0;
-fail:
-	free(f->path);
-	free(f);
+	if (f->fd >= 0)
+		return outfile_start(out, f, e);
+	rc = f->fd;
+	outfile_free(f);
 	return rc;
+}
+
+int outfile_open_segments(struct outfile **out, const char *dir, struct error *e)
+{
+	struct outfile *f = outfile_new(e);
+
+	if (!f)
+		return -ENOMEM;
+	f->dir = strdup(dir);
+	if (f->dir)
+		return outfile_start(out, f, e);
+	outfile_free(f);
+	return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -201,9 +333,30 @@ bool outfile_busy(const struct outfile *f)
 void outfile_wait(struct outfile *f)
 {
 	pthread_mutex_lock(&f->lock);
+	f->last = true;
+	pthread_cond_broadcast(&f->changed);
 	while (atomic_load(&f->busy))
 		pthread_cond_wait(&f->changed, &f->lock);
+	f->last = false;
 	pthread_mutex_unlock(&f->lock);
+}
+
+void outfile_turn(struct outfile *f, uint64_t unix_ns)
+{
+	pthread_mutex_lock(&f->lock);
+	f->turn_ns = unix_ns;
+	pthread_mutex_unlock(&f->lock);
+}
+
+bool outfile_gone(struct outfile *f)
+{
+	bool gone;
+
+	pthread_mutex_lock(&f->lock);
+	gone = f->gone;
+	f->gone = false;
+	pthread_mutex_unlock(&f->lock);
+	return gone;
 }
 
 void outfile_submit(struct outfile *f, struct buffer *data, const uint8_t *header,
@@ -233,7 +386,8 @@ int outfile_error(const struct outfile *f, struct error *e)
 
 	if (!rc)
 		return 0;
-	error_set(e, rc, EXIT_OUTPUT, "cannot write '%s': %s", f->path, strerror(-rc));
+	error_set(e, rc, EXIT_OUTPUT, "cannot write '%s': %s", f->dir ? f->dir : f->path,
+		  strerror(-rc));
 	if (rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG)
 		error_hint(e, "make room; what was written before can be read");
 	return rc;
@@ -244,8 +398,8 @@ static void remove_own(const struct outfile *f)
 {
 	struct stat ours, there;
 
-	if (!fstat(f->fd, &ours) && !lstat(f->path, &there) && ours.st_ino == there.st_ino &&
-	    ours.st_dev == there.st_dev)
+	if (f->fd >= 0 && !fstat(f->fd, &ours) && !lstat(f->path, &there) &&
+	    ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
 		unlink(f->path);
 }
 
@@ -260,13 +414,9 @@ int outfile_close(struct outfile *f, bool keep, struct error *e)
 	pthread_join(f->thread, NULL);
 	if (!keep)
 		remove_own(f);
-	if (close(f->fd) && !atomic_load(&f->rc))
+	if (f->fd >= 0 && close(f->fd) && !atomic_load(&f->rc))
 		atomic_store(&f->rc, -errno);
 	rc = keep ? outfile_error(f, e) : 0;
-	pthread_mutex_destroy(&f->lock);
-	pthread_cond_destroy(&f->changed);
-	buffer_free(&f->data);
-	free(f->path);
-	free(f);
+	outfile_free(f);
 	return rc;
 }

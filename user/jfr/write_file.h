@@ -20,6 +20,19 @@ struct outfile;
 /* Create `path`; errors are EXIT_OUTPUT with a remedy. The last component is never followed. */
 int outfile_open(struct outfile **out, const char *path, bool overwrite, struct error *e);
 
+/*
+ * Likewise, files in the directory `dir`, one after the other (jfr/segment.h): none before the
+ * first outfile_turn(). A job that fails is tried again each second, so that no error sticks but in
+ * outfile_wait(), which gives up what cannot be written then.
+ */
+int outfile_open_segments(struct outfile **out, const char *dir, struct error *e);
+
+/* The next job is the first of another file, which is named by that time. Only while not busy. */
+void outfile_turn(struct outfile *f, uint64_t unix_ns);
+
+/* The last job was dropped, since its file had been removed; told once. Only while not busy. */
+bool outfile_gone(struct outfile *f);
+
 /* True while a job is being written. */
 bool outfile_busy(const struct outfile *f);
 void outfile_wait(struct outfile *f);
@@ -34,7 +47,7 @@ void outfile_submit(struct outfile *f, struct buffer *data, const uint8_t *heade
 /* 0 or the negative errno that sticks, with *e filled in. */
 int outfile_error(const struct outfile *f, struct error *e);
 
-/* Waits for the last job. `keep` false removes the file. */
+/* Waits for the last job. `keep` false removes the file, or the last one. */
 int outfile_close(struct outfile *f, bool keep, struct error *e);
 
 #endif

@@ -36,6 +36,8 @@ struct jfrw {
 	uint64_t checkpoint_at;	 /* the last one, in the chunk; 0 none */
 	struct buffer segment;	 /* what the next flush appends */
 	uint64_t segment_events; /* in it */
+	/* what the file was given last, which is lost where the file was removed under it */
+	uint64_t handed_events, handed_bytes;
 
 	/* what every chunk begins with, so that it can be read alone */
 	struct jfr_thread_reservoir reservoir; /* in force; sampled 0: none was said */

@@ -163,10 +163,18 @@ static void file_free(struct recorded_file *f)
 	free(f->names);
 }
 
+/* Of one that goes on and on nobody asks for the files of all that ever ended. */
 static void file_note(struct recorder *r, const struct target *target)
 {
-	struct recorded_file *v = realloc(r->files, (r->nfiles + 1) * sizeof(*v));
+	struct recorded_file *v;
+	struct totals totals;
 
+	if (r->env.cfg.form.segments) {
+		target_totals(target, &totals);
+		totals_add(&r->ended, &totals);
+		return;
+	}
+	v = realloc(r->files, (r->nfiles + 1) * sizeof(*v));
 	if (!v)
 		return;
 	r->files = v;
@@ -206,15 +214,33 @@ static void on_end(struct recorder *r, pid_t tgid)
 
 /* ---- the records ---- */
 
-/* Settings are kept for files that are opened later. */
+/* The latest of a name holds for files that are opened later. */
+static void setting_keep(struct recorder *r, const struct rec_setting *set)
+{
+	size_t i = 0;
+
+	while (i < r->nsettings && strcmp(r->settings[i].name, set->name))
+		i++;
+	if (i == SETTINGS_MAX)
+		return;
+	r->settings[i] = *set;
+	if (i == r->nsettings)
+		r->nsettings++;
+}
+
 static void on_setting(struct recorder *r, const struct rec_setting *set)
 {
 	struct node *n, *tmp;
 
-	if (r->nsettings < SETTINGS_MAX)
-		r->settings[r->nsettings++] = *set;
+	setting_keep(r, set);
 	HASH_ITER(hh, r->targets, n, tmp)
 		target_setting(n->target, set->h.time, set->name, set->value);
+}
+
+static void settings_write(struct recorder *r, struct target *t, uint64_t now)
+{
+	for (size_t i = 0; i < r->nsettings; i++)
+		target_setting(t, now, r->settings[i].name, r->settings[i].value);
 }
 
 static void on_cost(struct recorder *r, const struct rec_cost *rec)
@@ -355,6 +381,8 @@ static void poll_targets(struct recorder *r, uint64_t now)
 	HASH_ITER(hh, r->targets, n, tmp) {
 		changed |= target_poll(n->target, now);
 		target_flush(n->target, now);
+		if (target_turned(n->target, now))
+			settings_write(r, n->target, now);
 	}
 	if (changed)
 		r->env.cfg.on_epoch(r->env.cfg.ctx);
@@ -472,8 +500,7 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, struct
 static void begin(struct recorder *r, struct target *t, uint64_t now)
 {
 	target_begin(t, now);
-	for (size_t i = 0; i < r->nsettings; i++)
-		target_setting(t, now, r->settings[i].name, r->settings[i].value);
+	settings_write(r, t, now);
 }
 
 int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overwrite,

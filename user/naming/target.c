@@ -148,6 +148,15 @@ static void throttling_write(struct target *t, uint64_t now, bool last)
 	facts_throttling(t->out, now, t->tgid);
 }
 
+/* The recording ends of it; not one that goes on and on, of which others are still written. */
+static void failure_note(struct target *t, const struct error *e)
+{
+	if (t->env->cfg.form.segments)
+		log_warn("process %d: %s", t->tgid, e->msg);
+	else if (!t->env->failed.rc)
+		t->env->failed = *e;
+}
+
 static void flush(struct target *t, bool last, uint64_t now)
 {
 	uint64_t stop = t->env->stop_ns;
@@ -163,8 +172,8 @@ static void flush(struct target *t, bool last, uint64_t now)
 	throttling_write(t, now, last);
 	if (last || jfrw_chunk_ends(t->out, now))
 		roster_each(t->threads, target_wait_write, t);
-	if (jfrw_flush(t->out, now, &e) && !t->env->failed.rc)
-		t->env->failed = e;
+	if (jfrw_flush(t->out, now, &e))
+		failure_note(t, &e);
 	jfrw_stats(t->out, &st);
 	target_bytes_note(t, st.bytes);
 	if (st.dropped_events > t->file_dropped) {
@@ -202,6 +211,19 @@ void target_flush(struct target *t, uint64_t now)
 		flush(t, false, now);
 	}
 	chunk_end_tell(t, now);
+}
+
+bool target_turned(struct target *t, uint64_t now)
+{
+	uint32_t chunk = jfrw_chunk(t->out);
+
+	if (!t->env->cfg.form.segments || chunk == t->chunk)
+		return false;
+	t->chunk = chunk;
+	facts_host(t->out, &t->env->cfg, t->path, now);
+	t->jvm_told = false;
+	jvm_tell(t, now);
+	return true;
 }
 
 void target_setting(struct target *t, uint64_t time, const char *name, const char *value)
@@ -341,6 +363,7 @@ void target_begin(struct target *t, uint64_t now)
 	t->start_ns = now;
 	jfrw_begin(t->out, t->start_ns);
 	facts_host(t->out, &t->env->cfg, t->path, t->start_ns);
+	t->chunk = jfrw_chunk(t->out);
 	jvm_tell(t, t->start_ns);
 	t->cpu = (struct quality){.kind = "cpu", .since_ns = t->start_ns};
 	t->wall = (struct quality){.kind = "wall", .since_ns = t->start_ns};
@@ -366,8 +389,8 @@ void target_end(struct target *t)
 	target_late_retry(t, now_ns(), true);
 	vitals_tell(t, now_ns(), true);
 	flush(t, true, now_ns());
-	if (jfrw_close(t->out, &e) && !t->env->failed.rc)
-		t->env->failed = e;
+	if (jfrw_close(t->out, &e))
+		failure_note(t, &e);
 	t->out = NULL;
 	upkeep_end(&t->tables);
 }

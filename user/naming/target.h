@@ -62,6 +62,12 @@ void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int r
 struct jfr_thread_reservoir;
 void target_choice(struct target *t, uint64_t time, const struct jfr_thread_reservoir *choice);
 
+/*
+ * Where each chunk is a file: true, once, when another has begun. It shall say what the first one
+ * did, and has by then: all but settings.
+ */
+bool target_turned(struct target *t, uint64_t now);
+
 void target_setting(struct target *t, uint64_t time, const char *name, const char *value);
 struct jfr_overhead;
 struct neighbours;

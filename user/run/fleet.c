@@ -87,7 +87,7 @@ int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct record
 	f->rec = rec;
 	f->most = least(members_most(), GN_MAX_PROCS);
 	*out = f;
-	return cfg->follow ? lookout_start(&f->lookout, cfg->follow, e) : 0;
+	return cfg->follow ? lookout_start(&f->lookout, cfg->follow, cfg->follow_ctx, e) : 0;
 }
 
 static void member_free(struct fleet *f, struct member *m)
@@ -237,14 +237,36 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e)
 
 /* ---- those that come later ------------------------------------------------------------------- */
 
+static void member_end(struct fleet *f, struct member *m)
+{
+	close(m->pidfd); /* also takes it out of the epoll set */
+	m->pidfd = -1;
+	if (m->state == ON)
+		capture_remove(f->cap, m->pid);
+	m->state = ENDED;
+}
+
+/* It lives on; what it waits for right now is accounted for before. */
+static void member_let_go(struct fleet *f, struct member *m)
+{
+	if (m->state == ENDED)
+		return;
+	if (m->state == ON)
+		capture_account_of(f->cap, m->pid);
+	log_info("process %d: not recorded any more", m->pid);
+	member_end(f, m);
+}
+
 /* If open files are lacking it is looked for again: there may be some when another has ended. */
 static void jvm_take(struct fleet *f, const struct jvm_proc *j)
 {
+	struct member *m = member_find(f, j->id.pid);
 	char path[TARGET_PATH_LEN];
-	struct member *m;
 	int rc;
 
-	if (member_find(f, j->id.pid))
+	if (m && m->state == ENDED)
+		lookout_again(f->lookout, j->id.pid); /* when its files are finished */
+	if (m)
 		return;
 	rc = f->cfg.name(f->cfg.name_ctx, j, path, sizeof(path));
 	m = rc ? NULL : member_new(f, j->id.pid, jvm_owner(j));
@@ -302,15 +324,26 @@ void fleet_poll(struct fleet *f)
 {
 	struct recorder_added a;
 	struct member *m, *tmp;
-	struct jvm_proc j;
+	struct lookout_found j;
 
 	while (recorder_added(f->rec, &a))
 		member_on(f, &a);
 	HASH_ITER(hh, f->members, m, tmp)
 		if (m->state == ENDED && !recorder_end(f->rec, m->pid))
 			member_free(f, m);
-	while (f->lookout && lookout_take(f->lookout, &j))
-		jvm_take(f, &j);
+	while (f->lookout && lookout_take(f->lookout, &j)) {
+		m = member_find(f, j.jvm.id.pid);
+		if (j.wanted)
+			jvm_take(f, &j.jvm);
+		else if (m)
+			member_let_go(f, m);
+	}
+}
+
+void fleet_choose(struct fleet *f)
+{
+	if (f->lookout)
+		lookout_all(f->lookout);
 }
 
 bool fleet_source(struct fleet *f, int fd)
@@ -320,11 +353,7 @@ bool fleet_source(struct fleet *f, int fd)
 	HASH_ITER(hh, f->members, m, tmp) {
 		if (m->pidfd != fd)
 			continue;
-		close(m->pidfd); /* also takes it out of the epoll set */
-		m->pidfd = -1;
-		if (m->state == ON)
-			capture_remove(f->cap, m->pid);
-		m->state = ENDED;
+		member_end(f, m);
 		return true;
 	}
 	return false;

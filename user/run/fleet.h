@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "target/select.h"
+#include "run/lookout.h"
 
 struct capture;
 struct fleet;
@@ -22,8 +22,9 @@ struct recorder;
 typedef int (*fleet_name_fn)(void *ctx, const struct jvm_proc *j, char *path, size_t cap);
 
 struct fleet_config {
-	const struct select_spec *follow; /* NULL: only those given */
-	fleet_name_fn name;		  /* with follow */
+	lookout_fn follow; /* NULL: only those given */
+	void *follow_ctx;
+	fleet_name_fn name; /* with follow */
 	void *name_ctx;
 	size_t owner_max; /* processes of one user in one container; 0: no limit */
 	bool overwrite;	  /* files of the first targets; later ones never */
@@ -45,6 +46,9 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e);
 
 /* About every 100 ms: takes in new JVMs, and sees to those being added or ended. */
 void fleet_poll(struct fleet *f);
+
+/* With `follow`: who is meant has changed. Those that are not any more are let go. */
+void fleet_choose(struct fleet *f);
 
 /*
  * A descriptor of the epoll set is readable. True: it told the end of a process. All records of the

@@ -15,14 +15,16 @@
 #define FOUND_MAX 256 /* found and not taken: others are found again at the next look */
 
 struct found {
-	struct jvm_proc jvm;
+	struct lookout_found f;
 	struct found *next;
 };
 
 struct lookout {
-	const struct select_spec *spec;
+	lookout_fn wants;
+	void *ctx;
 	struct cgroup_mounts mounts;
 	struct jvmwatch *watch; /* the thread's */
+	bool all;		/* this look tells all */
 	pthread_t thread;
 	pthread_cond_t ends;
 
@@ -31,21 +33,21 @@ struct lookout {
 	size_t nfound;
 	pid_t *again;
 	size_t nagain;
-	bool stop, ended;
+	bool again_all, stop, ended;
 };
 
 static bool on_jvm(const struct jvm_proc *j, void *arg)
 {
 	struct lookout *l = arg;
+	bool wanted = l->wants(l->ctx, &l->mounts, j), room;
 	struct found *f;
-	bool room;
 
-	if (!select_match(l->spec, &l->mounts, j))
+	if (!wanted && !l->all)
 		return j->cmd.kind != JAVA_MAIN_ARGFILE; /* it has yet to say what it runs */
 	f = malloc(sizeof(*f));
 	if (!f)
 		return false;
-	*f = (struct found){.jvm = *j};
+	*f = (struct found){.f = {.jvm = *j, .wanted = wanted}};
 	pthread_mutex_lock(&l->lock);
 	room = l->nfound < FOUND_MAX;
 	if (room) {
@@ -66,11 +68,15 @@ static bool pause_until(struct lookout *l, uint64_t ns)
 	bool stop;
 
 	pthread_mutex_lock(&l->lock);
-	while (!l->stop && now_ns() < ns)
+	while (!l->stop && !l->again_all && now_ns() < ns)
 		pthread_cond_timedwait(&l->ends, &l->lock, &ts);
 	for (size_t i = 0; i < l->nagain; i++)
 		jvmwatch_again(l->watch, l->again[i]);
 	l->nagain = 0;
+	l->all = l->again_all;
+	l->again_all = false;
+	if (l->all)
+		jvmwatch_again_all(l->watch);
 	stop = l->stop;
 	pthread_mutex_unlock(&l->lock);
 	return !stop;
@@ -106,7 +112,7 @@ static void lookout_free(struct lookout *l)
 	free(l);
 }
 
-int lookout_start(struct lookout **out, const struct select_spec *spec, struct error *e)
+int lookout_start(struct lookout **out, lookout_fn wants, void *ctx, struct error *e)
 {
 	struct lookout *l = calloc(1, sizeof(*l));
 	pthread_condattr_t attr;
@@ -114,7 +120,8 @@ int lookout_start(struct lookout **out, const struct select_spec *spec, struct e
 
 	if (!l)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	l->spec = spec;
+	l->wants = wants;
+	l->ctx = ctx;
 	l->last = &l->first;
 	l->watch = jvmwatch_new();
 	cgroup_mounts_read(&l->mounts);
@@ -155,7 +162,7 @@ void lookout_stop(struct lookout *l)
 	lookout_free(l);
 }
 
-bool lookout_take(struct lookout *l, struct jvm_proc *out)
+bool lookout_take(struct lookout *l, struct lookout_found *out)
 {
 	struct found *f;
 
@@ -170,7 +177,7 @@ bool lookout_take(struct lookout *l, struct jvm_proc *out)
 	pthread_mutex_unlock(&l->lock);
 	if (!f)
 		return false;
-	*out = f->jvm;
+	*out = f->f;
 	free(f);
 	return true;
 }
@@ -185,5 +192,13 @@ void lookout_again(struct lookout *l, pid_t pid)
 		l->again = v;
 		v[l->nagain++] = pid;
 	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+void lookout_all(struct lookout *l)
+{
+	pthread_mutex_lock(&l->lock);
+	l->again_all = true;
+	pthread_cond_signal(&l->ends);
 	pthread_mutex_unlock(&l->lock);
 }

@@ -10,18 +10,30 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "target/select.h"
+#include "target/jvmproc.h"
 
 struct lookout;
 
-/* `spec` must outlive it. */
-int lookout_start(struct lookout **out, const struct select_spec *spec, struct error *e);
+/* Whether a JVM is meant. Called on the lookout's thread. */
+typedef bool (*lookout_fn)(void *ctx, const struct cgroup_mounts *mounts, const struct jvm_proc *j);
+
+int lookout_start(struct lookout **out, lookout_fn wants, void *ctx, struct error *e);
 
 /* Ends the thread; one that does not end in time is left behind, with what it has. NULL is fine. */
 void lookout_stop(struct lookout *l);
 
-/* The next JVM that matches, each once. False: there is none. Never waits. */
-bool lookout_take(struct lookout *l, struct jvm_proc *out);
+/*
+ * The next JVM that is meant, each once; after lookout_all() also those that are not. False: there
+ * is none. Never waits.
+ */
+struct lookout_found {
+	struct jvm_proc jvm;
+	bool wanted;
+};
+bool lookout_take(struct lookout *l, struct lookout_found *out);
+
+/* Who is meant may have changed: all JVMs there are are told once more. */
+void lookout_all(struct lookout *l);
 
 /* It could not be taken now: is found again. */
 void lookout_again(struct lookout *l, pid_t pid);

@@ -104,12 +104,18 @@ static int signals_take(struct session *s, struct error *e)
 	return 0;
 }
 
+/* Whether there was one that ends it. */
 static bool signals_read(struct session *s)
 {
+	const struct session_hooks *h = &s->cfg->hooks;
 	bool any = false;
 
-	while (read(s->sigfd, &s->signal, sizeof(s->signal)) == sizeof(s->signal))
-		any = true;
+	while (read(s->sigfd, &s->signal, sizeof(s->signal)) == sizeof(s->signal)) {
+		if (s->signal.ssi_signo == SIGHUP && h->hangup)
+			h->hangup(h->ctx);
+		else
+			any = true;
+	}
 	return any;
 }
 
@@ -233,6 +239,7 @@ static int targets_open(struct session *s, struct error *e)
 	const struct session_config *cfg = s->cfg;
 	const struct fleet_config fc = {
 		.follow = cfg->follow,
+		.follow_ctx = cfg->follow_ctx,
 		.name = cfg->name,
 		.name_ctx = cfg->name_ctx,
 		.owner_max = cfg->owner_max,
@@ -446,6 +453,21 @@ static void cost_report(struct session *s)
 	recorder_cost(s->rec, &rc);
 }
 
+static void second_tell(struct session *s, uint64_t now)
+{
+	const struct session_hooks *h = &s->cfg->hooks;
+	struct session_now n = {
+		.elapsed_ns = now - s->sampling_ns,
+		.processes = fleet_count(s->fleet),
+	};
+
+	if (!h->second)
+		return;
+	recorder_totals(s->rec, &n.totals);
+	overhead_cost(&s->cost, &n.cost);
+	h->second(h->ctx, &n);
+}
+
 static void each_second(struct session *s, uint64_t now)
 {
 	struct totals t;
@@ -455,6 +477,7 @@ static void each_second(struct session *s, uint64_t now)
 	cost_report(s);
 	wall_engine_write(s);
 	cpuclocks_consider(&s->clocks, now);
+	second_tell(s, now);
 	if (s->cfg->quiet || !isatty(STDERR_FILENO))
 		return;
 	recorder_totals(s->rec, &t);
@@ -533,11 +556,14 @@ static void account_poll(struct session *s, uint64_t now)
 
 static void on_timer(struct session *s)
 {
+	const struct session_hooks *h = &s->cfg->hooks;
 	uint64_t now = now_ns(), ticks;
 
 	if (read(s->timer, &ticks, sizeof(ticks)) < 0)
 		return;
 	drain(s);
+	if (h->chosen && h->chosen(h->ctx))
+		fleet_choose(s->fleet);
 	fleet_poll(s->fleet);
 	launch_look(&s->launch, now);
 	overhead_tick(&s->cost, s->cap);
@@ -598,6 +624,8 @@ static void session_loop(struct session *s)
 		end_at(s, s->sampling_ns + s->cfg->duration_ns);
 	cpuclocks_begin(&s->clocks, s->account_ns);
 	s->cpus = neighbours_new();
+	if (s->cfg->hooks.began)
+		s->cfg->hooks.began(s->cfg->hooks.ctx);
 	while (!s->ended) {
 		int n = epoll_wait(s->epoll, ev, 8, wait_ms(s));
 

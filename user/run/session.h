@@ -16,14 +16,35 @@
 #include "base/error.h"
 #include "capture/engine.h"
 #include "jfr/form.h"
+#include "model/cost.h"
+#include "model/totals.h"
 #include "naming/resolver.h"
 #include "run/fleet.h"
-#include "target/select.h"
 
 struct session_target {
 	pid_t pid;	  /* 0 with argv */
 	const char *path; /* of its recording */
 	uint64_t owner;	  /* jvm_owner() */
+};
+
+/* What a session is doing, each second. */
+struct session_now {
+	uint64_t elapsed_ns; /* since sampling began */
+	size_t processes;
+	struct totals totals;
+	struct overhead_cost cost;
+};
+
+/*
+ * For who has it go on and on. Called on the session's thread, which drains the rings: none of them
+ * waits for anybody. Each may be NULL.
+ */
+struct session_hooks {
+	void (*began)(void *ctx);
+	void (*second)(void *ctx, const struct session_now *now);
+	void (*hangup)(void *ctx); /* SIGHUP, which ends a session otherwise */
+	bool (*chosen)(void *ctx); /* who is to be recorded has changed since this was last asked */
+	void *ctx;
 };
 
 struct session_config {
@@ -35,7 +56,8 @@ struct session_config {
 	 * for; the session does not end with its targets then, and CPU samples come from per-CPU
 	 * clocks.
 	 */
-	const struct select_spec *follow;
+	lookout_fn follow;
+	void *follow_ctx;
 	size_t owner_max;	  /* then: processes of one user in one container */
 	uint64_t total_max_bytes; /* of all files together, 0: no limit */
 	fleet_name_fn name;
@@ -57,6 +79,7 @@ struct session_config {
 	uint64_t ring_bytes;  /* of each CPU's ring at first, 0: as capture has it */
 	uint64_t queue_bytes; /* of the queue to the naming thread, 0: as naming has it */
 	bool quiet;	      /* no progress, no summary */
+	struct session_hooks hooks;
 	const char
 		*becomes; /* what the one recording is rendered into afterwards; NULL: it stays */
 };

@@ -147,6 +147,16 @@ void jvmwatch_again(struct jvmwatch *w, pid_t pid)
 	s->maps_ns = 0;
 }
 
+void jvmwatch_again_all(struct jvmwatch *w)
+{
+	for (struct sighting *s = w->seen; s; s = s->hh.next) {
+		if (!s->told)
+			continue; /* it was no JVM lately, and is looked at in its turn */
+		s->told = false;
+		s->maps_ns = s->stat_ns = 0;
+	}
+}
+
 void jvmwatch_stats(const struct jvmwatch *w, struct jvmwatch_stats *out)
 {
 	*out = w->stats;

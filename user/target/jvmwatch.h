@@ -31,6 +31,9 @@ int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg
 /* Tell of that process once more. */
 void jvmwatch_again(struct jvmwatch *w, pid_t pid);
 
+/* Tell of all once more, at the next look. */
+void jvmwatch_again_all(struct jvmwatch *w);
+
 struct jvmwatch_stats {
 	uint64_t looks, stats, maps; /* directory reads, processes read shallowly and closely */
 	size_t known;

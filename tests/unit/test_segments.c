@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording that goes on and on: a file for each chunk, and which of them are kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jfr/read.h"
+#include "jfr/read_sample.h"
+#include "jfr/segment.h"
+#include "jfr/write.h"
+#include "run/retention.h"
+
+#define S     1000000000ull
+#define START (1000 * S)
+#define UNIX  (1763906400ull * S) /* 2025-11-23 14:00:00 UTC */
+
+static char root[64], dir[128];
+
+static int setup(void **state)
+{
+	strcpy(root, "/tmp/gnomon-segments.XXXXXX");
+	assert_non_null(mkdtemp(root));
+	snprintf(dir, sizeof(dir), "%s/jvm", root);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char cmd[160];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
+	return system(cmd);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void names(void **state)
+{
+	char name[SEGMENT_NAME_LEN];
+
+	segment_name(UNIX, 0, name);
+	assert_string_equal(name, "20251123T140000Z.jfr");
+	assert_true(segment_is(name));
+	segment_name(UNIX + 59 * S, 1, name);
+	assert_string_equal(name, "20251123T140059Z-2.jfr");
+	assert_true(segment_is(name));
+	assert_false(segment_is("app.jfr"));
+	assert_false(segment_is(".20251123T140000Z.jfr"));
+	assert_false(segment_is("20251123T140000Z.jfr~"));
+	assert_false(segment_is("20251123T140000Z-.jfr"));
+	assert_false(segment_is("20251123T140000Z-2x.jfr"));
+	assert_false(segment_is("20251123T140000.jfr"));
+	assert_false(segment_is(""));
+}
+
+/* ---- the writer ------------------------------------------------------------------------------ */
+
+static struct jfrw *writer(uint64_t held)
+{
+	struct jfrw_config cfg = {
+		.path = dir,
+		.start_unix_ns = UNIX,
+		.start_mono_ns = START,
+		.form = {.segments = true, .chunk_max_ns = 60 * S, .held_max_bytes = held},
+	};
+	struct jfrw *w = NULL;
+	struct error e = {0};
+
+	assert_int_equal(jfrw_open(&w, &cfg, &e), 0);
+	return w;
+}
+
+static void wait_written(struct jfrw *w)
+{
+	for (int i = 0; i < 20000 && jfrw_busy(w); i++)
+		usleep(1000);
+	assert_false(jfrw_busy(w));
+}
+
+/* One sample, with a stack that all have, and its flush. */
+static void sample(struct jfrw *w, uint64_t at)
+{
+	struct frame_name f = {.klass = "a.B", .method = "c", .sig = "()V", .line = 7};
+	uint32_t stack = jfrw_stack(w, &f, 1, false);
+
+	assert_int_not_equal(stack, 0);
+	jfrw_cpu_sample(w, at, 0, stack);
+	jfrw_flush(w, at, NULL);
+}
+
+/* How many samples the file has, each with its stack; it is whole. */
+static unsigned int samples_in(const char *path)
+{
+	struct jfr_reader *r;
+	struct jfr_event ev;
+	struct error e = {0};
+	unsigned int n = 0;
+
+	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
+	while (jfr_reader_next(r, &ev) > 0)
+		n += !strcmp(ev.cls->name, "jdk.ExecutionSample");
+	assert_int_equal(jfr_reader_report(r)->problems, 0);
+	assert_int_equal(jfr_reader_report(r)->chunks, 1);
+	jfr_reader_close(r);
+	return n;
+}
+
+/* Of those whose stack is found in the file itself. */
+static unsigned int stacks_in(const char *path)
+{
+	struct jfr_reader *r;
+	struct jfr_sampler *s;
+	struct jfr_sample sample;
+	struct jfr_event ev;
+	struct error e = {0};
+	unsigned int n = 0;
+
+	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
+	s = jfr_sampler_new(r, true);
+	assert_non_null(s);
+	while (jfr_sampler_next(s, &ev, &sample) > 0) {
+		struct jfr_value frames;
+		bool cut;
+
+		n += sample.ticks && jfr_stack_get(r, &sample.stack, &frames, &cut) &&
+		     frames.n == 1;
+	}
+	jfr_sampler_free(s);
+	jfr_reader_close(r);
+	return n;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int not_dots(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+/* The nth file, and how many there are. */
+static int file_at(int n, char *path, size_t cap)
+{
+	struct dirent **v;
+	int count = scandir(dir, &v, not_dots, by_name);
+
+	for (int i = 0; i < count; i++) {
+		if (i == n)
+			snprintf(path, cap, "%s/%s", dir, v[i]->d_name);
+		free(v[i]);
+	}
+	if (count >= 0)
+		free(v);
+	return count;
+}
+
+static void chunks_are_files(void **state)
+{
+	struct jfrw *w = writer(0);
+	char path[512];
+	struct stat st;
+
+	for (uint64_t s = 0; s < 150; s += 10) {
+		sample(w, START + s * S);
+		wait_written(w);
+	}
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_int_equal(file_at(0, path, sizeof(path)), 3);
+	/* a chunk ends with what is written when its time is over */
+	assert_int_equal(samples_in(path), 7);
+	assert_int_equal(stacks_in(path), 7);
+	assert_non_null(strstr(path, "/20251123T140000Z.jfr"));
+	stat(path, &st);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	file_at(1, path, sizeof(path));
+	assert_int_equal(samples_in(path), 7);
+	assert_int_equal(stacks_in(path), 7);
+	assert_non_null(strstr(path, "/20251123T140100Z.jfr"));
+	file_at(2, path, sizeof(path));
+	assert_int_equal(samples_in(path), 1);
+	assert_int_equal(stacks_in(path), 1);
+}
+
+/* A restart goes on beside the old files, also within their second. */
+static void beside_others(void **state)
+{
+	char path[512];
+
+	for (int i = 0; i < 2; i++) {
+		struct jfrw *w = writer(0);
+
+		sample(w, START + S);
+		assert_int_equal(jfrw_close(w, NULL), 0);
+	}
+	assert_int_equal(file_at(1, path, sizeof(path)), 2);
+	assert_int_equal(samples_in(path), 1);
+	file_at(0, path, sizeof(path));
+	assert_int_equal(samples_in(path), 1);
+}
+
+/* The directory is removed under it: what was written goes, what follows is in another file. */
+static void removed(void **state)
+{
+	struct jfrw *w = writer(0);
+	struct jfrw_stats st;
+	char cmd[160], path[512];
+
+	sample(w, START + S);
+	wait_written(w);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	assert_int_equal(system(cmd), 0);
+	sample(w, START + 2 * S); /* finds it removed */
+	wait_written(w);
+	sample(w, START + 3 * S); /* needs a stack that is gone */
+	wait_written(w);
+	sample(w, START + 4 * S);
+	wait_written(w);
+	sample(w, START + 5 * S);
+	wait_written(w);
+	jfrw_stats(w, &st);
+	assert_int_equal(st.dropped_events, 2);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_int_equal(file_at(0, path, sizeof(path)), 1);
+	assert_int_equal(samples_in(path), 2);
+	assert_int_equal(stacks_in(path), 2);
+}
+
+/*
+ * A limit of the size of files stands for the full disk, and is lifted: nothing is lost that there
+ * was memory for. 0: as it should be.
+ */
+static int full_then_not(uint64_t held, uint64_t n, uint64_t *dropped)
+{
+	struct rlimit none, limit;
+	struct jfrw *w = writer(held);
+	struct jfrw_stats st;
+
+	getrlimit(RLIMIT_FSIZE, &none);
+	limit = none;
+	sample(w, START + S);
+	wait_written(w);
+	limit.rlim_cur = 4096; /* the metadata take more */
+	setrlimit(RLIMIT_FSIZE, &limit);
+	for (uint64_t i = 0; i < n; i++)
+		sample(w, START + 2 * S + i);
+	if (!jfrw_busy(w))
+		return 1; /* it is not written, so it is being written */
+	jfrw_stats(w, &st);
+	*dropped = st.dropped_events;
+	setrlimit(RLIMIT_FSIZE, &none);
+	wait_written(w);
+	return jfrw_close(w, NULL) ? 2 : 0;
+}
+
+static void disk_full(void **state)
+{
+	char path[512];
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		uint64_t dropped;
+		int rc;
+
+		signal(SIGXFSZ, SIG_IGN);
+		rc = full_then_not(0, 1000, &dropped);
+		_exit(rc ? rc : dropped ? 3 : 0);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(file_at(0, path, sizeof(path)), 1);
+	assert_int_equal(samples_in(path), 1001);
+	assert_int_equal(stacks_in(path), 1001);
+}
+
+/* With little memory the rest is dropped, and counted: none is missing unsaid. */
+static void disk_full_long(void **state)
+{
+	uint64_t dropped = 0;
+	int to[2], status;
+	char path[512];
+	pid_t pid;
+
+	assert_int_equal(pipe(to), 0);
+	pid = fork();
+	if (!pid) {
+		int rc;
+
+		signal(SIGXFSZ, SIG_IGN);
+		rc = full_then_not(4096, 1000, &dropped);
+		if (write(to[1], &dropped, sizeof(dropped)) < 0)
+			rc = 4;
+		_exit(rc);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(read(to[0], &dropped, sizeof(dropped)), sizeof(dropped));
+	close(to[0]);
+	close(to[1]);
+	assert_in_range(dropped, 1, 999);
+	assert_int_equal(file_at(0, path, sizeof(path)), 1);
+	assert_int_equal(samples_in(path), 1001 - dropped);
+}
+
+static void nowhere(void **state)
+{
+	struct jfrw_config cfg = {
+		.path = "/proc/gnomon/none", .start_unix_ns = UNIX, .form = {.segments = true}};
+	struct error e = {0};
+	struct jfrw *w = NULL;
+
+	assert_int_equal(jfrw_open(&w, &cfg, &e), -ENOENT);
+	assert_int_equal(e.exit, EXIT_OUTPUT);
+	assert_non_null(strstr(e.msg, "'/proc/gnomon/none'"));
+}
+
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+#define KIB 1024ull
+
+/* Six files of 10 KiB, a minute apart, of two JVMs by turns; the last is open. */
+static void six(struct retention_file v[6])
+{
+	for (uint32_t i = 0; i < 6; i++)
+		v[i] = (struct retention_file){
+			.jvm = i % 2,
+			.written_ns = UNIX + i * 60 * S,
+			.bytes = 10 * KIB,
+			.open = i == 5,
+		};
+}
+
+/* What goes, as a word of letters: "ab" are the first two. */
+static const char *planned(const struct retention_policy *p, struct retention_file *v, size_t n,
+			   uint64_t now, uint64_t space)
+{
+	static char out[32];
+	size_t k = 0;
+
+	assert_int_equal(retention_plan(p, v, n, now, space), 0);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].goes)
+			out[k++] = (char)('a' + i);
+	out[k] = '\0';
+	return out;
+}
+
+static void bounds(void **state)
+{
+	struct retention_policy none = {0}, age = {.age_max_ns = 150 * S},
+				jvm = {.jvm_max_bytes = 25 * KIB},
+				total = {.total_max_bytes = 40 * KIB},
+				space = {.free_min_bytes = 100 * KIB},
+				all = {.age_max_ns = 290 * S,
+				       .jvm_max_bytes = 20 * KIB,
+				       .total_max_bytes = 39 * KIB};
+	uint64_t now = UNIX + 300 * S;
+	struct retention_file v[6];
+
+	six(v);
+	assert_string_equal(planned(&none, v, 6, now, 0), "");
+	assert_string_equal(planned(&age, v, 6, now, 0), "abc");
+	assert_string_equal(planned(&jvm, v, 6, now, 0), "ab");
+	assert_string_equal(planned(&total, v, 6, now, 0), "ab");
+	assert_string_equal(planned(&space, v, 6, now, 100 * KIB), "");
+	assert_string_equal(planned(&space, v, 6, now, 85 * KIB), "ab");
+	/* the open one stays, whatever is asked */
+	assert_string_equal(planned(&space, v, 6, now, 0), "abcde");
+	assert_string_equal(planned(&age, v, 6, now + 3600 * S, 0), "abcde");
+	/* each bound is held, and what one has taken the others count */
+	assert_string_equal(planned(&all, v, 6, now, 0), "abc");
+	/* a clock that was set back makes nothing old */
+	assert_string_equal(planned(&age, v, 6, UNIX - 3600 * S, 0), "");
+	assert_string_equal(planned(&all, v, 0, now, 0), "");
+}
+
+/* In whatever order they are found. */
+static void oldest_first(void **state)
+{
+	struct retention_policy total = {.total_max_bytes = 25 * KIB};
+	struct retention_file v[6], w[6];
+
+	six(v);
+	for (int i = 0; i < 6; i++)
+		w[i] = v[(i * 5 + 3) % 6]; /* d c b a f e */
+	assert_string_equal(planned(&total, w, 6, UNIX, 0), "abcd");
+}
+
+static void file_make(const char *name, size_t kib, uint64_t age_s)
+{
+	char path[256], data[KIB] = {1};
+	struct timespec t[2] = {{.tv_sec = time(NULL) - (time_t)age_s}};
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	if (strchr(name, '/')) {
+		*strrchr(path, '/') = '\0';
+		mkdir(path, 0700);
+		path[strlen(path)] = '/';
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	while (kib--)
+		assert_int_equal(write(fd, data, sizeof(data)), sizeof(data));
+	t[1] = t[0];
+	futimens(fd, t);
+	close(fd);
+}
+
+static bool there(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	return !access(path, F_OK);
+}
+
+/* Old files go, with a directory that becomes empty; others' names, links and what is locked stay.
+ */
+static void removing(void **state)
+{
+	struct retention_policy p = {.age_max_ns = 600 * S};
+	struct retention_look look;
+	struct error e = {0};
+	char path[256], target[256];
+	int fd;
+
+	file_make("old/20251123T140000Z.jfr", 8, 3600);
+	file_make("old/20251123T140100Z-2.jfr", 8, 3500);
+	file_make("mixed/20251123T140000Z.jfr", 8, 3600);
+	file_make("mixed/20251123T150000Z.jfr", 8, 10);
+	file_make("mixed/notes.jfr", 8, 3600);
+	file_make("other/notes.jfr", 8, 3600);
+	file_make("20251123T140000Z.jfr", 8, 3600);
+	file_make("open/20251123T140000Z.jfr", 8, 3600);
+	file_make("elsewhere.jfr", 8, 3600);
+	snprintf(path, sizeof(path), "%s/mixed/20251123T120000Z.jfr", root);
+	snprintf(target, sizeof(target), "%s/elsewhere.jfr", root);
+	assert_int_equal(symlink(target, path), 0);
+	snprintf(path, sizeof(path), "%s/linked", root);
+	snprintf(target, sizeof(target), "%s/open", root);
+	assert_int_equal(symlink(target, path), 0);
+	snprintf(path, sizeof(path), "%s/open/20251123T140000Z.jfr", root);
+	fd = open(path, O_RDONLY);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(retention_apply(&p, root, &look, &e), 0);
+	assert_int_equal(look.removed, 3);
+	assert_int_equal(look.files, 2);
+	assert_int_equal(look.jvms, 3);
+	assert_false(there("old"));
+	assert_false(there("mixed/20251123T140000Z.jfr"));
+	assert_true(there("mixed/20251123T150000Z.jfr"));
+	assert_true(there("mixed/20251123T120000Z.jfr"));
+	assert_true(there("mixed/notes.jfr") && there("other/notes.jfr"));
+	assert_true(there("20251123T140000Z.jfr") && there("elsewhere.jfr"));
+	assert_true(there("open/20251123T140000Z.jfr"));
+	close(fd); /* its writer has ended */
+	assert_int_equal(retention_apply(&p, root, &look, &e), 0);
+	assert_int_equal(look.removed, 1);
+	assert_false(there("open"));
+}
+
+static void no_directory(void **state)
+{
+	struct retention_policy p = {.age_max_ns = S};
+	struct retention_look look;
+	struct error e = {0};
+
+	assert_int_equal(retention_apply(&p, "/nonexistent/gnomon", &look, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, "'/nonexistent/gnomon'"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test_setup_teardown(chunks_are_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(beside_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(removed, setup, teardown),
+		cmocka_unit_test_setup_teardown(disk_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(disk_full_long, setup, teardown),
+		cmocka_unit_test(nowhere),
+		cmocka_unit_test(bounds),
+		cmocka_unit_test(oldest_first),
+		cmocka_unit_test_setup_teardown(removing, setup, teardown),
+		cmocka_unit_test(no_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

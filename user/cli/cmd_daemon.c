@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "cli/cmds.h"
+#include "cli/outname.h"
+#include "cli/recording.h"
+#include "cli/settings.h"
+#include "run/daemon.h"
+#include "target/pidns.h"
+
+static struct {
+	const char *config;
+	bool check;
+} o;
+
+static const struct opt opts[] = {
+	{OPT_STRING, 0, "config", "FILE", "its configuration (default " SETTINGS_PATH ")",
+	 &o.config, .once = true},
+	{OPT_FLAG, 0, "check", NULL, "read the configuration, say what is wrong with it, and end",
+	 &o.check},
+	{OPT_END},
+};
+
+struct daemon_state {
+	struct settings settings; /* those in force */
+	struct outname names;
+};
+
+/* A JVM's directory says when it started, so that after our restart it is the same one. */
+static int directory_name(void *ctx, const struct jvm_proc *j, char *path, size_t cap)
+{
+	const struct daemon_state *d = ctx;
+	char label[CONTAINER_NAME_LEN], time[OUTNAME_TIME_LEN];
+	struct outname_facts facts = recording_facts(j, label);
+
+	outname_start(j->id.start, time);
+	facts.time = time;
+	return outname_make(&d->names, &facts, 0, path, cap);
+}
+
+static int names_read(struct daemon_state *d, struct error *e)
+{
+	char pattern[OUTNAME_LEN];
+	size_t n = 0;
+
+	for (const char *p = d->settings.directory; *p && n < sizeof(pattern) - 16; p++) {
+		if (*p == '%')
+			pattern[n++] = '%';
+		pattern[n++] = *p;
+	}
+	snprintf(pattern + n, sizeof(pattern) - n, "/%%n-%%c-%%p-%%t");
+	return outname_read(&d->names, pattern, e);
+}
+
+static int reload(void *ctx, struct daemon_orders *orders, struct error *e)
+{
+	struct daemon_state *d = ctx;
+	struct settings newer;
+	const char *restart;
+	int rc = settings_read(&newer, o.config, e);
+
+	if (rc)
+		return rc;
+	restart = settings_renew(&d->settings, &newer);
+	if (restart)
+		log_warn("'%s' has changed, which takes a restart: until then it stays as it was",
+			 restart);
+	orders->rules = newer.rules;
+	orders->keep = newer.keep;
+	newer.rules = (struct rules){0};
+	settings_free(&newer);
+	return 0;
+}
+
+static int record(struct daemon_state *d, struct error *e)
+{
+	struct settings *s = &d->settings;
+	struct daemon_orders orders = {.rules = s->rules, .keep = s->keep};
+	struct daemon_config cfg = {
+		.record = s->record,
+		.dir = s->directory,
+		.name = directory_name,
+		.name_ctx = d,
+		.reload = reload,
+		.ctx = d,
+	};
+	int rc = names_read(d, e);
+
+	s->rules = (struct rules){0};
+	if (!rc)
+		rc = pidns_check(e);
+	if (!rc)
+		rc = daemon_run(&cfg, &orders, e);
+	rules_free(&orders.rules);
+	return rc;
+}
+
+static int run(int argc, char **argv, struct error *e)
+{
+	struct daemon_state d;
+	int rc;
+
+	if (argc) {
+		error_set(e, -EINVAL, EXIT_USAGE, "an argument too many: '%s'", argv[0]);
+		error_hint(e, "which JVMs are recorded stands in the configuration");
+		return EXIT_USAGE;
+	}
+	if (settings_read(&d.settings, o.config, e))
+		return (int)e->exit;
+	if (o.check) {
+		printf("%s: %zu section%s, no error\n", o.config ? o.config : SETTINGS_PATH,
+		       d.settings.rules.n, d.settings.rules.n == 1 ? "" : "s");
+		settings_free(&d.settings);
+		return EXIT_OK;
+	}
+	/* who comes and goes is what a service's log is for */
+	if (log_level < 1)
+		log_level = 1;
+	rc = record(&d, e);
+	settings_free(&d.settings);
+	return rc ? (int)e->exit : EXIT_OK;
+}
+
+const struct command cmd_daemon = {
+	.name = "daemon",
+	.summary = "record all JVMs, those that come too, until stopped, and keep the last hours",
+	.usage = "daemon [--config FILE] [--check]",
+	.opts = opts,
+	.notes = "Each JVM has a directory of files of a minute, NAME-CONTAINER-PID-START, below\n"
+		 "/var/lib/gnomon. Each file is a recording by itself; the oldest are removed as\n"
+		 "max-age, max-size, max-total-size and min-free of the configuration say. What "
+		 "is\n"
+		 "written survives kill -9 of the daemon.\n\n"
+		 "SIGHUP reads the configuration again: JVMs that it still wants are recorded on\n"
+		 "without a gap; one that makes no sense changes nothing. SIGTERM and Ctrl-C end "
+		 "it.\n",
+	.examples = "  gnomon daemon\n"
+		    "  gnomon daemon --config ./gnomon.conf --check\n",
+	.run = run,
+	.looks = true,
+};

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/settings.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/opt.h"
+#include "cli/recording.h"
+
+#define LINE_MAX_BYTES 190 /* libinih cuts longer ones in two */
+#define FILE_MAX_BYTES (1 << 20)
+#define SECTION_MAX    49 /* likewise */
+
+#define DAY_NS	   (24ull * 3600 * RECORDING_S)
+#define GIB	   (1ull << 30)
+#define CHUNK_NS   (60 * RECORDING_S)
+#define HELD_BYTES (4ull << 20) /* of a JVM, while the disk is full */
+
+/* What stands before the first section. */
+struct pair {
+	char *name, *value;
+	struct pair *next;
+};
+
+/* One at a time: the table points to it. */
+static struct settings now;
+static bool otherwise;
+
+static const struct opt own[] = {
+	{OPT_STRING, 0, "directory", "DIR", "", &now.directory},
+	{OPT_STRING, 0, "socket", "PATH", "", &now.socket},
+	{OPT_STRING, 0, "group", "GROUP", "", &now.group},
+	{OPT_DURATION, 0, "max-age", "TIME", "", &now.keep.age_max_ns, .min = RECORDING_S,
+	 .max = 10 * RECORDING_LONGEST},
+	{OPT_SIZE, 0, "max-size", "SIZE", "", &now.keep.jvm_max_bytes, .min = 64 << 10,
+	 .max = 1ull << 50},
+	{OPT_SIZE, 0, "max-total-size", "SIZE", "", &now.keep.total_max_bytes, .min = 64 << 10,
+	 .max = 1ull << 50},
+	{OPT_SIZE, 0, "min-free", "SIZE", "", &now.keep.free_min_bytes, .max = 1ull << 50},
+	{OPT_FLAG, 0, "record", NULL, "", &otherwise},
+	{OPT_END},
+};
+
+/* Those that a reload changes. */
+static bool may_change(const char *name)
+{
+	return !strcmp(name, "max-age") || !strcmp(name, "max-size") ||
+	       !strcmp(name, "max-total-size") || !strcmp(name, "min-free") ||
+	       !strcmp(name, "record");
+}
+
+static int no_memory(struct error *e)
+{
+	return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+}
+
+/* ---- what stands before the first section ---------------------------------------------------- */
+
+static bool pair_there(const struct pair *in, const struct pair *p)
+{
+	while (in && (strcmp(in->name, p->name) || strcmp(in->value, p->value)))
+		in = in->next;
+	return in;
+}
+
+static struct pair *pair_add(struct settings *s, const char *name, const char *value)
+{
+	struct pair *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->next = s->strings;
+	s->strings = p;
+	p->name = strdup(name);
+	p->value = strdup(value);
+	return p->name && p->value ? p : NULL;
+}
+
+static int setting(const char *name, const char *value, struct error *e)
+{
+	const struct pair *p = pair_add(&now, name, value);
+	int rc;
+
+	if (!p)
+		return no_memory(e);
+	rc = opt_assign(own, p->name, p->value, e);
+	if (rc == -ENOENT)
+		rc = record_setting(p->name, p->value, e);
+	if (rc == -ENOENT) {
+		error_set(e, -EINVAL, EXIT_USAGE, "there is no setting '%s'", name);
+		error_hint(e, "gnomon-daemon(1) lists them");
+	}
+	return rc;
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static int rule_set(struct rule *r, const char *name, const char *value, struct error *e)
+{
+	const struct opt record[] = {{OPT_FLAG, 0, "record", NULL, "", &r->record}, {OPT_END}};
+	const struct {
+		const char *name;
+		char **to;
+	} words[] = {{"name", &r->name},
+		     {"container", &r->container},
+		     {"cgroup", &r->cgroup},
+		     {"user", &r->user}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(name, words[i].name))
+			continue;
+		if (*words[i].to || !*value)
+			return error_set(e, -EINVAL, EXIT_USAGE,
+					 *value ? "'%s' is given twice" : "'%s' has no value",
+					 name);
+		*words[i].to = strdup(value);
+		return *words[i].to ? 0 : no_memory(e);
+	}
+	if (opt_assign(record, name, value, e) != -ENOENT)
+		return e->msg[0] ? -EINVAL : 0;
+	error_set(e, -EINVAL, EXIT_USAGE, "a section has no '%s'", name);
+	return error_hint(e,
+			  "it has name, container, cgroup, user and record; what is for all JVMs "
+			  "stands before the first section");
+}
+
+static int rule_setting(const char *section, const char *name, const char *value, struct error *e)
+{
+	struct rules *r = &now.rules;
+	struct rule *last = r->n ? &r->v[r->n - 1] : NULL;
+
+	if (!last || strcmp(last->label, section))
+		last = rules_add(r, section);
+	return last ? rule_set(last, name, value, e) : no_memory(e);
+}
+
+/* One that says nothing of which JVMs it is about would decide for all. */
+static int rules_check(struct error *e)
+{
+	for (size_t i = 0; i < now.rules.n; i++) {
+		const struct rule *r = &now.rules.v[i];
+
+		if (r->name || r->container || r->cgroup || r->user)
+			continue;
+		error_set(e, -EINVAL, EXIT_USAGE,
+			  "section '%s' does not say which JVMs it is about", r->label);
+		return error_hint(e, "it wants a name, container, cgroup or user");
+	}
+	return 0;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static int on_pair(void *ctx, const char *section, const char *name, const char *value)
+{
+	struct error *e = ctx;
+
+	if (e->exit)
+		return 0; /* the first one counts */
+	return !(*section ? rule_setting(section, name, value, e) : setting(name, value, e));
+}
+
+static int lines_check(const char *text, const char *path, struct error *e)
+{
+	unsigned int line = 1;
+
+	for (const char *p = text; *p; line++) {
+		size_t n = strcspn(p, "\n");
+
+		if (n > LINE_MAX_BYTES || (*p == '[' && n > SECTION_MAX))
+			return error_set(e, -EINVAL, EXIT_USAGE,
+					 "'%s', line %u: the line is too long", path, line);
+		p += n + (p[n] == '\n');
+	}
+	return 0;
+}
+
+static void defaults_set(void)
+{
+	now = (struct settings){
+		.directory = "/var/lib/gnomon",
+		.socket = "/run/gnomon/control",
+		.keep = {.age_max_ns = DAY_NS,
+			 .jvm_max_bytes = GIB,
+			 .total_max_bytes = 10 * GIB,
+			 .free_min_bytes = GIB},
+	};
+	otherwise = true;
+	record_settings_begin();
+}
+
+static int on_any(void *ctx, const char *section, const char *name, const char *value)
+{
+	return 1;
+}
+
+static int parse(const char *text, const char *path, struct error *e)
+{
+	struct error why = {0};
+	int line = ini_parse_string(text, on_any, NULL), rc = 0;
+
+	/* what is no configuration at all comes first, since lines behind it may mean anything */
+	if (!line)
+		line = ini_parse_string(text, on_pair, &why);
+	if (line) {
+		error_set(e, -EINVAL, EXIT_USAGE, "'%s', line %d: %s", path, line,
+			  why.exit ? why.msg : "expected NAME = VALUE or [SECTION]");
+		return why.hint[0] ? error_hint(e, "%s", why.hint) : -EINVAL;
+	}
+	rc = rules_check(&why);
+	if (!rc)
+		rc = record_settings_end(&now.record, &why);
+	if (!rc && now.record.clock == CPU_ENGINE_THREAD)
+		rc = error_set(&why, -EINVAL, EXIT_USAGE,
+			       "'cpu-engine = thread' is for one JVM: those of a daemon are "
+			       "sampled by the CPUs' clocks");
+	if (rc) {
+		error_set(e, rc, EXIT_USAGE, "'%s': %s", path, why.msg);
+		error_hint(e, "%s", why.hint);
+	}
+	return rc;
+}
+
+static void form_set(struct jfrw_form *form)
+{
+	form->segments = true;
+	form->held_max_bytes = HELD_BYTES;
+	if (!form->chunk_max_ns)
+		form->chunk_max_ns = CHUNK_NS;
+}
+
+int settings_parse(struct settings *s, const char *text, const char *path, struct error *e)
+{
+	int rc = lines_check(text, path, e);
+
+	if (rc)
+		return rc;
+	defaults_set();
+	rc = parse(text, path, e);
+	now.rules.otherwise = otherwise;
+	now.record.quiet = true;
+	form_set(&now.record.form);
+	if (rc)
+		settings_free(&now);
+	else
+		*s = now;
+	now = (struct settings){0};
+	return rc;
+}
+
+/* Malloc'd; NULL and *e, or errno ENOENT. */
+static char *file_text(const char *path, struct error *e)
+{
+	FILE *f = fopen(path, "re");
+	char *text = f ? calloc(1, FILE_MAX_BYTES + 1) : NULL;
+	size_t n = text ? fread(text, 1, FILE_MAX_BYTES, f) : 0;
+	int err = !f || ferror(f) ? errno : 0;
+
+	if (f)
+		fclose(f);
+	if (!err && text && (n < FILE_MAX_BYTES))
+		return text;
+	free(text);
+	if (f && !text)
+		no_memory(e);
+	else
+		error_set(e, err ? -err : -EFBIG, EXIT_USAGE, "cannot read '%s': %s", path,
+			  strerror(err ? err : EFBIG));
+	errno = err;
+	return NULL;
+}
+
+int settings_read(struct settings *s, const char *path, struct error *e)
+{
+	struct error why = {0};
+	char *text = file_text(path ? path : SETTINGS_PATH, &why);
+	int rc;
+
+	if (!text && (path || why.rc != -ENOENT)) {
+		*e = why;
+		return why.rc;
+	}
+	rc = settings_parse(s, text ? text : "", path ? path : SETTINGS_PATH, e);
+	free(text);
+	return rc;
+}
+
+void settings_free(struct settings *s)
+{
+	for (struct pair *p = s->strings, *next; p; p = next) {
+		next = p->next;
+		free(p->name);
+		free(p->value);
+		free(p);
+	}
+	rules_free(&s->rules);
+	free((void *)s->record.threads);
+	*s = (struct settings){0};
+}
+
+/* One of a that b has not, or with another value. */
+static const char *pair_missing(const struct pair *a, const struct pair *b)
+{
+	for (; a; a = a->next)
+		if (!may_change(a->name) && !pair_there(b, a))
+			return a->name;
+	return NULL;
+}
+
+const char *settings_renew(struct settings *s, struct settings *newer)
+{
+	const char *name = pair_missing(s->strings, newer->strings);
+	struct rules rules = s->rules;
+
+	s->keep = newer->keep;
+	s->rules = newer->rules;
+	newer->rules = rules;
+	return name ? name : pair_missing(newer->strings, s->strings);
+}

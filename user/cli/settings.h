@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon's configuration file. Before the first section: settings of the daemon, and those
+ * options of `gnomon record` that say how is recorded, by their long names. Each section is a rule:
+ * which JVMs it is about, and whether these are recorded.
+ */
+#ifndef GNOMON_CLI_SETTINGS_H
+#define GNOMON_CLI_SETTINGS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "run/retention.h"
+#include "run/rules.h"
+#include "run/session.h"
+
+#define SETTINGS_PATH "/etc/gnomon/gnomon.conf"
+
+struct settings {
+	const char *directory, *socket, *group;
+	struct retention_policy keep;
+	struct rules rules;
+	struct session_config record; /* how; of whom and where to is not in it */
+	void *strings;		      /* internal: what the above points to */
+};
+
+/*
+ * Without a configuration: the defaults. Settings that were read earlier stay as they are, so that
+ * a file that makes no sense changes nothing.
+ */
+int settings_parse(struct settings *s, const char *text, const char *path, struct error *e);
+
+/* `path` NULL: SETTINGS_PATH, if it is there. EXIT_USAGE, and the line is named. */
+int settings_read(struct settings *s, const char *path, struct error *e);
+
+/* What was recorded with it must have ended. */
+void settings_free(struct settings *s);
+
+/*
+ * Takes from `now` what may change while recording: rules and retention. The name of a setting that
+ * has changed and takes a restart, or NULL.
+ */
+const char *settings_renew(struct settings *s, struct settings *now);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session without an end, for all JVMs that its rules want: each has a directory in which a file
+ * follows another (jfr/segment.h), of which the oldest go (run/retention.h). Beside the session's
+ * threads it has one that may wait for the disk: it reads the configuration again at SIGHUP, keeps
+ * the directory within its bounds, and tells who started it that it lives (run/notify.h).
+ */
+#ifndef GNOMON_RUN_DAEMON_H
+#define GNOMON_RUN_DAEMON_H
+
+#include "base/error.h"
+#include "run/retention.h"
+#include "run/rules.h"
+#include "run/session.h"
+
+/* What may change while it records. */
+struct daemon_orders {
+	struct rules rules;
+	struct retention_policy keep;
+};
+
+struct daemon_config {
+	struct session_config record; /* how; targets and hooks are not looked at */
+	const char *dir;	      /* made where it is missing */
+	fleet_name_fn name;	      /* of a JVM's directory in it */
+	void *name_ctx;
+	/*
+	 * Other orders, for which `*orders` are given in exchange. Not 0, with *e: they stay as
+	 * they are.
+	 */
+	int (*reload)(void *ctx, struct daemon_orders *orders, struct error *e);
+	void *ctx;
+};
+
+/*
+ * Until SIGINT or SIGTERM. EXIT_OUTPUT: the directory cannot be had, or another daemon has it.
+ * `orders` are the first ones, and at the end the last.
+ */
+int daemon_run(const struct daemon_config *cfg, struct daemon_orders *orders, struct error *e);
+
+#endif

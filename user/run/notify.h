@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a service tells whoever started it, as sd_notify(3) has it: a datagram to $NOTIFY_SOCKET. */
+#ifndef GNOMON_RUN_NOTIFY_H
+#define GNOMON_RUN_NOTIFY_H
+
+#include <stdint.h>
+
+/* Lines of NAME=VALUE, such as "READY=1". Nothing where nobody asked to be told. */
+void notify(const char *lines);
+
+/* How often "WATCHDOG=1" is expected of this process, in ns; 0: not at all. */
+uint64_t notify_watchdog_ns(void);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long recordings of a directory are kept that goes on and on: DIR/JVM/TIME.jfr
+ * (jfr/segment.h). The oldest go first, and never one that is being written, which its writer has
+ * locked. Files and directories of other names are somebody else's, and never touched; symbolic
+ * links never followed.
+ */
+#ifndef GNOMON_RUN_RETENTION_H
+#define GNOMON_RUN_RETENTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct retention_policy {
+	uint64_t age_max_ns;	  /* since a file was written last; 0: any */
+	uint64_t jvm_max_bytes;	  /* of the files of one JVM; 0: any */
+	uint64_t total_max_bytes; /* of all; 0: any */
+	uint64_t free_min_bytes;  /* of the file system for whoever is not root; 0: none */
+};
+
+struct retention_file {
+	uint32_t jvm;	     /* files of one JVM have one number */
+	uint64_t written_ns; /* when it was written last, since 1970 */
+	uint64_t bytes;	     /* that it takes on the disk */
+	bool open;	     /* it is being written, and stays */
+	bool goes;	     /* retention_plan() says so */
+};
+
+/*
+ * Pure: which of the files go, of which none has to be sorted. `now_ns` since 1970. -ENOMEM: none
+ * of them.
+ */
+int retention_plan(const struct retention_policy *p, struct retention_file *v, size_t n,
+		   uint64_t now_ns, uint64_t free_bytes);
+
+struct retention_look {
+	uint64_t files, bytes; /* that stay */
+	uint64_t removed, removed_bytes;
+	uint64_t free_bytes;
+	uint64_t jvms; /* directories */
+};
+
+/*
+ * Looks at the directory and removes what goes, and directories in which nothing is left. 0, or the
+ * first negative errno, of which *e says more; what could be done was done.
+ */
+int retention_apply(const struct retention_policy *p, const char *dir, struct retention_look *out,
+		    struct error *e);
+
+#endif

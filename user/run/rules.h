@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which JVMs a daemon records, as its configuration has it: the first rule that fits a JVM decides.
+ */
+#ifndef GNOMON_RUN_RULES_H
+#define GNOMON_RUN_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "target/jvmproc.h"
+
+/* It fits where all that are given do. */
+struct rule {
+	char *label;	 /* of its section */
+	char *name;	 /* as select_spec.name */
+	char *container; /* as select_spec.container */
+	char *cgroup;	 /* the JVM is in it or below it */
+	char *user;	 /* a name or a number */
+	bool record;
+};
+
+struct rules {
+	struct rule *v;
+	size_t n;
+	bool otherwise; /* whether JVMs that no rule fits are recorded */
+};
+
+/* One more rule, of nothing but its label. NULL: no memory. */
+struct rule *rules_add(struct rules *r, const char *label);
+void rules_free(struct rules *r);
+
+/* The rule that fits, or NULL. Pure but for `mounts`. */
+const struct rule *rules_find(const struct rules *r, const struct cgroup_mounts *mounts,
+			      const struct jvm_proc *j);
+bool rules_want(const struct rules *r, const struct cgroup_mounts *mounts,
+		const struct jvm_proc *j);
+
+#endif
