@@ -50,7 +50,7 @@ static struct recorder *open_own(void)
 	struct recorder *r;
 
 	snprintf(path, sizeof(path), "/tmp/gnomon-recorder.%d.jfr", getpid());
-	assert_int_equal(recorder_open(&r, &cfg, &e), 0);
+	assert_int_equal(recorder_open(&r, &cfg, false, &e), 0);
 	if (recorder_target(r, getpid(), path, true, &e))
 		fail_msg("%s", e.msg);
 	return r;

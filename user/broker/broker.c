@@ -44,6 +44,11 @@ void broker_stop(void)
 	workers = NULL;
 }
 
+size_t broker_descriptors(int fds[2])
+{
+	return workers ? workers_descriptors(workers, fds) : 0;
+}
+
 uint64_t broker_cpu_ns(void)
 {
 	return workers ? workers_cpu_ns(workers) : 0;

@@ -13,6 +13,7 @@
 #define GNOMON_BROKER_BROKER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -68,6 +69,9 @@ int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len);
 
 /* Whether something of the process was not opened or read in time of late. */
 bool broker_waited(pid_t pid);
+
+/* What a process made of this one has to keep to ask, too: at most 2 descriptors. How many. */
+size_t broker_descriptors(int fds[2]);
 
 /* CPU time of all workers so far. */
 uint64_t broker_cpu_ns(void);

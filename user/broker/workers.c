@@ -369,6 +369,13 @@ void workers_stop(struct workers *w)
 	free(w);
 }
 
+size_t workers_descriptors(const struct workers *w, int fds[2])
+{
+	fds[0] = w->asks;
+	fds[1] = w->control;
+	return 2;
+}
+
 uint64_t workers_cpu_ns(const struct workers *w)
 {
 	return w->board->cpu_ns;

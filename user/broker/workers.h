@@ -8,6 +8,7 @@
 #define GNOMON_BROKER_WORKERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,6 +30,8 @@ pid_t workers_who(const struct workers *w, uint64_t id);
 
 /* Gives up who does it, and has another one made. */
 void workers_give_up(struct workers *w, uint64_t id);
+
+size_t workers_descriptors(const struct workers *w, int fds[2]);
 
 uint64_t workers_cpu_ns(const struct workers *w);
 

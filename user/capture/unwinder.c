@@ -238,6 +238,27 @@ static int carrier(void *ctx, pid_t tgid, pid_t tid, const struct gn_carrier *ca
 	return rc;
 }
 
+/* ---- BPF programs of the host ---- */
+
+typedef int (*next_id_fn)(__u32 id, __u32 *next);
+
+static int newest_id(next_id_fn next_id, uint32_t *id)
+{
+	__u32 next;
+	int rc;
+
+	while (!(rc = next_id(*id, &next)) && next > *id)
+		*id = next;
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int programs(void *ctx, uint32_t *program, uint32_t *link)
+{
+	int rc = newest_id(bpf_prog_get_next_id, program);
+
+	return rc ? rc : newest_id(bpf_link_get_next_id, link);
+}
+
 /* ---- beginning and end ---- */
 
 static const struct unwinder port = {
@@ -250,6 +271,7 @@ static const struct unwinder port = {
 	.coders_get = coders_get,
 	.java_thread = java_thread,
 	.carrier = carrier,
+	.programs = programs,
 };
 
 int unwinder_open(struct unwinder_maps **out, const struct capture *c, struct error *e)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "jfr/write_enc.h"
 #include "jfr/write_meta.h"
@@ -331,15 +332,33 @@ static struct jfrw *writer_new(const struct jfrw_config *cfg)
 	return w;
 }
 
+/* The file, whoever makes it; `fd` is taken over. */
+static int file_open(struct jfrw *w, const struct jfrw_config *cfg, struct error *e)
+{
+	int fd = cfg->fd, rc;
+
+	if (cfg->form.segments)
+		return outfile_open_segments(&w->file, cfg->path, e);
+	if (!cfg->opened)
+		fd = outfile_create(cfg->path, cfg->overwrite, e);
+	if (fd < 0)
+		return fd;
+	rc = outfile_open(&w->file, fd, cfg->path, e);
+	if (rc && !cfg->opened)
+		unlink(cfg->path);
+	return rc;
+}
+
 int jfrw_open(struct jfrw **out, const struct jfrw_config *cfg, struct error *e)
 {
 	struct jfrw *w = writer_new(cfg);
 	int rc;
 
+	if (!w && cfg->opened)
+		close(cfg->fd);
 	if (!w)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	rc = cfg->form.segments ? outfile_open_segments(&w->file, cfg->path, e)
-				: outfile_open(&w->file, cfg->path, cfg->overwrite, e);
+	rc = file_open(w, cfg, e);
 	if (rc) {
 		writer_free(w);
 		return rc;
@@ -380,7 +399,7 @@ void jfrw_discard(struct jfrw *w)
 {
 	if (!w)
 		return;
-	outfile_close(w->file, false, NULL);
+	outfile_close(w->file, w->cfg.opened, NULL);
 	writer_free(w);
 }
 

@@ -43,6 +43,8 @@ struct jfrw;
 struct jfrw_config {
 	const char *path;
 	bool overwrite;
+	bool opened; /* the file is there, empty: `fd` is taken over, also after an error */
+	int fd;
 	uint64_t start_unix_ns; /* CLOCK_REALTIME at start_mono_ns */
 	uint64_t start_mono_ns;
 	struct jfrw_form form;
@@ -99,7 +101,7 @@ void jfrw_end(struct jfrw *w, uint64_t mono_ns);
  */
 int jfrw_close(struct jfrw *w, struct error *e);
 
-/* Close and remove the file. */
+/* Close and remove the file; one that was opened by others stays. */
 void jfrw_discard(struct jfrw *w);
 
 /*

@@ -90,7 +90,7 @@ static void owner_set(int fd)
 		return;
 }
 
-static int create(const char *path, bool overwrite, struct error *e)
+int outfile_create(const char *path, bool overwrite, struct error *e)
 {
 	int fd, rc;
 
@@ -104,6 +104,16 @@ static int create(const char *path, bool overwrite, struct error *e)
 		return error_create(e, path, errno);
 	owner_set(fd);
 	return fd;
+}
+
+/* Only the file we made: the name may have been given to another since. */
+void outfile_remove(int fd, const char *path)
+{
+	struct stat ours, there;
+
+	if (fd >= 0 && !fstat(fd, &ours) && !lstat(path, &there) && ours.st_ino == there.st_ino &&
+	    ours.st_dev == there.st_dev)
+		unlink(path);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -285,29 +295,27 @@ static int outfile_start(struct outfile **out, struct outfile *f, struct error *
 		return 0;
 	}
 	error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
-	if (f->fd >= 0) {
-		unlink(f->path);
+	if (f->fd >= 0)
 		close(f->fd);
-	}
 	outfile_free(f);
 	return rc;
 }
 
-int outfile_open(struct outfile **out, const char *path, bool overwrite, struct error *e)
+int outfile_open(struct outfile **out, int fd, const char *path, struct error *e)
 {
 	struct outfile *f = outfile_new(e);
-	int rc;
 
-	if (!f)
+	if (!f) {
+		close(fd);
 		return -ENOMEM;
+	}
+	f->fd = fd;
 	f->path = strdup(path);
-	f->fd = f->path ? create(path, overwrite, e)
-			: error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	if (f->fd >= 0)
+	if (f->path)
 		return outfile_start(out, f, e);
-	rc = f->fd;
+	close(fd);
 	outfile_free(f);
-	return rc;
+	return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
 int outfile_open_segments(struct outfile **out, const char *dir, struct error *e)
@@ -393,16 +401,6 @@ int outfile_error(const struct outfile *f, struct error *e)
 	return rc;
 }
 
-/* Only the file we made: the name may have been given to another since. */
-static void remove_own(const struct outfile *f)
-{
-	struct stat ours, there;
-
-	if (f->fd >= 0 && !fstat(f->fd, &ours) && !lstat(f->path, &there) &&
-	    ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
-		unlink(f->path);
-}
-
 int outfile_close(struct outfile *f, bool keep, struct error *e)
 {
 	int rc;
@@ -413,7 +411,7 @@ int outfile_close(struct outfile *f, bool keep, struct error *e)
 	pthread_mutex_unlock(&f->lock);
 	pthread_join(f->thread, NULL);
 	if (!keep)
-		remove_own(f);
+		outfile_remove(f->fd, f->path);
 	if (f->fd >= 0 && close(f->fd) && !atomic_load(&f->rc))
 		atomic_store(&f->rc, -errno);
 	rc = keep ? outfile_error(f, e) : 0;

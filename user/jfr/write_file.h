@@ -17,8 +17,17 @@
 
 struct outfile;
 
-/* Create `path`; errors are EXIT_OUTPUT with a remedy. The last component is never followed. */
-int outfile_open(struct outfile **out, const char *path, bool overwrite, struct error *e);
+/*
+ * Create `path`, for who asked for the recording: a descriptor. Errors are EXIT_OUTPUT with a
+ * remedy. The last component is never followed.
+ */
+int outfile_create(const char *path, bool overwrite, struct error *e);
+
+/* Remove what was created so, if that still is what the path leads to. */
+void outfile_remove(int fd, const char *path);
+
+/* Takes over a descriptor, also after an error; `path` is for messages. */
+int outfile_open(struct outfile **out, int fd, const char *path, struct error *e);
 
 /*
  * Likewise, files in the directory `dir`, one after the other (jfr/segment.h): none before the

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "jfr/write.h"
+#include "naming/board.h"
 #include "naming/resolver.h"
 
 struct tables;
@@ -39,7 +40,7 @@ struct target_config {
 	 */
 	void (*on_chunk_end)(void *ctx, pid_t tgid);
 	/* Asked once per thread name; true lets the thread through the filter. May be NULL. */
-	bool (*wants_thread)(void *ctx, pid_t tid, const char *name);
+	bool (*wants_thread)(void *ctx, pid_t tgid, pid_t tid, const char *name);
 	void *ctx;
 };
 
@@ -51,8 +52,7 @@ struct target_env {
 	struct frame_name *frames; /* room for TARGET_FRAMES */
 	uint64_t file_bytes;	   /* of all files, as their targets told it last */
 	struct error failed;	   /* the first error of a writer */
-	_Atomic uint64_t hurry_ns; /* until then names are lost if records are late */
-	_Atomic uint64_t stop_ns;  /* the recording's end; 0: not known yet */
+	struct board *board;	   /* what the session is told at once */
 	uint64_t expect_ns;	   /* until then a JVM may be about to make its code heaps */
 	bool ending; /* the whole recording ends: tables need not be dropped, since their maps go */
 };

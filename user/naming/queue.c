@@ -1,56 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "naming/queue.h"
 
-#include <pthread.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ALIGN8(n) (((n) + 7) & ~(size_t)7)
 #define AGAIN	  65536		    /* an empty queue begins anew after so many bytes */
 #define KEEP	  ((size_t)1 << 20) /* so many bytes stay in memory then */
+#define PAGE	  4096
 
 /*
- * A ring of bytes. head and tail only grow; position base is the ring's first byte. No record is
- * split at the wrap: a filler of type 0 covers the rest of the ring. The lock guards sleeping only.
- * An empty queue soon begins anew at the ring's first byte, so that a queue that is mostly empty
- * uses little of its memory. Only the producer moves base, and only while the consumer has nothing
- * to read: the consumer looks at base after head has told it that there is more.
+ * What both sides share. head and tail only grow; position base is the ring's first byte. Only the
+ * producer moves base, and only while the consumer has nothing to read: the consumer looks at base
+ * after head has told it that there is more.
  */
-struct queue {
-	size_t cap;
+struct shared {
 	_Atomic size_t head; /* written up to here */
 	_Atomic size_t tail; /* read up to here */
-	size_t base;   /* written by the producer; valid for the consumer while head != tail */
-	size_t taken;  /* bytes of the record handed out last */
-	size_t peeked; /* the consumer has looked at records up to here */
+	_Atomic size_t base; /* valid for the consumer while head != tail */
+	_Atomic uint32_t wakes;
 	atomic_bool ended;
-	pthread_mutex_t lock;
-	pthread_cond_t more;
-	size_t high; /* how far the producer has written since memory was given back */
+};
+
+/*
+ * A ring of bytes. No record is split at the wrap: a filler of type 0 covers the rest of the ring.
+ * An empty queue soon begins anew at the ring's first byte, so that a queue that is mostly empty
+ * uses little of its memory. Where the consumer is another process, which may write anything into
+ * what is shared, the producer believes it nothing but the tail: a wrong one spoils what is in the
+ * queue, and nothing else.
+ */
+struct queue {
+	struct shared *shared;
 	unsigned char *data;
+	size_t cap;
+	/* the producer's */
+	size_t head, base;
+	size_t high; /* how far it has written since memory was given back */
+	/* the consumer's */
+	size_t taken;  /* bytes of the record handed out last */
+	size_t peeked; /* it has looked at records up to here */
 };
 
 struct queue *queue_new(size_t bytes)
 {
 	struct queue *q = calloc(1, sizeof(*q));
-	pthread_condattr_t attr;
+	unsigned char *p;
 
+	_Static_assert(sizeof(struct shared) <= PAGE, "the ring begins at the second page");
 	if (!q)
 		return NULL;
 	q->cap = bytes;
-	q->data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (q->data == MAP_FAILED) {
+	p = mmap(NULL, PAGE + bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED) {
 		free(q);
 		return NULL;
 	}
-	pthread_mutex_init(&q->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->more, &attr);
-	pthread_condattr_destroy(&attr);
+	q->shared = (struct shared *)p;
+	q->data = p + PAGE;
 	return q;
 }
 
@@ -58,9 +73,7 @@ void queue_free(struct queue *q)
 {
 	if (!q)
 		return;
-	pthread_cond_destroy(&q->more);
-	pthread_mutex_destroy(&q->lock);
-	munmap(q->data, q->cap);
+	munmap(q->shared, PAGE + q->cap);
 	free(q);
 }
 
@@ -68,26 +81,27 @@ void queue_free(struct queue *q)
 static void memory_give_back(struct queue *q)
 {
 	if (q->high > KEEP)
-		madvise(q->data + KEEP, q->cap - KEEP, MADV_DONTNEED);
+		madvise(q->data + KEEP, q->cap - KEEP, MADV_REMOVE);
 	q->high = 0;
 }
 
-static size_t offset(const struct queue *q, size_t position)
+static size_t offset(const struct queue *q, size_t position, size_t base)
 {
-	return (position - q->base) & (q->cap - 1);
+	return (position - base) & (q->cap - 1);
 }
 
 bool queue_push(struct queue *q, const struct gn_rec *rec)
 {
-	size_t size = ALIGN8(rec->size), head = q->head, tail = q->tail, at, fill;
+	size_t size = ALIGN8(rec->size), head = q->head, tail = q->shared->tail, at, fill;
 
-	if (head == tail && offset(q, head) >= AGAIN) {
+	if (head == tail && offset(q, head, q->base) >= AGAIN) {
 		memory_give_back(q);
 		q->base = head;
+		q->shared->base = head;
 	}
-	at = offset(q, head);
+	at = offset(q, head, q->base);
 	fill = at + size > q->cap ? q->cap - at : 0;
-	if (head + fill + size - tail > q->cap)
+	if (size > q->cap || head + fill + size - tail > q->cap)
 		return false;
 	if (fill) {
 		struct gn_rec none = {.type = 0, .size = (__u32)fill};
@@ -101,54 +115,57 @@ bool queue_push(struct queue *q, const struct gn_rec *rec)
 	if (at + size > q->high)
 		q->high = at + size;
 	q->head = head + size;
+	q->shared->head = q->head;
 	return true;
 }
 
+/* By a futex, which works between threads and between processes. */
 void queue_wake(struct queue *q)
 {
-	pthread_mutex_lock(&q->lock);
-	pthread_cond_signal(&q->more);
-	pthread_mutex_unlock(&q->lock);
+	q->shared->wakes++;
+	syscall(SYS_futex, &q->shared->wakes, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void queue_end(struct queue *q)
 {
-	q->ended = true;
+	q->shared->ended = true;
 	queue_wake(q);
 }
 
+/* A wake after the look at it ends the wait at once. */
 static void wait_for_more(struct queue *q, int timeout_ms)
 {
-	struct timespec until;
+	struct timespec most = {timeout_ms / 1000, (long)(timeout_ms % 1000) * 1000000};
+	uint32_t wakes = q->shared->wakes;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&q->lock);
-	if (q->head == q->tail && !q->ended)
-		pthread_cond_timedwait(&q->more, &q->lock, &until);
-	pthread_mutex_unlock(&q->lock);
+	if (q->shared->head == q->shared->tail && !q->shared->ended)
+		syscall(SYS_futex, &q->shared->wakes, FUTEX_WAIT, wakes, &most, NULL, 0);
+}
+
+static const struct gn_rec *record_at(const struct queue *q, size_t position)
+{
+	return (const struct gn_rec *)(q->data + offset(q, position, q->shared->base));
 }
 
 const struct gn_rec *queue_pop(struct queue *q, int timeout_ms, bool *ended)
 {
+	struct shared *sh = q->shared;
 	const struct gn_rec *rec;
 	bool last;
 
-	q->tail += q->taken;
+	sh->tail += q->taken;
 	q->taken = 0;
-	if (q->head == q->tail && timeout_ms > 0)
+	if (sh->head == sh->tail && timeout_ms > 0)
 		wait_for_more(q, timeout_ms);
-	last = q->ended; /* it is read before head, so what was pushed before the end is seen */
-	if (q->head == q->tail) {
+	last = sh->ended; /* it is read before head, so what was pushed before the end is seen */
+	if (sh->head == sh->tail) {
 		*ended = last;
 		return NULL;
 	}
-	rec = (const struct gn_rec *)(q->data + offset(q, q->tail));
+	rec = record_at(q, sh->tail);
 	if (!rec->type) {
-		q->tail += rec->size;
-		rec = (const struct gn_rec *)(q->data + offset(q, q->tail));
+		sh->tail += rec->size;
+		rec = record_at(q, sh->tail);
 	}
 	q->taken = ALIGN8(rec->size);
 	*ended = false;
@@ -158,17 +175,17 @@ const struct gn_rec *queue_pop(struct queue *q, int timeout_ms, bool *ended)
 const struct gn_rec *queue_peek(struct queue *q)
 {
 	const struct gn_rec *rec;
-	size_t head = q->head,
-	       tail = q->tail; /* tail is the position of the record handed out last */
+	/* tail is the position of the record handed out last */
+	size_t head = q->shared->head, tail = q->shared->tail;
 
 	if ((ptrdiff_t)(q->peeked - tail) < 0)
 		q->peeked = tail;
 	if (q->peeked == head)
 		return NULL;
-	rec = (const struct gn_rec *)(q->data + offset(q, q->peeked));
+	rec = record_at(q, q->peeked);
 	if (!rec->type) { /* a filler is never the last: a record follows it */
 		q->peeked += rec->size;
-		rec = (const struct gn_rec *)(q->data + offset(q, q->peeked));
+		rec = record_at(q, q->peeked);
 	}
 	q->peeked += ALIGN8(rec->size);
 	return rec;
@@ -176,5 +193,5 @@ const struct gn_rec *queue_peek(struct queue *q)
 
 size_t queue_used(const struct queue *q)
 {
-	return q->head - q->tail;
+	return q->shared->head - q->shared->tail;
 }

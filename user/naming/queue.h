@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bounded queue from the draining thread to the naming thread: records copied whole, in order.
- * One producer, one consumer. The producer never waits: what does not fit is refused and counted
- * by the caller.
+ * The bounded queue from the draining thread to naming: records copied whole, in order. One
+ * producer, one consumer, which may be a process that the producer's forks: each has the queue as
+ * it was made then, and what is shared is in memory that both see. The producer never waits: what
+ * does not fit is refused and counted by the caller.
  */
 #ifndef GNOMON_NAMING_QUEUE_H
 #define GNOMON_NAMING_QUEUE_H

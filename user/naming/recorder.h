@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The naming side of a session, on its own thread: takes records from the queue, names stacks as
- * soon as they come (code may be gone later), and writes JFR, one file per target process. One
- * thread, one queue and one set of symbols serve all targets. The draining thread only pushes.
+ * The naming side of a session, as the session has it: what it is handed, what it says. Naming
+ * itself (naming/namer.h) is a process of its own, or a thread for tests. The draining thread only
+ * pushes, and never waits for it. All functions are for the session's thread, unless they say
+ * otherwise.
  */
 #ifndef GNOMON_NAMING_RECORDER_H
 #define GNOMON_NAMING_RECORDER_H
@@ -17,7 +18,12 @@
 
 struct recorder;
 
-int recorder_open(struct recorder **out, const struct target_config *cfg, struct error *e);
+/*
+ * With `process` while there is one thread, and before there is anything that it must not have.
+ * What cfg has called is called on a thread of its own then.
+ */
+int recorder_open(struct recorder **out, const struct target_config *cfg, bool process,
+		  struct error *e);
 
 /*
  * A target: opens its file, its symbols, and for a JVM the source of its names. Before
@@ -28,9 +34,9 @@ int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overw
 		    struct error *e);
 
 /*
- * The same while it runs, on the naming thread; never overwrites. 0: recorder_added() tells in its
- * time; -EAGAIN: the queue is full; -ENAMETOOLONG. Give its process to the capture only then, so
- * that its first stacks find their tables.
+ * The same while it runs; never overwrites. 0: recorder_added() tells in its time; -EAGAIN: there
+ * is no room; -ENAMETOOLONG; or why there is no file. Give its process to the capture only then,
+ * so that its first stacks find their tables.
  */
 int recorder_add(struct recorder *r, pid_t tgid, const char *path);
 
@@ -44,9 +50,13 @@ bool recorder_added(struct recorder *r, struct recorder_added *out);
 /* The process has ended and its records are pushed: finish its file. 0, or -EAGAIN. */
 int recorder_end(struct recorder *r, pid_t tgid);
 
-/* Make the unwinder's tables for the targets, and keep them up to date. It must outlive us. */
+/*
+ * Make the unwinder's tables for the targets, and keep them up to date. It must outlive us. What a
+ * process of naming's asks is done only for those that `is_recorded` knows, from any thread.
+ */
 struct unwinder;
-int recorder_tables(struct recorder *r, const struct unwinder *u, struct error *e);
+int recorder_tables(struct recorder *r, const struct unwinder *u,
+		    bool (*is_recorded)(void *whose, pid_t tgid), void *whose, struct error *e);
 
 /* The recording begins: files have the time `now` (CLOCK_MONOTONIC) as their start. */
 int recorder_start(struct recorder *r, uint64_t now, struct error *e);
@@ -78,24 +88,27 @@ struct recorder_cost {
 };
 void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
 
-/* When the recording ends, or has ended: files do not go beyond. From any thread. */
+/* When the recording ends, or has ended: files do not go beyond. */
 void recorder_stop_at(struct recorder *r, uint64_t ns);
 
-/* Who used the CPUs, at the end; it must live until recorder_finish(). */
+/* Who used the CPUs, at the end. */
 struct neighbours;
 void recorder_cpus(struct recorder *r, const struct neighbours *cpus);
 
-/* Live figures of all files together, a tenth of a second old at most. From any thread. */
+/* Live figures of all files together, a tenth of a second old at most. */
 void recorder_totals(struct recorder *r, struct totals *out);
 
-/* The first error that stopped the writing (disk full), or 0. From any thread. */
+/* The first error that stopped the writing (disk full), or 0. */
 int recorder_error(struct recorder *r, struct error *e);
 
-/* Whether records are wanted as soon as they are there, since what names them goes away. From any
- * thread. */
+/* Whether records are wanted as soon as they are there, since what names them goes away. */
 bool recorder_hurries(const struct recorder *r, uint64_t now);
 
-/* Write what is queued, finish the files, end the thread. */
+/* Of its process, if it has one: CPU time, and bytes resident that are not this one's. */
+uint64_t recorder_cpu_ns(const struct recorder *r);
+uint64_t recorder_memory(const struct recorder *r);
+
+/* Write what is queued, finish the files, end naming. */
 int recorder_finish(struct recorder *r, struct error *e);
 
 /* All of them, in the order of their ends. After recorder_finish; they live until the close. */

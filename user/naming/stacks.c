@@ -193,8 +193,8 @@ static void hurry(struct stacks *s)
 {
 	uint64_t until = now_ns() + HURRY_NS;
 
-	if (atomic_load(&s->env->hurry_ns) < until)
-		atomic_store(&s->env->hurry_ns, until);
+	if (atomic_load(&s->env->board->hurry_ns) < until)
+		atomic_store(&s->env->board->hurry_ns, until);
 }
 
 /* Names the frames of `rec` as of its time. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -32,7 +33,6 @@
 /* so long before a chunk's end an accounting for its sleepers is asked for */
 #define CHUNK_SOON_NS 300000000ull
 #define CHUNK_TOLD_NS 750000000ull /* at most so often */
-#define NEIGHBOURS    5		   /* names of processes that used most of the CPUs */
 /* after a loss of records all threads are looked at again at most so often */
 #define REREAD_NS 2000000000ull
 
@@ -159,7 +159,7 @@ static void failure_note(struct target *t, const struct error *e)
 
 static void flush(struct target *t, bool last, uint64_t now)
 {
-	uint64_t stop = t->env->stop_ns;
+	uint64_t stop = t->env->board->stop_ns;
 	struct error e = {0};
 	struct jfrw_stats st;
 
@@ -252,28 +252,25 @@ static uint64_t own_cpu_ns(const struct target *t, const struct neighbours_sums 
 	return sums->own_ns ? sums->own_ns : t->totals.cpu_samples * t->env->cfg.cpu_ns;
 }
 
-void target_cpus(struct target *t, uint64_t time, const struct neighbours *cpus)
+void target_cpus(struct target *t, uint64_t time, const struct target_neighbours *cpus)
 {
-	struct neighbour top[NEIGHBOURS];
-	struct neighbours_sums sums;
+	const struct neighbours_sums *sums = &cpus->sums;
 	struct jfr_cpu_use use = {.whose = "machine", .name = ""};
-	size_t n = neighbours_top(cpus, t->tgid, top, NEIGHBOURS);
 
-	neighbours_sums(cpus, t->tgid, &sums);
-	use.period_ns = sums.period_ns;
-	use.cpu_ns = sums.machine_ns;
+	use.period_ns = sums->period_ns;
+	use.cpu_ns = sums->machine_ns;
 	jfrw_cpu_use(t->out, time, &use);
 	use.whose = "recorded";
 	use.pid = t->tgid;
 	use.count = 1;
-	use.cpu_ns = own_cpu_ns(t, &sums);
+	use.cpu_ns = own_cpu_ns(t, sums);
 	jfrw_cpu_use(t->out, time, &use);
-	for (size_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < cpus->n; i++) {
 		use.whose = "process";
-		use.name = top[i].comm;
-		use.pid = top[i].pid;
-		use.count = top[i].count;
-		use.cpu_ns = top[i].cpu_ns;
+		use.name = cpus->top[i].comm;
+		use.pid = cpus->top[i].pid;
+		use.count = cpus->top[i].count;
+		use.cpu_ns = cpus->top[i].cpu_ns;
 		jfrw_cpu_use(t->out, time, &use);
 	}
 }
@@ -297,13 +294,14 @@ void target_tables(struct target *t)
 
 /* ---- beginning and end ---- */
 
-static int files_open(struct target *t, bool overwrite, struct error *e)
+static int files_open(struct target *t, int fd, struct error *e)
 {
 	const struct target_config *cfg = &t->env->cfg;
 	struct timespec ts;
 	struct jfrw_config jc = {
 		.path = t->path,
-		.overwrite = overwrite,
+		.opened = fd >= 0,
+		.fd = fd,
 		.cpu_period_ns = cfg->cpu_ns,
 		.form = cfg->form,
 		.constants_max = CONSTANTS_MAX,
@@ -327,24 +325,26 @@ static int parts_new(struct target *t, struct error *e)
 	return t->stacks ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
-int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path,
-		bool overwrite, struct error *e)
+int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path, int fd,
+		struct error *e)
 {
 	struct target *t = calloc(1, sizeof(*t));
 	int rc;
 
-	if (!t)
+	if (!t) {
+		if (fd >= 0)
+			close(fd);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
 	t->tgid = tgid;
 	t->env = env;
 	t->start_ns = now_ns();
 	snprintf(t->path, sizeof(t->path), "%s", path);
 	t->threads = roster_new(tgid, target_java_thread, target_wait_write, t);
 	t->vthreads = vthreads_new();
-	if (!t->threads || !t->vthreads)
+	rc = files_open(t, fd, e);
+	if (!rc && (!t->threads || !t->vthreads))
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	else
-		rc = files_open(t, overwrite, e);
 	if (!rc)
 		rc = parts_new(t, e);
 	if (rc) {
@@ -377,9 +377,9 @@ void target_begin(struct target *t, uint64_t now)
 
 void target_stop(struct target *t)
 {
-	jfrw_end(t->out, t->env->stop_ns);
+	jfrw_end(t->out, t->env->board->stop_ns);
 	if (t->vitals)
-		vitals_stop(t->vitals, t->env->stop_ns);
+		vitals_stop(t->vitals, t->env->board->stop_ns);
 }
 
 void target_end(struct target *t)

@@ -11,20 +11,24 @@
 #include "kern/abi.h"
 #include "model/totals.h"
 #include "naming/env.h"
+#include "target/neighbours.h"
 
 struct target;
 
 #define TARGET_PATH_LEN 1024
 
-/* Opens its file, its symbols, and for a JVM the source of its names. On an error no file is left.
+/*
+ * Opens its symbols, and for a JVM the source of its names. `fd`, of its file, which is empty, is
+ * the target's from now on, also after an error; `path` is what that is called. -1: with
+ * form.segments, `path` is a directory.
  */
-int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path,
-		bool overwrite, struct error *e);
+int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path, int fd,
+		struct error *e);
 
 /* The file's time begins now, at `now`: loading the programs may have taken a while. */
 void target_begin(struct target *t, uint64_t now);
 
-/* Called when env->stop_ns has changed. */
+/* Called when env->board->stop_ns has changed. */
 void target_stop(struct target *t);
 
 /* Names and writes what there still is, and finishes the file. */
@@ -32,7 +36,7 @@ void target_end(struct target *t);
 
 /*
  * Also for a target that has not begun, or has ended. Without `keep` a file that is not finished is
- * removed.
+ * left as it is: who made it removes it.
  */
 void target_free(struct target *t, bool keep);
 
@@ -70,8 +74,15 @@ bool target_turned(struct target *t, uint64_t now);
 
 void target_setting(struct target *t, uint64_t time, const char *name, const char *value);
 struct jfr_overhead;
-struct neighbours;
-void target_cpus(struct target *t, uint64_t time, const struct neighbours *cpus);
+
+/* Who used the CPUs beside it. */
+#define TARGET_NEIGHBOURS 5
+struct target_neighbours {
+	struct neighbours_sums sums;
+	struct neighbour top[TARGET_NEIGHBOURS];
+	uint32_t n, pad;
+};
+void target_cpus(struct target *t, uint64_t time, const struct target_neighbours *cpus);
 void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost);
 
 /* Makes the unwinder's tables anew. */

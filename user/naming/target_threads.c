@@ -37,8 +37,8 @@ static void thread_offer(struct target *t, struct member *m)
 
 	if (!cfg->wants_thread)
 		return;
-	if (!m->java || !cfg->wants_thread(cfg->ctx, m->tid, m->java))
-		cfg->wants_thread(cfg->ctx, m->tid, m->comm);
+	if (!m->java || !cfg->wants_thread(cfg->ctx, t->tgid, m->tid, m->java))
+		cfg->wants_thread(cfg->ctx, t->tgid, m->tid, m->comm);
 }
 
 /*

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,8 @@ struct fleet {
 	struct recorder *rec;
 	struct capture *cap;	 /* NULL: not yet */
 	struct lookout *lookout; /* with follow */
-	struct member *members;
+	struct member *members; /* changed with the lock, since another thread asks for them, too */
+	pthread_mutex_t lock;
 	size_t most; /* members that the limit of open files allows, and the kernel side has room
 			for */
 	bool told;   /* the user was told that there are more */
@@ -84,6 +86,7 @@ int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct record
 	if (!f)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	f->cfg = *cfg;
+	pthread_mutex_init(&f->lock, NULL);
 	f->rec = rec;
 	f->most = least(members_most(), GN_MAX_PROCS);
 	*out = f;
@@ -92,7 +95,9 @@ int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct record
 
 static void member_free(struct fleet *f, struct member *m)
 {
+	pthread_mutex_lock(&f->lock);
 	HASH_DEL(f->members, m);
+	pthread_mutex_unlock(&f->lock);
 	if (m->pidfd >= 0)
 		close(m->pidfd);
 	free(m);
@@ -107,6 +112,7 @@ void fleet_close(struct fleet *f)
 	lookout_stop(f->lookout);
 	HASH_ITER(hh, f->members, m, tmp)
 		member_free(f, m);
+	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
 
@@ -182,7 +188,9 @@ static struct member *member_new(struct fleet *f, pid_t pid, uint64_t owner)
 		errno = err;
 		return NULL;
 	}
+	pthread_mutex_lock(&f->lock);
 	HASH_ADD_INT(f->members, pid, m);
+	pthread_mutex_unlock(&f->lock);
 	return m;
 }
 
@@ -357,6 +365,16 @@ bool fleet_source(struct fleet *f, int fd)
 		return true;
 	}
 	return false;
+}
+
+bool fleet_has(struct fleet *f, pid_t pid)
+{
+	bool has;
+
+	pthread_mutex_lock(&f->lock);
+	has = member_find(f, pid) != NULL;
+	pthread_mutex_unlock(&f->lock);
+	return has;
 }
 
 size_t fleet_count(const struct fleet *f)

@@ -59,6 +59,8 @@ struct session {
 	struct neighbours *cpus; /* NULL: who else used the CPUs is not known */
 	struct overhead cost;
 	struct recorder_cost told; /* the sum of all reports of the cost */
+	/* CPU time of naming's process before that, and the most memory it was seen to have */
+	uint64_t naming_cpu_ns, naming_memory;
 	sigset_t old_mask;
 	struct signalfd_siginfo signal; /* the last one that came */
 	int epoll, sigfd, timer;
@@ -158,7 +160,7 @@ static bool thread_matches(const struct session_config *cfg, pid_t tid, const ch
 	return false;
 }
 
-static bool on_thread(void *ctx, pid_t tid, const char *name)
+static bool on_thread(void *ctx, pid_t tgid, pid_t tid, const char *name)
 {
 	struct session *s = ctx;
 	bool wanted = thread_matches(s->cfg, tid, name);
@@ -182,7 +184,7 @@ static void on_tables(void *ctx)
 	capture_reread(s->cap);
 }
 
-/* Called on the naming thread. */
+/* Called on the thread that naming asks. */
 static void on_chunk_end(void *ctx, pid_t tgid)
 {
 	struct session *s = ctx;
@@ -227,7 +229,8 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.ctx = s,
 	};
 
-	return recorder_open(&s->rec, &rc, e);
+	/* files that it would make in the middle of a recording are beyond a process's rights */
+	return recorder_open(&s->rec, &rc, !cfg->form.segments, e);
 }
 
 /*
@@ -313,6 +316,12 @@ static int choice_prepare(struct session *s, uint64_t start, struct error *e)
 	return rc;
 }
 
+/* From any thread. */
+static bool is_recorded(void *fleet, pid_t tgid)
+{
+	return fleet_has(fleet, tgid);
+}
+
 static int sampling_start(struct session *s, uint64_t start, struct error *e)
 {
 	int rc;
@@ -323,7 +332,7 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 	if (!rc)
 		rc = unwinder_open(&s->unwinder, s->cap, e);
 	if (!rc)
-		rc = recorder_tables(s->rec, unwinder_of(s->unwinder), e);
+		rc = recorder_tables(s->rec, unwinder_of(s->unwinder), is_recorded, s->fleet, e);
 	if (!rc)
 		rc = choice_prepare(s, start, e);
 	if (!rc)
@@ -394,6 +403,8 @@ static int session_prepare(struct session *s, struct error *e)
 	s->sampling_ns = now_ns();
 	overhead_start(&s->cost);
 	if (!rc)
+		s->naming_cpu_ns = recorder_cpu_ns(s->rec);
+	if (!rc)
 		rc = recorder_start(s->rec, s->sampling_ns, e);
 	if (!rc && s->cfg->argv)
 		rc = launch_go(&s->launch, s->cfg->argv[0], e);
@@ -426,13 +437,26 @@ static uint64_t beyond(uint64_t now, uint64_t told)
 	return now > told ? now - told : 0;
 }
 
+/* Ours and that of the process that names. */
+static void cost_of(struct session *s, struct overhead_cost *c)
+{
+	uint64_t naming = recorder_memory(s->rec);
+
+	overhead_cost(&s->cost, c);
+	c->cpu_ns += recorder_cpu_ns(s->rec) - s->naming_cpu_ns;
+	if (naming > s->naming_memory)
+		s->naming_memory = naming;
+	c->memory += naming;
+	c->memory_peak += s->naming_memory;
+}
+
 /* Reports what was spent since the last report, so that the events of a file can be added up. */
 static void cost_report(struct session *s)
 {
 	struct recorder_cost *told = &s->told, rc;
 	struct overhead_cost c;
 
-	overhead_cost(&s->cost, &c);
+	cost_of(s, &c);
 	rc = (struct recorder_cost){
 		.wall_ns = beyond(c.wall_ns, told->wall_ns),
 		.cpu_ns = beyond(c.cpu_ns, told->cpu_ns),
@@ -464,7 +488,7 @@ static void second_tell(struct session *s, uint64_t now)
 	if (!h->second)
 		return;
 	recorder_totals(s->rec, &n.totals);
-	overhead_cost(&s->cost, &n.cost);
+	cost_of(s, &n.cost);
 	h->second(h->ctx, &n);
 }
 
@@ -481,7 +505,7 @@ static void each_second(struct session *s, uint64_t now)
 	if (s->cfg->quiet || !isatty(STDERR_FILENO))
 		return;
 	recorder_totals(s->rec, &t);
-	overhead_cost(&s->cost, &c);
+	cost_of(s, &c);
 	report_progress(now - s->sampling_ns, &t, &c);
 }
 
@@ -698,7 +722,7 @@ static void summary_print(struct session *s, const struct totals *t)
 	};
 
 	r.files = recorder_files(s->rec, &r.nfiles);
-	overhead_cost(&s->cost, &c);
+	cost_of(s, &c);
 	capture_counters(s->cap, counters);
 	if (counters[GN_CNT_CODE_CHECKED])
 		log_info("code: %" PRIu64 " frames known from earlier walks were looked at again, "

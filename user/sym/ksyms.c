@@ -236,27 +236,38 @@ static int open_error(int rc, struct error *e)
 
 typedef int (*next_id_fn)(__u32 id, __u32 *next);
 
-static uint32_t newest_id(next_id_fn next_id)
-{
-	__u32 id = 0, next;
-
-	while (!next_id(id, &next) && next > id)
-		id = next;
-	return id;
-}
-
-/* Whether there is a newer one. An error other than -ENOENT counts as yes: we may not know. */
-static bool any_newer(next_id_fn next_id, uint32_t id)
+static int newest_id(next_id_fn next_id, uint32_t *id)
 {
 	__u32 next;
+	int rc;
 
-	return next_id(id, &next) != -ENOENT;
+	while (!(rc = next_id(*id, &next)) && next > *id)
+		*id = next;
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int programs_ask(void *ctx, uint32_t *program, uint32_t *link)
+{
+	int rc = newest_id(bpf_prog_get_next_id, program);
+
+	return rc ? rc : newest_id(bpf_link_get_next_id, link);
+}
+
+static ksyms_programs_fn programs = programs_ask;
+static void *programs_ctx;
+
+void ksyms_programs_by(ksyms_programs_fn fn, void *ctx)
+{
+	programs = fn ? fn : programs_ask;
+	programs_ctx = ctx;
 }
 
 bool ksyms_bpf_changed(const struct ksyms *k)
 {
-	return any_newer(bpf_prog_get_next_id, k->prog_id) ||
-	       any_newer(bpf_link_get_next_id, k->link_id);
+	uint32_t program = k->prog_id, link = k->link_id;
+
+	return programs(programs_ctx, &program, &link) || program != k->prog_id ||
+	       link != k->link_id;
 }
 
 int ksyms_open(struct ksyms **out, struct error *e)
@@ -269,8 +280,7 @@ int ksyms_open(struct ksyms **out, struct error *e)
 	else if (fd < 0)
 		rc = -errno;
 	if (!rc) {
-		k->prog_id = newest_id(bpf_prog_get_next_id);
-		k->link_id = newest_id(bpf_link_get_next_id);
+		programs(programs_ctx, &k->prog_id, &k->link_id);
 		rc = read_all(k, fd);
 	}
 	if (fd >= 0)

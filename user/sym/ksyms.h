@@ -41,6 +41,13 @@ void ksyms_free(struct ksyms *k);
 bool ksyms_bpf_changed(const struct ksyms *k);
 
 /*
+ * Whom to ask for the newest program and link, from those given on, where this process may not ask
+ * the kernel: 0 or -errno. NULL: the kernel, as at first.
+ */
+typedef int (*ksyms_programs_fn)(void *ctx, uint32_t *program, uint32_t *link);
+void ksyms_programs_by(ksyms_programs_fn fn, void *ctx);
+
+/*
  * Name addr (a return address minus 1): klass "(kernel)" or "(module)", method the symbol, or
  * "[unknown]" when there is none (-ENOENT). Type FRAME_KERNEL. The strings live as long as k.
  */

@@ -89,6 +89,12 @@ struct unwinder {
 	/* A thread carries virtual threads, which look so in this JVM. */
 	int (*carrier)(void *ctx, pid_t tgid, pid_t tid, const struct gn_carrier *carrier,
 		       const struct gn_vthreads *layout);
+
+	/*
+	 * The newest BPF program and link of the host, by their ids, which only grow: from those
+	 * given on.
+	 */
+	int (*programs)(void *ctx, uint32_t *program, uint32_t *link);
 };
 
 #endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "naming/cell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "broker/broker.h"
+#include "target/procfs.h"
+
+#define KEEP_MAX 16 /* descriptors */
+
+struct cell {
+	pid_t pid;	 /* 0: it has ended */
+	uint64_t cpu_ns; /* then */
+};
+
+/* ---- in the cell ---- */
+
+static int fd_order(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Keeps stderr and those; stdin and stdout lead nowhere. */
+static void others_close(const int *fds, size_t n)
+{
+	int keep[KEEP_MAX + 2], null = open("/dev/null", O_RDWR);
+	unsigned int from = STDERR_FILENO + 1;
+
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	memcpy(keep, fds, n * sizeof(*keep));
+	n += broker_descriptors(keep + n);
+	qsort(keep, n, sizeof(*keep), fd_order);
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned int)keep[i] > from)
+			close_range(from, (unsigned int)keep[i] - 1, 0);
+		from = (unsigned int)keep[i] + 1;
+	}
+	close_range(from, UINT_MAX, 0);
+}
+
+static void files_allow(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl))
+		return;
+	rl.rlim_cur = rl.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &rl);
+}
+
+/* A terminal's signals are for whoever made us, whose death is ours. */
+static void run(pid_t parent, void (*main)(void *arg), void *arg, const int *fds, size_t n)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	prctl(PR_SET_NAME, "gnomon-namer");
+	others_close(fds, n);
+	files_allow();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == parent)
+		main(arg);
+	_exit(0);
+}
+
+/* ---- for others ---- */
+
+int cell_start(struct cell **out, void (*main)(void *arg), void *arg, const int *fds, size_t n)
+{
+	struct cell *c = n <= KEEP_MAX ? calloc(1, sizeof(*c)) : NULL;
+	pid_t parent = getpid();
+
+	if (!c)
+		return -ENOMEM;
+	c->pid = fork();
+	if (!c->pid)
+		run(parent, main, arg, fds, n);
+	if (c->pid < 0) {
+		int rc = -errno;
+
+		free(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+void cell_kill(struct cell *c)
+{
+	if (c->pid)
+		kill(c->pid, SIGKILL);
+}
+
+static uint64_t time_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+void cell_wait(struct cell *c)
+{
+	struct rusage used;
+	int status;
+
+	if (!c->pid || wait4(c->pid, &status, 0, &used) != c->pid)
+		return;
+	c->pid = 0;
+	c->cpu_ns = time_ns(&used.ru_utime) + time_ns(&used.ru_stime);
+}
+
+void cell_free(struct cell *c)
+{
+	if (!c)
+		return;
+	cell_kill(c);
+	cell_wait(c);
+	free(c);
+}
+
+uint64_t cell_cpu_ns(const struct cell *c)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (!c->pid || clock_getcpuclockid(c->pid, &clock) || clock_gettime(clock, &ts))
+		return c->cpu_ns;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* What it shares with us is ours. */
+uint64_t cell_memory(const struct cell *c)
+{
+	char text[4096];
+	const char *at;
+
+	if (!c->pid || proc_read(c->pid, "status", text, sizeof(text)) <= 0)
+		return 0;
+	at = strstr(text, "RssAnon:");
+	return at ? strtoull(at + strlen("RssAnon:"), NULL, 10) * 1024 : 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that naming is locked up in. It is a copy of this one, made while there is one
+ * thread, and has nothing of it but the memory of then, stderr, the descriptors it is given and the
+ * broker's. It ends with whoever made it.
+ */
+#ifndef GNOMON_NAMING_CELL_H
+#define GNOMON_NAMING_CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cell;
+
+/* Runs main(arg) there. 0 or -errno. */
+int cell_start(struct cell **out, void (*main)(void *arg), void *arg, const int *fds, size_t n);
+
+void cell_kill(struct cell *c);
+void cell_wait(struct cell *c); /* for its end */
+void cell_free(struct cell *c); /* ends it if it has not ended; NULL is fine */
+
+uint64_t cell_cpu_ns(const struct cell *c);
+uint64_t cell_memory(const struct cell *c); /* bytes of its own that are resident */
+
+#endif

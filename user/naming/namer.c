@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "naming/namer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "jfr/write.h"
+#include "naming/board.h"
+#include "naming/queue.h"
+#include "naming/records.h"
+#include "naming/reply.h"
+#include "naming/tables.h"
+#include "naming/vitals.h"
+#include "target/procfs.h"
+#include "wire/unwinder.h"
+
+#define POLL_NS 100000000ull
+/* for so long a JVM may be starting, and is looked at more often */
+#define BEGIN_NS      5000000000ull
+#define BEGIN_POLL_NS 25000000ull
+/* while one is starting: what runs before its code is known has no names */
+#define EXPECT_POLL_NS 2000000ull
+/* what was launched may end at any time, and takes its names with it */
+#define LAUNCH_HURRY_NS 10000000000ull
+#define SETTINGS_MAX	16
+/* after a target came or went, which takes memory for a while */
+#define GIVE_BACK_NS 5000000000ull
+
+/* One process and its file. */
+struct node {
+	pid_t tgid;
+	uint32_t serial;
+	struct target *target;
+	UT_hash_handle hh;
+};
+
+struct namer {
+	struct namer_config cfg;
+	struct target_env env;
+	struct node *targets;
+	struct rec_setting settings[SETTINGS_MAX];
+	size_t nsettings;
+	struct totals ended;	 /* of all that have ended together */
+	uint64_t lost[LOSS_MAX]; /* losses of which the target is not known */
+	bool started, failed;	 /* the latter: the session was told */
+	uint64_t began_ns, polled_ns;
+	uint64_t stop_ns;      /* the recording's end as the targets were told it */
+	uint64_t give_back_ns; /* when memory is given back; 0: no reason to */
+};
+
+static struct target *target_find(struct namer *r, pid_t tgid)
+{
+	struct node *n;
+
+	HASH_FIND_INT(r->targets, &tgid, n);
+	return n ? n->target : NULL;
+}
+
+/* ---- losses counted by thread ---- */
+
+static struct target *target_of_thread(struct namer *r, pid_t tid)
+{
+	struct node *n, *tmp;
+	pid_t tgid;
+
+	HASH_ITER(hh, r->targets, n, tmp) {
+		if (target_has_thread(n->target, tid))
+			return n->target;
+	}
+	if (HASH_COUNT(r->targets) == 1)
+		return r->targets->target;
+	return proc_tgid(tid, &tgid) ? NULL : target_find(r, tgid);
+}
+
+/*
+ * A loss that may be any target's is written to every file, so that no file looks better than it
+ * is.
+ */
+static void on_loss(struct namer *r, uint64_t time, pid_t tid, unsigned int reason, uint64_t count)
+{
+	struct target *target = target_of_thread(r, tid);
+	struct node *n, *tmp;
+
+	if (reason >= LOSS_MAX)
+		return;
+	if (target) {
+		target_lost(target, time, tid, reason, count);
+		return;
+	}
+	r->lost[reason] += count;
+	HASH_ITER(hh, r->targets, n, tmp)
+		target_note_lost(n->target, time, 0, reason, count);
+}
+
+static void on_queue_losses(struct namer *r, uint64_t now)
+{
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		uint64_t lost = atomic_exchange(&r->cfg.board->queue_lost[i], 0);
+
+		if (lost)
+			on_loss(r, now, 0, i, lost);
+	}
+}
+
+/* ---- the end of a target ---- */
+
+static void file_tell(struct namer *r, const struct node *n)
+{
+	struct reply reply = {.kind = REPLY_FILE, .serial = n->serial};
+
+	target_totals(n->target, &reply.totals);
+	totals_add(&r->ended, &reply.totals);
+	snprintf(reply.names, sizeof(reply.names), "%s", target_source(n->target));
+	reply_send(r->cfg.replies, &reply);
+}
+
+static void node_drop(struct namer *r, struct node *n, bool keep)
+{
+	HASH_DEL(r->targets, n);
+	target_free(n->target, keep);
+	r->give_back_ns = now_ns() + GIVE_BACK_NS;
+	free(n);
+}
+
+static void on_end(struct namer *r, pid_t tgid)
+{
+	struct node *n;
+
+	HASH_FIND_INT(r->targets, &tgid, n);
+	if (!n)
+		return;
+	target_end(n->target);
+	file_tell(r, n);
+	node_drop(r, n, true);
+}
+
+/* ---- the records ---- */
+
+/* The latest of a name holds for files that are opened later. */
+static void setting_keep(struct namer *r, const struct rec_setting *set)
+{
+	size_t i = 0;
+
+	while (i < r->nsettings && strcmp(r->settings[i].name, set->name))
+		i++;
+	if (i == SETTINGS_MAX)
+		return;
+	r->settings[i] = *set;
+	if (i == r->nsettings)
+		r->nsettings++;
+}
+
+static void on_setting(struct namer *r, const struct rec_setting *set)
+{
+	struct node *n, *tmp;
+
+	setting_keep(r, set);
+	HASH_ITER(hh, r->targets, n, tmp)
+		target_setting(n->target, set->h.time, set->name, set->value);
+}
+
+static void settings_write(struct namer *r, struct target *t, uint64_t now)
+{
+	for (size_t i = 0; i < r->nsettings; i++)
+		target_setting(t, now, r->settings[i].name, r->settings[i].value);
+}
+
+static void on_cost(struct namer *r, const struct rec_cost *rec)
+{
+	const struct recorder_cost *c = &rec->cost;
+	struct jfr_overhead cost = {
+		.period_ns = c->wall_ns,
+		.collector_ns = c->cpu_ns,
+		.bpf_ns = c->bpf_ns,
+		.bpf_runs = c->bpf_runs,
+		.memory = c->memory,
+		.cpu_share = c->cpu_share,
+		.stolen_ns = c->stolen_ns,
+	};
+	struct node *n, *tmp;
+
+	HASH_ITER(hh, r->targets, n, tmp)
+		target_cost(n->target, rec->h.time, &cost);
+}
+
+static void on_choice(struct namer *r, const struct rec_choice *rec)
+{
+	const struct recorder_choice *c = &rec->choice;
+	struct target *t = target_find(r, (pid_t)rec->h.tgid);
+
+	if (t)
+		target_choice(t, c->time_ns,
+			      &(struct jfr_thread_reservoir){
+				      .draw = (int64_t)c->draw,
+				      .live = (int32_t)c->live,
+				      .eligible = (int32_t)c->eligible,
+				      .sampled = (int32_t)c->sampled,
+			      });
+}
+
+static void on_cpus(struct namer *r, const struct rec_cpus *rec)
+{
+	struct target *t = target_find(r, (pid_t)rec->h.tgid);
+
+	if (t)
+		target_cpus(t, rec->h.time, &rec->cpus);
+}
+
+static void on_add(struct namer *r, const struct rec_add *rec)
+{
+	struct reply done = {.kind = REPLY_ADDED, .serial = rec->serial};
+	bool has_file = !r->cfg.target.form.segments;
+	int fd = has_file ? gift_take(r->cfg.gifts, rec->serial) : -1;
+
+	if (fd < 0 && has_file)
+		done.rc = error_set(&done.error, fd, EXIT_INTERNAL, "the file did not come: %s",
+				    strerror(-fd));
+	else
+		done.rc = namer_target(r, (pid_t)rec->h.tgid, rec->serial, rec->path, fd,
+				       &done.error);
+	reply_send(r->cfg.replies, &done);
+}
+
+static void on_tables(struct namer *r)
+{
+	struct reply done = {.kind = REPLY_READY};
+
+	done.rc = namer_tables(r, r->cfg.unwinder, &done.error);
+	reply_send(r->cfg.replies, &done);
+}
+
+static void on_start(struct namer *r, uint64_t time)
+{
+	struct reply done = {.kind = REPLY_READY};
+
+	namer_start(r, time);
+	reply_send(r->cfg.replies, &done);
+}
+
+/* Hands on a record that came from the kernel. */
+static void take_kernel(struct target *t, const struct gn_rec *rec)
+{
+	if (!t)
+		return;
+	if (rec->type == GN_REC_SAMPLE)
+		target_sample(t, (const void *)rec);
+	else if (rec->type == GN_REC_STACK)
+		target_stack(t, (const void *)rec);
+	else if (rec->type == GN_REC_VTHREAD)
+		target_vthread(t, (const void *)rec);
+	else
+		target_task(t, (const void *)rec);
+}
+
+static void take(struct namer *r, const struct gn_rec *rec)
+{
+	const struct rec_loss *loss = (const void *)rec;
+
+	switch (rec->type) {
+	case REC_LOSS:
+		on_loss(r, rec->time, (pid_t)rec->tid, loss->reason, loss->count);
+		break;
+	case REC_SETTING:
+		on_setting(r, (const void *)rec);
+		break;
+	case REC_COST:
+		on_cost(r, (const void *)rec);
+		break;
+	case REC_CHOICE:
+		on_choice(r, (const void *)rec);
+		break;
+	case REC_CPUS:
+		on_cpus(r, (const void *)rec);
+		break;
+	case REC_ADD:
+		on_add(r, (const void *)rec);
+		break;
+	case REC_END:
+		on_end(r, (pid_t)rec->tgid);
+		break;
+	case REC_TABLES:
+		on_tables(r);
+		break;
+	case REC_START:
+		on_start(r, rec->time);
+		break;
+	default:
+		take_kernel(target_find(r, (pid_t)rec->tgid), rec);
+	}
+}
+
+/* ---- at times ---- */
+
+/* Tells the session once that files cannot be written. */
+static void failure_tell(struct namer *r)
+{
+	struct reply reply = {.kind = REPLY_FAILED, .rc = r->env.failed.rc, .error = r->env.failed};
+
+	if (!reply.rc || r->failed)
+		return;
+	r->failed = true;
+	reply_send(r->cfg.replies, &reply);
+}
+
+static void publish(struct namer *r)
+{
+	struct totals sum = r->ended, one;
+	struct node *n, *tmp;
+
+	HASH_ITER(hh, r->targets, n, tmp) {
+		target_totals(n->target, &one);
+		totals_add(&sum, &one);
+	}
+	for (int i = 0; i < LOSS_MAX; i++)
+		sum.lost[i] += r->lost[i];
+	board_totals_set(r->cfg.board, &sum);
+	failure_tell(r);
+}
+
+static void memory_poll(struct namer *r, uint64_t now)
+{
+	if (!r->give_back_ns || now < r->give_back_ns)
+		return;
+	r->give_back_ns = 0;
+	memory_give_back();
+	log_debug("giving memory back took %.1f ms", (double)(now_ns() - now) / 1e6);
+}
+
+static void poll_targets(struct namer *r, uint64_t now)
+{
+	struct node *n, *tmp;
+	bool changed = false;
+
+	HASH_ITER(hh, r->targets, n, tmp) {
+		changed |= target_poll(n->target, now);
+		target_flush(n->target, now);
+		if (target_turned(n->target, now))
+			settings_write(r, n->target, now);
+	}
+	if (changed)
+		r->env.cfg.on_epoch(r->env.cfg.ctx);
+	memory_poll(r, now);
+	on_queue_losses(r, now);
+	publish(r);
+}
+
+static uint64_t poll_ns(const struct namer *r, uint64_t now)
+{
+	if (now < r->env.expect_ns)
+		return EXPECT_POLL_NS;
+	return now - r->began_ns < BEGIN_NS ? BEGIN_POLL_NS : POLL_NS;
+}
+
+static void stop_apply(struct namer *r)
+{
+	uint64_t stop = r->cfg.board->stop_ns;
+	struct node *n, *tmp;
+
+	if (stop == r->stop_ns)
+		return;
+	r->stop_ns = stop;
+	HASH_ITER(hh, r->targets, n, tmp)
+		target_stop(n->target);
+}
+
+static void work(struct namer *r, const struct gn_rec *rec)
+{
+	uint64_t now = now_ns();
+
+	stop_apply(r);
+	r->cfg.board->steps++;
+	if (r->started && now - r->polled_ns >= poll_ns(r, now)) {
+		r->polled_ns = now;
+		poll_targets(r, now);
+	}
+	if (rec)
+		take(r, rec);
+}
+
+/*
+ * Looks at the methods of stacks as soon as these come, and not when it is their turn, which on a
+ * busy machine may be seconds later: a class that is unloaded in between makes every name uncertain
+ * that was not read before.
+ */
+static void look_ahead(struct namer *r)
+{
+	const struct gn_rec *rec;
+	struct target *t;
+
+	while ((rec = queue_peek(r->cfg.queue))) {
+		t = rec->type == GN_REC_STACK ? target_find(r, (pid_t)rec->tgid) : NULL;
+		if (t)
+			target_notice(t, (const void *)rec);
+	}
+}
+
+void namer_main(struct namer *r)
+{
+	struct reply done = {.kind = REPLY_DONE};
+	bool ended = false;
+
+	while (!ended) {
+		const struct gn_rec *rec =
+			queue_pop(r->cfg.queue, (int)(poll_ns(r, now_ns()) / 1000000), &ended);
+
+		look_ahead(r);
+		work(r, rec);
+	}
+	if (r->started)
+		poll_targets(r, now_ns());
+	r->env.ending = true;
+	while (r->started && r->targets && !r->cfg.board->discard)
+		on_end(r, r->targets->tgid);
+	publish(r);
+	reply_send(r->cfg.replies, &done);
+}
+
+/* ---- for others ---- */
+
+int namer_new(struct namer **out, const struct namer_config *cfg, struct error *e)
+{
+	struct namer *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	r->cfg = *cfg;
+	r->env.cfg = cfg->target;
+	r->env.board = cfg->board;
+	r->env.frames = calloc(TARGET_FRAMES, sizeof(*r->env.frames));
+	rc = r->env.frames ? resolver_shared_open(&r->env.shared, e)
+			   : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	if (!rc && cfg->target.form.vitals) {
+		r->env.host = vitals_host_new();
+		rc = r->env.host ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
+	if (rc) {
+		namer_free(r, false);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+static void begin(struct namer *r, struct target *t, uint64_t now)
+{
+	target_begin(t, now);
+	settings_write(r, t, now);
+}
+
+int namer_target(struct namer *r, pid_t tgid, uint32_t serial, const char *path, int fd,
+		 struct error *e)
+{
+	struct node *n = calloc(1, sizeof(*n));
+	int rc;
+
+	if (!n) {
+		if (fd >= 0)
+			close(fd);
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
+	n->tgid = tgid;
+	n->serial = serial;
+	rc = target_open(&n->target, &r->env, tgid, path, fd, e);
+	if (rc) {
+		free(n);
+		return rc;
+	}
+	HASH_ADD_INT(r->targets, tgid, n);
+	r->give_back_ns = now_ns() + GIVE_BACK_NS;
+	if (r->started)
+		begin(r, n->target, now_ns());
+	return 0;
+}
+
+int namer_tables(struct namer *r, const struct unwinder *u, struct error *e)
+{
+	struct node *n, *tmp;
+	int rc = tables_new(&r->env.tables, u, e);
+
+	if (rc)
+		return rc;
+	HASH_ITER(hh, r->targets, n, tmp)
+		target_tables(n->target);
+	return 0;
+}
+
+void namer_start(struct namer *r, uint64_t now)
+{
+	struct node *n, *tmp;
+
+	HASH_ITER(hh, r->targets, n, tmp)
+		begin(r, n->target, now);
+	r->started = true;
+	r->began_ns = r->polled_ns = now_ns();
+	if (r->env.cfg.launched)
+		r->cfg.board->hurry_ns = r->began_ns + LAUNCH_HURRY_NS;
+}
+
+void namer_free(struct namer *r, bool keep)
+{
+	struct node *n, *tmp;
+
+	if (!r)
+		return;
+	HASH_ITER(hh, r->targets, n, tmp)
+		node_drop(r, n, keep);
+	tables_free(r->env.tables);
+	vitals_host_free(r->env.host);
+	resolver_shared_close(r->env.shared);
+	free(r->env.frames);
+	free(r);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records that the session makes for naming, in the same queue as the kernel's (kern/abi.h): their
+ * numbers lie beyond enum gn_rec_type.
+ */
+#ifndef GNOMON_NAMING_RECORDS_H
+#define GNOMON_NAMING_RECORDS_H
+
+#include "kern/abi.h"
+#include "naming/recorder.h"
+#include "naming/target.h"
+
+enum {
+	REC_LOSS = 100,
+	REC_SETTING,
+	REC_COST,
+	REC_CHOICE,
+	REC_CPUS,
+	REC_ADD, /* its file comes as a gift (naming/reply.h) */
+	REC_END,
+	REC_TABLES, /* the unwinder is there */
+	REC_START,  /* the recording begins at the record's time */
+};
+
+struct rec_loss {
+	struct gn_rec h;
+	uint64_t count;
+	uint32_t reason, pad;
+};
+
+struct rec_setting {
+	struct gn_rec h;
+	char name[48];
+	char value[160];
+};
+
+struct rec_cost {
+	struct gn_rec h;
+	struct recorder_cost cost;
+};
+
+struct rec_choice {
+	struct gn_rec h;
+	struct recorder_choice choice;
+};
+
+struct rec_cpus {
+	struct gn_rec h;
+	struct target_neighbours cpus;
+};
+
+struct rec_add {
+	struct gn_rec h;
+	uint32_t serial, pad;
+	char path[TARGET_PATH_LEN];
+};
+
+#endif

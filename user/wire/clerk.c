@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/clerk.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "wire/ask.h"
+#include "wire/scrutiny.h"
+
+struct clerk {
+	int fd;
+	const struct unwinder *unwinder;
+	struct clerk_duties duties;
+	pthread_t thread;
+	_Atomic uint64_t refused;
+};
+
+static bool is_recorded(const struct clerk *c, pid_t tgid)
+{
+	return tgid > 0 && c->duties.is_recorded(c->duties.whose, tgid);
+}
+
+/* A thread of a process that is recorded. */
+static bool thread_is_recorded(const struct clerk *c, pid_t tgid, pid_t tid)
+{
+	char path[64];
+
+	if (tid <= 0 || !is_recorded(c, tgid))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", tgid, tid);
+	return !access(path, F_OK);
+}
+
+/* ---- the unwinder ---- */
+
+static int file_add(struct clerk *c, const struct ask *ask, const struct ask_body *body,
+		    struct answer *a)
+{
+	const struct unwinder *u = c->unwinder;
+
+	if (!is_recorded(c, ask->tgid))
+		return -ESRCH;
+	if (scrutiny_table(&body->table))
+		return -EPROTO;
+	return u->file_add(u->ctx, ask->tgid, ask->key, ask->key_len, &body->table, &a->file,
+			   &a->refused);
+}
+
+static int proc_set(struct clerk *c, const struct ask *ask, const struct ask_body *body)
+{
+	const struct unwinder *u = c->unwinder;
+
+	if (!is_recorded(c, ask->tgid))
+		return -ESRCH;
+	if (scrutiny_mappings(body->mappings, ask->nmappings))
+		return -EPROTO;
+	return u->proc_set(u->ctx, ask->tgid, body->mappings, ask->nmappings, now_ns());
+}
+
+static int jvm_set(struct clerk *c, const struct ask *ask, const struct ask_body *body)
+{
+	const struct unwinder *u = c->unwinder;
+
+	if (!is_recorded(c, ask->tgid))
+		return -ESRCH;
+	if (scrutiny_jvm(&body->jvm, ask->tgid))
+		return -EPROTO;
+	return u->jvm_set(u->ctx, &body->jvm);
+}
+
+/* A thread that has ended meanwhile is nothing to wonder about. */
+static int java_thread(struct clerk *c, const struct ask *ask)
+{
+	const struct unwinder *u = c->unwinder;
+
+	if (!thread_is_recorded(c, ask->tgid, ask->tid))
+		return -ESRCH;
+	return u->java_thread(u->ctx, ask->tgid, ask->tid, ask->thread);
+}
+
+static int carrier(struct clerk *c, const struct ask *ask)
+{
+	const struct unwinder *u = c->unwinder;
+
+	if (!is_recorded(c, ask->tgid))
+		return -ESRCH;
+	if (scrutiny_layout(&ask->layout))
+		return -EPROTO;
+	if (!thread_is_recorded(c, ask->tgid, ask->tid))
+		return -ESRCH;
+	return u->carrier(u->ctx, ask->tgid, ask->tid, &ask->carrier, &ask->layout);
+}
+
+/* ---- the rest ---- */
+
+static int programs(struct clerk *c, const struct ask *ask, struct answer *a)
+{
+	const struct unwinder *u = c->unwinder;
+
+	a->program = ask->program;
+	a->link = ask->link;
+	return u->programs(u->ctx, &a->program, &a->link);
+}
+
+static int chunk_end(struct clerk *c, const struct ask *ask)
+{
+	if (!is_recorded(c, ask->tgid))
+		return -ESRCH;
+	c->duties.on_chunk_end(c->duties.ctx, ask->tgid);
+	return 0;
+}
+
+static int thread_wanted(struct clerk *c, const struct ask *ask, const struct ask_body *body,
+			 struct answer *a)
+{
+	if (!c->duties.wants_thread)
+		return -EPROTO;
+	if (!thread_is_recorded(c, ask->tgid, ask->tid))
+		return -ESRCH;
+	a->flag = c->duties.wants_thread(c->duties.ctx, ask->tgid, ask->tid, body->name);
+	return 0;
+}
+
+static int ask_do(struct clerk *c, const struct ask *ask, const struct ask_body *body,
+		  struct answer *a)
+{
+	const struct unwinder *u = c->unwinder;
+
+	switch (ask->kind) {
+	case ASK_FILE_FIND:
+		a->file = u->file_find(u->ctx, ask->key, ask->key_len);
+		return 0;
+	case ASK_FILE_ADD:
+		return file_add(c, ask, body, a);
+	case ASK_PROC_SET:
+		return proc_set(c, ask, body);
+	case ASK_PROC_DROP:
+		u->proc_drop(u->ctx, ask->tgid, now_ns());
+		return 0;
+	case ASK_FREED:
+		a->flag = u->freed(u->ctx, now_ns());
+		return 0;
+	case ASK_JVM_SET:
+		return jvm_set(c, ask, body);
+	case ASK_CODERS_GET:
+		return u->coders_get(u->ctx, ask->tgid, &a->coders);
+	case ASK_JAVA_THREAD:
+		return java_thread(c, ask);
+	case ASK_CARRIER:
+		return carrier(c, ask);
+	case ASK_PROGRAMS:
+		return programs(c, ask, a);
+	case ASK_EPOCH:
+		c->duties.on_epoch(c->duties.ctx);
+		return 0;
+	case ASK_TABLES:
+		c->duties.on_tables(c->duties.ctx);
+		return 0;
+	case ASK_CHUNK_END:
+		return chunk_end(c, ask);
+	case ASK_THREAD:
+		return thread_wanted(c, ask, body, a);
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* False: the conversation has ended. */
+static bool one_serve(struct clerk *c)
+{
+	struct ask_body body;
+	struct answer a = {0};
+	struct ask ask;
+	int rc = ask_read(c->fd, &ask, &body);
+
+	if (rc == -EBADMSG) {
+		c->refused++;
+		log_warn("naming said what it never says, and is not listened to any more");
+	}
+	if (rc)
+		return false;
+	a.rc = ask_do(c, &ask, &body, &a);
+	ask_body_free(&body);
+	if (a.rc == -EPROTO && !c->refused++)
+		log_warn("naming asked for what it never asks for, of process %d: it is refused",
+			 ask.tgid);
+	return !ask_bytes_write(c->fd, &a, sizeof(a));
+}
+
+uint64_t clerk_serve(int fd, const struct unwinder *u, const struct clerk_duties *d)
+{
+	struct clerk c = {.fd = fd, .unwinder = u, .duties = *d};
+
+	while (one_serve(&c))
+		;
+	return c.refused;
+}
+
+/* ---- the thread ---- */
+
+static void *run(void *arg)
+{
+	struct clerk *c = arg;
+
+	while (one_serve(c))
+		;
+	return NULL;
+}
+
+int clerk_start(struct clerk **out, int fd, const struct unwinder *u, const struct clerk_duties *d)
+{
+	struct clerk *c = calloc(1, sizeof(*c));
+	sigset_t all, old;
+	int rc;
+
+	if (!c)
+		return -ENOMEM;
+	c->fd = fd;
+	c->unwinder = u;
+	c->duties = *d;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&c->thread, NULL, run, c);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		free(c);
+		return -rc;
+	}
+	*out = c;
+	return 0;
+}
+
+void clerk_stop(struct clerk *c)
+{
+	if (!c)
+		return;
+	shutdown(c->fd, SHUT_RDWR);
+	pthread_join(c->thread, NULL);
+	free(c);
+}
+
+uint64_t clerk_refused(const struct clerk *c)
+{
+	return c->refused;
+}

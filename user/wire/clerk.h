@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Capture's end of what naming asks (wire/ask.h), where that is a process of its own: a thread that
+ * reads one ask after another, believes none of it (wire/scrutiny.h), does what is asked of
+ * processes that are recorded, and answers. What is no ask at all ends the conversation.
+ */
+#ifndef GNOMON_WIRE_CLERK_H
+#define GNOMON_WIRE_CLERK_H
+
+#include "wire/unwinder.h"
+
+struct clerk;
+
+/* What is asked besides the unwinder; on the clerk's thread. */
+struct clerk_duties {
+	void (*on_epoch)(void *ctx);
+	void (*on_tables)(void *ctx);
+	void (*on_chunk_end)(void *ctx, pid_t tgid);
+	bool (*wants_thread)(void *ctx, pid_t tgid, pid_t tid, const char *name); /* may be NULL */
+	void *ctx;
+	/* Whether tables may be made for the process; from the clerk's thread, too. */
+	bool (*is_recorded)(void *whose, pid_t tgid);
+	void *whose;
+};
+
+/* `fd`, one end of a stream socket, stays the caller's. 0 or -errno. */
+int clerk_start(struct clerk **out, int fd, const struct unwinder *u, const struct clerk_duties *d);
+
+/* Ends the conversation, and the thread. NULL is fine. */
+void clerk_stop(struct clerk *c);
+
+/* Asks that were refused, since naming would not ask so. From any thread. */
+uint64_t clerk_refused(const struct clerk *c);
+
+/* Takes asks from `fd` until it ends: the thread's work, for fuzzers. What clerk_refused() says. */
+uint64_t clerk_serve(int fd, const struct unwinder *u, const struct clerk_duties *d);
+
+#endif
