@@ -193,7 +193,7 @@ static int answer_await(const struct opening_ask *ask, int from)
 	return 0;
 }
 
-/* The descriptor, 0 if none is wanted, or -errno; `bytes` are for memory. */
+/* The descriptor, 0 if none is wanted, how many `bytes` came, or -errno. */
 static int answer_read(const struct opening_ask *ask, int from, struct broker_file *file,
 		       void *bytes)
 {
@@ -201,23 +201,23 @@ static int answer_read(const struct opening_ask *ask, int from, struct broker_fi
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} c = {0};
-	size_t want = bytes ? ask->mapping.end - ask->mapping.start : 0;
+	size_t room = opening_room(ask);
 	struct opening_answer a;
-	struct iovec v[2] = {{&a, sizeof(a)}, {bytes, want}};
+	struct iovec v[2] = {{&a, sizeof(a)}, {bytes, room}};
 	struct msghdr m = {
 		.msg_iov = v, .msg_iovlen = 2, .msg_control = &c, .msg_controllen = sizeof(c)};
 	struct cmsghdr *h;
 	ssize_t got = recvmsg(from, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int fd = -1;
 
-	if (got < (ssize_t)sizeof(a) || (!a.rc && got != (ssize_t)(sizeof(a) + want)))
+	if (got < (ssize_t)sizeof(a) || got != (ssize_t)(sizeof(a) + a.len))
 		return -EIO; /* the worker has died */
 	h = CMSG_FIRSTHDR(&m);
 	if (h && h->cmsg_type == SCM_RIGHTS)
 		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
 	*file = a.file;
 	if (a.rc || !opening_gives(ask))
-		return a.rc;
+		return a.rc ? a.rc : (int)a.len;
 	return fd < 0 ? -EIO : fd;
 }
 
@@ -301,19 +301,77 @@ int broker_answers(pid_t pid, int proc_fd, const struct broker_mapping *m)
 	return ask_do(&ask, proc_fd, NULL, NULL);
 }
 
+/* Bytes: how many, or -errno. */
+static int bytes_do(struct opening_ask *ask, int at, void *to)
+{
+	struct broker_file unused;
+
+	return workers ? worker_do(ask, at, &unused, to) : opening_bytes(ask, at, to);
+}
+
 int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len)
 {
 	struct opening_ask ask = {.kind = OPENING_MEMORY, .pid = pid};
-	struct broker_file unused;
 	int rc = 0;
 
-	for (size_t done = 0; !rc && done < len; done += OPENING_BYTES) {
+	for (size_t done = 0; rc >= 0 && done < len; done += OPENING_BYTES) {
 		size_t n = len - done < OPENING_BYTES ? len - done : OPENING_BYTES;
 
 		ask.mapping.start = addr + done;
 		ask.mapping.end = ask.mapping.start + n;
-		rc = workers ? worker_do(&ask, mem_fd, &unused, (char *)dst + done)
-			     : opening_memory(&ask, mem_fd, (char *)dst + done);
+		rc = bytes_do(&ask, mem_fd, (char *)dst + done);
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- the kernel's own files of a process ---- */
+
+static bool reliant;
+
+void broker_rely(void)
+{
+	reliant = workers;
+}
+
+bool broker_is_relied_on(void)
+{
+	return reliant;
+}
+
+static int proc_ask(struct opening_ask *ask, const char *name)
+{
+	return snprintf(ask->path, sizeof(ask->path), "%s", name) < (int)sizeof(ask->path)
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
+int broker_proc_open(pid_t pid, const char *name, int flags)
+{
+	struct opening_ask ask = {.kind = OPENING_PROC, .pid = pid, .flags = (uint32_t)flags};
+
+	return ask_do(&ask, workers_asks(workers), name, NULL);
+}
+
+int broker_proc_text(pid_t pid, const char *name, char *buf, size_t cap)
+{
+	struct opening_ask ask = {.kind = OPENING_TEXT, .pid = pid, .room = (uint32_t)(cap - 1)};
+	int rc = proc_ask(&ask, name), n;
+
+	if (rc)
+		return rc;
+	n = bytes_do(&ask, workers_asks(workers), buf);
+	buf[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
+int broker_proc_link(pid_t pid, const char *name, char *buf, size_t cap)
+{
+	struct opening_ask ask = {.kind = OPENING_LINK, .pid = pid, .room = (uint32_t)(cap - 1)};
+	int rc = proc_ask(&ask, name), n;
+
+	if (rc)
+		return rc;
+	n = bytes_do(&ask, workers_asks(workers), buf);
+	buf[n < 0 ? 0 : n] = '\0';
+	return n;
 }

@@ -67,6 +67,22 @@ int broker_answers(pid_t pid, int proc_fd, const struct broker_mapping *m);
 /* Memory that may hold up who reads it; mem_fd is an open /proc/PID/mem. All of it or -errno. */
 int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len);
 
+/*
+ * This process has no rights, from now on: what the kernel tells of other processes and not of just
+ * anybody's is asked for below by who reads it (target/procfs.h). Nothing changes without workers.
+ */
+void broker_rely(void);
+bool broker_is_relied_on(void);
+
+/*
+ * The kernel's own files of a process, /proc/PID/NAME: only where it is relied on. A descriptor
+ * for reading, with O_DIRECTORY or O_PATH in `flags` a directory; the text, as much of cap - 1 and
+ * of 32 KiB as there is, NUL terminated: its length; where a link leads, likewise. Or -errno.
+ */
+int broker_proc_open(pid_t pid, const char *name, int flags);
+int broker_proc_text(pid_t pid, const char *name, char *buf, size_t cap);
+int broker_proc_link(pid_t pid, const char *name, char *buf, size_t cap);
+
 /* Whether something of the process was not opened or read in time of late. */
 bool broker_waited(pid_t pid);
 

@@ -8,6 +8,7 @@
 #include <linux/nsfs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -236,6 +237,63 @@ static int path_open(const struct opening_ask *ask, int at)
 	}
 }
 
+/* ---- the kernel's own files of a process ---- */
+
+/* Names with nothing in them that leads elsewhere: the kernel has made all of it but links. */
+static bool proc_name_fits(const char *name)
+{
+	return name[0] && name[0] != '/' && !strstr(name, "..");
+}
+
+static int proc_path(const struct opening_ask *ask, char *path, size_t cap)
+{
+	if (ask->pid <= 0 || !proc_name_fits(ask->path) ||
+	    snprintf(path, cap, "/proc/%d/%s", ask->pid, ask->path) >= (int)cap)
+		return -EINVAL;
+	return 0;
+}
+
+/* For reading, or a mere path. Links of a process are followed as mere paths only. */
+static int proc_open(const struct opening_ask *ask)
+{
+	uint32_t path_only = ask->flags & O_PATH;
+	char path[128];
+	int rc = proc_path(ask, path, sizeof(path)), fd;
+
+	if (rc)
+		return rc;
+	fd = open(path, path_only ? O_PATH | O_DIRECTORY | O_CLOEXEC
+				  : O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (ask->flags & O_DIRECTORY));
+	return fd < 0 ? -errno : fd;
+}
+
+static int proc_text(const struct opening_ask *ask, char *to, size_t room)
+{
+	int fd = proc_open(ask);
+	size_t n = 0;
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return fd;
+	while (got > 0 && n < room) {
+		got = read(fd, to + n, room - n);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	if (got < 0)
+		got = -errno;
+	close(fd);
+	return got < 0 ? (int)got : (int)n;
+}
+
+static int proc_link(const struct opening_ask *ask, char *to, size_t room)
+{
+	char path[128];
+	int rc = proc_path(ask, path, sizeof(path));
+	ssize_t n = rc ? rc : readlink(path, to, room);
+
+	return rc ? rc : n < 0 ? -errno : (int)n;
+}
+
 static int directory_open(const struct opening_ask *ask, int at)
 {
 	int fd = inroot_open(at, ask->path, O_PATH | O_DIRECTORY);
@@ -282,19 +340,30 @@ static int mapping_answers(const struct opening_ask *ask, int proc_fd)
 	return kind > 0 ? -EREMOTE : 0;
 }
 
-bool opening_gives(const struct opening_ask *ask)
+uint32_t opening_room(const struct opening_ask *ask)
 {
-	return !ask->look && ask->kind != OPENING_ANSWERS && ask->kind != OPENING_MEMORY;
+	uint64_t room = 0;
+
+	if (ask->kind == OPENING_MEMORY)
+		room = ask->mapping.end - ask->mapping.start;
+	else if (ask->kind == OPENING_TEXT || ask->kind == OPENING_LINK)
+		room = ask->room;
+	return room < OPENING_BYTES ? (uint32_t)room : OPENING_BYTES;
 }
 
-int opening_memory(const struct opening_ask *ask, int at, void *bytes)
+bool opening_gives(const struct opening_ask *ask)
+{
+	return !ask->look && ask->kind != OPENING_ANSWERS && !opening_room(ask);
+}
+
+static int memory(const struct opening_ask *ask, int at, char *bytes)
 {
 	size_t want = ask->mapping.end - ask->mapping.start, done = 0;
 
 	if (want > OPENING_BYTES || ask->mapping.start > INT64_MAX - want)
 		return -EINVAL;
 	while (done < want) {
-		ssize_t n = pread(at, (char *)bytes + done, want - done,
+		ssize_t n = pread(at, bytes + done, want - done,
 				  (off_t)(ask->mapping.start + done));
 
 		if (n < 0 && errno == EINTR)
@@ -303,7 +372,21 @@ int opening_memory(const struct opening_ask *ask, int at, void *bytes)
 			return n ? -errno : -ESRCH;
 		done += (size_t)n;
 	}
-	return 0;
+	return (int)want;
+}
+
+int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
+{
+	switch (ask->kind) {
+	case OPENING_MEMORY:
+		return memory(ask, at, bytes);
+	case OPENING_TEXT:
+		return proc_text(ask, bytes, opening_room(ask));
+	case OPENING_LINK:
+		return proc_link(ask, bytes, opening_room(ask));
+	default:
+		return -EINVAL;
+	}
 }
 
 int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
@@ -315,6 +398,8 @@ int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
 		return mapping_answers(ask, at);
 	if (ask->kind == OPENING_DIRECTORY)
 		return directory_open(ask, at);
+	if (ask->kind == OPENING_PROC)
+		return proc_open(ask);
 	fd = path_open(ask, at);
 	rc = fd < 0 ? fd : broker_identify(fd, file);
 	if (rc || ask->look) {

@@ -17,6 +17,9 @@ enum opening_kind {
 	OPENING_DIRECTORY,
 	OPENING_ANSWERS, /* whether the mapping's file does */
 	OPENING_MEMORY,	 /* bytes from mapping.start to mapping.end: they follow the answer */
+	OPENING_PROC,	 /* the kernel's own file `path` of the process */
+	OPENING_TEXT,	 /* what such a file says: bytes, too */
+	OPENING_LINK,	 /* where a link there leads, as text: bytes, too */
 };
 
 #define OPENING_BYTES 32768u /* of memory at a time */
@@ -27,21 +30,29 @@ struct opening_ask {
 	uint32_t look; /* no descriptor is wanted, only the answer whether there would be one */
 	int32_t pid;
 	int32_t path_only; /* OPENING_MAPPED: not through map_files */
+	uint32_t flags;	   /* OPENING_PROC: for open(2) */
+	uint32_t room;	   /* of text that is wanted, bytes */
 	struct broker_mapping mapping;
 	char path[PATH_MAX]; /* "": none */
 };
 
 struct opening_answer {
-	int32_t rc; /* 0: a descriptor comes with it, unless it is not wanted */
-	uint32_t pad;
+	int32_t rc;   /* 0: a descriptor comes with it, unless it is not wanted */
+	uint32_t len; /* of the bytes that follow */
 	struct broker_file file;
 };
 
 /* Whether a descriptor is what is asked for. */
 bool opening_gives(const struct opening_ask *ask);
 
-/* The memory of OPENING_MEMORY; `at` is an open /proc/PID/mem. 0 or -errno. */
-int opening_memory(const struct opening_ask *ask, int at, void *bytes);
+/* Whether bytes are, and how many at most. */
+uint32_t opening_room(const struct opening_ask *ask);
+
+/*
+ * Those of OPENING_MEMORY, where `at` is an open /proc/PID/mem, of OPENING_TEXT and OPENING_LINK:
+ * how many, or -errno.
+ */
+int opening_bytes(const struct opening_ask *ask, int at, void *bytes);
 
 /* Does the others. `at` is the directory that came with it. A descriptor, 0 with `look`, or -errno.
  */

@@ -120,14 +120,12 @@ static bool is_closed(int fd)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
 }
 
-static void memory_answer(const struct opening_ask *ask, int at, int to)
+static void bytes_answer(const struct opening_ask *ask, int at, int to)
 {
 	static char bytes[OPENING_BYTES];
-	struct opening_answer a = {.rc = opening_memory(ask, at, bytes)};
-	const struct iovec v[2] = {
-		{&a, sizeof(a)},
-		{bytes, a.rc ? 0 : ask->mapping.end - ask->mapping.start},
-	};
+	int n = opening_bytes(ask, at, bytes);
+	struct opening_answer a = {.rc = n < 0 ? n : 0, .len = n < 0 ? 0 : (uint32_t)n};
+	const struct iovec v[2] = {{&a, sizeof(a)}, {bytes, a.len}};
 
 	message_send(to, v, NULL, 0);
 }
@@ -161,7 +159,7 @@ static void worker_main(struct board *b, struct slot *s, int asks)
 		ask.path[sizeof(ask.path) - 1] = '\0';
 		if (got == sizeof(ask) && n == 2 && !is_closed(fds[1])) {
 			s->id = ask.id;
-			(ask.kind == OPENING_MEMORY ? memory_answer : answer)(&ask, fds[0], fds[1]);
+			(opening_room(&ask) ? bytes_answer : answer)(&ask, fds[0], fds[1]);
 			s->id = 0;
 		}
 		for (size_t i = 0; i < n; i++)
@@ -367,6 +365,11 @@ void workers_stop(struct workers *w)
 	waitpid(w->parent, NULL, 0);
 	munmap(w->board, sizeof(*w->board));
 	free(w);
+}
+
+int workers_asks(const struct workers *w)
+{
+	return w->asks;
 }
 
 size_t workers_descriptors(const struct workers *w, int fds[2])

@@ -31,6 +31,9 @@ pid_t workers_who(const struct workers *w, uint64_t id);
 /* Gives up who does it, and has another one made. */
 void workers_give_up(struct workers *w, uint64_t id);
 
+/* A descriptor to go with what is asked without a directory. */
+int workers_asks(const struct workers *w);
+
 size_t workers_descriptors(const struct workers *w, int fds[2]);
 
 uint64_t workers_cpu_ns(const struct workers *w);

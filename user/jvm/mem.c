@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "broker/broker.h"
 #include "jvm/memguard.h"
+#include "target/procfs.h"
 
 #define PAGE_BYTES 4096U
 #define PAGES	   256U /* direct mapped */
@@ -87,15 +88,15 @@ struct mem *mem_new(mem_read_fn fn, void *ctx)
 struct mem *mem_open(pid_t pid)
 {
 	struct mem *m;
-	char path[64];
 
 	m = mem_new(read_fd, NULL);
 	if (!m)
 		return NULL;
 	m->ctx = m;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	m->pid = pid;
-	m->fd = open(path, O_RDONLY | O_CLOEXEC);
+	m->fd = proc_file_open(pid, "mem");
+	if (m->fd < 0)
+		errno = m->fd == -ESRCH ? ENOENT : -m->fd;
 	m->guard = m->fd < 0 ? NULL : memguard_open(pid);
 	if (!m->guard) {
 		int rc = errno;
@@ -241,15 +242,17 @@ int mem_str(struct mem *m, uint64_t addr, char *buf, size_t cap)
 
 int mem_mapping_find(pid_t pid, bool (*fn)(void *ctx, char *line), void *ctx)
 {
-	char path[64], *line = NULL;
+	int fd = proc_file_open(pid, "maps"), rc = -ENOENT;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL;
 	size_t cap = 0;
-	int rc = -ENOENT;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
+	if (fd < 0)
+		return fd;
+	if (!f) {
+		close(fd);
+		return -ENOMEM;
+	}
 	while (rc && getline(&line, &cap, f) > 0)
 		if (fn(ctx, line))
 			rc = 0;

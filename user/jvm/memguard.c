@@ -35,17 +35,15 @@ struct memguard {
 struct memguard *memguard_open(pid_t pid)
 {
 	struct memguard *g = calloc(1, sizeof(*g));
-	char path[64];
 	int rc;
 
 	if (!g)
 		return NULL;
 	g->pid = pid;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	g->maps_fd = open(path, O_RDONLY | O_CLOEXEC);
+	g->maps_fd = proc_file_open(pid, "maps");
 	if (g->maps_fd >= 0)
 		return g;
-	rc = errno;
+	rc = g->maps_fd == -ESRCH ? ENOENT : -g->maps_fd;
 	free(g);
 	errno = rc;
 	return NULL;

@@ -29,9 +29,9 @@ static bool id_equal(const struct elf_build_id *a, const struct elf_build_id *b)
 
 static int file_open(const struct debugfile_place *place, const char *path)
 {
-	if (!place->pid)
+	if (!place->pid && !broker_is_relied_on())
 		return inroot_open_regular(place->root, path, O_RDONLY);
-	return broker_below(place->pid, place->root, path, NULL);
+	return broker_below(place->pid ? place->pid : getpid(), place->root, path, NULL);
 }
 
 static int open_by_id(struct elf_file **out, const struct elf_build_id *id,

@@ -270,10 +270,26 @@ bool ksyms_bpf_changed(const struct ksyms *k)
 	       link != k->link_id;
 }
 
+static int source = -1;
+
+int ksyms_keep(void)
+{
+	source = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	return source < 0 ? -errno : 0;
+}
+
+/* Whoever opens it has to be allowed to see addresses, not who reads it. */
+static int kallsyms_open(void)
+{
+	if (source < 0)
+		return open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	return lseek(source, 0, SEEK_SET) ? -1 : dup(source);
+}
+
 int ksyms_open(struct ksyms **out, struct error *e)
 {
 	struct ksyms *k = ksyms_new();
-	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC), rc = 0;
+	int fd = kallsyms_open(), rc = 0;
 
 	if (!k)
 		rc = -ENOMEM;

@@ -28,6 +28,9 @@ struct ksyms;
  */
 int ksyms_open(struct ksyms **out, struct error *e);
 
+/* From now on what is opened now is read, with the rights of now. 0 or -errno. */
+int ksyms_keep(void);
+
 /* The same from a text, for tests: "ffffffff81000000 T _stext" and "... t f	[module]" lines. */
 int ksyms_parse(struct ksyms **out, const char *text, size_t len);
 

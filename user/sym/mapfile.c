@@ -8,12 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "target/procfs.h"
+
 const char *mapfile_path_in_root(int proc_fd, const char *path)
 {
 	char root[PATH_MAX];
-	ssize_t n = readlinkat(proc_fd, "root", root, sizeof(root));
+	ssize_t n = proc_at_link(proc_fd, "root", root, sizeof(root));
 
-	if (n > 1 && n < (ssize_t)sizeof(root) && !strncmp(path, root, n) && path[n] == '/')
+	if (n > 1 && n < (ssize_t)sizeof(root) - 1 && !strncmp(path, root, n) && path[n] == '/')
 		return path + n;
 	return path;
 }
@@ -38,12 +40,12 @@ int mapfile_read_memory(int proc_fd, const struct mapping *mp, size_t max, void 
 			size_t *len)
 {
 	size_t want = mp->end - mp->start < max ? mp->end - mp->start : max;
-	int fd = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	int fd = proc_at_open(proc_fd, "mem", O_RDONLY);
 	ssize_t n;
 	void *p;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	p = malloc(want);
 	n = p ? pread(fd, p, want, mp->start) : -1;
 	if (n <= 0) {

@@ -14,6 +14,7 @@
 #include "sym/demangle.h"
 #include "sym/mapfile.h"
 #include "target/codemaps.h"
+#include "target/procfs.h"
 
 #define REFRESH_NS   100000000ULL  /* the pause between two readings of the maps */
 #define REFRESH_DUTY 50		   /* it is at least so many times what the last one took */
@@ -239,7 +240,7 @@ static int load_file(struct symproc *sp, struct region *r, const char *path)
 
 	if (fd < 0)
 		return fd;
-	place.root = openat(sp->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	place.root = proc_at_open(sp->proc_fd, "root", O_PATH | O_DIRECTORY);
 	place.path = mapfile_path_in_root(sp->proc_fd, path);
 	rc = image_cache_get(sp->cache, fd, &file, &place, &r->ref);
 	if (place.root >= 0)

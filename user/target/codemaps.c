@@ -8,6 +8,7 @@
 
 #include "kern/unwind.h"
 #include "target/mapquery.h"
+#include "target/procfs.h"
 
 static uint64_t mix_mapping(uint64_t h, const struct mapping *m)
 {
@@ -53,10 +54,10 @@ static int digest_query(int fd, uint64_t *digest)
 
 int codemaps_digest(int proc_fd, uint64_t *digest)
 {
-	int fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC), rc;
+	int fd = proc_at_open(proc_fd, "maps", O_RDONLY), rc;
 
 	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
+		return fd == -ENOENT ? -ESRCH : fd;
 	rc = digest_query(fd, digest);
 	close(fd);
 	return rc == -ENOTTY || rc == -EINVAL ? codemaps_digest_text(proc_fd, digest) : rc;

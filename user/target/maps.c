@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "target/maps.h"
+#include "target/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -322,12 +323,12 @@ int maps_parse(struct maps *m, const char *text, size_t len)
 int maps_read(struct maps *m, int proc_fd)
 {
 	struct buffer text = BUFFER_INIT;
-	int fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC);
+	int fd = proc_at_open(proc_fd, "maps", O_RDONLY);
 	ssize_t got = 0;
 	int rc = 0;
 
 	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
+		return fd == -ENOENT ? -ESRCH : fd;
 	while (text.len <= MAPS_TEXT_MAX) {
 		void *p = buffer_reserve(&text, 64 << 10);
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,9 +356,21 @@ pid_t proc_status_inner(const struct proc_status *st)
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
-static int gone_or(int err)
+static bool pid_parse(const char *s, pid_t *pid)
 {
-	return err == ENOENT ? -ESRCH : -err;
+	struct text t = text_of(s, strlen(s));
+	uint64_t v;
+
+	if (!text_number(&t, 10, &v) || t.p != t.end || !v || v > INT32_MAX)
+		return false;
+	*pid = (pid_t)v;
+	return true;
+}
+
+/* Whether others have the rights that we lack. */
+static bool is_denied(int rc)
+{
+	return (rc == -EACCES || rc == -EPERM) && broker_is_relied_on();
 }
 
 static int proc_open(pid_t pid, const char *name, int flags)
@@ -367,7 +380,57 @@ static int proc_open(pid_t pid, const char *name, int flags)
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	fd = open(path, flags | O_CLOEXEC);
-	return fd < 0 ? gone_or(errno) : fd;
+	if (fd < 0)
+		fd = -errno;
+	if (is_denied(fd))
+		fd = broker_proc_open(pid, name, flags);
+	return fd == -ENOENT ? -ESRCH : fd;
+}
+
+/* Whose /proc/PID a descriptor is of. */
+static int dir_pid(int dir, pid_t *pid)
+{
+	char path[32], to[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	n = readlink(path, to, sizeof(to) - 1);
+	if (n < 0)
+		return -errno;
+	to[n] = '\0';
+	return !strncmp(to, "/proc/", 6) && pid_parse(to + 6, pid) ? 0 : -ESRCH;
+}
+
+int proc_at_open(int dir, const char *name, int flags)
+{
+	int fd = openat(dir, name, flags | O_CLOEXEC), rc = fd < 0 ? -errno : 0;
+	pid_t pid;
+
+	if (is_denied(rc)) {
+		rc = dir_pid(dir, &pid);
+		fd = rc ? rc : broker_proc_open(pid, name, flags);
+		return fd;
+	}
+	return rc ? rc : fd;
+}
+
+ssize_t proc_at_link(int dir, const char *name, char *buf, size_t cap)
+{
+	ssize_t n = readlinkat(dir, name, buf, cap - 1);
+	int rc = n < 0 ? -errno : 0;
+	pid_t pid;
+
+	if (is_denied(rc)) {
+		rc = dir_pid(dir, &pid);
+		return rc ? rc : broker_proc_link(pid, name, buf, cap);
+	}
+	buf[rc ? 0 : n] = '\0';
+	return rc ? rc : n;
+}
+
+int proc_file_open(pid_t pid, const char *name)
+{
+	return proc_open(pid, name, O_RDONLY);
 }
 
 static ssize_t fd_read(int fd, char *buf, size_t cap)
@@ -401,16 +464,17 @@ ssize_t file_read(const char *path, char *buf, size_t cap)
 	return n;
 }
 
+/* Some files ask who reads, too, and not only who opens: io. */
 ssize_t proc_read(pid_t pid, const char *name, char *buf, size_t cap)
 {
-	int fd = proc_open(pid, name, O_RDONLY);
+	char path[128];
 	ssize_t n;
 
-	if (fd < 0)
-		return fd;
-	n = fd_read(fd, buf, cap);
-	close(fd);
-	return n;
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	n = file_read(path, buf, cap);
+	if (is_denied((int)n))
+		n = broker_proc_text(pid, name, buf, cap);
+	return n == -ENOENT ? -ESRCH : n;
 }
 
 /* Grows by doubling: the size of a /proc file is not known before it was read. */
@@ -547,13 +611,14 @@ int proc_environ_read(pid_t pid, struct proc_args *out)
 static int ns_inode(pid_t pid, const char *name, uint64_t *ino)
 {
 	char path[64];
-	struct stat st;
+	char link[64];
+	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-	if (stat(path, &st))
-		return gone_or(errno);
-	*ino = st.st_ino;
-	return 0;
+	snprintf(path, sizeof(path), "ns/%s", name);
+	n = proc_link_read(pid, path, link, sizeof(link));
+	if (n < 0)
+		return (int)n;
+	return sscanf(link, "%*[a-z_]:[%" SCNu64 "]", ino) == 1 ? 0 : -EBADMSG;
 }
 
 /*
@@ -573,17 +638,6 @@ int proc_namespaces_read(pid_t pid, struct proc_namespaces *out)
 	ns_inode(pid, "net", &out->net);
 	ns_inode(pid, "cgroup", &out->cgroup);
 	return 0;
-}
-
-static bool pid_parse(const char *s, pid_t *pid)
-{
-	struct text t = text_of(s, strlen(s));
-	uint64_t v;
-
-	if (!text_number(&t, 10, &v) || t.p != t.end || !v || v > INT32_MAX)
-		return false;
-	*pid = (pid_t)v;
-	return true;
 }
 
 int proc_tgid(pid_t id, pid_t *tgid)
@@ -694,7 +748,10 @@ ssize_t proc_link_read(pid_t pid, const char *name, char *buf, size_t cap)
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	n = readlink(path, buf, cap - 1);
 	if (n < 0)
-		return gone_or(errno);
-	buf[n] = '\0';
-	return n;
+		n = -errno;
+	else
+		buf[n] = '\0';
+	if (is_denied((int)n))
+		n = broker_proc_link(pid, name, buf, cap);
+	return n == -ENOENT ? -ESRCH : n;
 }
