@@ -363,8 +363,8 @@ static int memory(const struct opening_ask *ask, int at, char *bytes)
 	if (want > OPENING_BYTES || ask->mapping.start > INT64_MAX - want)
 		return -EINVAL;
 	while (done < want) {
-		ssize_t n = pread(at, bytes + done, want - done,
-				  (off_t)(ask->mapping.start + done));
+		ssize_t n =
+			pread(at, bytes + done, want - done, (off_t)(ask->mapping.start + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;

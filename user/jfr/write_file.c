@@ -18,6 +18,7 @@
 #include "jfr/segment.h"
 
 #define AGAIN_NS 1000000000ull /* a job that failed is tried again after so long */
+#define STACK_BYTES (256u << 10) /* of a thread that writes: there may be a thousand */
 
 struct outfile {
 	int fd;	    /* -1: a directory's, before its first file */
@@ -248,13 +249,17 @@ static void *run(void *arg)
 /* All signals stay with the other threads; a blocked SIGXFSZ makes EFBIG of a file size limit. */
 static int thread_start(struct outfile *f)
 {
+	pthread_attr_t small;
 	sigset_t all, old;
 	int rc;
 
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&f->thread, NULL, run, f);
+	rc = pthread_create(&f->thread, &small, run, f);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&small);
 	return -rc;
 }
 

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +14,13 @@
 #include "jvm/agentstream.h"
 #include "jvm/agenttids.h"
 #include "jvm/attach.h"
+#include "jvm/attacher.h"
+#include "jvm/attachjob.h"
 #include "jvm/jproc.h"
 #include "target/procfs.h"
 
-#define RENEW_NS	1000000000ULL
-#define MARK_WAIT_MS	500
-#define STOP_TIMEOUT_MS 1000
+#define RENEW_NS     1000000000ULL
+#define MARK_WAIT_MS 500
 
 struct agent {
 	struct jproc proc;
@@ -36,59 +35,33 @@ struct agent {
 	int64_t time_shift; /* the target's CLOCK_MONOTONIC minus ours (time namespaces) */
 };
 
-/* ---- attaching, on a thread of its own: the ring must be read while the agent fills it ---------
+/* ---- attaching, by somebody else: the ring must be read while the agent fills it ---------------
  */
 
-struct load {
-	struct jproc proc; /* a copy, since attaching updates it */
-	const char *path;
-	char options[GNA_PATH_MAX + 128];
-	int timeout_ms;
-	struct error error;
+static struct attachjob job_of(const struct agent *a, enum attachjob_kind kind)
+{
+	return (struct attachjob){
+		.kind = kind,
+		.pid = a->proc.pid,
+		.nonce = a->nonce,
+		.ring_bytes = a->cfg.ring_bytes,
+		.perfmap = a->cfg.perfmap,
+		.timeout_ms = a->cfg.timeout_ms,
+	};
+}
+
+/* What there is of its stream is read until it is done. */
+static int job_follow(struct agent *a, int from, struct attachjob_answer *done)
+{
 	int rc;
-	atomic_bool done;
-};
 
-static void *load_main(void *arg)
-{
-	struct load *l = arg;
-
-	l->rc = attach_load(&l->proc, l->path, l->options, l->timeout_ms, &l->error);
-	atomic_store(&l->done, true);
-	return NULL;
-}
-
-static void load_init(struct load *l, const struct agent *a, const char *path)
-{
-	memset(l, 0, sizeof(*l));
-	l->proc = a->proc;
-	l->path = path;
-	l->timeout_ms = a->cfg.timeout_ms ? a->cfg.timeout_ms : ATTACH_TIMEOUT_MS;
-	snprintf(l->options, sizeof(l->options), "session=%llx,ring=%llx,perfmap=%d,path=%s",
-		 (unsigned long long)a->nonce,
-		 (unsigned long long)(a->cfg.ring_bytes ? a->cfg.ring_bytes : GNA_RING_DEFAULT),
-		 a->cfg.perfmap, path);
-}
-
-static void load_follow(struct agent *a, struct load *l)
-{
-	unsigned int pause = 1000;
-	bool done;
-
-	do {
-		done = atomic_load(&l->done);
-		if (a->stream.fd < 0 && agentstream_open(&a->stream, &a->proc, a->nonce)) {
-			/*
-			 * looking through the descriptors takes time, so it is done less and less
-			 * often
-			 */
-			usleep(pause);
-			pause = pause < 50000 ? pause * 2 : 50000;
-			continue;
-		}
+	while (!(rc = attachjob_take(from, done, &a->stream)) || done->kind == ATTACHJOB_STREAM) {
+		if (rc < 0)
+			return rc;
 		agent_poll(a);
 		usleep(500);
-	} while (!done);
+	}
+	return rc < 0 ? rc : 0;
 }
 
 /*
@@ -106,64 +79,41 @@ static void mark_wait(struct agent *a)
 	a->stats.complete = agentindex_marked(a->index) == a->nonce;
 }
 
-static int agent_load(struct agent *a, const char *path, struct error *e)
+static int job_do(struct agent *a, enum attachjob_kind kind, struct attachjob_answer *done,
+		  struct error *e)
 {
-	struct load l;
-	pthread_t t;
+	struct attachjob job = job_of(a, kind);
+	struct attacher_run *run;
+	int rc, from;
 
-	load_init(&l, a, path);
-	if (pthread_create(&t, NULL, load_main, &l))
-		return error_set(e, -EAGAIN, EXIT_INTERNAL, "cannot start a thread");
-	load_follow(a, &l);
-	pthread_join(t, NULL);
-	if (l.rc) {
-		if (e)
-			*e = l.error;
-		return l.rc;
-	}
-	if (a->stream.fd < 0) {
-		error_set(e, -ENOENT, EXIT_TARGET,
-			  "the agent in process %d has no stream that this gnomon can read",
-			  a->proc.pid);
-		return error_hint(e, "use --jvm vmstructs");
-	}
-	mark_wait(a);
-	return 0;
-}
-
-static int agent_load_new(struct agent *a, struct error *e)
-{
-	struct agentfile file;
-	int rc = agentfile_place(&file, &a->proc, e);
-
+	snprintf(job.path, sizeof(job.path), "%s", a->stream.path);
+	rc = attacher_run(&run, &job, &from);
 	if (rc)
-		return rc;
-	rc = agent_load(a, file.path, e);
-	agentfile_remove(&file, &a->proc);
-	return rc;
+		return error_set(e, rc, EXIT_INTERNAL, "cannot attach: %s", strerror(-rc));
+	rc = job_follow(a, from, done);
+	attacher_end(run);
+	if (rc)
+		return error_set(e, rc, EXIT_INTERNAL, "who attaches has ended");
+	if (done->rc && e)
+		*e = done->error;
+	return done->rc;
 }
 
-/*
- * If the library is loaded already it is asked for by the name it was loaded under: the dynamic
- * linker knows it by that name even though the file has gone. Where it does not (musl) another copy
- * is loaded.
- */
 static int agent_attach(struct agent *a, struct error *e)
 {
 	uint64_t start = now_ns();
-	struct agentstream old;
-	int rc = -ENOENT;
+	struct attachjob_answer done = {0};
+	int rc = job_do(a, ATTACHJOB_LOAD, &done, e);
 
-	if (!agentstream_open(&old, &a->proc, 0)) {
-		if (old.path[0] == '/')
-			rc = agent_load(a, old.path, NULL);
-		if (!rc)
-			agentfile_sweep(&a->proc, old.path);
-		agentstream_close(&old);
+	a->stats.reused = !rc && done.reused;
+	if (!rc && a->stream.fd < 0) {
+		error_set(e, -ENOENT, EXIT_TARGET,
+			  "the agent in process %d has no stream that this gnomon can read",
+			  a->proc.pid);
+		rc = error_hint(e, "use --jvm vmstructs");
 	}
-	a->stats.reused = !rc;
-	if (rc)
-		rc = agent_load_new(a, e);
+	if (!rc)
+		mark_wait(a);
 	a->stats.attach_ns = now_ns() - start;
 	return rc;
 }
@@ -266,16 +216,13 @@ int agent_resync(struct agent *a, struct error *e)
  */
 void agent_stop(struct agent *a)
 {
-	char options[64];
-	struct attach_status st;
+	struct attachjob_answer done;
 
 	if (!a)
 		return;
 	agentstream_leave(&a->stream);
-	snprintf(options, sizeof(options), "stop=%llx", (unsigned long long)a->nonce);
-	if (a->stream.path[0] == '/' && attach_check_jproc(&a->proc, &st) == ATTACH_OK &&
-	    st.listening)
-		attach_load(&a->proc, a->stream.path, options, STOP_TIMEOUT_MS, NULL);
+	if (a->stream.path[0] == '/')
+		job_do(a, ATTACHJOB_STOP, &done, NULL);
 	agent_free(a);
 }
 

@@ -12,6 +12,7 @@
 #include "base/inroot.h"
 #include "broker/broker.h"
 #include "target/jvmproc.h"
+#include "target/procfs.h"
 
 #define STATUS_MAX (64u << 10)
 #define MAPS_READ  (64u << 20) /* two lines per thread: 30,000 threads have 6 MB */
@@ -116,9 +117,9 @@ int jproc_open(struct jproc *p, pid_t pid, struct error *e)
 		error_set(e, -EINVAL, EXIT_TARGET, "%d is a thread of process %d", pid, tgid);
 		return error_hint(e, "use -p %d", tgid);
 	}
-	p->root = openat(p->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	p->root = proc_at_open(p->dir, "root", O_PATH | O_DIRECTORY);
 	if (p->root < 0)
-		return open_failed(p, -errno, e);
+		return open_failed(p, p->root, e);
 	return 0;
 }
 

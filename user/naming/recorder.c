@@ -14,8 +14,10 @@
 #include "base/log.h"
 #include "broker/broker.h"
 #include "jfr/write_file.h"
+#include "jvm/attacher.h"
 #include "naming/board.h"
 #include "naming/cell.h"
+#include "naming/confine.h"
 #include "naming/namer.h"
 #include "naming/port.h"
 #include "naming/queue.h"
@@ -276,6 +278,14 @@ static void cell_main(void *arg)
 
 	if (!port)
 		return;
+	failed.rc = confine_self();
+	if (failed.rc) {
+		error_set(&failed.error, failed.rc, EXIT_KERNEL,
+			  "the process that names cannot give up its rights: %s",
+			  strerror(-failed.rc));
+		reply_send(cfg.replies, &failed);
+		return;
+	}
 	port_config(port, &cfg.target);
 	cfg.unwinder = port_unwinder(port);
 	ksyms_programs_by(cfg.unwinder->programs, cfg.unwinder->ctx);
@@ -289,8 +299,15 @@ static void cell_main(void *arg)
 
 static int cell_begin(struct recorder *r, struct error *e)
 {
-	const int fds[] = {r->replies.theirs, r->gifts.theirs, r->asks.theirs};
-	int rc = cell_start(&r->cell, cell_main, r, fds, sizeof(fds) / sizeof(*fds));
+	int fds[4] = {r->replies.theirs, r->gifts.theirs, r->asks.theirs}, rc = 0;
+	size_t n = 3;
+
+	if (r->cfg.jvm == RESOLVE_AUTO || r->cfg.jvm == RESOLVE_AGENT)
+		rc = attacher_start();
+	fds[n] = attacher_descriptor();
+	n += fds[n] >= 0;
+	if (!rc)
+		rc = cell_start(&r->cell, cell_main, r, fds, n);
 
 	if (rc)
 		return error_set(e, rc, EXIT_INTERNAL, "cannot start the process that names: %s",
@@ -669,6 +686,7 @@ void recorder_close(struct recorder *r, bool keep)
 		end_await(r);
 	namer_free(r->namer, keep);
 	cell_free(r->cell);
+	attacher_stop();
 	clerk_stop(r->clerk);
 	while (r->opened && !keep)
 		opened_remove(r, r->opened);

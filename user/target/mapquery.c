@@ -11,7 +11,8 @@ struct procmap_query {
 	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
 	uint64_t vma_name_addr, build_id_addr;
 };
-#define PROCMAP_QUERY	       _IOWR('f', 17, struct procmap_query)
+#define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
+_Static_assert(PROCMAP_QUERY == MAPQUERY_IOCTL, "the same question");
 #define QUERY_EXECUTABLE       0x04
 #define QUERY_COVERING_OR_NEXT 0x10
 #define QUERY_FILE_BACKED      0x20

@@ -7,8 +7,11 @@
 #define GNOMON_TARGET_MAPQUERY_H
 
 #include <stdint.h>
+#include <sys/ioctl.h>
 
 #include "target/maps.h"
+
+#define MAPQUERY_IOCTL _IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104) /* how it is asked */
 
 enum mapquery {
 	MAPQUERY_AT,	   /* the one that holds addr */

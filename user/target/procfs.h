@@ -160,7 +160,8 @@ int proc_each(int (*cb)(pid_t pid, void *arg), void *arg);
 /* A descriptor of /proc/PID/NAME for reading. */
 int proc_file_open(pid_t pid, const char *name);
 
-/* The same where `dir` is that directory: openat() and readlinkat(), with others' rights. -errno. */
+/* The same where `dir` is that directory: openat() and readlinkat(), with others' rights. -errno.
+ */
 int proc_at_open(int dir, const char *name, int flags);
 ssize_t proc_at_link(int dir, const char *name, char *buf, size_t cap);
 

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/attacher.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jvm/attach.h"
+
+#define GRACE_S 5 /* after a job's own time limit its process is killed */
+
+static int asks = -1; /* our end; -1: there is no process */
+static pid_t process;
+
+struct attacher_run {
+	struct attachjob job;
+	int answers, from;
+	pthread_t thread;
+	bool threaded;
+};
+
+/* ---- the process ---- */
+
+union room {
+	char bytes[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+/* A job and where its answers go; false at the end. */
+static bool job_take(int fd, struct attachjob *job, int *answers)
+{
+	union room c = {0};
+	struct iovec v = {job, sizeof(*job)};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+	ssize_t n;
+	struct cmsghdr *h;
+
+	do
+		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	*answers = -1;
+	if (h && h->cmsg_type == SCM_RIGHTS)
+		memcpy(answers, CMSG_DATA(h), sizeof(*answers));
+	if (n == sizeof(*job))
+		job->path[sizeof(job->path) - 1] = '\0';
+	else
+		job->kind = 0;
+	return n > 0;
+}
+
+static bool job_fits(const struct attachjob *job)
+{
+	return (job->kind == ATTACHJOB_LOAD || job->kind == ATTACHJOB_STOP) && job->pid > 0 &&
+	       job->timeout_ms >= 0 && job->timeout_ms <= 10 * ATTACH_TIMEOUT_MS;
+}
+
+/* SIGALRM ends it, as it is not handled. */
+static void job_process(const struct attachjob *job, int answers)
+{
+	int ms = job->timeout_ms ? job->timeout_ms : ATTACH_TIMEOUT_MS;
+	sigset_t none;
+
+	if (fork())
+		return;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGALRM, SIG_DFL);
+	alarm((unsigned int)(2 * ms / 1000 + GRACE_S));
+	attachjob_do(job, answers);
+	_exit(0);
+}
+
+static void process_main(int fd)
+{
+	struct attachjob job;
+	sigset_t all;
+	int answers;
+
+	if (fd > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, (unsigned int)fd - 1, 0);
+	close_range((unsigned int)fd + 1, UINT_MAX, 0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for those that do the jobs */
+	setsid();
+	prctl(PR_SET_NAME, "gnomon-attacher");
+	while (job_take(fd, &job, &answers)) {
+		if (answers >= 0 && job_fits(&job))
+			job_process(&job, answers);
+		if (answers >= 0)
+			close(answers);
+	}
+	_exit(0);
+}
+
+int attacher_start(void)
+{
+	int ends[2];
+
+	if (asks >= 0)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	process = fork();
+	if (!process)
+		process_main(ends[1]);
+	close(ends[1]);
+	if (process < 0) {
+		int rc = -errno;
+
+		close(ends[0]);
+		return rc;
+	}
+	asks = ends[0];
+	return 0;
+}
+
+void attacher_stop(void)
+{
+	if (asks < 0)
+		return;
+	close(asks);
+	asks = -1;
+	waitpid(process, NULL, 0);
+}
+
+int attacher_descriptor(void)
+{
+	return asks;
+}
+
+/* ---- jobs ---- */
+
+static int job_send(const struct attachjob *job, int answers)
+{
+	union room c = {0};
+	struct iovec v = {(void *)job, sizeof(*job)};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(h), &answers, sizeof(answers));
+	return sendmsg(asks, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static void *thread_main(void *arg)
+{
+	struct attacher_run *run = arg;
+
+	attachjob_do(&run->job, run->answers);
+	return NULL;
+}
+
+static int run_begin(struct attacher_run *run)
+{
+	int rc;
+
+	if (asks >= 0) {
+		rc = job_send(&run->job, run->answers);
+		close(run->answers);
+		run->answers = -1;
+		return rc;
+	}
+	rc = -pthread_create(&run->thread, NULL, thread_main, run);
+	run->threaded = !rc;
+	return rc;
+}
+
+int attacher_run(struct attacher_run **out, const struct attachjob *job, int *from)
+{
+	struct attacher_run *run = calloc(1, sizeof(*run));
+	int ends[2], rc;
+
+	if (!run)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		rc = -errno;
+		free(run);
+		return rc;
+	}
+	run->job = *job;
+	run->from = *from = ends[0];
+	run->answers = ends[1];
+	rc = run_begin(run);
+	if (rc) {
+		attacher_end(run);
+		return rc;
+	}
+	*out = run;
+	return 0;
+}
+
+void attacher_end(struct attacher_run *run)
+{
+	if (run->threaded)
+		pthread_join(run->thread, NULL);
+	if (run->answers >= 0)
+		close(run->answers);
+	close(run->from);
+	free(run);
+}

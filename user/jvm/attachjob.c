@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/attachjob.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "jvm/agentfile.h"
+#include "jvm/attach.h"
+#include "jvm/jproc.h"
+
+#define STOP_TIMEOUT_MS 1000
+
+/* ---- answers ---- */
+
+union room {
+	char bytes[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+/* `fd` goes with it unless it is -1. */
+static void answer_send(int to, const struct attachjob_answer *a, int fd)
+{
+	union room c = {0};
+	struct iovec v = {(void *)a, sizeof(*a)};
+	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+	struct cmsghdr *h;
+
+	if (fd >= 0) {
+		m.msg_control = &c;
+		m.msg_controllen = sizeof(c);
+		h = CMSG_FIRSTHDR(&m);
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(h), &fd, sizeof(fd));
+	}
+	while (sendmsg(to, &m, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static void stream_send(int to, const struct agentstream *s)
+{
+	struct attachjob_answer a = {
+		.kind = ATTACHJOB_STREAM,
+		.slot = s->slot,
+		.ring_size = s->ring_size,
+		.rpos = s->rpos,
+	};
+
+	memcpy(a.path, s->path, sizeof(a.path));
+	answer_send(to, &a, s->fd);
+}
+
+static int stream_take(const struct attachjob_answer *a, int fd, struct agentstream *s)
+{
+	if (fd < 0)
+		return -EBADMSG;
+	agentstream_close(s);
+	*s = (struct agentstream){
+		.fd = fd, .slot = a->slot, .ring_size = a->ring_size, .rpos = a->rpos};
+	memcpy(s->path, a->path, sizeof(s->path));
+	return 1;
+}
+
+int attachjob_take(int from, struct attachjob_answer *a, struct agentstream *s)
+{
+	union room c = {0};
+	struct iovec v = {a, sizeof(*a)};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+	ssize_t n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	int fd = -1;
+
+	if (n <= 0)
+		return !n ? -EPIPE : errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (h && h->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	a->path[sizeof(a->path) - 1] = '\0';
+	if (n == sizeof(*a) && a->kind == ATTACHJOB_STREAM)
+		return stream_take(a, fd, s);
+	if (fd >= 0)
+		close(fd);
+	return n == sizeof(*a) && a->kind == ATTACHJOB_DONE ? 1 : -EBADMSG;
+}
+
+/* ---- loading: on a thread of its own, since the stream is looked for meanwhile ---- */
+
+struct load {
+	struct jproc proc; /* a copy, since attaching updates it */
+	const char *path;
+	char options[GNA_PATH_MAX + 128];
+	int timeout_ms;
+	struct error error;
+	int rc;
+	atomic_bool done;
+};
+
+static void *load_main(void *arg)
+{
+	struct load *l = arg;
+
+	l->rc = attach_load(&l->proc, l->path, l->options, l->timeout_ms, &l->error);
+	atomic_store(&l->done, true);
+	return NULL;
+}
+
+static void load_init(struct load *l, const struct attachjob *job, const struct jproc *p,
+		      const char *path)
+{
+	memset(l, 0, sizeof(*l));
+	l->proc = *p;
+	l->path = path;
+	l->timeout_ms = job->timeout_ms ? job->timeout_ms : ATTACH_TIMEOUT_MS;
+	snprintf(l->options, sizeof(l->options), "session=%llx,ring=%llx,perfmap=%d,path=%s",
+		 (unsigned long long)job->nonce,
+		 (unsigned long long)(job->ring_bytes ? job->ring_bytes : GNA_RING_DEFAULT),
+		 job->perfmap != 0, path);
+}
+
+/* Looking through the descriptors takes time, so it is done less and less often. */
+static void stream_find(const struct attachjob *job, struct load *l, int answers)
+{
+	struct agentstream s = {.fd = -1};
+	unsigned int pause = 1000;
+	bool done;
+
+	do {
+		done = atomic_load(&l->done);
+		if (s.fd < 0 && !agentstream_open(&s, &l->proc, job->nonce)) {
+			stream_send(answers, &s);
+			agentstream_close(&s);
+			return;
+		}
+		usleep(pause);
+		pause = pause < 50000 ? pause * 2 : 50000;
+	} while (!done);
+}
+
+static int load(const struct attachjob *job, const struct jproc *p, const char *path, int answers,
+		struct error *e)
+{
+	struct load l;
+	pthread_t t;
+
+	load_init(&l, job, p, path);
+	if (pthread_create(&t, NULL, load_main, &l))
+		return error_set(e, -EAGAIN, EXIT_INTERNAL, "cannot start a thread");
+	stream_find(job, &l, answers);
+	pthread_join(t, NULL);
+	if (l.rc && e)
+		*e = l.error;
+	return l.rc;
+}
+
+static int load_new(const struct attachjob *job, struct jproc *p, int answers, struct error *e)
+{
+	struct agentfile file;
+	int rc = agentfile_place(&file, p, e);
+
+	if (rc)
+		return rc;
+	rc = load(job, p, file.path, answers, e);
+	agentfile_remove(&file, p);
+	return rc;
+}
+
+/*
+ * If the library is loaded already it is asked for by the name it was loaded under: the dynamic
+ * linker knows it by that name even though the file has gone. Where it does not (musl) another copy
+ * is loaded.
+ */
+static void load_do(const struct attachjob *job, struct jproc *p, int answers,
+		    struct attachjob_answer *a)
+{
+	struct agentstream old;
+	int rc = -ENOENT;
+
+	if (!agentstream_open(&old, p, 0)) {
+		if (old.path[0] == '/')
+			rc = load(job, p, old.path, answers, NULL);
+		if (!rc)
+			agentfile_sweep(p, old.path);
+		agentstream_close(&old);
+	}
+	a->reused = !rc;
+	a->rc = rc ? load_new(job, p, answers, &a->error) : 0;
+}
+
+static void stop_do(const struct attachjob *job, struct jproc *p)
+{
+	char options[64];
+	struct attach_status st;
+
+	snprintf(options, sizeof(options), "stop=%llx", (unsigned long long)job->nonce);
+	if (attach_check_jproc(p, &st) == ATTACH_OK && st.listening)
+		attach_load(p, job->path, options, STOP_TIMEOUT_MS, NULL);
+}
+
+void attachjob_do(const struct attachjob *job, int answers)
+{
+	struct attachjob_answer a = {.kind = ATTACHJOB_DONE};
+	struct jproc p;
+
+	a.rc = jproc_open(&p, job->pid, &a.error);
+	if (!a.rc) {
+		if (job->kind == ATTACHJOB_LOAD)
+			load_do(job, &p, answers, &a);
+		else
+			stop_do(job, &p);
+		jproc_close(&p);
+	}
+	answer_send(answers, &a, -1);
+}

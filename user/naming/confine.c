@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "naming/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "broker/broker.h"
+#include "sym/ksyms.h"
+#include "target/mapquery.h"
+
+#define NOBODY	  65534
+#define SPACE_MIN (4ull << 30) /* of addresses; or half of the machine's memory, if that is more   \
+				*/
+
+/* ---- who it is ---- */
+
+static void capabilities_drop(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[2] = {{0}};
+
+	syscall(SYS_capset, &h, none);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+/*
+ * Whoever may become another does so. All of a user's processes may look into each other, so it is
+ * not dumpable, as after any change of the user.
+ */
+static int user_change(void)
+{
+	bool changes = !geteuid();
+
+	for (int c = 0; c <= CAP_LAST_CAP; c++)
+		prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
+	if (changes && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+			setresuid(NOBODY, NOBODY, NOBODY)))
+		return -errno;
+	capabilities_drop();
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* which a change of the user takes back */
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
+}
+
+/* ---- its memory ---- */
+
+static int space_bound(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return 0; /* which takes terabytes of addresses */
+#else
+	uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+	struct rlimit rl = {.rlim_cur = half > SPACE_MIN ? half : SPACE_MIN};
+
+	rl.rlim_max = rl.rlim_cur;
+	return setrlimit(RLIMIT_AS, &rl) ? -errno : 0;
+#endif
+}
+
+/* ---- files: Landlock (Documentation/userspace-api/landlock.rst), as newer headers have it ---- */
+
+#define LANDLOCK_CREATE 444
+#define LANDLOCK_RULE	445
+#define LANDLOCK_SELF	446
+#define LANDLOCK_READ	(1ull << 2 | 1ull << 3) /* READ_FILE, READ_DIR */
+
+struct landlock_rules {
+	uint64_t files, net, scoped;
+};
+
+struct landlock_below {
+	uint64_t allowed;
+	int32_t dir;
+} __attribute__((packed));
+
+static struct landlock_rules landlock_all(int abi, size_t *size)
+{
+	struct landlock_rules r = {.files = 0x1fff};
+
+	if (abi >= 2)
+		r.files |= 1ull << 13; /* REFER */
+	if (abi >= 3)
+		r.files |= 1ull << 14; /* TRUNCATE */
+	if (abi >= 5)
+		r.files |= 1ull << 15; /* IOCTL_DEV */
+	if (abi >= 4)
+		r.net = 3; /* BIND_TCP, CONNECT_TCP */
+	if (abi >= 6)
+		r.scoped = 3; /* abstract sockets, signals */
+	*size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
+	return r;
+}
+
+static int landlock_allow(int rules, const char *dir)
+{
+	struct landlock_below below = {
+		.allowed = LANDLOCK_READ,
+		.dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC),
+	};
+	int rc = syscall(LANDLOCK_RULE, rules, 1, &below, 0) ? -errno : 0;
+
+	if (below.dir >= 0)
+		close(below.dir);
+	return rc;
+}
+
+/* 0 also where the kernel has none. */
+static int files_bound(void)
+{
+	int abi = (int)syscall(LANDLOCK_CREATE, NULL, 0, 1), rules, rc;
+	struct landlock_rules all;
+	size_t size;
+
+	if (abi <= 0)
+		return 0;
+	all = landlock_all(abi, &size);
+	rules = (int)syscall(LANDLOCK_CREATE, &all, size, 0);
+	if (rules < 0)
+		return -errno;
+	rc = landlock_allow(rules, "/proc");
+	if (!rc)
+		rc = landlock_allow(rules, "/sys");
+	if (!rc && syscall(LANDLOCK_SELF, rules, 0))
+		rc = -errno;
+	close(rules);
+	return rc;
+}
+
+/* ---- system calls ---- */
+
+#ifdef __aarch64__
+#define MACHINE AUDIT_ARCH_AARCH64
+#else
+#define MACHINE AUDIT_ARCH_X86_64
+#endif
+
+/* What takes no descriptor but those that it has, and reaches no other process. */
+static const uint32_t allowed[] = {
+	SYS_read,
+	SYS_write,
+	SYS_pread64,
+	SYS_pwrite64,
+	SYS_readv,
+	SYS_writev,
+	SYS_lseek,
+	SYS_close,
+	SYS_dup,
+	SYS_fcntl,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_statx,
+	SYS_ftruncate,
+	SYS_openat, /* Landlock and permissions say what */
+	SYS_readlinkat,
+	SYS_faccessat,
+	SYS_faccessat2,
+	SYS_getdents64,
+	SYS_mmap,
+	SYS_munmap,
+	SYS_mprotect,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_brk,
+	SYS_futex,
+	SYS_set_robust_list,
+	SYS_rseq,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_rt_sigaction,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,
+	SYS_sigaltstack,
+	SYS_restart_syscall,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_getppid,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_clock_gettime,
+	SYS_clock_getres,
+	SYS_clock_nanosleep,
+	SYS_nanosleep,
+	SYS_gettimeofday,
+	SYS_sched_yield,
+	SYS_sched_getaffinity,
+	SYS_getrandom,
+	SYS_ppoll,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_sendto,
+	SYS_recvfrom,
+	SYS_socketpair, /* with itself; one end goes with what it asks */
+	SYS_uname,
+	SYS_sysinfo,
+	SYS_getrusage,
+#ifdef SYS_open
+	SYS_open,
+	SYS_readlink,
+	SYS_access,
+	SYS_poll,
+	SYS_stat,
+	SYS_lstat,
+#endif
+};
+#define NALLOWED (sizeof(allowed) / sizeof(*allowed))
+
+struct program {
+	struct sock_filter v[NALLOWED * 2 + 64];
+	unsigned short n;
+};
+
+static void add(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+{
+	p->v[p->n++] = (struct sock_filter){.code = code, .jt = jt, .jf = jf, .k = k};
+}
+
+static void ret(struct program *p, uint32_t what)
+{
+	add(p, BPF_RET | BPF_K, what, 0, 0);
+}
+
+static void load(struct program *p, size_t offset)
+{
+	add(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+/* The low half of an argument: no call here looks at more of it. */
+static void load_argument(struct program *p, unsigned int i)
+{
+	load(p, offsetof(struct seccomp_data, args) + 8 * i);
+}
+
+/* A call whose argument, as far as `mask` goes, has to be `value`; the call's number is loaded. */
+static void add_if(struct program *p, uint32_t nr, unsigned int i, uint32_t mask, uint32_t value)
+{
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 5);
+	load_argument(p, i);
+	add(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+	ret(p, SECCOMP_RET_ALLOW);
+	ret(p, SECCOMP_RET_ERRNO | EPERM);
+}
+
+static void program_make(struct program *p)
+{
+	p->n = 0;
+	load(p, offsetof(struct seccomp_data, arch));
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
+	ret(p, SECCOMP_RET_KILL_PROCESS);
+	load(p, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < NALLOWED; i++) {
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
+		ret(p, SECCOMP_RET_ALLOW);
+	}
+	/* threads; the C library takes clone() where there is no clone3(), whose arguments are in
+	 * memory */
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
+	ret(p, SECCOMP_RET_ERRNO | ENOSYS);
+	add_if(p, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
+	add_if(p, SYS_ioctl, 1, UINT32_MAX, MAPQUERY_IOCTL);
+	add_if(p, SYS_prctl, 0, UINT32_MAX, PR_SET_NAME);
+	add_if(p, SYS_prlimit64, 2, UINT32_MAX, 0); /* no new one */
+	ret(p, SECCOMP_RET_ERRNO | EPERM);
+}
+
+static int calls_bound(void)
+{
+	struct program p;
+	struct sock_fprog prog = {.filter = p.v};
+
+	program_make(&p);
+	prog.len = p.n;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0) ? -errno : 0;
+}
+
+/* ---- all of it ---- */
+
+/* What is opened once by its name is opened now. */
+static void last_open(void)
+{
+	tzset();
+	ksyms_keep();
+}
+
+int confine_self(void)
+{
+	int rc;
+
+	last_open();
+	broker_rely();
+	rc = space_bound();
+	if (!rc)
+		rc = user_change();
+	if (!rc)
+		rc = files_bound();
+	return rc ? rc : calls_bound();
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that names gives up all it does not need, for good, before it has read anything of a
+ * target: whoever takes it over by what he wrote can spoil his own recording, and little else.
+ * gnomon-overhead(7) has a table of what is left.
+ *
+ * - It is uid and gid nobody, or the caller's where that is not root, without groups and without
+ *   capabilities.
+ * - It opens files only below /proc and /sys, for reading, as anybody may (Landlock, Linux 5.13;
+ *   before that the kernel's permissions alone keep it from others). What takes more comes by
+ *   descriptors.
+ * - Of system calls it has those of a list: no program, no other process, no signal, no socket to
+ *   others, no trace (seccomp).
+ * - Its address space is bounded.
+ */
+#ifndef GNOMON_NAMING_CONFINE_H
+#define GNOMON_NAMING_CONFINE_H
+
+/* 0, or -errno: what the kernel has, and what could not be given up. */
+int confine_self(void);
+
+#endif
