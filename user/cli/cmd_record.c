@@ -51,6 +51,9 @@ static const struct opt opts[] = {
 	{OPT_FLAG, 0, "environment", NULL,
 	 "the JVM's environment variables, too; what looks like a secret is masked",
 	 &rec.cfg.environment},
+	{OPT_FLAG, 0, "isolate", NULL,
+	 "what reads targets is a process without rights (uid nobody, no capability, seccomp)",
+	 &rec.cfg.isolate},
 	{OPT_COUNT, 0, "depth", "N",
 	 "frames of a stack beside the kernel's; deeper ones are cut (default 1024, the most)",
 	 &depth, .min = 8, .max = GN_MAX_FRAMES},
@@ -220,8 +223,9 @@ int record_setting(const char *name, const char *value, struct error *e)
 {
 	/* which JVMs, how long and where to is not for who goes on and on */
 	static const char *const others[] = {
-		"pid",	"name",	 "container", "cgroup", "all-jvms", "duration",	      "output",
-		"keep", "force", "format",    "quiet",	"max-size", "max-total-size", NULL};
+		"pid",	    "name",	"container",	  "cgroup",  "all-jvms",
+		"duration", "output",	"keep",		  "force",   "format",
+		"quiet",    "max-size", "max-total-size", "isolate", NULL};
 
 	for (const char *const *o = others; *o; o++)
 		if (!strcmp(name, *o))

@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "jfr/segment.h"
 
-#define AGAIN_NS 1000000000ull /* a job that failed is tried again after so long */
-#define STACK_BYTES (256u << 10) /* of a thread that writes: there may be a thousand */
+#define AGAIN_NS    1000000000ull /* a job that failed is tried again after so long */
+#define STACK_BYTES (256u << 10)  /* of a thread that writes: there may be a thousand */
 
 struct outfile {
 	int fd;	    /* -1: a directory's, before its first file */

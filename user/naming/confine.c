@@ -24,9 +24,10 @@
 #include "sym/ksyms.h"
 #include "target/mapquery.h"
 
-#define NOBODY	  65534
-#define SPACE_MIN (4ull << 30) /* of addresses; or half of the machine's memory, if that is more   \
-				*/
+#define NOBODY 65534
+#define SPACE_MIN                                                                                  \
+	(4ull << 30) /* of addresses; or half of the machine's memory, if that is more             \
+		      */
 
 /* ---- who it is ---- */
 

@@ -427,9 +427,9 @@ int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overw
 	if (r->cell)
 		return target_await(r, o, e);
 	fd = o->fd < 0 ? -1 : dup(o->fd);
-	rc = fd < 0 && o->fd >= 0 ? error_set(e, -errno, EXIT_INTERNAL, "cannot hand over a file: %s",
-				strerror(errno))
-		    : namer_target(r->namer, tgid, o->serial, path, fd, e);
+	rc = fd < 0 && o->fd >= 0 ? error_set(e, -errno, EXIT_INTERNAL,
+					      "cannot hand over a file: %s", strerror(errno))
+				  : namer_target(r->namer, tgid, o->serial, path, fd, e);
 	if (rc)
 		opened_remove(r, o);
 	return rc;

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "kern/abi.h"
+#include "naming/records.h"
 #include "naming/target.h"
 
 struct recorder;
@@ -72,20 +73,8 @@ void recorder_wake(struct recorder *r);
  */
 void recorder_setting(struct recorder *r, const char *name, const char *value);
 
-/* Of how many of a process's threads wall samples are taken from `time_ns` on. */
-struct recorder_choice {
-	uint64_t time_ns, draw;
-	uint32_t live, eligible, sampled;
-};
 void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice);
 
-struct recorder_cost {
-	uint64_t wall_ns, cpu_ns, bpf_ns; /* since the last one */
-	uint64_t bpf_runs;
-	uint64_t memory;    /* bytes resident */
-	float cpu_share;    /* of one CPU, 0..1 */
-	uint64_t stolen_ns; /* CPU time that went to other machines on the host */
-};
 void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
 
 /* When the recording ends, or has ended: files do not go beyond. */

@@ -7,9 +7,20 @@
 #define GNOMON_NAMING_RECORDS_H
 
 #include "kern/abi.h"
-#include "naming/recorder.h"
 #include "naming/target.h"
 
+/* Of how many of a process's threads wall samples are taken from `time_ns` on. */
+struct recorder_choice {
+	uint64_t time_ns, draw;
+	uint32_t live, eligible, sampled;
+};
+struct recorder_cost {
+	uint64_t wall_ns, cpu_ns, bpf_ns; /* since the last one */
+	uint64_t bpf_runs;
+	uint64_t memory;    /* bytes resident */
+	float cpu_share;    /* of one CPU, 0..1 */
+	uint64_t stolen_ns; /* CPU time that went to other machines on the host */
+};
 enum {
 	REC_LOSS = 100,
 	REC_SETTING,

@@ -229,8 +229,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.ctx = s,
 	};
 
-	/* files that it would make in the middle of a recording are beyond a process's rights */
-	return recorder_open(&s->rec, &rc, !cfg->form.segments, e);
+	return recorder_open(&s->rec, &rc, cfg->isolate && !cfg->form.segments, e);
 }
 
 /*

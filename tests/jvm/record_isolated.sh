@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# With --isolate what parses a target is a process without rights, and the recording is the same.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+# status PID NAME: a line of its status.
+status() { awk -v key="$2:" '$1 == key { $1 = ""; gsub(/^[ \t]+|\t/, " "); sub(/^ +/, ""); print }' "/proc/$1/status"; }
+
+# named COMM: those of the recording's processes that are called so.
+named() {
+    local pid
+
+    for pid in $(pgrep -x "$1"); do
+        [ "$(cut -d' ' -f4 <"/proc/$pid/stat" 2>/dev/null)" = "$RECORDER" ] && echo "$pid"
+    done
+}
+
+isolated() {
+    local jfr=$T/isolated-$(jdk_version "$JDK").jfr RECORDER namer cpu busy
+
+    jvm_start Idle 5 1
+    "$GNOMON" record --isolate -p "$JVM_PID" -d 6s -o "$jfr" </dev/null >"$T/out" 2>"$T/err" &
+    RECORDER=$!
+    until_true "a process that names" '[ -n "$(named gnomon-namer)" ] && [ "$(status "$(named gnomon-namer)" Seccomp)" = 2 ]'
+    namer=$(named gnomon-namer)
+    assert_eq "its user" "65534 65534 65534 65534" "$(status "$namer" Uid)"
+    assert_eq "its group" "65534 65534 65534 65534" "$(status "$namer" Gid)"
+    assert_eq "its capabilities" 0000000000000000 "$(status "$namer" CapEff)"
+    assert_eq "those it may get" 0000000000000000 "$(status "$namer" CapBnd)"
+    assert_eq "no new privileges" 1 "$(status "$namer" NoNewPrivs)"
+    wait "$RECORDER"
+    assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    jvm_unharmed
+    jvm_end
+    [ ! -e "/proc/$namer" ] || fail "the process that names is still there"
+    jfr_readable "$jfr"
+    cpu=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1)
+    busy=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)')
+    assert_ge "CPU samples of the busy thread" 5 "$cpu"
+    assert_ge "percent of them in its method" 95 "$(calc "100 * $busy / $cpu")"
+}
+
+for_each_jdk isolated
+softly_end
