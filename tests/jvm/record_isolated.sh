@@ -18,13 +18,20 @@ named() {
     done
 }
 
+is_confined() {
+    local pid
+
+    pid=$(named gnomon-namer)
+    [ -n "$pid" ] && [ "$(status "$pid" Seccomp)" = 2 ]
+}
+
 isolated() {
     local jfr=$T/isolated-$(jdk_version "$JDK").jfr RECORDER namer cpu busy
 
     jvm_start Idle 5 1
     "$GNOMON" record --isolate -p "$JVM_PID" -d 6s -o "$jfr" </dev/null >"$T/out" 2>"$T/err" &
     RECORDER=$!
-    until_true "a process that names" '[ -n "$(named gnomon-namer)" ] && [ "$(status "$(named gnomon-namer)" Seccomp)" = 2 ]'
+    until_true 60 is_confined || fail "no process without rights that names: $(cat "$T/err")"
     namer=$(named gnomon-namer)
     assert_eq "its user" "65534 65534 65534 65534" "$(status "$namer" Uid)"
     assert_eq "its group" "65534 65534 65534 65534" "$(status "$namer" Gid)"
