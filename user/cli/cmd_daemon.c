@@ -70,9 +70,10 @@ static int reload(void *ctx, struct daemon_orders *orders, struct error *e)
 	if (restart)
 		log_warn("'%s' has changed, which takes a restart: until then it stays as it was",
 			 restart);
-	orders->rules = newer.rules;
-	orders->keep = newer.keep;
-	newer.rules = (struct rules){0};
+	/* the newer ones are d's now, which hands them on */
+	orders->rules = d->settings.rules;
+	orders->keep = d->settings.keep;
+	d->settings.rules = (struct rules){0};
 	settings_free(&newer);
 	return 0;
 }
