@@ -5,7 +5,7 @@
  * between two looks; processes, control groups and the machine are other bytes of it.
  */
 // FUZZ-LINK: user/naming/vitals.c user/jvm/perfdata.c user/jvm/counters.c user/jvm/collections.c
-// FUZZ-LINK: user/jvm/vmclock.c user/jvm/gctimer.c user/jvm/statics.c user/jvm/mem.c
+// FUZZ-LINK: user/jvm/vmclock.c user/jvm/gctimer.c user/jvm/gccause.c user/jvm/statics.c user/jvm/mem.c
 // FUZZ-LINK: user/target/procfs.c user/base/inroot.c user/base/utf8.c tests/fuzz/novm.c
 // FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/broker/opening.c user/broker/file.c
 // FUZZ-LINK: user/jvm/memguard.c user/target/mapquery.c user/target/maps.c user/base/buffer.c

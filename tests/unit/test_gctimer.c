@@ -92,7 +92,7 @@ static void timer_put(uint64_t *words, uint64_t start, uint64_t end)
 
 static uint64_t find(bool heap)
 {
-	const struct gctimer_place p = {mem, PERF_START, heap ? HEAP : 0};
+	const struct gctimer_place p = {mem, PERF_START, heap ? HEAP : 0, 0};
 
 	return gctimer_find(&p, &noted, SLACK);
 }
@@ -192,24 +192,70 @@ static void tracer_put(uint64_t *words, const struct gctimer_span *s, uint64_t c
 
 static void tracers(void **state)
 {
-	const struct gctimer_place p = {mem, PERF_START, HEAP};
-	const struct gctimer_span other = {noted.start, noted.end + 1};
+	const struct gctimer_place p = {mem, PERF_START, HEAP, 0};
+	const uint64_t lasted = noted.end - noted.start;
+	const struct gctimer_whole this = {noted, lasted, lasted};
+	const struct gctimer_whole other = {{noted.start, noted.end + 1}, lasted, lasted};
 
 	timer_put(at(STATICS + 480), noted.start, noted.end); /* is none */
-	assert_int_equal(gctimer_tracer_find(&p, &noted), 0);
+	assert_int_equal(gctimer_tracer_find(&p, &this), 0);
 	tracer_put(at(STATICS + 4096 - 40), &noted, 12); /* on two pages */
-	assert_int_equal(gctimer_tracer_find(&p, &noted), STATICS + 4096 - 32);
-	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, &noted), 12);
-	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, &other), -1);
+	assert_int_equal(gctimer_tracer_find(&p, &this), STATICS + 4096 - 32);
+	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, noted.start), 12);
+	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, noted.start + 1), -1);
 	assert_int_equal(gctimer_tracer_find(&p, &other), 0);
 	tracer_put(at(STATICS + 4096 - 40), &noted, GCTIMER_CAUSES); /* no cause */
-	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, &noted), -1);
+	assert_int_equal(gctimer_cause(mem, STATICS + 4096 - 32, noted.start), -1);
 	memset(statics, 0, sizeof(statics));
 	*at(HEAP) = OBJECTS;
 	*at(OBJECTS + 240) = OBJECTS + 16000;
 	tracer_put(at(OBJECTS + 16000), &noted, 1);
-	assert_int_equal(gctimer_tracer_find(&p, &noted), OBJECTS + 16008);
-	assert_int_equal(gctimer_cause(mem, 8, &noted), -1);
+	assert_int_equal(gctimer_tracer_find(&p, &this), OBJECTS + 16008);
+	assert_int_equal(gctimer_cause(mem, 8, noted.start), -1);
+}
+
+/* As a ConcurrentGCTimer lies there, with two pauses and a phase between them that is none. */
+static void concurrent_put(uint64_t *words, uint64_t start, uint64_t end)
+{
+	const uint64_t phases[3][2] = {{10 * MS, 11 * MS}, {12 * MS, 20 * MS}, {30 * MS, 32 * MS}};
+	uint64_t *p = at(OBJECTS + 40000);
+
+	timer_put(words, start, end);
+	words[5] = OBJECTS + 30000;
+	*at(OBJECTS + 30000) = 10ull << 32 | 3;
+	*at(OBJECTS + 30008) = OBJECTS + 40000;
+	for (int i = 0; i < 3; i++) {
+		p[i * 7 + 2] = start + phases[i][0];
+		p[i * 7 + 4] = start + phases[i][1];
+		p[i * 7 + 6] = i == 1;
+	}
+	p[0] = OBJECTS + 60000;
+	memcpy(at(OBJECTS + 60000), "Pause Mark Start", 17);
+}
+
+static void concurrent_ones(void **state)
+{
+	const struct gctimer_place p = {mem, PERF_START, HEAP, 0};
+	struct gctimer_pause pauses[4];
+	struct gctimer_whole whole;
+	uint64_t all[4];
+
+	assert_int_equal(gctimer_concurrent_find(&p, &noted, all, 4), 0);
+	*at(STATICS + 64) = OBJECTS + 800;
+	concurrent_put(at(OBJECTS + 1600), 80 * MS, 70 * MS); /* it goes on */
+	assert_int_equal(gctimer_concurrent_find(&p, &noted, all, 4), 1);
+	assert_int_equal(all[0], OBJECTS + 1608);
+	assert_int_equal(gctimer_pauses(mem, all[0], 0, UINT64_MAX, pauses, 4, &whole), 2);
+	assert_true(pauses[0].span.start == 90 * MS && pauses[0].span.end == 91 * MS);
+	assert_string_equal(pauses[0].name, "Pause Mark Start");
+	assert_true(pauses[1].span.start == 110 * MS && pauses[1].span.end == 112 * MS);
+	assert_true(whole.sum == 3 * MS && whole.longest == 2 * MS);
+	assert_int_equal(gctimer_pauses(mem, all[0], 90 * MS, UINT64_MAX, pauses, 4, &whole), 1);
+	assert_int_equal(gctimer_pauses(mem, all[0], 0, 110 * MS, pauses, 4, &whole), 1);
+	assert_int_equal(gctimer_pauses(mem, all[0], 0, UINT64_MAX, pauses, 1, &whole), 1);
+	*at(OBJECTS + 30000) = 3ull << 32 | 10; /* more than there is room for */
+	assert_int_equal(gctimer_pauses(mem, all[0], 0, UINT64_MAX, pauses, 4, &whole), -1);
+	assert_int_equal(gctimer_concurrent_find(&p, &noted, all, 4), 0);
 }
 
 /* ---- collections -------------------------------------------------------------------------------
@@ -218,6 +264,7 @@ static void tracers(void **state)
 static uint32_t invocations, total, entry, last_exit, ticks, begin_ms, last_cause;
 static struct counters *counters;
 static struct collections all;
+static int release;
 static struct collection got;
 static struct collections_gap gap;
 static unsigned int ngot, ngaps;
@@ -255,7 +302,7 @@ static void serial(void)
 	entry = perfimage_add(&im, "sun.gc.collector.0.lastEntryTime", 0);
 	last_exit = perfimage_add(&im, "sun.gc.collector.0.lastExitTime", 0);
 	counters = counters_new(mem, PERFIMAGE_BASE);
-	counters_place_set(counters, PERF_START, HEAP);
+	counters_place_set(counters, PERF_START, HEAP, release);
 }
 
 /* The n-th one, of 10 ms by the counters: of `in_timer` of these by the timer, if it is there. */
@@ -498,6 +545,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(tracers, setup, teardown),
+		cmocka_unit_test_setup_teardown(concurrent_ones, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_the_timer, setup, teardown),
 		cmocka_unit_test_setup_teardown(given_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(causes, setup, teardown),

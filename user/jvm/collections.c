@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "jvm/gccause.h"
 #include "jvm/gctimer.h"
 #include "jvm/statics.h"
 
@@ -23,6 +24,8 @@
 #define SEEN_MAX       1024	   /* of which a mean is made */
 #define DIFFERENCE     (1ll << 40) /* ticks: more is no difference between two of the same */
 #define PAUSES	       10	   /* no ZGC collection has more */
+#define FOUND_MAX      (COUNTERS_COLLECTORS + 2 * PAUSES)
+#define DOUBTS	       3 /* more of them than agreements, and the numbers are others */
 #define CLOCK_READS    5
 #define CLOCK_READ_NS  1000    /* what both clocks take to be read */
 #define CLOCK_LOOKS    64      /* up to here the JVM's own tick 0 is searched for, now and then */
@@ -210,33 +213,40 @@ static void zero_find(struct collections *c, const struct counters *k)
 
 /*
  * The JVM writes a collector's counters one after the other: where they have changed they are read
- * until two reads agree.
+ * until two reads agree. What began later than *from may not be in the last.
  */
 static int settled_read(struct collections *c, struct counters *k,
-			struct collector now[COUNTERS_COLLECTORS])
+			struct collector now[COUNTERS_COLLECTORS], uint64_t *from)
 {
 	struct collector before[COUNTERS_COLLECTORS];
-	uint64_t from = now_ns();
-	int rc = counters_poll(k);
+	int rc;
 
+	*from = now_ns();
+	rc = counters_poll(k);
 	if (rc)
 		return rc;
-	clock_look(c, k, from, now_ns());
+	clock_look(c, k, *from, now_ns());
 	zero_find(c, k);
 	all_read(k, now);
 	memcpy(before, c->last, sizeof(before));
 	for (int i = 0; i < SETTLE && !rc && !all_same(before, now); i++) {
 		memcpy(before, now, sizeof(before));
+		*from = now_ns();
 		rc = counters_poll(k);
 		all_read(k, now);
 	}
 	return rc;
 }
 
+struct found_one {
+	struct collection is;
+	uint64_t exit;
+	unsigned int collector;
+	int number; /* of its cause, -1 not known */
+};
+
 struct found {
-	struct collection v[COUNTERS_COLLECTORS];
-	uint64_t exit[COUNTERS_COLLECTORS];
-	int number[COUNTERS_COLLECTORS]; /* of its cause, -1 not known */
+	struct found_one v[FOUND_MAX];
 	unsigned int n;
 };
 
@@ -261,7 +271,7 @@ static void not_begun_yet(const struct collector *was, struct collector *now)
 /* A concurrent collection's timer is of all of it, and not of a pause; G1 has another each time. */
 static bool has_timer(const struct collection *one)
 {
-	return one->kind != COLLECTION_CONCURRENT && strcmp(one->name, "G1Full");
+	return strcmp(one->name, "G1Full");
 }
 
 static enum gctimer_says timer_read(struct collections_timer *t, const struct counters *k,
@@ -271,6 +281,8 @@ static enum gctimer_says timer_read(struct collections_timer *t, const struct co
 	struct gctimer_place place = counters_place(k);
 	enum gctimer_says says = GCTIMER_NOTHING;
 
+	if (one->kind == COLLECTION_CONCURRENT)
+		return GCTIMER_NOTHING; /* its timer is of all its pauses */
 	if (!t->at && t->searches < SEARCHES && has_timer(one)) {
 		t->searches++;
 		t->at = gctimer_find(&place, noted,
@@ -291,17 +303,15 @@ static enum gctimer_says timer_read(struct collections_timer *t, const struct co
 
 /* The cause's number in the JVM of a collection that was read, -1 not known. */
 static int number_of(struct collections_timer *t, const struct counters *k,
-		     const struct gctimer_span *exact)
+		     const struct gctimer_whole *exact)
 {
 	struct gctimer_place place = counters_place(k);
-	int number;
 
 	if (!t->tracer && t->tracer_searches < SEARCHES) {
 		t->tracer_searches++;
 		t->tracer = gctimer_tracer_find(&place, exact);
 	}
-	number = t->tracer ? gctimer_cause(place.mem, t->tracer, exact) : -1;
-	return number;
+	return t->tracer ? gctimer_cause(place.mem, t->tracer, exact->span.start) : -1;
 }
 
 /* False: they are too far from each other to be of the same collection. */
@@ -350,7 +360,8 @@ static bool times_of(struct collections_timer *t, const struct counters *k,
 
 	*number = -1;
 	if (says == GCTIMER_THIS && difference_take(t, noted, s)) {
-		*number = number_of(t, k, s);
+		*number = number_of(
+			t, k, &(struct gctimer_whole){*s, s->end - s->start, s->end - s->start});
 		return true;
 	}
 	*s = *noted;
@@ -387,52 +398,170 @@ static uint64_t ticks_of(const struct collections_timer *t, uint64_t n, uint64_t
 	return sum < 0 ? 0 : sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
 }
 
+/* One more of collector n, which the counters noted as `noted`. */
+static struct found_one *found_add(struct found *f, const struct counters *k, unsigned int n,
+				   const struct gctimer_span *noted)
+{
+	struct found_one *one = &f->v[f->n++];
+
+	*one = (struct found_one){.exit = noted->end, .collector = n, .number = -1};
+	name_of(k, n, one->is.name);
+	snprintf(one->is.pause, sizeof(one->is.pause), "GC Pause");
+	one->is.kind = kind_of(n, one->is.name);
+	one->is.ticks = noted->start;
+	return one;
+}
+
+static void times_set(const struct collections *c, const struct gctimer_span *s, uint64_t time,
+		      struct collection *one)
+{
+	one->start_ns = vmclock_time(&c->clock, s->start);
+	one->duration_ns = vmclock_span(&c->clock, s->end - s->start);
+	if (!one->start_ns) /* the clock is not known yet */
+		one->start_ns = time > one->duration_ns ? time - one->duration_ns : 0;
+}
+
+/* The last one, as noted, by its timer or by the counters alone. */
+static void one_take(struct collections *c, const struct counters *k, unsigned int n,
+		     const struct gctimer_span *noted, struct found *f, uint64_t time)
+{
+	const struct collector *was = &c->last[n];
+	struct found_one *one = found_add(f, k, n, noted);
+	struct gctimer_span s;
+
+	if (under_way(was) && was->entry == noted->start)
+		memcpy(one->is.cause, was->cause, sizeof(one->is.cause));
+	if (times_of(&c->timers[n], k, &one->is, noted, &s, &one->number))
+		times_set(c, &s, time, &one->is);
+	else
+		f->n--;
+}
+
+/* ---- concurrent collections ---- */
+
+/*
+ * By one timer: the pauses since the last look, of which the counters noted the last one's end.
+ * 0: it does not have that one; -1: it is no timer.
+ */
+static int pauses_of(struct collections *c, const struct counters *k, unsigned int n, uint64_t at,
+		     const struct collector *now, struct gctimer_pause p[PAUSES],
+		     struct gctimer_whole *whole)
+{
+	struct gctimer_place place = counters_place(k);
+	int got = gctimer_pauses(place.mem, at, c->last[n].exit, now->exit, p, PAUSES, whole);
+
+	return got > 0 && p[got - 1].span.end < now->exit ? 0 : got;
+}
+
+/* The timer that has the pause that was noted is this collector's, since no two pauses overlap. */
+static void concurrent_find(struct collections *c, const struct counters *k, unsigned int n,
+			    const struct collector *now, struct gctimer_pause p[PAUSES],
+			    struct gctimer_whole *whole)
+{
+	struct collections_timer *t = &c->timers[n];
+	const struct gctimer_span noted = {now->entry, now->exit};
+	struct gctimer_place place = counters_place(k);
+
+	for (int again = 0; again < 2 && !t->at; again++) {
+		if (again && (t->searches == SEARCHES || under_way(now)))
+			return;
+		if (again) {
+			t->searches++;
+			c->nconcurrent = gctimer_concurrent_find(&place, &noted, c->concurrent,
+								 COLLECTIONS_CONCURRENT);
+		}
+		for (unsigned int i = 0; i < c->nconcurrent && !t->at; i++)
+			if (pauses_of(c, k, n, c->concurrent[i], now, p, whole) > 0)
+				t->at = c->concurrent[i];
+	}
+}
+
+/* All pauses since the last look; 0: they are not known. */
+static unsigned int pauses_read(struct collections *c, const struct counters *k, unsigned int n,
+				const struct collector *now, struct gctimer_pause p[PAUSES],
+				struct gctimer_whole *whole)
+{
+	struct collections_timer *t = &c->timers[n];
+	int got = 0;
+
+	if (!t->at)
+		concurrent_find(c, k, n, now, p, whole);
+	/* it may end later than the counters say */
+	for (int i = 0; t->at && i < TIMER_TRIES; i++) {
+		got = pauses_of(c, k, n, t->at, now, p, whole);
+		if (got)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = CAUSE_NAP_NS}, NULL);
+	}
+	t->misses = got > 0 ? 0 : got < 0 ? t->misses + 1 : t->misses;
+	if (t->misses == MISSES)
+		t->at = t->misses = 0;
+	return got > 0 ? (unsigned int)got : 0;
+}
+
+/* How many it tells of, and in *others how long they took, but for one that is noted. */
+static unsigned int pauses_take(struct collections *c, const struct counters *k, unsigned int n,
+				const struct collector *now, struct found *f, uint64_t time,
+				uint64_t *others)
+{
+	const struct gctimer_span noted = {now->entry, now->exit};
+	uint64_t ended = now->ended - c->last[n].ended;
+	unsigned int room = FOUND_MAX - f->n - COUNTERS_COLLECTORS;
+	struct gctimer_pause p[PAUSES];
+	struct gctimer_whole whole;
+	unsigned int got = pauses_read(c, k, n, now, p, &whole);
+	int number;
+
+	if (got > ended || got > room ||
+	    (got && !under_way(now) && !difference_take(&c->timers[n], &noted, &p[got - 1].span)))
+		got = 0;
+	if (!got && !under_way(now)) {
+		one_take(c, k, n, &noted, f, time);
+		return 1;
+	}
+	number = got ? number_of(&c->timers[n], k, &whole) : -1;
+	for (unsigned int i = 0; i < got; i++) {
+		struct found_one *one = found_add(f, k, n, &p[i].span);
+
+		one->number = number;
+		snprintf(one->is.pause, sizeof(one->is.pause), "%s", p[i].name);
+		times_set(c, &p[i].span, time, &one->is);
+		if (i + 1 < got || under_way(now))
+			*others += p[i].span.end - p[i].span.start;
+	}
+	return got;
+}
+
 /* Of one collector: what shows, and what does not. */
 static void collector_take(struct collections *c, const struct counters *k, unsigned int n,
 			   struct collector *now, struct found *f,
 			   const struct collections_fns *fns, uint64_t time)
 {
 	const struct collector *was = &c->last[n];
-	uint64_t ended = now->ended - was->ended, sum = since(now->time, was->told), shown = 0;
+	uint64_t ended = now->ended - was->ended, sum = since(now->time, was->told);
+	uint64_t shown = 0, others = 0, told = 0;
 	struct collections_gap gap = {.from_ns = c->looked_ns, .until_ns = time};
-	struct collections_timer *timer = &c->timers[n];
 
 	now->told = was->known ? was->told : now->time;
 	if (!was->known || !ended || now->ended < was->ended)
 		return;
-	if (now->entry <= now->exit) { /* else the last one's beginning is written over */
-		const struct gctimer_span noted = {now->entry, now->exit};
-		struct collection *one = &f->v[f->n];
-		struct gctimer_span s;
-		bool was_one;
-
+	name_of(k, n, gap.name);
+	if (!under_way(now)) /* else the last one's beginning is written over */
 		shown = now->exit - now->entry;
-		name_of(k, n, one->name);
-		one->kind = kind_of(n, one->name);
-		one->ticks = now->entry;
-		if (under_way(was) && was->entry == now->entry)
-			memcpy(one->cause, was->cause, sizeof(one->cause));
-		was_one = times_of(timer, k, one, &noted, &s, &f->number[f->n]);
-		one->start_ns = vmclock_time(&c->clock, s.start);
-		one->duration_ns = vmclock_span(&c->clock, s.end - s.start);
-		if (!one->start_ns) /* the clock is not known yet */
-			one->start_ns = time > one->duration_ns ? time - one->duration_ns : 0;
-		f->exit[f->n] = now->exit;
-		if (was_one)
-			f->n++;
-		else
-			memset(one, 0, sizeof(*one));
-		ended--;
+	if (kind_of(n, gap.name) == COLLECTION_CONCURRENT) {
+		told = pauses_take(c, k, n, now, f, time, &others);
+	} else if (!under_way(now)) {
+		told = 1;
+		one_take(c, k, n, &(struct gctimer_span){now->entry, now->exit}, f, time);
 	}
 	/* the last one's time may not be added up yet */
 	now->told = sum >= shown ? now->time : was->told + shown;
-	if (!ended)
+	gap.count = ended - told;
+	if (!gap.count)
 		return;
-	name_of(k, n, gap.name);
-	gap.count = ended;
 	/* the time that is added up begins a little before and ends a little after */
-	sum = ticks_of(timer, ended, since(sum, shown));
-	gap.sum_ns = vmclock_span(&c->clock, sum);
+	sum = ticks_of(&c->timers[n], ended - !under_way(now), since(sum, shown));
+	gap.sum_ns = vmclock_span(&c->clock, since(sum, others));
 	fns->gap(fns->ctx, &gap);
 }
 
@@ -536,17 +665,45 @@ static bool is_certain(const struct collection *one, bool seen_running)
 				 strcmp(one->cause, "Allocation Failure"));
 }
 
-/* What the JVM has a number of is that number's, and no other's. */
-static void number_apply(struct collections *c, int number, bool certain, struct collection *one)
+/* By the release's numbers, as long as what the counters say does not speak against them. */
+static const char *number_text(struct collections *c, const struct counters *k, int number,
+			       bool certain, const struct collection *one)
 {
+	const char *text = gccause_text(counters_place(k).release, number);
+
+	if (text && certain && strcmp(text, one->cause))
+		c->doubts++;
+	else if (text && certain && c->doubts && c->doubts <= DOUBTS)
+		c->doubts--;
+	return c->doubts > DOUBTS ? NULL : text;
+}
+
+/* What the JVM has a number of is that number's, and no other's. */
+static void number_apply(struct collections *c, const struct counters *k, int number, bool certain,
+			 struct collection *one)
+{
+	const char *text;
+
 	if (number < 0)
 		return;
+	text = number_text(c, k, number, certain, one);
 	if (certain)
 		number_learn(c, number, one->cause);
-	if (c->causes[number].votes)
+	if (text)
+		snprintf(one->cause, sizeof(one->cause), "%s", text);
+	else if (c->causes[number].votes)
 		memcpy(one->cause, c->causes[number].text, sizeof(one->cause));
 	else if (number_find(c, one->cause) >= 0)
 		one->cause[0] = '\0';
+}
+
+/*
+ * Do the counters tell the cause of this collector's? That of a concurrent collection of G1's is
+ * the young one's that began it, and of generational ZGC two may be under way.
+ */
+static bool is_told(const struct collection *one)
+{
+	return one->kind != COLLECTION_CONCURRENT || !strcmp(one->name, "Z");
 }
 
 /* The JVM tells one cause; what it was of those before is known by their numbers alone. */
@@ -554,15 +711,16 @@ static void causes_set(struct collections *c, struct counters *k, const struct c
 		       struct found *f)
 {
 	for (unsigned int i = f->n; i-- > 0;) {
-		struct collection *one = &f->v[i];
-		const struct collection *next = i + 1 < f->n ? one + 1 : NULL;
-		bool running = one->cause[0], last = !running && !next;
+		struct found_one *found = &f->v[i], *next = i + 1 < f->n ? found + 1 : NULL;
+		struct collection *one = &found->is;
+		bool running = one->cause[0], last = !running && !next && is_told(one);
 
-		if (!one->cause[0] && !next)
-			last_cause(c, k, now, f->exit[i], one);
-		else if (!one->cause[0] && follows(c, one, f->exit[i], next->ticks))
-			memcpy(one->cause, next->cause, sizeof(one->cause));
-		number_apply(c, f->number[i], (running || last) && is_certain(one, running), one);
+		if (last)
+			last_cause(c, k, now, found->exit, one);
+		else if (!running && next && follows(c, one, found->exit, next->is.ticks))
+			memcpy(one->cause, next->is.cause, sizeof(one->cause));
+		number_apply(c, k, found->number, (running || last) && is_certain(one, running),
+			     one);
 		if (!one->cause[0])
 			snprintf(one->cause, sizeof(one->cause), CAUSE_UNKNOWN);
 	}
@@ -582,17 +740,11 @@ static void running_causes(struct collections *c, const struct counters *k)
 static void found_sort(struct found *f)
 {
 	for (unsigned int i = 1; i < f->n; i++)
-		for (unsigned int j = i; j && f->exit[j] < f->exit[j - 1]; j--) {
-			struct collection v = f->v[j];
-			uint64_t exit = f->exit[j];
-			int number = f->number[j];
+		for (unsigned int j = i; j && f->v[j].exit < f->v[j - 1].exit; j--) {
+			struct found_one v = f->v[j];
 
 			f->v[j] = f->v[j - 1];
-			f->exit[j] = f->exit[j - 1];
-			f->number[j] = f->number[j - 1];
 			f->v[j - 1] = v;
-			f->exit[j - 1] = exit;
-			f->number[j - 1] = number;
 		}
 }
 
@@ -620,10 +772,15 @@ static void found_tell(struct collections *c, const struct heap_use *heap, uint6
 		       struct found *f, const struct collections_fns *fns)
 {
 	for (unsigned int i = 0; i < f->n; i++) {
-		f->v[i].id = (uint32_t)(total - (f->n - 1 - i));
-		before_set(&f->v[i], &c->heap);
-		after_set(&f->v[i], heap);
-		fns->one(fns->ctx, &f->v[i]);
+		struct collection *one = &f->v[i].is;
+
+		one->id = (uint32_t)(total - (f->n - 1 - i));
+		before_set(one, &c->heap);
+		after_set(one, heap);
+		/* the pauses of one collection have one heap before and after them */
+		one->heap_known = one->kind != COLLECTION_CONCURRENT || i + 1 == f->n ||
+				  f->v[i + 1].collector != f->v[i].collector;
+		fns->one(fns->ctx, one);
 	}
 }
 
@@ -647,10 +804,15 @@ static void whole_begin(struct collections *c, const struct counters *k,
 		    !is_whole(k, n))
 			continue;
 		c->whole_ns = time;
+		c->whole_ticks = 0;
+		c->whole_n = n;
 		c->whole_pauses = c->last[n].begun;
-		for (unsigned int i = 0; i < f->n; i++)
-			if (f->v[i].kind == COLLECTION_CONCURRENT && f->v[i].start_ns < time)
-				c->whole_ns = f->v[i].start_ns;
+		for (unsigned int i = f->n; i-- > 0;) {
+			if (f->v[i].collector != n)
+				continue;
+			c->whole_ns = f->v[i].is.start_ns;
+			c->whole_ticks = f->v[i].is.ticks;
+		}
 	}
 }
 
@@ -660,20 +822,39 @@ static bool whole_ended(const struct collections *c, const struct counters *k)
 	char cause[COLLECTION_WORDS];
 
 	cause_text(k, CTR_CAUSE, cause);
-	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++)
-		if (is_whole(k, n) && c->last[n].begun > c->whole_pauses + PAUSES)
-			return true;
-	return !cause[0];
+	return !cause[0] || c->last[c->whole_n].begun > c->whole_pauses + PAUSES;
+}
+
+/* By its timer: whether it has ended, and then when it was; GCTIMER_NOTHING: that is not known. */
+static enum gctimer_says whole_read(const struct collections *c, const struct counters *k,
+				    struct collections_whole *w)
+{
+	const struct gctimer_span in = {c->whole_ticks, c->whole_ticks + 1};
+	uint64_t at = c->timers[c->whole_n].at;
+	enum gctimer_says says = GCTIMER_NOTHING;
+	struct gctimer_span s;
+
+	if (at && c->whole_ticks)
+		says = gctimer_read(counters_place(k).mem, at, &in, &s);
+	if (says != GCTIMER_THIS)
+		return says;
+	w->start_ns = vmclock_time(&c->clock, s.start);
+	w->duration_ns = vmclock_span(&c->clock, s.end - s.start);
+	return w->start_ns ? says : GCTIMER_NOTHING;
 }
 
 static void whole_end(struct collections *c, const struct counters *k, uint64_t total,
 		      uint64_t time, const struct collections_fns *fns)
 {
 	struct collections_whole w = {.id = (uint32_t)total, .start_ns = c->whole_ns};
+	enum gctimer_says says;
 
-	if (!c->whole_ns || !whole_ended(c, k))
+	if (!c->whole_ns)
 		return;
 	w.duration_ns = since(time, c->whole_ns);
+	says = whole_read(c, k, &w);
+	if (says == GCTIMER_RUNNING || (says != GCTIMER_THIS && !whole_ended(c, k)))
+		return;
 	c->whole_ns = 0;
 	if (fns->whole)
 		fns->whole(fns->ctx, &w);
@@ -685,11 +866,10 @@ int collections_look(struct collections *c, struct counters *k, const struct col
 	struct found f = {.n = 0};
 	uint64_t time, total = 0;
 	struct heap_use heap;
-	int rc = settled_read(c, k, now);
+	int rc = settled_read(c, k, now, &time);
 
 	if (rc)
 		return rc;
-	time = now_ns();
 	heap_use_read(k, &heap);
 	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++) {
 		not_begun_yet(&c->last[n], &now[n]);

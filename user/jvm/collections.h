@@ -3,7 +3,8 @@
  * Garbage collections, one by one, as the performance counters show them (JDK
  * gc/shared/collectorCounters.hpp): of each collector how many began, how long they took together,
  * and when the last one began and ended. Between two looks only the last of each collector shows;
- * how many others there were and their sum is told. A concurrent collection shows its pauses.
+ * how many others there were and their sum is told. A concurrent collection shows its pauses: where
+ * the JVM's memory has them, all of the present one or the last.
  *
  * When it began and ended is taken from where the JVM's own recording has it, if that is found
  * (gctimer.h), and what the counters say of those that were not seen is put right by as much as the
@@ -19,8 +20,9 @@
 #include "jvm/gctimer.h"
 #include "jvm/vmclock.h"
 
-#define COLLECTION_WORDS 64
-#define CAUSE_UNKNOWN	 "unknown GCCause" /* the JDK's own word for it */
+#define COLLECTION_WORDS       64
+#define COLLECTIONS_CONCURRENT 16
+#define CAUSE_UNKNOWN	       "unknown GCCause" /* the JDK's own word for it */
 
 /* Bytes. */
 struct heap_use {
@@ -37,6 +39,7 @@ struct collection {
 	uint32_t id; /* the JVM's collections counted from its start, of all collectors */
 	enum collection_kind kind;
 	char name[COLLECTION_WORDS];	/* as the JDK's events have it: "G1New" */
+	char pause[COLLECTION_WORDS];	/* the same: "GC Pause", "Pause Mark Start" */
 	char cause[COLLECTION_WORDS];	/* CAUSE_UNKNOWN */
 	uint64_t start_ns, duration_ns; /* CLOCK_MONOTONIC, as well as the clock is known */
 	uint64_t ticks;			/* its start by the JVM's clock */
@@ -45,6 +48,7 @@ struct collection {
 	 * full where the cause is that it was
 	 */
 	struct heap_use before, after;
+	bool heap_known; /* not of all pauses of a concurrent one */
 };
 
 /* Those between two looks that no look caught. */
@@ -73,7 +77,7 @@ struct collections_cause {
 
 /*
  * A concurrent collection of the whole heap (ZGC's), whose pauses were told one by one or in gaps:
- * from the first one seen to the look by which it had ended.
+ * as the JVM has it, or from the first pause seen to the look by which it had ended.
  */
 struct collections_whole {
 	uint32_t id; /* of its last pause */
@@ -83,10 +87,16 @@ struct collections_whole {
 struct collections {
 	struct vmclock clock;
 	uint64_t whole_ns;     /* since when one is under way; 0: none is */
+	uint64_t whole_ticks;  /* in its first pause */
 	uint64_t whole_pauses; /* of its collector, before it */
+	unsigned int whole_n;  /* its collector */
 	unsigned int clock_looks;
+	/* addresses of what may be timers of concurrent collections */
+	uint64_t concurrent[COLLECTIONS_CONCURRENT];
+	unsigned int nconcurrent;
 	struct collections_timer timers[COUNTERS_COLLECTORS];
 	struct collections_cause causes[GCTIMER_CAUSES];
+	unsigned int doubts; /* that the release's numbers are this JVM's */
 	struct collector {
 		uint64_t begun, time, entry, exit, ended;
 		uint64_t told; /* of `time`: what was told of, one by one or in a gap */

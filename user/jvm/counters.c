@@ -32,6 +32,7 @@ struct counters {
 	bool own; /* mem */
 	uint64_t start;
 	uint64_t statics, heap; /* of counters_place() */
+	int release;
 	uint32_t used, entries; /* as indexed; entries 0: not yet */
 	uint8_t *values;	/* a copy of all, of which the ranges are kept up to date */
 	struct slot slots[COUNTERS];
@@ -257,7 +258,7 @@ int counters_glance(struct counters *c)
 
 struct gctimer_place counters_place(const struct counters *c)
 {
-	return (struct gctimer_place){c->mem, c->statics, c->heap};
+	return (struct gctimer_place){c->mem, c->statics, c->heap, c->release};
 }
 
 bool counter_number(const struct counters *c, unsigned int id, uint64_t *v)
@@ -484,10 +485,11 @@ struct counters *counters_new(struct mem *mem, uint64_t start)
 	return c;
 }
 
-void counters_place_set(struct counters *c, uint64_t statics, uint64_t heap)
+void counters_place_set(struct counters *c, uint64_t statics, uint64_t heap, int release)
 {
 	c->statics = statics;
 	c->heap = heap;
+	c->release = release;
 }
 
 static uint64_t known(uint64_t addr)
@@ -513,7 +515,7 @@ int counters_open(struct counters **out, pid_t pid, struct vm *vm)
 	}
 	(*out)->own = true;
 	if (vm)
-		counters_place_set(*out, known(vm->at.perf_start), known(vm->at.heap));
+		counters_place_set(*out, known(vm->at.perf_start), known(vm->at.heap), vm->release);
 	rc = counters_poll(*out);
 	if (rc) {
 		counters_close(*out);

@@ -102,7 +102,7 @@ int counters_open(struct counters **out, pid_t pid, struct vm *vm);
 struct counters *counters_new(struct mem *mem, uint64_t start);
 
 /* What counters_place() is to say, for one that was made so. */
-void counters_place_set(struct counters *c, uint64_t statics, uint64_t heap);
+void counters_place_set(struct counters *c, uint64_t statics, uint64_t heap, int release);
 
 void counters_close(struct counters *c); /* NULL is fine */
 

@@ -22,6 +22,7 @@ struct gctimer_place {
 	struct mem *mem;
 	uint64_t statics; /* the address of one of its static variables; 0 not known */
 	uint64_t heap;	  /* of the one that points to the heap (Universe::_collectedHeap); 0 */
+	int release;	  /* 17, 21, ...; 0 not known */
 };
 
 /* Ticks of the counters' clock. */
@@ -46,12 +47,51 @@ enum gctimer_says {
 enum gctimer_says gctimer_read(struct mem *mem, uint64_t at, const struct gctimer_span *noted,
 			       struct gctimer_span *out);
 
+/* ---- of concurrent collections ----------------------------------------------------------------
+ */
+
+#define GCTIMER_NAME 48
+
+struct gctimer_pause {
+	struct gctimer_span span;
+	char name[GCTIMER_NAME]; /* as the JDK's events have it: "Pause Mark Start" */
+};
+
+/*
+ * A whole collection. Its end lies before its start while it goes on: that is when the one before
+ * ended. Of the pauses so far: their time together, and the longest.
+ */
+struct gctimer_whole {
+	struct gctimer_span span;
+	uint64_t sum, longest;
+};
+
+/*
+ * The addresses of what may be timers of concurrent collections, one of which the counters have
+ * noted a pause of; how many, at most cap. Whose they are their pauses tell, which may be other
+ * ones by the time that they are found.
+ */
+unsigned int gctimer_concurrent_find(const struct gctimer_place *p,
+				     const struct gctimer_span *noted, uint64_t *all,
+				     unsigned int cap);
+
+/*
+ * Of the present or last collection: the pauses that began after `after` and before `before`, and
+ * have ended, as many as fit, in their order. How many, or -1: it is no such timer. (None may be
+ * left of the one that `before` is of: the next one has begun.)
+ */
+int gctimer_pauses(struct mem *mem, uint64_t at, uint64_t after, uint64_t before,
+		   struct gctimer_pause *out, unsigned int cap, struct gctimer_whole *whole);
+
+/* ---- their causes -----------------------------------------------------------------------------
+ */
+
 #define GCTIMER_CAUSES 64 /* their numbers are below */
 
-/* The address of a tracer of the collection whose timer says so; 0: there is none. */
-uint64_t gctimer_tracer_find(const struct gctimer_place *p, const struct gctimer_span *exact);
+/* The address of the tracer of the collection whose timer says so; 0: there is none. */
+uint64_t gctimer_tracer_find(const struct gctimer_place *p, const struct gctimer_whole *exact);
 
-/* The number of the cause of that collection, -1: it is of another. */
-int gctimer_cause(struct mem *mem, uint64_t tracer, const struct gctimer_span *exact);
+/* The number of the cause of the collection that began at `start`, -1: it is of another. */
+int gctimer_cause(struct mem *mem, uint64_t tracer, uint64_t start);
 
 #endif

@@ -170,7 +170,8 @@ static void on_collection(void *ctx, const struct collection *c)
 
 	if (is_later(v, c->start_ns))
 		return;
-	heap_write(v, c->start_ns, c->id, "Before GC", &c->before);
+	if (c->heap_known)
+		heap_write(v, c->start_ns, c->id, "Before GC", &c->before);
 	jfrw_event(v->out, JFR_GARBAGE_COLLECTION, c->start_ns,
 		   &(struct jfr_garbage_collection){
 			   .duration = c->duration_ns,
@@ -185,9 +186,10 @@ static void on_collection(void *ctx, const struct collection *c)
 		   &(struct jfr_gc_pause){
 			   .duration = c->duration_ns,
 			   .id = c->id,
-			   .name = c->kind == COLLECTION_CONCURRENT ? c->name : "GC Pause",
+			   .name = c->pause,
 		   });
-	heap_write(v, c->start_ns + c->duration_ns, c->id, "After GC", &c->after);
+	if (c->heap_known)
+		heap_write(v, c->start_ns + c->duration_ns, c->id, "After GC", &c->after);
 }
 
 /* What the heap holds then nobody tells: the counters have it as of the last pause. */

@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
@@ -15,8 +16,9 @@ import jdk.jfr.consumer.RecordingFile;
  * Pauses are compared, of which a concurrent collection has several. Lines, times in us:
  *
  * pauses JVM SEEN UNSEEN     how many the JVM tells of, how many of these were seen one by one, and how many are told of by
- *                            their number: in a time whose ends may put one more or less into it
+ *                            their number
  * sum JVM OURS               their time together, the unseen ones' too
+ * of COLLECTOR JVM SEEN UNSEEN SUM OURS  the same of each
  * alone N                    of those seen: how many have no pause of the JVM's within a second
  * start WORST MOST MEDIAN    how far off those seen begin; MOST: 95 of 100 of them are within that
  * duration WORST MOST MEDIAN and last
@@ -24,36 +26,43 @@ import jdk.jfr.consumer.RecordingFile;
  * wrong OURS JVMS HOW_OFTEN
  */
 public final class CollectionsCheck {
-    private record Pause(Instant start, long ns, String cause) {
+    private record Pause(Instant start, long ns, String cause, String name) {
         Instant end() {
             return start.plusNanos(ns);
         }
     }
 
-    private record Gap(Instant from, Instant until, long n, long ns) {}
+    private record Gap(Instant from, Instant until, long n, long ns, String name) {}
+
+    /** What clocks differ by at either end, ns. */
+    private static final long MARGIN = 50_000;
 
     private static final List<Gap> gaps = new ArrayList<>();
 
     /** In the order of their beginning. */
     private static List<Pause> pauses(String file, boolean ours) throws Exception {
-        Map<Long, String> causes = new HashMap<>();
+        Map<Long, String> causes = new HashMap<>(), names = new HashMap<>();
         List<RecordedEvent> found = new ArrayList<>();
         List<Pause> out = new ArrayList<>();
 
         for (RecordedEvent e : RecordingFile.readAllEvents(Path.of(file))) {
             String type = e.getEventType().getName();
 
-            if (type.equals("jdk.GarbageCollection"))
+            if (type.equals("jdk.GarbageCollection")) {
                 causes.put(((Number) e.getValue("gcId")).longValue(), e.getString("cause"));
-            else if (type.equals("jdk.GCPhasePause"))
+                names.put(((Number) e.getValue("gcId")).longValue(), e.getString("name"));
+            } else if (type.equals("jdk.GCPhasePause"))
                 found.add(e);
             else if (ours && type.equals("gnomon.CollectionsUnseen"))
                 gaps.add(new Gap(e.getStartTime().minus(e.getDuration("period")), e.getStartTime(),
-                    e.getLong("collections"), e.getDuration("sumOfPauses").toNanos()));
+                    e.getLong("collections"), e.getDuration("sumOfPauses").toNanos(), e.getString("collector")));
         }
-        for (RecordedEvent e : found)
-            out.add(new Pause(e.getStartTime(), e.getDuration().toNanos(),
-                causes.getOrDefault(((Number) e.getValue("gcId")).longValue(), "?")));
+        for (RecordedEvent e : found) {
+            long id = ((Number) e.getValue("gcId")).longValue();
+
+            out.add(new Pause(e.getStartTime(), e.getDuration().toNanos(), causes.getOrDefault(id, "?"),
+                names.getOrDefault(id, "?")));
+        }
         out.sort(Comparator.comparing(Pause::start));
         return out;
     }
@@ -115,20 +124,40 @@ public final class CollectionsCheck {
             }
         }
 
-        // whole looks only: what ended between the first of them that told of unseen ones and the last
-        boolean any = gaps.size() > 1;
-        Instant from = any ? gaps.get(0).until : ours.get(0).start.minusMillis(1);
-        Instant until = any ? gaps.get(gaps.size() - 1).until : ours.get(ours.size() - 1).end().plusMillis(1);
-        List<Pause> told = within(jvms, from, until), seen = within(ours, from, until);
-        List<Gap> in = gaps.stream().filter(g -> g.until.isAfter(from) && !g.until.isAfter(until)).toList();
+        // from before the first that is told of until after the last: one by one, or in looks of which some were unseen
+        Instant from = ours.get(0).start, until = ours.get(ours.size() - 1).end();
 
-        System.out.println("pauses " + told.size() + " " + seen.size() + " " + in.stream().mapToLong(Gap::n).sum());
-        System.out.println("sum " + us(sum(told)) + " " + us(sum(seen) + in.stream().mapToLong(Gap::ns).sum()));
+        for (Gap g : gaps) {
+            from = g.from.isBefore(from) ? g.from : from;
+            until = g.until.isAfter(until) ? g.until : until;
+        }
+        from = from.minusNanos(MARGIN);
+        until = until.plusNanos(MARGIN);
+        List<Pause> told = within(jvms, from, until), seen = within(ours, from, until);
+        System.out.println("pauses " + told.size() + " " + seen.size() + " " + gaps.stream().mapToLong(Gap::n).sum());
+        System.out.println("sum " + us(sum(told)) + " " + us(sum(seen) + gaps.stream().mapToLong(Gap::ns).sum()));
+        byCollector(told, seen, gaps);
         System.out.println("alone " + alone);
         spread("start", starts);
         spread("duration", durations);
         System.out.println("causes " + right + " " + bad + " " + unknown);
         wrong.forEach((what, times) -> System.out.println(what + " " + times));
+    }
+
+    private static void byCollector(List<Pause> told, List<Pause> seen, List<Gap> in) {
+        TreeSet<String> names = new TreeSet<>();
+
+        told.forEach(p -> names.add(p.name));
+        seen.forEach(p -> names.add(p.name));
+        in.forEach(g -> names.add(g.name));
+        for (String name : names) {
+            List<Pause> a = told.stream().filter(p -> p.name.equals(name)).toList();
+            List<Pause> b = seen.stream().filter(p -> p.name.equals(name)).toList();
+            List<Gap> g = gaps.stream().filter(p -> p.name.equals(name)).toList();
+
+            System.out.println("of " + name.replace(' ', '_') + " " + a.size() + " " + b.size() + " " + g.stream().mapToLong(Gap::n).sum() +
+                " " + us(sum(a)) + " " + us(sum(b) + g.stream().mapToLong(Gap::ns).sum()));
+        }
     }
 
     private static List<Pause> within(List<Pause> all, Instant from, Instant until) {
