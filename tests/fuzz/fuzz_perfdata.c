@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct mem *mem = mem_new(bytes_read, &b);
 	struct counters *c = counters_new(mem, BASE);
 
-	counters_place_set(c, STATICS + 64, STATICS + 128);
+	counters_place_set(c, STATICS + 64, STATICS + 128, 17 + 4 * (size % 3));
 	for (int i = 0; i < 3; i++) {
 		collections_look(&all, c, &fns);
 		counters_texts(c, "java.property.", on_text, NULL);
