@@ -58,13 +58,15 @@ static void names(void **state)
 	assert_string_equal(name, "20251123T140000Z.jfr");
 	assert_true(segment_is(name));
 	segment_name(UNIX + 59 * S, 1, name);
-	assert_string_equal(name, "20251123T140059Z-2.jfr");
+	assert_string_equal(name, "20251123T140059Z_2.jfr");
 	assert_true(segment_is(name));
+	assert_true(strcmp(name, "20251123T140059Z.jfr") > 0);
+	assert_true(strcmp(name, "20251123T140059Z_3.jfr") < 0);
 	assert_false(segment_is("app.jfr"));
 	assert_false(segment_is(".20251123T140000Z.jfr"));
 	assert_false(segment_is("20251123T140000Z.jfr~"));
-	assert_false(segment_is("20251123T140000Z-.jfr"));
-	assert_false(segment_is("20251123T140000Z-2x.jfr"));
+	assert_false(segment_is("20251123T140000Z_.jfr"));
+	assert_false(segment_is("20251123T140000Z_2x.jfr"));
 	assert_false(segment_is("20251123T140000.jfr"));
 	assert_false(segment_is(""));
 }
@@ -445,7 +447,7 @@ static void removing(void **state)
 	int fd;
 
 	file_make("old/20251123T140000Z.jfr", 8, 3600);
-	file_make("old/20251123T140100Z-2.jfr", 8, 3500);
+	file_make("old/20251123T140100Z_2.jfr", 8, 3500);
 	file_make("mixed/20251123T140000Z.jfr", 8, 3600);
 	file_make("mixed/20251123T150000Z.jfr", 8, 10);
 	file_make("mixed/notes.jfr", 8, 3600);

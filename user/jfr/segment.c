@@ -22,7 +22,7 @@ void segment_name(uint64_t unix_ns, unsigned int again, char name[SEGMENT_NAME_L
 	if (gmtime_r(&t, &tm))
 		strftime(time, sizeof(time), "%Y%m%dT%H%M%SZ", &tm);
 	if (again)
-		snprintf(name, SEGMENT_NAME_LEN, "%s-%u.jfr", time, again + 1);
+		snprintf(name, SEGMENT_NAME_LEN, "%s_%u.jfr", time, again + 1);
 	else
 		snprintf(name, SEGMENT_NAME_LEN, "%s.jfr", time);
 }
@@ -43,7 +43,7 @@ bool segment_is(const char *name)
 
 	if (n < i || n >= SEGMENT_NAME_LEN || !like(name, form, i))
 		return false;
-	if (name[i] == '-' && isdigit((unsigned char)name[i + 1]))
+	if (name[i] == '_' && isdigit((unsigned char)name[i + 1]))
 		for (i++; isdigit((unsigned char)name[i]); i++)
 			;
 	return !strcmp(name + i, ".jfr");

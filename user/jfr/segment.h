@@ -13,7 +13,7 @@
 
 #define SEGMENT_NAME_LEN 40
 
-/* again > 0: another one of that second, "20261123T140500Z-2.jfr". */
+/* again > 0: another one of that second, "20261123T140500Z_2.jfr", which comes after it. */
 void segment_name(uint64_t unix_ns, unsigned int again, char name[SEGMENT_NAME_LEN]);
 
 bool segment_is(const char *name);

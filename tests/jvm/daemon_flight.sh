@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# gnomon daemon: JVMs that run and that come have a directory each, of files that are whole by themselves; killed it
+# leaves what it wrote, and goes on beside it; its configuration is read again, or stays; its directory may be removed,
+# and stays within its bounds; it is there once.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon daemon
+
+REC=$T/recordings
+CONF=$T/gnomon.conf
+
+# conf RULE LINE...: of this test's JVMs alone.
+conf() {
+    local rule=$1
+
+    shift
+    printf '%s\n' "directory = $REC" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" "$@" \
+        "[mine]" "$rule" >"$CONF"
+}
+mine() { conf "name = $OWN_NAME.jar" "$@"; }
+
+daemon_start() {
+    emptied "$T/daemon.err"
+    "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
+    DAEMON=$!
+    CHILDREN+=("$DAEMON")
+    said 'recording into' 120
+}
+# said WORDS [SECONDS]: in its log. said_more WORDS N: more than N times.
+said() { until_true "${2:-60}" file_has "$T/daemon.err" "$1" || fail "it does not say '$1': $(cat "$T/daemon.err")"; }
+times() { grep -c -- "$1" "$T/daemon.err"; }
+said_again() { [ "$(times "$1")" -gt "$2" ]; }
+
+# dir_of PID: DIR; files_of PID: its files, oldest first.
+dir_of() { DIR=$(compgen -G "$REC/$OWN_NAME-*-$1-*T*Z"); [ -n "$DIR" ]; }
+files_of() { find "$REC" -path "*-$1-*" -name '*.jfr' 2>/dev/null | LC_ALL=C sort; }
+has_files() { [ "$(files_of "$1" | wc -l)" -ge "$2" ]; }
+wait_files() { until_true 90 has_files "$1" "$2" || fail "process $1 has no $2 files: $(cat "$T/daemon.err")"; }
+
+# whole FILE: the JDK reads it without a word, and it says which JVM it is of.
+whole() {
+    jfr_print "$1" jdk.JVMInformation,jdk.ActiveSetting >"$T/print"
+    grep -q 'period\|gnomon.version' "$T/print" || fail "'$1' does not say how it was recorded"
+}
+named_samples() { weight "$1" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)'; }
+
+reload() {
+    local before
+
+    before=$(times "$1")
+    kill -HUP "$DAEMON"
+    until_true 60 said_again "$1" "$before" || fail "SIGHUP: it does not say '$1': $(cat "$T/daemon.err")"
+}
+
+# Those that run, those that come, and one that ends.
+come_and_go() {
+    daemon_start
+    wait_files "$FIRST" 2
+    jvm_start -jar "$OWN_JAR" 2 1
+    SECOND=$JVM_PID
+    wait_files "$SECOND" 2
+    kill "$SECOND"
+    pid_gone "$SECOND" 60 || fail "it does not end"
+    until_true 60 nobody_writes "$SECOND" || fail "its file is not finished"
+}
+nobody_writes() { ! ls -l "/proc/$DAEMON/fd" 2>/dev/null | grep -q -- "-$1-.*jfr"; }
+
+# A second one ends, by its exit code, and says who has the directory.
+only_one() {
+    timeout 60 "$GNOMON" daemon --config "$CONF" 2>"$T/err"
+    assert_eq "exit code of a second daemon" 6 $?
+    assert_match "what it says" "another gnomon daemon, process $DAEMON, records into '$REC'" "$T/err"
+}
+
+configurations() {
+    local n
+
+    # broken: the old one stays
+    mine "cpux = 1ms"
+    reload 'stays as it was.*cpux'
+    n=$(files_of "$FIRST" | wc -l)
+    wait_files "$FIRST" $((n + 1))
+    # what takes a restart is said
+    mine "cpu = 20ms"
+    reload "'cpu' has changed, which takes a restart"
+    # not wanted any more, and again
+    conf "name = nobody-$$"
+    reload "process $FIRST: not recorded any more"
+    until_true 60 nobody_writes "$FIRST" || fail "its file is not finished"
+    mine
+    reload "process $FIRST: recording"
+    pid_ended "$DAEMON" && fail "it ended: $(cat "$T/daemon.err")"
+}
+
+# With kill -9 what was written stays, each file whole; the next daemon goes on in the same directory.
+killed() {
+    local f n dir
+
+    # it was begun anew just now: the first file of that is behind us, and one that is full
+    n=$(files_of "$FIRST" | wc -l)
+    wait_files "$FIRST" $((n + 3))
+    kill -KILL "$DAEMON"
+    pid_gone "$DAEMON" 60
+    wait "$DAEMON" 2>/dev/null
+    jvm_unharmed
+    dir_of "$FIRST" || fail "not one directory: $(ls "$REC")"
+    dir=$DIR
+    files_of "$FIRST" >"$T/files"
+    n=$(wc -l <"$T/files")
+    while read -r f; do jfr_silent "$(jdk_newest)" summary "$f"; done <"$T/files"
+    f=$(tail -n 2 "$T/files" | head -n 1)
+    whole "$f"
+    assert_ge "samples with their method in one of its files alone" 1 "$(named_samples "$f")"
+    assert_match "the JVM of a file in the middle" "pid = $FIRST\$" "$T/print"
+    whole "$(files_of "$SECOND" | tail -n 1)"
+    mine
+    daemon_start
+    wait_files "$FIRST" $((n + 2))
+    dir_of "$FIRST"
+    assert_eq "its directory" "$dir" "$DIR"
+}
+
+# Removed under it: it is made again, and what comes then is whole.
+removed() {
+    rm -rf "$REC"
+    wait_files "$FIRST" 2
+    whole "$(files_of "$FIRST" | head -n 1)"
+    until_true 60 test -e "$REC/.lock" || fail "nobody has the directory"
+}
+
+# The oldest files go; what is being written, and what it grows by between two looks, is beyond the bound.
+bounded() {
+    local first
+
+    first=$(files_of "$FIRST" | head -n 1)
+    mine "max-size = 100k"
+    reload 'the configuration was read again'
+    until_true 90 test ! -e "$first" || fail "the oldest is still there: $(ls -l "$REC"/*)"
+    until_true 90 below "$REC" 400 || fail "more than its bound: $(du -sk "$REC")"
+    has_files "$FIRST" 1 || fail "nothing is left"
+}
+below() { [ "$(du -sk "$1" | cut -f1)" -le "$2" ]; }
+
+stopped() {
+    kill -TERM "$DAEMON"
+    pid_gone "$DAEMON" 60 || fail "it does not end"
+    wait "$DAEMON"
+    assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+    whole "$(files_of "$FIRST" | tail -n 1)"
+    jvm_unharmed
+    assert_empty stdout "$T/daemon.out"
+}
+
+own_jar Idle
+JDK=$(jdk_newest)
+JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
+jvm_start -jar "$OWN_JAR" 2 1
+FIRST=$JVM_PID
+mine
+come_and_go
+JVM_PID=$FIRST JVM_OUT=$T/jvm1.out JVM_ERR=$T/jvm1.err
+only_one
+configurations
+killed
+removed
+bounded
+stopped
