@@ -49,22 +49,6 @@ static __always_inline void task_send(struct task_struct *task, __u16 type, cons
 		loss_add(r.h.tid, GN_LOSS_FORK + (type - GN_REC_FORK), 1);
 }
 
-/* Of a thread that has not left the CPU under our eyes: it is off it from now on. */
-static __always_inline void off_begin(const struct task_struct *task, struct gn_thread *t,
-				      __u32 state)
-{
-	__u64 now = bpf_ktime_get_ns();
-
-	t->out_ns = now;
-	t->offset = 0;
-	t->state = state;
-	t->run_delay = task->sched_info.run_delay;
-	t->cpu_ns = task->se.sum_exec_runtime;
-	t->next_tick = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
-	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
-	__sync_val_compare_and_swap(&t->phase, GN_PH_UNKNOWN, GN_PH_OFF);
-}
-
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 {
@@ -79,10 +63,6 @@ int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 	} else if (gn_scanning) { /* all its time is looked at (kern/scan.bpf.c) */
 		look_take(task, &l);
 		look_begin(t, &l);
-	} else if (gn_can_switch && gn_wall_ns && gn_marking) { /* its first turn is to come */
-		off_begin(task, t, GN_ST_QUEUED);
-		if (tick_wants_stack(task, t, t->next_tick))
-			pending_add(t, task->pid);
 	}
 	coder_see(task, task->comm);
 	task_send(task, GN_REC_FORK, task->comm);
@@ -146,6 +126,7 @@ int task_scan(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct gn_thread *t;
+	__u64 now;
 
 	if (!task || !proc_find(task_tgid(task)))
 		return 0;
@@ -158,7 +139,15 @@ int task_scan(struct bpf_iter__task *ctx)
 	if (!gn_can_switch || !gn_wall_ns || !gn_marking || t->phase != GN_PH_UNKNOWN ||
 	    task->on_cpu)
 		return 0;
-	off_begin(task, t, task->__state ? GN_ST_UNSEEN : GN_ST_QUEUED);
+	now = bpf_ktime_get_ns();
+	t->out_ns = now;
+	t->offset = 0;
+	t->state = task->__state ? GN_ST_UNSEEN : GN_ST_QUEUED;
+	t->run_delay = task->sched_info.run_delay;
+	t->cpu_ns = task->se.sum_exec_runtime;
+	t->next_tick = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
+	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
+	__sync_val_compare_and_swap(&t->phase, GN_PH_UNKNOWN, GN_PH_OFF);
 	return 0;
 }
 

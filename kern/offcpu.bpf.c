@@ -179,6 +179,21 @@ static __always_inline void look_ahead_missed(struct gn_thread *t)
 		owed_end(t);
 }
 
+/* Have it read from outside when the tick has passed; once per tick, however often it switches. */
+static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
+{
+	__u64 tick = t->next_tick;
+
+	if (t->queued_tick == tick + 1)
+		return;
+	t->queued_tick = tick + 1;
+	if (tick & 1)
+		bpf_map_push_elem(&pending_odd, &tid, BPF_ANY);
+	else
+		bpf_map_push_elem(&pending_even, &tid, BPF_ANY);
+	__sync_fetch_and_add(&gn_pending[tick & 1], 1); /* after it is there */
+}
+
 /* ---- switches ---- */
 
 /*
