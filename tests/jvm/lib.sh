@@ -438,6 +438,16 @@ thread_ms() {
     calc "$cpu * ${3:-10} + $wall * ${4:-20}"
 }
 
+# thread_ms_chance FILE THREAD-REGEX [CPU_MS [WALL_MS]]: what chance does to thread_ms() of one thread: 4 standard
+# deviations, as each wall tick either finds it off the CPU or does not. Little for one that always or never waits.
+thread_ms_chance() {
+    local cpu wall each=${4:-20}
+
+    cpu=$(weight "$1" $CPU_EVENT "thread=$2")
+    wall=$(weight "$1" $WALL_EVENT "thread=$2")
+    calc "$each + 4 * $each * sqrt($wall * (1 - $wall / ($wall + $cpu * ${3:-10} / $each + 0.001)))"
+}
+
 # jfr_readable FILE: every JDK's `jfr summary` and `print` take it without a word on stderr.
 jfr_readable() {
     local h

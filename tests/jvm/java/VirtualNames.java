@@ -29,9 +29,12 @@ final class VirtualNames {
         }
     }
 
-    /** Work and not time: a machine with other things to do must not change the shares. */
+    /**
+     * Work and not time: a machine with other things to do must not change the shares. In small turns, so that
+     * many rounds fit into what a busy machine has left.
+     */
     private static void spin(int parts) {
-        for (int i = parts * 200_000; i > 0; i--)
+        for (int i = parts * 40_000; i > 0; i--)
             sum++;
     }
 
