@@ -49,6 +49,18 @@ static __always_inline __u64 clock_measure(__u64 clock, __u64 now, __u64 late_ma
 }
 
 /*
+ * Since when the task has been in a run queue; 0: it is in none, or has a CPU. Since Linux 6.12 one
+ * that falls asleep may be left in its run queue for a while, and if it is moved to another CPU
+ * then the kernel notes that it is queued (sched_info_enqueue(), kernel/sched/stats.h), and goes on
+ * counting until it runs again, be that after hours. Who sleeps is not queued, whatever is noted.
+ * (When it has run, its run_delay has that time, and nothing tells it from time in a queue.)
+ */
+static __always_inline __u64 clock_queued_since(const struct task_struct *task)
+{
+	return task->__state ? 0 : task->sched_info.last_queued;
+}
+
+/*
  * The CPU time until now of a task that has a CPU. sum_exec_runtime alone is as old as the run
  * queue's last look at it, which may be a scheduler's tick.
  */

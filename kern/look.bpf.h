@@ -52,7 +52,7 @@ static __always_inline __u64 look_queued(const struct task_struct *task, __u64 n
 
 	if (!rq || !gn_sched_info)
 		return 0;
-	since = task->sched_info.last_queued;
+	since = clock_queued_since(task);
 	so_far = now - clock_measure(rq->clock, now, CLOCK_LATE_MAX) - since;
 	return task->sched_info.run_delay + (since && so_far > 0 ? so_far : 0);
 }

@@ -402,7 +402,7 @@ static __always_inline __u64 queued_so_far(struct task_struct *task, const struc
 					   const struct gn_cpu_time *c, __u64 now)
 {
 	__u64 queued = task->sched_info.run_delay - t->run_delay;
-	__u64 since = task->sched_info.last_queued;
+	__u64 since = clock_queued_since(task);
 
 	/* no offset yet: none of ours has left that CPU so far */
 	if (since && c->next && now - c->offset > since)

@@ -2,6 +2,7 @@
 /* Sleepers are read and accounted for bit by bit, in the running kernel: a few at a time, and each
  * once. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +41,20 @@ static void *rest(void *arg)
 	return NULL;
 }
 
+static bool is_asleep(pid_t pid, pid_t tid)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (f)
+		fclose(f);
+	return state == 'S';
+}
+
 /* How many of its threads wait. */
 static unsigned int sleeping(pid_t pid)
 {
@@ -48,35 +64,72 @@ static unsigned int sleeping(pid_t pid)
 
 	if (tasks_read(pid, &tids, &n))
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		char path[64], state = 0;
-		FILE *f;
-
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tids[i]);
-		f = fopen(path, "re");
-		if (f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1)
-			sum += state == 'S';
-		if (f)
-			fclose(f);
-	}
+	for (size_t i = 0; i < n; i++)
+		sum += is_asleep(pid, tids[i]);
 	free(tids);
 	return sum;
 }
 
-/* A child whose threads all sleep for good. */
-static pid_t sleepers_start(void)
+static void cpu_set_to(pid_t tid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(tid, sizeof(set), &set); /* where there is one CPU all stay on it */
+}
+
+static _Atomic pid_t tired; /* the thread that is about to sleep */
+
+/* Sleeps for good after more than its share of CPU 0, which another process wants, too. */
+static void *tire(void *arg)
+{
+	uint64_t until;
+
+	cpu_set_to(0, 0);
+	until = now_ns() + 10 * MS;
+	while (now_ns() < until)
+		;
+	tired = (pid_t)syscall(SYS_gettid);
+	return rest(NULL);
+}
+
+/* One after the other, each is moved to another CPU as soon as it sleeps. */
+static void movers_make(void)
+{
+	pthread_t t;
+
+	cpu_set_to(0, 1);
+	for (int i = 0; i < THREADS; i++) {
+		tired = 0;
+		if (pthread_create(&t, NULL, tire, NULL))
+			_exit(1);
+		while (!tired || !is_asleep(getpid(), tired))
+			;
+		cpu_set_to(tired, 1);
+	}
+}
+
+static void sleepers_make(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&t, NULL, rest, NULL))
+			_exit(1);
+}
+
+/* A child whose threads all sleep for good once they are made. */
+static pid_t sleepers_start(void (*make)(void))
 {
 	pid_t pid = fork();
-	pthread_t t;
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (int i = 0; i < THREADS; i++)
-			if (pthread_create(&t, NULL, rest, NULL))
-				_exit(1);
+		make();
 		rest(NULL);
 	}
-	for (int i = 0; i < 3000 && sleeping(pid) < THREADS + 1; i++)
+	for (int i = 0; i < 30000 && sleeping(pid) < THREADS + 1; i++)
 		sleep_ms(10);
 	assert_int_equal(sleeping(pid), THREADS + 1);
 	return pid;
@@ -85,7 +138,7 @@ static pid_t sleepers_start(void)
 struct told {
 	uint32_t tid[8 * THREADS];
 	unsigned int n, stackless;
-	uint64_t ticks;
+	uint64_t ticks, queued;
 };
 
 static void on_record(void *ctx, const struct gn_rec *rec)
@@ -99,6 +152,7 @@ static void on_record(void *ctx, const struct gn_rec *rec)
 		t->tid[t->n++] = rec->tid;
 	t->ticks += s->n;
 	t->stackless += !s->stack;
+	t->queued += s->state == GN_ST_QUEUED ? s->n : 0;
 }
 
 static unsigned int threads_of(const struct told *t)
@@ -147,7 +201,7 @@ static unsigned int account(struct capture *c, struct told *t)
 
 static void test_each_once(void **state)
 {
-	pid_t pid = sleepers_start();
+	pid_t pid = sleepers_start(sleepers_make);
 	struct capture *c = begin(pid, 10 * MS);
 	struct told first = {0}, second = {0};
 
@@ -169,7 +223,7 @@ static void test_each_once(void **state)
  */
 static void test_another_between(void **state)
 {
-	pid_t pid = sleepers_start();
+	pid_t pid = sleepers_start(sleepers_make);
 	struct capture *c = begin(pid, 10 * MS);
 	uint64_t from = now_ns(), until;
 	struct told t = {0};
@@ -207,7 +261,7 @@ static unsigned int stackless(struct capture *c)
  */
 static void test_read_at_ticks(void **state)
 {
-	pid_t pid = sleepers_start();
+	pid_t pid = sleepers_start(sleepers_make);
 	struct capture *c = begin(pid, MS);
 	unsigned int left = stackless(c), before;
 	struct gn_remote_tick tick = {0};
@@ -228,12 +282,42 @@ static void test_read_at_ticks(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/*
+ * Who was moved to another CPU as it had just fallen asleep, and so was in its run queue still, is
+ * noted as queued by the kernel (6.12 and later) for as long as it sleeps. It is not.
+ */
+static void test_moved_asleep(void **state)
+{
+	pid_t hog = fork(), pid;
+	struct told t = {0};
+	struct capture *c;
+
+	if (!hog) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		cpu_set_to(0, 0);
+		for (;;)
+			;
+	}
+	pid = sleepers_start(movers_make);
+	kill(hog, SIGKILL);
+	waitpid(hog, NULL, 0);
+	c = begin(pid, 10 * MS);
+	sleep_ms(100);
+	account(c, &t);
+	assert_int_equal(threads_of(&t), THREADS + 1);
+	assert_int_equal(t.queued, 0);
+	capture_close(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_at_ticks),
 		cmocka_unit_test(test_each_once),
 		cmocka_unit_test(test_another_between),
+		cmocka_unit_test(test_moved_asleep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
