@@ -5,16 +5,24 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "jvm/agentblob.h"
 #include "jvm/creds.h"
 #include "target/procfs.h"
 
 #define MOUNTS_MAX (4u << 20)
 #define TRIES_MAX  200 /* so many mount points are looked at */
+/*
+ * So long another gnomon's attach to the same JVM is waited for; then the next directory has to do.
+ * The whole job has a time limit (jvm/attacher.c).
+ */
+#define BUSY_NS	     5000000000ull
+#define BUSY_LOOK_US 10000
 
 /* Tells agents of different builds of gnomon apart: FNV-1a of the library's bytes. */
 static uint32_t blob_hash(void)
@@ -41,17 +49,72 @@ static int blob_write(int fd)
 	return 0;
 }
 
-/* Removes a file that a killed gnomon has left, if it is ours by name and owner. */
-static void leftover_remove(int dir, const char *name, uid_t uid)
+static bool is_ours(int dir, const char *name, uid_t uid)
 {
 	struct stat st;
 
-	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
-	    st.st_uid == uid)
-		unlinkat(dir, name, 0);
+	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	       st.st_uid == uid;
 }
 
-static int file_write(int dir, const char *name, const struct jproc *p)
+/* Whether the file of that name is the open one. */
+static bool is_named(int dir, const char *name, int fd)
+{
+	struct stat named, open;
+
+	return !fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) && !fstat(fd, &open) &&
+	       named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+/* Who uses a file holds its lock, and loses it when he ends, however he does. */
+static bool is_taken(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+}
+
+/*
+ * Removes a file that a killed gnomon has left, if it is ours by name and owner. -EBUSY: a gnomon
+ * that lives uses it, as far as its lock tells.
+ */
+static int leftover_remove(int dir, const char *name, uid_t uid)
+{
+	int fd, rc = 0;
+
+	if (!is_ours(dir, name, uid))
+		return 0;
+	/* one that cannot be opened is none of a gnomon's */
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && is_taken(fd))
+		rc = -EBUSY;
+	else if (fd < 0 || is_named(dir, name, fd))
+		unlinkat(dir, name, 0);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* The file, open and locked. -EBUSY: another gnomon has put one there, or is about to remove it. */
+static int file_make(int dir, const char *name, uid_t uid)
+{
+	int fd, rc = leftover_remove(dir, name, uid);
+
+	if (rc)
+		return rc;
+	fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0500);
+	if (fd < 0)
+		return errno == EEXIST && is_ours(dir, name, uid) ? -EBUSY : -errno;
+	/* between the two somebody may have taken it for one that was left behind */
+	rc = is_taken(fd) || !is_named(dir, name, fd) ? -EBUSY : blob_write(fd);
+	if (!rc)
+		return fd;
+	if (rc != -EBUSY)
+		unlinkat(dir, name, 0);
+	close(fd);
+	return rc;
+}
+
+/* Waits for another gnomon till `until_ns`, once for all directories. */
+static int file_write(int dir, const char *name, const struct jproc *p, uint64_t until_ns)
 {
 	struct creds old;
 	int fd, rc;
@@ -59,16 +122,10 @@ static int file_write(int dir, const char *name, const struct jproc *p)
 	rc = creds_assume(&old, p->uid, p->gid);
 	if (rc)
 		return rc;
-	leftover_remove(dir, name, p->uid);
-	fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0500);
-	rc = fd < 0 ? -errno : blob_write(fd);
-	if (fd >= 0) {
-		close(fd);
-		if (rc)
-			unlinkat(dir, name, 0);
-	}
+	while ((fd = file_make(dir, name, p->uid)) == -EBUSY && now_ns() < until_ns)
+		usleep(BUSY_LOOK_US);
 	creds_restore(&old);
-	return rc;
+	return fd;
 }
 
 static int try_dir(struct agentfile *f, const struct jproc *p, const char *dir)
@@ -88,12 +145,13 @@ static int try_dir(struct agentfile *f, const struct jproc *p, const char *dir)
 	else if (vfs.f_flag & ST_RDONLY)
 		rc = -EROFS;
 	else
-		rc = file_write(fd, f->name, p);
-	if (rc) {
+		rc = file_write(fd, f->name, p, f->patience_ns);
+	if (rc < 0) {
 		close(fd);
 		return rc;
 	}
 	f->dir = fd;
+	f->file = rc;
 	snprintf(f->path, sizeof(f->path), "%s/%s", strcmp(dir, "/") ? dir : "", f->name);
 	return 0;
 }
@@ -177,7 +235,8 @@ int agentfile_place(struct agentfile *f, const struct jproc *p, struct error *e)
 	int rc = -ENOENT, first = 0;
 	size_t i;
 
-	f->dir = -1;
+	f->dir = f->file = -1;
+	f->patience_ns = now_ns() + BUSY_NS;
 	name_make(p, f->name, sizeof(f->name));
 	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
 		rc = try_dir(f, p, usual[i]);
@@ -201,10 +260,11 @@ void agentfile_remove(struct agentfile *f, const struct jproc *p)
 
 	if (f->dir < 0)
 		return;
-	if (!creds_assume(&old, p->uid, p->gid)) {
+	if (is_named(f->dir, f->name, f->file) && !creds_assume(&old, p->uid, p->gid)) {
 		unlinkat(f->dir, f->name, 0);
 		creds_restore(&old);
 	}
+	close(f->file);
 	close(f->dir);
-	f->dir = -1;
+	f->dir = f->file = -1;
 }
