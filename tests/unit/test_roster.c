@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "model/roster.h"
 #include "model/thread.h"
 
@@ -19,11 +20,14 @@
 
 /* What the fake JVM calls every thread, or NULL. */
 static const char *java;
+static int asked;
+static bool too_early; /* it cannot tell yet */
 
 static int java_thread(void *ctx, pid_t tid, struct resolved_thread *out)
 {
+	asked++;
 	if (!java)
-		return -ENOENT;
+		return too_early ? -EAGAIN : -ENOENT;
 	snprintf(out->name, sizeof(out->name), "%s", java);
 	memcpy(out->groups, "main\0system\0", sizeof("main\0system\0"));
 	out->java_id = 7;
@@ -40,7 +44,8 @@ static void on_gone(void *ctx, struct member *m)
 static int setup(void **state)
 {
 	java = NULL;
-	gone = 0;
+	too_early = false;
+	asked = gone = 0;
 	*state = roster_new(getpid(), java_thread, on_gone, NULL);
 	return !*state;
 }
@@ -57,10 +62,10 @@ static void in_order(void **state)
 	struct member *m = roster_born(r, TID, 100 * MS, "java");
 
 	assert_string_equal(m->comm, "java");
-	assert_true(roster_waits(m, 101 * MS));
+	assert_true(roster_waits(r, m, 101 * MS, 0));
 	m = roster_named(r, TID, 101 * MS, "worker-1");
 	assert_string_equal(m->comm, "worker-1");
-	assert_false(roster_waits(m, 101 * MS));
+	assert_false(roster_waits(r, m, 101 * MS, 0));
 	assert_int_equal(roster_count(r), 1);
 }
 
@@ -75,7 +80,7 @@ static void name_before_birth(void **state)
 	assert_ptr_equal(m, roster_find(r, TID));
 	m = roster_find(r, TID);
 	assert_string_equal(m->comm, "worker-1");
-	assert_false(roster_waits(m, 102 * MS));
+	assert_false(roster_waits(r, m, 102 * MS, 0));
 	assert_int_equal(roster_count(r), 1);
 }
 
@@ -86,12 +91,12 @@ static void sample_before_birth_and_name(void **state)
 
 	/* it has ended meanwhile: /proc does not know it, the records still will */
 	assert_string_equal(m->comm, "");
-	assert_true(roster_waits(m, 105 * MS));
+	assert_true(roster_waits(r, m, 105 * MS, 0));
 	roster_ended(r, TID, 110 * MS);
 	roster_born(r, TID, 100 * MS, "java");
 	m = roster_named(r, TID, 101 * MS, "worker-1");
 	assert_string_equal(m->comm, "worker-1");
-	assert_false(roster_waits(m, 105 * MS));
+	assert_false(roster_waits(r, m, 105 * MS, 0));
 	assert_int_equal(roster_count(r), 1);
 }
 
@@ -101,8 +106,8 @@ static void keeps_creators_name(void **state)
 	struct member *m = roster_born(r, TID, 100 * MS, "java");
 
 	/* a native thread that never names itself: what came later need not wait */
-	assert_true(roster_waits(m, 149 * MS));
-	assert_false(roster_waits(m, 150 * MS));
+	assert_true(roster_waits(r, m, 149 * MS, 0));
+	assert_false(roster_waits(r, m, 150 * MS, 0));
 }
 
 static void renamed(void **state)
@@ -121,6 +126,103 @@ static void renamed(void **state)
 	assert_string_equal(m->java, "another");
 	assert_int_equal(m->jfr, 0);
 	assert_int_equal(roster_count(r), 1);
+}
+
+/* Records of names that come in time: each name is read when its record is seen ahead. */
+static void renamed_behind_a_queue(void **state)
+{
+	struct roster *r = *state;
+	uint64_t first, second;
+	struct member *m;
+
+	first = now_ns();
+	java = "the first name, longer than the kernel's";
+	roster_hear(r, TID, first);
+	second = now_ns();
+	java = "the second name";
+	roster_hear(r, TID, second);
+	m = roster_named(r, TID, first, "the first name,");
+	assert_string_equal(m->java, "the first name, longer than the kernel's");
+	assert_false(roster_waits(r, m, m->asked_ns, 0));
+	m = roster_named(r, TID, second, "the second name");
+	assert_string_equal(m->java, "the second name");
+	assert_int_equal(asked, 2);
+}
+
+/* They come too late: what it is called by then is no name of its samples. */
+static void renamed_before_it_was_heard(void **state)
+{
+	struct roster *r = *state;
+	uint64_t first = now_ns(), second = first + 1, third = first + 2;
+	struct member *m;
+
+	java = "the third name";
+	roster_hear(r, TID, first);
+	roster_hear(r, TID, second);
+	roster_hear(r, TID, third);
+	m = roster_named(r, TID, first, "the first name,");
+	assert_null(m->java);
+	/* and not what is asked now, whoever asks */
+	roster_ask(r, m);
+	assert_null(m->java);
+	assert_string_equal(m->comm, "the first name,");
+	assert_false(roster_waits(r, m, first, 0));
+	m = roster_named(r, TID, second, "the second name");
+	assert_null(m->java);
+	m = roster_named(r, TID, third, "the third name");
+	assert_string_equal(m->java, "the third name");
+}
+
+/* It has a name that was read at a time up to which not everything has been heard of. */
+static void renamed_unheard_of(void **state)
+{
+	struct roster *r = *state;
+	uint64_t first = now_ns(), second = first + 1;
+	struct member *m;
+
+	java = "the second name";
+	roster_hear(r, TID, first);
+	m = roster_named(r, TID, first, "the first name,");
+	assert_string_equal(m->java, "the second name");
+	assert_true(roster_waits(r, m, first, first));
+	assert_false(roster_waits(r, m, m->asked_ns, first));
+	m->jfr = 3;
+	roster_hear(r, TID, second);
+	assert_null(m->java);
+	assert_int_equal(m->jfr, 0);
+	assert_false(roster_waits(r, m, first, second));
+	m = roster_named(r, TID, second, "the second name");
+	assert_string_equal(m->java, "the second name");
+	assert_true(roster_waits(r, m, second, second));
+	assert_false(roster_waits(r, m, second, m->asked_ns));
+}
+
+/* Records of one thread come by the rings of several CPUs. */
+static void older_name_comes_later(void **state)
+{
+	struct roster *r = *state;
+	struct member *m;
+
+	roster_hear(r, TID, 200 * MS);
+	roster_hear(r, TID, 100 * MS);
+	roster_named(r, TID, 200 * MS, "second");
+	m = roster_named(r, TID, 100 * MS, "first");
+	assert_string_equal(m->comm, "second");
+}
+
+static void jvm_tells_later(void **state)
+{
+	struct roster *r = *state;
+	struct member *m;
+
+	too_early = true;
+	m = roster_named(r, TID, now_ns(), "worker-1");
+	assert_null(m->java);
+	assert_true(roster_waits(r, m, m->asked_ns, 0));
+	java = "worker-1 of the pool";
+	m->asked_ns -= 60 * MS;
+	assert_false(roster_waits(r, m, m->asked_ns, 0));
+	assert_string_equal(m->java, java);
 }
 
 static void number_given_again(void **state)
@@ -160,10 +262,11 @@ static void ended_are_forgotten(void **state)
 
 static void living_thread_is_read(void **state)
 {
-	struct member *m = roster_get(*state, getpid(), 100 * MS);
+	struct roster *r = *state;
+	struct member *m = roster_get(r, getpid(), 100 * MS);
 
 	assert_string_equal(m->comm, "test_roster");
-	assert_false(roster_waits(m, 100 * MS));
+	assert_false(roster_waits(r, m, 100 * MS, 0));
 }
 
 static void ids_forgotten(void **state)
@@ -183,6 +286,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sample_before_birth_and_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(keeps_creators_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(renamed, setup, teardown),
+		cmocka_unit_test_setup_teardown(renamed_behind_a_queue, setup, teardown),
+		cmocka_unit_test_setup_teardown(renamed_before_it_was_heard, setup, teardown),
+		cmocka_unit_test_setup_teardown(renamed_unheard_of, setup, teardown),
+		cmocka_unit_test_setup_teardown(older_name_comes_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(jvm_tells_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(number_given_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_are_forgotten, setup, teardown),
 		cmocka_unit_test_setup_teardown(living_thread_is_read, setup, teardown),

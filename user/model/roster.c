@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/roster.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <utlist.h>
+
+#include "base/clock.h"
 #include "model/thread.h"
 
 /* a new thread usually names itself some 100 us after its birth */
@@ -12,6 +16,32 @@
 /* ended threads are kept so long, since records of them may come late */
 #define KEEP_NS	  10000000000ull
 #define EXPIRE_NS 1000000000ull
+#define AGAIN_NS  50000000ull /* between two questions to a JVM that cannot tell yet */
+/* names that were read before their turn are kept for so many at a time */
+#define AHEAD_MAX 4096
+
+/* What the JVM said of a thread. */
+struct called {
+	char *java, *groups; /* as struct member's */
+	int64_t java_id;
+	uint64_t asked_ns; /* it had been read then */
+	bool again;
+};
+
+/* A name that was given, and is not that of the member yet. */
+struct renaming {
+	uint64_t time_ns;
+	struct called called;
+	bool doubted; /* the thread named itself again before its name was read */
+	struct renaming *prev, *next;
+};
+
+/* Those of one thread, in the order in which their turn comes. */
+struct ahead {
+	pid_t tid;
+	struct renaming *names; /* never NULL */
+	UT_hash_handle hh;
+};
 
 struct roster {
 	pid_t tgid;
@@ -21,6 +51,8 @@ struct roster {
 	struct member *members;
 	uint64_t count, expired_ns;
 	size_t ended; /* how many members have ended */
+	struct ahead *ahead;
+	size_t nahead; /* names read ahead of their turn */
 };
 
 struct roster *roster_new(pid_t tgid, roster_java_fn java, roster_member_fn gone, void *ctx)
@@ -32,11 +64,20 @@ struct roster *roster_new(pid_t tgid, roster_java_fn java, roster_member_fn gone
 	return r;
 }
 
-static void java_forget(struct member *m)
+static void java_set(struct member *m, struct called c)
 {
 	free(m->java);
 	free(m->groups);
-	m->java = m->groups = NULL;
+	m->java = c.java;
+	m->groups = c.groups;
+	m->java_id = c.java_id;
+	m->asked_ns = c.asked_ns;
+	m->again = c.again;
+}
+
+static void java_forget(struct member *m)
+{
+	java_set(m, (struct called){0});
 }
 
 static void member_drop(struct roster *r, struct member *m)
@@ -48,12 +89,48 @@ static void member_drop(struct roster *r, struct member *m)
 	free(m);
 }
 
+static struct ahead *ahead_find(const struct roster *r, pid_t tid)
+{
+	struct ahead *a;
+
+	HASH_FIND_INT(r->ahead, &tid, a);
+	return a;
+}
+
+/* Takes the name whose turn it is; what was read of it is for who calls. */
+static struct called ahead_pop(struct roster *r, struct ahead *a)
+{
+	struct renaming *first = a->names;
+	struct called c = first->called;
+
+	r->nahead -= c.java != NULL;
+	DL_DELETE(a->names, first);
+	free(first);
+	if (!a->names) {
+		HASH_DEL(r->ahead, a);
+		free(a);
+	}
+	return c;
+}
+
+static void called_free(struct called *c)
+{
+	free(c->java);
+	free(c->groups);
+	c->java = c->groups = NULL;
+}
+
 void roster_free(struct roster *r)
 {
 	struct member *m, *tmp;
 
 	if (!r)
 		return;
+	while (r->ahead) {
+		struct called c = ahead_pop(r, r->ahead);
+
+		called_free(&c);
+	}
 	HASH_ITER(hh, r->members, m, tmp)
 		member_drop(r, m);
 	free(r);
@@ -128,16 +205,108 @@ struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const cha
 	return m;
 }
 
+/* ---- Java names ---- */
+
+/* Copies a list of strings, each with its terminator and "" at the end; NULL if it is empty. */
+static char *list_dup(const char *list)
+{
+	const char *end = list;
+	char *copy;
+
+	while (*end)
+		end += strlen(end) + 1;
+	copy = *list ? malloc((size_t)(end - list) + 1) : NULL;
+	return copy ? memcpy(copy, list, (size_t)(end - list) + 1) : NULL;
+}
+
+static struct called java_read(const struct roster *r, pid_t tid)
+{
+	struct resolved_thread java = {0};
+	struct called c = {0};
+	int rc = r->java(r->ctx, tid, &java);
+
+	c.again = rc == -EAGAIN;
+	if (!rc && java.name[0]) {
+		c.java = strdup(java.name);
+		c.groups = list_dup(java.groups);
+		c.java_id = java.java_id;
+	}
+	c.asked_ns = now_ns();
+	return c;
+}
+
+void roster_ask(struct roster *r, struct member *m)
+{
+	/* what it is called now is one of the names whose turn is still to come */
+	if (!m->java && !ahead_find(r, m->tid))
+		java_set(m, java_read(r, m->tid));
+}
+
+/* What was read later than `time`, when it got another name, may be that. */
+static void names_doubt(struct roster *r, struct ahead *a, struct member *m, uint64_t time)
+{
+	struct renaming *n = a->names ? a->names->prev : NULL;
+
+	while (n && !n->doubted && n->called.asked_ns >= time) {
+		r->nahead -= n->called.java != NULL;
+		called_free(&n->called);
+		n->doubted = true;
+		n = n == a->names ? NULL : n->prev;
+	}
+	if (m && m->java && m->asked_ns >= time && m->named_ns < time) {
+		java_forget(m);
+		m->jfr = 0;
+	}
+}
+
+static struct ahead *ahead_get(struct roster *r, pid_t tid)
+{
+	struct ahead *a = ahead_find(r, tid);
+
+	if (a)
+		return a;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	a->tid = tid;
+	HASH_ADD_INT(r->ahead, tid, a);
+	return a;
+}
+
+void roster_hear(struct roster *r, pid_t tid, uint64_t time)
+{
+	struct renaming *n = calloc(1, sizeof(*n));
+	struct ahead *a = n ? ahead_get(r, tid) : NULL;
+
+	if (!a) {
+		free(n);
+		return;
+	}
+	names_doubt(r, a, roster_find(r, tid), time);
+	n->time_ns = time;
+	DL_APPEND(a->names, n);
+	if (r->nahead < AHEAD_MAX)
+		n->called = java_read(r, tid);
+	r->nahead += n->called.java != NULL;
+}
+
 struct member *roster_named(struct roster *r, pid_t tid, uint64_t time, const char *comm)
 {
 	struct member *m = roster_get(r, tid, time);
+	struct ahead *a = ahead_find(r, tid);
+	struct called c = {0};
 
-	if (!m)
-		return NULL;
+	if (a && a->names->time_ns == time)
+		c = ahead_pop(r, a);
+	if (!m || time < m->named_ns) { /* a later one came by another ring, and before */
+		called_free(&c);
+		return m;
+	}
 	comm_set(m, comm);
 	m->born_ns = 0;
+	m->named_ns = time;
 	m->jfr = 0;
-	java_forget(m);
+	java_set(m, c);
 	roster_ask(r, m);
 	return m;
 }
@@ -182,34 +351,18 @@ void roster_expire(struct roster *r, uint64_t now_ns)
 	}
 }
 
-bool roster_waits(const struct member *m, uint64_t time)
+static bool is_to_ask(const struct member *m)
 {
+	return !m->java && (!m->asked_ns || (m->again && now_ns() - m->asked_ns >= AGAIN_NS));
+}
+
+bool roster_waits(struct roster *r, struct member *m, uint64_t time, uint64_t heard_ns)
+{
+	if (is_to_ask(m))
+		roster_ask(r, m);
 	if (m->java)
-		return false;
-	return !m->comm[0] || (m->born_ns && time < m->born_ns + NAMELESS_NS);
-}
-
-/* Copies a list of strings, each with its terminator and "" at the end; NULL if it is empty. */
-static char *list_dup(const char *list)
-{
-	const char *end = list;
-	char *copy;
-
-	while (*end)
-		end += strlen(end) + 1;
-	copy = *list ? malloc((size_t)(end - list) + 1) : NULL;
-	return copy ? memcpy(copy, list, (size_t)(end - list) + 1) : NULL;
-}
-
-void roster_ask(struct roster *r, struct member *m)
-{
-	struct resolved_thread java = {0};
-
-	if (m->java || r->java(r->ctx, m->tid, &java) || !java.name[0])
-		return;
-	m->java = strdup(java.name);
-	m->groups = list_dup(java.groups);
-	m->java_id = java.java_id;
+		return heard_ns && time < m->asked_ns && heard_ns < m->asked_ns;
+	return m->again || !m->comm[0] || (m->born_ns && time < m->born_ns + NAMELESS_NS);
 }
 
 void roster_each(struct roster *r, roster_member_fn fn, void *ctx)

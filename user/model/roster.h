@@ -35,22 +35,25 @@ struct thread_load {
 
 struct member {
 	pid_t tid;
-	uint32_t jfr;	  /* its id in the file; 0: not written under this name yet */
-	char comm[16];	  /* the kernel's name; "": not known */
-	char *java;	  /* the full Java name; NULL: not known */
-	char *groups;	  /* with `java`: struct java_thread's (jvm/threads.h); NULL: not known */
-	int64_t java_id;  /* with `java` */
-	struct wait wait; /* kept for the roster's user */
+	uint32_t jfr;	 /* its id in the file; 0: not written under this name yet */
+	char comm[16];	 /* the kernel's name; "": not known */
+	char *java;	 /* the full Java name; NULL: not known */
+	char *groups;	 /* with `java`: struct java_thread's (jvm/threads.h); NULL: not known */
+	int64_t java_id; /* with `java` */
+	/* when the JVM had been asked last; 0: not since it has this name */
+	uint64_t asked_ns;
+	bool again;		 /* it could not tell then: it is to be asked again */
+	struct wait wait;	 /* kept for the roster's user */
 	struct thread_load load; /* likewise */
 	/*
 	 * The roster's own: when it was first heard of; when it was born, if it has not named
-	 * itself since; when it ended, 0 if it has not.
+	 * itself since; when it got the name it has; when it ended, 0 if it has not.
 	 */
-	uint64_t seen_ns, born_ns, ended_ns;
+	uint64_t seen_ns, born_ns, named_ns, ended_ns;
 	UT_hash_handle hh;
 };
 
-/* Asks the JVM: 0, or -ENOENT: not a Java thread, or not known yet. */
+/* Asks the JVM: 0, -ENOENT: not a Java thread, or not known yet; -EAGAIN: to be asked again. */
 typedef int (*roster_java_fn)(void *ctx, pid_t tid, struct resolved_thread *out);
 
 typedef void (*roster_member_fn)(void *ctx, struct member *m);
@@ -68,7 +71,18 @@ struct member *roster_get(struct roster *r, pid_t tid, uint64_t time);
 /* It was created, and carries `comm`, its creator's name, until it gives itself its own. */
 struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const char *comm);
 
-/* It was given a name: another thread of the file from now on, whose Java name is asked again. */
+/*
+ * The JVM tells what a thread is called now, and records of names come late: the name may be one
+ * that the thread gave itself since. So a name is read as soon as it is heard that one was given,
+ * though it is not that record's turn yet; and should the thread turn out to have named itself
+ * again before that was read, it is nobody's: the thread then has the kernel's name alone.
+ */
+void roster_hear(struct roster *r, pid_t tid, uint64_t time);
+
+/*
+ * It was given a name: another thread of the file from now on, with the Java name that was read
+ * when roster_hear() was told of it.
+ */
 struct member *roster_named(struct roster *r, pid_t tid, uint64_t time, const char *comm);
 
 /* It has ended: forgotten by the roster_expire() some seconds later. */
@@ -78,10 +92,14 @@ void roster_expire(struct roster *r, uint64_t now_ns);
 /* What was told of threads may have been lost: read their names, and who has ended, from /proc. */
 void roster_reread(struct roster *r, uint64_t now_ns);
 
-/* What was heard at `time` had better wait a little: the thread's own name is still to come. */
-bool roster_waits(const struct member *m, uint64_t time);
+/*
+ * What was heard at `time` had better wait a little: the thread's own name is still to come, or
+ * whether it had that name already. `heard_ns`: roster_hear() was told of all names given before;
+ * 0: not known. Asks for the Java name if that is to be done.
+ */
+bool roster_waits(struct roster *r, struct member *m, uint64_t time, uint64_t heard_ns);
 
-/* Ask once more for the Java name, if it is not known. */
+/* Ask once more for the Java name, if it is not known and can be. */
 void roster_ask(struct roster *r, struct member *m);
 
 void roster_each(struct roster *r, roster_member_fn fn, void *ctx);

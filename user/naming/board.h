@@ -14,8 +14,9 @@
 
 struct board {
 	/* the session's */
-	_Atomic uint64_t stop_ns; /* the recording's end; 0: not known yet */
-	_Atomic bool discard;	  /* files that are still open are to be removed */
+	_Atomic uint64_t stop_ns;    /* the recording's end; 0: not known yet */
+	_Atomic uint64_t drained_ns; /* the kernel's records of all before are in the queue */
+	_Atomic bool discard;	     /* files that are still open are to be removed */
 	/* what the queue had no room for; naming takes out what it has told the targets */
 	_Atomic uint64_t queue_lost[LOSS_MAX];
 

@@ -53,7 +53,9 @@ struct target_env {
 	uint64_t file_bytes;	   /* of all files, as their targets told it last */
 	struct error failed;	   /* the first error of a writer */
 	struct board *board;	   /* what the session is told at once */
-	uint64_t expect_ns;	   /* until then a JVM may be about to make its code heaps */
+	/* the kernel's records of all before have been looked at, if only ahead; 0: not known */
+	uint64_t heard_ns;
+	uint64_t expect_ns; /* until then a JVM may be about to make its code heaps */
 	bool ending; /* the whole recording ends: tables need not be dropped, since their maps go */
 };
 

@@ -386,20 +386,27 @@ static void work(struct namer *r, const struct gn_rec *rec)
 }
 
 /*
- * Looks at the methods of stacks as soon as these come, and not when it is their turn, which on a
- * busy machine may be seconds later: a class that is unloaded in between makes every name uncertain
- * that was not read before.
+ * Looks at the methods of stacks, and at the names of threads that name themselves, as soon as
+ * these come, and not when it is their turn, which on a busy machine may be seconds later: a class
+ * that is unloaded in between makes every name uncertain that was not read before, and a thread may
+ * have another name by then.
  */
 static void look_ahead(struct namer *r)
 {
+	uint64_t drained_ns = r->cfg.board->drained_ns; /* before the look at what there is */
 	const struct gn_rec *rec;
 	struct target *t;
 
 	while ((rec = queue_peek(r->cfg.queue))) {
-		t = rec->type == GN_REC_STACK ? target_find(r, (pid_t)rec->tgid) : NULL;
-		if (t)
+		if (rec->type != GN_REC_STACK && rec->type != GN_REC_COMM)
+			continue;
+		t = target_find(r, (pid_t)rec->tgid);
+		if (t && rec->type == GN_REC_STACK)
 			target_notice(t, (const void *)rec);
+		else if (t)
+			target_hear(t, rec);
 	}
+	r->env.heard_ns = drained_ns;
 }
 
 void namer_main(struct namer *r)

@@ -601,6 +601,11 @@ void recorder_cpus(struct recorder *r, const struct neighbours *cpus)
 	}
 }
 
+void recorder_drained(struct recorder *r, uint64_t ns)
+{
+	r->board->drained_ns = ns;
+}
+
 void recorder_wake(struct recorder *r)
 {
 	queue_wake(r->queue);

@@ -67,6 +67,9 @@ bool recorder_push(struct recorder *r, const struct gn_rec *rec);
 void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t count);
 void recorder_wake(struct recorder *r);
 
+/* All that the kernel had sent at `ns` was pushed. */
+void recorder_drained(struct recorder *r, uint64_t ns);
+
 /*
  * A setting or fact to write beside the samples, as jdk.ActiveSetting of the recording; in every
  * file, also in those opened later.

@@ -61,7 +61,7 @@ struct resolver {
 	struct resolver_shared *shared;
 	struct listed_thread *listed;
 	unsigned int nlisted;
-	uint64_t listed_ns, listing_ns; /* when the list was made, and how long that took */
+	uint64_t listed_ns, listing_ns; /* when the list was made, and the CPU time that took */
 	pid_t tgid;
 	/* it is in a PID namespace of its own, and knows its threads by other numbers */
 	bool nested;
@@ -737,14 +737,15 @@ static bool list_due(const struct resolver *r, uint64_t now)
 /* Lists all Java threads. False: they were listed a short while ago. */
 static bool threads_list(struct resolver *r)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin;
 
-	if (!list_due(r, begin))
+	if (!list_due(r, now_ns()))
 		return false;
+	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	listed_free(r);
 	vm_threads(r->vm, on_listed, r);
 	r->listed_ns = now_ns();
-	r->listing_ns = r->listed_ns - begin;
+	r->listing_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	return true;
 }
 
@@ -756,31 +757,39 @@ static bool listed_read(struct resolver *r, pid_t inner, struct java_thread *out
 	return l && !vm_thread_read(r->vm, l->thread, inner, out) && out->name[0];
 }
 
-static bool thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread *out)
+/* 0, -ENOENT, or -EAGAIN: it is none of the threads listed last, which was a short while ago. */
+static int thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread *out)
 {
 	struct java_thread now;
 
-	if (!listed_read(r, inner, &now) && !(threads_list(r) && listed_read(r, inner, &now)))
-		return false;
+	if (!listed_read(r, inner, &now)) {
+		if (!threads_list(r))
+			return -EAGAIN;
+		if (!listed_read(r, inner, &now))
+			return -ENOENT;
+	}
 	out->java_id = now.id;
 	out->thread = now.thread;
 	out->carrier = now.carrier;
 	snprintf(out->name, sizeof(out->name), "%s", now.name);
 	memcpy(out->groups, now.groups, sizeof(out->groups));
-	return true;
+	return 0;
 }
 
 int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out)
 {
 	pid_t inner = tid_inside(r, tid);
+	int rc = -ENOENT;
 	const char *name;
 
 	*out = (struct resolved_thread){0};
-	if (r->vm && inner && thread_in_vm(r, inner, out))
+	if (r->vm && inner)
+		rc = thread_in_vm(r, inner, out);
+	if (!rc)
 		return 0;
 	name = r->agent ? agent_thread_name(r->agent, tid) : NULL;
 	if (!name)
-		return -ENOENT;
+		return rc;
 	snprintf(out->name, sizeof(out->name), "%s", name);
 	return 0;
 }

@@ -50,6 +50,8 @@ bool target_has_thread(const struct target *t, pid_t tid);
 void target_sample(struct target *t, const struct gn_sample *rec);
 /* Looks at the record early: the same one will come to target_stack(), perhaps much later. */
 void target_notice(struct target *t, const struct gn_stack *rec);
+/* Likewise at that of a name that a thread was given, which target_task() will have. */
+void target_hear(struct target *t, const struct gn_rec *rec);
 void target_stack(struct target *t, const struct gn_stack *rec);
 void target_task(struct target *t, const struct gn_task_rec *rec);
 void target_vthread(struct target *t, const struct gn_vthread_rec *rec);

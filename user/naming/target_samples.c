@@ -206,14 +206,14 @@ void target_lost(struct target *t, uint64_t time, pid_t tid, unsigned int reason
 	target_note_lost(t, time, tid, reason, count);
 }
 
-/* Whether nothing is known yet that tells the thread from others. */
+/* Whether it is not known yet what tells the thread from others, or what it was called then. */
 static bool sample_waits(struct target *t, const struct gn_sample *s)
 {
-	const struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
+	struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
 
 	if (s->vthread && !vthreads_has(t->vthreads, s->vthread))
 		return true;
-	return m && roster_waits(m, s->h.time);
+	return m && roster_waits(t->threads, m, s->h.time, t->env->heard_ns);
 }
 
 /*

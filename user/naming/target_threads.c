@@ -181,6 +181,11 @@ static void lifespan_note(struct target *t, pid_t tid, uint64_t time, bool end)
 	lifespans_note(&t->lifespans, tid, time, end);
 }
 
+void target_hear(struct target *t, const struct gn_rec *rec)
+{
+	roster_hear(t->threads, (pid_t)rec->tid, rec->time);
+}
+
 void target_task(struct target *t, const struct gn_task_rec *rec)
 {
 	pid_t tid = (pid_t)rec->h.tid;

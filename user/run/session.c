@@ -31,8 +31,9 @@
 #include "run/overhead.h"
 #include "target/neighbours.h"
 
-#define DRAIN_MS  100 /* rings are drained at least so often */
-#define LAUNCH_MS 10  /* for the first time after so long if a command was launched */
+#define SENDING_NS 1000000ull /* a record is in its ring so long after its time, at most */
+#define DRAIN_MS   100	      /* rings are drained at least so often */
+#define LAUNCH_MS  10	      /* for the first time after so long if a command was launched */
 /* a command that was launched may take so long to end with the recording */
 #define PATIENCE_MS    500
 #define HURRY_MS       10   /* rings are drained so often while classes come and go */
@@ -427,8 +428,11 @@ static void on_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t count)
 
 static void drain(struct session *s)
 {
+	uint64_t begun = now_ns();
+
 	if (capture_drain(s->cap, on_record, s) > 0)
 		recorder_wake(s->rec);
+	recorder_drained(s->rec, begun - SENDING_NS);
 }
 
 static uint64_t beyond(uint64_t now, uint64_t told)
