@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#define TRIES 1000
+#define TRIES	1000
+#define LOOK_AT 16 /* places in which a thread's loss may be */
 
 struct board *board_new(void)
 {
@@ -18,6 +19,50 @@ void board_free(struct board *b)
 {
 	if (b)
 		munmap(b, sizeof(*b));
+}
+
+/* Its place, which is not given to another any more; NULL: there is none. */
+static struct board_loss *loss_place(struct board *b, uint64_t whose)
+{
+	uint64_t at = whose * 0x9e3779b97f4a7c15ull >> 32;
+
+	for (int i = 0; i < LOOK_AT; i++) {
+		struct board_loss *l = &b->losses[(at + (uint64_t)i) % BOARD_LOSSES];
+
+		if (!l->whose)
+			l->whose = whose;
+		if (l->whose == whose)
+			return l;
+	}
+	return NULL;
+}
+
+void board_lose(struct board *b, pid_t tid, unsigned int reason, uint64_t count)
+{
+	struct board_loss *l;
+
+	if (reason >= LOSS_MAX)
+		return;
+	l = tid > 0 ? loss_place(b, (uint64_t)tid * LOSS_MAX + reason) : NULL;
+	atomic_fetch_add(l ? &l->count : &b->queue_lost[reason], count);
+}
+
+void board_losses(struct board *b, board_loss_fn fn, void *ctx)
+{
+	uint64_t lost;
+
+	for (unsigned int i = 0; i < BOARD_LOSSES; i++) {
+		struct board_loss *l = &b->losses[i];
+
+		lost = l->whose ? atomic_exchange(&l->count, 0) : 0;
+		if (lost)
+			fn(ctx, (pid_t)(l->whose / LOSS_MAX), l->whose % LOSS_MAX, lost);
+	}
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		lost = atomic_exchange(&b->queue_lost[i], 0);
+		if (lost)
+			fn(ctx, 0, i, lost);
+	}
 }
 
 void board_totals_set(struct board *b, const struct totals *t)

@@ -9,15 +9,28 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "model/totals.h"
+
+#define BOARD_LOSSES 4096 /* a power of two */
+
+/* What one thread has lost for one reason. */
+struct board_loss {
+	_Atomic uint64_t whose; /* both; 0: free */
+	_Atomic uint64_t count;
+};
 
 struct board {
 	/* the session's */
 	_Atomic uint64_t stop_ns;    /* the recording's end; 0: not known yet */
 	_Atomic uint64_t drained_ns; /* the kernel's records of all before are in the queue */
 	_Atomic bool discard;	     /* files that are still open are to be removed */
-	/* what the queue had no room for; naming takes out what it has told the targets */
+	/*
+	 * What the queue had no room for: by thread, as long as there is a place for it, and what
+	 * is of no thread. Naming takes out what it has told the targets.
+	 */
+	struct board_loss losses[BOARD_LOSSES];
 	_Atomic uint64_t queue_lost[LOSS_MAX];
 
 	/* naming's */
@@ -29,6 +42,13 @@ struct board {
 
 struct board *board_new(void); /* NULL: no memory */
 void board_free(struct board *b);
+
+/* The session's: so many of the thread (0: of none) are lost. */
+void board_lose(struct board *b, pid_t tid, unsigned int reason, uint64_t count);
+
+/* Naming's: calls fn for all that was lost since the last time. */
+typedef void (*board_loss_fn)(void *ctx, pid_t tid, unsigned int reason, uint64_t count);
+void board_losses(struct board *b, board_loss_fn fn, void *ctx);
 
 void board_totals_set(struct board *b, const struct totals *t);
 

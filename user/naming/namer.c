@@ -100,14 +100,9 @@ static void on_loss(struct namer *r, uint64_t time, pid_t tid, unsigned int reas
 		target_note_lost(n->target, time, 0, reason, count);
 }
 
-static void on_queue_losses(struct namer *r, uint64_t now)
+static void on_queue_loss(void *ctx, pid_t tid, unsigned int reason, uint64_t count)
 {
-	for (unsigned int i = 0; i < LOSS_MAX; i++) {
-		uint64_t lost = atomic_exchange(&r->cfg.board->queue_lost[i], 0);
-
-		if (lost)
-			on_loss(r, now, 0, i, lost);
-	}
+	on_loss(ctx, now_ns(), tid, reason, count);
 }
 
 /* ---- the end of a target ---- */
@@ -348,7 +343,7 @@ static void poll_targets(struct namer *r, uint64_t now)
 	if (changed)
 		r->env.cfg.on_epoch(r->env.cfg.ctx);
 	memory_poll(r, now);
-	on_queue_losses(r, now);
+	board_losses(r->cfg.board, on_queue_loss, r);
 	publish(r);
 }
 

@@ -520,11 +520,6 @@ int recorder_start(struct recorder *r, uint64_t now, struct error *e)
 
 /* ---- records ---- */
 
-static void queue_lost(struct recorder *r, unsigned int reason, uint64_t count)
-{
-	atomic_fetch_add(&r->board->queue_lost[reason], count);
-}
-
 bool recorder_push(struct recorder *r, const struct gn_rec *rec)
 {
 	unsigned int reason;
@@ -533,7 +528,7 @@ bool recorder_push(struct recorder *r, const struct gn_rec *rec)
 	if (queue_push(r->queue, rec))
 		return true;
 	reason = loss_of_record(rec, &count);
-	queue_lost(r, reason, count);
+	board_lose(r->board, (pid_t)rec->tid, reason, count);
 	return false;
 }
 
@@ -545,9 +540,8 @@ void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t 
 		.reason = reason,
 	};
 
-	/* if there is no room the loss is counted without its thread */
-	if (!queue_push(r->queue, &rec.h) && reason < LOSS_MAX)
-		queue_lost(r, reason, count);
+	if (!queue_push(r->queue, &rec.h))
+		board_lose(r->board, tid, reason, count);
 }
 
 void recorder_setting(struct recorder *r, const char *name, const char *value)
