@@ -25,8 +25,10 @@ victim_start
 attack map "${rules[@]}"
 greedy=$ATTACKER
 attack burn "${libs[@]}"
+begun=$EPOCHREALTIME
 record_all
 victim_done
+took=$(since "$begun")
 victim_whole
 mb=$(sed -n 's/.*, memory \([0-9.]*\) MB.*/\1/p' "$GN_ERR")
 note "memory of gnomon: $mb MB"
@@ -37,7 +39,10 @@ note "$(cat "$T/lost")"
 told_lost "$VICTIM" >"$T/lost"
 assert_eq "what the victim's lost of rules" 0 "$(grep -c 'unwind rules' "$T/lost")"
 told_lost "$(find "$T/all" -name "*-$ATTACKER.jfr")" >"$T/lost"
-assert_match "what the costly one's lost" 'files of its code: reading them takes too long' "$T/lost"
+# Reading may take 2 s of CPU time and a twentieth of the time that passes (SYMPROC_READ_SHARE of user/sym/proc.h): where
+# a busy machine took long enough there was time for all of it.
+[ "${took%.*}" -gt 10000 ] || assert_match "what the costly one's lost in $took ms" \
+    'files of its code: reading them takes too long' "$T/lost"
 assert_match "the summary" 'lost .*unwind rules: more than its share' "$GN_ERR"
 note "$(cat "$T/lost")"
 jvm_end
