@@ -53,14 +53,17 @@ static __always_inline void task_send(struct task_struct *task, __u16 type, cons
 static __always_inline void off_begin(const struct task_struct *task, struct gn_thread *t,
 				      __u32 state)
 {
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = bpf_ktime_get_ns(), tick = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
 
+	t->seq++; /* what was read of it while it was elsewhere is not of this interval */
+	t->stack = 0;
 	t->out_ns = now;
 	t->offset = 0;
 	t->state = state;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
-	t->next_tick = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
+	if (t->next_tick < tick) /* never back: no tick counts twice */
+		t->next_tick = tick;
 	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
 	__sync_val_compare_and_swap(&t->phase, GN_PH_UNKNOWN, GN_PH_OFF);
 }
@@ -140,6 +143,7 @@ int BPF_PROG(task_renamed, struct task_struct *task, const char *comm)
  * Threads there before us. The first scan, before switches are seen, gives them storage; the
  * second, after, lets those off the CPU count as off since now: who is runnable as queued, others
  * in a state not seen. A thread that switches meanwhile has left GN_PH_UNKNOWN and is left alone.
+ * The same where switches are seen again after scans.
  */
 SEC("iter/task")
 int task_scan(struct bpf_iter__task *ctx)

@@ -468,9 +468,15 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 		pending_add(t, task->pid);
 }
 
-/* With switches seen again, a thread that scans found asleep goes on as one that went to sleep. */
+/*
+ * With switches seen again, a thread that scans found asleep goes on as one that went to sleep. But
+ * not one that has run since the last scan saw it, and before switches were seen: where it is now
+ * nobody knows, and task_scan is to find it as one that was there before us.
+ */
 static __always_inline void account_scan(struct task_struct *task, struct gn_thread *t)
 {
+	bool moved = task->on_cpu || task->se.sum_exec_runtime != t->cpu_ns;
+
 	if (!gn_can_switch || gn_scanning) {
 		scan_report(task, t);
 		return;
@@ -478,8 +484,7 @@ static __always_inline void account_scan(struct task_struct *task, struct gn_thr
 	scan_leave(task, t);
 	t->run_delay = task->sched_info.run_delay;
 	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
-	__sync_val_compare_and_swap(&t->phase, GN_PH_SCAN,
-				    task->on_cpu ? GN_PH_UNKNOWN : GN_PH_OFF);
+	__sync_val_compare_and_swap(&t->phase, GN_PH_SCAN, moved ? GN_PH_UNKNOWN : GN_PH_OFF);
 }
 
 /*

@@ -886,13 +886,14 @@ static int scanning_begin(struct capture *c, uint64_t tick)
 }
 
 /*
- * The switch programs are attached before the last scan, so that no off-CPU interval is missed
- * between the two.
+ * The switch programs are attached before the last look at all threads, so that no off-CPU interval
+ * is missed between the two. Who has run since the last scan, and sleeps already, is met by nobody
+ * but capture_scan().
  */
 static int scanning_end(struct capture *c)
 {
 	struct gnomon *s = c->skel;
-	int rc = switches_attach(c, NULL);
+	int rc = switches_attach(c, NULL), found;
 
 	if (rc)
 		return rc;
@@ -900,7 +901,8 @@ static int scanning_end(struct capture *c)
 	s->bss->gn_marking = 1;
 	c->scanning = false;
 	rc = capture_account(c, 0);
-	return rc < 0 ? rc : 0;
+	found = capture_scan(c);
+	return rc < 0 ? rc : found < 0 ? found : 0;
 }
 
 /* The programs of an engine that the recording did not begin with. 0, -EAGAIN or -errno. */
