@@ -99,6 +99,11 @@ struct hs_blob {
 	__u8 bytes;   /* the code around pc is in s->scratch */
 };
 
+uw_fn struct hs_blob *hs_blob_of(struct uw_state *s)
+{
+	return (struct hs_blob *)&s->step[0];
+}
+
 /* ---- blobs ------------------------------------------------------------------------------------
  */
 
@@ -281,6 +286,11 @@ struct hs_way {
 	__u8 pushed; /* by so many bytes, if it is a call that this was for */
 };
 
+uw_fn struct hs_way *hs_way_of(struct uw_state *s)
+{
+	return (struct hs_way *)&s->step[8];
+}
+
 /* Take the first word of code among the leaf's topmost ones for the return address. */
 uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
@@ -397,6 +407,11 @@ uw_fn __u64 hs_moved(struct uw_state *s, uw_mem m, const struct gn_jvm *j, int f
 	return up == 8 || up == 24 || up == 32 || up == 48 || up == 64 ? up : pushed;
 }
 
+uw_own(hs_guess)(UW_OWN, const struct gn_jvm *j)
+{
+	return s && j ? hs_guess(s, UW_OWN_MEM, j) : 1;
+}
+
 uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const struct hs_way *w)
 {
 	__u64 ra, fp = s->fp, slot = w->slot, other = w->other, above = w->above, up = 0, moved;
@@ -417,7 +432,7 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 	uw_barrier(body);
 	uw_barrier(pushed);
 	if (lost)
-		return hs_guess(s, m, j);
+		return uw_call(hs_guess, s, m, j);
 	if (uw_word(s, m, slot, &ra) || (saved && uw_word(s, m, slot - 8, &fp)))
 		return uw_end(s, GN_END_BADADDR);
 	if (known)
@@ -438,7 +453,7 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 	}
 	if (java && !hs_is_code(j, ra)) {
 		if (!hs_is_code(j, other))
-			return hs_guess(s, m, j);
+			return uw_call(hs_guess, s, m, j);
 		ra = other;
 	}
 	if (!UW_CODE_ADDR(ra)) /* no thread starts in Java code: a frame that is being made */
@@ -446,6 +461,11 @@ uw_fn int hs_return(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const 
 	/* nothing else was looked at, and nothing is in doubt */
 	s->how &= 0 - ((((slot ^ w->slot) | above | (flags ^ GN_FF_RETADDR)) - 1) >> 63);
 	return uw_caller(s, ra, slot + 8 + above, fp, flags);
+}
+
+uw_own(hs_return)(UW_OWN, const struct gn_jvm *j)
+{
+	return s && j ? hs_return(s, UW_OWN_MEM, j, hs_way_of(s)) : 1;
 }
 
 /* ---- compiled code, where the pc may be anywhere ----------------------------------------------
@@ -561,20 +581,34 @@ uw_fn __u64 hs_same(const __u8 *c, __u32 i, __u64 insn, __u32 len)
 }
 
 /* Where in c a `sub rsp,imm` that lies before pc ends; 0 if there is none. */
-uw_fn __u32 hs_sub_end(const __u8 *c, __s32 imm)
+struct hs_sub {
+	const struct hs_code *code;
+	__s32 imm;
+	__u32 end;
+};
+
+static long hs_sub_step(__u32 i, void *ctx)
 {
-	__u64 small = 0xec8348 | (__u64)(imm & 0xff) << 24;
-	__u64 large = 0xec8148 | (__u64)(__u32)imm << 24;
-	__u64 end = 0, fits = imm < 128;
+	struct hs_sub *h = ctx;
+	__u64 small = 0xec8348 | (__u64)(h->imm & 0xff) << 24;
+	__u64 large = 0xec8148 | (__u64)(__u32)h->imm << 24, fits = h->imm < 128;
+	const __u8 *c = h->code->c;
 
 	uw_barrier(fits);
-#pragma GCC unroll 32
-	for (__u32 i = 0; i <= HS_BEFORE - 4; i++) {
-		end |= (i + 4) * (hs_same(c, i, small, 4) & fits);
-		if (i <= HS_BEFORE - 7)
-			end |= (i + 7) * hs_same(c, i, large, 7);
-	}
-	return (__u32)end;
+	if (i > HS_BEFORE - 4)
+		return 0;
+	h->end |= (i + 4) * (hs_same(c, i, small, 4) & fits);
+	if (i <= HS_BEFORE - 7)
+		h->end |= (i + 7) * hs_same(c, i, large, 7);
+	return 0;
+}
+
+uw_fn __u32 hs_sub_end(const struct hs_code *code, __s32 imm)
+{
+	struct hs_sub h = {.code = code, .imm = imm};
+
+	hs_each(HS_BEFORE - 3, hs_sub_step, &h);
+	return h.end;
 }
 
 /*
@@ -589,9 +623,9 @@ hs_global int hs_prologue(const struct hs_code *code, __s32 frame, __u32 off)
 	if (!code)
 		return HS_FULL;
 	c = code->c;
-	if (hs_sub_end(c, frame - 16))
+	if (hs_sub_end(code, frame - 16))
 		return HS_FULL;
-	end = hs_sub_end(c, frame - 8);
+	end = hs_sub_end(code, frame - 8);
 	if (end)
 		return end == HS_BEFORE ? HS_NOFP : HS_FULL;
 	if (off >= 1 && HS_AT(c, -1) == 0x55)
@@ -1307,6 +1341,30 @@ uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const s
 		hs_framed(s, m, j, b, w);
 }
 
+uw_own(hs_stub)(UW_OWN, const struct gn_jvm *j)
+{
+	if (!s || !j)
+		return 1;
+	hs_stub(s, UW_OWN_MEM, j, hs_blob_of(s), hs_way_of(s));
+	return 0;
+}
+
+uw_own(hs_framed)(UW_OWN, const struct gn_jvm *j)
+{
+	if (!s || !j)
+		return 1;
+	hs_framed(s, UW_OWN_MEM, j, hs_blob_of(s), hs_way_of(s));
+	return 0;
+}
+
+uw_own(hs_between)(UW_OWN, const struct gn_jvm *j)
+{
+	if (!s || !j)
+		return 1;
+	hs_between(s, UW_OWN_MEM, j, hs_blob_of(s), hs_way_of(s));
+	return 0;
+}
+
 /* ---- the JVM's own note -----------------------------------------------------------------------
  */
 
@@ -1503,42 +1561,56 @@ uw_fn void hs_linker(const struct uw_state *s, const struct gn_jvm *j, __u32 kin
 uw_fn int hs_blob_frame(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct hs_way *w)
 {
 	__u32 kind = GN_FRAME_STUB, flags = 0, keep = 0;
-	struct hs_blob b = {};
+	struct hs_blob *b = hs_blob_of(s);
 	__u64 data = 0;
+
+	__builtin_memset(b, 0, sizeof(*b));
 
 	s->how = hs_code_how(s);
 
-	if (hs_find(s, m, j, &b)) {
+	if (hs_find(s, m, j, b)) {
 		w->lost = 1;
-		b.frame = -1;
+		b->frame = -1;
 		flags = GN_FF_GUESSED;
-	} else if (b.kind == HS_NMETHOD && hs_is_call_stub(s, m, &b)) {
-		b.frame = 0;
+	} else if (b->kind == HS_NMETHOD && hs_is_call_stub(s, m, b)) {
+		b->frame = 0;
 		w->java = 1;
-	} else if (b.kind == HS_NMETHOD) {
-		keep = !s->leaf && !hs_deopt(s, m, j, &b);
+	} else if (b->kind == HS_NMETHOD) {
+		keep = !s->leaf && !hs_deopt(s, m, j, b);
 		kind = GN_FRAME_NMETHOD;
-		data = (__u64)b.id << 32 | (__u32)(s->pc - b.start);
+		data = (__u64)b->id << 32 | (__u32)(s->pc - b->start);
 		w->java = 1;
 	}
 	if (uw_push(s, s->pc, kind, flags, data))
 		return 1;
-	if (b.start && j->enter_special == b.start)
+	if (b->start && j->enter_special == b->start)
 		return uw_end(s, GN_END_CONT);
-	if (b.kind == HS_VTABLE || b.kind == HS_ADAPTER)
-		hs_between(s, m, j, &b, w);
-	else if (b.kind == HS_STUB)
-		hs_stub(s, m, j, &b, w);
-	else if (b.frame > 0)
-		hs_framed(s, m, j, &b, w);
+	if (b->kind == HS_VTABLE || b->kind == HS_ADAPTER)
+		uw_call(hs_between, s, m, j);
+	else if (b->kind == HS_STUB)
+		uw_call(hs_stub, s, m, j);
+	else if (b->frame > 0)
+		uw_call(hs_framed, s, m, j);
 	else
 		hs_linker(s, j, kind, w);
-	if (keep && b.frame > 0)
-		hs_code_keep(s, j, &b, data);
+	if (keep && b->frame > 0)
+		hs_code_keep(s, j, b, data);
 	else
 		s->how = 0;
 	return 0;
 }
+
+/* Reads from outside are two calls deeper, and there may be eight: here is the one that can be
+ * spared. */
+#ifdef UW_REMOTE
+#define hs_blob_call(s, m, j) hs_blob_frame(s, m, j, hs_way_of(s))
+#else
+uw_own(hs_blob_frame)(UW_OWN, const struct gn_jvm *j)
+{
+	return s && j ? hs_blob_frame(s, UW_OWN_MEM, j, hs_way_of(s)) : 1;
+}
+#define hs_blob_call(s, m, j) uw_call(hs_blob_frame, s, m, j)
+#endif
 
 /* The call stub has a frame pointer; nearly every thread's stack has one, and it never changes. */
 uw_fn int hs_call_stub(struct uw_state *s, struct hs_way *w)
@@ -1553,8 +1625,9 @@ uw_fn int hs_call_stub(struct uw_state *s, struct hs_way *w)
 
 uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
-	struct hs_way w = {};
+	struct hs_way *w = hs_way_of(s);
 
+	__builtin_memset(w, 0, sizeof(*w));
 	if (!s->hs[HS_SEEN]) {
 		if (s->flags & GN_FF_GUESSED)
 			hs_anchor(s, m, j);
@@ -1576,21 +1649,21 @@ uw_fn int hs_step(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 		if (uw_push(s, s->pc, GN_FRAME_STUB, 0, 0))
 			return 1;
 		if (s->leaf) {
-			hs_interp_edge(s, m, j, &w);
+			hs_interp_edge(s, m, j, w);
 		} else {
 			/* a frame removed for an exception: the return address, and the exception
 			 * below it, are pushed while the compiled caller's handler is looked for */
-			w.slot = s->sp;
-			w.above = 8;
+			w->slot = s->sp;
+			w->above = 8;
 		}
-		w.java = 1;
+		w->java = 1;
 	} else if (!s->leaf && s->pc == j->call_stub) {
-		if (hs_call_stub(s, &w))
+		if (hs_call_stub(s, w))
 			return 1;
-	} else if (hs_code_known(s, m, j) ? hs_code_frame(s, &w) : hs_blob_frame(s, m, j, &w)) {
+	} else if (hs_code_known(s, m, j) ? hs_code_frame(s, w) : hs_blob_call(s, m, j)) {
 		return 1;
 	}
-	return hs_return(s, m, j, &w);
+	return uw_call(hs_return, s, m, j);
 }
 
 #endif /* UW_HOTSPOT_RULES */

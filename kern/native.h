@@ -194,6 +194,11 @@ uw_fn int native_signal_step(struct uw_state *s, uw_mem m)
 	return 0;
 }
 
+uw_own(native_signal_step)(UW_OWN)
+{
+	return s ? native_signal_step(s, UW_OWN_MEM) : 1;
+}
+
 #define NATIVE_BARE_MAX 4096 /* bytes of a function without a frame */
 
 /*
@@ -215,10 +220,15 @@ uw_fn int native_guess_step(struct uw_state *s, uw_mem m)
 	__u64 code = 0, ra = 0;
 
 	if (!s->leaf && !uw_copy(s, m, s->pc, &code, sizeof(code)) && code == UW_SIGRETURN_CODE)
-		return native_signal_step(s, m);
+		return uw_call(native_signal_step, s, m);
 	if (native_is_bare(s, m, &ra))
 		return uw_caller(s, ra, s->sp + 8, s->fp, GN_FF_RETADDR);
 	return native_fp_step(s, m);
+}
+
+uw_own(native_guess_step)(UW_OWN)
+{
+	return s ? native_guess_step(s, UW_OWN_MEM) : 1;
 }
 
 /*
@@ -407,13 +417,13 @@ uw_fn int native_step(struct uw_state *s, uw_mem m)
 	}
 #endif
 	if (!r || r->cfa == UW_CFA_NONE)
-		return native_guess_step(s, m);
+		return uw_call(native_guess_step, s, m);
 	if (r->cfa == UW_CFA_STOP) {
 		s->how = UW_HOW_MAKE(UW_HOW_CALLER, UW_HOW_END, 0);
 		return uw_end(s, GN_END_COMPLETE);
 	}
 	if (r->cfa == UW_CFA_SIGNAL)
-		return native_signal_step(s, m);
+		return uw_call(native_signal_step, s, m);
 #ifdef UW_MEMO
 	s->how = native_how(*(const __u64 *)r, r->ra_off, r->fp_off, r->kept_off);
 #endif
@@ -431,7 +441,7 @@ uw_fn int native_unknown_step(struct uw_state *s, uw_mem m)
 	if (s->map.kind == UW_MAP_HOTSPOT)
 		return uw_end(s, GN_END_NORULE);
 #endif
-	return native_guess_step(s, m);
+	return uw_call(native_guess_step, s, m);
 }
 
 #endif

@@ -236,7 +236,8 @@ struct uw_state {
 	__u64 walks; /* so many began */
 	__u64 gen;   /* what is found out of code holds in it: odd, or even in this walk alone */
 
-	__u64 hs[8]; /* kern/hotspot.h's, zeroed by uw_begin, kept over the walk */
+	__u64 hs[8];	/* kern/hotspot.h's, zeroed by uw_begin, kept over the walk */
+	__u64 step[16]; /* its, of one step: here it takes no BPF stack, of which there is little */
 	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
 
 	__u64 hash; /* over the frames recorded; start it with what tells processes apart */
@@ -314,24 +315,32 @@ uw_fn int uw_refill(struct uw_state *s, uw_mem m, __u64 addr)
 }
 
 /*
- * The same; in BPF a function of its own where that can be, which the verifier follows once, and
- * not at each word.
+ * A function of its own: where that can be in BPF, the verifier follows it once, and not at each
+ * call, in each case that led there. It has a state and whose memory (UW_OWN; UW_OWN_MEM inside),
+ * numbers, and pointers to structs, all of which it has to compare with NULL.
  */
 #if defined(__bpf__) && !defined(UW_REMOTE)
-__attribute__((noinline, weak)) int uw_refill_own(struct uw_state *s, __u64 addr)
-{
-	return s ? uw_refill(s, 0, addr) : -14;
-}
-#define uw_fill(s, m, addr) uw_refill_own(s, addr)
+#define uw_own(name)		 __attribute__((noinline, weak)) int name##_own
+#define UW_OWN			 struct uw_state *s
+#define UW_OWN_MEM		 ((uw_mem)0)
+#define uw_call(name, s, m, ...) name##_own(s, ##__VA_ARGS__)
 #elif defined(REMOTE_BY_PID)
-__noinline int uw_refill_of(struct uw_state *s, struct task_struct *task remote_task, __u64 addr)
-{
-	return s ? uw_refill(s, task, addr) : -14;
-}
-#define uw_fill(s, m, addr) uw_refill_of(s, m, addr)
+#define uw_own(name)		 __noinline int name##_of
+#define UW_OWN			 struct uw_state *s, struct task_struct *task remote_task
+#define UW_OWN_MEM		 task
+#define uw_call(name, s, m, ...) name##_of(s, m, ##__VA_ARGS__)
 #else
-#define uw_fill(s, m, addr) uw_refill(s, m, addr)
+#define uw_own(name)		 uw_fn int name##_own
+#define UW_OWN			 struct uw_state *s, uw_mem whose
+#define UW_OWN_MEM		 whose
+#define uw_call(name, s, m, ...) name##_own(s, m, ##__VA_ARGS__)
 #endif
+
+uw_own(uw_refill)(UW_OWN, __u64 addr)
+{
+	return s ? uw_refill(s, UW_OWN_MEM, addr) : -14;
+}
+#define uw_fill(s, m, addr) uw_call(uw_refill, s, m, addr)
 
 /* A word of the stack, 8-aligned. 0, or negative when it cannot be read. */
 uw_fn int uw_word(struct uw_state *s, uw_mem m, __u64 addr, __u64 *val)
