@@ -31,8 +31,6 @@ static bool otherwise;
 
 static const struct opt own[] = {
 	{OPT_STRING, 0, "directory", "DIR", "", &now.directory},
-	{OPT_STRING, 0, "socket", "PATH", "", &now.socket},
-	{OPT_STRING, 0, "group", "GROUP", "", &now.group},
 	{OPT_DURATION, 0, "max-age", "TIME", "", &now.keep.age_max_ns, .min = RECORDING_S,
 	 .max = 10 * RECORDING_LONGEST},
 	{OPT_SIZE, 0, "max-size", "SIZE", "", &now.keep.jvm_max_bytes, .min = 64 << 10,
@@ -182,7 +180,6 @@ static void defaults_set(void)
 {
 	now = (struct settings){
 		.directory = "/var/lib/gnomon",
-		.socket = "/run/gnomon/control",
 		.keep = {.age_max_ns = DAY_NS,
 			 .jvm_max_bytes = GIB,
 			 .total_max_bytes = 10 * GIB,

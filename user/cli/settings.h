@@ -17,7 +17,7 @@
 #define SETTINGS_PATH "/etc/gnomon/gnomon.conf"
 
 struct settings {
-	const char *directory, *socket, *group;
+	const char *directory;
 	struct retention_policy keep;
 	struct rules rules;
 	struct session_config record; /* how; of whom and where to is not in it */
