@@ -64,7 +64,7 @@ sidecar() {
     cp "$GNOMON" "$out/gnomon"
     podman_ run --rm --privileged "${LIMITS[@]}" --pid "container:$NAME" \
         --volume "$out:/out" --rootfs "$TREE:O" \
-        /out/gnomon record -q --force -p 1 --jvm "$1" -d "$(seconds_for 300)s" -o /out/side.jfr 2>"$T/err" ||
+        /out/gnomon record -q --force -p 1 --jvm "$1" -d "$(seconds_for 600)s" -o /out/side.jfr 2>"$T/err" ||
         fail "the sidecar with --jvm $1: exit code $?: $(cat "$T/err")"
     jfr_readable "$out/side.jfr"
     all=$(weight "$out/side.jfr" $CPU_EVENT thread=busy-thread-number-1)
