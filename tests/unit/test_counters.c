@@ -492,6 +492,58 @@ static void while_written(void **state)
 	assert_int_equal(gc.got[0].duration_ns, 20 * MS);
 }
 
+static void one_more(struct perfimage *m)
+{
+	collected(0, m->reads, 10 * MS, m->reads * MS, m->reads * MS + 1);
+}
+
+/* Of which no two reads agree: nothing is told of it, and all of it when they do. */
+static void changing(void **state)
+{
+	const struct collections_fns fns = {.one = on_one, .gap = on_gap};
+	uint64_t looked;
+
+	gc_look();
+	collected(0, 1, 10 * MS, 100 * MS, 110 * MS);
+	gc_look();
+	assert_int_equal(gc.ngot, 1);
+	looked = gc.all.looked_ns;
+	im.reads = 1;
+	im.on_read = one_more;
+	gc.ngot = 0;
+	assert_int_equal(collections_look(&gc.all, gc.c, &fns), -EAGAIN);
+	assert_true(!gc.ngot && !gc.ngaps && gc.all.looked_ns == looked);
+	im.on_read = NULL;
+	collected(0, 9, 50 * MS, 900 * MS, 905 * MS);
+	gc_look();
+	assert_true(gc.ngot == 1 && gc.ngaps == 1);
+	assert_true(gc.gaps[0].count == 7 && gc.gaps[0].sum_ns == 35 * MS);
+	assert_int_equal(gc.gaps[0].from_ns, looked);
+}
+
+static uint64_t read_ns[4];
+
+static void note_time(struct perfimage *m)
+{
+	if (m->reads <= 4)
+		read_ns[m->reads - 1] = now_ns();
+}
+
+/* Whatever ended between two reads ended in the gap's time, also where a read took its time. */
+static void gap_holds_its_reads(void **state)
+{
+	gc_look();
+	collected(0, 1, 10 * MS, 100 * MS, 110 * MS);
+	im.reads = 0;
+	im.on_read = note_time;
+	gc_look();
+	im.on_read = NULL;
+	collected(0, 4, 40 * MS, 400 * MS, 410 * MS);
+	gc_look();
+	assert_true(gc.ngaps == 1 && im.reads >= 2);
+	assert_true(gc.gaps[0].from_ns <= read_ns[1] && gc.gaps[0].until_ns > read_ns[1]);
+}
+
 /* However long that takes. */
 static void not_begun_yet(void **state)
 {
@@ -591,6 +643,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(given_out_since, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(under_way, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(while_written, gc_setup, gc_teardown),
+		cmocka_unit_test_setup_teardown(changing, gc_setup, gc_teardown),
+		cmocka_unit_test_setup_teardown(gap_holds_its_reads, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(not_begun_yet, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(two_collectors, gc_setup, gc_teardown),
 		cmocka_unit_test_setup_teardown(nonsense, gc_setup, gc_teardown),

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "jvm/collections.h"
+#include "jvm/gccause.h"
 #include "jvm/gctimer.h"
 #include "perfimage.h"
 
@@ -38,6 +39,7 @@ static uint64_t statics[STATICS_WORDS], objects[OBJECTS_WORDS];
 static struct perfimage im;
 static struct mem *mem;
 static unsigned int reads;
+static uint64_t read_ns; /* the last one */
 static bool fast;
 static bool mirrors; /* whatever is read points to somewhere */
 
@@ -49,6 +51,7 @@ static bool in(uint64_t addr, size_t len, uint64_t base, size_t bytes)
 static int jvm_read(void *ctx, uint64_t addr, void *dst, size_t len)
 {
 	reads++;
+	read_ns = now_ns();
 	if (mirrors) {
 		for (size_t i = 0; i + 8 <= len; i += 8)
 			memcpy((char *)dst + i, &(uint64_t){OBJECTS + 8 * i}, 8);
@@ -405,6 +408,53 @@ static void causes(void **state)
 	counters_close(counters);
 }
 
+/*
+ * The enumerations of gcCause.hpp by hand: the first, the last, those around what a release took
+ * out or put in.
+ */
+static void numbers_of_causes(void **state)
+{
+	static const struct {
+		int release, number;
+		const char *text;
+	} all_of[] = {
+		{17, 0, "System.gc()"},
+		{17, 5, "GCLocker Initiated GC"},
+		{17, 9, "WhiteBox Initiated Concurrent Mark"},
+		{17, 13, "No GC"},
+		{17, 15, "Allocation Failure"},
+		{17, 17, "Metadata GC Threshold"},
+		{17, 21, "Ergonomics"},
+		{17, 26, "G1 Preventive Collection"},
+		{17, 37, "High Usage"},
+		{17, 38, NULL},
+		{21, 9, "WhiteBox Initiated Full GC"},
+		{21, 13, "Allocation Failure"},
+		{21, 14, "CodeCache GC Threshold"},
+		{21, 18, "Ergonomics"},
+		{21, 23, "Diagnostic Command"},
+		{21, 33, "High Usage"},
+		{21, 34, NULL},
+		{25, 5, "Heap Inspection Initiated GC"},
+		{25, 12, "Allocation Failure"},
+		{25, 17, "G1 Evacuation Pause"},
+		{25, 25, "Concurrent GC"},
+		{25, 27, "Timer"},
+		{25, 32, "High Usage"},
+		{25, 33, NULL},
+		{25, -1, NULL},
+		{19, 0, NULL}, /* another order, perhaps */
+	};
+
+	for (size_t i = 0; i < sizeof(all_of) / sizeof(all_of[0]); i++) {
+		const char *text = gccause_text(all_of[i].release, all_of[i].number);
+
+		assert_true(!text == !all_of[i].text);
+		if (text)
+			assert_string_equal(text, all_of[i].text);
+	}
+}
+
 /* What is no timer any more is let go, and what is one later is found. */
 static void it_moves(void **state)
 {
@@ -511,14 +561,16 @@ static void one_of_two(void **state)
 static void glances(void **state)
 {
 	const struct collections_fns fns = {.one = on_one, .gap = on_gap};
-	uint64_t zero = some_zero();
+	uint64_t zero = some_zero(), looked;
 
 	serial();
 	*at(STATICS + 2000) = zero;
 	begun(zero);
 	reads = ngot = 0;
+	looked = now_ns();
 	assert_int_equal(collections_glance(&all, counters, &fns), 0);
 	assert_true(reads == 1 && !ngot);
+	assert_in_range(all.looked_ns, looked, read_ns);
 	collected(1, 0);
 	assert_int_equal(collections_glance(&all, counters, &fns), 0);
 	assert_int_equal(ngot, 1);
@@ -549,6 +601,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(by_the_timer, setup, teardown),
 		cmocka_unit_test_setup_teardown(given_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(causes, setup, teardown),
+		cmocka_unit_test(numbers_of_causes),
 		cmocka_unit_test_setup_teardown(it_moves, setup, teardown),
 		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(tick_zero, setup, teardown),

@@ -203,6 +203,47 @@ static void after_the_end(void **state)
 	none("jdk.GarbageCollection");
 }
 
+/* In how many gaps, and how many of these collections are the recording's. */
+static uint64_t unseen(uint64_t gaps)
+{
+	struct profile *p = loaded();
+	uint64_t n = p->vitals[0].unseen;
+
+	assert_int_equal(events(p, "gnomon.CollectionsUnseen"), gaps);
+	profile_free(p);
+	return n;
+}
+
+/* Ten of them between two looks, and then ten more; the recording ended at `end`, 0: between. */
+static void gaps_until(uint64_t end)
+{
+	static const char *const serial[3] = {"Serial full collection pauses"};
+	struct pulse p;
+
+	pulse_begin(&p, serial);
+	for (uint64_t i = 1; i <= 2; i++) {
+		perfimage_set(im, invocations[0], 10 * i);
+		perfimage_set(im, total[0], 20 * MS * i);
+		perfimage_set(im, entry[0], i * 100 * MS);
+		perfimage_set(im, last_exit[0], i * 100 * MS + 2 * MS);
+		if (i == 2)
+			vitals_stop(p.v, end ? end : now_ns());
+		vitals_poll(p.v, NULL, START + i * 500 * MS, i == 2);
+	}
+	pulse_end(&p);
+}
+
+/* Those that came and went after the end are not in it; of a gap that goes on behind it, a part. */
+static void gaps_after_the_end(void **state)
+{
+	gaps_until(now_ns() + S * 3600);
+	assert_int_equal(unseen(2), 18);
+	gaps_until(0);
+	assert_in_range(unseen(2), 9, 17);
+	gaps_until(1);
+	assert_int_equal(unseen(1), 9);
+}
+
 /* jdk.CPULoad of two looks, `ms` after each other by gnomon's clock. */
 static void loads(uint64_t ms, uint64_t want)
 {
@@ -236,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(after_the_end),
+		cmocka_unit_test(gaps_after_the_end),
 		cmocka_unit_test(load_of_no_time),
 	};
 

@@ -314,6 +314,8 @@ static const struct jfr_field collections_unseen_fields[] = {
 	TEXT(jfr_collections_unseen, collector, "collector", "Collector"),
 	LONG(jfr_collections_unseen, count, "collections", 0, "Collections"),
 	LONG(jfr_collections_unseen, pauses_ns, "sumOfPauses", JFR_SPAN_NS, "Sum of Pauses"),
+	LONG(jfr_collections_unseen, late_ns, "late", JFR_SPAN_NS,
+	     "Part of the Period after the Recording's End"),
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -230,6 +230,7 @@ struct jfr_vitals {
  */
 struct jfr_collections_unseen {
 	uint64_t period_ns;
+	uint64_t late_ns; /* of the period: after the recording's end, where gnomon looked late */
 	const char *collector;
 	uint64_t count;
 	uint64_t pauses_ns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jvm/collections.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,7 +11,7 @@
 #include "jvm/gctimer.h"
 #include "jvm/statics.h"
 
-#define SETTLE	  4	  /* reads until two agree */
+#define SETTLE	  16	  /* reads, of which two in a row have to agree */
 #define NESTED_NS 100000u /* from one collection to another that is part of the same */
 
 #define CAUSE_TRIES  8
@@ -211,31 +212,41 @@ static void zero_find(struct collections *c, const struct counters *k)
 		vmclock_zero(&c->clock, s.found);
 }
 
+struct looked { /* CLOCK_MONOTONIC */
+	uint64_t from_ns, until_ns;
+};
+
 /*
  * The JVM writes a collector's counters one after the other: where they have changed they are read
- * until two reads agree. What began later than *from may not be in the last.
+ * until two reads agree. What they say was so at some moment of *when. -EAGAIN: no two agree.
  */
 static int settled_read(struct collections *c, struct counters *k,
-			struct collector now[COUNTERS_COLLECTORS], uint64_t *from)
+			struct collector now[COUNTERS_COLLECTORS], struct looked *when)
 {
 	struct collector before[COUNTERS_COLLECTORS];
 	int rc;
 
-	*from = now_ns();
+	when->from_ns = now_ns();
 	rc = counters_poll(k);
+	when->until_ns = now_ns();
 	if (rc)
 		return rc;
-	clock_look(c, k, *from, now_ns());
+	clock_look(c, k, when->from_ns, when->until_ns);
 	zero_find(c, k);
 	all_read(k, now);
 	memcpy(before, c->last, sizeof(before));
-	for (int i = 0; i < SETTLE && !rc && !all_same(before, now); i++) {
+	for (int i = 1; !all_same(before, now); i++) {
+		if (i == SETTLE)
+			return -EAGAIN;
 		memcpy(before, now, sizeof(before));
-		*from = now_ns();
+		when->from_ns = now_ns();
 		rc = counters_poll(k);
+		when->until_ns = now_ns();
+		if (rc)
+			return rc;
 		all_read(k, now);
 	}
-	return rc;
+	return 0;
 }
 
 struct found_one {
@@ -864,9 +875,10 @@ int collections_look(struct collections *c, struct counters *k, const struct col
 {
 	struct collector now[COUNTERS_COLLECTORS];
 	struct found f = {.n = 0};
-	uint64_t time, total = 0;
+	struct looked when;
+	uint64_t total = 0;
 	struct heap_use heap;
-	int rc = settled_read(c, k, now, &time);
+	int rc = settled_read(c, k, now, &when);
 
 	if (rc)
 		return rc;
@@ -874,17 +886,17 @@ int collections_look(struct collections *c, struct counters *k, const struct col
 	for (unsigned int n = 0; n < COUNTERS_COLLECTORS; n++) {
 		not_begun_yet(&c->last[n], &now[n]);
 		total += now[n].ended;
-		collector_take(c, k, n, &now[n], &f, fns, time);
+		collector_take(c, k, n, &now[n], &f, fns, when.until_ns);
 	}
 	found_sort(&f);
-	whole_begin(c, k, now, &f, time);
+	whole_begin(c, k, now, &f, when.until_ns);
 	memcpy(c->last, now, sizeof(now));
 	running_causes(c, k);
 	causes_set(c, k, now, &f);
 	found_tell(c, &heap, total, &f, fns);
-	whole_end(c, k, total, time, fns);
+	whole_end(c, k, total, when.until_ns, fns);
 	c->heap = heap;
-	c->looked_ns = time;
+	c->looked_ns = when.from_ns;
 	return 0;
 }
 
@@ -900,10 +912,12 @@ static bool is_quiet(const struct collections *c)
 int collections_glance(struct collections *c, struct counters *k, const struct collections_fns *fns)
 {
 	struct collector now[COUNTERS_COLLECTORS];
+	uint64_t from;
 	int rc;
 
 	if (!is_quiet(c))
 		return collections_look(c, k, fns);
+	from = now_ns();
 	rc = counters_glance(k);
 	if (rc)
 		return rc;
@@ -911,6 +925,6 @@ int collections_glance(struct collections *c, struct counters *k, const struct c
 	if (!all_same(c->last, now))
 		return collections_look(c, k, fns);
 	heap_use_read(k, &c->heap);
-	c->looked_ns = now_ns();
+	c->looked_ns = from;
 	return 0;
 }

@@ -54,7 +54,7 @@ struct collection {
 /* Those between two looks that no look caught. */
 struct collections_gap {
 	char name[COLLECTION_WORDS];
-	uint64_t from_ns, until_ns; /* the looks */
+	uint64_t from_ns, until_ns; /* from before the one to after the other: they ended within */
 	uint64_t count, sum_ns;
 };
 
@@ -104,7 +104,7 @@ struct collections {
 		char cause[COLLECTION_WORDS]; /* of the one under way, "" not known */
 	} last[COUNTERS_COLLECTORS];
 	struct heap_use heap; /* at the last look */
-	uint64_t looked_ns;
+	uint64_t looked_ns;   /* what had ended before is known; 0: no look yet */
 };
 
 #define COLLECTIONS_INIT                                                                           \
@@ -121,7 +121,8 @@ struct collections_fns {
 
 /*
  * Polls the counters and tells what has ended since the last look, in its order. The first look
- * tells nothing. What counters_poll() returns.
+ * tells nothing. What counters_poll() returns; -EAGAIN also where they changed all the time: then
+ * nothing is told, and all of it at a later look.
  */
 int collections_look(struct collections *c, struct counters *k, const struct collections_fns *fns);
 

@@ -14,14 +14,15 @@
 #include "target/container.h"
 #include "target/usage.h"
 
-#define LOOK_NS	  100000000ull /* for collections */
-#define RETRY_NS  500000000ull /* while the counters are not there yet */
-#define RETRIES	  60
-#define SECOND_NS 1000000000ull
-#define SLOW_NS	  10000000000ull /* for what changes slowly */
-#define SHARED_NS 500000000ull	 /* the machine is not looked at more often */
-#define WAIT_NS	  10000000ull	 /* shorter waits are no events */
-#define MANY	  10		 /* JVMs that are looked at each second */
+#define LOOK_NS	   100000000ull /* for collections */
+#define RETRY_NS   500000000ull /* while the counters are not there yet */
+#define RETRIES	   60
+#define LAST_TRIES 10
+#define SECOND_NS  1000000000ull
+#define SLOW_NS	   10000000000ull /* for what changes slowly */
+#define SHARED_NS  500000000ull	  /* the machine is not looked at more often */
+#define WAIT_NS	   10000000ull	  /* shorter waits are no events */
+#define MANY	   10		  /* JVMs that are looked at each second */
 
 struct vitals_host {
 	struct host_usage now;
@@ -203,13 +204,20 @@ static void on_whole(void *ctx, const struct collections_whole *w)
 		   &(struct jfr_old_collection){.duration = w->duration_ns, .id = w->id});
 }
 
+/*
+ * Where gnomon comes late to a recording's end, what the period has beyond it is said: some of
+ * these may have begun there.
+ */
 static void on_gap(void *ctx, const struct collections_gap *g)
 {
 	struct vitals *v = ctx;
 
+	if (is_later(v, g->from_ns))
+		return;
 	jfrw_event(v->out, JFR_COLLECTIONS_UNSEEN, g->until_ns,
 		   &(struct jfr_collections_unseen){
 			   .period_ns = since(g->until_ns, g->from_ns),
+			   .late_ns = is_later(v, g->until_ns) ? g->until_ns - v->stop_ns : 0,
 			   .collector = g->name,
 			   .count = g->count,
 			   .pauses_ns = g->sum_ns,
@@ -257,17 +265,27 @@ static void counters_find(struct vitals *v, struct vm *vm, uint64_t now)
 }
 
 /* `all`: not for collections alone. */
-static void counters_look(struct vitals *v, struct vm *vm, uint64_t now, bool all)
+static int collections_tell(struct vitals *v, bool all)
 {
 	const struct collections_fns fns = {on_collection, on_gap, on_whole, v};
-	int rc = 0;
+
+	return all ? collections_look(&v->gc, v->counters, &fns)
+		   : collections_glance(&v->gc, v->counters, &fns);
+}
+
+/* What changes all the time now is told at the next look; `last`: there is none. */
+static void counters_look(struct vitals *v, struct vm *vm, uint64_t now, bool all, bool last)
+{
+	int rc;
 
 	if (!v->counters)
 		counters_find(v, vm, now);
-	if (v->counters)
-		rc = all ? collections_look(&v->gc, v->counters, &fns)
-			 : collections_glance(&v->gc, v->counters, &fns);
-	if (rc)
+	if (!v->counters)
+		return;
+	rc = collections_tell(v, all);
+	for (int i = 1; last && rc == -EAGAIN && i < LAST_TRIES; i++)
+		rc = collections_tell(v, all);
+	if (rc && rc != -EAGAIN)
 		counters_lost(v);
 }
 
@@ -500,7 +518,7 @@ void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last)
 
 	if (second || since(now, v->looked_ns) >= LOOK_NS - LOOK_NS / 10) {
 		v->looked_ns = now;
-		counters_look(v, vm, now, second);
+		counters_look(v, vm, now, second, last);
 	}
 	if (second) {
 		set_up(v, vm, now);

@@ -27,10 +27,21 @@ static void collection_read(struct prof_vitals *v, const struct fields *f)
 	field_text(f, "cause", v->longest_cause, sizeof(v->longest_cause));
 }
 
+/* As many of them, and of their time, as the part of the period that lies in the recording. */
+static uint64_t part_within(const struct fields *f, uint64_t of)
+{
+	uint64_t period = field_span(f, "period"), late = field_span(f, "late");
+
+	if (!late || !period)
+		return of;
+	return late < period ? (uint64_t)((double)of * (double)(period - late) / (double)period)
+			     : 0;
+}
+
 static void unseen_read(struct prof_vitals *v, const struct fields *f)
 {
-	v->unseen += field_number(f, "collections");
-	v->unseen_ns += field_span(f, "sumOfPauses");
+	v->unseen += part_within(f, field_number(f, "collections"));
+	v->unseen_ns += part_within(f, field_span(f, "sumOfPauses"));
 }
 
 static void heap_before(struct prof_vitals *v, const struct fields *f, uint64_t id, uint64_t used)

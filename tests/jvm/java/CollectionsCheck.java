@@ -39,6 +39,14 @@ public final class CollectionsCheck {
 
     private static final List<Gap> gaps = new ArrayList<>();
 
+    /** Of a look that came late to the recording's end some may have been after it. */
+    private static void gap(RecordedEvent e) {
+        Instant until = e.getStartTime().plus(e.getDuration("late"));
+
+        gaps.add(new Gap(until.minus(e.getDuration("period")), until, e.getLong("collections"),
+            e.getDuration("sumOfPauses").toNanos(), e.getString("collector")));
+    }
+
     /** In the order of their beginning. */
     private static List<Pause> pauses(String file, boolean ours) throws Exception {
         Map<Long, String> causes = new HashMap<>(), names = new HashMap<>();
@@ -54,8 +62,7 @@ public final class CollectionsCheck {
             } else if (type.equals("jdk.GCPhasePause"))
                 found.add(e);
             else if (ours && type.equals("gnomon.CollectionsUnseen"))
-                gaps.add(new Gap(e.getStartTime().minus(e.getDuration("period")), e.getStartTime(),
-                    e.getLong("collections"), e.getDuration("sumOfPauses").toNanos(), e.getString("collector")));
+                gap(e);
         }
         for (RecordedEvent e : found) {
             long id = ((Number) e.getValue("gcId")).longValue();
