@@ -10,30 +10,48 @@ need_gnomon record
 
 # beside CASE: the JVM has ended, so its recording is there, and ours is $T/ours.jfr.
 beside() {
-    local jvm seen unseen sum ours worst most median right wrong unknown
+    local jvm seen unseen sum ours worst most median right wrong unknown exact alone=0
 
     "$(jdk_newest)/bin/java" -cp "$CLASSES" CollectionsCheck "$T/ours.jfr" "$T/jvms.jfr" >"$T/check" || fail "CollectionsCheck"
-    read -r jvm seen unseen < <(sed -n 's/^pauses //p' "$T/check")
-    read -r sum ours < <(sed -n 's/^sum //p' "$T/check")
-    read -r right wrong unknown < <(sed -n 's/^causes //p' "$T/check")
+    read -r jvm seen unseen < <(of pauses)
+    read -r right wrong unknown < <(of causes)
+    exact=$(of exact)
     note "$1: $(tr '\n' ';' <"$T/check")"
-    softly assert_ge "$1: seen one by one" 5 $((right + wrong + unknown))
+    softly assert_ge "$1: seen one by one" $SEEN $((right + wrong + unknown))
     # one at either end may be on the other side
     softly assert_near "$1: number" "$jvm" $((seen + unseen)) 2
-    # where the JVM's own times are not found the counters' are taken, which differ by up to 100 us, more on a busy machine
-    softly assert_near "$1: time together, us" "$sum" "$ours" "$(calc "$sum * 0.03 + $jvm * 150")"
-    strict assert_near "$1: time together, us" "$sum" "$ours" "$(calc "$sum * 0.01 + $jvm * 10")"
-    softly assert_eq "$1: without a pause of the JVM's" 0 "$(sed -n 's/^alone //p' "$T/check")"
-    read -r worst most median < <(sed -n 's/^start //p' "$T/check")
+    # the same words of the JVM's memory, however busy the machine is: of all but G1's full ones, of what came before
+    # they were found, and of what another one followed while they were read
+    [[ $1 != *G1* ]] || alone=$(awk '$1 == "of" && $2 == "G1Full" { n = $4 } END { print n + 0 }' "$T/check")
+    softly assert_ge "$1: durations that are the JVM's own" "$(calc "int(0.8 * ($seen - $alone)) - 3")" "$exact"
+    # what the others took is told by the counters, which are written some us earlier or later, or as much as a thread
+    # loses its CPU for
+    read -r sum ours < <(of unseen)
+    softly assert_between "$1: time of those not seen, us" "$(calc "$sum / 2 - 100 - $unseen * 5")" \
+        "$(calc "$sum * 2 + 1000 + $unseen * 50")" "$ours"
+    read -r sum ours < <(of sum)
+    strict assert_near "$1: time together, us" "$sum" "$ours" "$(calc "$sum * 0.02 + $unseen * 5")"
+    softly assert_eq "$1: without a pause of the JVM's" 0 "$(of alone)"
+    read -r worst most median < <(of start)
     softly assert_between "$1: median of starts, us" 0 1000 "$median"
     strict assert_between "$1: worst start, us" 0 1000 "$worst"
-    read -r worst most median < <(sed -n 's/^duration //p' "$T/check")
-    # these two are the same words of the JVM's memory, however busy the machine is
-    [[ $1 =~ Serial|Parallel ]] && softly assert_between "$1: median of durations, us" 0 1 "$median"
+    read -r worst most median < <(of duration)
     strict assert_between "$1: 95 of 100 durations, us" 0 50 "$most"
     softly assert_eq "$1: wrong causes" 0 "$wrong" "$(grep '^wrong' "$T/check")"
     softly assert_ge "$1: right causes" "$unknown" "$right"
     told vitals_collections "$1, durations" 0 "$most" us 0 50
+}
+
+# of WORD: the line of $T/check that begins with it
+of() { sed -n "s/^$1 //p" "$T/check"; }
+
+# so many have been seen one by one: on a busy machine that takes longer
+SEEN=5
+seen_enough() {
+    "$GNOMON" summary "$T/ours.jfr" 2>"$T/err" | tr -d , | awk -v want=$((2 * SEEN)) '
+        $1 == "GC" { for (i = 2; i <= NF; i++) if ($i ~ /^pause/) n = $(i - 1) }
+        / of these came between / { n -= $1 }
+        END { exit !(n >= want) }'
 }
 
 # collected GC MB_PER_SECOND KEEP_MB GC_EACH_MS
@@ -43,7 +61,10 @@ collected() {
     shift
     rm -f "$T"/*.jfr
     JVM_OPTS="-XX:+Use${gc}GC -Xmx100m -XX:StartFlightRecording=filename=$T/jvms.jfr,settings=default" jvm_start Collect "$@"
-    "$GNOMON" record -q -p "$JVM_PID" -d 5s -o "$T/ours.jfr" >"$T/out" 2>&1 || fail "record: $(cat "$T/out")"
+    gnomon_start "$T/ours.jfr" -p "$JVM_PID"
+    sleep 4
+    until_true 100 seen_enough || fail "they are not seen: $("$GNOMON" summary "$T/ours.jfr"; cat "$GN_ERR")"
+    gnomon_stop
     jvm_end
     beside "JDK $(jdk_version "$JDK"), $gc, $1 MB/s"
 }

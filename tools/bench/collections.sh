@@ -38,7 +38,6 @@ collected() {
     rm -f "$T"/*.jfr "$file"
     JVM_OPTS="-XX:+Use$2GC -Xmx100m $3 -XX:StartFlightRecording:filename=$inside,settings=default" jvm_start Collect "${@:4}"
     "$GNOMON" record -q -p "$JVM_PID" -d "${SECS}s" --no-wall -o "$T/ours.jfr" >"$T/out" 2>&1 || fail "record: $(cat "$T/out")"
-    nap 1 # a concurrent collection's pauses are in the JVM's recording when it has ended
     jvm_end
     "$(jdk_newest)/bin/java" -cp "$CLASSES" CollectionsCheck "$T/ours.jfr" "$file" >"$T/check" || fail "CollectionsCheck"
     read -r jvm seen unseen < <(of pauses)

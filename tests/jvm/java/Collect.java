@@ -3,7 +3,8 @@ import java.util.ArrayDeque;
 
 /**
  * Makes garbage: Collect MB_PER_SECOND [KEEP_MB [GC_EACH_MS]]. KEEP_MB of it live for a while, so that some is
- * promoted; System.gc() is called each GC_EACH_MS, 0 never. Until its standard input ends or says so.
+ * promoted; System.gc() is called each GC_EACH_MS, 0 never. Until its standard input ends or says so; a collection that
+ * is under way then ends before it does, so that the JVM's own recording has it.
  */
 public final class Collect {
     private static final int PIECE = 10_000;
@@ -54,5 +55,6 @@ public final class Collect {
             }
             Thread.sleep(2);
         }
+        System.gc();
     }
 }

@@ -18,12 +18,14 @@ import jdk.jfr.consumer.RecordingFile;
  * pauses JVM SEEN UNSEEN     how many the JVM tells of, how many of these were seen one by one, and how many are told of by
  *                            their number
  * sum JVM OURS               their time together, the unseen ones' too
+ * unseen JVM OURS            the unseen ones' alone
+ * exact N                    of those seen: how many last as long to 1 us
  * of COLLECTOR JVM SEEN UNSEEN SUM OURS  the same of each
  * alone N                    of those seen: how many have no pause of the JVM's within a second
  * start WORST MOST MEDIAN    how far off those seen begin; MOST: 95 of 100 of them are within that
  * duration WORST MOST MEDIAN and last
  * causes RIGHT WRONG UNKNOWN
- * wrong OURS JVMS HOW_OFTEN
+ * wrong COLLECTOR OURS JVMS HOW_OFTEN
  */
 public final class CollectionsCheck {
     private record Pause(Instant start, long ns, String cause, String name) {
@@ -36,6 +38,9 @@ public final class CollectionsCheck {
 
     /** What clocks differ by at either end, ns. */
     private static final long MARGIN = 50_000;
+
+    /** What is rounded on the way of the same duration, ns. */
+    private static final long ROUNDED = 1_000;
 
     private static final List<Gap> gaps = new ArrayList<>();
 
@@ -107,6 +112,7 @@ public final class CollectionsCheck {
         List<Long> starts = new ArrayList<>(), durations = new ArrayList<>();
         Map<String, Integer> wrong = new HashMap<>();
         int alone = 0, right = 0, unknown = 0, bad = 0;
+        long seenByJvm = 0;
 
         if (ours.isEmpty() || jvms.isEmpty()) {
             System.out.println("pauses " + jvms.size() + " " + ours.size() + " 0");
@@ -119,15 +125,17 @@ public final class CollectionsCheck {
                 alone++;
                 continue;
             }
+            seenByJvm += q.ns;
             starts.add(apart(p, q));
             durations.add(Math.abs(p.ns - q.ns));
             if (p.cause.equals(q.cause)) {
                 right++;
-            } else if (p.cause.equals("unknown GCCause")) {
-                unknown++;
             } else {
-                bad++;
-                wrong.merge("wrong '" + p.cause + "' '" + q.cause + "'", 1, Integer::sum);
+                if (p.cause.equals("unknown GCCause"))
+                    unknown++;
+                else
+                    bad++;
+                wrong.merge("wrong " + p.name.replace(' ', '_') + " '" + p.cause + "' '" + q.cause + "'", 1, Integer::sum);
             }
         }
 
@@ -143,6 +151,8 @@ public final class CollectionsCheck {
         List<Pause> told = within(jvms, from, until), seen = within(ours, from, until);
         System.out.println("pauses " + told.size() + " " + seen.size() + " " + gaps.stream().mapToLong(Gap::n).sum());
         System.out.println("sum " + us(sum(told)) + " " + us(sum(seen) + gaps.stream().mapToLong(Gap::ns).sum()));
+        System.out.println("unseen " + us(sum(told) - seenByJvm) + " " + us(gaps.stream().mapToLong(Gap::ns).sum()));
+        System.out.println("exact " + durations.stream().filter(d -> d <= ROUNDED).count());
         byCollector(told, seen, gaps);
         System.out.println("alone " + alone);
         spread("start", starts);
