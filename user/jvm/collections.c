@@ -22,7 +22,7 @@
 #define SEARCHES       6	  /* for a collector's timer */
 #define MISSES	       3	  /* in a row, after which it is searched for again */
 #define VOTES_MAX      1000
-#define SEEN_MAX       1024	   /* of which a mean is made */
+#define SEEN_MAX       64	   /* of which a mean is made, of older ones less */
 #define DIFFERENCE     (1ll << 40) /* ticks: more is no difference between two of the same */
 #define PAUSES	       10	   /* no ZGC collection has more */
 #define FOUND_MAX      (COUNTERS_COLLECTORS + 2 * PAUSES)
@@ -338,9 +338,7 @@ static bool difference_take(struct collections_timer *t, const struct gctimer_sp
 		t->seen /= 2;
 		t->before /= 2;
 		t->after /= 2;
-		t->noted /= 2;
 	}
-	t->noted += (int64_t)(noted->end - noted->start);
 	t->before += before;
 	t->after += after;
 	t->seen++;
@@ -390,22 +388,15 @@ static bool times_of(struct collections_timer *t, const struct counters *k,
 }
 
 /*
- * What `n` of them took by the JVM's own recording, of which the counters say `ticks` in all. The
- * two differ by a constant, but by less where collections come so fast that caches are warm: then
- * by no more of their time than those that were seen.
+ * What `n` of them took by the JVM's own recording, of which the counters say `ticks` in all: as
+ * much less or more as those that were seen lately.
  */
 static uint64_t ticks_of(const struct collections_timer *t, uint64_t n, uint64_t ticks)
 {
-	__int128 by_number, by_time, sum;
+	__int128 sum = ticks;
 
-	if (!t->seen || !t->noted)
-		return ticks;
-	by_number = (__int128)n * ((t->after - t->before) / t->seen);
-	by_time = (__int128)ticks * (t->after - t->before) / t->noted;
-	if (by_number < 0)
-		sum = (__int128)ticks + (by_number > by_time ? by_number : by_time);
-	else
-		sum = (__int128)ticks + (by_number < by_time ? by_number : by_time);
+	if (t->seen)
+		sum += (__int128)n * (t->after - t->before) / t->seen;
 	return sum < 0 ? 0 : sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
 }
 
@@ -570,7 +561,6 @@ static void collector_take(struct collections *c, const struct counters *k, unsi
 	gap.count = ended - told;
 	if (!gap.count)
 		return;
-	/* the time that is added up begins a little before and ends a little after */
 	sum = ticks_of(&c->timers[n], ended - !under_way(now), since(sum, shown));
 	gap.sum_ns = vmclock_span(&c->clock, since(sum, others));
 	fns->gap(fns->ctx, &gap);

@@ -61,9 +61,8 @@ struct collections_gap {
 struct collections_timer {
 	uint64_t at, tracer; /* addresses; 0 not found */
 	unsigned int searches, tracer_searches, misses;
-	/* ticks by which it began and ended later than the counters say, and those took; together,
-	 * so often */
-	int64_t before, after, noted, seen;
+	/* ticks by which it began and ended later than the counters say, together, so often */
+	int64_t before, after, seen;
 };
 
 /*
