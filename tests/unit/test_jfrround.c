@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the writer writes, the reader and the profile find again, times and all. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,6 +95,79 @@ static struct profile *recording_read_as(const struct profile_options *o)
 static struct profile *recording_read(void)
 {
 	return recording_read_as(NULL);
+}
+
+/* A writer that is lost in the middle of its work: bytes of a flush lie behind its last chunk. */
+static void writer_lose(struct jfrw *w, uint64_t n)
+{
+	static const char half[] = "half a checkpoint";
+	struct jfrw_stats st;
+	uint32_t t = jm_main(w);
+	FILE *f;
+
+	samples_write(w);
+	assert_int_equal(jfrw_flush(w, START + 1000 * MS, NULL), 0);
+	while (jfrw_busy(w))
+		usleep(1000);
+	for (uint64_t i = 0; i < n; i++)
+		jfrw_cpu_sample(w, START + 1100 * MS, t, 0);
+	jfrw_stats(w, &st);
+	assert_int_equal(st.cpu_settled, 10);
+	assert_int_equal(st.wall_settled, 35);
+	f = fopen(path, "ab"); /* nobody else writes any more */
+	assert_non_null(f);
+	assert_int_equal(fwrite(half, sizeof(half), 1, f), 1);
+	fclose(f);
+}
+
+static struct jfrw *writer_resume(uint32_t nth)
+{
+	struct jfrw_config cfg = {.path = path,
+				  .opened = true,
+				  .fd = open(path, O_RDWR),
+				  .resumed = nth,
+				  .resumed_mono_ns = START + (1000 + 100 * nth) * MS,
+				  .start_unix_ns = EPOCH,
+				  .start_mono_ns = START,
+				  .cpu_period_ns = 10 * MS};
+	struct jfrw *w = NULL;
+
+	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
+	return w;
+}
+
+/*
+ * Others go on where a writer was lost: what was flushed stays, ids mean what they meant, and what
+ * happened before they began (a sleep) is told as of its time.
+ */
+static void test_resumed(void **state)
+{
+	static const struct frame_name other = {
+		.klass = "late.Late", .method = "late", .sig = "()V"};
+	struct jfrw *lost[2] = {jm_open(path, (struct jfrw_form){0})}, *w;
+	struct profile *p;
+	uint32_t stack;
+	struct jfrw_stats st;
+
+	assert_non_null(lost[0]);
+	writer_lose(lost[0], 5);
+	lost[1] = writer_resume(1);
+	writer_lose(lost[1], 7);
+	w = writer_resume(2);
+	stack = jfrw_stack(w, &other, 1, false);
+	assert_false(jfrw_has_stack(lost[0], stack));
+	assert_false(jfrw_has_stack(lost[1], stack));
+	jfrw_wall_sample(w, START + 300 * MS, jm_main(w), stack, JFR_STATE_PARKED, 8, 160 * MS);
+	jfrw_stats(w, &st);
+	assert_int_equal(st.wall_settled, 0);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_int_equal(p->samples[JFR_SOURCE_EXECUTION], 20);
+	assert_int_equal(p->samples[JFR_SOURCE_WALL], 2 * 35 + 8);
+	assert_int_equal(p->nthreads, 1);
+	profile_free(p);
+	jfrw_discard(lost[0]);
+	jfrw_discard(lost[1]);
 }
 
 /* Every type of vitals, with nothing in it: what the table says of its fields is what is written.
@@ -845,6 +919,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_resumed),
 		cmocka_unit_test(test_vitals),
 		cmocka_unit_test(test_vitals_summary),
 		cmocka_unit_test(test_execution),

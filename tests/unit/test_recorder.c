@@ -61,7 +61,7 @@ static struct totals finish(struct recorder *r)
 	struct error e = {0};
 	struct totals t;
 
-	assert_int_equal(recorder_finish(r, &e), 0);
+	assert_int_equal(recorder_finish(r, NULL, NULL, &e), 0);
 	recorder_totals(r, &t);
 	recorder_close(r, true);
 	return t;

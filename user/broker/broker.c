@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beat.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "broker/opening.h"
@@ -179,9 +180,13 @@ static int answer_await(const struct opening_ask *ask, int from)
 	while (!poll(&p, 1, LOOK_MS)) {
 		pid_t who = workers_who(workers, ask->id);
 
+		beat_step();
 		if (!who && now_ns() - queued > QUEUE_NS)
 			return -EBUSY;
-		seen += who && is_waiting(who);
+		if (who && is_waiting(who))
+			seen++;
+		else
+			beat_ours();
 		if (seen < LOOKS)
 			continue;
 		workers_give_up(workers, ask->id);

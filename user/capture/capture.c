@@ -1002,6 +1002,21 @@ void capture_epoch(struct capture *c)
 	__atomic_fetch_add(&c->skel->data->gn_epoch, 1, __ATOMIC_RELAXED);
 }
 
+static void sent_forget(int map)
+{
+	uint64_t id;
+
+	while (!bpf_map_get_next_key(map, NULL, &id) && !bpf_map_delete_elem(map, &id))
+		;
+}
+
+void capture_forgotten(struct capture *c)
+{
+	capture_epoch(c);
+	sent_forget(bpf_map__fd(c->skel->maps.sent));
+	capture_reread(c);
+}
+
 void capture_tables(const struct capture *c, struct capture_tables *out)
 {
 	*out = (struct capture_tables){

@@ -151,6 +151,9 @@ void capture_unsent(struct capture *c, const struct gn_rec *rec);
 /* Stack ids may mean other code from now on: have the kernel send every list again. */
 void capture_epoch(struct capture *c);
 
+/* Nobody has the lists any more that were sent: likewise, and sleepers are read again. */
+void capture_forgotten(struct capture *c);
+
 /* Descriptors of the unwinder's maps, for naming/tables.c. They belong to the capture. */
 struct capture_tables {
 	int procs, files, rules, jvms, coders, java_threads, vthreads, carriers;

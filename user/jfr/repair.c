@@ -261,6 +261,42 @@ static int repair_fd(int fd, const struct jfr_bytes *s, struct jfr_repair *out)
 	return rc;
 }
 
+/* Where the last chunk begins, by what the headers say. */
+static uint64_t last_chunk(const struct jfr_bytes *s)
+{
+	uint8_t h[JFR_HEADER_SIZE];
+	uint64_t at = 0, size;
+
+	for (;;) {
+		if (s->read(s->ctx, at, h, sizeof(h)) < sizeof(h) || !is_header(h))
+			return at;
+		size = get_be(h + AT_SIZE, 8);
+		if (size < JFR_HEADER_SIZE || size > s->size - at ||
+		    s->read(s->ctx, at + size, h, sizeof(h)) < sizeof(h) || !is_header(h))
+			return at;
+		at += size;
+	}
+}
+
+int jfr_repair_last(int fd, uint64_t *end)
+{
+	struct jfr_bytes s = {.read = read_fd, .ctx = &fd};
+	struct jfr_chunk_check c;
+	struct stat st;
+	uint64_t at;
+	int rc = 0;
+
+	if (fstat(fd, &st))
+		return -errno;
+	s.size = (uint64_t)st.st_size;
+	at = last_chunk(&s);
+	jfr_chunk_check(&s, at, &c);
+	if (c.health == JFR_CHUNK_MENDED)
+		rc = write_header(fd, at, c.header);
+	*end = c.health == JFR_CHUNK_LOST ? at : at + c.size;
+	return !rc && *end != s.size && ftruncate(fd, (off_t)*end) ? -errno : rc;
+}
+
 int jfr_repair(const char *path, struct jfr_repair *out, struct error *e)
 {
 	struct jfr_bytes s = {.read = read_fd};

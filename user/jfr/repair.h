@@ -52,4 +52,11 @@ struct jfr_repair {
  */
 int jfr_repair(const char *path, struct jfr_repair *out, struct error *e);
 
+/*
+ * Of a file that one of our writers left behind, all of whose chunks but the last are in order: the
+ * last alone is looked into, and what cannot be kept is cut off. *end: how large it is then, 0 if
+ * nothing is left. 0 or -errno.
+ */
+int jfr_repair_last(int fd, uint64_t *end);
+
 #endif

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jfr/repair.h"
 #include "jfr/write_enc.h"
 #include "jfr/write_meta.h"
 
@@ -21,6 +22,7 @@
 #define SEGMENT_FLUSH	  (1 * MIB)   /* hand over early: readers like small checkpoints */
 #define HELD_DEFAULT	  (64 * MIB)  /* beyond it, while the disk is busy, events are dropped */
 #define TICKS_PER_SECOND  1000000000ull
+#define IDS_OF_ONE	  (1u << 29) /* a writer that follows another one begins with others */
 
 static bool failed(const struct jfrw *w)
 {
@@ -151,6 +153,15 @@ static bool chunk_is_full(const struct jfrw *w, uint64_t mono_ns, uint64_t more)
 	       constants_grew(w);
 }
 
+/* What was handed over before is written. */
+static void samples_hand_over(struct jfrw *w)
+{
+	w->settled_samples.cpu += w->handed_samples.cpu;
+	w->settled_samples.wall += w->handed_samples.wall;
+	w->handed_samples = w->segment_samples;
+	w->segment_samples = (struct jfrw_samples){0};
+}
+
 /* Append the checkpoint and give everything to the file's thread, which must not be busy. */
 static void hand_over(struct jfrw *w)
 {
@@ -176,6 +187,7 @@ static void hand_over(struct jfrw *w)
 	w->handed_bytes = len;
 	w->handed_events = w->segment_events;
 	w->segment_events = 0;
+	samples_hand_over(w);
 }
 
 static void report_loss(struct jfrw *w, uint64_t mono_ns)
@@ -319,17 +331,35 @@ static struct jfrw *writer_new(const struct jfrw_config *cfg)
 	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++) {
 		if (t == JFR_FRAME_TYPE || t == JFR_THREAD_STATE)
 			continue;
-		w->pools[t] = pool_new(seed);
+		w->pools[t] = pool_new(seed, 1 + cfg->resumed * IDS_OF_ONE);
 		ok &= w->pools[t] != NULL;
 	}
 	w->keep_mono = cfg->start_mono_ns;
 	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_unix_ns), &cfg->form);
-	chunk_begin(w, cfg->start_mono_ns);
+	chunk_begin(w, cfg->resumed ? cfg->resumed_mono_ns : cfg->start_mono_ns);
 	if (!ok || !w->cfg.path || w->metadata.failed || w->no_memory) {
 		writer_free(w);
 		return NULL;
 	}
 	return w;
+}
+
+/* Behind what is whole of those before. */
+static int file_resume(struct jfrw *w, struct error *e)
+{
+	uint64_t end;
+	int rc = jfr_repair_last(w->cfg.fd, &end);
+
+	if (rc) {
+		close(w->cfg.fd);
+		return error_set(e, rc, EXIT_OUTPUT, "cannot go on with '%s': %s", w->cfg.path,
+				 strerror(-rc));
+	}
+	w->chunk_at = w->stats.bytes = end;
+	rc = outfile_open(&w->file, w->cfg.fd, w->cfg.path, e);
+	if (!rc)
+		outfile_from(w->file, end);
+	return rc;
 }
 
 /* The file, whoever makes it; `fd` is taken over. */
@@ -339,6 +369,8 @@ static int file_open(struct jfrw *w, const struct jfrw_config *cfg, struct error
 
 	if (cfg->form.segments)
 		return outfile_open_segments(&w->file, cfg->path, e);
+	if (cfg->resumed)
+		return file_resume(w, e);
 	if (!cfg->opened)
 		fd = outfile_create(cfg->path, cfg->overwrite, e);
 	if (fd < 0)
@@ -427,7 +459,11 @@ bool jfrw_has_stack(const struct jfrw *w, uint32_t stack)
 
 void jfrw_stats(const struct jfrw *w, struct jfrw_stats *out)
 {
+	bool busy = outfile_busy(w->file);
+
 	*out = w->stats;
+	out->cpu_settled = w->settled_samples.cpu + (busy ? 0 : w->handed_samples.cpu);
+	out->wall_settled = w->settled_samples.wall + (busy ? 0 : w->handed_samples.wall);
 	out->chunks = w->chunk - !w->chunk_len;
 	out->generation = w->generation;
 	out->threads = pool_count(w->pools[JFR_THREAD]);
@@ -615,8 +651,29 @@ static void execution_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, 
 			      });
 }
 
+/* Counted first, since the event may be what is handed over. */
+static uint64_t samples_put(struct jfrw *w, uint64_t cpu, uint64_t wall)
+{
+	w->segment_samples.cpu += cpu;
+	w->segment_samples.wall += wall;
+	return w->stats.events;
+}
+
+/* Where none was written since, they are counted as lost. */
+static void samples_check(struct jfrw *w, uint64_t events, uint64_t cpu, uint64_t wall)
+{
+	if (w->stats.events != events)
+		return;
+	w->segment_samples.cpu -= cpu;
+	w->segment_samples.wall -= wall;
+	w->settled_samples.cpu += cpu;
+	w->settled_samples.wall += wall;
+}
+
 void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack)
 {
+	uint64_t events = samples_put(w, 1, 0);
+
 	if (w->cfg.form.cpu_event == JFRW_EXECUTION)
 		execution_sample(w, mono_ns, thread, stack, JFR_STATE_DEFAULT);
 	else
@@ -626,6 +683,7 @@ void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t
 						      .thread = thread,
 						      .failed = !stack,
 						      .period_ns = w->cfg.cpu_period_ns});
+	samples_check(w, events, 1, 0);
 }
 
 void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack,
@@ -636,12 +694,14 @@ void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_
 					  .state = state,
 					  .samples = samples,
 					  .span_ns = span_ns};
+	uint64_t events = samples_put(w, 0, samples);
 
 	if (!w->cfg.form.plain)
 		jfrw_event(w, JFR_WALL_CLOCK_SAMPLE, mono_ns, &e);
 	for (uint32_t i = 0; i < samples && w->cfg.form.plain; i++)
 		execution_sample(w, mono_ns + (samples > 1 ? i * span_ns / samples : 0), thread,
 				 stack, state);
+	samples_check(w, events, 0, samples);
 }
 
 void jfrw_thread_reservoir(struct jfrw *w, uint64_t mono_ns, const struct jfr_thread_reservoir *r)

@@ -40,11 +40,20 @@
 
 struct jfrw;
 
+#define JFRW_RESUMED_MAX 3
+
 struct jfrw_config {
 	const char *path;
 	bool overwrite;
-	bool opened; /* the file is there, empty: `fd` is taken over, also after an error */
+	bool opened; /* the file is there: `fd` is taken over, also after an error */
 	int fd;
+	/*
+	 * With `opened`: so many writers of the file were lost. What is whole of theirs stays, and
+	 * our chunks follow, with ids that none of them gave; the first begins at resumed_mono_ns.
+	 * At most JFRW_RESUMED_MAX.
+	 */
+	uint32_t resumed;
+	uint64_t resumed_mono_ns;
 	uint64_t start_unix_ns; /* CLOCK_REALTIME at start_mono_ns */
 	uint64_t start_mono_ns;
 	struct jfrw_form form;
@@ -60,6 +69,8 @@ struct jfrw_stats {
 	uint64_t dropped_bytes;
 	uint64_t over_events; /* left out, since the file was as large as it may be */
 	uint64_t stale_ids;   /* references to ids that were dropped */
+	/* of jfrw_cpu_sample(), and ticks of jfrw_wall_sample(): in the file, or told as lost */
+	uint64_t cpu_settled, wall_settled;
 	uint32_t chunks;
 	uint32_t generation;
 	size_t threads, stacks, methods, classes, symbols; /* known now */

@@ -13,12 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/beat.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "jfr/segment.h"
 
 #define AGAIN_NS    1000000000ull /* a job that failed is tried again after so long */
-#define STACK_BYTES (256u << 10)  /* of a thread that writes: there may be a thousand */
+#define BEAT_NS	    50000000ull
+#define STACK_BYTES (256u << 10) /* of a thread that writes: there may be a thousand */
 
 struct outfile {
 	int fd;	    /* -1: a directory's, before its first file */
@@ -100,7 +102,7 @@ int outfile_create(const char *path, bool overwrite, struct error *e)
 		if (rc)
 			return rc;
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return error_create(e, path, errno);
 	owner_set(fd);
@@ -323,6 +325,11 @@ int outfile_open(struct outfile **out, int fd, const char *path, struct error *e
 	return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
+void outfile_from(struct outfile *f, uint64_t at)
+{
+	f->end = at;
+}
+
 int outfile_open_segments(struct outfile **out, const char *dir, struct error *e)
 {
 	struct outfile *f = outfile_new(e);
@@ -343,13 +350,24 @@ bool outfile_busy(const struct outfile *f)
 	return atomic_load(&f->busy);
 }
 
+/* Says now and then that it is the disk that is waited for. */
+static void changed_await(struct outfile *f)
+{
+	uint64_t until = now_ns() + BEAT_NS;
+	struct timespec ts = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+
+	pthread_cond_timedwait(&f->changed, &f->lock, &ts);
+	beat_step();
+	beat_ours();
+}
+
 void outfile_wait(struct outfile *f)
 {
 	pthread_mutex_lock(&f->lock);
 	f->last = true;
 	pthread_cond_broadcast(&f->changed);
 	while (atomic_load(&f->busy))
-		pthread_cond_wait(&f->changed, &f->lock);
+		changed_await(f);
 	f->last = false;
 	pthread_mutex_unlock(&f->lock);
 }

@@ -29,6 +29,9 @@ void outfile_remove(int fd, const char *path);
 /* Takes over a descriptor, also after an error; `path` is for messages. */
 int outfile_open(struct outfile **out, int fd, const char *path, struct error *e);
 
+/* Before the first job: it goes there, and not to the beginning. */
+void outfile_from(struct outfile *f, uint64_t at);
+
 /*
  * Likewise, files in the directory `dir`, one after the other (jfr/segment.h): none before the
  * first outfile_turn(). A job that fails is tried again each second, so that no error sticks but in

@@ -38,6 +38,10 @@ struct jfrw {
 	uint64_t segment_events; /* in it */
 	/* what the file was given last, which is lost where the file was removed under it */
 	uint64_t handed_events, handed_bytes;
+	/* CPU samples and wall ticks; what is settled is in the file, or was told as lost */
+	struct jfrw_samples {
+		uint64_t cpu, wall;
+	} segment_samples, handed_samples, settled_samples;
 
 	/* what every chunk begins with, so that it can be read alone */
 	struct jfr_thread_reservoir reservoir; /* in force; sampled 0: none was said */

@@ -36,14 +36,14 @@ struct pool {
 	size_t memory;
 };
 
-struct pool *pool_new(uint64_t seed)
+struct pool *pool_new(uint64_t seed, uint32_t first)
 {
 	struct pool *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->seed = seed;
-	p->base = 1;
+	p->base = first;
 	return p;
 }
 

@@ -16,11 +16,14 @@
 
 struct pool;
 
-/* `seed` keys the hash, so that names chosen by a target cannot make it degenerate. */
-struct pool *pool_new(uint64_t seed);
+/*
+ * `seed` keys the hash, so that names chosen by a target cannot make it degenerate. Ids are given
+ * from `first` on.
+ */
+struct pool *pool_new(uint64_t seed, uint32_t first);
 void pool_free(struct pool *p);
 
-/* The id of a value, the same for equal bytes; 0 if memory or ids (2^31) ran out. */
+/* The id of a value, the same for equal bytes; 0 if memory or ids (below 2^31) ran out. */
 uint32_t pool_intern(struct pool *p, const void *data, size_t len, uint32_t chunk);
 
 /* The value of an id, NULL if it is none (0, or dropped since). */

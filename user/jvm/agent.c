@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/beat.h"
 #include "base/clock.h"
 #include "jvm/agentfile.h"
 #include "jvm/agentstream.h"
@@ -59,6 +60,7 @@ static int job_follow(struct agent *a, int from, struct attachjob_answer *done)
 		if (rc < 0)
 			return rc;
 		agent_poll(a);
+		beat_step();
 		usleep(500);
 	}
 	return rc < 0 ? rc : 0;

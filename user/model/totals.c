@@ -28,6 +28,12 @@ const char *loss_name(unsigned int reason)
 		[LOSS_STACKS] = "stacks: too many new ones a second",
 		[LOSS_UNREAD] = "files of its code: reading them takes too long",
 		[LOSS_RULES] = "unwind rules: more than its share",
+		[LOSS_HASTE] = "names of stacks: naming took too long to end",
+		[LOSS_HASTE_CPU] = "CPU samples: naming took too long to end",
+		[LOSS_HASTE_WALL] = "wall samples: naming took too long to end",
+		[LOSS_UNTRIED] = "names of stacks: the process that names was lost at this one",
+		[LOSS_NAMER_CPU] = "CPU samples: the process that names was lost",
+		[LOSS_NAMER_WALL] = "wall samples: the process that names was lost",
 		[LOSS_NAMES] = "samples whose frames were lost",
 	};
 
@@ -86,10 +92,14 @@ const char *loss_kind(unsigned int reason)
 	switch (reason) {
 	case GN_LOSS_RING:
 	case LOSS_QUEUE_CPU:
+	case LOSS_HASTE_CPU:
+	case LOSS_NAMER_CPU:
 		return "cpu";
 	case GN_LOSS_WALL:
 	case GN_LOSS_MISSED:
 	case LOSS_QUEUE_WALL:
+	case LOSS_HASTE_WALL:
+	case LOSS_NAMER_WALL:
 		return "wall";
 	default:
 		return "any";

@@ -22,6 +22,13 @@ enum {
 	LOSS_STACKS, /* lists of frames that were not named */
 	LOSS_UNREAD, /* files of its code */
 	LOSS_RULES,  /* unwind rules */
+	/* at the end, where naming took too long */
+	LOSS_HASTE, /* lists of frames that were not named */
+	LOSS_HASTE_CPU,
+	LOSS_HASTE_WALL,
+	LOSS_UNTRIED,	/* lists of frames of a process that naming was lost at */
+	LOSS_NAMER_CPU, /* CPU samples that a process had which hung or was killed */
+	LOSS_NAMER_WALL,
 	LOSS_MAX
 };
 

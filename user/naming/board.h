@@ -11,9 +11,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/beat.h"
 #include "model/totals.h"
 
 #define BOARD_LOSSES 4096 /* a power of two */
+
+/* What is left out when the recording has ended and there is no more time. */
+enum board_haste {
+	BOARD_NAMES,	 /* nothing: names are looked for */
+	BOARD_ADDRESSES, /* names: no target is looked at any more */
+	BOARD_COUNT,	 /* samples, too: they are counted */
+};
 
 /* What one thread has lost for one reason. */
 struct board_loss {
@@ -26,6 +34,7 @@ struct board {
 	_Atomic uint64_t stop_ns;    /* the recording's end; 0: not known yet */
 	_Atomic uint64_t drained_ns; /* the kernel's records of all before are in the queue */
 	_Atomic bool discard;	     /* files that are still open are to be removed */
+	_Atomic uint32_t haste;	     /* enum board_haste */
 	/*
 	 * What the queue had no room for: by thread, as long as there is a place for it, and what
 	 * is of no thread. Naming takes out what it has told the targets.
@@ -35,8 +44,11 @@ struct board {
 
 	/* naming's */
 	_Atomic uint64_t hurry_ns; /* until then names are lost if records are late */
-	_Atomic uint64_t steps;	   /* another number whenever it has done something */
-	_Atomic uint32_t changes;  /* of totals, counted before and after */
+	struct beats beats;
+	_Atomic pid_t at_work; /* the target that it is at; 0: none */
+	/* CPU samples and wall ticks that are in a file, were told as lost, or are not wanted */
+	_Atomic uint64_t cpu_settled, wall_settled;
+	_Atomic uint32_t changes; /* of totals, counted before and after */
 	struct totals totals;
 };
 

@@ -14,10 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "broker/broker.h"
 #include "target/procfs.h"
 
 #define KEEP_MAX 16 /* descriptors */
+#define LOOK_MS	 2
+#define FREE_MS	 200
 
 struct cell {
 	pid_t pid;	 /* 0: it has ended */
@@ -70,7 +73,7 @@ static void run(pid_t parent, void (*main)(void *arg), void *arg, const int *fds
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	prctl(PR_SET_NAME, "gnomon-namer");
+	prctl(PR_SET_NAME, "gnomon-spare");
 	others_close(fds, n);
 	files_allow();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -112,15 +115,26 @@ static uint64_t time_ns(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
 }
 
-void cell_wait(struct cell *c)
+static bool ended_take(struct cell *c)
 {
 	struct rusage used;
 	int status;
 
-	if (!c->pid || wait4(c->pid, &status, 0, &used) != c->pid)
-		return;
-	c->pid = 0;
-	c->cpu_ns = time_ns(&used.ru_utime) + time_ns(&used.ru_stime);
+	if (c->pid && wait4(c->pid, &status, WNOHANG, &used) == c->pid) {
+		c->pid = 0;
+		c->cpu_ns = time_ns(&used.ru_utime) + time_ns(&used.ru_stime);
+	}
+	return !c->pid;
+}
+
+bool cell_wait(struct cell *c, int ms)
+{
+	struct timespec ts = {0, LOOK_MS * 1000000};
+	uint64_t until = now_ns() + (uint64_t)ms * 1000000;
+
+	while (!ended_take(c) && now_ns() < until)
+		nanosleep(&ts, NULL);
+	return !c->pid;
 }
 
 void cell_free(struct cell *c)
@@ -128,7 +142,7 @@ void cell_free(struct cell *c)
 	if (!c)
 		return;
 	cell_kill(c);
-	cell_wait(c);
+	cell_wait(c, FREE_MS);
 	free(c);
 }
 
@@ -152,4 +166,15 @@ uint64_t cell_memory(const struct cell *c)
 		return 0;
 	at = strstr(text, "RssAnon:");
 	return at ? strtoull(at + strlen("RssAnon:"), NULL, 10) * 1024 : 0;
+}
+
+uint64_t cell_delay_ns(const struct cell *c)
+{
+	unsigned long long ran, waited;
+	char text[128];
+
+	if (!c->pid || proc_read(c->pid, "schedstat", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%llu %llu", &ran, &waited) != 2)
+		return 0;
+	return waited;
 }

@@ -17,10 +17,12 @@ struct cell;
 int cell_start(struct cell **out, void (*main)(void *arg), void *arg, const int *fds, size_t n);
 
 void cell_kill(struct cell *c);
-void cell_wait(struct cell *c); /* for its end */
-void cell_free(struct cell *c); /* ends it if it has not ended; NULL is fine */
+bool cell_wait(struct cell *c, int ms); /* for its end, so long at most: whether it has ended */
+/* Kills it if it has not ended. One that hangs even so is left behind. NULL is fine. */
+void cell_free(struct cell *c);
 
 uint64_t cell_cpu_ns(const struct cell *c);
-uint64_t cell_memory(const struct cell *c); /* bytes of its own that are resident */
+uint64_t cell_delay_ns(const struct cell *c); /* for so long its first thread waited for a CPU */
+uint64_t cell_memory(const struct cell *c);   /* bytes of its own that are resident */
 
 #endif

@@ -32,6 +32,11 @@ struct target_config {
 	 * to send all lists again.
 	 */
 	void (*on_epoch)(void *ctx);
+	/*
+	 * On the session's thread: naming was lost, and with it all lists that were sent. May be
+	 * NULL.
+	 */
+	void (*on_lost)(void *ctx);
 	/* The unwinder has new tables: stacks that it could not walk may be walked now. */
 	void (*on_tables)(void *ctx);
 	/*

@@ -9,6 +9,7 @@
 
 #include <uthash.h>
 
+#include "base/beat.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -39,6 +40,7 @@ struct node {
 	pid_t tgid;
 	uint32_t serial;
 	struct target *target;
+	struct node *next; /* that has ended, too */
 	UT_hash_handle hh;
 };
 
@@ -62,6 +64,13 @@ static struct target *target_find(struct namer *r, pid_t tgid)
 
 	HASH_FIND_INT(r->targets, &tgid, n);
 	return n ? n->target : NULL;
+}
+
+/* Whoever finds us stuck is to know where. */
+static void work_on(struct namer *r, pid_t tgid)
+{
+	atomic_store_explicit(&r->cfg.board->at_work, tgid, memory_order_relaxed);
+	beat_step();
 }
 
 /* ---- losses counted by thread ---- */
@@ -215,12 +224,21 @@ static void on_add(struct namer *r, const struct rec_add *rec)
 	bool has_file = !r->cfg.target.form.segments;
 	int fd = has_file ? gift_take(r->cfg.gifts, rec->serial) : -1;
 
+	struct target_file f = {
+		.path = rec->path,
+		.fd = fd,
+		.resumed = rec->resumed,
+		.start_ns = rec->start_ns,
+		.untried = rec->untried != 0,
+	};
+
+	work_on(r, (pid_t)rec->h.tgid);
 	if (fd < 0 && has_file)
 		done.rc = error_set(&done.error, fd, EXIT_INTERNAL, "the file did not come: %s",
 				    strerror(-fd));
 	else
-		done.rc = namer_target(r, (pid_t)rec->h.tgid, rec->serial, rec->path, fd,
-				       &done.error);
+		done.rc = namer_target(r, (pid_t)rec->h.tgid, rec->serial, &f, &done.error);
+	work_on(r, 0);
 	reply_send(r->cfg.replies, &done);
 }
 
@@ -240,11 +258,25 @@ static void on_start(struct namer *r, uint64_t time)
 	reply_send(r->cfg.replies, &done);
 }
 
-/* Hands on a record that came from the kernel. */
-static void take_kernel(struct target *t, const struct gn_rec *rec)
+/* A sample of a process that is not recorded any more is not missed. */
+static void sample_pass(struct namer *r, const struct gn_sample *s)
 {
-	if (!t)
+	if (s->clock == GN_CLOCK_WALL)
+		r->cfg.board->wall_settled += s->n;
+	else
+		r->cfg.board->cpu_settled += s->n;
+}
+
+/* Hands on a record that came from the kernel. */
+static void take_kernel(struct namer *r, const struct gn_rec *rec)
+{
+	struct target *t = target_find(r, (pid_t)rec->tgid);
+
+	if (!t && rec->type == GN_REC_SAMPLE)
+		sample_pass(r, (const void *)rec);
+	if (!t || (rec->type != GN_REC_SAMPLE && r->cfg.board->haste >= BOARD_COUNT))
 		return;
+	work_on(r, (pid_t)rec->tgid);
 	if (rec->type == GN_REC_SAMPLE)
 		target_sample(t, (const void *)rec);
 	else if (rec->type == GN_REC_STACK)
@@ -253,6 +285,7 @@ static void take_kernel(struct target *t, const struct gn_rec *rec)
 		target_vthread(t, (const void *)rec);
 	else
 		target_task(t, (const void *)rec);
+	work_on(r, 0);
 }
 
 static void take(struct namer *r, const struct gn_rec *rec)
@@ -288,7 +321,7 @@ static void take(struct namer *r, const struct gn_rec *rec)
 		on_start(r, rec->time);
 		break;
 	default:
-		take_kernel(target_find(r, (pid_t)rec->tgid), rec);
+		take_kernel(r, rec);
 	}
 }
 
@@ -335,11 +368,13 @@ static void poll_targets(struct namer *r, uint64_t now)
 	bool changed = false;
 
 	HASH_ITER(hh, r->targets, n, tmp) {
+		work_on(r, n->tgid);
 		changed |= target_poll(n->target, now);
 		target_flush(n->target, now);
 		if (target_turned(n->target, now))
 			settings_write(r, n->target, now);
 	}
+	work_on(r, 0);
 	if (changed)
 		r->env.cfg.on_epoch(r->env.cfg.ctx);
 	memory_poll(r, now);
@@ -371,7 +406,7 @@ static void work(struct namer *r, const struct gn_rec *rec)
 	uint64_t now = now_ns();
 
 	stop_apply(r);
-	r->cfg.board->steps++;
+	beat_step();
 	if (r->started && now - r->polled_ns >= poll_ns(r, now)) {
 		r->polled_ns = now;
 		poll_targets(r, now);
@@ -396,17 +431,48 @@ static void look_ahead(struct namer *r)
 		if (rec->type != GN_REC_STACK && rec->type != GN_REC_COMM)
 			continue;
 		t = target_find(r, (pid_t)rec->tgid);
+		work_on(r, t ? (pid_t)rec->tgid : 0);
 		if (t && rec->type == GN_REC_STACK)
 			target_notice(t, (const void *)rec);
 		else if (t)
 			target_hear(t, rec);
 	}
+	work_on(r, 0);
 	r->env.heard_ns = drained_ns;
+}
+
+/* Finishes all files first: what there is to do after it, in a JVM, may take a while. */
+static struct node *all_end(struct namer *r)
+{
+	struct node *n, *tmp, *gone = NULL;
+
+	HASH_ITER(hh, r->targets, n, tmp) {
+		work_on(r, n->tgid);
+		target_end(n->target);
+		file_tell(r, n);
+		HASH_DEL(r->targets, n);
+		n->next = gone;
+		gone = n;
+	}
+	work_on(r, 0);
+	return gone;
+}
+
+static void all_drop(struct node *gone)
+{
+	while (gone) {
+		struct node *n = gone;
+
+		gone = n->next;
+		target_free(n->target, true);
+		free(n);
+	}
 }
 
 void namer_main(struct namer *r)
 {
 	struct reply done = {.kind = REPLY_DONE};
+	struct node *gone = NULL;
 	bool ended = false;
 
 	while (!ended) {
@@ -419,10 +485,11 @@ void namer_main(struct namer *r)
 	if (r->started)
 		poll_targets(r, now_ns());
 	r->env.ending = true;
-	while (r->started && r->targets && !r->cfg.board->discard)
-		on_end(r, r->targets->tgid);
+	if (r->started && !r->cfg.board->discard)
+		gone = all_end(r);
 	publish(r);
 	reply_send(r->cfg.replies, &done);
+	all_drop(gone);
 }
 
 /* ---- for others ---- */
@@ -458,20 +525,20 @@ static void begin(struct namer *r, struct target *t, uint64_t now)
 	settings_write(r, t, now);
 }
 
-int namer_target(struct namer *r, pid_t tgid, uint32_t serial, const char *path, int fd,
+int namer_target(struct namer *r, pid_t tgid, uint32_t serial, const struct target_file *f,
 		 struct error *e)
 {
 	struct node *n = calloc(1, sizeof(*n));
 	int rc;
 
 	if (!n) {
-		if (fd >= 0)
-			close(fd);
+		if (f->fd >= 0)
+			close(f->fd);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
 	n->tgid = tgid;
 	n->serial = serial;
-	rc = target_open(&n->target, &r->env, tgid, path, fd, e);
+	rc = target_open(&n->target, &r->env, tgid, f, e);
 	if (rc) {
 		free(n);
 		return rc;

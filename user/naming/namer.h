@@ -23,8 +23,9 @@ struct namer_config {
 
 int namer_new(struct namer **out, const struct namer_config *cfg, struct error *e);
 
-/* A target whose file is `fd`, which it takes over. On an error the file stays, too. */
-int namer_target(struct namer *r, pid_t tgid, uint32_t serial, const char *path, int fd,
+/* A target, whose file's descriptor is taken over. On an error the file stays, too. */
+struct target_file;
+int namer_target(struct namer *r, pid_t tgid, uint32_t serial, const struct target_file *f,
 		 struct error *e);
 
 /* Makes the unwinder's tables for the targets, and keeps them up to date. It must outlive us. */

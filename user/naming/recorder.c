@@ -7,18 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/beat.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "broker/broker.h"
-#include "jfr/write_file.h"
 #include "jvm/attacher.h"
 #include "naming/board.h"
 #include "naming/cell.h"
 #include "naming/confine.h"
+#include "naming/line.h"
 #include "naming/namer.h"
+#include "naming/opened.h"
 #include "naming/port.h"
 #include "naming/queue.h"
 #include "naming/records.h"
@@ -28,37 +29,37 @@
 #include "wire/clerk.h"
 #include "wire/unwinder.h"
 
-#define QUEUE_BYTES (32u << 20)
-
-/* A file that naming has, and has not told the end of. */
-struct opened {
-	uint32_t serial;
-	pid_t tgid;
-	int fd; /* ours */
-	char *path;
-	struct opened *next;
-};
-
-/* Two ends: the session's and naming's. */
-struct ends {
-	int ours, theirs;
-};
+#define QUEUE_BYTES  (32u << 20)
+#define SPARES	     JFRW_RESUMED_MAX /* processes that may take over */
+#define SETTINGS_MAX 16
+#define AWAIT_MS     100	  /* what is asked at the start is looked after so often */
+#define END_LOOK_MS  10		  /* and likewise what ends */
+#define OWN_NS	     500000000ull /* naming has so much of its time at the end, in any case */
 
 struct recorder {
 	struct target_config cfg;
-	struct queue *queue;
-	struct board *board;
-	struct ends replies, gifts, asks; /* naming/reply.h twice, wire/ask.h */
-	struct cell *cell;		  /* NULL: naming is a thread */
-	struct clerk *clerk;		  /* with it, and tables */
-	struct namer *namer;		  /* NULL with it */
+	struct line lines[1 + SPARES];
+	struct line *line; /* the one in use */
+	size_t nlines;
+	bool process;
+	struct clerk *clerk; /* with processes and tables */
+	struct namer *namer; /* without processes */
 	pthread_t thread;
-	bool started, ended; /* the thread */
-	struct opened *opened;
-	uint32_t serial;
-	unsigned int ready; /* how often naming said so */
-	bool done, gone;    /* it has finished all files; nothing more will come from it */
-	struct totals totals;
+	struct opened_list opened;
+	/* what one that takes over is told, too */
+	struct rec_setting settings[SETTINGS_MAX];
+	size_t nsettings;
+	const struct unwinder *unwinder;
+	struct clerk_duties duties;
+	bool tables, started; /* were asked for */
+	uint64_t start_ns;
+	/* CPU samples and wall ticks that the one in use was handed */
+	uint64_t cpu_pushed, wall_pushed;
+	uint64_t looked_ns;
+	unsigned int ready;	      /* how often naming said so */
+	bool ended, done;	      /* it was told to end; it has finished all files */
+	bool kept;		      /* `before` has what the one in use counted: it is lost */
+	struct totals before, totals; /* of those that were lost; with the one in use */
 	struct error error;
 	struct recorded_file *files; /* of targets that have ended */
 	size_t nfiles;
@@ -67,63 +68,6 @@ struct recorder {
 };
 
 /* ---- files ---- */
-
-static void opened_drop(struct recorder *r, struct opened *o)
-{
-	struct opened **at = &r->opened;
-
-	while (*at != o)
-		at = &(*at)->next;
-	*at = o->next;
-	if (o->fd >= 0)
-		close(o->fd);
-	free(o->path);
-	free(o);
-}
-
-static struct opened *opened_find(struct recorder *r, uint32_t serial)
-{
-	struct opened *o = r->opened;
-
-	while (o && o->serial != serial)
-		o = o->next;
-	return o;
-}
-
-static int opened_new(struct recorder *r, pid_t tgid, const char *path, bool overwrite,
-		      struct opened **out, struct error *e)
-{
-	struct opened *o = calloc(1, sizeof(*o));
-	int rc;
-
-	if (o)
-		o->path = strdup(path);
-	if (!o || !o->path) {
-		free(o);
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	}
-	o->fd = -1;
-	rc = r->cfg.form.segments ? 0 : outfile_create(path, overwrite, e);
-	if (rc > 0)
-		o->fd = rc;
-	if (rc < 0) {
-		free(o->path);
-		free(o);
-		return rc;
-	}
-	o->tgid = tgid;
-	o->serial = ++r->serial;
-	o->next = r->opened;
-	r->opened = o;
-	*out = o;
-	return 0;
-}
-
-static void opened_remove(struct recorder *r, struct opened *o)
-{
-	outfile_remove(o->fd, o->path);
-	opened_drop(r, o);
-}
 
 static void file_free(struct recorded_file *f)
 {
@@ -167,25 +111,62 @@ static void added_note(struct recorder *r, const struct opened *o, const struct 
 	v[r->nadded++] = (struct recorder_added){o->tgid, reply->rc, reply->error};
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What was lost with the one in use. */
+static struct opened_loss loss_of(const struct recorder *r)
+{
+	const struct board *b = r->line->board;
+	uint64_t cpu = b->cpu_settled, wall = b->wall_settled, now = now_ns(), stop = b->stop_ns;
+
+	return (struct opened_loss){
+		.cpu = r->cpu_pushed > cpu ? r->cpu_pushed - cpu : 0,
+		.wall = r->wall_pushed > wall ? r->wall_pushed - wall : 0,
+		.time_ns = stop ? least(stop, now) : now,
+	};
+}
+
+/* A file that nobody goes on with. */
+static void opened_end(struct recorder *r, struct opened *o, const struct opened_loss *lost)
+{
+	struct reply none = {.names = "not known any more: the process that names was lost"};
+	struct error e = {0};
+
+	if (opened_close(o, &r->cfg.form, lost, &e))
+		log_warn("the end of '%s' is missing: %s", o->path, e.msg);
+	file_note(r, o, &none);
+	opened_drop(&r->opened, o);
+}
+
 static void on_added(struct recorder *r, const struct reply *reply)
 {
-	struct opened *o = opened_find(r, reply->serial);
+	struct opened *o = opened_find(&r->opened, reply->serial);
 
 	if (!o)
 		return;
-	added_note(r, o, reply);
-	if (reply->rc)
-		opened_remove(r, o);
+	if (!o->added)
+		added_note(r, o, reply);
+	if (!reply->rc) {
+		o->added = true;
+	} else if (o->added) { /* it was recorded by one that was lost */
+		log_warn("process %d is not recorded any more: %s", o->tgid, reply->error.msg);
+		opened_end(r, o, &(struct opened_loss){.time_ns = now_ns()});
+	} else {
+		opened_remove(&r->opened, o);
+	}
 }
 
 static void on_file(struct recorder *r, const struct reply *reply)
 {
-	struct opened *o = opened_find(r, reply->serial);
+	struct opened *o = opened_find(&r->opened, reply->serial);
 
 	if (!o)
 		return;
 	file_note(r, o, reply);
-	opened_drop(r, o);
+	opened_drop(&r->opened, o);
 }
 
 static void on_reply(struct recorder *r, const struct reply *reply)
@@ -217,15 +198,15 @@ static void replies_take(struct recorder *r)
 	struct reply reply;
 	int rc = 1;
 
-	while (!r->gone && (rc = reply_take(r->replies.ours, &reply)) > 0)
+	while (!r->line->gone && (rc = reply_take(r->line->replies.ours, &reply)) > 0)
 		on_reply(r, &reply);
-	r->gone |= rc < 0;
+	r->line->gone |= rc < 0;
 }
 
 /* Waits for one, or for naming to be gone, for so long at most. */
 static void reply_await(struct recorder *r, int ms)
 {
-	struct pollfd p = {.fd = r->replies.ours, .events = POLLIN};
+	struct pollfd p = {.fd = r->line->replies.ours, .events = POLLIN};
 
 	poll(&p, 1, ms);
 	replies_take(r);
@@ -233,103 +214,91 @@ static void reply_await(struct recorder *r, int ms)
 
 static int gone_error(struct error *e)
 {
-	error_set(e, -ECHILD, EXIT_INTERNAL, "the process that names has ended");
+	error_set(e, -ECHILD, EXIT_INTERNAL, "the process that names was lost, and %d in its place",
+		  SPARES);
 	return error_hint(e, "look into the kernel's log (dmesg) for why");
 }
 
 /* ---- life ---- */
 
-static int ends_open(struct ends *e, int type)
-{
-	int v[2];
-
-	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, v))
-		return -errno;
-	*e = (struct ends){v[0], v[1]};
-	return 0;
-}
-
-static void end_close(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 static struct namer_config namer_config(const struct recorder *r)
 {
 	return (struct namer_config){
 		.target = r->cfg,
-		.queue = r->queue,
-		.board = r->board,
-		.replies = r->replies.theirs,
-		.gifts = r->gifts.theirs,
+		.queue = r->line->queue,
+		.board = r->line->board,
+		.replies = r->line->replies.theirs,
+		.gifts = r->line->gifts.theirs,
 	};
 }
 
 /* In the process of its own: all that naming says goes by messages. */
+static void name(struct recorder *r, struct port *port)
+{
+	struct namer_config cfg = namer_config(r);
+	struct reply failed = {.kind = REPLY_FAILED};
+	struct namer *n;
+
+	port_config(port, &cfg.target);
+	cfg.unwinder = port_unwinder(port);
+	ksyms_programs_by(cfg.unwinder->programs, cfg.unwinder->ctx);
+	beats_to(&cfg.board->beats);
+	failed.rc = namer_new(&n, &cfg, &failed.error);
+	if (failed.rc)
+		reply_send(cfg.replies, &failed);
+	else
+		namer_main(n);
+}
+
+/* It gives up its rights at once, and has something to do when its turn comes. */
 static void cell_main(void *arg)
 {
 	struct recorder *r = arg;
-	struct namer_config cfg = namer_config(r);
-	struct port *port = port_new(r->asks.theirs);
+	struct port *port = port_new(r->line->asks.theirs);
 	struct reply failed = {.kind = REPLY_FAILED};
-	struct namer *n;
 
 	if (!port)
 		return;
 	failed.rc = confine_self();
-	if (failed.rc) {
-		error_set(&failed.error, failed.rc, EXIT_KERNEL,
-			  "the process that names cannot give up its rights: %s",
-			  strerror(-failed.rc));
-		reply_send(cfg.replies, &failed);
+	if (!line_await(r->line))
+		return;
+	prctl(PR_SET_NAME, "gnomon-namer");
+	if (!failed.rc) {
+		name(r, port);
 		return;
 	}
-	port_config(port, &cfg.target);
-	cfg.unwinder = port_unwinder(port);
-	ksyms_programs_by(cfg.unwinder->programs, cfg.unwinder->ctx);
-	failed.rc = namer_new(&n, &cfg, &failed.error);
-	if (failed.rc) {
-		reply_send(cfg.replies, &failed);
-		return;
-	}
-	namer_main(n);
+	error_set(&failed.error, failed.rc, EXIT_KERNEL,
+		  "the process that names cannot give up its rights: %s", strerror(-failed.rc));
+	reply_send(r->line->replies.theirs, &failed);
 }
 
-static int cell_begin(struct recorder *r, struct error *e)
+/* Each has its line as the one in use. */
+static int cells_begin(struct recorder *r)
 {
-	int fds[4] = {r->replies.theirs, r->gifts.theirs, r->asks.theirs}, rc = 0;
-	size_t n = 3;
+	int rc = 0;
 
 	if (r->cfg.jvm == RESOLVE_AUTO || r->cfg.jvm == RESOLVE_AGENT)
 		rc = attacher_start();
-	fds[n] = attacher_descriptor();
-	n += fds[n] >= 0;
+	for (size_t i = 0; i < r->nlines && !rc; i++) {
+		r->line = &r->lines[i];
+		rc = line_fork(r->line, cell_main, r, attacher_descriptor(), r->lines, r->nlines);
+	}
+	r->line = r->lines;
 	if (!rc)
-		rc = cell_start(&r->cell, cell_main, r, fds, n);
-
-	if (rc)
-		return error_set(e, rc, EXIT_INTERNAL, "cannot start the process that names: %s",
-				 strerror(-rc));
-	end_close(&r->replies.theirs);
-	end_close(&r->gifts.theirs);
-	end_close(&r->asks.theirs);
-	return 0;
+		line_go(r->line, now_ns());
+	return rc;
 }
 
-static int parts_open(struct recorder *r)
+static int lines_open(struct recorder *r)
 {
-	int rc;
+	size_t bytes = r->cfg.queue_bytes ? r->cfg.queue_bytes : QUEUE_BYTES;
+	size_t want = r->process ? 1 + SPARES : 1;
+	int rc = 0;
 
-	r->queue = queue_new(r->cfg.queue_bytes ? r->cfg.queue_bytes : QUEUE_BYTES);
-	r->board = board_new();
-	if (!r->queue || !r->board)
-		return -ENOMEM;
-	rc = ends_open(&r->replies, SOCK_SEQPACKET);
-	if (!rc)
-		rc = ends_open(&r->gifts, SOCK_SEQPACKET);
-	return rc ? rc : ends_open(&r->asks, SOCK_STREAM);
+	r->line = r->lines;
+	while (!rc && r->nlines < want)
+		rc = line_open(&r->lines[r->nlines++], bytes);
+	return rc;
 }
 
 int recorder_open(struct recorder **out, const struct target_config *cfg, bool process,
@@ -342,34 +311,21 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, bool p
 	if (!r)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	r->cfg = *cfg;
-	r->replies = r->gifts = r->asks = (struct ends){-1, -1};
-	rc = parts_open(r);
+	r->process = process;
+	rc = lines_open(r);
+	if (!rc && process)
+		rc = cells_begin(r);
 	if (rc)
 		error_set(e, rc, EXIT_INTERNAL, "cannot set up naming: %s", strerror(-rc));
 	nc = namer_config(r);
-	if (!rc)
-		rc = process ? cell_begin(r, e) : namer_new(&r->namer, &nc, e);
+	if (!rc && !process)
+		rc = namer_new(&r->namer, &nc, e);
 	if (rc) {
 		recorder_close(r, false);
 		return rc;
 	}
 	*out = r;
 	return 0;
-}
-
-/* What is asked at the start is awaited, when nothing is drained yet. */
-static int push_await(struct recorder *r, const struct gn_rec *rec, struct error *e)
-{
-	unsigned int ready = r->ready;
-
-	while (!queue_push(r->queue, rec) && !r->gone)
-		reply_await(r, 10);
-	queue_wake(r->queue);
-	while (r->ready == ready && !r->error.rc && !r->gone)
-		reply_await(r, 1000);
-	if (r->error.rc && e)
-		*e = r->error;
-	return r->ready != ready ? r->error.rc : r->error.rc ? r->error.rc : gone_error(e);
 }
 
 /* ---- targets ---- */
@@ -383,14 +339,191 @@ static int target_push(struct recorder *r, const struct opened *o)
 		      .tgid = (__u32)o->tgid,
 		      .time = now_ns()},
 		.serial = o->serial,
+		.resumed = o->resumed,
+		.untried = o->untried,
+		.start_ns = o->resumed ? o->start_ns : 0,
 	};
 	int rc;
 
 	if (snprintf(rec.path, sizeof(rec.path), "%s", o->path) >= (int)sizeof(rec.path))
 		return -ENAMETOOLONG;
-	rc = o->fd < 0 ? 0 : gift_send(r->gifts.ours, o->serial, o->fd);
-	return rc ? rc : queue_push(r->queue, &rec.h) ? 0 : -EAGAIN;
+	rc = o->fd < 0 ? 0 : gift_send(r->line->gifts.ours, o->serial, o->fd);
+	return rc ? rc : queue_push(r->line->queue, &rec.h) ? 0 : -EAGAIN;
 }
+
+static int opening(struct recorder *r, pid_t tgid, const char *path, bool overwrite,
+		   struct opened **out, struct error *e)
+{
+	return opened_new(&r->opened, tgid, path, overwrite, r->cfg.form.segments, out, e);
+}
+
+/* ---- one that is lost ---- */
+
+static int tables_begin(struct recorder *r)
+{
+	struct gn_rec rec = {.type = REC_TABLES, .size = sizeof(rec), .time = now_ns()};
+	int rc = clerk_start(&r->clerk, r->line->asks.ours, r->unwinder, &r->duties);
+
+	return rc ? rc : queue_push(r->line->queue, &rec) ? 0 : -EAGAIN;
+}
+
+static int start_push(struct recorder *r)
+{
+	struct gn_rec rec = {.type = REC_START, .size = sizeof(rec), .time = r->start_ns};
+
+	return queue_push(r->line->queue, &rec) ? 0 : -EAGAIN;
+}
+
+/* Hands over what waits for it, as far as there is room. */
+static void opened_feed(struct recorder *r)
+{
+	bool any = false;
+
+	for (struct opened *o = r->opened.first; o; o = o->next) {
+		if (!o->waits)
+			continue;
+		if (target_push(r, o))
+			break;
+		o->waits = false;
+		any = true;
+		if (o->choice.h.size)
+			queue_push(r->line->queue, &o->choice.h);
+		if (o->ending)
+			recorder_end(r, o->tgid);
+	}
+	if (any)
+		queue_wake(r->line->queue);
+}
+
+/* Who was looked at when naming was lost; twice, or while it hung: nobody looks there again. */
+static void opened_blame(struct opened *o, bool hung)
+{
+	o->blamed++;
+	o->untried |= hung || o->blamed > 1;
+	log_warn("process %d was being looked at then%s", o->tgid,
+		 o->untried ? ": from now on its stacks have addresses for names" : "");
+}
+
+static void loss_tell(struct recorder *r, const struct opened_loss *lost)
+{
+	if (lost->cpu)
+		recorder_lost(r, 0, LOSS_NAMER_CPU, lost->cpu);
+	if (lost->wall)
+		recorder_lost(r, 0, LOSS_NAMER_WALL, lost->wall);
+}
+
+/* What it had counted is what is in its files. The next one counts their bytes and threads, too. */
+static void totals_keep(struct recorder *r, bool goes_on)
+{
+	const struct board *b = r->line->board;
+	struct totals t = {0};
+
+	board_totals_get(b, &t);
+	t.cpu_samples = least(t.cpu_samples, b->cpu_settled);
+	t.wall_samples = least(t.wall_samples, b->wall_settled);
+	if (goes_on)
+		t.threads = t.file_bytes = 0;
+	totals_add(&r->before, &t);
+	r->totals = r->before;
+	r->kept = true;
+}
+
+/* What the one before was told so far. */
+static int told_again(struct recorder *r)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->nsettings; i++)
+		recorder_push(r, &r->settings[i].h);
+	opened_feed(r);
+	if (r->tables)
+		rc = tables_begin(r);
+	if (!rc && r->started)
+		rc = start_push(r);
+	/* it has none of the stacks that the kernel side has sent */
+	if (r->started && r->cfg.on_lost)
+		r->cfg.on_lost(r->cfg.ctx);
+	return rc;
+}
+
+static void next_go(struct recorder *r, const struct line *lost, const struct opened_loss *missing)
+{
+	int rc;
+
+	r->line++;
+	r->kept = false;
+	r->line->board->stop_ns = lost->board->stop_ns;
+	r->cpu_pushed = r->wall_pushed = 0;
+	line_go(r->line, now_ns());
+	rc = told_again(r);
+	if (rc && !r->error.rc)
+		error_set(&r->error, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
+	loss_tell(r, missing);
+	queue_wake(r->line->queue);
+}
+
+/* Kills what there is of the one in use, and has the next one take over. */
+static void line_replace(struct recorder *r, bool hung)
+{
+	struct line *lost = r->line;
+	struct opened *at = opened_of(&r->opened, lost->board->at_work);
+	struct opened_loss missing;
+
+	line_kill(lost);
+	clerk_stop(r->clerk);
+	r->clerk = NULL;
+	log_warn("the process that names %s: %s", hung ? "did not answer for 10 s" : "has ended",
+		 r->line + 1 < r->lines + r->nlines
+			 ? "another one takes over; what it had in memory is lost"
+			 : "there is none to take over");
+	if (at)
+		opened_blame(at, hung);
+	missing = loss_of(r);
+	totals_keep(r, r->line + 1 < r->lines + r->nlines);
+	for (struct opened *o = r->opened.first; o; o = o->next) {
+		o->resumed++;
+		o->waits = true;
+	}
+	if (r->line + 1 < r->lines + r->nlines)
+		next_go(r, lost, &missing);
+	else if (!r->error.rc)
+		gone_error(&r->error);
+}
+
+/* To be called all the time: naming is a process that may be lost. */
+static void line_watch(struct recorder *r)
+{
+	uint64_t now = now_ns();
+
+	replies_take(r);
+	if (!r->process || r->ended || r->error.rc)
+		return;
+	if (now - r->looked_ns >= PATIENCE_LOOK_NS && !r->line->gone) {
+		r->looked_ns = now;
+		line_look(r->line, now);
+	}
+	if (r->line->gone)
+		line_replace(r, false);
+	else if (r->line->patience.quiet_ns >= PATIENCE_QUIET_NS)
+		line_replace(r, true);
+	else
+		opened_feed(r);
+}
+
+/* What is asked at the start is awaited, when nothing is drained yet. */
+static int ready_await(struct recorder *r, unsigned int ready, struct error *e)
+{
+	queue_wake(r->line->queue);
+	while (r->ready == ready && !r->error.rc) {
+		reply_await(r, AWAIT_MS);
+		line_watch(r);
+	}
+	if (r->error.rc && e)
+		*e = r->error;
+	return r->error.rc;
+}
+
+/* ---- targets that come ---- */
 
 static int target_await(struct recorder *r, struct opened *o, struct error *e)
 {
@@ -398,18 +531,20 @@ static int target_await(struct recorder *r, struct opened *o, struct error *e)
 	int rc = target_push(r, o);
 
 	if (rc) {
-		opened_remove(r, o);
+		opened_remove(&r->opened, o);
 		return error_set(e, rc, EXIT_INTERNAL, "cannot hand over a file: %s",
 				 strerror(-rc));
 	}
-	queue_wake(r->queue);
-	while (!r->nadded && !r->error.rc && !r->gone)
-		reply_await(r, 1000);
+	queue_wake(r->line->queue);
+	while (!r->nadded && !r->error.rc) {
+		reply_await(r, AWAIT_MS);
+		line_watch(r);
+	}
 	if (!recorder_added(r, &a)) {
-		opened_remove(r, o);
-		if (r->error.rc && e)
+		opened_remove(&r->opened, o);
+		if (e)
 			*e = r->error;
-		return r->error.rc ? r->error.rc : gone_error(e);
+		return r->error.rc;
 	}
 	if (a.rc && e)
 		*e = a.error;
@@ -420,18 +555,20 @@ int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overw
 		    struct error *e)
 {
 	struct opened *o;
-	int rc = opened_new(r, tgid, path, overwrite, &o, e), fd;
+	int rc = opening(r, tgid, path, overwrite, &o, e);
+	struct target_file f = {.path = path, .fd = -1};
 
 	if (rc)
 		return rc;
-	if (r->cell)
+	if (r->process)
 		return target_await(r, o, e);
-	fd = o->fd < 0 ? -1 : dup(o->fd);
-	rc = fd < 0 && o->fd >= 0 ? error_set(e, -errno, EXIT_INTERNAL,
-					      "cannot hand over a file: %s", strerror(errno))
-				  : namer_target(r->namer, tgid, o->serial, path, fd, e);
+	if (o->fd >= 0)
+		f.fd = dup(o->fd);
+	rc = f.fd < 0 && o->fd >= 0 ? error_set(e, -errno, EXIT_INTERNAL,
+						"cannot hand over a file: %s", strerror(errno))
+				    : namer_target(r->namer, tgid, o->serial, &f, e);
 	if (rc)
-		opened_remove(r, o);
+		opened_remove(&r->opened, o);
 	return rc;
 }
 
@@ -439,13 +576,14 @@ int recorder_add(struct recorder *r, pid_t tgid, const char *path)
 {
 	struct error why = {0};
 	struct opened *o;
-	int rc = opened_new(r, tgid, path, false, &o, &why);
+	int rc = opening(r, tgid, path, false, &o, &why);
 
 	if (rc)
 		return rc;
+	o->start_ns = now_ns();
 	rc = target_push(r, o);
 	if (rc)
-		opened_remove(r, o);
+		opened_remove(&r->opened, o);
 	return rc;
 }
 
@@ -463,8 +601,11 @@ int recorder_end(struct recorder *r, pid_t tgid)
 {
 	struct gn_rec rec = {
 		.type = REC_END, .size = sizeof(rec), .tgid = (__u32)tgid, .time = now_ns()};
+	struct opened *o = opened_of(&r->opened, tgid);
 
-	return queue_push(r->queue, &rec) ? 0 : -EAGAIN;
+	if (o)
+		o->ending = true;
+	return (o && o->waits) || queue_push(r->line->queue, &rec) ? 0 : -EAGAIN;
 }
 
 /* ---- the beginning ---- */
@@ -472,7 +613,12 @@ int recorder_end(struct recorder *r, pid_t tgid)
 int recorder_tables(struct recorder *r, const struct unwinder *u,
 		    bool (*is_recorded)(void *whose, pid_t tgid), void *whose, struct error *e)
 {
-	const struct clerk_duties duties = {
+	unsigned int ready = r->ready;
+	int rc;
+
+	if (!r->process)
+		return namer_tables(r->namer, u, e);
+	r->duties = (struct clerk_duties){
 		.on_epoch = r->cfg.on_epoch,
 		.on_tables = r->cfg.on_tables,
 		.on_chunk_end = r->cfg.on_chunk_end,
@@ -481,15 +627,12 @@ int recorder_tables(struct recorder *r, const struct unwinder *u,
 		.is_recorded = is_recorded,
 		.whose = whose,
 	};
-	struct gn_rec rec = {.type = REC_TABLES, .size = sizeof(rec), .time = now_ns()};
-	int rc;
-
-	if (!r->cell)
-		return namer_tables(r->namer, u, e);
-	rc = clerk_start(&r->clerk, r->asks.ours, u, &duties);
+	r->unwinder = u;
+	r->tables = true;
+	rc = tables_begin(r);
 	if (rc)
 		return error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
-	return push_await(r, &rec, e);
+	return ready_await(r, ready, e);
 }
 
 static void *thread_main(void *arg)
@@ -502,33 +645,48 @@ static void *thread_main(void *arg)
 
 int recorder_start(struct recorder *r, uint64_t now, struct error *e)
 {
-	struct gn_rec rec = {.type = REC_START, .size = sizeof(rec), .time = now};
+	unsigned int ready = r->ready;
 	int rc;
 
-	if (r->cell) {
-		rc = push_await(r, &rec, e);
-		r->started = !rc;
-		return rc;
+	r->start_ns = now;
+	r->started = true;
+	for (struct opened *o = r->opened.first; o; o = o->next)
+		o->start_ns = now;
+	if (r->process) {
+		rc = start_push(r);
+		return rc ? error_set(e, rc, EXIT_INTERNAL, "cannot begin: %s", strerror(-rc))
+			  : ready_await(r, ready, e);
 	}
 	namer_start(r->namer, now);
 	rc = pthread_create(&r->thread, NULL, thread_main, r);
-	if (rc)
-		return error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc));
-	r->started = true;
-	return 0;
+	if (!rc)
+		return 0;
+	r->started = false;
+	return error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc));
 }
 
 /* ---- records ---- */
+
+static void pushed_count(struct recorder *r, const struct gn_sample *s)
+{
+	if (s->clock == GN_CLOCK_WALL)
+		r->wall_pushed += s->n;
+	else
+		r->cpu_pushed += s->n;
+}
 
 bool recorder_push(struct recorder *r, const struct gn_rec *rec)
 {
 	unsigned int reason;
 	uint64_t count;
 
-	if (queue_push(r->queue, rec))
+	if (queue_push(r->line->queue, rec)) {
+		if (rec->type == GN_REC_SAMPLE)
+			pushed_count(r, (const void *)rec);
 		return true;
+	}
 	reason = loss_of_record(rec, &count);
-	board_lose(r->board, (pid_t)rec->tid, reason, count);
+	board_lose(r->line->board, (pid_t)rec->tid, reason, count);
 	return false;
 }
 
@@ -540,8 +698,21 @@ void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t 
 		.reason = reason,
 	};
 
-	if (!queue_push(r->queue, &rec.h))
-		board_lose(r->board, tid, reason, count);
+	if (!queue_push(r->line->queue, &rec.h))
+		board_lose(r->line->board, tid, reason, count);
+}
+
+static void setting_keep(struct recorder *r, const struct rec_setting *set)
+{
+	size_t i = 0;
+
+	while (i < r->nsettings && strcmp(r->settings[i].name, set->name))
+		i++;
+	if (i == SETTINGS_MAX)
+		return;
+	r->settings[i] = *set;
+	if (i == r->nsettings)
+		r->nsettings++;
 }
 
 void recorder_setting(struct recorder *r, const char *name, const char *value)
@@ -552,6 +723,7 @@ void recorder_setting(struct recorder *r, const char *name, const char *value)
 
 	snprintf(rec.name, sizeof(rec.name), "%s", name);
 	snprintf(rec.value, sizeof(rec.value), "%s", value);
+	setting_keep(r, &rec);
 	recorder_push(r, &rec.h);
 }
 
@@ -574,13 +746,16 @@ void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choic
 		      .time = now_ns()},
 		.choice = *choice,
 	};
+	struct opened *o = opened_of(&r->opened, tgid);
 
+	if (o)
+		o->choice = rec;
 	recorder_push(r, &rec.h);
 }
 
 void recorder_cpus(struct recorder *r, const struct neighbours *cpus)
 {
-	for (const struct opened *o = r->opened; o; o = o->next) {
+	for (const struct opened *o = r->opened.first; o; o = o->next) {
 		struct rec_cpus rec = {
 			.h = {.type = REC_CPUS,
 			      .size = sizeof(rec),
@@ -597,37 +772,40 @@ void recorder_cpus(struct recorder *r, const struct neighbours *cpus)
 
 void recorder_drained(struct recorder *r, uint64_t ns)
 {
-	r->board->drained_ns = ns;
+	r->line->board->drained_ns = ns;
 }
 
 void recorder_wake(struct recorder *r)
 {
-	queue_wake(r->queue);
+	queue_wake(r->line->queue);
 }
 
 void recorder_stop_at(struct recorder *r, uint64_t ns)
 {
-	r->board->stop_ns = ns;
+	r->line->board->stop_ns = ns;
 }
 
 /* ---- how it goes ---- */
 
 bool recorder_hurries(const struct recorder *r, uint64_t now)
 {
-	return now < r->board->hurry_ns;
+	return now < r->line->board->hurry_ns;
 }
 
 void recorder_totals(struct recorder *r, struct totals *out)
 {
-	board_totals_get(r->board, &r->totals);
+	struct totals t;
+
+	if (!r->kept && board_totals_get(r->line->board, &t)) {
+		r->totals = r->before;
+		totals_add(&r->totals, &t);
+	}
 	*out = r->totals;
 }
 
 int recorder_error(struct recorder *r, struct error *e)
 {
-	replies_take(r);
-	if (r->gone && !r->done && !r->error.rc && r->cell)
-		gone_error(&r->error);
+	line_watch(r);
 	if (r->error.rc && e)
 		*e = r->error;
 	return r->error.rc;
@@ -641,37 +819,110 @@ const struct recorded_file *recorder_files(const struct recorder *r, size_t *n)
 
 uint64_t recorder_cpu_ns(const struct recorder *r)
 {
-	return r->cell ? cell_cpu_ns(r->cell) : 0;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->nlines && r->process; i++)
+		sum += r->lines[i].cell ? cell_cpu_ns(r->lines[i].cell) : 0;
+	return sum;
 }
 
 uint64_t recorder_memory(const struct recorder *r)
 {
-	return r->cell ? cell_memory(r->cell) : 0;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->nlines && r->process; i++)
+		sum += r->lines[i].cell ? cell_memory(r->lines[i].cell) : 0;
+	return sum;
 }
 
 /* ---- the end ---- */
 
-/* Naming says when it has finished all files; what it said until then is taken. */
-static void end_await(struct recorder *r)
+static enum board_haste haste_of(const struct patience *p)
+{
+	if (p->spent_ns >= PATIENCE_COUNT_NS)
+		return BOARD_COUNT;
+	return p->spent_ns >= PATIENCE_ADDRESSES_NS ? BOARD_ADDRESSES : BOARD_NAMES;
+}
+
+/* False: there is no time left for it, or who waits has had enough. */
+static bool end_look(struct recorder *r, recorder_enough_fn enough, void *ctx)
+{
+	struct line *l = r->line;
+
+	line_look(l, now_ns());
+	l->board->haste = haste_of(&l->patience);
+	if (enough && enough(ctx)) {
+		log_warn("the process that names is not waited for any more");
+		return false;
+	}
+	return l->patience.spent_ns < PATIENCE_END_NS;
+}
+
+static void opened_end_all(struct recorder *r)
+{
+	struct opened_loss lost = loss_of(r);
+	struct opened *o = r->opened.first;
+
+	if (!o)
+		return;
+	log_warn("the process that names did not come to an end: what it had in memory is lost");
+	if (!r->kept)
+		totals_keep(r, false);
+	r->before.lost[LOSS_NAMER_CPU] += lost.cpu;
+	r->before.lost[LOSS_NAMER_WALL] += lost.wall;
+	r->totals = r->before;
+	while ((o = r->opened.first))
+		opened_end(r, o, &lost);
+}
+
+/*
+ * Naming has finished all files, or others do. What it has left to do then is of no file; those
+ * that wait for their turn are not needed any more.
+ */
+static void cell_end(struct recorder *r, recorder_enough_fn enough, void *ctx)
+{
+	uint64_t now = now_ns(), stop = r->line->board->stop_ns, since = now - stop;
+	struct line *l = r->line;
+
+	line_end(l, now, stop && now > stop ? least(since, OWN_NS) : 0);
+	while (!r->done && !l->gone && end_look(r, enough, ctx))
+		reply_await(r, END_LOOK_MS);
+	while (r->done && !cell_wait(l->cell, END_LOOK_MS) && end_look(r, enough, ctx))
+		;
+	line_kill(l);
+	if (!r->done && !l->board->discard && r->started)
+		opened_end_all(r);
+}
+
+static void thread_end(struct recorder *r, recorder_enough_fn enough, void *ctx)
+{
+	while (!r->done && !r->line->gone) {
+		reply_await(r, AWAIT_MS);
+		if (enough && enough(ctx)) {
+			log_warn(
+				"naming is not waited for any more: what it had in memory is lost");
+			_exit(EXIT_INTERNAL);
+		}
+	}
+	pthread_join(r->thread, NULL);
+}
+
+/* What naming said until its end is taken. */
+static void end_await(struct recorder *r, recorder_enough_fn enough, void *ctx)
 {
 	if (r->ended)
 		return;
 	r->ended = true;
-	queue_end(r->queue);
-	if (!r->cell && !r->started)
-		return;
-	while (!r->done && !r->gone)
-		reply_await(r, 1000);
-	replies_take(r);
-	if (r->cell)
-		cell_wait(r->cell);
-	else
-		pthread_join(r->thread, NULL);
+	queue_end(r->line->queue);
+	if (r->process && r->line->cell)
+		cell_end(r, enough, ctx);
+	else if (!r->process && r->started)
+		thread_end(r, enough, ctx);
 }
 
-int recorder_finish(struct recorder *r, struct error *e)
+int recorder_finish(struct recorder *r, recorder_enough_fn enough, void *ctx, struct error *e)
 {
-	end_await(r);
+	end_await(r, enough, ctx);
 	return recorder_error(r, e);
 }
 
@@ -679,22 +930,19 @@ void recorder_close(struct recorder *r, bool keep)
 {
 	if (!r)
 		return;
-	if (r->board)
-		r->board->discard = !keep;
-	if (r->queue)
-		end_await(r);
+	if (r->line->board)
+		r->line->board->discard = !keep;
+	if (r->line->board && r->line->queue)
+		end_await(r, NULL, NULL);
 	namer_free(r->namer, keep);
-	cell_free(r->cell);
-	attacher_stop();
 	clerk_stop(r->clerk);
-	while (r->opened && !keep)
-		opened_remove(r, r->opened);
-	while (r->opened)
-		opened_drop(r, r->opened);
-	queue_free(r->queue);
-	board_free(r->board);
-	for (int *fd = &r->replies.ours; fd <= &r->asks.theirs; fd++)
-		end_close(fd);
+	for (size_t i = 0; i < r->nlines; i++)
+		line_close(&r->lines[i]);
+	attacher_stop();
+	while (r->opened.first && !keep)
+		opened_remove(&r->opened, r->opened.first);
+	while (r->opened.first)
+		opened_drop(&r->opened, r->opened.first);
 	for (size_t i = 0; i < r->nfiles; i++)
 		file_free(&r->files[i]);
 	free(r->files);

@@ -90,7 +90,10 @@ void recorder_cpus(struct recorder *r, const struct neighbours *cpus);
 /* Live figures of all files together, a tenth of a second old at most. */
 void recorder_totals(struct recorder *r, struct totals *out);
 
-/* The first error that stopped the writing (disk full), or 0. */
+/*
+ * The first error that stopped the writing (disk full), or 0. To be asked ten times a second: it
+ * also looks after naming's process, and has another one take over when that was lost.
+ */
 int recorder_error(struct recorder *r, struct error *e);
 
 /* Whether records are wanted as soon as they are there, since what names them goes away. */
@@ -100,8 +103,14 @@ bool recorder_hurries(const struct recorder *r, uint64_t now);
 uint64_t recorder_cpu_ns(const struct recorder *r);
 uint64_t recorder_memory(const struct recorder *r);
 
-/* Write what is queued, finish the files, end naming. */
-int recorder_finish(struct recorder *r, struct error *e);
+/*
+ * Write what is queued, finish the files, end naming. A process that names has two seconds for it
+ * from the recording's end on, or from half a second before this is called (naming/patience.h says
+ * what is not counted): then names, then samples are left out, then it is killed and its files are
+ * closed without it. `enough`, asked all the time, may be NULL; true: who waits waits no longer.
+ */
+typedef bool (*recorder_enough_fn)(void *ctx);
+int recorder_finish(struct recorder *r, recorder_enough_fn enough, void *ctx, struct error *e);
 
 /* All of them, in the order of their ends. After recorder_finish; they live until the close. */
 const struct recorded_file *recorder_files(const struct recorder *r, size_t *n);

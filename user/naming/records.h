@@ -62,7 +62,11 @@ struct rec_cpus {
 
 struct rec_add {
 	struct gn_rec h;
-	uint32_t serial, pad;
+	uint32_t serial;
+	uint32_t resumed; /* so many processes that wrote the file before were lost */
+	uint32_t untried; /* it is not looked into: who did so was lost */
+	uint32_t pad;
+	uint64_t start_ns; /* CLOCK_MONOTONIC, of the file; 0: now, or when the recording begins */
 	char path[TARGET_PATH_LEN];
 };
 

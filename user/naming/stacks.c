@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "naming/stacks.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +18,9 @@
 #define GROWTH	  4096
 #define LISTS_MAX (2u << 20) /* bytes of frames kept to be named again */
 /* beyond that only the interpreted frames are kept, up to so many bytes in all */
-#define PARTS_MAX (8u << 20)
-#define PART_SAME 16 /* a method that is among the last so many of these is not kept again */
+#define PARTS_MAX   (8u << 20)
+#define PART_SAME   16 /* a method that is among the last so many of these is not kept again */
+#define ADDRESS_MAX 20 /* characters */
 /* how long we hurry after a method was unloaded before it had a name */
 #define HURRY_NS 1000000000u
 
@@ -252,19 +255,53 @@ static uint32_t excuse(struct stacks *s, const char *words, uint32_t *id)
 	return *id;
 }
 
-bool stacks_add_unnamed(struct stacks *s, const struct gn_stack *rec)
+static void address_name(struct frame_name *out, char text[ADDRESS_MAX], uint64_t pc, bool kernel)
+{
+	snprintf(text, ADDRESS_MAX, "0x%" PRIx64, pc);
+	*out = (struct frame_name){KLASS_ANON, text, "", -1, -1, FRAME_NATIVE, 0, 0};
+	if (kernel) {
+		out->klass = KLASS_KERNEL;
+		out->type = FRAME_KERNEL;
+	}
+}
+
+static uint32_t addresses(struct stacks *s, const struct gn_stack *rec)
+{
+	static char text[TARGET_FRAMES][ADDRESS_MAX];
+	const struct gn_frame *f = gn_stack_frames(rec);
+	size_t all = (size_t)rec->nkernel + rec->nuser, n = all;
+
+	if (n > TARGET_FRAMES)
+		n = TARGET_FRAMES;
+	for (size_t i = 0; i < n; i++)
+		address_name(&s->env->frames[i], text[i], f[i].pc, i < rec->nkernel);
+	return jfrw_stack(s->out, s->env->frames, n, n < all || !gn_end_is_whole(rec->end));
+}
+
+/* Nothing of it is to be named again. */
+static bool add_as_it_is(struct stacks *s, const struct gn_stack *rec, uint32_t jfr)
 {
 	struct stack_entry *known = find(s, rec->id), *k = known ? known : add(s, rec);
 
 	if (!k)
 		return false;
 	list_free(s, k);
-	k->interpreted = false; /* there is nothing to be named again */
-	k->stack.jfr = excuse(s, "[one of too many new stacks]", &s->too_many);
+	k->interpreted = false;
+	k->stack.jfr = jfr;
 	k->stack.end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	k->stack.sleep = (uint8_t)state_of(GN_ST_SLEEP, NULL, 0);
 	k->stack.disk = (uint8_t)state_of(GN_ST_DISK, NULL, 0);
 	return !known;
+}
+
+bool stacks_add_unnamed(struct stacks *s, const struct gn_stack *rec)
+{
+	return add_as_it_is(s, rec, excuse(s, "[one of too many new stacks]", &s->too_many));
+}
+
+bool stacks_add_addresses(struct stacks *s, const struct gn_stack *rec)
+{
+	return add_as_it_is(s, rec, addresses(s, rec));
 }
 
 /* Whether its methods have the same names at its list's time as when it was named. */
@@ -282,6 +319,8 @@ struct stack *stacks_as_of(struct stacks *s, struct stack *st, uint64_t time_ns)
 
 	if (!k->interpreted)
 		return st;
+	if (s->env->board->haste)
+		return NULL;
 	if (resolver_spans(s->names, &k->span, time_ns) &&
 	    !(k->doubted && k->list && !k->part && time_ns > k->list->h.time))
 		return st;

@@ -36,6 +36,9 @@ bool stacks_add(struct stacks *s, const struct gn_stack *rec);
 /* The same without names: one frame says that there were too many. */
 bool stacks_add_unnamed(struct stacks *s, const struct gn_stack *rec);
 
+/* The same with addresses for names: nothing is asked of the process. */
+bool stacks_add_addresses(struct stacks *s, const struct gn_stack *rec);
+
 /* The stack with that id; NULL: its frames have not come, or it was forgotten. */
 struct stack *stacks_find(struct stacks *s, uint64_t id);
 
@@ -43,7 +46,7 @@ struct stack *stacks_find(struct stacks *s, uint64_t id);
  * The stack as it was called at time_ns. It was named when its frames came, and stands for all
  * samples that have it since; but meanwhile classes may have been unloaded, and other methods lie
  * where theirs were. Then it is named anew as of time_ns, or not at all (NULL) if its frames were
- * not kept.
+ * not kept, or there is no time left to ask.
  */
 struct stack *stacks_as_of(struct stacks *s, struct stack *st, uint64_t time_ns);
 

@@ -50,15 +50,22 @@ void target_ids_check(struct target *t)
 		roster_forget_ids(t->threads);
 }
 
+bool target_is_blind(const struct target *t)
+{
+	return t->untried || t->env->board->haste >= BOARD_ADDRESSES;
+}
+
 void target_notice(struct target *t, const struct gn_stack *rec)
 {
-	resolver_notice(t->names, rec);
+	if (!target_is_blind(t))
+		resolver_notice(t->names, rec);
 }
 
 void target_stack(struct target *t, const struct gn_stack *rec)
 {
 	target_ids_check(t);
-	upkeep_stack(&t->tables, rec);
+	if (!target_is_blind(t))
+		upkeep_stack(&t->tables, rec);
 	target_stack_add(t, rec);
 }
 
@@ -121,16 +128,37 @@ static void waiting_tell(struct target *t)
 		 t->tgid, BROKER_ANSWER_MS / 1000);
 }
 
-bool target_poll(struct target *t, uint64_t now)
+/* What asks the process. */
+static bool look(struct target *t, uint64_t now)
 {
 	bool changed = resolver_poll(t->names, now);
 
 	waiting_tell(t);
-
 	jvm_tell(t, now);
 	vitals_tell(t, now, false);
 	upkeep_poll(&t->tables, now);
 	reread(t, now);
+	return changed;
+}
+
+/* How many of its samples are in the file, for who has to say how many were lost with us. */
+static void settled_tell(struct target *t)
+{
+	struct board *b = t->env->board;
+	struct jfrw_stats st;
+
+	jfrw_stats(t->out, &st);
+	b->cpu_settled += st.cpu_settled - t->cpu_settled;
+	b->wall_settled += st.wall_settled - t->wall_settled;
+	t->cpu_settled = st.cpu_settled;
+	t->wall_settled = st.wall_settled;
+}
+
+bool target_poll(struct target *t, uint64_t now)
+{
+	bool changed = !target_is_blind(t) && look(t, now);
+
+	settled_tell(t);
 	target_late_retry(t, now, false);
 	roster_expire(t->threads, now);
 	return changed;
@@ -165,7 +193,8 @@ static void flush(struct target *t, bool last, uint64_t now)
 
 	if (stop && now > stop)
 		now = stop;
-	target_threads_offer(t);
+	if (!target_is_blind(t))
+		target_threads_offer(t);
 	target_budget_tell(t, now);
 	quality_write(&t->cpu, t->out, now);
 	quality_write(&t->wall, t->out, now);
@@ -222,7 +251,8 @@ bool target_turned(struct target *t, uint64_t now)
 	t->chunk = chunk;
 	facts_host(t->out, &t->env->cfg, t->path, now);
 	t->jvm_told = false;
-	jvm_tell(t, now);
+	if (!target_is_blind(t))
+		jvm_tell(t, now);
 	return true;
 }
 
@@ -277,6 +307,8 @@ void target_cpus(struct target *t, uint64_t time, const struct target_neighbours
 
 void target_tables(struct target *t)
 {
+	if (target_is_blind(t))
+		return;
 	if (t->env->cfg.launched)
 		/*
 		 * it still is a copy of ourselves: tables are made of the program that it becomes,
@@ -294,14 +326,16 @@ void target_tables(struct target *t)
 
 /* ---- beginning and end ---- */
 
-static int files_open(struct target *t, int fd, struct error *e)
+static int files_open(struct target *t, const struct target_file *f, struct error *e)
 {
 	const struct target_config *cfg = &t->env->cfg;
 	struct timespec ts;
 	struct jfrw_config jc = {
 		.path = t->path,
-		.opened = fd >= 0,
-		.fd = fd,
+		.opened = f->fd >= 0,
+		.fd = f->fd,
+		.resumed = f->resumed,
+		.resumed_mono_ns = now_ns(),
 		.cpu_period_ns = cfg->cpu_ns,
 		.form = cfg->form,
 		.constants_max = CONSTANTS_MAX,
@@ -325,24 +359,26 @@ static int parts_new(struct target *t, struct error *e)
 	return t->stacks ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
-int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path, int fd,
-		struct error *e)
+int target_open(struct target **out, struct target_env *env, pid_t tgid,
+		const struct target_file *f, struct error *e)
 {
 	struct target *t = calloc(1, sizeof(*t));
 	int rc;
 
 	if (!t) {
-		if (fd >= 0)
-			close(fd);
+		if (f->fd >= 0)
+			close(f->fd);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
 	t->tgid = tgid;
 	t->env = env;
-	t->start_ns = now_ns();
-	snprintf(t->path, sizeof(t->path), "%s", path);
+	t->start_ns = f->start_ns ? f->start_ns : now_ns();
+	t->continues = f->start_ns != 0;
+	t->untried = f->untried;
+	snprintf(t->path, sizeof(t->path), "%s", f->path);
 	t->threads = roster_new(tgid, target_java_thread, target_wait_write, t);
 	t->vthreads = vthreads_new();
-	rc = files_open(t, fd, e);
+	rc = files_open(t, f, e);
 	if (!rc && (!t->threads || !t->vthreads))
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	if (!rc)
@@ -351,7 +387,8 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 		target_free(t, false);
 		return rc;
 	}
-	resolver_poll(t->names, now_ns());
+	if (!target_is_blind(t))
+		resolver_poll(t->names, now_ns());
 	if (env->tables)
 		target_tables(t);
 	*out = t;
@@ -360,17 +397,21 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid, const c
 
 void target_begin(struct target *t, uint64_t now)
 {
-	t->start_ns = now;
+	if (!t->continues)
+		t->start_ns = now;
 	jfrw_begin(t->out, t->start_ns);
 	facts_host(t->out, &t->env->cfg, t->path, t->start_ns);
 	t->chunk = jfrw_chunk(t->out);
-	jvm_tell(t, t->start_ns);
 	t->cpu = (struct quality){.kind = "cpu", .since_ns = t->start_ns};
 	t->wall = (struct quality){.kind = "wall", .since_ns = t->start_ns};
 	t->flushed_ns = t->start_ns;
-	if (t->env->host)
+	if (!target_is_blind(t))
+		jvm_tell(t, t->start_ns);
+	if (t->env->host && !target_is_blind(t))
 		t->vitals = vitals_new(t->tgid, t->out, t->env->host, t->env->cfg.environment);
 	target_stop(t);
+	if (target_is_blind(t))
+		return;
 	vitals_tell(t, now, false);
 	target_threads_offer(t);
 }
@@ -387,7 +428,8 @@ void target_end(struct target *t)
 	struct error e = {0};
 
 	target_late_retry(t, now_ns(), true);
-	vitals_tell(t, now_ns(), true);
+	if (!target_is_blind(t))
+		vitals_tell(t, now_ns(), true);
 	flush(t, true, now_ns());
 	if (jfrw_close(t->out, &e))
 		failure_note(t, &e);

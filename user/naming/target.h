@@ -18,12 +18,23 @@ struct target;
 #define TARGET_PATH_LEN 1024
 
 /*
- * Opens its symbols, and for a JVM the source of its names. `fd`, of its file, which is empty, is
- * the target's from now on, also after an error; `path` is what that is called. -1: with
- * form.segments, `path` is a directory.
+ * Opens its symbols, and for a JVM the source of its names. f->fd, of its file, which is empty, is
+ * the target's from now on, also after an error; f->path is what that is called. -1:
+ * with form.segments, f->path is a directory.
  */
-int target_open(struct target **out, struct target_env *env, pid_t tgid, const char *path, int fd,
-		struct error *e);
+struct target_file {
+	const char *path;
+	int fd;
+	/*
+	 * So many that wrote the file before were lost: what they wrote stays. start_ns, not 0:
+	 * when the recording of this target began (CLOCK_MONOTONIC).
+	 */
+	uint32_t resumed;
+	uint64_t start_ns;
+	bool untried; /* nothing is asked of the process: stacks have addresses for names */
+};
+int target_open(struct target **out, struct target_env *env, pid_t tgid,
+		const struct target_file *f, struct error *e);
 
 /* The file's time begins now, at `now`: loading the programs may have taken a while. */
 void target_begin(struct target *t, uint64_t now);

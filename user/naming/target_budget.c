@@ -27,6 +27,11 @@ void target_stack_add(struct target *t, const struct gn_stack *rec)
 	size_t before = jfrw_constants(t->out), after;
 	struct budget *b = &t->budget;
 
+	if (target_is_blind(t)) {
+		b->addresses++;
+		t->totals.stacks += stacks_add_addresses(t->stacks, rec);
+		return;
+	}
 	if (!bucket_has(&b->bytes, &stack_bytes, now) ||
 	    !bucket_has(&b->cpu_ns, &stack_cpu_ns, now)) {
 		b->stacks++;
@@ -67,6 +72,9 @@ void target_budget_tell(struct target *t, uint64_t now)
 
 	tell(t, now, LOSS_STACKS, b->stacks, &none);
 	b->stacks = 0;
+	none = 0;
+	tell(t, now, t->untried ? LOSS_UNTRIED : LOSS_HASTE, b->addresses, &none);
+	b->addresses = 0;
 	tell(t, now, LOSS_UNREAD, symproc_unread(resolver_native(t->names)) + t->tables.unread,
 	     &b->unread);
 	tell(t, now, LOSS_RULES, t->tables.refused, &b->rules);

@@ -16,6 +16,7 @@
 struct budget {
 	struct bucket bytes, cpu_ns; /* for new stacks */
 	uint64_t stacks;	     /* that were not named, and were not told of yet */
+	uint64_t addresses;	     /* that have addresses for names, likewise */
 	uint64_t unread, rules;	     /* told of */
 };
 
@@ -27,6 +28,9 @@ struct target {
 	struct vthreads *vthreads;
 	struct jfrw *out;
 	uint64_t start_ns; /* CLOCK_MONOTONIC, when its file begins */
+	bool continues;	   /* a file that was begun by another process that names */
+	bool untried;	   /* struct target_file's */
+	uint64_t cpu_settled, wall_settled; /* as the board was told */
 	char path[TARGET_PATH_LEN];
 	struct stacks *stacks;
 	struct upkeep tables;
@@ -62,6 +66,9 @@ struct late_sample {
 
 /* To be called before ids of the file are used: forgets those that are no longer valid. */
 void target_ids_check(struct target *t);
+
+/* Nothing is asked of the process any more, or ever: it may hold us up. */
+bool target_is_blind(const struct target *t);
 
 /* ---- target_budget.c ---- */
 

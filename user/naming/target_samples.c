@@ -213,7 +213,7 @@ static bool sample_waits(struct target *t, const struct gn_sample *s)
 
 	if (s->vthread && !vthreads_has(t->vthreads, s->vthread))
 		return true;
-	return m && roster_learn(t->threads, m, s->h.time, t->env->heard_ns);
+	return m && roster_waits(t->threads, m, s->h.time, t->env->heard_ns);
 }
 
 /*
@@ -278,14 +278,40 @@ static bool sample_begin(const struct target *t, struct gn_sample *s)
 	return true;
 }
 
+/* So many of the sample are not to be written, or were told as lost. */
+static void settle(struct target *t, const struct gn_sample *s, uint32_t n)
+{
+	struct board *b = t->env->board;
+
+	if (s->clock == GN_CLOCK_WALL)
+		b->wall_settled += n;
+	else
+		b->cpu_settled += n;
+}
+
+/* There is no time for more. */
+static void sample_lose(struct target *t, const struct gn_sample *s)
+{
+	unsigned int reason = s->clock == GN_CLOCK_WALL ? LOSS_HASTE_WALL : LOSS_HASTE_CPU;
+
+	settle(t, s, s->n);
+	target_lost(t, s->h.time, (pid_t)s->h.tid, reason, s->n);
+}
+
 void target_sample(struct target *t, const struct gn_sample *rec)
 {
 	struct gn_sample copy = *rec, *s = &copy;
+	bool wanted = sample_begin(t, s);
 	struct stack *st;
 
-	if (!sample_begin(t, s))
+	settle(t, rec, wanted ? rec->n - s->n : rec->n);
+	if (!wanted)
 		return;
 	target_ids_check(t);
+	if (t->env->board->haste >= BOARD_COUNT) {
+		sample_lose(t, s);
+		return;
+	}
 	st = s->stack ? stacks_find(t->stacks, s->stack) : NULL;
 	if (st && s->h.time > st->seen_ns)
 		st->seen_ns = s->h.time;

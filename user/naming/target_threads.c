@@ -2,6 +2,7 @@
 /* The threads of a target: what they are called in its file, and what becomes of them. */
 #include "naming/target_int.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -18,7 +19,7 @@
 int target_java_thread(void *ctx, pid_t tid, struct resolved_thread *java)
 {
 	struct target *t = ctx;
-	int rc = resolver_thread(t->names, tid, java);
+	int rc = target_is_blind(t) ? -ENOENT : resolver_thread(t->names, tid, java);
 
 	if (rc || !t->env->tables)
 		return rc;
@@ -199,9 +200,9 @@ void target_task(struct target *t, const struct gn_task_rec *rec)
 		m = roster_named(t->threads, tid, rec->h.time, rec->comm);
 	else if (rec->h.type == GN_REC_EXIT)
 		roster_ended(t->threads, tid, rec->h.time);
-	else
+	else if (!target_is_blind(t))
 		target_exec(t, rec->h.time);
-	if (m)
+	if (m && !target_is_blind(t))
 		thread_offer(t, m);
 }
 

@@ -36,6 +36,7 @@
 #define LAUNCH_MS  10	      /* for the first time after so long if a command was launched */
 /* a command that was launched may take so long to end with the recording */
 #define PATIENCE_MS    500
+#define SAME_SIGNAL_NS 500000000ull
 #define HURRY_MS       10   /* rings are drained so often while classes come and go */
 #define ACCOUNT_TICKS  1000 /* wall ticks of open intervals are reported at least so often */
 #define ACCOUNT_TURNS  10000
@@ -64,6 +65,7 @@ struct session {
 	uint64_t naming_cpu_ns, naming_memory;
 	sigset_t old_mask;
 	struct signalfd_siginfo signal; /* the last one that came */
+	uint64_t signal_ns;		/* when the first of those came that end it; 0: none */
 	int epoll, sigfd, timer;
 	pid_t pid;	      /* the first target */
 	uint32_t draw_shift;  /* with a reservoir: log2 of the ticks of a draw */
@@ -119,7 +121,21 @@ static bool signals_read(struct session *s)
 		else
 			any = true;
 	}
+	if (any && !s->signal_ns)
+		s->signal_ns = now_ns();
 	return any;
+}
+
+/*
+ * Whether a second one came: whoever sent it does not want to wait for names. What comes at once
+ * after the first one is the same, sent to a group and to its members.
+ */
+static bool signals_again(void *ctx)
+{
+	struct session *s = ctx;
+	uint64_t first = s->signal_ns;
+
+	return signals_read(s) && first && now_ns() - first >= SAME_SIGNAL_NS;
 }
 
 /* Reads the signals that are pending, so that they are not delivered when the mask is restored. */
@@ -178,6 +194,13 @@ static void on_epoch(void *ctx)
 	capture_epoch(s->cap);
 }
 
+static void on_lost(void *ctx)
+{
+	struct session *s = ctx;
+
+	capture_forgotten(s->cap);
+}
+
 static void on_tables(void *ctx)
 {
 	struct session *s = ctx;
@@ -224,6 +247,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.environment = cfg->environment,
 		.launched = cfg->argv != NULL,
 		.on_epoch = on_epoch,
+		.on_lost = on_lost,
 		.on_tables = on_tables,
 		.on_chunk_end = on_chunk_end,
 		.wants_thread = cfg->nthreads ? on_thread : NULL,
@@ -759,7 +783,7 @@ static int session_finish(struct session *s, struct error *e)
 	int rc;
 
 	session_stop(s);
-	rc = recorder_finish(s->rec, e);
+	rc = recorder_finish(s->rec, signals_again, s, e);
 	recorder_totals(s->rec, &t);
 	if (s->ended == TARGET_GONE && !rc && !t.cpu_samples && !t.wall_samples) {
 		files_remove(s);
