@@ -66,6 +66,14 @@ deaf() {
     until_true 60 file_has "$T/deaf.out" '^READ$' || fail "a read of the file is not seen"
 }
 
+# opened_how FILE: the flags of gnomon's descriptors of it, of which the last digit is 0 where they are for reading
+opened_how() {
+    find "/proc/$GN_PID/fd" -lname "$1" -printf '%f\n' 2>/dev/null | while read -r fd; do
+        sed -n 's/^flags:[[:space:]]*//p' "/proc/$GN_PID/fdinfo/$fd"
+    done
+}
+opened() { [ -n "$(opened_how "$1")" ]; }
+
 # unharmed OPTION: the JVM's own file, or memory.
 unharmed() {
     local file
@@ -73,18 +81,17 @@ unharmed() {
     JVM_OPTS="-XX:+UseSerialGC $1" jvm_start Idle 2 1
     file=$(sed -n 's|.* \(/.*/hsperfdata_[^/]*/[0-9]*\)$|\1|p' "/proc/$JVM_PID/maps" | head -n 1)
     assert_eq "${1:-by default}: a file" "$([ -z "$1" ] && echo yes || echo no)" "$([ -n "$file" ] && echo yes || echo no)"
-    "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$T/own.jfr" &
-    RECORD=$!
-    CHILDREN+=("$RECORD")
-    until_true 60 test -s "$T/own.jfr"
+    gnomon_start "$T/own.jfr" -p "$JVM_PID"
     if [ -n "$file" ]; then
         # by descriptor, mapping or lock
-        assert_eq "descriptors of it" 0 "$(ls -l "/proc/$RECORD/fd" 2>/dev/null | grep -c "$file")"
-        assert_eq "mappings of it" 0 "$(grep -c hsperfdata "/proc/$RECORD/maps")"
+        until_true 60 opened "$file" || fail "the file is not read as one"
+        assert_eq "descriptors of it for writing" 0 "$(opened_how "$file" | grep -c '[12]$')"
+        assert_eq "mappings of it" 0 "$(grep -c hsperfdata "/proc/$GN_PID/maps")"
         assert_eq "locks that are the JVM's" "$(grep -c ":$(stat -c %i "$file") " /proc/locks)" \
             "$(awk -v p="$JVM_PID" '$5 == p' /proc/locks | grep -c ":$(stat -c %i "$file") ")"
     fi
-    wait "$RECORD" || fail "record"
+    sleep 2
+    gnomon_stop
     jfr_print "$T/own.jfr" jdk.ActiveSetting >"$T/settings"
     assert_match "${1:-by default}: that they were read" '"performance counters"' "$T/settings"
     jvm_unharmed

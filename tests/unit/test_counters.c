@@ -601,28 +601,73 @@ static void nonsense(void **state)
 	}
 }
 
-/* ---- a process whose file is there, and has nothing in it yet ---- */
+/* ---- a process with a file of them: ourselves ---- */
 
+struct shared {
+	char dir[32], path[64];
+	int fd;
+	void *at;
+};
+
+static void shared_make(struct shared *s)
+{
+	snprintf(s->dir, sizeof(s->dir), "/tmp/hsperfdata_test.XXXXXX");
+	assert_non_null(mkdtemp(s->dir));
+	snprintf(s->path, sizeof(s->path), "%s/%d", s->dir, (int)getpid());
+	s->fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(s->fd >= 0);
+	assert_int_equal(ftruncate(s->fd, PERFIMAGE_BYTES), 0);
+	s->at = mmap(NULL, PERFIMAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	assert_ptr_not_equal(s->at, MAP_FAILED);
+}
+
+static void shared_remove(struct shared *s)
+{
+	munmap(s->at, PERFIMAGE_BYTES);
+	close(s->fd);
+	unlink(s->path);
+	rmdir(s->dir);
+}
+
+/* There is nothing in it yet. */
 static void nothing_opened(void **state)
 {
-	char dir[] = "/tmp/hsperfdata_test.XXXXXX", path[64];
 	struct counters *c = NULL;
-	void *at;
-	int fd;
+	struct shared s;
 
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/%d", dir, (int)getpid());
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(ftruncate(fd, 32768), 0);
-	at = mmap(NULL, 32768, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_ptr_not_equal(at, MAP_FAILED);
+	shared_make(&s);
 	assert_true(counters_open(&c, getpid(), NULL) < 0);
 	assert_null(c);
-	munmap(at, 32768);
-	close(fd);
-	unlink(path);
-	rmdir(dir);
+	shared_remove(&s);
+}
+
+/* It is read as that file, whatever lies at its address later and however long it is then. */
+static void by_the_file(void **state)
+{
+	struct counters *c = NULL;
+	struct shared s;
+	uint32_t live;
+
+	perfimage_init(&im);
+	live = perfimage_add(&im, "java.threads.live", 0);
+	shared_make(&s);
+	memcpy(s.at, im.b, im.used);
+	assert_int_equal(counters_open(&c, getpid(), NULL), 0);
+	*(uint64_t *)((char *)s.at + live) = 7;
+	assert_int_equal(counters_poll(c), 0);
+	assert_int_equal(counter_value(c, CTR_THREADS_LIVE), 7);
+	assert_ptr_equal(mmap(s.at, PERFIMAGE_BYTES, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 s.at);
+	assert_int_equal(pwrite(s.fd, &(uint64_t){8}, 8, live), 8);
+	assert_int_equal(unlink(s.path), 0);
+	assert_int_equal(counters_poll(c), 0);
+	assert_int_equal(counter_value(c, CTR_THREADS_LIVE), 8);
+	assert_int_equal(ftruncate(s.fd, 16), 0);
+	assert_int_equal(counters_poll(c), -EFAULT);
+	assert_int_equal(counter_value(c, CTR_THREADS_LIVE), 8);
+	counters_close(c);
+	shared_remove(&s);
 }
 
 int main(void)
@@ -630,6 +675,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries),
 		cmocka_unit_test(nothing_opened),
+		cmocka_unit_test(by_the_file),
 		cmocka_unit_test(lies),
 		cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(values),

@@ -87,15 +87,15 @@ static void on_gap(void *ctx, const struct collections_gap *g)
 	gc->ns += g->sum_ns;
 }
 
-/* -ESRCH: the JVM has gone, or is another program by now. */
+/* -ESRCH: the JVM has gone. What its counters say then is the last that they said. */
 static int collections_take(struct vitals *v)
 {
 	const struct collections_fns fns = {.one = on_one, .gap = on_gap, .ctx = &v->gc};
 
 	/* counters that make no sense now are not the end of their process */
-	if (v->counters && collections_look(&v->all, v->counters, &fns) && !proc_id_alive(&v->id))
-		return -ESRCH;
-	return 0;
+	if (v->counters)
+		collections_look(&v->all, v->counters, &fns);
+	return proc_id_alive(&v->id) ? 0 : -ESRCH;
 }
 
 static uint64_t span(const struct vitals *v, enum counter id)

@@ -2,12 +2,14 @@
 #include "jvm/counters.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "broker/broker.h"
 #include "jvm/perfdata.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
@@ -16,6 +18,7 @@
 #define NEAR	     512u /* bytes between two values that are rather read than left out */
 #define RANGES	     24
 #define PROPERTY_MAX 65536 /* bytes of a text that is read once */
+#define PATH_BYTES   4096
 
 struct slot {
 	uint32_t at, bytes; /* at 0: there is none */
@@ -31,6 +34,8 @@ struct counters {
 	struct mem *mem;
 	bool own; /* mem */
 	uint64_t start;
+	int file;		/* that they lie in, -1: they are read from memory */
+	uint64_t in_file;	/* where */
 	uint64_t statics, heap; /* of counters_place() */
 	int release;
 	uint32_t used, entries; /* as indexed; entries 0: not yet */
@@ -173,11 +178,18 @@ static void ranges_make(struct counters *c)
 	}
 }
 
+static int bytes_read(struct counters *c, uint32_t at, void *to, size_t n)
+{
+	if (c->file < 0)
+		return mem_read_now(c->mem, c->start + at, to, n);
+	return pread(c->file, to, n, (off_t)(c->in_file + at)) == (ssize_t)n ? 0 : -EFAULT;
+}
+
 static int head_read(struct counters *c, struct perfdata_head *h)
 {
 	uint8_t p[PERFDATA_PROLOGUE];
 
-	if (mem_read_now(c->mem, c->start, p, sizeof(p)))
+	if (bytes_read(c, 0, p, sizeof(p)))
 		return -EFAULT;
 	return perfdata_head(p, sizeof(p), h);
 }
@@ -194,7 +206,7 @@ static int copy_read(struct counters *c, struct perfdata_head *h, uint8_t **out)
 	*out = malloc(h->used);
 	if (!*out)
 		return -ENOMEM;
-	if (mem_read_now(c->mem, c->start, *out, h->used)) {
+	if (bytes_read(c, 0, *out, h->used)) {
 		free(*out);
 		return -EFAULT;
 	}
@@ -230,7 +242,7 @@ static int values_read(struct counters *c, bool glance)
 
 		if (glance && !r->glance)
 			continue;
-		if (mem_read_now(c->mem, c->start + r->from, c->values + r->from, r->to - r->from))
+		if (bytes_read(c, r->from, c->values + r->from, r->to - r->from))
 			return -EFAULT;
 	}
 	return 0;
@@ -343,21 +355,24 @@ int counters_texts(struct counters *c, const char *prefix, counters_text_fn fn, 
 
 /* A line of maps, as far as it matters here. */
 struct place {
-	unsigned long start, end;
-	unsigned int major, minor;
-	char *path; /* in the line; "" none */
+	struct broker_mapping is;
+	uint64_t offset;
+	char path[PATH_BYTES]; /* "" none, or too long */
 };
 
 static bool place_parse(char *line, struct place *p)
 {
 	int at = 0;
 
-	if (sscanf(line, "%lx-%lx %*s %*x %x:%x %*u %n", &p->start, &p->end, &p->major, &p->minor,
-		   &at) != 4 ||
+	*p = (struct place){.offset = 0};
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &p->is.start, &p->is.end, &p->offset, &p->is.major, &p->is.minor, &p->is.inode,
+		   &at) != 6 ||
 	    !at)
 		return false;
-	p->path = line + at;
-	p->path[strcspn(p->path, "\n")] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (strlen(line + at) < sizeof(p->path))
+		strcpy(p->path, line + at);
 	return true;
 }
 
@@ -380,7 +395,7 @@ static bool place_is_wanted(void *ctx, char *line)
 	const struct place_wanted *w = ctx;
 
 	return place_parse(line, w->out) &&
-	       (w->addr ? w->addr >= w->out->start && w->addr < w->out->end
+	       (w->addr ? w->addr >= w->out->is.start && w->addr < w->out->is.end
 			: path_is_perfdata(w->out->path));
 }
 
@@ -390,8 +405,7 @@ static int place_find(pid_t pid, uint64_t *addr, struct place *out)
 	struct place_wanted w = {*addr, out};
 	int rc = mem_mapping_find(pid, place_is_wanted, &w);
 
-	*addr = rc || *addr ? *addr : out->start;
-	out->path = NULL;
+	*addr = rc || *addr ? *addr : out->is.start;
 	return rc;
 }
 
@@ -431,10 +445,10 @@ static int on_mount(const struct proc_mount *m, void *arg)
  */
 static bool place_answers(pid_t pid, const struct place *p)
 {
-	struct device d = {.major = p->major, .minor = p->minor};
+	struct device d = {.major = p->is.major, .minor = p->is.minor};
 	const pid_t whose[] = {pid, 0};
 
-	if (!p->major && !p->minor)
+	if (!p->is.major && !p->is.minor)
 		return true; /* anonymous */
 	for (int i = 0; i < 2 && !d.found; i++) {
 		char *text = NULL;
@@ -446,7 +460,7 @@ static bool place_answers(pid_t pid, const struct place *p)
 		proc_mountinfo_parse(text, len, on_mount, &d);
 		free(text);
 	}
-	return d.found ? d.answers : p->major != 0;
+	return d.found ? d.answers : p->is.major != 0;
 }
 
 /* By the JVM's structures. 0, -ENODATA, -EAGAIN or -ENOENT. */
@@ -461,17 +475,35 @@ static int start_of(struct vm *vm, uint64_t *start)
 	return vm_flag(vm, "UsePerfData") == 0 ? -ENODATA : -EAGAIN;
 }
 
-static int start_find(pid_t pid, struct vm *vm, uint64_t *start)
+static int start_find(pid_t pid, struct vm *vm, uint64_t *start, struct place *p)
 {
-	struct place p;
 	int rc = vm ? start_of(vm, start) : -ENOENT;
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	rc = place_find(pid, start, &p);
-	if (!rc && !place_answers(pid, &p))
+	rc = place_find(pid, start, p);
+	if (!rc && !place_answers(pid, p))
 		rc = -ESTALE;
 	return rc;
+}
+
+/*
+ * The very file that is mapped there: whatever comes to lie at the address later, and however large
+ * the file is then, reads of it end. A copy is of no use: they change.
+ */
+static int place_open(pid_t pid, const struct place *p)
+{
+	int dir = p->is.inode ? proc_dir_open(pid) : -1, fd;
+	struct broker_file file;
+
+	if (dir < 0)
+		return -1;
+	fd = broker_mapped(pid, dir, &p->is, p->path[0] == '/' ? p->path : NULL, &file);
+	close(dir);
+	if (fd < 0 || !file.copied)
+		return fd < 0 ? -1 : fd;
+	close(fd);
+	return -1;
 }
 
 struct counters *counters_new(struct mem *mem, uint64_t start)
@@ -481,6 +513,7 @@ struct counters *counters_new(struct mem *mem, uint64_t start)
 	if (c) {
 		c->mem = mem;
 		c->start = start;
+		c->file = -1;
 	}
 	return c;
 }
@@ -499,8 +532,9 @@ static uint64_t known(uint64_t addr)
 
 int counters_open(struct counters **out, pid_t pid, struct vm *vm)
 {
+	struct place place;
 	uint64_t start = 0;
-	int rc = start_find(pid, vm, &start);
+	int rc = start_find(pid, vm, &start, &place);
 	struct mem *mem;
 
 	if (rc)
@@ -514,6 +548,8 @@ int counters_open(struct counters **out, pid_t pid, struct vm *vm)
 		return -ENOMEM;
 	}
 	(*out)->own = true;
+	(*out)->file = place_open(pid, &place);
+	(*out)->in_file = place.offset + (start - place.is.start);
 	if (vm)
 		counters_place_set(*out, known(vm->at.perf_start), known(vm->at.heap), vm->release);
 	rc = counters_poll(*out);
@@ -530,6 +566,8 @@ void counters_close(struct counters *c)
 		return;
 	if (c->own)
 		mem_close(c->mem);
+	if (c->file >= 0)
+		close(c->file);
 	free(c->values);
 	free(c);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A running JVM's performance counters, read from its memory as often as one likes: nothing in the
- * JVM runs for it, no file is opened, locked or written. Where they lie its VM structures tell
- * (PerfMemory::_start), also with -XX:+PerfDisableSharedMem, which leaves them in anonymous memory;
- * without structures the mapping of its hsperfdata file does, whatever the container.
+ * A running JVM's performance counters, read as often as one likes: nothing in the JVM runs for it,
+ * and nothing is locked or written. Where they lie its VM structures tell (PerfMemory::_start),
+ * also with -XX:+PerfDisableSharedMem, which leaves them in anonymous memory; without structures
+ * the mapping of its hsperfdata file does, whatever the container. Where that is a file it is
+ * opened for reading and read as a file, which costs less than memory, and holds nobody up whatever
+ * the JVM does to its mappings; after the JVM's end it has what was last written there.
  *
  * The entries are looked at once, and again when there are more of them; after that a poll reads
- * the values alone, a few kB in some pieces (2.5 us, 24 with cold caches), and a glance those of
- * the heap and its collectors, mostly one piece (15 us with cold caches, of which 13 are any read).
- * What they say is hostile until it is checked: numbers may be anything, texts hold no control
- * characters and end.
+ * the values alone, a few kB in some pieces, and a glance those of the heap and its collectors,
+ * mostly one piece (tools/bench/vitals.sh tells what that costs). What they say is hostile until it
+ * is checked: numbers may be anything, texts hold no control characters and end.
  */
 #ifndef GNOMON_JVM_COUNTERS_H
 #define GNOMON_JVM_COUNTERS_H
@@ -88,10 +89,9 @@ static inline unsigned int ctr_space(unsigned int g, unsigned int space, enum co
 }
 
 /*
- * `vm` may be NULL, and is not kept. What is opened stays with this program image: after an exec
- * polls fail. 0, or
- * -ENODATA	there are none: -XX:-UsePerfData
- * -EAGAIN	not yet: the JVM is starting
+ * `vm` may be NULL, and is not kept. What is opened stays with this program image: after its end,
+ * or an exec, polls fail or find the last values. 0, or -ENODATA	there are none:
+ * -XX:-UsePerfData -EAGAIN	not yet: the JVM is starting
  * -ENOENT	they cannot be found: neither structures nor a hsperfdata file that is mapped
  * -ESTALE	they are a mapping of a file system that may not answer (FUSE, network): not touched
  * or another negative errno: -ESRCH, -EACCES, -ENOMEM. Only with 0 is *out set.
