@@ -151,6 +151,8 @@ static int files_bound(void)
 #define MACHINE AUDIT_ARCH_X86_64
 #endif
 
+#define O_CHANGES (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_EXCL)
+
 /* What takes no descriptor but those that it has, and reaches no other process. */
 static const uint32_t allowed[] = {
 	SYS_read,
@@ -167,7 +169,6 @@ static const uint32_t allowed[] = {
 	SYS_newfstatat,
 	SYS_statx,
 	SYS_ftruncate,
-	SYS_openat, /* Landlock and permissions say what */
 	SYS_readlinkat,
 	SYS_faccessat,
 	SYS_faccessat2,
@@ -213,7 +214,6 @@ static const uint32_t allowed[] = {
 	SYS_sysinfo,
 	SYS_getrusage,
 #ifdef SYS_open
-	SYS_open,
 	SYS_readlink,
 	SYS_access,
 	SYS_poll,
@@ -276,6 +276,14 @@ static void program_make(struct program *p)
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
 	ret(p, SECCOMP_RET_ERRNO | ENOSYS);
 	add_if(p, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
+	/* to read; Landlock, where there is one, and permissions say what. The flags of openat2()
+	 * are in memory, too */
+	add_if(p, SYS_openat, 2, O_CHANGES, 0);
+#ifdef SYS_open
+	add_if(p, SYS_open, 1, O_CHANGES, 0);
+#endif
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1);
+	ret(p, SECCOMP_RET_ERRNO | ENOSYS);
 	add_if(p, SYS_ioctl, 1, UINT32_MAX, MAPQUERY_IOCTL);
 	add_if(p, SYS_prctl, 0, UINT32_MAX, PR_SET_NAME);
 	add_if(p, SYS_prlimit64, 2, UINT32_MAX, 0); /* no new one */

@@ -6,9 +6,9 @@
  *
  * - It is uid and gid nobody, or the caller's where that is not root, without groups and without
  *   capabilities.
- * - It opens files only below /proc and /sys, for reading, as anybody may (Landlock, Linux 5.13;
- *   before that the kernel's permissions alone keep it from others). What takes more comes by
- *   descriptors.
+ * - It opens files for reading alone (seccomp), and only below /proc and /sys, as anybody may
+ *   (Landlock, Linux 5.13; before that the kernel's permissions alone keep it from others). What
+ *   takes more comes by descriptors.
  * - Of system calls it has those of a list: no program, no other process, no signal, no socket to
  *   others, no trace (seccomp).
  * - Its address space is bounded.

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# In the middle of a recording gnomon's processes are those of the table in gnomon-overhead(7), with the user, the
+# capabilities and the system calls that it tells: read from /proc/PID/status and from the seccomp filters.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+need_cmd gcc
+need_cmd capsh
+
+MANUAL=$ROOT/user/man/gnomon-overhead.7
+
+# table: its rows, as "NAME HOW_MANY USER CAPABILITIES(,) NEW CALLS"
+table() {
+    sed 's/\\-/-/g' "$MANUAL" | awk '/^process / { on = 1; next } /^\.EE/ { on = 0 }
+        on { caps = $4; for (i = 5; i <= NF - 2; i++) caps = caps "," $i; print $1, $2, $3, caps, $(NF - 1), $NF }'
+}
+
+# manual_calls: those that are always allowed, and those that are for some uses
+manual_calls() {
+    awk '/^Their system calls are these/ { on = 1 } /^\.EE/ && on { exit } on && !/^\./ && !/^Their/' "$MANUAL" |
+        tr ' ' '\n' | sed 's/^/always /'
+    awk '/^and, for some of their uses only/ { on = 1 } on { print } on && /\.$/ { exit }' "$MANUAL" |
+        tr '\n' ' ' | sed 's/^and, for some of their uses only: //; s/([^)]*)//g; s/\.//; s/ and /, /g' |
+        tr ',' '\n' | sed 's/^ *\([a-z0-9]*\).*/some \1/'
+}
+
+status() { awk -v key="$2:" '$1 == key { $1 = ""; sub(/^ +/, ""); print }' "/proc/$1/status"; }
+
+# caps HEX: their names, sorted, with commas
+caps() { capsh --decode="$1" | sed 's/.*=//' | tr ',' '\n' | sed 's/^cap_//' | sort | paste -sd,; }
+
+descendants() {
+    local p
+
+    for p in $(pgrep -P "$1"); do echo "$p"; descendants "$p"; done
+}
+
+# row PID: what the table would have of it, without how many
+row() {
+    local uid eff user cap new calls
+
+    uid=$(status "$1" Uid)
+    eff=$(status "$1" CapEff)
+    case $uid in "0 0 0 0") user=caller ;; "65534 65534 65534 65534") user=nobody ;; *) user="uid:$uid" ;; esac
+    if [ "$eff" = "$ALL" ]; then cap=all; elif [ "$eff" = 0000000000000000 ]; then cap=none; else cap=$(caps "$eff"); fi
+    [ "$(status "$1" CapPrm)" = "$eff" ] || cap="$cap+permitted"
+    [ "$(status "$1" NoNewPrivs)" = 1 ] && new=no || new=yes
+    [ $new = yes ] || [ "$(status "$1" CapBnd)" = 0000000000000000 ] || cap="$cap+bounding"
+    case $(status "$1" Seccomp) in 0) calls=all ;; 2) calls=listed ;; *) calls=strange ;; esac
+    echo "$(cat "/proc/$1/comm") $user $cap $new $calls"
+}
+
+calls_h() {
+    echo '#include <sys/syscall.h>' | "${CC:-gcc}" -E -dM - | sed -n 's/^#define SYS_\([a-z0-9_]*\) .*/{"\1", SYS_\1},/p'
+}
+
+processes() {
+    local pid
+
+    jvm_start Idle 5 1
+    gnomon_start "$T/a.jfr" --isolate -p "$JVM_PID"
+    cpu_spent 500
+    ALL=$(status $$ CapEff)
+    for pid in "$GN_PID" $(descendants "$GN_PID"); do row "$pid"; done >"$T/rows"
+    sort "$T/rows" | uniq -c | awk '{ print $2, $1, $3, $4, $5, $6 }' | sort >"$T/is"
+    table | sort >"$T/wanted"
+    [ -s "$T/wanted" ] || fail "no table in '$MANUAL'"
+    diff "$T/wanted" "$T/is" >"$T/diff" || fail "not as the manual's table says (<), but (>): $(cat "$T/diff")"
+    for pid in $(pgrep -P "$GN_PID" -x 'gnomon-(namer|spare)'); do
+        "$T/filterdump" "$pid" | sort >"$T/calls" || fail "no filter of process $pid"
+        manual_calls | sort >"$T/calls-wanted"
+        diff "$T/calls-wanted" "$T/calls" >"$T/diff" || fail "system calls are not the manual's (<), but (>): $(cat "$T/diff")"
+    done
+    gnomon_stop
+    jvm_unharmed
+    jvm_end
+}
+
+[ "$(uname -m)" = x86_64 ] || skip "the manual's list is of x86_64"
+calls_h >"$T/calls.h"
+"${CC:-gcc}" -D_GNU_SOURCE -O1 -Wall -Wextra -I"$T" -o "$T/filterdump" "$LIB_DIR/filterdump.c" || fail "filterdump.c does not compile"
+JDK=$(jdk_newest)
+processes
