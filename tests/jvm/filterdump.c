@@ -2,9 +2,9 @@
 /*
  * usage: filterdump PID
  *
- * Reads the process's seccomp filter as the kernel has it, and runs it on every system call with many
- * arguments: a line "always NAME" for a call that is allowed with all of them, "some NAME" with one or more.
- * As root. One filter alone is expected.
+ * Reads the process's seccomp filter as the kernel has it, and runs it on every system call with
+ * many arguments: a line "always NAME" for a call that is allowed with all of them, "some NAME"
+ * with one or more. As root. One filter alone is expected.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -47,7 +47,8 @@ static void filter_read(int pid)
 {
 	int status;
 
-	if (ptrace(PTRACE_SEIZE, pid, 0, 0) || ptrace(PTRACE_INTERRUPT, pid, 0, 0) || waitpid(pid, &status, __WALL) != pid)
+	if (ptrace(PTRACE_SEIZE, pid, 0, 0) || ptrace(PTRACE_INTERRUPT, pid, 0, 0) ||
+	    waitpid(pid, &status, __WALL) != pid)
 		die("cannot stop the process");
 	if (ptrace(PTRACE_SECCOMP_GET_FILTER, pid, 1, NULL) != -1)
 		die("there is more than one filter");
@@ -85,7 +86,8 @@ static uint32_t run(const struct seccomp_data *d)
 	return 0;
 }
 
-/* With every constant of the filter in all arguments: those that it compares with are among them. */
+/* With every constant of the filter in all arguments: those that it compares with are among them.
+ */
 static void call_try(const char *name, int nr)
 {
 	int allowed = 0, all = 0;

@@ -50,5 +50,17 @@ isolated() {
     assert_ge "percent of them in its method" 95 "$(calc "100 * $busy / $cpu")"
 }
 
+# An agent is attached to by another process, and its files are opened by the broker's.
+with_agent() {
+    jvm_start Idle 5 1
+    gnomon_start "$T/agent.jfr" --isolate --jvm agent -p "$JVM_PID"
+    cpu_spent 300
+    gnomon_stop
+    assert_match "summary" '^  names  *agent' "$GN_ERR"
+    jvm_unharmed
+    jvm_end
+}
+
 for_each_jdk isolated
+for_one_jdk with_agent
 softly_end

@@ -262,8 +262,8 @@ static bool has_landlock(void)
 
 static void each_is_refused(void **state)
 {
-	struct told *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			      -1, 0);
+	struct told *t =
+		mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct cell *c;
 	size_t wrong = 0;
 

@@ -27,7 +27,7 @@
 #define USER_TIMES 6 /* and all of a user together so many */
 
 static struct workers *workers;
-static _Atomic uint64_t last_id;
+static _Atomic uint32_t last_id; /* several processes ask, who are told by it, too */
 
 int broker_start(void)
 {
@@ -234,7 +234,7 @@ static int worker_do(struct opening_ask *ask, int at, struct broker_file *file, 
 		return -ETIMEDOUT;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	ask->id = ++last_id;
+	ask->id = (uint64_t)getpid() << 32 | ++last_id;
 	rc = workers_ask(workers, ask, at, ends[1]);
 	close(ends[1]);
 	if (!rc)

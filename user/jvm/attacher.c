@@ -2,7 +2,6 @@
 #include "jvm/attacher.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/inherit.h"
+#include "broker/broker.h"
 #include "jvm/attach.h"
 
 #define GRACE_S 5 /* after a job's own time limit its process is killed */
@@ -83,11 +84,10 @@ static void process_main(int fd)
 {
 	struct attachjob job;
 	sigset_t all;
-	int answers;
+	int answers, keep[3];
 
-	if (fd > STDERR_FILENO + 1)
-		close_range(STDERR_FILENO + 1, (unsigned int)fd - 1, 0);
-	close_range((unsigned int)fd + 1, UINT_MAX, 0);
+	keep[0] = fd; /* files of targets are opened by others here, too */
+	inherit_only(keep, 1 + broker_descriptors(keep + 1));
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for those that do the jobs */

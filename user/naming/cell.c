@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +14,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/inherit.h"
 #include "broker/broker.h"
 #include "target/procfs.h"
 
-#define KEEP_MAX 16 /* descriptors */
-#define LOOK_MS	 2
-#define FREE_MS	 200
+#define LOOK_MS 2
+#define FREE_MS 200
 
 struct cell {
 	pid_t pid;	 /* 0: it has ended */
@@ -29,30 +28,16 @@ struct cell {
 
 /* ---- in the cell ---- */
 
-static int fd_order(const void *a, const void *b)
-{
-	const int *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Keeps stderr and those; stdin and stdout lead nowhere. */
 static void others_close(const int *fds, size_t n)
 {
-	int keep[KEEP_MAX + 2], null = open("/dev/null", O_RDWR);
-	unsigned int from = STDERR_FILENO + 1;
+	int keep[INHERIT_MAX], null = open("/dev/null", O_RDWR);
 
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	memcpy(keep, fds, n * sizeof(*keep));
-	n += broker_descriptors(keep + n);
-	qsort(keep, n, sizeof(*keep), fd_order);
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned int)keep[i] > from)
-			close_range(from, (unsigned int)keep[i] - 1, 0);
-		from = (unsigned int)keep[i] + 1;
-	}
-	close_range(from, UINT_MAX, 0);
+	for (size_t i = 0; i < n; i++)
+		keep[i] = fds[i];
+	inherit_only(keep, n + broker_descriptors(keep + n));
 }
 
 static void files_allow(void)
@@ -86,7 +71,7 @@ static void run(pid_t parent, void (*main)(void *arg), void *arg, const int *fds
 
 int cell_start(struct cell **out, void (*main)(void *arg), void *arg, const int *fds, size_t n)
 {
-	struct cell *c = n <= KEEP_MAX ? calloc(1, sizeof(*c)) : NULL;
+	struct cell *c = n <= (INHERIT_MAX - 2) ? calloc(1, sizeof(*c)) : NULL;
 	pid_t parent = getpid();
 
 	if (!c)
