@@ -99,8 +99,12 @@ struct hs_blob {
 	__u8 bytes;   /* the code around pc is in s->scratch */
 };
 
+#define HS_STEP_WAY 8 /* of uw_state.step: the blob lies before it */
+
 uw_fn struct hs_blob *hs_blob_of(struct uw_state *s)
 {
+	_Static_assert(sizeof(struct hs_blob) <= HS_STEP_WAY * sizeof(__u64),
+		       "blob and way overlap");
 	return (struct hs_blob *)&s->step[0];
 }
 
@@ -288,7 +292,9 @@ struct hs_way {
 
 uw_fn struct hs_way *hs_way_of(struct uw_state *s)
 {
-	return (struct hs_way *)&s->step[8];
+	_Static_assert(sizeof(struct hs_way) <= (UW_STEP_WORDS - HS_STEP_WAY) * sizeof(__u64),
+		       "the way does not fit into the step");
+	return (struct hs_way *)&s->step[HS_STEP_WAY];
 }
 
 /* Take the first word of code among the leaf's topmost ones for the return address. */
@@ -580,7 +586,6 @@ uw_fn __u64 hs_same(const __u8 *c, __u32 i, __u64 insn, __u32 len)
 	return same;
 }
 
-/* Where in c a `sub rsp,imm` that lies before pc ends; 0 if there is none. */
 struct hs_sub {
 	const struct hs_code *code;
 	__s32 imm;
@@ -603,6 +608,7 @@ static long hs_sub_step(__u32 i, void *ctx)
 	return 0;
 }
 
+/* Where in c a `sub rsp,imm` that lies before pc ends; 0 if there is none. */
 uw_fn __u32 hs_sub_end(const struct hs_code *code, __s32 imm)
 {
 	struct hs_sub h = {.code = code, .imm = imm};
@@ -1341,29 +1347,19 @@ uw_fn void hs_stub(struct uw_state *s, uw_mem m, const struct gn_jvm *j, const s
 		hs_framed(s, m, j, b, w);
 }
 
-uw_own(hs_stub)(UW_OWN, const struct gn_jvm *j)
-{
-	if (!s || !j)
-		return 1;
-	hs_stub(s, UW_OWN_MEM, j, hs_blob_of(s), hs_way_of(s));
-	return 0;
-}
+/* A step of its own for the verifier, which finds blob and way in the state. */
+#define HS_OWN_WAY(step)                                                                           \
+	uw_own(step)(UW_OWN, const struct gn_jvm *j)                                               \
+	{                                                                                          \
+		if (!s || !j)                                                                      \
+			return 1;                                                                  \
+		step(s, UW_OWN_MEM, j, hs_blob_of(s), hs_way_of(s));                               \
+		return 0;                                                                          \
+	}
 
-uw_own(hs_framed)(UW_OWN, const struct gn_jvm *j)
-{
-	if (!s || !j)
-		return 1;
-	hs_framed(s, UW_OWN_MEM, j, hs_blob_of(s), hs_way_of(s));
-	return 0;
-}
-
-uw_own(hs_between)(UW_OWN, const struct gn_jvm *j)
-{
-	if (!s || !j)
-		return 1;
-	hs_between(s, UW_OWN_MEM, j, hs_blob_of(s), hs_way_of(s));
-	return 0;
-}
+HS_OWN_WAY(hs_stub)
+HS_OWN_WAY(hs_framed)
+HS_OWN_WAY(hs_between)
 
 /* ---- the JVM's own note -----------------------------------------------------------------------
  */

@@ -42,6 +42,7 @@
 
 #define UW_WINDOW      2048	    /* bytes of stack held; a power of two */
 #define UW_SCRATCH     512	    /* bytes */
+#define UW_STEP_WORDS  16	    /* of uw_state.step */
 #define UW_MAX_FRAME   (8ULL << 20) /* a larger frame is taken for a mistake, bytes */
 #define UW_MAX_SIGNALS 8	    /* signal frames in one stack */
 #define UW_MAX_MAPS    1024	    /* executable mappings known per process */
@@ -236,8 +237,9 @@ struct uw_state {
 	__u64 walks; /* so many began */
 	__u64 gen;   /* what is found out of code holds in it: odd, or even in this walk alone */
 
-	__u64 hs[8];	/* kern/hotspot.h's, zeroed by uw_begin, kept over the walk */
-	__u64 step[16]; /* its, of one step: here it takes no BPF stack, of which there is little */
+	__u64 hs[8];		   /* kern/hotspot.h's, zeroed by uw_begin, kept over the walk */
+	__u64 step[UW_STEP_WORDS]; /* its, of one step: here it takes no BPF stack, of which there
+				      is little */
 	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
 
 	__u64 hash; /* over the frames recorded; start it with what tells processes apart */

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "asleep.h"
 #include "base/clock.h"
 #include "base/tasks.h"
 #include "capture/capture.h"
@@ -39,20 +40,6 @@ static void *rest(void *arg)
 	for (;;)
 		pause();
 	return NULL;
-}
-
-static bool is_asleep(pid_t pid, pid_t tid)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	if (f)
-		fclose(f);
-	return state == 'S';
 }
 
 /* How many of its threads wait. */

@@ -23,6 +23,7 @@
 
 #include <cmocka.h>
 
+#include "asleep.h"
 #include "capture/capture.h"
 #include "capture/clocks.h"
 #include "capture/ticks.h"
@@ -137,20 +138,6 @@ static void count_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t n)
 
 typedef void (*workload)(struct truth *t);
 
-static bool is_asleep(pid_t pid)
-{
-	char path[32], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	if (f)
-		fclose(f);
-	return state == 'S';
-}
-
 /* A child that waits until something can be read of `go`, and then does the work. */
 static pid_t worker_start(workload work, struct truth *truth, const int go[2])
 {
@@ -212,7 +199,7 @@ static void record(workload work, struct capture_config *cfg, struct truth *out,
 
 	assert_int_equal(pipe(go), 0);
 	pid = worker_start(work, truth, go);
-	while (!is_asleep(pid))
+	while (!is_asleep(pid, pid))
 		sleep_ns(MS);
 	cfg->start_ns = now_of(CLOCK_MONOTONIC);
 	*tally = (struct tally){.tgid = pid, .start_ns = cfg->start_ns, .wall_ns = cfg->wall_ns};

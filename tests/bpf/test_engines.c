@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "asleep.h"
 #include "capture/capture.h"
 #include "capture/clocks.h"
 
@@ -159,20 +160,60 @@ static uint64_t visit(struct capture *c, struct seen *s, uint64_t tick, uint64_t
 	return end;
 }
 
-static pid_t child_start(struct seen *s)
+static void child_start(struct seen *s)
 {
 	int fd[2];
-	pid_t pid;
 
 	assert_int_equal(pipe(fd), 0);
-	pid = fork();
-	if (!pid)
+	s->worker = fork();
+	if (!s->worker)
 		child(fd[1]);
-	s->worker = pid;
 	assert_int_equal(read(fd[0], &s->sleeper, sizeof(pid_t)), sizeof(pid_t));
 	close(fd[0]);
 	close(fd[1]);
-	return pid;
+}
+
+static void worker_end(const struct seen *s)
+{
+	kill(s->worker, SIGKILL);
+	waitpid(s->worker, NULL, 0);
+}
+
+/* A capture whose ticks begin now; where the engine of switches is wanted and cannot be had, the
+ * test ends. */
+static struct capture *recording_open(struct seen *s, struct capture_config *cfg, bool switches)
+{
+	struct capture *c = NULL;
+	struct error e = {0};
+
+	cfg->start_ns = s->start_ns = now_ns();
+	if (capture_open(&c, cfg, &e))
+		fail_msg("%s", e.msg);
+	if (switches && !capture_can_switch(c)) {
+		print_message("needs what wall samples by switches take from the scheduler\n");
+		capture_close(c);
+		worker_end(s);
+		free(s);
+		skip();
+	}
+	return c;
+}
+
+/* From here on the process is recorded; s->first is the tick at which that begins. */
+static void recording_attach(struct capture *c, struct seen *s)
+{
+	struct error e = {0};
+
+	assert_int_equal(capture_add(c, s->worker, &e), 0);
+	assert_int_equal(capture_attach(c, &e), 0);
+	s->first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
+}
+
+static void recording_stop(struct capture *c, struct seen *s)
+{
+	capture_account(c, 0);
+	capture_stop(c);
+	assert_true(capture_drain(c, on_record, s) >= 0);
 }
 
 static void on_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t count)
@@ -248,28 +289,14 @@ static void run(bool scan, int changes)
 	struct seen *s = calloc(1, sizeof(*s));
 	struct capture_config cfg = {.wall_ns = WALL_NS, .wall_scan = scan};
 	uint64_t end, counters[GN_CNT_MAX], switches, most;
-	struct capture *c = NULL;
-	struct error e = {0};
-	pid_t pid;
+	struct capture *c;
 	int rc;
 
-	pid = child_start(s);
-	cfg.start_ns = s->start_ns = now_ns();
-	if (capture_open(&c, &cfg, &e))
-		fail_msg("%s", e.msg);
-	if (!capture_can_switch(c) && (!scan || changes)) {
-		print_message("needs what wall samples by switches take from the scheduler\n");
-		capture_close(c);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		free(s);
-		skip();
-	}
+	child_start(s);
+	c = recording_open(s, &cfg, !scan || changes);
 	most = switches_of(s);
-	assert_int_equal(capture_add(c, pid, &e), 0);
-	assert_int_equal(capture_attach(c, &e), 0);
+	recording_attach(c, s);
 	assert_int_equal(capture_threads(c), 2);
-	s->first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
 	switches = switches_of(s);
 	end = visit(c, s, s->first, 40);
 	for (int i = 0; i < changes; i++) {
@@ -280,15 +307,12 @@ static void run(bool scan, int changes)
 		end = visit(c, s, end, 40);
 	}
 	switches = switches_of(s) - switches;
-	capture_account(c, 0);
-	capture_stop(c);
+	recording_stop(c, s);
 	most = switches_of(s) - most;
-	assert_true(capture_drain(c, on_record, s) >= 0);
 	capture_losses(c, on_loss, s);
 	capture_counters(c, counters);
 	capture_close(c);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	worker_end(s);
 
 	end -= s->first;
 	ticks_check(s, end);
@@ -341,28 +365,13 @@ static void mover_child(int fd)
 	pthread_join(th, NULL);
 }
 
-static bool is_asleep(pid_t pid, pid_t tid)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	f = fopen(path, "re");
-	assert_non_null(f);
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	fclose(f);
-	return state == 'S';
-}
-
 /* What scans saw of it is not what it does now. */
 static void test_moved_between(void **state)
 {
 	struct capture_config cfg = {.wall_ns = WALL_NS};
 	struct seen *s = calloc(1, sizeof(*s));
 	uint64_t counters[GN_CNT_MAX], end, before, ticks = 0;
-	struct capture *c = NULL;
-	struct error e = {0};
+	struct capture *c;
 	int told[2], rc;
 
 	assert_int_equal(pipe(told) | pipe(moves), 0);
@@ -370,19 +379,8 @@ static void test_moved_between(void **state)
 	if (!s->worker)
 		mover_child(told[1]);
 	assert_int_equal(read(told[0], &s->sleeper, sizeof(pid_t)), sizeof(pid_t));
-	cfg.start_ns = s->start_ns = now_ns();
-	if (capture_open(&c, &cfg, &e))
-		fail_msg("%s", e.msg);
-	if (!capture_can_switch(c)) {
-		capture_close(c);
-		kill(s->worker, SIGKILL);
-		waitpid(s->worker, NULL, 0);
-		free(s);
-		skip();
-	}
-	assert_int_equal(capture_add(c, s->worker, &e), 0);
-	assert_int_equal(capture_attach(c, &e), 0);
-	s->first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
+	c = recording_open(s, &cfg, true);
+	recording_attach(c, s);
 	end = visit(c, s, s->first, 10);
 	while ((rc = capture_wall_scan(c, true, end - 1)) == -EAGAIN)
 		end = visit(c, s, end, 1);
@@ -397,13 +395,10 @@ static void test_moved_between(void **state)
 	before = s->last_stack;
 	end = gn_ticks_until(now_ns() - s->start_ns, WALL_NS); /* it may have taken a while */
 	end = visit(c, s, end, 40);
-	capture_account(c, 0);
-	capture_stop(c);
-	assert_true(capture_drain(c, on_record, s) >= 0);
+	recording_stop(c, s);
 	capture_counters(c, counters);
 	capture_close(c);
-	kill(s->worker, SIGKILL);
-	waitpid(s->worker, NULL, 0);
+	worker_end(s);
 	for (uint64_t i = end - 39 - s->first; i < end - 1 - s->first; i++)
 		ticks += s->sleeper_ticks[i] == 1;
 	assert_int_equal(ticks, 38);
@@ -455,8 +450,7 @@ static void test_queued_before(void **state)
 	struct capture_config cfg = {.wall_ns = WALL_NS, .ring_bytes = 1 << 20};
 	struct seen *s = calloc(1, sizeof(*s));
 	int told[2];
-	struct capture *c = NULL;
-	struct error e = {0};
+	struct capture *c;
 	uint64_t end, n = 0;
 	char t;
 
@@ -465,27 +459,12 @@ static void test_queued_before(void **state)
 	if (!s->worker)
 		held_child(told[1]);
 	assert_int_equal(read(told[0], &t, 1), 1);
-	cfg.start_ns = s->start_ns = now_ns();
-	if (capture_open(&c, &cfg, &e))
-		fail_msg("%s", e.msg);
-	if (!capture_can_switch(c)) {
-		print_message("needs what wall samples by switches take from the scheduler\n");
-		capture_close(c);
-		kill(s->worker, SIGKILL);
-		waitpid(s->worker, NULL, 0);
-		free(s);
-		skip();
-	}
-	assert_int_equal(capture_add(c, s->worker, &e), 0);
-	assert_int_equal(capture_attach(c, &e), 0);
-	s->first = gn_ticks_until(now_ns() - s->start_ns, WALL_NS);
+	c = recording_open(s, &cfg, true);
+	recording_attach(c, s);
 	end = visit(c, s, s->first, HELD_TICKS);
-	capture_account(c, 0);
-	capture_stop(c);
-	assert_true(capture_drain(c, on_record, s) >= 0);
+	recording_stop(c, s);
 	capture_close(c);
-	kill(s->worker, SIGKILL);
-	waitpid(s->worker, NULL, 0);
+	worker_end(s);
 	for (uint64_t i = 1; i < end - s->first - 1; i++)
 		n += s->worker_ticks[i];
 	/* but for a turn of its own */

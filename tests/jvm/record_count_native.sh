@@ -19,7 +19,7 @@ native_truth() {
 
 # native_near WHAT WANT GOT
 native_near() {
-    [ -n "${QUIET:-}" ] || softly assert_near "$1" "$2" "$3" "$(calc "5 + 3 * sqrt($2)")"
+    [ -n "${QUIET:-}" ] || softly assert_near "$1" "$2" "$3" "$(calc "5 + 4 * sqrt($2)")"
     strict assert_percent "$1" "$2" "$3" 2
     told "count, native threads" "$1" "$2" "$3" samples - 2 percent
 }

@@ -22,7 +22,7 @@ holds() {
     local f all named
 
     f=$(its_file "$1")
-    assert_ge "ms of the busy thread of $1" "$(calc "700 * $2")" "$(thread_ms "$f" busy-thread-number-1)"
+    assert_ge "ms of the busy thread of $1" "$(calc "600 * $2")" "$(thread_ms "$f" busy-thread-number-1)"
     all=$(weight "$f" $CPU_EVENT thread=busy-thread-number-1)
     named=$(weight "$f" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)')
     assert_ge "percent of its CPU samples with the method's name" 95 \

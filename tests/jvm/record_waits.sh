@@ -59,7 +59,7 @@ waits() {
         wall=$(weight "$jfr" $WALL_EVENT "thread=waits-worker-number-$i")
         cpu=$(weight "$jfr" $CPU_EVENT "thread=waits-worker-number-$i")
         all=$(calc "$wall * 0.02 + $cpu * 0.01")
-        softly assert_between "seconds of worker $i" "$(calc "0.95 * $SECONDS_OF_IT")" "$(calc "1.03 * $most / 1000")" "$all"
+        softly assert_between "seconds of worker $i" "$(calc "0.93 * $SECONDS_OF_IT")" "$(calc "1.05 * $most / 1000")" "$all"
         strict assert_percent "seconds of worker $i" $SECONDS_OF_IT "$all" 2
         told "$label" "all time of worker $i" $SECONDS_OF_IT "$all" s - 2 percent
     done

@@ -81,6 +81,16 @@ static void pipes_close(const int told[2], const int go[2])
 	}
 }
 
+/* Lets it go on. Returns what became of it. */
+static int other_end(pid_t other, int go)
+{
+	int status;
+
+	assert_int_equal(write(go, "x", 1), 1);
+	assert_int_equal(waitpid(other, &status, 0), other);
+	return status;
+}
+
 /* The second waits, and the file of each is there, whole, for as long as it needs it. */
 static void test_two(void **state)
 {
@@ -88,7 +98,7 @@ static void test_two(void **state)
 	struct error e = {0};
 	struct jproc p;
 	char path[sizeof(f.path)];
-	int told[2], go[2], status;
+	int told[2], go[2];
 	pid_t other;
 
 	target_start(&p);
@@ -104,9 +114,7 @@ static void test_two(void **state)
 	/* what the first does once more is none of its files */
 	agentfile_sweep(&p, path);
 	assert_true(is_whole(path));
-	assert_int_equal(write(go[1], "x", 1), 1);
-	assert_int_equal(waitpid(other, &status, 0), other);
-	assert_int_equal(status, 0);
+	assert_int_equal(other_end(other, go[1]), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	target_end(&p);
 	pipes_close(told, go);
@@ -119,16 +127,14 @@ static void test_killed(void **state)
 	struct error e = {0};
 	struct jproc p;
 	char path[sizeof(f.path)];
-	int told[2], go[2], status;
+	int told[2], go[2];
 	pid_t other;
 
 	target_start(&p);
 	assert_int_equal(pipe(told) | pipe(go), 0);
 	other = other_start(&p, told[1], go[0], true);
 	assert_int_equal(read(told[0], path, sizeof(path)), sizeof(path));
-	assert_int_equal(write(go[1], "x", 1), 1);
-	assert_int_equal(waitpid(other, &status, 0), other);
-	assert_true(WIFSIGNALED(status));
+	assert_true(WIFSIGNALED(other_end(other, go[1])));
 	assert_true(is_whole(path));
 	assert_int_equal(agentfile_place(&f, &p, &e), 0);
 	assert_string_equal(path, f.path);

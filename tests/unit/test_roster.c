@@ -62,10 +62,10 @@ static void in_order(void **state)
 	struct member *m = roster_born(r, TID, 100 * MS, "java");
 
 	assert_string_equal(m->comm, "java");
-	assert_true(roster_waits(r, m, 101 * MS, 0));
+	assert_true(roster_learn(r, m, 101 * MS, 0));
 	m = roster_named(r, TID, 101 * MS, "worker-1");
 	assert_string_equal(m->comm, "worker-1");
-	assert_false(roster_waits(r, m, 101 * MS, 0));
+	assert_false(roster_learn(r, m, 101 * MS, 0));
 	assert_int_equal(roster_count(r), 1);
 }
 
@@ -80,7 +80,7 @@ static void name_before_birth(void **state)
 	assert_ptr_equal(m, roster_find(r, TID));
 	m = roster_find(r, TID);
 	assert_string_equal(m->comm, "worker-1");
-	assert_false(roster_waits(r, m, 102 * MS, 0));
+	assert_false(roster_learn(r, m, 102 * MS, 0));
 	assert_int_equal(roster_count(r), 1);
 }
 
@@ -91,12 +91,12 @@ static void sample_before_birth_and_name(void **state)
 
 	/* it has ended meanwhile: /proc does not know it, the records still will */
 	assert_string_equal(m->comm, "");
-	assert_true(roster_waits(r, m, 105 * MS, 0));
+	assert_true(roster_learn(r, m, 105 * MS, 0));
 	roster_ended(r, TID, 110 * MS);
 	roster_born(r, TID, 100 * MS, "java");
 	m = roster_named(r, TID, 101 * MS, "worker-1");
 	assert_string_equal(m->comm, "worker-1");
-	assert_false(roster_waits(r, m, 105 * MS, 0));
+	assert_false(roster_learn(r, m, 105 * MS, 0));
 	assert_int_equal(roster_count(r), 1);
 }
 
@@ -106,8 +106,8 @@ static void keeps_creators_name(void **state)
 	struct member *m = roster_born(r, TID, 100 * MS, "java");
 
 	/* a native thread that never names itself: what came later need not wait */
-	assert_true(roster_waits(r, m, 149 * MS, 0));
-	assert_false(roster_waits(r, m, 150 * MS, 0));
+	assert_true(roster_learn(r, m, 149 * MS, 0));
+	assert_false(roster_learn(r, m, 150 * MS, 0));
 }
 
 static void renamed(void **state)
@@ -143,7 +143,7 @@ static void renamed_behind_a_queue(void **state)
 	roster_hear(r, TID, second);
 	m = roster_named(r, TID, first, "the first name,");
 	assert_string_equal(m->java, "the first name, longer than the kernel's");
-	assert_false(roster_waits(r, m, m->asked_ns, 0));
+	assert_false(roster_learn(r, m, m->asked_ns, 0));
 	m = roster_named(r, TID, second, "the second name");
 	assert_string_equal(m->java, "the second name");
 	assert_int_equal(asked, 2);
@@ -166,7 +166,7 @@ static void renamed_before_it_was_heard(void **state)
 	roster_ask(r, m);
 	assert_null(m->java);
 	assert_string_equal(m->comm, "the first name,");
-	assert_false(roster_waits(r, m, first, 0));
+	assert_false(roster_learn(r, m, first, 0));
 	m = roster_named(r, TID, second, "the second name");
 	assert_null(m->java);
 	m = roster_named(r, TID, third, "the third name");
@@ -184,17 +184,17 @@ static void renamed_unheard_of(void **state)
 	roster_hear(r, TID, first);
 	m = roster_named(r, TID, first, "the first name,");
 	assert_string_equal(m->java, "the second name");
-	assert_true(roster_waits(r, m, first, first));
-	assert_false(roster_waits(r, m, m->asked_ns, first));
+	assert_true(roster_learn(r, m, first, first));
+	assert_false(roster_learn(r, m, m->asked_ns, first));
 	m->jfr = 3;
 	roster_hear(r, TID, second);
 	assert_null(m->java);
 	assert_int_equal(m->jfr, 0);
-	assert_false(roster_waits(r, m, first, second));
+	assert_false(roster_learn(r, m, first, second));
 	m = roster_named(r, TID, second, "the second name");
 	assert_string_equal(m->java, "the second name");
-	assert_true(roster_waits(r, m, second, second));
-	assert_false(roster_waits(r, m, second, m->asked_ns));
+	assert_true(roster_learn(r, m, second, second));
+	assert_false(roster_learn(r, m, second, m->asked_ns));
 }
 
 /* Records of one thread come by the rings of several CPUs. */
@@ -218,10 +218,10 @@ static void jvm_tells_later(void **state)
 	too_early = true;
 	m = roster_named(r, TID, now_ns(), "worker-1");
 	assert_null(m->java);
-	assert_true(roster_waits(r, m, m->asked_ns, 0));
+	assert_true(roster_learn(r, m, m->asked_ns, 0));
 	java = "worker-1 of the pool";
 	m->asked_ns -= 60 * MS;
-	assert_false(roster_waits(r, m, m->asked_ns, 0));
+	assert_false(roster_learn(r, m, m->asked_ns, 0));
 	assert_string_equal(m->java, java);
 }
 
@@ -266,7 +266,7 @@ static void living_thread_is_read(void **state)
 	struct member *m = roster_get(r, getpid(), 100 * MS);
 
 	assert_string_equal(m->comm, "test_roster");
-	assert_false(roster_waits(r, m, 100 * MS, 0));
+	assert_false(roster_learn(r, m, 100 * MS, 0));
 }
 
 static void ids_forgotten(void **state)

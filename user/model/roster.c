@@ -356,7 +356,7 @@ static bool is_to_ask(const struct member *m)
 	return !m->java && (!m->asked_ns || (m->again && now_ns() - m->asked_ns >= AGAIN_NS));
 }
 
-bool roster_waits(struct roster *r, struct member *m, uint64_t time, uint64_t heard_ns)
+bool roster_learn(struct roster *r, struct member *m, uint64_t time, uint64_t heard_ns)
 {
 	if (is_to_ask(m))
 		roster_ask(r, m);

@@ -93,11 +93,12 @@ void roster_expire(struct roster *r, uint64_t now_ns);
 void roster_reread(struct roster *r, uint64_t now_ns);
 
 /*
- * What was heard at `time` had better wait a little: the thread's own name is still to come, or
- * whether it had that name already. `heard_ns`: roster_hear() was told of all names given before;
- * 0: not known. Asks for the Java name if that is to be done.
+ * Asks the JVM for the thread's Java name if that is to be done. Returns whether what was heard at
+ * `time` had better wait a little: the thread's own name is still to come, or whether it had that
+ * name already is not known. `heard_ns`: roster_hear() was told of all names given before; 0: not
+ * known.
  */
-bool roster_waits(struct roster *r, struct member *m, uint64_t time, uint64_t heard_ns);
+bool roster_learn(struct roster *r, struct member *m, uint64_t time, uint64_t heard_ns);
 
 /* Ask once more for the Java name, if it is not known and can be. */
 void roster_ask(struct roster *r, struct member *m);

@@ -213,7 +213,7 @@ static bool sample_waits(struct target *t, const struct gn_sample *s)
 
 	if (s->vthread && !vthreads_has(t->vthreads, s->vthread))
 		return true;
-	return m && roster_waits(t->threads, m, s->h.time, t->env->heard_ns);
+	return m && roster_learn(t->threads, m, s->h.time, t->env->heard_ns);
 }
 
 /*
