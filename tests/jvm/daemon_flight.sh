@@ -98,9 +98,9 @@ configurations() {
 killed() {
     local f n dir
 
-    # it was begun anew just now: the first file of that is behind us, and one that is full
+    # it was begun anew just now: the first file of that is behind us, one that is full, and one that may still be written
     n=$(files_of "$FIRST" | wc -l)
-    wait_files "$FIRST" $((n + 3))
+    wait_files "$FIRST" $((n + 4))
     kill -KILL "$DAEMON"
     pid_gone "$DAEMON" 60
     wait "$DAEMON" 2>/dev/null
@@ -110,7 +110,7 @@ killed() {
     files_of "$FIRST" >"$T/files"
     n=$(wc -l <"$T/files")
     while read -r f; do jfr_silent "$(jdk_newest)" summary "$f"; done <"$T/files"
-    f=$(tail -n 2 "$T/files" | head -n 1)
+    f=$(tail -n 3 "$T/files" | head -n 1)
     whole "$f"
     assert_ge "samples with their method in one of its files alone" 1 "$(named_samples "$f")"
     assert_match "the JVM of a file in the middle" "pid = $FIRST\$" "$T/print"
