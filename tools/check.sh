@@ -95,15 +95,25 @@ stolen_since() {
         'BEGIN { if (p > 0.1) printf ", %.1f%% of the CPU time stolen by the host", p }'
 }
 
+# Runs the command in $2 and on, and leaves in the file $1 what CPU time it took, with all that it waited for.
+COUNTED='f=$1; shift; "$@"; rc=$?; times >"$f"; exit $rc'
+
+# took_of START COUNTED-FILE: the time that passed, and that of CPUs.
+took_of() {
+    awk -v a="$1" -v b="$EPOCHREALTIME" 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); cpu += 60 * t[1] + t[2] } }
+        END { printf "%.1f s, %.1f s of CPUs", b - a, cpu }' "$2"
+}
+
 # timed SECONDS COMMAND...: its output in $out; sets rc and took.
 timed() {
     local limit=$1 start=$EPOCHREALTIME seconds=$SECONDS stolen
 
     stolen=$(stolen_ms)
     shift
-    timeout -k 15 "$limit" "$@" </dev/null >"$out" 2>&1
+    : >"$out.cpu" # stays empty of what is killed
+    timeout -k 15 "$limit" bash -c "$COUNTED" counted "$out.cpu" "$@" </dev/null >"$out" 2>&1
     rc=$?
-    took=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')
+    took=$(took_of "$start" "$out.cpu")
     [ $rc = 0 ] || took="$took$(stolen_since "$stolen" $((SECONDS - seconds)))"
     [ $rc != 124 ] || echo "stopped after $limit s" >>"$out"
 }
@@ -150,7 +160,7 @@ overlap_wait() {
     read -r kind suite name <<<"${running[$pid]}"
     unset "running[$pid]"
     out=$logs/$name
-    took=$(awk -v a="$(cat "$out.start")" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }')
+    took=$(took_of "$(cat "$out.start")" "$out.cpu")
     [ $rc != 124 ] || echo "stopped after $JVM_TEST_SECONDS s" >>"$out"
     "${kind}_report" "$suite" "$name"
     out=$logs/out
@@ -166,8 +176,9 @@ overlap() {
         [ ${#running[@]} -lt "$AT_ONCE" ] || overlap_wait
         name=$(basename "$program" .sh)
         echo "$EPOCHREALTIME" >"$logs/$name.start"
-        env --default-signal=INT,QUIT timeout -k 15 "$JVM_TEST_SECONDS" "$program" </dev/null \
-            >"$logs/$name" 2>&1 &
+        : >"$logs/$name.cpu"
+        env --default-signal=INT,QUIT timeout -k 15 "$JVM_TEST_SECONDS" bash -c "$COUNTED" counted "$logs/$name.cpu" \
+            "$program" </dev/null >"$logs/$name" 2>&1 &
         running[$!]="$kind $suite $name"
     done
 }
