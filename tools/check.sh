@@ -145,9 +145,9 @@ script_report() {
 }
 
 # Long enough for a machine with a load of 40: what hangs ends there.
-JVM_TEST_SECONDS=${JVM_TEST_SECONDS:-1200}
+TEST_SECONDS=${TEST_SECONDS:-1200}
 run_script() {
-    timed "$JVM_TEST_SECONDS" "$2"
+    timed "$TEST_SECONDS" "$2"
     script_report "$1" "$(basename "$2" .sh)"
 }
 
@@ -161,7 +161,7 @@ overlap_wait() {
     unset "running[$pid]"
     out=$logs/$name
     took=$(took_of "$(cat "$out.start")" "$out.cpu")
-    [ $rc != 124 ] || echo "stopped after $JVM_TEST_SECONDS s" >>"$out"
+    [ $rc != 124 ] || echo "stopped after $TEST_SECONDS s" >>"$out"
     "${kind}_report" "$suite" "$name"
     out=$logs/out
 }
@@ -177,19 +177,19 @@ overlap() {
         name=$(basename "$program" .sh)
         echo "$EPOCHREALTIME" >"$logs/$name.start"
         : >"$logs/$name.cpu"
-        env --default-signal=INT,QUIT timeout -k 15 "$JVM_TEST_SECONDS" bash -c "$COUNTED" counted "$logs/$name.cpu" \
+        env --default-signal=INT,QUIT timeout -k 15 "$TEST_SECONDS" bash -c "$COUNTED" counted "$logs/$name.cpu" \
             "$program" </dev/null >"$logs/$name" 2>&1 &
         running[$!]="$kind $suite $name"
     done
 }
 overlap_end() { while [ ${#running[@]} -gt 0 ]; do overlap_wait; done; }
 
-# step SUITE NAME SECONDS COMMAND...: passes when the command does.
+# step SUITE NAME COMMAND...: passes when the command does.
 step() {
-    local suite=$1 name=$2 limit=$3
+    local suite=$1 name=$2
 
-    shift 3
-    timed "$limit" "$@"
+    shift 2
+    timed "$TEST_SECONDS" "$@"
     if [ $rc = 0 ]; then report_ok "$suite" "$name" "$took"; else
         report_fail "$suite" "$name" "$took, exit code $rc"
         return 1
@@ -235,7 +235,7 @@ suite_arm64() {
         report_skip arm64 compile 'needs libc6-dev-arm64-cross: sudo make deps'
         return
     fi
-    timed 300 make -j"$JOBS" BUILD="$BUILD" check-arm64
+    timed "$TEST_SECONDS" make -j"$JOBS" BUILD="$BUILD" check-arm64
     sed -i '/^  [A-Z]\+  /d' "$out"
     script_report arm64 compile
 }
@@ -285,16 +285,16 @@ suite_peers() {
 
 # Who may include whom, and that the script which holds it can fail.
 suite_layers() {
-    step layers includes 20 tools/layers.sh
-    step layers calls 60 tools/layers.sh --objects "$BUILD/obj/user"
-    step layers self-test 60 tools/layers.sh --self-test
+    step layers includes tools/layers.sh
+    step layers calls tools/layers.sh --objects "$BUILD/obj/user"
+    step layers self-test tools/layers.sh --self-test
 }
 
 # The manual pages against the commands, and that the script which holds them can fail; what `make install` puts where.
 suite_manuals() {
-    step manuals pages 120 tools/manuals.sh
-    step manuals self-test 300 tools/manuals.sh --self-test
-    step manuals install 120 tools/manuals.sh --install
+    step manuals pages tools/manuals.sh
+    step manuals self-test tools/manuals.sh --self-test
+    step manuals install tools/manuals.sh --install
 }
 
 # Formatting is judged with one version only; others disagree with it in small ways.
@@ -303,12 +303,12 @@ suite_format() {
 
     version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
     if [ "$version" = 14 ]; then
-        step format clang-format 60 make -s check-format
+        step format clang-format make -s check-format
     else
         echo "note: clang-format 14 decides on the format, not '${version:-none}': not checked"
     fi
-    step format test-table 20 tools/tables.sh
-    step format shell-syntax 20 bash -c 'for f in tools/*.sh tools/*/*.sh tests/jvm/*.sh tests/peers/*.sh .ci/run; do
+    step format test-table tools/tables.sh
+    step format shell-syntax bash -c 'for f in tools/*.sh tools/*/*.sh tests/jvm/*.sh tests/peers/*.sh .ci/run; do
         bash -n "$f" || exit 1; done'
 }
 
@@ -341,7 +341,7 @@ fuzz_one() {
 
     mkdir -p "$BUILD/corpus"
     out=$log
-    timed 300 make -s fuzz BUILD="$BUILD" FUZZ_BIN="\$(BUILD)/tests/fuzz/$1" \
+    timed "$TEST_SECONDS" make -s fuzz BUILD="$BUILD" FUZZ_BIN="\$(BUILD)/tests/fuzz/$1" \
         FUZZ_SECONDS="${FUZZ_SECONDS:-4}" FUZZ_SEED="${FUZZ_SEED:-0}"
     echo "$rc $took" >"$log.rc"
 }
@@ -354,8 +354,8 @@ suite_fuzz() {
         [ -e "$src" ] && wanted "$name" && names+=("$name")
     done
     build fuzzers "$BUILD" -k fuzzers FUZZ_BIN="${names[*]/#/\$(BUILD)/tests/fuzz/}"
-    export -f fuzz_one timed stolen_since stolen_ms stolen_percent
-    export BUILD FUZZ_SECONDS FUZZ_SEED
+    export -f fuzz_one timed took_of stolen_since stolen_ms stolen_percent
+    export BUILD FUZZ_SECONDS FUZZ_SEED COUNTED TEST_SECONDS
     printf '%s\n' "${names[@]}" | xargs -P "$JOBS" -I{} bash -c 'fuzz_one {}'
     for name in "${names[@]}"; do
         cp "$BUILD/corpus/$name.log" "$out" 2>/dev/null
