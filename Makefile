@@ -40,7 +40,9 @@ LDFLAGS  += -fsanitize=address,undefined
 endif
 
 # ---- what there is ---------------------------------------------------------------------------
-USER_SRC  := $(sort $(filter-out user/agent/%,$(wildcard user/*/*.c)))
+USER_SRC  := $(sort $(filter-out user/agent/% user/send/%,$(wildcard user/*/*.c)))
+SEND_SRC  := $(sort $(wildcard user/send/*.c))
+SEND_OBJ  := $(SEND_SRC:%.c=$(BUILD)/obj/%.o)
 LIB_SRC   := $(filter-out user/cli/main.c,$(USER_SRC))
 LIB_ASM   := $(sort $(wildcard user/*/*.S))
 LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_ASM:%.S=$(BUILD)/obj/%.o)
@@ -62,7 +64,7 @@ C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BUILD)/gnomon ## build gnomon
+all: $(BUILD)/gnomon $(BUILD)/gnomon-send ## build gnomon, and what it sends profiles with
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -94,7 +96,7 @@ DEPS_STAMP := $(BUILD)/gen/deps
 $(DEPS_STAMP):
 	@mkdir -p $(@D)
 	@tools/deps.sh --check build && touch $@ || true
-$(LIB_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BUILD)/obj/user/cli/main.o: | $(DEPS_STAMP)
+$(LIB_OBJ) $(SEND_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BUILD)/obj/user/cli/main.o: | $(DEPS_STAMP)
 
 # Only capture/ and the BPF tests see the skeleton.
 # (A pattern rule without a recipe would say nothing: the objects have to be named.)
@@ -145,6 +147,11 @@ $(BUILD)/gnomon: $(BUILD)/obj/user/cli/main.o $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# The one program that has libcurl: a process without rights (user/send/README.md).
+$(BUILD)/gnomon-send: $(SEND_OBJ) $(BUILD)/libgnomon.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcurl
+
 # ---- tests --------------------------------------------------------------------------------------
 $(BUILD)/tests/%.o: tests/%.c
 	$(call say,CC,$<)
@@ -154,6 +161,11 @@ $(BUILD)/tests/%.o: tests/%.c
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS) -lm
+
+# What the sender does without a network.
+$(BUILD)/tests/unit/test_retry: $(BUILD)/tests/unit/test_retry.o $(BUILD)/obj/user/send/retry.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka
 
 $(BUILD)/tests/browser/scene: $(BUILD)/tests/browser/scene.o $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
@@ -174,7 +186,7 @@ tests: $(UNIT_BIN) $(BPFT_BIN)
 check: ## install what is missing (root), build, run every test
 	@BUILD=$(BUILD) tools/check.sh
 
-check-jvm: $(BUILD)/gnomon ## end-to-end tests on every JDK found (root)
+check-jvm: $(BUILD)/gnomon $(BUILD)/gnomon-send ## end-to-end tests on every JDK found (root)
 	@BUILD=$(BUILD) tests/jvm/run.sh
 
 redteam: $(BUILD)/gnomon ## what a hostile process may try beside a JVM that is recorded (root)
@@ -319,6 +331,7 @@ CONFDIR := $(DESTDIR)/etc/gnomon
 
 install: all ## to PREFIX (default /usr/local), below DESTDIR
 	install -D -m 755 $(BUILD)/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon
+	install -D -m 755 $(BUILD)/gnomon-send $(DESTDIR)$(PREFIX)/bin/gnomon-send
 	install -d $(BASHDIR) $(ZSHDIR)
 	for page in $(MANUALS); do \
 	  install -D -m 644 $$page $(SHARE)/man/man$${page##*.}/$${page##*/} || exit 1; done
@@ -330,7 +343,7 @@ install: all ## to PREFIX (default /usr/local), below DESTDIR
 	install -D -m 644 user/service/gnomon.conf $(CONFDIR)/gnomon.conf.sample
 
 uninstall: ## what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon \
+	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon-send \
 	    $(foreach page,$(notdir $(MANUALS)),$(SHARE)/man/man$(subst .,,$(suffix $(page)))/$(page)) \
 	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon $(UNITDIR)/gnomon.service $(TMPFILES)/gnomon.conf \
 	    $(CONFDIR)/gnomon.conf.sample

@@ -34,6 +34,7 @@ needs_build='
     libiberty-dev   /usr/include/libiberty/demangle.h
     uthash-dev      /usr/include/uthash.h
     libinih-dev     /usr/include/ini.h
+    libcurl4-openssl-dev /usr/include/*/curl/curl.h
 '
 needs_test='
     libcmocka-dev   /usr/include/cmocka.h
@@ -49,6 +50,8 @@ needs_test='
     protobuf-compiler protoc
     mmdebstrap      mmdebstrap
     git             git
+    python3         python3
+    openssl         openssl
     man-db          man
     mandoc          mandoc
     zsh             zsh

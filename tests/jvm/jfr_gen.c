@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes recordings for tests/jvm/jfrcheck.sh: jfr_gen KIND FILE, or jfr_gen list. Prints
- * "EVENT COUNT" for every event type with a count that the tools must agree with.
+ * Writes recordings for tests/jvm/jfrcheck.sh and others: jfr_gen KIND FILE [BEGIN], or jfr_gen
+ * list. BEGIN is in seconds since 1970. Prints "EVENT COUNT" for every event type with a count that
+ * the tools must agree with.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,7 +304,7 @@ static const struct {
 	{"huge", huge, 1000 << 20, JFRW_EXECUTION},
 };
 
-static void generate(unsigned int k, const char *path)
+static void generate(unsigned int k, const char *path, int64_t begin_s)
 {
 	static const struct jfrw_thread t[4] = {
 		{"java", 4711, "main", 1, "main\0system\0", false},
@@ -316,7 +317,7 @@ static void generate(unsigned int k, const char *path)
 
 	cfg = (struct jfrw_config){.path = path,
 				   .overwrite = true,
-				   .start_unix_ns = 1700000000000 * MS,
+				   .start_unix_ns = begin_s * 1000 * (int64_t)MS,
 				   .start_mono_ns = 123456789012345,
 				   .form.chunk_max_bytes = kinds[k].chunk_max,
 				   .cpu_period_ns = 10 * MS,
@@ -348,8 +349,8 @@ int main(int argc, char **argv)
 	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		if (argc == 2 && !strcmp(argv[1], "list"))
 			puts(kinds[k].name);
-		else if (argc == 3 && !strcmp(argv[1], kinds[k].name)) {
-			generate(k, argv[2]);
+		else if (argc >= 3 && !strcmp(argv[1], kinds[k].name)) {
+			generate(k, argv[2], argc > 3 ? atoll(argv[3]) : 1700000000);
 			return 0;
 		}
 	}

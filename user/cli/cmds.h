@@ -14,6 +14,7 @@ extern const struct command cmd_render;
 extern const struct command cmd_summary;
 extern const struct command cmd_diff;
 extern const struct command cmd_repair;
+extern const struct command cmd_push;
 extern const struct command cmd_vitals;
 extern const struct command cmd_perfmap;
 extern const struct command cmd_completion;

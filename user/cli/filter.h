@@ -15,10 +15,14 @@ struct filter {
 /* For an option table; f is a struct filter that lives as long as the table. */
 /* clang-format off */
 #define FILTER_OPTS(f)                                                                             \
+	FILTER_TIME_OPTS(f),                                                                       \
+	FILTER_SAMPLE_OPTS(f)
+#define FILTER_TIME_OPTS(f)                                                                        \
 	{OPT_DURATION, 0, "from", "TIME", "leave out what is before, from the recording's start",  \
 	 &(f).from_ns, .bare = true},                                                              \
 	{OPT_DURATION, 0, "to", "TIME", "leave out what is after", &(f).to_ns,                     \
-	 .min = 1, .max = FILTER_TIME_MAX, .bare = true},                                          \
+	 .min = 1, .max = FILTER_TIME_MAX, .bare = true}
+#define FILTER_SAMPLE_OPTS(f)                                                                      \
 	{OPT_LIST, 't', "thread", "GLOB", "only threads of such a name", &(f).threads},            \
 	{OPT_LIST, 's', "state", "GLOB", "only such states: RUNNING, PARKED, QUEUED ...",          \
 	 &(f).states},                                                                             \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Field numbers are those of github.com/google/pprof/proto/profile.proto. Every method is a
- * function with one location; strings beyond the methods' names follow behind these.
+ * function with one location of the same number. Strings, functions and locations get their
+ * numbers when the first sample needs them, and are written behind the samples.
  */
 #include "out/pprof.h"
 
@@ -9,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/protobuf.h"
 #include "out/gzip.h"
 
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
 	PROFILE_LOCATION = 4,
 	PROFILE_FUNCTION = 5,
 	PROFILE_STRING = 6,
@@ -24,193 +25,233 @@ enum {
 	PROFILE_PERIOD = 12,
 };
 
-static void varint(struct buffer *b, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		buffer_byte(b, (uint8_t)(v | 0x80));
-	buffer_byte(b, (uint8_t)v);
-}
-
-static void field_int(struct buffer *b, int field, uint64_t v)
-{
-	if (!v)
-		return;
-	varint(b, (uint64_t)field << 3);
-	varint(b, v);
-}
-
-static void field_bytes(struct buffer *b, int field, const void *p, size_t n)
-{
-	varint(b, (uint64_t)field << 3 | 2);
-	varint(b, n);
-	buffer_add(b, p, n);
-}
-
-/* ---- strings ---- */
-
-/* String 0 is "", name i of the profile is i + 1, the fixed ones come behind. */
-enum fixed_string {
-	STR_COUNT,
-	STR_NS,
-	STR_SAMPLES,
-	STR_CPU,
-	STR_WALL,
-	STR_CPU_SAMPLES,
-	STR_CPU_TIME,
-	STR_WALL_SAMPLES,
-	STR_WALL_TIME,
-	STR_THREAD,
-	STR_THREAD_ID,
-	STR_STATE,
-	STR_OFF,
-	STR_FIXED,
+struct encoder {
+	const struct profile *p;
+	const struct pprof_message *m;
+	struct buffer *out;
+	struct buffer table;	     /* locations and functions */
+	struct buffer sample, inner; /* scratch */
+	struct names strings;	     /* number i is string i; "" is the first */
+	struct idmap frames;	     /* of the profile, to numbers of functions */
 };
 
-static const char *const fixed_text[STR_FIXED] = {
-	[STR_COUNT] = "count",	       [STR_NS] = "nanoseconds",
-	[STR_SAMPLES] = "samples",     [STR_CPU] = "cpu",
-	[STR_WALL] = "wall",	       [STR_CPU_SAMPLES] = "cpu-samples",
-	[STR_CPU_TIME] = "cpu-time",   [STR_WALL_SAMPLES] = "wall-samples",
-	[STR_WALL_TIME] = "wall-time", [STR_THREAD] = "thread",
-	[STR_THREAD_ID] = "thread id", [STR_STATE] = "state",
-	[STR_OFF] = "off_cpu",
-};
+/* ---- tables ---- */
 
-static uint64_t fixed(const struct profile *p, enum fixed_string s)
+static uint64_t string(struct encoder *x, const char *s)
 {
-	return (uint64_t)p->names.n + 1 + s;
+	uint32_t id = names_add(&x->strings, s, strlen(s), NULL);
+
+	x->out->failed |= id == NAME_NONE;
+	return id;
 }
 
-static uint64_t name(uint32_t id)
+static uint64_t name(struct encoder *x, uint32_t id)
 {
-	return (uint64_t)id + 1;
+	return string(x, names_get(&x->p->names, id));
 }
 
-static void strings(const struct profile *p, struct buffer *b)
+static void function_add(struct encoder *x, uint64_t id, uint32_t frame)
 {
-	field_bytes(b, PROFILE_STRING, "", 0);
-	for (uint32_t i = 0; i < p->names.n; i++)
-		field_bytes(b, PROFILE_STRING, names_get(&p->names, i),
-			    strlen(names_get(&p->names, i)));
-	for (int i = 0; i < STR_FIXED; i++)
-		field_bytes(b, PROFILE_STRING, fixed_text[i], strlen(fixed_text[i]));
+	uint64_t s = name(x, x->p->frames[frame].name);
+
+	buffer_clear(&x->inner);
+	protobuf_int(&x->inner, 1, id);
+	protobuf_int(&x->inner, 2, s);
+	protobuf_int(&x->inner, 3, s);
+	protobuf_message(&x->table, PROFILE_FUNCTION, &x->inner);
+}
+
+static void location_add(struct encoder *x, uint64_t id)
+{
+	struct buffer line = BUFFER_INIT;
+
+	protobuf_int(&line, 1, id);
+	buffer_clear(&x->inner);
+	protobuf_int(&x->inner, 1, id);
+	protobuf_message(&x->inner, 4, &line);
+	protobuf_message(&x->table, PROFILE_LOCATION, &x->inner);
+	buffer_free(&line);
+}
+
+static uint64_t location(struct encoder *x, uint32_t frame)
+{
+	bool fresh;
+	uint64_t *id = idmap_put(&x->frames, frame, x->frames.n + 1, &fresh), v;
+
+	if (!id) {
+		x->out->failed = true;
+		return 0;
+	}
+	v = *id;
+	if (fresh) {
+		function_add(x, v, frame);
+		location_add(x, v);
+	}
+	return v;
+}
+
+static void strings_write(struct encoder *x)
+{
+	for (uint32_t i = 0; i < x->strings.n; i++) {
+		const char *s = names_get(&x->strings, i);
+
+		protobuf_bytes(x->out, PROFILE_STRING, s, strlen(s));
+	}
 }
 
 /* ---- messages ---- */
 
-static void value_type(struct buffer *b, struct buffer *m, int field, uint64_t type, uint64_t unit)
+static void value_type(struct encoder *x, int field, const struct pprof_type *t)
 {
-	buffer_clear(m);
-	field_int(m, 1, type);
-	field_int(m, 2, unit);
-	field_bytes(b, field, m->data, m->len);
+	buffer_clear(&x->inner);
+	protobuf_int(&x->inner, 1, string(x, t->type));
+	protobuf_int(&x->inner, 2, string(x, t->unit));
+	protobuf_message(x->out, field, &x->inner);
 }
 
-static void sample_types(const struct profile *p, int dim, struct buffer *b, struct buffer *m)
+static void label(struct encoder *x, const char *key, uint64_t str, uint64_t num)
 {
-	static const enum fixed_string one[DIMS] = {STR_CPU, STR_WALL, STR_OFF};
-	uint64_t count = fixed(p, STR_COUNT), ns = fixed(p, STR_NS);
-
-	if (dim >= 0) {
-		value_type(b, m, PROFILE_SAMPLE_TYPE, fixed(p, STR_SAMPLES), count);
-		value_type(b, m, PROFILE_SAMPLE_TYPE, fixed(p, one[dim]), ns);
-		return;
-	}
-	value_type(b, m, PROFILE_SAMPLE_TYPE, fixed(p, STR_CPU_SAMPLES), count);
-	value_type(b, m, PROFILE_SAMPLE_TYPE, fixed(p, STR_CPU_TIME), ns);
-	value_type(b, m, PROFILE_SAMPLE_TYPE, fixed(p, STR_WALL_SAMPLES), count);
-	value_type(b, m, PROFILE_SAMPLE_TYPE, fixed(p, STR_WALL_TIME), ns);
+	buffer_clear(&x->inner);
+	protobuf_int(&x->inner, 1, string(x, key));
+	protobuf_int(&x->inner, 2, str);
+	protobuf_int(&x->inner, 3, num);
+	protobuf_message(&x->sample, 3, &x->inner);
 }
 
-static void label(struct buffer *b, struct buffer *m, uint64_t key, uint64_t str, uint64_t num)
+static void labels(struct encoder *x, const struct pprof_sample *s)
 {
-	buffer_clear(m);
-	field_int(m, 1, key);
-	field_int(m, 2, str);
-	field_int(m, 3, num);
-	field_bytes(b, 3, m->data, m->len);
+	const struct prof_thread *t = &x->p->threads[s->thread];
+	unsigned int which = x->m->labels;
+
+	if (which & PPROF_GROUP)
+		label(x, "thread_group", name(x, t->group), 0);
+	if (which & PPROF_THREAD)
+		label(x, "thread", name(x, t->name), 0);
+	if (which & PPROF_THREAD_ID && t->os_id > 0)
+		label(x, "thread id", 0, (uint64_t)t->os_id);
+	if (which & PPROF_STATE)
+		label(x, "state", name(x, x->p->states[s->state].name), 0);
 }
 
-static void values(struct buffer *s, struct buffer *m, const struct prof_cell *c, int dim)
+/* A stack's locations are gathered before they go into the scratch that new ones are made in. */
+static void stack(struct encoder *x, uint32_t node)
 {
-	uint64_t v[4] = {c->samples, c->ns, 0, 0};
-	int n = 2;
+	struct buffer ids = BUFFER_INIT;
+
+	for (uint32_t n = node; n != NODE_ROOT; n = x->p->nodes[n].parent)
+		protobuf_varint(&ids, location(x, x->p->nodes[n].frame));
+	protobuf_message(&x->sample, 1, &ids);
+	buffer_free(&ids);
+}
+
+static void sample(struct encoder *x, const struct pprof_sample *s)
+{
+	buffer_clear(&x->sample);
+	stack(x, s->node);
+	buffer_clear(&x->inner);
+	for (int i = 0; i < PPROF_VALUES && x->m->types[i].type; i++)
+		protobuf_varint(&x->inner, s->v[i]);
+	protobuf_message(&x->sample, 2, &x->inner);
+	labels(x, s);
+	protobuf_message(x->out, PROFILE_SAMPLE, &x->sample);
+}
+
+int pprof_message(const struct profile *p, const struct pprof_message *m, struct buffer *out)
+{
+	struct encoder x = {.p = p, .m = m, .out = out};
+
+	string(&x, "");
+	for (int i = 0; i < PPROF_VALUES && m->types[i].type; i++)
+		value_type(&x, PROFILE_SAMPLE_TYPE, &m->types[i]);
+	for (size_t i = 0; i < m->n; i++)
+		sample(&x, &m->samples[i]);
+	buffer_add(out, x.table.data, x.table.len);
+	protobuf_int(out, PROFILE_TIME_NANOS, (uint64_t)m->start_ns);
+	protobuf_int(out, PROFILE_DURATION_NANOS, m->duration_ns);
+	value_type(&x, PROFILE_PERIOD_TYPE, &m->period_type);
+	protobuf_int(out, PROFILE_PERIOD, m->period);
+	strings_write(&x);
+	out->failed |= x.table.failed;
+	buffer_free(&x.table);
+	buffer_free(&x.sample);
+	buffer_free(&x.inner);
+	names_free(&x.strings);
+	idmap_free(&x.frames);
+	return out->failed ? -ENOMEM : 0;
+}
+
+/* ---- a whole profile ---- */
+
+static const struct pprof_type count = {"samples", "count"};
+static const struct pprof_type one_type[DIMS] = {
+	[DIM_CPU] = {"cpu", "nanoseconds"},
+	[DIM_WALL] = {"wall", "nanoseconds"},
+	[DIM_OFF] = {"off_cpu", "nanoseconds"},
+};
+
+static void types_set(struct pprof_message *m, int dim)
+{
+	static const struct pprof_type both[PPROF_VALUES] = {
+		{"cpu-samples", "count"},
+		{"cpu-time", "nanoseconds"},
+		{"wall-samples", "count"},
+		{"wall-time", "nanoseconds"},
+	};
 
 	if (dim < 0) {
-		bool cpu = c->dims & 1 << DIM_CPU, wall = c->dims & 1 << DIM_WALL;
-
-		v[0] = cpu ? c->samples : 0;
-		v[1] = cpu ? c->ns : 0;
-		v[2] = wall ? c->samples : 0;
-		v[3] = wall ? c->ns : 0;
-		n = 4;
+		memcpy(m->types, both, sizeof(both));
+		return;
 	}
-	buffer_clear(m);
-	for (int i = 0; i < n; i++)
-		varint(m, v[i]);
-	field_bytes(s, 2, m->data, m->len);
+	m->types[0] = count;
+	m->types[1] = one_type[dim];
 }
 
-static void sample(const struct profile *p, const struct prof_cell *c, int dim, struct buffer *b,
-		   struct buffer *s, struct buffer *m)
+static struct pprof_sample cell_sample(const struct prof_cell *c, int dim)
 {
-	const struct prof_thread *t = &p->threads[c->thread];
+	bool cpu = c->dims & 1 << DIM_CPU, wall = c->dims & 1 << DIM_WALL;
+	struct pprof_sample s = {
+		.node = c->node, .thread = c->thread, .state = c->state, .v = {c->samples, c->ns}};
 
-	buffer_clear(s);
-	buffer_clear(m);
-	for (uint32_t n = c->node; n != NODE_ROOT; n = p->nodes[n].parent)
-		varint(m, (uint64_t)p->nodes[n].frame + 1);
-	field_bytes(s, 1, m->data, m->len);
-	values(s, m, c, dim);
-	label(s, m, fixed(p, STR_THREAD), name(t->name), 0);
-	if (t->os_id > 0)
-		label(s, m, fixed(p, STR_THREAD_ID), 0, (uint64_t)t->os_id);
-	label(s, m, fixed(p, STR_STATE), name(p->states[c->state].name), 0);
-	field_bytes(b, PROFILE_SAMPLE, s->data, s->len);
+	if (dim < 0) {
+		s.v[0] = cpu ? c->samples : 0;
+		s.v[1] = cpu ? c->ns : 0;
+		s.v[2] = wall ? c->samples : 0;
+		s.v[3] = wall ? c->ns : 0;
+	}
+	return s;
 }
 
-/* Frame i is location i + 1 and function i + 1. */
-static void locations(const struct profile *p, struct buffer *b, struct buffer *s, struct buffer *m)
+uint64_t pprof_period(const struct profile *p, int dim)
 {
-	for (uint32_t i = 0; i < p->nframes; i++) {
-		buffer_clear(m);
-		field_int(m, 1, (uint64_t)i + 1);
-		buffer_clear(s);
-		field_int(s, 1, (uint64_t)i + 1);
-		field_bytes(s, 4, m->data, m->len);
-		field_bytes(b, PROFILE_LOCATION, s->data, s->len);
-		buffer_clear(s);
-		field_int(s, 1, (uint64_t)i + 1);
-		field_int(s, 2, name(p->frames[i].name));
-		field_int(s, 3, name(p->frames[i].name));
-		field_bytes(b, PROFILE_FUNCTION, s->data, s->len);
-	}
+	enum jfr_source src = dim != DIM_CPU			? JFR_SOURCE_WALL
+			      : p->samples[JFR_SOURCE_CPU_TIME] ? JFR_SOURCE_CPU_TIME
+								: JFR_SOURCE_EXECUTION;
+
+	return p->period_ns[src];
 }
 
 int pprof_encode(const struct profile *p, int dim, struct buffer *b)
 {
-	enum jfr_source src = dim == DIM_CPU || (dim < 0 && p->total_ns[0][DIM_CPU])
-				      ? p->samples[JFR_SOURCE_CPU_TIME] ? JFR_SOURCE_CPU_TIME
-									: JFR_SOURCE_EXECUTION
-				      : JFR_SOURCE_WALL;
-	struct buffer s = BUFFER_INIT, m = BUFFER_INIT;
-	bool failed;
+	struct pprof_sample *v = calloc(p->ncells ? p->ncells : 1, sizeof(*v));
+	int of = dim == DIM_CPU || (dim < 0 && p->total_ns[0][DIM_CPU]) ? DIM_CPU : DIM_WALL, rc;
+	struct pprof_message m = {
+		.period_type = one_type[of],
+		.period = pprof_period(p, of),
+		.labels = PPROF_THREAD | PPROF_THREAD_ID | PPROF_STATE,
+		.start_ns = p->start_ns,
+		.duration_ns = profile_recorded_ns(p),
+		.samples = v,
+	};
 
-	sample_types(p, dim, b, &m);
+	if (!v)
+		return -ENOMEM;
+	types_set(&m, dim);
 	for (uint32_t i = 0; i < p->ncells; i++)
 		if (!p->cells[i].side && p->cells[i].dims & (dim < 0 ? 7 : 1 << dim))
-			sample(p, &p->cells[i], dim, b, &s, &m);
-	locations(p, b, &s, &m);
-	strings(p, b);
-	field_int(b, PROFILE_TIME_NANOS, (uint64_t)p->start_ns);
-	field_int(b, PROFILE_DURATION_NANOS, profile_recorded_ns(p));
-	value_type(b, &m, PROFILE_PERIOD_TYPE,
-		   fixed(p, src == JFR_SOURCE_WALL ? STR_WALL : STR_CPU), fixed(p, STR_NS));
-	field_int(b, PROFILE_PERIOD, p->period_ns[src]);
-	failed = b->failed || s.failed || m.failed;
-	buffer_free(&s);
-	buffer_free(&m);
-	return failed ? -ENOMEM : 0;
+			v[m.n++] = cell_sample(&p->cells[i], dim);
+	rc = pprof_message(p, &m, b);
+	free(v);
+	return rc;
 }
 
 int pprof_write(const struct profile *p, int dim, FILE *f, struct error *e)

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles made by hand: what goes into windows, parts and labels is known beforehand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "out/profile_int.h"
+#include "push/labels.h"
+#include "push/limits.h"
+#include "push/pyroscope.h"
+#include "push/series.h"
+#include "push/service.h"
+
+#define S     1000000000ull
+#define MS    1000000ull
+#define BEGIN (1700000000 * (int64_t)S) /* five seconds into a window of 15 s, aligned to 1970 */
+
+static uint32_t name_of(struct profile *p, const char *s)
+{
+	return names_add(&p->names, s, strlen(s), NULL);
+}
+
+static struct profile *profile_empty(uint64_t recorded_ns)
+{
+	struct profile *p = NULL;
+
+	assert_int_equal(profile_new(&p, &(struct profile_options){.keep_times = true}, NULL), 0);
+	p->start_ns = BEGIN;
+	p->end_ns = BEGIN + (int64_t)recorded_ns;
+	p->period_ns[JFR_SOURCE_EXECUTION] = 10 * MS;
+	p->period_ns[JFR_SOURCE_WALL] = 20 * MS;
+	return p;
+}
+
+static uint32_t node_of(struct profile *p, uint32_t under, const char *frame)
+{
+	return profile_node(p, under, profile_frame(p, name_of(p, frame), FRAME_JIT));
+}
+
+static uint32_t cell_of(struct profile *p, uint32_t node, const char *thread, int64_t id,
+			const char *state, enum jfr_source source)
+{
+	return profile_cell(p, node, profile_thread(p, name_of(p, thread), id, id),
+			    profile_state(p, state), source, 0);
+}
+
+static void ticks_add(struct profile *p, uint32_t cell, int64_t at_ns, uint64_t span_ns, uint32_t n)
+{
+	struct prof_time t = {.start_ns = at_ns, .span_ns = span_ns, .cell = cell, .ticks = n};
+
+	p->cells[cell].samples += n;
+	p->cells[cell].ns += n * p->period_ns[p->cells[cell].source];
+	p->samples[p->cells[cell].source] += n;
+	assert_int_equal(profile_time(p, &t), 0);
+}
+
+/* ---- series ---- */
+
+struct got {
+	struct series v[32];
+	uint64_t ns[32];
+	size_t n;
+};
+
+static int got_take(void *ctx, const struct series *s)
+{
+	struct got *g = ctx;
+
+	assert_true(g->n < 32);
+	g->v[g->n] = *s;
+	for (size_t i = 0; i < s->n; i++)
+		g->ns[g->n] += s->samples[i].v[0];
+	g->n++;
+	return 0;
+}
+
+static const struct series_form all = {.window_ns = 15 * S, .dims = {true, true, true}};
+
+/* A batch of ticks is cut where a window ends; windows are aligned, and as long as was recorded. */
+static void test_windows(void **state)
+{
+	struct profile *p = profile_empty(20 * S);
+	uint32_t a = node_of(p, NODE_ROOT, "a"),
+		 cpu = cell_of(p, a, "t-1", 1, "RUNNING", JFR_SOURCE_EXECUTION),
+		 off = cell_of(p, a, "t-1", 1, "PARKED", JFR_SOURCE_WALL);
+	struct got g = {0};
+
+	ticks_add(p, cpu, 0, 0, 1);
+	ticks_add(p, cpu, 9999 * (int64_t)MS, 0, 1);
+	ticks_add(p, cpu, 10 * (int64_t)S, 0, 1);
+	ticks_add(p, off, 9950 * (int64_t)MS, 80 * MS, 5); /* at 9.95, 9.97, 9.99, 10.01, 10.03 */
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(series_each(p, &all, got_take, &g), 0);
+	assert_int_equal(g.n, 6);
+	for (size_t i = 0; i < 6; i++) {
+		static const uint64_t want[] = {20, 80, 60, 10, 50, 40}; /* cpu, wall, off; twice */
+
+		assert_int_equal(g.v[i].dim, i % 3);
+		assert_int_equal(g.ns[i], want[i] * MS);
+		assert_true(g.v[i].start_ns == (i < 3 ? BEGIN : BEGIN + 10 * (int64_t)S));
+		assert_int_equal(g.v[i].duration_ns, 10 * S);
+	}
+	profile_free(p);
+}
+
+/* A scaled cell's time does not divide by its ticks: all of it is in some window all the same. */
+static void test_nothing_lost(void **state)
+{
+	struct profile *p = profile_empty(100 * S);
+	uint32_t c = cell_of(p, node_of(p, NODE_ROOT, "a"), "t", 1, "PARKED", JFR_SOURCE_WALL);
+	struct got g = {0};
+	uint64_t sum = 0;
+
+	ticks_add(p, c, 0, 99 * S, 7);
+	p->cells[c].ns = 1000000007;
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(
+		series_each(p,
+			    &(struct series_form){.window_ns = 15 * S, .dims = {[DIM_OFF] = true}},
+			    got_take, &g),
+		0);
+	assert_int_equal(g.n, 7);
+	for (size_t i = 0; i < g.n; i++)
+		sum += g.ns[i];
+	assert_int_equal(sum, 1000000007);
+	profile_free(p);
+}
+
+/* Threads of one group are one unless they are told apart; states and stacks never. */
+static void test_merged(void **state)
+{
+	struct profile *p = profile_empty(S);
+	uint32_t a = node_of(p, NODE_ROOT, "a"), b = node_of(p, a, "b");
+	struct series_form f = {.window_ns = 15 * S, .dims = {[DIM_OFF] = true}};
+	struct got g = {0};
+
+	ticks_add(p, cell_of(p, a, "pool-1", 1, "PARKED", JFR_SOURCE_WALL), 0, 0, 1);
+	ticks_add(p, cell_of(p, a, "pool-2", 2, "PARKED", JFR_SOURCE_WALL), 0, 0, 1);
+	ticks_add(p, cell_of(p, a, "pool-2", 2, "BLOCKED", JFR_SOURCE_WALL), 0, 0, 1);
+	ticks_add(p, cell_of(p, b, "pool-2", 2, "PARKED", JFR_SOURCE_WALL), 0, 0, 1);
+	ticks_add(p, cell_of(p, a, "other", 3, "PARKED", JFR_SOURCE_WALL), 0, 0, 1);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(series_each(p, &f, got_take, &g), 0);
+	assert_int_equal(g.v[0].n, 4);
+	assert_int_equal(g.ns[0], 100 * MS);
+	f.threads = true;
+	g = (struct got){0};
+	assert_int_equal(series_each(p, &f, got_take, &g), 0);
+	assert_int_equal(g.v[0].n, 5);
+	profile_free(p);
+}
+
+/* A file that lies: times far out, batches without end, a recording of years. */
+static void test_hostile(void **state)
+{
+	struct profile *p = profile_empty(30 * S);
+	uint32_t c = cell_of(p, node_of(p, NODE_ROOT, "a"), "t", 1, "PARKED", JFR_SOURCE_WALL);
+	struct got g = {0};
+	uint64_t sum = 0, want;
+
+	ticks_add(p, c, INT64_MIN, 0, 1);
+	ticks_add(p, c, INT64_MAX, UINT64_MAX, UINT32_MAX);
+	ticks_add(p, c, 0, UINT64_MAX, 5);
+	ticks_add(p, c, INT64_MIN, UINT64_MAX, UINT32_MAX);
+	want = p->cells[c].ns;
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(
+		series_each(p, &(struct series_form){.window_ns = S, .dims = {[DIM_OFF] = true}},
+			    got_take, &g),
+		0);
+	for (size_t i = 0; i < g.n; i++)
+		sum += g.ns[i];
+	assert_true(sum == want);
+	p->end_ns = INT64_MAX;
+	assert_int_equal(series_each(p, &all, got_take, &g), -E2BIG);
+	profile_free(p);
+}
+
+/* ---- parts ---- */
+
+/* The spool's payloads, counted: of each the profile's own size and samples keep to the limits. */
+static uint64_t parts_sum(struct spool *s, uint64_t *samples)
+{
+	struct spool_entry *v;
+	uint64_t parts = 0;
+	size_t n;
+
+	*samples = 0;
+	assert_int_equal(spool_list(s, &v, &n), 0);
+	for (size_t i = 0; i < n; i++, parts++) {
+		struct buffer body = BUFFER_INIT;
+		struct payload p;
+
+		assert_int_equal(spool_get(s, v[i].name, &p, &body), 0);
+		assert_true(p.raw <= PYROSCOPE_BYTES);
+		assert_true(p.samples <= PYROSCOPE_SAMPLES);
+		assert_string_equal(p.type, "application/proto");
+		*samples += p.samples;
+		buffer_free(&body);
+	}
+	free(v);
+	return parts;
+}
+
+static void test_parts(void **state)
+{
+	char dir[] = "/tmp/gnomon-push.XXXXXX", frame[2000];
+	struct profile *p = profile_empty(S);
+	struct labels labels = {0};
+	struct pyroscope y = {.p = p, .labels = &labels};
+	uint64_t samples;
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(spool_open(&y.to, dir, 0, (uid_t)-1, NULL), 0);
+	memset(frame, 'x', sizeof(frame));
+	for (int i = 0; i < 40000; i++) { /* the first are of long names: 1 MB in 500 of them */
+		snprintf(frame + (i < 2000 ? sizeof(frame) - 12 : 0), 12, "%d", i);
+		ticks_add(p,
+			  cell_of(p, node_of(p, NODE_ROOT, frame), "t", 1, "RUNNING",
+				  JFR_SOURCE_EXECUTION),
+			  0, 0, 1);
+	}
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(series_each(p, &(struct series_form){.window_ns = 15 * S, .dims = {true}},
+				     pyroscope_take, &y),
+			 0);
+	assert_true(parts_sum(y.to, &samples) >= 4);
+	assert_int_equal(samples, 40000);
+	assert_int_equal(y.samples, 40000);
+	assert_int_equal(y.too_large, 0);
+	spool_destroy(y.to);
+	spool_close(y.to);
+	profile_free(p);
+}
+
+/* ---- labels ---- */
+
+static void label_is(const struct labels *l, const char *name, const char *want)
+{
+	const char *got = labels_get(l, name);
+
+	assert_true(!got == !want);
+	if (want)
+		assert_string_equal(got, want);
+}
+
+static void test_labels(void **state)
+{
+	char many[40], longer[4000];
+	struct labels l = {0};
+
+	assert_int_equal(labels_parse(&l, "b=2"), 0);
+	assert_int_equal(labels_parse(&l, "a.b-c=x=y,z"), 0);
+	label_is(&l, "a_b_c", "x=y,z");
+	assert_string_equal(l.v[0].name, "a_b_c");
+	assert_int_equal(labels_set(&l, "b", "3\n\x01"), 0);
+	label_is(&l, "b", "3??");
+	assert_int_equal(labels_parse(&l, "b="), 0);
+	label_is(&l, "b", NULL);
+	assert_int_equal(l.n, 1);
+	assert_int_equal(labels_parse(&l, "=x"), -EINVAL);
+	assert_int_equal(labels_parse(&l, "x"), -EINVAL);
+	assert_int_equal(labels_parse(&l, "1x=y"), -EINVAL);
+	assert_int_equal(labels_parse(&l, "__name__=y"), -EINVAL);
+	memset(longer, 'v', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(labels_set(&l, "long", longer), 0);
+	assert_true(strlen(labels_get(&l, "long")) < PYROSCOPE_LABEL_VALUE);
+	for (int i = 0; l.n < LABELS_MOST; i++) {
+		snprintf(many, sizeof(many), "n%d=v", i);
+		assert_int_equal(labels_parse(&l, many), 0);
+	}
+	assert_int_equal(labels_parse(&l, "more=v"), -E2BIG);
+	assert_int_equal(labels_parse(&l, "n0=w"), 0);
+	label_is(&l, "n0", "w");
+	labels_free(&l);
+}
+
+static void test_service(void **state)
+{
+	char s[SERVICE_LEN];
+
+	assert_true(service_of_words("-Xmx1g -Dotel.service.name=shop -Da=b",
+				     "-Dotel.service.name=", s));
+	assert_string_equal(s, "shop");
+	assert_false(
+		service_of_words("-Xmx1g x-Dotel.service.name=shop", "-Dotel.service.name=", s));
+	assert_false(service_of_words("-Dotel.service.name= -Da=b", "-Dotel.service.name=", s));
+	assert_true(service_of_attributes("a=b,service.name=s%20h%6Fp,c=d", s));
+	assert_string_equal(s, "s hop");
+	assert_false(service_of_attributes("a=service.name=x,service.names=y", s));
+	assert_false(service_of_attributes("service.name=", s));
+	assert_true(service_of_attributes("service.name=100%,x", s));
+	assert_string_equal(s, "100%");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_windows), cmocka_unit_test(test_nothing_lost),
+		cmocka_unit_test(test_merged),	cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_parts),	cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_service),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

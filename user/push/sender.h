@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program that sends, `gnomon-send` (user/send), which lies beside gnomon: started with a spool
+ * and a destination, told to look, and listened to. It outlives nobody: when we end, it sends what
+ * it may in the time it was given, and ends.
+ */
+#ifndef GNOMON_PUSH_SENDER_H
+#define GNOMON_PUSH_SENDER_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "spool/destination.h"
+#include "spool/spool.h"
+
+struct sender_counts {
+	uint64_t sent, sent_bytes, sent_samples;
+	uint64_t sent_ns; /* the requests' time, added up */
+	uint64_t refused, refused_samples;
+	uint64_t old, old_samples;
+	uint64_t left, left_samples; /* known at its end */
+	bool complete;		     /* it told its end: the above are all */
+};
+
+struct sender {
+	pid_t pid;   /* 0: none, or ended */
+	int in, out; /* -1 */
+	struct buffer text;
+	struct sender_counts counts;
+	uint64_t tellings;
+	char last[300]; /* of a "later" that nothing followed: why it is not sent yet */
+};
+
+int sender_start(struct sender *s, const struct spool *spool, const struct destination *d,
+		 struct error *e);
+
+/* There may be something new in the spool. Never waits. */
+void sender_wake(struct sender *s);
+
+/*
+ * Takes what it tells, which changes the counts, and says on stderr what was refused. With `wait`
+ * until there is something. False: it has ended.
+ */
+bool sender_listen(struct sender *s, bool wait);
+
+/* Nothing more comes. It ends when it has sent all, or its time is over; sender_listen() tells. */
+void sender_finish(struct sender *s);
+
+/* At once, if it is still there. Then there is nothing left of it. Its exit code, or -1. */
+int sender_end(struct sender *s);
+
+#endif
