@@ -10,6 +10,7 @@
 // FUZZ-LINK: user/out/text.c user/out/methods.c user/out/csv.c user/out/html.c user/out/html_data.c user/out/html_lanes.c user/out/pprof.c
 // FUZZ-LINK: user/out/findings.c user/out/findings_cpu.c user/out/findings_memory.c user/out/findings_wait.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
+// FUZZ-LINK: user/push/series.c user/base/protobuf.c
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c user/base/utf8.c
 // clang-format on
 /* A recording with any content, through all that shows it. */
@@ -24,6 +25,7 @@
 #include "out/pprof.h"
 #include "out/summary.h"
 #include "out/text.h"
+#include "push/series.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,9 +39,19 @@ static void findings_show(const struct profile *p, FILE *f)
 	findings_free(found);
 }
 
+static int series_see(void *ctx, const struct series *s)
+{
+	uint64_t *seen = ctx;
+
+	*seen += s->n;
+	return s->n ? 0 : -1;
+}
+
 static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 {
 	struct html_options h = {.title = "x"};
+	struct series_form windows = {.window_ns = 15000000000, .dims = {true, true, true}};
+	uint64_t seen = 0;
 
 	summary_head(p, r, "x", f);
 	summary_quality(p, r, f);
@@ -53,6 +65,7 @@ static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 	methods_xml(p, f, NULL);
 	diff_table(p, DIM_WALL, 5, f, NULL);
 	pprof_write(p, -1, f, NULL);
+	series_each(p, &windows, series_see, &seen);
 	html_write(p, &h, f, NULL);
 }
 

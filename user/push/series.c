@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Some times as many as times of samples that a profile keeps: what has more is made to have it. */
+#define PIECES_MOST (8u << 20)
+
 /* What of a cell lies in one window. */
 struct piece {
 	uint32_t window; /* from the recording's first one on */
@@ -26,21 +29,23 @@ struct cutter {
 
 /* ---- pieces ---- */
 
-static bool piece_add(struct cutter *c, uint32_t window, uint32_t cell, uint64_t ticks)
+static int piece_add(struct cutter *c, uint32_t window, uint32_t cell, uint64_t ticks)
 {
 	size_t cap = c->cap ? c->cap * 2 : 1024;
 
+	if (c->n == PIECES_MOST)
+		return -E2BIG;
 	if (c->n == c->cap) {
 		struct piece *v = reallocarray(c->v, cap, sizeof(*v));
 
 		if (!v)
-			return false;
+			return -ENOMEM;
 		c->v = v;
 		c->cap = cap;
 	}
 	c->v[c->n++] = (struct piece){.window = window, .cell = cell, .ticks = ticks};
 	c->ticks[cell] += ticks;
-	return true;
+	return 0;
 }
 
 /* What a damaged file places outside of the recording is in its first or last window. */
@@ -54,24 +59,24 @@ static uint32_t window_at(const struct cutter *c, __int128 ns)
 }
 
 /* A batch's ticks are a step apart; those before the end of a window are in it. */
-static bool batch_cut(struct cutter *c, const struct prof_time *t)
+static int batch_cut(struct cutter *c, const struct prof_time *t)
 {
 	__int128 at = (__int128)c->p->start_ns + t->start_ns;
 	uint64_t left = t->ticks, step = t->ticks > 1 ? t->span_ns / (t->ticks - 1) : 0;
+	int rc = 0;
 
-	while (left) {
+	while (left && !rc) {
 		uint32_t w = window_at(c, at);
 		__int128 end = (__int128)c->first_ns + ((__int128)w + 1) * c->f->window_ns;
 		uint64_t n = left;
 
 		if (step && w + 1 < c->windows && (end - at - 1) / step + 1 < left)
 			n = (uint64_t)((end - at - 1) / step + 1);
-		if (!piece_add(c, w, t->cell, n))
-			return false;
+		rc = piece_add(c, w, t->cell, n);
 		at += (__int128)n * step;
 		left -= n;
 	}
-	return true;
+	return rc;
 }
 
 static int by_window_and_cell(const void *a, const void *b)
@@ -177,6 +182,8 @@ static int cutter_begin(struct cutter *c)
 	int64_t window = (int64_t)c->f->window_ns;
 	uint64_t n;
 
+	if (p->start_ns < 0)
+		return -E2BIG;
 	c->first_ns = p->start_ns - p->start_ns % window;
 	n = (profile_recorded_ns(p) + (uint64_t)(p->start_ns - c->first_ns)) / c->f->window_ns + 1;
 	if (n > SERIES_WINDOWS_MOST)
@@ -210,8 +217,8 @@ int series_each(const struct profile *p, const struct series_form *f, series_fn 
 	int rc = cutter_begin(&c);
 
 	for (size_t i = 0; i < p->ntimes && !rc; i++)
-		if (p->cells[p->times[i].cell].dims && !batch_cut(&c, &p->times[i]))
-			rc = -ENOMEM;
+		if (p->cells[p->times[i].cell].dims)
+			rc = batch_cut(&c, &p->times[i]);
 	if (!rc)
 		pieces_merge(&c);
 	for (size_t i = 0, n; i < c.n && !rc; i += n) {

@@ -34,7 +34,8 @@ typedef int (*series_fn)(void *ctx, const struct series *s);
 /*
  * Hands over the series that have time in them, in the order of time. The profile was loaded with
  * keep_times, from one recording. 0, what `take` returned other than 0, -ENOMEM, or -E2BIG where
- * the recording claims to be longer than SERIES_WINDOWS_MOST windows.
+ * the recording claims to be longer than SERIES_WINDOWS_MOST windows, or to have more in them than
+ * a recorder writes.
  */
 int series_each(const struct profile *p, const struct series_form *f, series_fn take, void *ctx);
 
