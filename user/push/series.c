@@ -125,7 +125,8 @@ static size_t samples_merge(struct cutter *c, size_t n)
 	struct pprof_sample *v = c->samples;
 	size_t k = 0;
 
-	qsort_r(v, n, sizeof(*v), by_labels_and_node, c);
+	if (n)
+		qsort_r(v, n, sizeof(*v), by_labels_and_node, c);
 	for (size_t i = 1; i < n; i++) {
 		if (!by_labels_and_node(&v[k], &v[i], c))
 			v[k].v[0] += v[i].v[0];
@@ -201,7 +202,8 @@ static void pieces_merge(struct cutter *c)
 {
 	size_t k = 0;
 
-	qsort(c->v, c->n, sizeof(*c->v), by_window_and_cell);
+	if (c->n)
+		qsort(c->v, c->n, sizeof(*c->v), by_window_and_cell);
 	for (size_t i = 1; i < c->n; i++) {
 		if (!by_window_and_cell(&c->v[k], &c->v[i]))
 			c->v[k].ticks += c->v[i].ticks;
