@@ -99,6 +99,7 @@ enum gn_rec_type {
 	GN_REC_EXEC = 5,    /* a target became another program */
 	GN_REC_COMM = 6,    /* a thread of a target has a new name */
 	GN_REC_VTHREAD = 7, /* what a virtual thread is called */
+	GN_REC_CAUSE = 8,   /* what a thread waits for */
 };
 
 /* Every record begins so. Pids are those of the PID namespace the collector lives in. */
@@ -144,6 +145,7 @@ struct gn_sample {
 	__u16 pad;
 	__u64 span;    /* wall: length of the off-CPU interval so far, ns */
 	__u64 vthread; /* Thread.threadId() of the virtual thread it carried, 0 none or not known */
+	__u64 cause;   /* wall: what it waited for (struct gn_cause_rec), 0 none or not known */
 };
 
 /* In a stack's id: uw_is_whole(). Else tables made later may show more of it. */
@@ -187,6 +189,64 @@ struct gn_vthread_rec {
 	__u32 len;  /* bytes of its name, of which at most GN_VTHREAD_NAME are here */
 	__u32 wide; /* UTF-16 in the machine's order, else Latin-1 */
 	__u8 name[GN_VTHREAD_NAME];
+};
+
+/* What the descriptor of the system call in which a thread waits stands for. */
+enum gn_cause_kind {
+	GN_CAUSE_NONE = 0,
+	GN_CAUSE_INET = 1,   /* a socket: family, protocol, addresses and ports */
+	GN_CAUSE_UNIX = 2,   /* path: its own address, or else its peer's, as in sun_path */
+	GN_CAUSE_SOCKET = 3, /* of another family */
+	GN_CAUSE_PIPE = 4,   /* ino */
+	GN_CAUSE_FILE = 5,   /* also a named pipe, a device, a directory: path, dev, ino */
+	GN_CAUSE_ANON = 6,   /* path: what the kernel calls it, "[eventfd]" */
+	GN_CAUSE_POLL = 7,   /* several at once: count */
+	GN_CAUSE_KINDS
+};
+
+enum gn_cause_op {
+	GN_OP_NONE = 0,
+	GN_OP_READ = 1,
+	GN_OP_WRITE = 2,
+	GN_OP_ACCEPT = 3,
+	GN_OP_CONNECT = 4,
+	GN_OP_POLL = 5,
+	GN_OP_SYNC = 6,
+	GN_OP_LOCK = 7,
+	GN_OP_MAX
+};
+
+/* What tells one cause from another: its id is a hash of this. */
+struct gn_cause {
+	__u8 kind; /* enum gn_cause_kind */
+	__u8 op;   /* enum gn_cause_op */
+	__u16 family;
+	__u16 protocol;
+	__u16 local_port; /* in the machine's order, as is the other */
+	__u16 peer_port;
+	__u16 listens;		  /* not 0: for any peer */
+	__u32 dev;		  /* as the kernel has it: major << 20 | minor */
+	__u8 local[16], peer[16]; /* addresses: four bytes of IPv4, or all of IPv6 */
+	__u64 ino;
+	__u64 count;
+};
+#define GN_CAUSE_WORDS (sizeof(struct gn_cause) / sizeof(__u64))
+
+#define GN_CAUSE_PATH 512 /* bytes of a path that are kept */
+#define GN_CAUSE_NAME 128 /* of one name in it */
+
+/*
+ * Sent before the first sample with this id. A file's path is told name by name from the last one
+ * on, each with its terminator; `whole`: up to the root.
+ */
+struct gn_cause_rec {
+	struct gn_rec h;
+	__u64 id;
+	struct gn_cause of;
+	char fs[16]; /* the type of its file system */
+	__u32 len;   /* bytes of path; of a name in it that is longer only the first are here */
+	__u32 whole;
+	char path[GN_CAUSE_PATH];
 };
 
 /* ---- losses and counters ---- */
@@ -303,12 +363,15 @@ struct gn_thread {
 	__u32 often;	  /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
 	__u32 wasted;
 	__u64 vthread; /* it carried at the switch-out, where `stack` was taken */
+	__u64 cause;   /* of the wait, where `stack` was taken */
 	__u64 remote;  /* stack id read from outside, of the interval remote_seq */
 	__u64 remote_vthread;
+	__u64 remote_cause;
 	__u32 remote_seq;
 	__u32 clock_gen;  /* for which `mature` was drawn */
 	__u64 wait_stack; /* the last taken of a wait, and not where it was preempted */
 	__u64 wait_vthread;
+	__u64 wait_cause;
 	__u64 queued_tick;  /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick;  /* tick before which `wasted` stacks were taken in vain */
 	__u64 sampled_ns;   /* CPU time up to which samples stand for it, 0 none yet */

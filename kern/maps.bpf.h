@@ -24,6 +24,7 @@ extern const volatile __u32 gn_depth;	      /* user frames of a stack at most */
 extern const volatile __u32 gn_reservoir;     /* wall samples of some threads at a time */
 extern const volatile __u32 gn_draw_shift;    /* then: log2 of the ticks of a draw */
 extern const volatile __u32 gn_check_code;    /* for tests: see kern/hotspot_maps.bpf.h */
+extern const volatile __u32 gn_causes;	      /* what waits wait for is told */
 extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sampled */
 
 /*

@@ -16,6 +16,7 @@
  * Only switch-outs are looked at. A switch-in needs nothing else: when it was is known at the next
  * switch-out.
  */
+#include "cause.bpf.h"
 #include "clock.bpf.h"
 #include "owed.bpf.h"
 #include "stack.bpf.h"
@@ -231,6 +232,7 @@ static __always_inline void stack_keep(struct gn_thread *t)
 		return;
 	t->wait_stack = t->stack;
 	t->wait_vthread = t->vthread;
+	t->wait_cause = t->cause;
 }
 
 /*
@@ -389,6 +391,7 @@ int BPF_PROG(switch_walk, bool preempt, struct task_struct *prev, struct task_st
 	count_add(GN_CNT_CAPTURES, 1);
 	t->stack = stack_take(ctx, SLOT_SWITCH, way, true, task, t, id, c->clock + c->offset);
 	t->vthread = vthread_of(id, task, SLOT_SWITCH);
+	t->cause = cause_of(id, task, t->state);
 	walk_end(c, t);
 	if (c->walk & WALK_OUT)
 		bpf_tail_call(ctx, &switch_walker, 0);

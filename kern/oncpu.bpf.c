@@ -31,6 +31,7 @@
 
 const volatile __u32 gn_thread_filter = 0;
 const volatile __u32 gn_check_code = 0;
+const volatile __u32 gn_causes = 0;
 const volatile __u32 gn_depth = GN_MAX_FRAMES;
 const volatile __u32 gn_reservoir = 0;
 const volatile __u32 gn_draw_shift = 0;

@@ -106,6 +106,7 @@ static __always_inline void owed_stack(struct gn_thread *t, __u32 state)
 		return;
 	t->stack = t->wait_stack;
 	t->vthread = t->wait_vthread;
+	t->cause = t->wait_cause;
 }
 
 static __always_inline __s64 owed_in(const struct gn_thread *t, __u32 state)

@@ -12,6 +12,7 @@
 #include "remote_read.bpf.h"
 #include "hotspot.h"
 #include "unwind_walk.h"
+#include "cause.bpf.h"
 #include "stack_id.bpf.h"
 #include "vthread.bpf.h"
 #include "wall.bpf.h"
@@ -43,12 +44,18 @@ static __always_inline bool task_has_run(const struct task_struct *task, __u64 s
 	return task->on_cpu || task_switches(task) != switches;
 }
 
+/* What was found of a task beside its stack's id. */
+struct remote_found {
+	__u64 vthread; /* that it carries */
+	__u64 cause;   /* of its wait */
+};
+
 /*
- * The stack id of a task off the CPU, and the virtual thread it carries; 0 if it could not be read,
- * or got the CPU meanwhile.
+ * The stack id of a task off the CPU in `state`; 0 if it could not be read, or got the CPU
+ * meanwhile.
  */
 static __always_inline __u64 remote_stack(struct task_struct *task, const struct gn_thread *t,
-					  __u64 *vthread)
+					  __u32 state, struct remote_found *found)
 {
 	__u64 who = thread_id(task, t), id;
 	__u64 switches = task_switches(task);
@@ -68,7 +75,8 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	remote_regs(&s->uw, task);
 	remote_forget();
 	uw_walk(&s->uw, task);
-	*vthread = vthread_of(who, task, 0);
+	found->vthread = vthread_of(who, task, 0);
+	found->cause = cause_of(who, task, state);
 	if (!s->uw.n || task_has_run(task, switches))
 		return 0;
 	id = stack_finish(s, NULL);
@@ -84,12 +92,14 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
 {
 	__u32 seq = t->seq;
-	__u64 had = t->stack, vthread = 0, id = remote_stack(task, t, &vthread);
+	struct remote_found found = {};
+	__u64 had = t->stack, id = remote_stack(task, t, t->state, &found);
 
 	if (!id)
 		return 0;
 	t->remote = id;
-	t->remote_vthread = vthread;
+	t->remote_vthread = found.vthread;
+	t->remote_cause = found.cause;
 	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
 	if (had && id & GN_STACK_WHOLE)		       /* in place of what it had of itself */
 		__sync_val_compare_and_swap(&t->stack, had, 0);

@@ -92,24 +92,28 @@ __weak __noinline int running_settle(__u64 id, struct gn_thread *t, struct look 
 static __always_inline bool batch_begin(struct task_struct *task, struct gn_thread *t,
 					const struct look *l)
 {
-	__u64 stack = 0, vthread = 0, cpu = task->se.sum_exec_runtime;
+	struct remote_found found = {};
+	__u64 stack = 0, cpu = task->se.sum_exec_runtime;
 	__u64 switches = task_switches(task);
 
 	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN) {
 		stack = wall_stack(t);
-		vthread = wall_vthread(t);
+		found.vthread = wall_vthread(t);
+		found.cause = wall_cause(t);
 	}
 	t->seq++;
 	if (!stack && tick_wants_stack(task, t, gn_scan_tick)) {
-		stack = remote_stack(task, t, &vthread);
+		stack = remote_stack(task, t, l->state, &found);
 		if (!stack && task_has_run(task, switches))
 			return false;
 	}
 	t->stack = stack;
-	t->vthread = vthread;
+	t->vthread = found.vthread;
+	t->cause = found.cause;
 	if (l->state != GN_ST_QUEUED && stack) {
 		t->wait_stack = stack;
-		t->wait_vthread = vthread;
+		t->wait_vthread = found.vthread;
+		t->wait_cause = found.cause;
 	}
 	t->cpu_ns = cpu;
 	t->state = l->state;

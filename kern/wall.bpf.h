@@ -35,6 +35,14 @@ static __always_inline __u64 wall_vthread(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote_vthread : 0;
 }
 
+/* What it waited for. */
+static __always_inline __u64 wall_cause(const struct gn_thread *t)
+{
+	if (t->stack)
+		return t->cause;
+	return t->remote_seq == t->seq ? t->remote_cause : 0;
+}
+
 /*
  * `s` is of the interval; [from, until) are ticks of it. Not static, as the next: such a function
  * is verified by itself, once, and not again with each of the states that its callers may be in.
@@ -110,6 +118,7 @@ static __always_inline __u64 wall_send(__u64 id, struct gn_thread *t, __u64 unti
 		.clock = GN_CLOCK_WALL,
 		.state = state,
 		.vthread = wall_vthread(t),
+		.cause = gn_causes && state != GN_ST_QUEUED ? wall_cause(t) : 0,
 	};
 
 	if (until > gn_stop_tick)

@@ -160,6 +160,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
+	struct files_struct *files;
 	pid_t pid;
 	pid_t tgid;
 	struct task_struct *group_leader;
@@ -172,24 +173,67 @@ struct task_struct {
 
 struct linux_binprm;
 
-/* ---- what a mapping is of ----------------------------------------------------------------------
+/* ---- files, and what a mapping is of -----------------------------------------------------------
  */
 
 struct user_namespace {
 	int level; /* 0: the first */
 };
 
+struct file_system_type {
+	const char *name;
+};
+
 struct super_block {
+	u32 s_dev;
+	struct file_system_type *s_type;
 	long unsigned int s_magic;
 	struct user_namespace *s_user_ns; /* of who mounted it */
 };
 
 struct inode {
+	u16 i_mode;
 	struct super_block *i_sb;
+	long unsigned int i_ino;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount { /* fs/mount.h */
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
 };
 
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+	void *private_data;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
 };
 
 struct vm_area_struct {
@@ -197,6 +241,47 @@ struct vm_area_struct {
 	long unsigned int vm_end;
 	long unsigned int vm_flags;
 	struct file *vm_file;
+};
+
+/* ---- sockets (include/net/sock.h, af_unix.h) ---------------------------------------------------
+ */
+
+struct in6_addr {
+	u8 s6_addr[16];
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	u16 skc_num;
+	short unsigned int skc_family;
+	volatile unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;	  /* CONFIG_IPV6 */
+	struct in6_addr skc_v6_rcv_saddr; /* likewise */
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_protocol;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct sockaddr_un {
+	char sun_path[108];
+};
+
+struct unix_address {
+	int len; /* of the address, with its family */
+	struct sockaddr_un name[];
+};
+
+struct unix_sock { /* CONFIG_UNIX; of a module's the kernel's BTF knows nothing */
+	struct unix_address *addr;
+	struct sock *peer;
 };
 
 /* ---- BPF iterators (include/linux/bpf.h) ----------------------------------------------------- */

@@ -85,6 +85,7 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	c->skel->rodata->gn_start_ns = cfg->start_ns;
 	c->skel->bss->gn_cpu_clocks_only = cfg->cpu_clocks;
 	c->skel->rodata->gn_thread_filter = cfg->thread_filter;
+	c->skel->rodata->gn_causes = cfg->causes;
 	c->skel->rodata->gn_check_code = check && *check; /* for tests */
 	if (cfg->depth)
 		c->skel->rodata->gn_depth = cfg->depth;
@@ -994,6 +995,10 @@ void capture_unsent(struct capture *c, const struct gn_rec *rec)
 		const uint64_t key[2] = {v->id, rec->tgid}; /* kern/vthread.bpf.h */
 
 		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.vthread_names), key);
+	} else if (rec->type == GN_REC_CAUSE) {
+		const struct gn_cause_rec *r = (const void *)rec;
+
+		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.causes_sent), &r->id);
 	}
 }
 

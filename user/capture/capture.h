@@ -27,6 +27,7 @@ struct capture_config {
 	bool cpu_clocks;     /* begin with per-CPU clocks alone */
 	bool wall_scan;	     /* begin with wall samples by scans */
 	bool thread_filter;  /* sample only threads given to capture_want() */
+	bool causes;	     /* what waits wait for is told */
 	bool reservoir;	     /* wall samples only of threads within capture_limit() */
 	uint32_t draw_shift; /* then: log2 of the ticks of a draw */
 	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */

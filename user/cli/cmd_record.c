@@ -13,7 +13,7 @@
 #define PROCESSES_MAX 256 /* of one user in one container */
 
 static struct recording rec = REC_INIT;
-static bool no_wall, no_cpu, no_vitals, no_waits;
+static bool no_wall, no_cpu, no_vitals, no_waits, no_causes;
 static uint64_t reservoir, depth, max_processes = PROCESSES_MAX;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static int cpu_event = JFRW_EXECUTION;
@@ -48,6 +48,8 @@ static const struct opt opts[] = {
 	{OPT_FLAG, 0, "no-wait-events", NULL,
 	 "no jdk.ThreadPark, ThreadSleep, JavaMonitorEnter, JavaMonitorWait of long waits",
 	 &no_waits},
+	{OPT_FLAG, 0, "no-causes", NULL,
+	 "no gnomon.WaitCause: for which peer, file or pipe threads wait", &no_causes},
 	{OPT_FLAG, 0, "environment", NULL,
 	 "the JVM's environment variables, too; what looks like a secret is masked",
 	 &rec.cfg.environment},
@@ -196,6 +198,7 @@ static int config_take(struct error *e)
 	cfg->reservoir = (uint32_t)reservoir;
 	cfg->form.vitals = !no_vitals;
 	cfg->waits = !no_vitals && !no_waits;
+	cfg->causes = !no_causes && !cfg->form.plain;
 	cfg->form.cpu_event = (enum jfrw_cpu_event)cpu_event;
 	return contradictions(e) ? (int)e->exit : intervals_read(e);
 }
@@ -210,7 +213,7 @@ static int run(int argc, char **argv, struct error *e)
 void record_settings_begin(void)
 {
 	rec = (struct recording)REC_INIT;
-	no_wall = no_cpu = no_vitals = no_waits = false;
+	no_wall = no_cpu = no_vitals = no_waits = no_causes = false;
 	reservoir = depth = 0;
 	max_processes = PROCESSES_MAX;
 	engine = CPU_ENGINE_AUTO;

@@ -78,6 +78,10 @@ static const struct jfr_field frame_type_fields[] = {
 	C("description", JFR_STRING, "Description"),
 };
 
+static const struct jfr_field word_fields[] = {
+	C("word", JFR_STRING, "Word"),
+};
+
 static const struct jfr_field thread_state_fields[] = {
 	C("name", JFR_STRING, "Name"),
 };
@@ -256,6 +260,20 @@ static const struct jfr_field thread_reservoir_fields[] = {
 	F(jfr_thread_reservoir, sampled, "sampled", JFR_INT, 0, "Sampled Threads"),
 };
 
+static const struct jfr_field wait_cause_fields[] = {
+	F(jfr_wait_cause, thread, "eventThread", JFR_THREAD, 0, "Thread"),
+	F(jfr_wait_cause, stack, "stackTrace", JFR_STACK_TRACE, 0, "Stack Trace"),
+	F(jfr_wait_cause, state, "state", JFR_THREAD_STATE, 0, "Thread State"),
+	F(jfr_wait_cause, kind, "kind", JFR_WORD, 0, "Kind"),
+	F(jfr_wait_cause, operation, "operation", JFR_WORD, 0, "Operation"),
+	F(jfr_wait_cause, cause, "cause", JFR_WORD, 0, "Cause"),
+	F(jfr_wait_cause, detail, "detail", JFR_WORD, 0, "Detail"),
+	F(jfr_wait_cause, samples, "samples", JFR_INT, 0, "Samples"),
+	F(jfr_wait_cause, span_ns, "timeSpan", JFR_LONG, JFR_SPAN_TICKS, "Time Span"),
+	F(jfr_wait_cause, period_ns, "period", JFR_LONG, JFR_SPAN_TICKS,
+	  "From the First Sample to the Last"),
+};
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define FIELDS(f) .fields = f, .n_fields = ARRAY_LEN(f)
@@ -312,6 +330,11 @@ static const struct jfr_type_info table[] = {
 			      FIELDS(thread_state_fields),
 			      .simple = 1},
 
+	[JFR_WORD] = {.name = "gnomon.types.Word",
+		      .label = "Word",
+		      FIELDS(word_fields),
+		      .simple = 1},
+
 	[JFR_EXECUTION_SAMPLE] = EVENT(
 		"jdk.ExecutionSample", execution_sample_fields, "Java Execution Sample",
 		"A thread found on a CPU, after each CPU interval of its own", JVM, "Profiling"),
@@ -359,6 +382,8 @@ static const struct jfr_type_info table[] = {
 	[JFR_THREAD_RESERVOIR] =
 		EVENT("gnomon.ThreadReservoir", thread_reservoir_fields, "Thread Reservoir",
 		      "How many threads the wall clock samples from here on, and of how many", OWN),
+	[JFR_WAIT_CAUSE] = EVENT("gnomon.WaitCause", wait_cause_fields, "Wait Cause",
+				 "What a thread waited for in some of its wall clock samples", OWN),
 
 	[JFR_LABEL] = ANNOTATION("jdk.jfr.Label", NULL, 0, FIELDS(value_field)),
 	[JFR_DESCRIPTION] = ANNOTATION("jdk.jfr.Description", NULL, 0, FIELDS(value_field)),
@@ -437,7 +462,9 @@ bool jfr_type_is_plain(unsigned int t)
 {
 	const struct jfr_type_info *info = jfr_type_info(t);
 
-	return !jfr_type_is_event(t) || (info && !strncmp(info->name, "jdk.", 4));
+	if (jfr_type_is_event(t))
+		return info && !strncmp(info->name, "jdk.", 4);
+	return !info || strncmp(info->name, "gnomon.", 7);
 }
 
 const struct jfr_named_id jfr_states[] = {

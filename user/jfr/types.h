@@ -44,6 +44,7 @@ enum jfr_type {
 	JFR_STACK_TRACE,
 	JFR_FRAME_TYPE,
 	JFR_THREAD_STATE,
+	JFR_WORD,    /* of ours, by jfrw_name() */
 	JFR_GC_NAME, /* from here on words, by jfrw_name(); at most up to 31 */
 	JFR_GC_CAUSE,
 	JFR_GC_WHEN,
@@ -70,6 +71,7 @@ enum jfr_type {
 	JFR_OVERHEAD,
 	JFR_CPU_USE,
 	JFR_THREAD_RESERVOIR,
+	JFR_WAIT_CAUSE,
 
 	JFR_VITALS_FIRST, /* jfr/vitals.h: declared only in files that have them */
 	JFR_CPU_LOAD = JFR_VITALS_FIRST,
@@ -392,6 +394,23 @@ struct jfr_cpu_use {
 	int64_t pid;	   /* of the one with most of it */
 	uint32_t count;	   /* of processes */
 	uint64_t cpu_ns;
+};
+
+/*
+ * What a thread waited for in one state and stack: `samples` of its wall samples, which
+ * are in profiler.WallClockSample, too, the first at the event's time, the last period_ns later.
+ */
+struct jfr_wait_cause {
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t state;	    /* enum jfr_state */
+	uint32_t kind;	    /* of what it waited for: jfrw_name(JFR_WORD), as the next three */
+	uint32_t operation; /* what it wanted of that */
+	uint32_t cause;	    /* which one */
+	uint32_t detail;    /* 0 none */
+	uint32_t samples;
+	uint64_t span_ns; /* as theirs together */
+	uint64_t period_ns;
 };
 
 /*

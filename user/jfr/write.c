@@ -590,7 +590,7 @@ void jfrw_full(struct jfrw *w)
 static bool is_sample(enum jfr_type type)
 {
 	return type == JFR_EXECUTION_SAMPLE || type == JFR_CPU_TIME_SAMPLE ||
-	       type == JFR_WALL_CLOCK_SAMPLE;
+	       type == JFR_WALL_CLOCK_SAMPLE || type == JFR_WAIT_CAUSE;
 }
 
 /* What else is told of a recording, losses above all, has some room of its own. */

@@ -139,7 +139,8 @@ uint32_t jfrw_thread(struct jfrw *w, const struct jfrw_thread *t);
 uint32_t jfrw_stack(struct jfrw *w, const struct frame_name *frames, size_t n, bool truncated);
 
 /*
- * The id of a word (a type from JFR_GC_NAME on: a collector's name, a cause). NULL is none, 0.
+ * The id of a word (JFR_WORD, or a type from JFR_GC_NAME on: a collector's name, a cause). NULL is
+ * none, 0.
  */
 uint32_t jfrw_name(struct jfrw *w, enum jfr_type type, const char *name);
 
@@ -217,6 +218,7 @@ JFRW_EVENT(samples_lost, JFR_SAMPLES_LOST)
 JFRW_EVENT(stack_quality, JFR_STACK_QUALITY)
 JFRW_EVENT(overhead, JFR_OVERHEAD)
 JFRW_EVENT(cpu_use, JFR_CPU_USE)
+JFRW_EVENT(wait_cause, JFR_WAIT_CAUSE)
 
 #undef JFRW_EVENT
 

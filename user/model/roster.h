@@ -24,6 +24,7 @@ struct wait {
 	uint32_t ticks;		/* 0: there is nothing to write */
 	uint32_t thread, stack; /* ids in the file */
 	uint32_t state;		/* enum jfr_state */
+	uint64_t cause;		/* id, 0 none or not known */
 };
 
 /* CPU time as it was when it was last told, of a thread that has run. */

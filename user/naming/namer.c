@@ -283,6 +283,8 @@ static void take_kernel(struct namer *r, const struct gn_rec *rec)
 		target_stack(t, (const void *)rec);
 	else if (rec->type == GN_REC_VTHREAD)
 		target_vthread(t, (const void *)rec);
+	else if (rec->type == GN_REC_CAUSE)
+		target_cause(t, (const void *)rec);
 	else
 		target_task(t, (const void *)rec);
 	work_on(r, 0);

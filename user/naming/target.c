@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "broker/broker.h"
 #include "jfr/vitals.h"
+#include "naming/causes.h"
 #include "naming/facts.h"
 #include "naming/tables.h"
 #include "naming/vitals.h"
@@ -201,6 +202,7 @@ static void flush(struct target *t, bool last, uint64_t now)
 	throttling_write(t, now, last);
 	if (last || jfrw_chunk_ends(t->out, now))
 		roster_each(t->threads, target_wait_write, t);
+	causes_write(t->causes, t->out);
 	if (jfrw_flush(t->out, now, &e))
 		failure_note(t, &e);
 	jfrw_stats(t->out, &st);
@@ -378,8 +380,9 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid,
 	snprintf(t->path, sizeof(t->path), "%s", f->path);
 	t->threads = roster_new(tgid, target_java_thread, target_wait_write, t);
 	t->vthreads = vthreads_new();
+	t->causes = causes_new();
 	rc = files_open(t, f, e);
-	if (!rc && (!t->threads || !t->vthreads))
+	if (!rc && (!t->threads || !t->vthreads || !t->causes))
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	if (!rc)
 		rc = parts_new(t, e);
@@ -443,6 +446,7 @@ void target_free(struct target *t, bool keep)
 		return;
 	if (t->out && keep) {
 		roster_each(t->threads, target_wait_write, t);
+		causes_write(t->causes, t->out);
 		jfrw_close(t->out, NULL);
 	} else if (t->out) {
 		jfrw_discard(t->out);
@@ -453,6 +457,7 @@ void target_free(struct target *t, bool keep)
 	lifespans_free(&t->lifespans);
 	roster_free(t->threads);
 	vthreads_free(t->vthreads);
+	causes_free(t->causes);
 	resolver_close(t->names);
 	free(t->late);
 	free(t);

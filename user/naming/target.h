@@ -66,6 +66,7 @@ void target_hear(struct target *t, const struct gn_rec *rec);
 void target_stack(struct target *t, const struct gn_stack *rec);
 void target_task(struct target *t, const struct gn_task_rec *rec);
 void target_vthread(struct target *t, const struct gn_vthread_rec *rec);
+void target_cause(struct target *t, const struct gn_cause_rec *rec);
 
 /*
  * `count` things of thread tid (0: of no known thread) were lost. target_note_lost() does not count

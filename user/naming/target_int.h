@@ -26,6 +26,7 @@ struct target {
 	struct resolver *names;
 	struct roster *threads;
 	struct vthreads *vthreads;
+	struct causes *causes;
 	struct jfrw *out;
 	uint64_t start_ns; /* CLOCK_MONOTONIC, when its file begins */
 	bool continues;	   /* a file that was begun by another process that names */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "model/state.h"
+#include "naming/causes.h"
 #include "naming/vitals.h"
 #include "naming/vthreads.h"
 
@@ -73,12 +74,43 @@ static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t th
 				 thread, stack, state, 1, span_of(t, s->span, 1));
 }
 
+/* ---- what is waited for ---- */
+
+void target_cause(struct target *t, const struct gn_cause_rec *rec)
+{
+	/* others were forgotten for it, and have to be sent again */
+	if (causes_add(t->causes, rec))
+		t->env->cfg.on_epoch(t->env->cfg.ctx);
+}
+
+/* What these ticks waited for, of a wait in that state. */
+static void cause_note(struct target *t, const struct wait *h)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	uint64_t tick = tick_of(t, h->time_ns) + h->ticks - 1;
+	struct cause_wait w = {
+		.cause = h->cause,
+		.thread = h->thread,
+		.stack = h->stack,
+		.state = h->state,
+		.samples = h->ticks,
+		.first_ns = h->time_ns,
+		.last_ns = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns),
+		.span_ns = h->span_ns,
+	};
+
+	if (cfg->causes && h->cause)
+		causes_note(t->causes, &w, t->out);
+}
+
 /* ---- long sleeps ---- */
 
 static void wait_write(struct target *t, struct wait *h)
 {
 	const struct target_config *cfg = &t->env->cfg;
 
+	if (h->ticks && t->out)
+		cause_note(t, h);
 	if (h->ticks && t->out)
 		jfrw_wall_sample(t->out, h->time_ns, h->thread, h->stack, (enum jfr_state)h->state,
 				 h->ticks, h->span_ns);
@@ -105,7 +137,7 @@ static bool wait_joins(struct target *t, struct wait *h, const struct wait *next
 	if (next->ticks * ns < WAIT_MIN_NS)
 		return false;
 	if (h->ticks && h->thread == next->thread && h->stack == next->stack &&
-	    h->state == next->state && h->ticks * ns < WAIT_MAX_NS &&
+	    h->state == next->state && h->cause == next->cause && h->ticks * ns < WAIT_MAX_NS &&
 	    tick_of(t, h->time_ns) + h->ticks == tick_of(t, next->time_ns)) {
 		h->ticks += next->ticks;
 		h->span_ns += next->span_ns;
@@ -126,9 +158,11 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 		.thread = target_sample_thread(t, s, m),
 		.stack = stack,
 		.state = state,
+		.cause = s->cause,
 	};
 
 	if (t->env->cfg.one_by_one) {
+		cause_note(t, &now);
 		ticks_write(t, s, now.thread, stack, state);
 	} else if (!m || !wait_joins(t, &m->wait, &now)) {
 		if (m)

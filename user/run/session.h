@@ -74,6 +74,7 @@ struct session_config {
 	uint32_t reservoir; /* wall samples of so many threads of a process at a time, 0: of all */
 	bool one_by_one;    /* an event for each wall tick */
 	bool waits;	    /* long waits are events of the JDK's, too; with form.vitals */
+	bool causes;	    /* what waits wait for is told */
 	bool environment;   /* its variables are recorded; with form.vitals */
 	struct jfrw_form form;
 	uint64_t ring_bytes;  /* of each CPU's ring at first, 0: as capture has it */

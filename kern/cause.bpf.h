@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a thread off the CPU waits for, as its system call tells: the descriptor that it was given,
+ * and what that stands for. Read when its stack has been taken, and outside of the walk, which
+ * needs all of the BPF stack. Content is sent once, as gn_cause_rec; samples have its id.
+ *
+ * The call itself holds what it waits for, and so nothing of it is freed meanwhile. A descriptor
+ * that another thread closes or replaces while this one waits stands for something else by then, or
+ * for nothing; each step is checked by the kernel, and none is followed for longer than PATH_NAMES.
+ */
+#ifndef GNOMON_CAUSE_BPF_H
+#define GNOMON_CAUSE_BPF_H
+
+#include "filter.bpf.h"
+#include "cause_calls.h"
+
+#define CAUSES_SENT 16384
+#define PATH_NAMES  64 /* names and mount points of a path at most */
+
+#define IFMT   0170000 /* include/uapi/linux/stat.h */
+#define IFSOCK 0140000
+#define IFIFO  0010000
+
+#define ANON_INODE_MAGIC 0x09041934 /* include/uapi/linux/magic.h */
+#define PIPEFS_MAGIC	 0x50495045
+
+#define AF_UNIX	   1
+#define AF_INET	   2
+#define AF_INET6   10
+#define TCP_LISTEN 10 /* include/net/tcp_states.h; of other protocols' sockets, too */
+
+/* Of which causes the content was sent, and in which epoch. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CAUSES_SENT);
+	__type(key, __u64);
+	__type(value, __u32);
+} causes_sent SEC(".maps") __weak;
+
+#ifdef UW_REMOTE
+#define cause_scratch			      cause_remote_scratch /* a switch may interrupt it */
+#define cause_read_user(task, dst, len, addr) remote_read(task, dst, len, addr)
+#else
+#define cause_read_user(task, dst, len, addr) bpf_probe_read_user(dst, len, (void *)(addr))
+#endif
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gn_cause_rec);
+} cause_scratch SEC(".maps") __weak;
+
+/* ---- the system call ---- */
+
+struct cause_call {
+	long nr;
+	__u64 arg[2];
+};
+
+static __always_inline void call_read(struct cause_call *c, struct task_struct *task)
+{
+	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(task);
+
+#if defined(__TARGET_ARCH_x86)
+	c->nr = r->orig_ax;
+	c->arg[0] = r->di;
+	c->arg[1] = r->si;
+#else
+	c->nr = r->syscallno;
+	c->arg[0] = r->orig_x0;
+	c->arg[1] = r->regs[1];
+#endif
+}
+
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+
+	if (!files || fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+		return NULL;
+	return file;
+}
+
+/* ---- what a descriptor stands for ---- */
+
+static __always_inline void inet_read(struct gn_cause *c, struct sock *sk)
+{
+	struct sock_common *k = &sk->__sk_common;
+
+	c->kind = GN_CAUSE_INET;
+	c->protocol = BPF_CORE_READ(sk, sk_protocol);
+	c->listens = BPF_CORE_READ(k, skc_state) == TCP_LISTEN;
+	c->local_port = BPF_CORE_READ(k, skc_num);
+	c->peer_port = __builtin_bswap16(BPF_CORE_READ(k, skc_dport));
+	if (c->family == AF_INET) {
+		*(__u32 *)c->local = BPF_CORE_READ(k, skc_rcv_saddr);
+		*(__u32 *)c->peer = BPF_CORE_READ(k, skc_daddr);
+	} else if (bpf_core_field_exists(k->skc_v6_daddr)) {
+		BPF_CORE_READ_INTO(&c->local, k, skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&c->peer, k, skc_v6_daddr);
+	}
+}
+
+/* The address of a connection's other end, if it has none itself: who accepted it was named. */
+static __always_inline void unix_read(struct gn_cause_rec *r, struct sock *sk)
+{
+	struct unix_sock *u = (struct unix_sock *)sk;
+	struct unix_address *a;
+	__s32 len;
+
+	if (!bpf_core_field_exists(u->peer))
+		return;
+	a = BPF_CORE_READ(u, addr);
+	if (!a) {
+		u = (struct unix_sock *)BPF_CORE_READ(u, peer);
+		a = BPF_CORE_READ(u, addr);
+	}
+	len = a ? BPF_CORE_READ(a, len) : 0;
+	if (len <= 2 || len > 110)
+		return;
+	if (!bpf_probe_read_kernel(
+		    r->path, 108, (void *)a + bpf_core_field_offset(struct unix_address, name) + 2))
+		r->len = len - 2;
+}
+
+static __always_inline void socket_read(struct gn_cause_rec *r, struct file *file)
+{
+	struct socket *socket = (struct socket *)BPF_CORE_READ(file, private_data);
+	struct sock *sk = BPF_CORE_READ(socket, sk);
+
+	r->of.kind = GN_CAUSE_SOCKET;
+	if (!sk)
+		return;
+	r->of.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	if (r->of.family == AF_INET || r->of.family == AF_INET6) {
+		r->of.ino = 0; /* connections of one peer and port are one cause */
+		r->of.dev = 0;
+		inet_read(&r->of, sk);
+	} else if (r->of.family == AF_UNIX) {
+		r->of.kind = GN_CAUSE_UNIX;
+		r->of.listens = BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN;
+	}
+}
+
+static __noinline void file_read(struct gn_cause_rec *r, struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+	__u32 mode = BPF_CORE_READ(inode, i_mode) & IFMT;
+	__u64 magic = BPF_CORE_READ(sb, s_magic);
+
+	r->of.ino = BPF_CORE_READ(inode, i_ino);
+	r->of.dev = BPF_CORE_READ(sb, s_dev);
+	if (mode == IFSOCK) {
+		socket_read(r, file);
+	} else if (mode == IFIFO && magic == PIPEFS_MAGIC) {
+		r->of.kind = GN_CAUSE_PIPE;
+	} else if (magic == ANON_INODE_MAGIC) {
+		r->of.kind = GN_CAUSE_ANON;
+		r->of.ino = (__u64)file; /* there is one inode for all; not sent: anon_read() */
+	} else {
+		r->of.kind = GN_CAUSE_FILE;
+	}
+}
+
+/* ---- content: what is needed once for each cause ---- */
+
+struct path_walk {
+	struct gn_cause_rec *r;
+	struct dentry *dentry;
+	struct vfsmount *mnt;
+	__u32 off;
+};
+
+/* From a mount's root to where it is mounted. False: it is the outermost. */
+static __always_inline bool path_leave(struct path_walk *w)
+{
+	struct mount *m = (void *)w->mnt - bpf_core_field_offset(struct mount, mnt);
+	struct mount *up = BPF_CORE_READ(m, mnt_parent);
+
+	if (!up || up == m)
+		return false;
+	w->dentry = BPF_CORE_READ(m, mnt_mountpoint);
+	w->mnt = (void *)up + bpf_core_field_offset(struct mount, mnt);
+	return true;
+}
+
+static long path_step(__u32 i, struct path_walk *w)
+{
+	struct dentry *dentry = w->dentry, *parent;
+	struct vfsmount *mnt = w->mnt;
+	struct gn_cause_rec *r = w->r;
+	__u32 off = w->off;
+	long n;
+
+	if (dentry == BPF_CORE_READ(mnt, mnt_root)) {
+		if (path_leave(w))
+			return 0;
+		r->whole = 1;
+		return 1;
+	}
+	parent = BPF_CORE_READ(dentry, d_parent);
+	if (!parent || parent == dentry || off > GN_CAUSE_PATH - GN_CAUSE_NAME)
+		return 1;
+	n = bpf_probe_read_kernel_str(r->path + off, GN_CAUSE_NAME,
+				      BPF_CORE_READ(dentry, d_name.name));
+	if (n <= 0)
+		return 1;
+	w->off = off + n;
+	w->dentry = parent;
+	return 0;
+}
+
+static __always_inline void path_read(struct gn_cause_rec *r, struct file *file)
+{
+	struct path_walk w = {
+		.r = r,
+		.dentry = BPF_CORE_READ(file, f_path.dentry),
+		.mnt = BPF_CORE_READ(file, f_path.mnt),
+	};
+
+	if (w.mnt)
+		bpf_loop(PATH_NAMES, path_step, &w, 0);
+	r->len = w.off;
+}
+
+static __always_inline void anon_read(struct gn_cause_rec *r, struct file *file)
+{
+	long n = bpf_probe_read_kernel_str(r->path, GN_CAUSE_NAME,
+					   BPF_CORE_READ(file, f_path.dentry, d_name.name));
+
+	r->of.ino = 0;
+	if (n > 1)
+		r->len = n - 1;
+}
+
+static __noinline void content_read(struct gn_cause_rec *r, struct file *file)
+{
+	const char *type = BPF_CORE_READ(file, f_inode, i_sb, s_type, name);
+	struct socket *socket = (struct socket *)BPF_CORE_READ(file, private_data);
+
+	r->len = r->whole = 0;
+	bpf_probe_read_kernel_str(r->fs, sizeof(r->fs), type);
+	if (r->of.kind == GN_CAUSE_FILE)
+		path_read(r, file);
+	else if (r->of.kind == GN_CAUSE_ANON)
+		anon_read(r, file);
+	else if (r->of.kind == GN_CAUSE_UNIX)
+		unix_read(r, BPF_CORE_READ(socket, sk));
+}
+
+static __always_inline __u64 cause_id(const struct gn_cause *c, __u32 tgid)
+{
+	const __u64 *w = (const __u64 *)c;
+	__u64 h = tgid;
+
+	_Pragma("unroll") for (unsigned int i = 0; i < GN_CAUSE_WORDS; i++)
+	{
+		h = (h ^ w[i]) * 0xd6e8feb86659fd93ULL;
+		h ^= h >> 32;
+	}
+	return h ? h : 1;
+}
+
+/* Sends the content unless this epoch's reader has it; `file` may be NULL. */
+static __noinline void cause_send(struct gn_cause_rec *r, __u64 who, struct file *file)
+{
+	__u32 *seen = bpf_map_lookup_elem(&causes_sent, &r->id), epoch = gn_epoch;
+
+	if (seen && *seen == epoch)
+		return;
+	r->h.type = GN_REC_CAUSE;
+	r->h.tgid = who >> 32;
+	r->h.tid = (__u32)who;
+	r->h.time = bpf_ktime_get_ns();
+	content_read(r, file);
+	/* one that does not fit the ring is sent with the next wait */
+	if (!record_send(&r->h, sizeof(*r)))
+		bpf_map_update_elem(&causes_sent, &r->id, &epoch, BPF_ANY);
+}
+
+/* The only descriptor that poll was given. 0, or it cannot be told. */
+static __always_inline int poll_fd(struct task_struct *task, __u64 list, __u32 *fd)
+{
+	return cause_read_user(task, fd, sizeof(*fd), list);
+}
+
+static __noinline __u64 cause_read(__u64 who, struct task_struct *task)
+{
+	struct cause_call call = {};
+	struct gn_cause_rec *r;
+	struct file *file = NULL;
+	__u32 zero = 0, fd;
+	int several = 0;
+	enum gn_cause_op op;
+
+	if (!task)
+		return 0;
+	call_read(&call, task);
+	op = gn_call_op(call.nr, &several);
+	r = bpf_map_lookup_elem(&cause_scratch, &zero);
+	if (op == GN_OP_NONE || !r)
+		return 0;
+	__builtin_memset(&r->of, 0, sizeof(r->of));
+	r->of.op = op;
+	fd = call.arg[0];
+	if (several && call.arg[1] != 1) {
+		r->of.kind = GN_CAUSE_POLL;
+		r->of.count = call.arg[1];
+	} else if (!several || !poll_fd(task, call.arg[0], &fd)) {
+		file = file_of(task, fd);
+		if (!file)
+			return 0;
+		file_read(r, file);
+	}
+	if (!r->of.kind)
+		return 0;
+	r->id = cause_id(&r->of, who >> 32);
+	cause_send(r, who, file);
+	return r->id;
+}
+
+/*
+ * The id of what `task`, whose tgid << 32 | tid is `who`, waits for, or 0. It is off the CPU in
+ * `state`, or just leaving it.
+ */
+static __always_inline __u64 cause_of(__u64 who, struct task_struct *task, __u32 state)
+{
+	if (!gn_causes || (state != GN_ST_SLEEP && state != GN_ST_DISK && state != GN_ST_UNSEEN))
+		return 0;
+	return cause_read(who, task);
+}
+
+#endif

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What threads wait for is what the program says: a peer that answers after 40 ms (by read and by poll), clients that do
+# not come, a Unix socket, a pipe, a FIFO, a selector; by switches and by scans. Each wall sample of a wait for IO has
+# its cause, none a wrong one, and with --no-causes there are none.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+CAUSE_EVENT=gnomon.WaitCause
+
+# causes_check JFR: each thread has the cause that it said, and no other.
+causes_check() {
+    local jfr=$1 word thread op want got io
+
+    query "$jfr" values $CAUSE_EVENT eventThread state operation samples kind cause >"$T/causes"
+    while read -r word thread op want; do
+        [ "$word" = CAUSE ] || continue
+        # what it asks is written, which takes no time; but a busy machine may find it there
+        got=$(awk -v t="$thread" '$1 == t && $2 == "STATE_IO" && $3 != "write" {
+            sub(/^[^ ]* [^ ]* /, ""); sub(/ [0-9]+ /, " "); print }' "$T/causes" |
+            sed 's/pipe [0-9]*$/pipe/' | sort -u)
+        assert_eq "cause of '$thread' in $(basename "$jfr")" "$op $want" "$got"
+        io=$(weight "$jfr" $WALL_EVENT "thread=$thread" state=STATE_IO)
+        assert_ge "samples of '$thread' that wait for IO" 25 "$io"
+        assert_eq "of them with a cause" "$io" "$(weight "$jfr" $CAUSE_EVENT "thread=$thread" state=STATE_IO)"
+    done <"$JVM_OUT"
+}
+
+causes_io() {
+    local engine jfr version
+
+    version=$(jdk_version "$JDK")
+    rm -f "$T/fifo" "$T/peers.sock"
+    mkfifo "$T/fifo"
+    jvm_start Peers "$T/fifo"
+    for engine in switch scan; do
+        jfr=$T/causes-$version-$engine.jfr
+        "$GNOMON" record -q -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" || fail "record"
+        causes_check "$jfr"
+    done
+    "$GNOMON" record -q -p "$JVM_PID" -d 1s --no-causes -o "$T/none-$version.jfr" || fail "record --no-causes"
+    assert_eq "causes with --no-causes" 0 "$(weight "$T/none-$version.jfr" $CAUSE_EVENT)"
+    assert_ge "wall samples with --no-causes" 100 "$(weight "$T/none-$version.jfr" $WALL_EVENT)"
+    file_has "$JVM_OUT" ^FAIL && fail "$(grep ^FAIL "$JVM_OUT")"
+    jvm_unharmed
+    jvm_end
+    jfr_readable "$T/causes-$version-switch.jfr"
+}
+
+for_each_jdk causes_io

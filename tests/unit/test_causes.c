@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What threads wait for: words of what the kernel tells, and events that add up. */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "jfr/read.h"
+#include "kern/cause_calls.h"
+#include "naming/causes.h"
+
+static struct gn_cause_rec inet(int family, const char *local, int lport, const char *peer,
+				int pport)
+{
+	struct gn_cause_rec r = {.id = 1};
+
+	r.of.kind = GN_CAUSE_INET;
+	r.of.op = GN_OP_READ;
+	r.of.family = (uint16_t)family;
+	r.of.protocol = IPPROTO_TCP;
+	r.of.local_port = (uint16_t)lport;
+	r.of.peer_port = (uint16_t)pport;
+	assert_int_equal(inet_pton(family, local, r.of.local), 1);
+	assert_int_equal(inet_pton(family, peer, r.of.peer), 1);
+	return r;
+}
+
+static void says(const struct gn_cause_rec *r, const char *kind, const char *op, const char *cause,
+		 const char *detail)
+{
+	struct cause_words w;
+
+	cause_words(r, &w);
+	assert_string_equal(w.kind, kind);
+	assert_string_equal(w.operation, op);
+	assert_string_equal(w.cause, cause);
+	assert_string_equal(w.detail, detail);
+}
+
+static void sockets(void **state)
+{
+	struct gn_cause_rec r = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.7", 5432);
+
+	says(&r, "TCP", "read", "10.0.0.7:5432", "10.0.0.1:40000, peer 10.0.0.7:5432");
+	/* as Java has it: a socket of IPv6 that speaks IPv4 */
+	r = inet(AF_INET6, "::ffff:10.0.0.1", 40000, "::ffff:10.0.0.7", 5432);
+	r.of.op = GN_OP_POLL;
+	says(&r, "TCP", "poll", "10.0.0.7:5432", "10.0.0.1:40000, peer 10.0.0.7:5432");
+	r = inet(AF_INET6, "::1", 40000, "fe80::1", 443);
+	says(&r, "TCP", "read", "[fe80::1]:443", "[::1]:40000, peer [fe80::1]:443");
+	/* connections that others made */
+	r = inet(AF_INET, "10.0.0.1", 8080, "10.0.0.9", 51234);
+	says(&r, "TCP", "read", "clients of :8080", "10.0.0.1:8080, peer 10.0.0.9:51234");
+	r = inet(AF_INET, "0.0.0.0", 8080, "0.0.0.0", 0);
+	r.of.listens = 1;
+	r.of.op = GN_OP_ACCEPT;
+	says(&r, "TCP", "accept", "clients of :8080", "");
+	r = inet(AF_INET, "0.0.0.0", 53, "0.0.0.0", 0);
+	r.of.protocol = IPPROTO_UDP;
+	says(&r, "UDP", "read", "any to :53", "");
+}
+
+static struct gn_cause_rec with_path(int kind, const char *path, size_t len)
+{
+	struct gn_cause_rec r = {.id = 1, .len = (uint32_t)len, .whole = 1};
+
+	r.of.kind = (uint8_t)kind;
+	r.of.op = GN_OP_WRITE;
+	r.of.ino = 77;
+	r.of.dev = 8 << 20 | 1;
+	strcpy(r.fs, "ext4");
+	memcpy(r.path, path, len);
+	return r;
+}
+
+static void others(void **state)
+{
+	struct gn_cause_rec r = with_path(GN_CAUSE_UNIX, "/run/x.sock", 12);
+
+	says(&r, "Unix socket", "write", "/run/x.sock", "");
+	r = with_path(GN_CAUSE_UNIX, "\0abstract", 9);
+	says(&r, "Unix socket", "write", "@abstract", "");
+	r = with_path(GN_CAUSE_UNIX, "", 0);
+	says(&r, "Unix socket", "write", "unnamed, inode 77", "");
+	r = with_path(GN_CAUSE_PIPE, "", 0);
+	says(&r, "pipe", "write", "pipe 77", "");
+	r = with_path(GN_CAUSE_FILE, "x.log\0log\0var", 14);
+	says(&r, "file", "write", "/var/log/x.log", "ext4, device 8:1");
+	r.whole = 0;
+	says(&r, "file", "write", ".../var/log/x.log", "ext4, device 8:1");
+	r = with_path(GN_CAUSE_FILE, "", 0);
+	says(&r, "file", "write", "/", "ext4, device 8:1");
+	r = with_path(GN_CAUSE_ANON, "[eventpoll]", 11);
+	says(&r, "epoll", "write", "[eventpoll]", "");
+	r = with_path(GN_CAUSE_ANON, "[timerfd]", 9);
+	says(&r, "kernel object", "write", "[timerfd]", "");
+	r = with_path(GN_CAUSE_POLL, "", 0);
+	r.of.count = 3;
+	says(&r, "poll", "write", "3 descriptors", "");
+	r.of.kind = GN_CAUSE_SOCKET;
+	r.of.family = 16;
+	says(&r, "socket", "write", "family 16", "");
+}
+
+/* Names of files are whatever somebody called them. */
+static void hostile(void **state)
+{
+	struct gn_cause_rec r = with_path(GN_CAUSE_FILE, "\033[2J\xff\0a", 8);
+	struct cause_words w;
+
+	says(&r, "file", "write", "/a/?[2J?", "ext4, device 8:1");
+	for (unsigned int kind = 0; kind < 256; kind += 1) {
+		memset(&r, 'x', sizeof(r));
+		r.of.kind = (uint8_t)kind;
+		cause_words(&r, &w);
+		assert_true(strlen(w.cause) < sizeof(w.cause));
+		memset(&r, 0, sizeof(r));
+		r.of.kind = (uint8_t)kind;
+		r.len = UINT32_MAX;
+		cause_words(&r, &w);
+		assert_true(strlen(w.cause) < sizeof(w.cause));
+	}
+}
+
+static void calls(void **state)
+{
+	int several;
+
+	assert_int_equal(gn_call_op(-1, &several), GN_OP_NONE);
+#if defined(__x86_64__)
+	assert_int_equal(gn_call_op(0, &several), GN_OP_READ);
+	assert_false(several);
+	assert_int_equal(gn_call_op(7, &several), GN_OP_POLL);
+	assert_true(several);
+	assert_int_equal(gn_call_op(232, &several), GN_OP_POLL);
+	assert_false(several);
+	assert_int_equal(gn_call_op(202, &several), GN_OP_NONE); /* futex */
+#endif
+}
+
+/* ---- in the file ---- */
+
+static char path[] = "/tmp/gnomon-causes-XXXXXX";
+
+static struct jfrw *file_open(void)
+{
+	struct jfrw_config cfg = {.path = path, .overwrite = true};
+	struct jfrw *w = NULL;
+	struct error e = {0};
+	int fd;
+
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(jfrw_open(&w, &cfg, &e), 0);
+	return w;
+}
+
+static void field_is(struct jfr_reader *r, const struct jfr_event *ev, const char *name,
+		     const char *want)
+{
+	struct jfr_value v[16];
+	struct buffer b = BUFFER_INIT;
+	int i = jfr_class_field(ev->cls, name), n = jfr_event_fields(r, ev, v, 16);
+
+	assert_true(i >= 0 && i < n);
+	assert_true(jfr_value_string(r, &v[i], &b));
+	buffer_byte(&b, 0);
+	assert_string_equal((char *)b.data, want);
+	buffer_free(&b);
+}
+
+static int64_t number(struct jfr_reader *r, const struct jfr_event *ev, const char *name)
+{
+	struct jfr_value v[16];
+	int i = jfr_class_field(ev->cls, name), n = jfr_event_fields(r, ev, v, 16);
+
+	assert_true(i >= 0 && i < n);
+	return v[i].i;
+}
+
+static bool next(struct jfr_reader *r, struct jfr_event *ev)
+{
+	while (jfr_reader_next(r, ev) > 0)
+		if (!strcmp(ev->cls->name, "gnomon.WaitCause"))
+			return true;
+	return false;
+}
+
+/* What one thread waited for in one stack is one event; another cause is another, known or not. */
+static void added_up(void **state)
+{
+	struct gn_cause_rec db = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.7", 5432);
+	struct cause_wait wait = {.cause = 1, .state = JFR_STATE_IO, .samples = 2, .span_ns = 30};
+	struct causes *c = causes_new();
+	struct jfrw *w = file_open();
+	struct jfr_reader *r = NULL;
+	struct error e = {0};
+	struct jfr_event ev;
+
+	wait.first_ns = 100;
+	wait.last_ns = 120;
+	causes_note(c, &wait, w);
+	wait.first_ns = 500;
+	wait.last_ns = 560;
+	causes_note(c, &wait, w);
+	assert_false(causes_add(c, &db)); /* told late, by another CPU's ring */
+	wait.cause = 2;
+	causes_note(c, &wait, w);
+	causes_write(c, w);
+	causes_write(c, w); /* nothing more */
+	assert_int_equal(jfrw_close(w, &e), 0);
+
+	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
+	assert_true(next(r, &ev));
+	field_is(r, &ev, "kind", "TCP");
+	field_is(r, &ev, "operation", "read");
+	field_is(r, &ev, "cause", "10.0.0.7:5432");
+	assert_int_equal(number(r, &ev, "samples"), 4);
+	assert_int_equal(number(r, &ev, "timeSpan"), 60);
+	assert_int_equal(number(r, &ev, "period"), 460);
+	assert_true(next(r, &ev));
+	field_is(r, &ev, "kind", "unknown");
+	assert_int_equal(number(r, &ev, "samples"), 2);
+	assert_false(next(r, &ev));
+	jfr_reader_close(r);
+	causes_free(c);
+	unlink(path);
+}
+
+/* Connections come and go by the million, and threads: neither is kept for ever. */
+static void bounded(void **state)
+{
+	struct gn_cause_rec rec = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.7", 5432);
+	struct cause_wait wait = {.state = JFR_STATE_IO, .samples = 1, .first_ns = 1, .last_ns = 1};
+	struct causes *c = causes_new();
+	struct jfrw *w = file_open();
+	struct jfr_reader *r = NULL;
+	struct error e = {0};
+	struct jfr_event ev;
+	uint64_t forgotten = 0, events = 0;
+
+	for (uint64_t id = 1; id <= 100000; id++) {
+		rec.id = wait.cause = id;
+		forgotten += causes_add(c, &rec);
+		causes_note(c, &wait, w);
+	}
+	causes_write(c, w);
+	assert_in_range(forgotten, 1, 10);
+	assert_int_equal(jfrw_close(w, &e), 0);
+	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
+	while (next(r, &ev))
+		events++;
+	assert_int_equal(events, 100000);
+	jfr_reader_close(r);
+	causes_free(c);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sockets), cmocka_unit_test(others),   cmocka_unit_test(hostile),
+		cmocka_unit_test(calls),   cmocka_unit_test(added_up), cmocka_unit_test(bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the threads of one target wait for. The kernel tells the content of a cause once
+ * (gn_cause_rec), samples have its id; in the file a gnomon.WaitCause stands for all samples since
+ * the last flush of one thread, stack, state and cause. A cause whose content was lost on its way
+ * is written as one that is not known.
+ */
+#ifndef GNOMON_NAMING_CAUSES_H
+#define GNOMON_NAMING_CAUSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jfr/write.h"
+#include "kern/abi.h"
+
+/* A cause in words, as gnomon-jfr(5) has them. */
+struct cause_words {
+	const char *kind, *operation;
+	char cause[GN_CAUSE_PATH + 16];
+	char detail[160]; /* "": none */
+};
+
+/* The record may hold anything; what is written is UTF-8 without control characters. */
+void cause_words(const struct gn_cause_rec *rec, struct cause_words *out);
+
+/* Wall samples, or one joined wait, with a cause. */
+struct cause_wait {
+	uint64_t cause;		/* id, not 0 */
+	uint32_t thread, stack; /* ids in the file */
+	uint32_t state;		/* enum jfr_state */
+	uint32_t samples;
+	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC, the first and the last sample */
+	uint64_t span_ns;
+};
+
+struct causes;
+
+struct causes *causes_new(void); /* NULL: no memory */
+void causes_free(struct causes *c);
+
+/*
+ * Keeps the content of a cause. True: there were too many and others were forgotten, so they have
+ * to be told again.
+ */
+bool causes_add(struct causes *c, const struct gn_cause_rec *rec);
+
+/* Writes what was noted before where there is no more room. */
+void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out);
+
+/* Writes what was noted, and before ids of the file become others. */
+void causes_write(struct causes *c, struct jfrw *out);
+
+#endif
