@@ -121,4 +121,5 @@ at_once() {
 
 need_root
 probe_build
-for t in cycles killed two at_once; do for_each_jdk $t; done
+for_each_jdk cycles
+for t in killed two at_once; do for_one_jdk $t; done

@@ -118,11 +118,12 @@ compare() {
 }
 
 need_cmd awk
-for_each_jdk compare -Xshare:auto
+# Each configuration with one JDK, by turns; CI has all of both.
+for_one_jdk compare -Xshare:auto
 [ -z "${SAVE_STACKS:-}" ] || { for_each_jdk running && exit 0; }
-for_each_jdk compare -XX:TieredStopAtLevel=1
-for_each_jdk compare -XX:-TieredCompilation
-for_each_jdk compare -Dwarm=50 -Xint
-for_each_jdk compare -XX:+PreserveFramePointer
-for_each_jdk compare -XX:+UseZGC -Xmx256m
-for_each_jdk compare -XX:ReservedCodeCacheSize=32m -XX:-UseCompressedOops -Xmx128m
+for_one_jdk compare -XX:TieredStopAtLevel=1
+for_one_jdk compare -XX:-TieredCompilation
+for_one_jdk compare -Dwarm=50 -Xint
+for_one_jdk compare -XX:+PreserveFramePointer
+for_one_jdk compare -XX:+UseZGC -Xmx256m
+for_one_jdk compare -XX:ReservedCodeCacheSize=32m -XX:-UseCompressedOops -Xmx128m

@@ -159,7 +159,8 @@ jdk_in_turn() {
     jdk_version "${homes[$1 % ${#homes[@]}]}"
 }
 
-# for_one_jdk FUNCTION ARGS...: what depends on no JDK, with one of them, by turns; with each where EVERY_JDK is set (CI).
+# for_one_jdk FUNCTION ARGS...: with one JDK, by turns, what depends on none of them, or what other lines of the test
+# have with the others; with each where EVERY_JDK is set (CI).
 TURN=$(cksum <<<"$0" | cut -c1-4)
 for_one_jdk() {
     TURN=$((TURN + 1))

@@ -135,7 +135,7 @@ printf '#!/bin/sh\nsleep 0.5\nkill -PIPE $$\necho SURVIVED\n' >"$T/pipes"
 chmod +x "$T/dies" "$T/pipes"
 
 for_each_jdk launch
-for_each_jdk begins
+for_one_jdk begins
 JDK=$(jdk_oldest)
 exits
 

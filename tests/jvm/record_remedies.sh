@@ -9,12 +9,12 @@ need_gnomon record
 JDK=$(jdk_newest)
 [ -n "$JDK" ] || skip "no JDK under /usr/lib/jvm, and JAVA_HOME is not set"
 
-# held NAME OPTIONS...: a recording during which gnomon itself is stopped, until the busy thread has run for 2 s
+# held NAME OPTIONS...: a recording during which gnomon itself is stopped, until the busy thread has run for 1 s
 held() {
     gnomon_start "$T/$1.jfr" -p "$JVM_PID" "${@:2}"
     cpu_spent 200
     process_stop "$GN_PID"
-    cpu_spent 2000
+    cpu_spent 1000
     kill -CONT "$GN_PID"
     cpu_spent 200
     gnomon_stop
