@@ -64,8 +64,8 @@ heap cache-serial Serial 14 5 8 20 300
 heap near-parallel Parallel 6 1 61 10 300 -XX:StartFlightRecording=filename="$T/near-jvms.jfr"
 heap saw-parallel Parallel 12 0 0 200 100 -XX:StartFlightRecording=filename="$T/saw-jvms.jfr"
 heap leak-z Z 14 14 3 60 300
-# most of its time is spent in collections
-heap busy-serial Serial 100 1 30 0 0
+# once it goes all of its time is spent in collections: enough of them for what it waits before that
+heap busy-serial Serial 300 1 30 0 0
 record_all
 for l in leak-serial leak-g1; do says $l.jfr ' live set What old collections leave grew all the time: from'; done
 for f in near-parallel.jfr near-jvms.jfr; do
