@@ -6,9 +6,9 @@
 // FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
 // FUZZ-LINK: user/out/profile_tiers.c user/out/profile_threads.c user/out/stable.c user/out/idle.c user/out/pattern.c
 // FUZZ-LINK: user/out/profile_times.c user/out/vitals.c user/out/live.c user/out/fields.c user/out/lanes.c user/out/xml.c user/out/gzip.c user/model/totals.c
-// FUZZ-LINK: user/out/endpoint.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
+// FUZZ-LINK: user/out/endpoint.c user/out/waits.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
 // FUZZ-LINK: user/out/text.c user/out/methods.c user/out/csv.c user/out/html.c user/out/html_data.c user/out/html_lanes.c user/out/pprof.c
-// FUZZ-LINK: user/out/findings.c user/out/findings_cpu.c user/out/findings_memory.c user/out/findings_wait.c
+// FUZZ-LINK: user/out/findings.c user/out/findings_causes.c user/out/findings_cpu.c user/out/findings_memory.c user/out/findings_wait.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
 // FUZZ-LINK: user/push/series.c user/base/protobuf.c
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c user/base/utf8.c
@@ -72,8 +72,10 @@ static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const any = "*a*";
-	struct profile_options o = {
-		.keep_times = true, .hide = {&any, size % 2}, .endpoints = {&any, size % 8 == 7}};
+	struct profile_options o = {.keep_times = true,
+				    .hide = {&any, size % 2},
+				    .endpoints = {&any, size % 8 == 7},
+				    .causes = size % 4 < 3};
 	struct profile *p = NULL;
 	struct jfr_report r;
 	char path[32];

@@ -10,6 +10,24 @@ need_gnomon record
 
 CAUSE_EVENT=gnomon.WaitCause
 
+# causes_shown JFR: the tree has the two that wait for one peer below the program's method, and no time more or less.
+causes_shown() {
+    local jfr=$1 peer
+
+    peer=$(awk '$1 == "CAUSE" && $2 == "reads" { print $5 }' "$JVM_OUT")
+    "$GNOMON" render "$jfr" -f collapsed -D off --idle --causes >"$T/caused" || fail "render --causes"
+    "$GNOMON" render "$jfr" -f collapsed -D off --idle >"$T/plain" || fail "render"
+    assert_eq "time with causes" "$(awk '{ n += $NF } END { printf "%.0f\n", n }' "$T/plain")" \
+        "$(awk '{ n += $NF } END { printf "%.0f\n", n }' "$T/caused")"
+    assert_eq "time that waits for $peer" \
+        "$(grep -E '^(reads|polls) ' "$T/causes" | grep -F " TCP $peer" |
+            awk '{ n += $4 } END { printf "%.0f\n", n * 20000000 }')" \
+        "$(grep -F "Peers.ask" "$T/caused" | grep -F ";(TCP) $peer" | awk '{ n += $NF } END { printf "%.0f\n", n }')"
+    "$GNOMON" summary "$jfr" >"$T/summary" || fail "summary"
+    tr -s ' \n' ' ' <"$T/summary" | grep -Fq "waiting for (TCP) $peer, most of it in Peers.ask" ||
+        fail "summary does not say who waits for $peer: $(cat "$T/summary")"
+}
+
 # causes_check JFR: each thread has the cause that it said, and no other.
 causes_check() {
     local jfr=$1 word thread op want got io
@@ -20,7 +38,7 @@ causes_check() {
         # what it asks is written, which takes no time; but a busy machine may find it there
         got=$(awk -v t="$thread" '$1 == t && $2 == "STATE_IO" && $3 != "write" {
             sub(/^[^ ]* [^ ]* /, ""); sub(/ [0-9]+ /, " "); print }' "$T/causes" |
-            sed 's/pipe [0-9]*$/pipe/' | sort -u)
+            sed 's/pipe:\[[0-9]*\]$/pipe:/' | sort -u)
         assert_eq "cause of '$thread' in $(basename "$jfr")" "$op $want" "$got"
         io=$(weight "$jfr" $WALL_EVENT "thread=$thread" state=STATE_IO)
         assert_ge "samples of '$thread' that wait for IO" 25 "$io"
@@ -39,6 +57,7 @@ causes_io() {
         jfr=$T/causes-$version-$engine.jfr
         "$GNOMON" record -q -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" || fail "record"
         causes_check "$jfr"
+        causes_shown "$jfr"
     done
     "$GNOMON" record -q -p "$JVM_PID" -d 1s --no-causes -o "$T/none-$version.jfr" || fail "record --no-causes"
     assert_eq "causes with --no-causes" 0 "$(weight "$T/none-$version.jfr" $CAUSE_EVENT)"

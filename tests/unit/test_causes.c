@@ -91,7 +91,7 @@ static void others(void **state)
 	r = with_path(GN_CAUSE_UNIX, "", 0);
 	says(&r, "Unix socket", "write", "unnamed, inode 77", "");
 	r = with_path(GN_CAUSE_PIPE, "", 0);
-	says(&r, "pipe", "write", "pipe 77", "");
+	says(&r, "pipe", "write", "pipe:[77]", "");
 	r = with_path(GN_CAUSE_FILE, "x.log\0log\0var", 14);
 	says(&r, "file", "write", "/var/log/x.log", "ext4, device 8:1");
 	r.whole = 0;

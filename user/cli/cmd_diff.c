@@ -12,7 +12,7 @@
 static struct {
 	const char *out;
 	int dim;
-	bool force, split_tiers;
+	bool force, split_tiers, causes;
 	uint64_t top;
 	struct filter filter;
 } o = {.dim = -1, .top = 20};
@@ -24,6 +24,8 @@ static const struct opt opts[] = {
 	{OPT_COUNT, 'n', "top", "N", "methods in the table (20)", &o.top, .min = 1, .max = 100000},
 	{OPT_FLAG, 0, "split-tiers", NULL, "tell interpreted, C1, C2 and inlined frames apart",
 	 &o.split_tiers},
+	{OPT_FLAG, 0, "causes", NULL,
+	 "below the method that waits, what it waits for: peers, files, pipes", &o.causes},
 	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force},
 	FILTER_OPTS(o.filter),
 	{OPT_END},
@@ -46,7 +48,7 @@ static int diff_write(const struct profile *p, char **files, FILE *f, struct err
 
 static int diff(char **files, struct error *e)
 {
-	struct profile_options po = {.split_tiers = o.split_tiers};
+	struct profile_options po = {.split_tiers = o.split_tiers, .causes = o.causes};
 	struct profile *p = NULL;
 	struct output out;
 	int rc = filter_apply(&o.filter, &po, e);

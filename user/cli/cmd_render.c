@@ -22,6 +22,8 @@ static const struct opt opts[] = {
 	{OPT_FLAG, 0, "lines", NULL, "tell lines of a method apart", &o.lines},
 	{OPT_FLAG, 0, "split-tiers", NULL, "tell interpreted, C1, C2 and inlined frames apart",
 	 &o.split_tiers},
+	{OPT_FLAG, 0, "causes", NULL,
+	 "below the method that waits, what it waits for: peers, files, pipes", &o.causes},
 	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force},
 	FILTER_OPTS(o.filter),
 	{OPT_END},
@@ -49,6 +51,7 @@ const struct command cmd_render = {
 		"  gnomon render app.jfr -o app.json.gz         # for profiler.firefox.com\n"
 		"  gnomon render app.jfr -o app.speedscope.json # for speedscope.app\n"
 		"  gnomon render app.jfr -f tree -D off -t 'http-*'\n"
+		"  gnomon render app.jfr -f tree -D off --causes # for whom threads wait\n"
 		"  gnomon render app.jfr -f collapsed -D wall | sort -k2 -n | tail\n"
 		"  gnomon render a.jfr b.jfr -o cpu.pb.gz -D cpu --from 10s --to 1m\n",
 	.notes = "Reads recordings of any producer: gnomon, the JDK, async-profiler. Several files "

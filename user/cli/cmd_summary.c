@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cmds.h"
 #include "cli/filter.h"
@@ -28,7 +29,8 @@ static int summary(const char *path, struct error *e)
 	struct jfr_report r;
 	int rc = filter_apply(&o.filter, &po, e);
 
-	po.show_idle = true; /* by group and state it is one column */
+	po.causes = strcmp(path, "-") != 0; /* which reads it twice */
+	po.show_idle = true;		    /* by group and state it is one column */
 	if (!rc)
 		rc = profile_new(&p, &po, e);
 	if (!rc)

@@ -155,7 +155,8 @@ static int files_load(const struct rendering *o, struct profile *p, int argc, ch
 
 int rendering_run(struct rendering *o, char **files, int n, const char *title, struct error *e)
 {
-	struct profile_options po = {.lines = o->lines, .split_tiers = o->split_tiers};
+	struct profile_options po = {
+		.lines = o->lines, .split_tiers = o->split_tiers, .causes = o->causes};
 	struct profile *p = NULL;
 	struct output out;
 	int rc = format_infer(o, e);

@@ -146,7 +146,7 @@ void cause_words(const struct gn_cause_rec *rec, struct cause_words *w)
 		break;
 	case GN_CAUSE_PIPE:
 		w->kind = "pipe";
-		snprintf(w->cause, sizeof(w->cause), "pipe %llu", ino);
+		snprintf(w->cause, sizeof(w->cause), "pipe:[%llu]", ino);
 		break;
 	case GN_CAUSE_FILE:
 		file_words(rec, w);

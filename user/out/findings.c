@@ -220,6 +220,7 @@ static void find_all(struct find *x)
 	find_stolen(x);
 	find_hot_lock(x);
 	find_pools(x);
+	find_causes(x);
 	find_pauses(x);
 	find_collections(x);
 	find_full(x);

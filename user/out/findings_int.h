@@ -63,6 +63,9 @@ void find_pauses(struct find *x);
 void find_bound(struct find *x);
 void find_losses(struct find *x);
 
+/* findings_causes.c */
+void find_causes(struct find *x);
+
 /* findings_memory.c */
 void find_live(struct find *x);
 void find_full(struct find *x);

@@ -44,7 +44,8 @@ extern const char *const dim_names[DIMS + 1]; /* "cpu", "wall", "off", NULL */
  * is PROF_JAVA. With split_tiers it is a frame of each type that it has in the recording.
  */
 #define PROF_JAVA  7 /* beside those of enum frame_type */
-#define PROF_TYPES 8
+#define PROF_CAUSE 9 /* what the frame that called it waited for; 8 is the page's own */
+#define PROF_TYPES 10
 
 enum prof_tier {
 	TIER_INTERPRETED,
@@ -61,7 +62,7 @@ struct prof_tiers {
 
 struct prof_frame {
 	uint32_t name;
-	uint8_t type;  /* enum frame_type, or PROF_JAVA */
+	uint8_t type;  /* enum frame_type, PROF_JAVA or PROF_CAUSE */
 	uint8_t match; /* which patterns of the filter it matches, internal */
 };
 
@@ -120,6 +121,7 @@ struct profile_options {
 	struct pattern_list hide;	      /* such frames go, their time stays */
 	bool lines;			      /* frames of different lines are different frames */
 	bool split_tiers; /* interpreted, C1, C2 and inlined are different frames */
+	bool causes;	  /* what a wait waited for is called by the Java method that waits */
 	bool keep_times;
 	/*
 	 * A thread that waits for work is IDLE, by rules over its frames (out/idle.h), as those are

@@ -4,6 +4,7 @@
 #include "out/idle.h"
 #include "out/profile_int.h"
 #include "out/stable.h"
+#include "out/waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ struct load {
 	struct jfr_reader *r;
 	struct jfr_sampler *s;
 	struct endpoints *endpoints; /* NULL: any */
+	struct waits *waits;	     /* NULL: what waits waited for is not asked */
+	const char *cause;	     /* of the sample at hand, or NULL */
 	int side;
 	uint64_t chunk;
 	int64_t start_ns;				      /* of this recording */
@@ -361,6 +364,23 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 			       });
 }
 
+/*
+ * What the sample waited for, called by the Java method that waits for it: what lies between is the
+ * same for all. Where there is none, by the leaf.
+ */
+static uint64_t caused_node(struct load *l, uint64_t node)
+{
+	struct profile *p = l->p;
+	uint32_t java = profile_node_java(p, (uint32_t)node), name, frame;
+
+	name = names_add(&p->names, l->cause, strlen(l->cause), NULL);
+	frame = name == NAME_NONE ? NODE_NONE : profile_frame(p, name, PROF_CAUSE);
+	if (frame == NODE_NONE)
+		return NODE_NONE;
+	frame = profile_node(p, java == NODE_ROOT ? (uint32_t)node : java, frame);
+	return frame == NODE_NONE ? NODE_NONE : frame | (node & (TRUNCATED | EMPTY | IDLE));
+}
+
 static int sample_add(struct load *l, const struct jfr_sample *s)
 {
 	struct profile *p = l->p;
@@ -381,6 +401,8 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 	node = sample_node(l, s);
 	if (node == NODE_FILTERED)
 		return 0;
+	if (l->cause && node != NODE_NONE)
+		node = caused_node(l, node);
 	if (thread == NODE_NONE || state == NODE_NONE || node == NODE_NONE)
 		return -ENOMEM;
 	if (node & IDLE && p->states[state].waits)
@@ -443,6 +465,20 @@ static int sample_add_served(struct load *l, const struct jfr_event *ev, const s
 	return rc;
 }
 
+/* Adds the sample, or, with causes, its parts of one cause each. */
+static int sample_add_caused(struct load *l, const struct jfr_event *ev, const struct jfr_sample *s)
+{
+	struct jfr_sample rest = *s, part;
+	int rc = 0;
+
+	if (!l->waits || s->source != JFR_SOURCE_WALL)
+		return l->endpoints ? sample_add_served(l, ev, s) : sample_add(l, s);
+	while (!rc && waits_next(l->waits, ev->chunk, &rest, &part, &l->cause))
+		rc = l->endpoints ? sample_add_served(l, ev, &part) : sample_add(l, &part);
+	l->cause = NULL;
+	return rc;
+}
+
 static int events_load(struct load *l)
 {
 	struct jfr_sample s;
@@ -454,7 +490,7 @@ static int events_load(struct load *l)
 			chunk_begin(l, ev.chunk);
 		if (s.ticks) {
 			l->p->facts.failed_stacks += s.failed;
-			rc = l->endpoints ? sample_add_served(l, &ev, &s) : sample_add(l, &s);
+			rc = sample_add_caused(l, &ev, &s);
 		} else {
 			facts_event(&l->p->facts, l->r, &ev);
 			vitals_event(&l->p->vitals[l->side], l->r, &ev);
@@ -503,6 +539,7 @@ static void load_free(struct load *l)
 	free(l->path);
 	free(l->touched);
 	endpoints_free(l->endpoints);
+	waits_free(l->waits);
 	jfr_sampler_free(l->s);
 	jfr_reader_close(l->r);
 }
@@ -516,10 +553,13 @@ int profile_load(struct profile *p, const char *path, int side, struct jfr_repor
 	p->lanes.recordings++;
 	if (p->opt.endpoints.n)
 		rc = endpoints_read(&l.endpoints, path, &p->opt.endpoints, e);
+	if (!rc && p->opt.causes)
+		rc = waits_read(&l.waits, path, e);
 	if (!rc)
 		rc = jfr_reader_open(&l.r, path, NULL, e);
 	if (rc) {
 		endpoints_free(l.endpoints);
+		waits_free(l.waits);
 		return rc;
 	}
 	l.s = jfr_sampler_new(l.r, true);

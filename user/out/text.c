@@ -18,6 +18,7 @@ static const char *const type_names[PROF_TYPES] = {
 	[FRAME_KERNEL] = "kernel",
 	[FRAME_C1] = "C1",
 	[PROF_JAVA] = "",
+	[PROF_CAUSE] = "cause",
 };
 
 static const char *const source_names[JFR_SOURCES] = {

@@ -109,7 +109,7 @@ final class Peers {
         says("polls", "poll", "TCP", port);
         says("accepts", "accept", "TCP", "clients of :" + lonely.getLocalPort());
         says("unix", "read", "Unix socket", path.toString());
-        says("pipe", "read", "pipe", "pipe");
+        says("pipe", "read", "pipe", "pipe:");
         says("fifo", "read", "file", fifo.toString());
         says("selects", "poll", "epoll", "[eventpoll]");
         Harness.ready();

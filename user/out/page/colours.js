@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours: of frames by what ran them, where time is the CPU's; by state, where it is not.
 
-const TYPE_LABEL = ['interpreted', 'JIT (C2)', 'inlined', 'native', 'C++', 'kernel', 'C1', 'Java', 'group'];
-const TYPE_HSL = [[52, 60], [146, 40], [181, 42], [8, 62], [30, 72], [268, 40], [92, 42], [146, 40], [215, 14]];
+const TYPE_LABEL = ['interpreted', 'JIT (C2)', 'inlined', 'native', 'C++', 'kernel', 'C1', 'Java', 'group', 'waited for'];
+const TYPE_HSL = [[52, 60], [146, 40], [181, 42], [8, 62], [30, 72], [268, 40], [92, 42], [146, 40], [215, 14], [330, 48]];
 const STATE_HUE = {RUNNING: [146, 48], RUNNABLE: [120, 38], QUEUED: [0, 72], SLEEPING: [188, 30],
   PARKED: [222, 48], WAITING: [203, 55], BLOCKED: [26, 88], IO: [280, 45], IDLE: [215, 8, 14],
   IN_NATIVE: [46, 65], STOPPED: [330, 50]};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recording as the page has it: user/out/html_data.c tells the form.
 
-const JAVA = 7, GROUP = 8; // types of frames: a method of whatever tier; what is split by
+const JAVA = 7, GROUP = 8, CAUSE = 9; // types of frames: a method of whatever tier; what is split by; what is waited for
 const TIER_LABEL = ['interpreted', 'C1', 'C2', 'inlined'], TIERS = TIER_LABEL.length;
 const JAVA_TYPES = [0, 1, 2, 6, JAVA]; // the others are what ran a method, with --split-tiers
 

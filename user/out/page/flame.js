@@ -100,7 +100,7 @@ function label(g, s, type, w) {
   if (fits(g, s, w) === s.length) return s;
   const short = shortName(s, type);
   if (fits(g, short, w) === short.length) return short;
-  const last = isNative(type) ? short : short.slice(short.lastIndexOf('.') + 1);
+  const last = isNative(type) || type === CAUSE ? short : short.slice(short.lastIndexOf('.') + 1);
   if (fits(g, last, w) === last.length) return last;
   const n = fits(g, last, w - fits.dots);
   return n > 1 ? last.slice(0, n) + '…' : '';

@@ -162,7 +162,7 @@ const children = n => inOrder(T.kids(n));
 
 // Class and method of Java; of native code the symbol, whose library may have dots, as it may.
 function shortName(s, type) {
-  if (type === GROUP) return s;
+  if (type === GROUP || type === CAUSE) return s;
   if (isNative(type)) return s.replace(/^(\([^)]*\)|[^.(]*\.so[.\d]*|[^.(:]*)\.(?=.)/, '');
   return s.replace(/^.*\.([^.]*\.[^.]*)$/, '$1');
 }

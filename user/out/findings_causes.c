@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers, files and pipes that threads waited for most, of a profile loaded with causes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "out/findings_int.h"
+#include "out/format.h"
+
+#define CAUSES	    3	 /* told of */
+#define CAUSE_SHARE 0.05 /* of the time off the CPU, below which none stands out */
+
+struct caused {
+	uint32_t name, place; /* the cause; the method of the program that waits */
+	uint64_t ns;
+};
+
+/* A method of the program: what the JDK does for it is the same for all. */
+static bool is_own(const char *name)
+{
+	static const char *const others[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return false;
+	return true;
+}
+
+/* The innermost of the program's methods, or of any; NAME_NONE without Java frames. */
+static uint32_t place_of(const struct profile *p, uint32_t node)
+{
+	uint32_t first = profile_node_java(p, node), n = first;
+
+	while (n != NODE_ROOT && !(profile_frame_is_java(p, p->nodes[n].frame) &&
+				   is_own(profile_frame_name(p, p->nodes[n].frame))))
+		n = p->nodes[n].parent;
+	n = n == NODE_ROOT ? first : n;
+	return n == NODE_ROOT ? NAME_NONE : p->frames[p->nodes[n].frame].name;
+}
+
+static int by_name_and_place(const void *a, const void *b)
+{
+	const struct caused *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct caused *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return by_name_and_place(a, b);
+}
+
+/* Waits with a cause, but those that are idle. *off_ns: all time off the CPU that is not. */
+static size_t causes_gather(const struct find *x, struct caused *v, uint64_t *off_ns)
+{
+	const struct profile *p = x->p;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->ncells; i++) {
+		const struct prof_cell *c = &p->cells[i];
+		const struct prof_frame *leaf = &p->frames[p->nodes[c->node].frame];
+
+		if (!(c->dims & 1 << DIM_OFF) || c->state == x->idle)
+			continue;
+		*off_ns += c->ns;
+		if (leaf->type == PROF_CAUSE)
+			v[n++] = (struct caused){leaf->name, place_of(p, c->node), c->ns};
+	}
+	qsort(v, n, sizeof(*v), by_name_and_place);
+	return n;
+}
+
+/* Makes one of each cause, with the place that waited for it longest. */
+static size_t causes_join(struct caused *v, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n;) {
+		struct caused sum = {v[i].name, v[i].place, 0};
+		uint64_t most = 0;
+
+		while (i < n && v[i].name == sum.name) {
+			struct caused at = {v[i].name, v[i].place, 0};
+
+			for (; i < n && v[i].name == at.name && v[i].place == at.place; i++)
+				at.ns += v[i].ns;
+			sum.ns += at.ns;
+			sum.place = at.ns > most ? at.place : sum.place;
+			most = at.ns > most ? at.ns : most;
+		}
+		v[k++] = sum;
+	}
+	qsort(v, k, sizeof(*v), by_time);
+	return k;
+}
+
+static void cause_say(struct find *x, const struct caused *c, uint64_t off_ns)
+{
+	const struct profile *p = x->p;
+	struct buffer link = BUFFER_INIT;
+
+	buffer_printf(&link, "d=off&q=");
+	find_encode(&link, names_get(&p->names, c->name), true);
+	buffer_byte(&link, 0);
+	find_add(x, "wait", link.failed ? "" : (char *)link.data,
+		 "%.0f%% of the time off the CPU (%s; idle threads left out) was waiting for "
+		 "%s%s%s.",
+		 find_percent(c->ns, off_ns), format_ns(c->ns).s, names_get(&p->names, c->name),
+		 c->place == NAME_NONE ? "" : ", most of it in ",
+		 c->place == NAME_NONE ? "" : names_get(&p->names, c->place));
+	buffer_free(&link);
+}
+
+void find_causes(struct find *x)
+{
+	struct caused *v = malloc(sizeof(*v) * ((size_t)x->p->ncells + 1));
+	uint64_t off_ns = 0;
+	size_t n;
+
+	x->failed |= !v;
+	if (!v)
+		return;
+	n = causes_join(v, causes_gather(x, v, &off_ns));
+	for (size_t i = 0; i < n && i < CAUSES && find_share(v[i].ns, off_ns) >= CAUSE_SHARE; i++)
+		cause_say(x, &v[i], off_ns);
+	free(v);
+}
