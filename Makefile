@@ -181,6 +181,11 @@ $(BUILD)/tests/bpf/%: $(BUILD)/tests/bpf/%.o $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS) -lm
 
+# What tests/jvm/context_*.sh read with.
+$(BUILD)/tests/jvm/context_probe: $(BUILD)/tests/jvm/context_probe.o $(BUILD)/libgnomon.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 tests: $(UNIT_BIN) $(BPFT_BIN)
 
 check: ## install what is missing (root), build, run every test
