@@ -6,6 +6,7 @@
 # - a command has no page, or there is a page of no command;
 # - a long option of --help is not in the command's page, or one of the page is not in --help, or its letter or the name of
 #   its value is another;
+# - gnomon-jfr(5) has no entry of an event that a recording may have (user/jfr/types.c and vitals.c), or one of no event;
 # - a page refers to one that is not there;
 # - mandoc or man (groff), where they are installed, have a warning about a page.
 cd "$(dirname "$0")/.." || exit 1
@@ -33,6 +34,11 @@ options_held() {
     diff <(helped "$c") <(paged "$c") | sed -n "s/^< /gnomon-$c.1 lacks, or has otherwise: /p; s/^> /gnomon $c --help lacks, or has otherwise: /p"
 }
 
+# events_written, events_paged: types of events, one a line
+EVENTS='(jdk|gnomon|profiler)\.[A-Z][A-Za-z]*'
+events_written() { grep -ohE "\"$EVENTS\"" user/jfr/types.c user/jfr/vitals.c | tr -d '"' | sort -u; }
+events_paged() { awk '/^\.TP/ { head = 1; next } head { print; head = 0 }' "$MAN/gnomon-jfr.5" | grep -oE "$EVENTS" | sort -u; }
+
 # references FILE: the pages that it names, as "gnomon-record.1"
 references() { sed 's/\\f.//g; s/\\-/-/g' "$1" | grep -oE 'gnomon(-[a-z]+)? ?\([0-9]\)' | sed 's/ *(\(.\))/.\1/' | sort -u; }
 
@@ -54,6 +60,8 @@ all_held() {
         [ -z "$found" ] || say "$found"
         grep -q "gnomon.-$c" "$MAN/gnomon.1" || say "gnomon.1 does not have the command '$c'"
     done
+    found=$(diff <(events_written) <(events_paged) | sed -n 's/^< /gnomon-jfr.5 has no entry of /p; s/^> /gnomon-jfr.5 has an entry of no event: /p')
+    [ -z "$found" ] || say "$found"
     for f in "$MAN"/gnomon-*.1; do
         c=${f##*/gnomon-}
         commands | grep -qx "${c%.1}" || say "$f is of no command"
@@ -86,6 +94,8 @@ self_test() {
     spoilt "another letter" "sed -i 's/^.fB.-q/\\\\fB\\\\-Q/' gnomon-flame.1"
     spoilt "a page that is missing" "rm gnomon-diff.1"
     spoilt "a page of no command" "cp gnomon-diff.1 gnomon-dif.1"
+    spoilt "an event without an entry" "sed -i /^jdk.GCHeapSummary/d gnomon-jfr.5"
+    spoilt "an entry of no event" "sed -i s/^jdk.GCHeapSummary/jdk.GCHeapSummery/ gnomon-jfr.5"
     spoilt "a reference to no page" "sed -i 's/overhead (7)/costs (7)/' gnomon-record.1"
 }
 

@@ -94,11 +94,23 @@ beside() {
     [ "$(jdk_newest)" != "$JDK" ] || types
 }
 
+# code_right FILE: of the JVM that still runs, whose code cache may have grown by a little meanwhile
+code_right() {
+    local size used
+
+    "$JDK/bin/jcmd" "$JVM_PID" Compiler.codecache >"$T/code" || fail "jcmd"
+    read -r size used < <({ grep '^CodeHeap' "$T/code" || grep '^CodeCache' "$T/code"; } |
+        awk '{ gsub(/[^0-9 ]/, " "); split($0, kb, " "); s += kb[1]; u += kb[2] } END { print s, u }')
+    softly assert_eq "code cache, kB" "$size" "$(query "$1" values gnomon.Vitals codeCacheMax | tail -n 1 | awk '{ print $1 / 1024 }')"
+    softly assert_near "used of it, kB" "$used" "$(query "$1" values gnomon.Vitals codeCacheUsed | tail -n 1 | awk '{ print $1 / 1024 }')" 600
+}
+
 # With the option, and what is asked not to be there is not.
 asked() {
     SOME_TOKEN=hunter2 SHOWN=yes jvm_start Collect 10
     "$GNOMON" record -q -p "$JVM_PID" -d 1s --environment --no-wait-events -o "$T/asked.jfr" || fail "record"
     "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$T/plain.jfr" || fail "record"
+    code_right "$T/plain.jfr"
     jvm_end
     values "$T/asked.jfr" jdk.InitialEnvironmentVariable "key value" >"$T/environment"
     assert_match "environment" 'key="SHOWN" value="yes"' "$T/environment"

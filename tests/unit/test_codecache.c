@@ -151,6 +151,52 @@ static void test_no_interpreter(void **state)
 	assert_int_equal(fill(j, &out), -ENOTSUP);
 }
 
+/* A heap of 1 MB, 512 kB committed, of whose segments of 128 bytes 3,000 were given out and 40
+ * given back. */
+static void used_put(struct jvm *j)
+{
+	heap_put(j, 0);
+	j->vm->at.vs_high = 24;
+	put(j, HEAP + 24, CODE + (512 << 10), 8);
+	put(j, HEAP + 40, 3000, 8);
+	put(j, HEAP + 64, 40, 8);
+}
+
+static int use(struct jvm *j, struct codecache_use *out)
+{
+	mem_flush(j->vm->mem);
+	return codecache_use(j->vm, out);
+}
+
+static void test_use(void **state)
+{
+	struct jvm *j = *state;
+	struct codecache_use is;
+
+	assert_int_equal(use(j, &is), -EFAULT);
+	used_put(j);
+	assert_int_equal(use(j, &is), 0);
+	assert_int_equal(is.used, 2960 * 128);
+	assert_int_equal(is.committed, 512 << 10);
+	assert_int_equal(is.reserved, 1 << 20);
+	/* other words lie there in this release */
+	put(j, HEAP + 40, 4097, 8); /* more than are committed */
+	assert_int_equal(use(j, &is), -EBADMSG);
+	assert_int_equal(is.used, 0);
+	used_put(j);
+	put(j, HEAP + 64, 3001, 8); /* more given back than given out */
+	assert_int_equal(use(j, &is), -EBADMSG);
+	used_put(j);
+	put(j, HEAP + 24, CODE + (3ull << 30), 8);
+	assert_int_equal(use(j, &is), -EBADMSG);
+	used_put(j);
+	j->vm->at.ch_log2 = 600;
+	assert_int_equal(use(j, &is), -ENOTSUP);
+	j->vm->at.ch_log2 = 32;
+	j->vm->at.vs_high = VM_NONE;
+	assert_int_equal(use(j, &is), -ENOTSUP);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
@@ -158,6 +204,7 @@ int main(void)
 		TEST(test_starting),
 		TEST(test_interpreter_shrinks),
 		TEST(test_no_interpreter),
+		TEST(test_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -306,6 +306,8 @@ static const struct jfr_field vitals_fields[] = {
 	V(heap_used, "heapUsed", JFR_BYTES, "Heap Used"),
 	V(heap_committed, "heapCommitted", JFR_BYTES, "Heap Committed"),
 	V(heap_max, "heapMax", JFR_BYTES, "Heap at Most"),
+	V(code_used, "codeCacheUsed", JFR_BYTES, "Code Cache Used"),
+	V(code_max, "codeCacheMax", JFR_BYTES, "Code Cache at Most"),
 	V(clock_error_ns, "clockError", JFR_SPAN_NS, "Error of Collections' Times"),
 };
 

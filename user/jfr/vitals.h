@@ -221,7 +221,8 @@ struct jfr_vitals {
 	/* the JVM */
 	uint64_t safepoints, safepoint_ns, to_safepoint_ns;
 	uint64_t heap_used, heap_committed, heap_max;
-	uint64_t clock_error_ns; /* of collections' times */
+	uint64_t code_used, code_max; /* of the code cache, at most 10 s ago; 0: not known */
+	uint64_t clock_error_ns;      /* of collections' times */
 };
 
 /*

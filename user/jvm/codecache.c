@@ -14,6 +14,7 @@
 #define SEGMENT_FREE 0xff   /* segment map: no block here */
 #define LOG2_SEG_MIN 4
 #define LOG2_SEG_MAX 16
+#define CODE_MAX     (2ull << 30) /* bytes: no code cache is larger */
 
 /* ---- heaps ------------------------------------------------------------------------------------
  */
@@ -37,31 +38,96 @@ static int read_heap(struct vm *vm, uint64_t heap, struct gn_code_heap *out)
 	return 0;
 }
 
-static int read_heaps(struct vm *vm, struct gn_jvm *j)
+/* The addresses of its heaps: how many, or -ENOTSUP, -EFAULT. */
+static int heaps_find(struct vm *vm, uint64_t heaps[GN_JVM_HEAPS])
 {
 	const struct vm_layout *at = &vm->at;
-	uint64_t array, data, heap;
+	uint64_t array, data;
 	int32_t n;
+	int found = 0;
 
-	if (at->cc_heaps == VM_NONE) {
-		if (mem_u64(vm->mem, at->cc_heap, &heap) || read_heap(vm, heap, &j->heap[0]))
-			return -EFAULT;
-		j->nheaps = 1;
-		return 0;
-	}
+	if (at->cc_heaps == VM_NONE)
+		return mem_u64(vm->mem, at->cc_heap, &heaps[0]) ? -EFAULT : 1;
 	if (at->ga_len == VM_NONE || at->ga_data == VM_NONE)
 		return -ENOTSUP;
 	if (mem_u64(vm->mem, at->cc_heaps, &array) || !array ||
 	    mem_i32(vm->mem, array + at->ga_len, &n) ||
 	    mem_u64(vm->mem, array + at->ga_data, &data))
 		return -EFAULT;
-	for (int i = 0; i < n && i < GN_JVM_HEAPS; i++) {
-		if (mem_u64(vm->mem, data + (uint64_t)i * 8, &heap) ||
-		    read_heap(vm, heap, &j->heap[j->nheaps]))
-			continue;
-		j->nheaps++;
-	}
-	return j->nheaps ? 0 : -EFAULT;
+	for (int i = 0; i < n && i < GN_JVM_HEAPS; i++)
+		if (!mem_u64(vm->mem, data + (uint64_t)i * 8, &heaps[found]))
+			found++;
+	return found;
+}
+
+static int read_heaps(struct vm *vm, struct gn_jvm *j)
+{
+	uint64_t heaps[GN_JVM_HEAPS];
+	int n = heaps_find(vm, heaps);
+
+	for (int i = 0; i < n; i++)
+		if (!read_heap(vm, heaps[i], &j->heap[j->nheaps]))
+			j->nheaps++;
+	return n < 0 ? n : j->nheaps ? 0 : -EFAULT;
+}
+
+/* ---- what of them is used ---- */
+
+/*
+ * Words of a CodeHeap (memory/heap.hpp, the same from 9 to 25) behind its _log2_segment_size, which
+ * is as long with its padding: the JVM tells of none of them where they lie.
+ */
+enum { NEXT_SEGMENT = 1, FREE_SEGMENTS = 4, BEHIND_WORDS };
+
+#define CODE_HEAP_BYTES 512
+
+static uint64_t word_at(const uint8_t *bytes, uint64_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, bytes + at, sizeof(v));
+	return v;
+}
+
+static int heap_use(struct vm *vm, uint64_t heap, struct codecache_use *out)
+{
+	const struct vm_layout *at = &vm->at;
+	uint64_t low = at->ch_memory + at->vs_low, high = at->ch_memory + at->vs_high;
+	uint64_t end = at->ch_memory + at->vs_end, behind = at->ch_log2 & ~7ull;
+	uint64_t committed, next, unused, bytes = behind + BEHIND_WORDS * sizeof(next);
+	uint8_t b[CODE_HEAP_BYTES];
+	uint32_t log2;
+
+	if (at->vs_high == VM_NONE || bytes > sizeof(b) || low > bytes - 8 || high > bytes - 8 ||
+	    end > bytes - 8)
+		return -ENOTSUP;
+	if (!heap || mem_read_now(vm->mem, heap, b, bytes))
+		return -EFAULT;
+	memcpy(&log2, b + at->ch_log2, sizeof(log2));
+	next = word_at(b, behind + NEXT_SEGMENT * 8);
+	unused = word_at(b, behind + FREE_SEGMENTS * 8);
+	committed = word_at(b, high) - word_at(b, low);
+	if (log2 < LOG2_SEG_MIN || log2 > LOG2_SEG_MAX || committed > CODE_MAX ||
+	    word_at(b, end) - word_at(b, low) > CODE_MAX || unused > next ||
+	    next > committed >> log2)
+		return -EBADMSG;
+	out->used += (next - unused) << log2;
+	out->committed += committed;
+	out->reserved += word_at(b, end) - word_at(b, low);
+	return 0;
+}
+
+int codecache_use(struct vm *vm, struct codecache_use *out)
+{
+	uint64_t heaps[GN_JVM_HEAPS];
+	int n = heaps_find(vm, heaps), rc = n < 0 ? n : n ? 0 : -EFAULT;
+
+	*out = (struct codecache_use){0};
+	for (int i = 0; i < n && !rc; i++)
+		rc = heap_use(vm, heaps[i], out);
+	if (rc)
+		*out = (struct codecache_use){0};
+	return rc;
 }
 
 static void find_bounds(struct gn_jvm *j)

@@ -35,6 +35,17 @@ int codecache_refresh(struct vm *vm, struct gn_jvm *jvm);
  */
 bool codecache_is_compilers(struct vm *vm, const struct gn_jvm *jvm);
 
+/* Bytes of all its heaps: the figures of `jcmd Compiler.codecache`. */
+struct codecache_use {
+	uint64_t used, committed, reserved;
+};
+
+/*
+ * As it is now. 0, or -ENOTSUP, -EFAULT, -EBADMSG (what lies there is no code heap): then all of
+ * *out is 0.
+ */
+int codecache_use(struct vm *vm, struct codecache_use *out);
+
 /* The heap that addr is in, for uw_mapping.arg; -1 none. */
 int codecache_heap(const struct gn_jvm *jvm, uint64_t addr);
 

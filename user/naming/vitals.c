@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "jfr/vitals.h"
 #include "jfr/write.h"
+#include "jvm/codecache.h"
 #include "jvm/collections.h"
 #include "naming/jvmsetup.h"
 #include "target/container.h"
@@ -54,6 +55,7 @@ struct vitals {
 	bool set_up;   /* what is written once was */
 	bool flags_told;
 	uint64_t heap_max;
+	struct codecache_use code;
 	uint64_t meta_used, meta_committed; /* as last told */
 
 	struct group group;
@@ -403,6 +405,8 @@ static void own_write(struct vitals *v, const struct look *was, const struct loo
 		.heap_used = v->gc.heap.used,
 		.heap_committed = v->gc.heap.committed,
 		.heap_max = v->heap_max,
+		.code_used = v->code.used,
+		.code_max = v->code.reserved,
 		.clock_error_ns = error == UINT64_MAX ? 0 : error,
 	};
 
@@ -451,13 +455,15 @@ static void slow_write(struct vitals *v, const struct look *was, const struct lo
 				   is->group.limit_hits, is->group.memory, is->group.memory_swap});
 }
 
-static void second_look(struct vitals *v, uint64_t now, bool last)
+static void second_look(struct vitals *v, struct vm *vm, uint64_t now, bool last)
 {
 	bool slow = last || !v->slow.time_ns || since(now, v->slow.time_ns) >= SLOW_NS;
 	struct look is = {0};
 
 	if (look_take(v, now, &is))
 		return; /* it has ended */
+	if (slow && vm)
+		codecache_use(vm, &v->code);
 	if (v->second.time_ns) {
 		load_write(v, &v->second, &is);
 		own_write(v, &v->second, &is);
@@ -522,7 +528,7 @@ void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last)
 	}
 	if (second) {
 		set_up(v, vm, now);
-		second_look(v, now, last);
+		second_look(v, vm, now, last);
 	}
 }
 

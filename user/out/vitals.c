@@ -111,6 +111,8 @@ static void own_read(struct prof_vitals *v, const struct fields *f)
 	v->limit_hits += field_number(f, "memoryLimitHits");
 	v->group_memory = field_number(f, "groupMemory");
 	v->group_memory_limit = field_number(f, "groupMemoryLimit");
+	v->code_used = field_number(f, "codeCacheUsed");
+	v->code_max = field_number(f, "codeCacheMax");
 }
 
 void vitals_event(struct prof_vitals *v, struct jfr_reader *r, const struct jfr_event *ev)
@@ -223,6 +225,9 @@ static void process_line(const struct prof_vitals *v, FILE *f)
 		fprintf(f, "  classes   %s loaded, %s unloaded; %s threads at most\n",
 			format_count(v->classes).s, format_count(v->unloaded).s,
 			format_count(v->threads_peak).s);
+	if (v->code_max)
+		fprintf(f, "  code      %s of compiled code, %s at most\n",
+			format_bytes(v->code_used).s, format_bytes(v->code_max).s);
 	if (v->throttled_ns || v->oom_kills || v->limit_hits)
 		fprintf(f,
 			"  container throttled for %s, memory limit reached %s times, %s killed\n",
@@ -265,5 +270,8 @@ void vitals_compare(const struct prof_vitals v[2], const uint64_t recorded_ns[2]
 	compare_line("allocated a second", format_bytes(rate(&v[0])), format_bytes(rate(&v[1])), f);
 	compare_line("in safepoints", format_share(v[0].safepoint_ns, v[0].period_ns),
 		     format_share(v[1].safepoint_ns, v[1].period_ns), f);
+	if (v[0].code_max || v[1].code_max)
+		compare_line("compiled code", format_bytes(v[0].code_used),
+			     format_bytes(v[1].code_used), f);
 	compare_line("throttled", format_ns(v[0].throttled_ns), format_ns(v[1].throttled_ns), f);
 }

@@ -34,6 +34,7 @@ struct prof_vitals {
 	uint64_t safepoints, safepoint_ns, to_safepoint_ns;
 	uint64_t throttled_ns, major_faults, io_wait_ns, oom_kills, limit_hits;
 	uint64_t group_memory, group_memory_limit; /* latest */
+	uint64_t code_used, code_max;		   /* latest */
 	/* internal: the collection before, for what was allocated since */
 	uint64_t last_id, last_after, last_ns, before_id, before;
 };
