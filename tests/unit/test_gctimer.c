@@ -217,6 +217,24 @@ static void tracers(void **state)
 	assert_int_equal(gctimer_cause(mem, 8, noted.start), -1);
 }
 
+/* A concurrent one that goes on when its timer is read, and ends while the tracer is searched for.
+ */
+static void tracer_of_one_that_ends(void **state)
+{
+	const struct gctimer_place p = {mem, PERF_START, HEAP, 0};
+	const struct gctimer_whole runs = {{noted.start, noted.start - 50 * MS}, 2 * MS, MS};
+	uint64_t *words = at(STATICS + 960);
+
+	tracer_put(words, &noted, 5);
+	words[6] = 3 * MS; /* of pauses, and the longest */
+	words[8] = 2 * MS;
+	assert_int_equal(gctimer_tracer_find(&p, &runs), STATICS + 968);
+	words[6] = MS; /* less than it was */
+	assert_int_equal(gctimer_tracer_find(&p, &runs), 0);
+	words[6] = noted.end - noted.start + 1;
+	assert_int_equal(gctimer_tracer_find(&p, &runs), 0);
+}
+
 /* As a ConcurrentGCTimer lies there, with two pauses and a phase between them that is none. */
 static void concurrent_put(uint64_t *words, uint64_t start, uint64_t end)
 {
@@ -597,6 +615,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(tracers, setup, teardown),
+		cmocka_unit_test_setup_teardown(tracer_of_one_that_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(concurrent_ones, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_the_timer, setup, teardown),
 		cmocka_unit_test_setup_teardown(given_up, setup, teardown),

@@ -253,7 +253,8 @@ struct found_one {
 	struct collection is;
 	uint64_t exit;
 	unsigned int collector;
-	int number; /* of its cause, -1 not known */
+	int number;	/* of its cause, -1 not known */
+	uint64_t whole; /* of a concurrent one: the tick at which all of it began, 0 not known */
 };
 
 struct found {
@@ -526,6 +527,7 @@ static unsigned int pauses_take(struct collections *c, const struct counters *k,
 		struct found_one *one = found_add(f, k, n, &p[i].span);
 
 		one->number = number;
+		one->whole = whole.span.start;
 		snprintf(one->is.pause, sizeof(one->is.pause), "%s", p[i].name);
 		times_set(c, &p[i].span, time, &one->is);
 		if (i + 1 < got || under_way(now))
@@ -722,6 +724,26 @@ static void causes_set(struct collections *c, struct counters *k, const struct c
 			memcpy(one->cause, next->is.cause, sizeof(one->cause));
 		number_apply(c, k, found->number, (running || last) && is_certain(one, running),
 			     one);
+	}
+}
+
+/*
+ * A concurrent collection of G1's begins within a young one, whose cause is its own: told where its
+ * number is not known (yet). The others are unknown.
+ */
+static void causes_inherit(struct collections *c, struct found *f)
+{
+	for (unsigned int i = 0; i < f->n; i++) {
+		const struct found_one *found = &f->v[i];
+		struct collection *one = &f->v[i].is;
+
+		if (!strcmp(one->name, "G1New")) {
+			c->young = (struct gctimer_span){one->ticks, found->exit};
+			memcpy(c->young_cause, one->cause, sizeof(one->cause));
+		} else if (!one->cause[0] && !strcmp(one->name, "G1Old") &&
+			   found->whole > c->young.start && found->whole < c->young.end) {
+			memcpy(one->cause, c->young_cause, sizeof(one->cause));
+		}
 		if (!one->cause[0])
 			snprintf(one->cause, sizeof(one->cause), CAUSE_UNKNOWN);
 	}
@@ -883,6 +905,7 @@ int collections_look(struct collections *c, struct counters *k, const struct col
 	memcpy(c->last, now, sizeof(now));
 	running_causes(c, k);
 	causes_set(c, k, now, &f);
+	causes_inherit(c, &f);
 	found_tell(c, &heap, total, &f, fns);
 	whole_end(c, k, total, when.until_ns, fns);
 	c->heap = heap;

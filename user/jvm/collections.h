@@ -95,7 +95,9 @@ struct collections {
 	unsigned int nconcurrent;
 	struct collections_timer timers[COUNTERS_COLLECTORS];
 	struct collections_cause causes[GCTIMER_CAUSES];
-	unsigned int doubts; /* that the release's numbers are this JVM's */
+	unsigned int doubts;	   /* that the release's numbers are this JVM's */
+	struct gctimer_span young; /* G1's last young one, and why it was */
+	char young_cause[COLLECTION_WORDS];
 	struct collector {
 		uint64_t begun, time, entry, exit, ended;
 		uint64_t told; /* of `time`: what was told of, one by one or in a gap */

@@ -80,14 +80,27 @@ static bool words_fit(const uint64_t w[TIMER_WORDS], const struct gctimer_span *
 	       apart(w[START], noted->start) <= slack && apart(w[END], noted->end) <= slack;
 }
 
+/* What went on when the timer was read may have ended by the time that its tracer is found. */
+static bool has_ended(const uint64_t w[TRACER_WORDS], const struct gctimer_whole *exact)
+{
+	uint64_t lasted = w[MOMENTS + END] - w[MOMENTS + START];
+
+	return w[MOMENTS + END] > w[MOMENTS + START] && lasted < LASTS_MAX &&
+	       w[SUM] >= exact->sum && w[LONGEST] >= exact->longest && w[LONGEST] &&
+	       w[SUM] >= w[LONGEST] && w[SUM] <= lasted;
+}
+
 /* While the collection goes on both have the end of the one before, and the sums are that one's. */
 static bool tracer_fits(const uint64_t w[TRACER_WORDS], const struct gctimer_whole *exact)
 {
 	bool running = exact->span.end < exact->span.start;
 
-	return (uint32_t)w[NAME_CAUSE] < GCTIMER_CAUSES && w[NAME_CAUSE] >> 32 < GCTIMER_CAUSES &&
-	       w[MOMENTS + START] == exact->span.start && w[MOMENTS + END] == exact->span.end &&
-	       (running || (w[SUM] == exact->sum && w[LONGEST] == exact->longest));
+	if ((uint32_t)w[NAME_CAUSE] >= GCTIMER_CAUSES || w[NAME_CAUSE] >> 32 >= GCTIMER_CAUSES ||
+	    w[MOMENTS + START] != exact->span.start)
+		return false;
+	if (w[MOMENTS + END] != exact->span.end)
+		return running && has_ended(w, exact);
+	return running || (w[SUM] == exact->sum && w[LONGEST] == exact->longest);
 }
 
 static void tracers_take(struct search *s, uint64_t addr, const uint64_t *words, size_t n)
