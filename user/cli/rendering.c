@@ -153,6 +153,16 @@ static int files_load(const struct rendering *o, struct profile *p, int argc, ch
 	return 0;
 }
 
+/* The page tells what waits wait for, unless asked to read what can be read once only. */
+static bool page_causes(const struct rendering *o, char **files, int n)
+{
+	bool twice = o->format == FMT_HTML;
+
+	for (int i = 0; i < n; i++)
+		twice = twice && strcmp(files[i], "-") != 0;
+	return twice;
+}
+
 int rendering_run(struct rendering *o, char **files, int n, const char *title, struct error *e)
 {
 	struct profile_options po = {
@@ -170,6 +180,7 @@ int rendering_run(struct rendering *o, char **files, int n, const char *title, s
 	po.keep_times = o->format == FMT_HTML || o->format == FMT_FIREFOX ||
 			(o->format == FMT_SPEEDSCOPE && o->by_thread);
 	o->filter.idle = po.show_idle;
+	po.causes |= page_causes(o, files, n);
 	po.show_idle |= o->format == FMT_HTML; /* the page can hide it */
 	rc = output_open(&out, o->out, o->force, e);
 	if (rc)

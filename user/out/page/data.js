@@ -78,13 +78,13 @@ function decodeTiers(c, n, frame, types) {
 }
 
 // What is left of a stack with Java where native frames are folded away: its Java frames, and the
-// recorder's own marks, such as that callers are not known. Of each node: whether it or a node above
+// recorder's own marks, such as that callers are not known or what is waited for. Of each node: whether it or a node above
 // it is Java (hasJava), the innermost such frame, itself or above it (kept, 0 if there is none), and
 // whether there is one at it or below (below).
 function findJava(base, types, names) {
   const {n, parent, frame} = base, isJava = new Uint8Array(256);
   for (const t of JAVA_TYPES) isJava[t] = 1;
-  const mark = Uint8Array.from(names, s => s.startsWith('(gnomon).') ? 1 : 0);
+  const mark = Uint8Array.from(names, (s, f) => s.startsWith('(gnomon).') || types[f] === CAUSE ? 1 : 0);
   const hasJava = new Uint8Array(n), kept = new Int32Array(n), below = new Uint8Array(n);
   for (let i = 1; i < n; i++) {
     const java = isJava[types[frame[i]]];
