@@ -196,6 +196,7 @@ check-jvm: $(BUILD)/gnomon $(BUILD)/gnomon-send ## end-to-end tests on every JDK
 
 redteam: $(BUILD)/gnomon ## what a hostile process may try beside a JVM that is recorded (root)
 	@BUILD=$(BUILD) tests/jvm/run.sh 'hostile_*'
+	@ISOLATE=1 BUILD=$(BUILD) tests/jvm/run.sh 'hostile_*'
 
 check-unit: $(UNIT_BIN) ## unit tests (no root)
 	@set -e; for t in $(UNIT_BIN); do $$t; done

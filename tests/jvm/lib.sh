@@ -13,6 +13,22 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/gnomon-test.XXXXXX")
 chmod 755 "$T"
 export GNOMON_TEST=$T # in the environment of all that the test starts
 
+# ISOLATE=1: `record` of all tests has --isolate.
+isolated_gnomon() {
+    cat >"$T/gnomon" <<EOF
+#!/bin/bash
+args=()
+for arg; do
+    args+=("\$arg")
+    [[ \$arg != record || " \${args[*]} " == *" --isolate "* ]] || args+=(--isolate)
+done
+exec "$GNOMON" "\${args[@]}"
+EOF
+    chmod 755 "$T/gnomon"
+    GNOMON=$T/gnomon
+}
+[ -z "${ISOLATE:-}" ] || isolated_gnomon
+
 # ---- ending --------------------------------------------------------------------------------
 
 CHILDREN=()

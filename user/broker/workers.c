@@ -20,8 +20,9 @@
 
 #include "base/clock.h"
 
-#define READY 2	 /* workers that wait for work, or do some */
-#define SLOTS 64 /* of which the others hang: with more, nothing is opened until one comes back */
+#define READY  2	    /* workers that wait for work, or do some */
+#define END_NS 200000000ull /* the ends of those that do not hang are waited for */
+#define SLOTS  64 /* of which the others hang: with more, nothing is opened until one comes back */
 
 /* In memory that all of them share. A process's number is 0 where there is none. */
 struct slot {
@@ -215,12 +216,13 @@ static void ended_reap(struct board *b)
 /* Those that hang end when what they wait for does; nobody waits for them. */
 static void all_end(struct board *b)
 {
+	uint64_t until = now_ns() + END_NS;
+
 	for (int i = 0; i < SLOTS; i++)
 		if (b->slots[i].pid)
 			kill(b->slots[i].pid, SIGKILL);
-	for (int i = 0; i < SLOTS; i++)
-		if (b->slots[i].pid && !b->slots[i].id)
-			waitpid(b->slots[i].pid, NULL, 0);
+	while (now_ns() < until && waitpid(-1, NULL, WNOHANG) >= 0)
+		poll(NULL, 0, 1);
 	_exit(0);
 }
 

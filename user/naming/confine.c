@@ -67,9 +67,14 @@ static int space_bound(void)
 	return 0; /* which takes terabytes of addresses */
 #else
 	uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
-	struct rlimit rl = {.rlim_cur = half > SPACE_MIN ? half : SPACE_MIN};
+	rlim_t most = half > SPACE_MIN ? half : SPACE_MIN;
+	struct rlimit rl;
 
-	rl.rlim_max = rl.rlim_cur;
+	if (getrlimit(RLIMIT_AS, &rl))
+		return -errno;
+	if (rl.rlim_max < most) /* who started us has bounded it already */
+		most = rl.rlim_max;
+	rl = (struct rlimit){most, most};
 	return setrlimit(RLIMIT_AS, &rl) ? -errno : 0;
 #endif
 }

@@ -530,11 +530,12 @@ static int target_await(struct recorder *r, struct opened *o, struct error *e)
 	struct recorder_added a = {0};
 	int rc = target_push(r, o);
 
-	if (rc) {
+	if (rc == -ENAMETOOLONG) {
 		opened_remove(&r->opened, o);
 		return error_set(e, rc, EXIT_INTERNAL, "cannot hand over a file: %s",
 				 strerror(-rc));
 	}
+	o->waits = rc != 0; /* for room, or for another that takes over */
 	queue_wake(r->line->queue);
 	while (!r->nadded && !r->error.rc) {
 		reply_await(r, AWAIT_MS);

@@ -103,6 +103,11 @@ static void member_free(struct fleet *f, struct member *m)
 	free(m);
 }
 
+void fleet_end(struct fleet *f)
+{
+	lookout_end(f->lookout);
+}
+
 void fleet_close(struct fleet *f)
 {
 	struct member *m, *tmp;

@@ -33,7 +33,10 @@ struct fleet_config {
 
 int fleet_open(struct fleet **out, const struct fleet_config *cfg, struct recorder *rec,
 	       struct error *e);
-void fleet_close(struct fleet *f); /* NULL is fine */
+void fleet_close(struct fleet *f);
+
+/* The session ends: nobody is looked for any more. */
+void fleet_end(struct fleet *f); /* NULL is fine */
 
 /*
  * Before the recording starts. -ESRCH: the process is gone. With `follow` what goes wrong with one

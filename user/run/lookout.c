@@ -34,6 +34,7 @@ struct lookout {
 	pid_t *again;
 	size_t nagain;
 	bool again_all, stop, ended;
+	uint64_t stop_ns; /* when it was told to */
 };
 
 static bool on_jvm(const struct jvm_proc *j, void *arg)
@@ -139,17 +140,30 @@ int lookout_start(struct lookout **out, lookout_fn wants, void *ctx, struct erro
 	return 0;
 }
 
+void lookout_end(struct lookout *l)
+{
+	if (!l)
+		return;
+	pthread_mutex_lock(&l->lock);
+	if (!l->stop)
+		l->stop_ns = now_ns();
+	l->stop = true;
+	pthread_cond_signal(&l->ends);
+	pthread_mutex_unlock(&l->lock);
+}
+
 void lookout_stop(struct lookout *l)
 {
-	uint64_t until = now_ns() + STOP_NS;
-	struct timespec ts = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+	struct timespec ts;
+	uint64_t until;
 	bool ended;
 
 	if (!l)
 		return;
+	lookout_end(l);
+	until = l->stop_ns + STOP_NS;
+	ts = (struct timespec){(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
 	pthread_mutex_lock(&l->lock);
-	l->stop = true;
-	pthread_cond_signal(&l->ends);
 	while (!l->ended && now_ns() < until)
 		pthread_cond_timedwait(&l->ends, &l->lock, &ts);
 	ended = l->ended;

@@ -22,6 +22,9 @@ int lookout_start(struct lookout **out, lookout_fn wants, void *ctx, struct erro
 /* Ends the thread; one that does not end in time is left behind, with what it has. NULL is fine. */
 void lookout_stop(struct lookout *l);
 
+/* Tells it so, and does not wait: its time runs from now on. NULL is fine. */
+void lookout_end(struct lookout *l);
+
 /*
  * The next JVM that is meant, each once; after lookout_all() also those that are not. False: there
  * is none. Never waits.

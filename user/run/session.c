@@ -723,6 +723,7 @@ static void session_stop(struct session *s)
 
 	if (!s->ended_ns || now < s->ended_ns)
 		end_at(s, now);
+	fleet_end(s->fleet);
 	ticks_end(s);
 	account(s, 0);
 	capture_stop(s->cap);
