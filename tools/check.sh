@@ -281,6 +281,8 @@ suite_peers() {
     fi
     timed 1800 tests/peers/run.sh
     script_report peers readers
+    timed 1800 tests/peers/otlp.sh
+    script_report peers otlp
 }
 
 # Who may include whom, and that the script which holds it can fail.

@@ -84,6 +84,7 @@ needs_peers='
     npm             npm
     mmdebstrap      mmdebstrap
     chromium        chromium
+    python3-venv    /usr/lib/python3*/ensurepip/__init__.py
 '
 needs_kernels='
     JDK             /usr/lib/jvm/*/jmods/java.base.jmod

@@ -150,10 +150,55 @@ static void test_merged(void **state)
 	assert_int_equal(series_each(p, &f, got_take, &g), 0);
 	assert_int_equal(g.v[0].n, 4);
 	assert_int_equal(g.ns[0], 100 * MS);
-	f.threads = true;
+	f.apart = SERIES_NAMES;
 	g = (struct got){0};
 	assert_int_equal(series_each(p, &f, got_take, &g), 0);
 	assert_int_equal(g.v[0].n, 5);
+	profile_free(p);
+}
+
+static int ticks_take(void *ctx, const struct series *s)
+{
+	struct series half;
+	size_t *n = ctx;
+
+	assert_int_equal(s->n, 2);
+	for (size_t i = 0; i < s->nticks; i++) {
+		assert_true(s->ticks[i].sample < s->n);
+		assert_true(s->ticks[i].time_ns >= s->start_ns);
+		assert_true(s->ticks[i].time_ns < s->start_ns + (int64_t)s->duration_ns);
+	}
+	for (size_t i = 0; i < s->n; i++) { /* as many as its time is worth, also of a part */
+		series_part(s, i, i + 1, &half);
+		assert_int_equal(half.n, 1);
+		assert_int_equal(half.nticks * 10 * MS, half.samples[0].v[0]);
+		for (size_t k = 0; k < half.nticks; k++)
+			assert_int_equal(half.ticks[k].sample, half.base);
+	}
+	*n += s->nticks;
+	return 0;
+}
+
+/* Each CPU sample has its time, in the sample and the window that its time is in. */
+static void test_ticks(void **state)
+{
+	struct series_form f = {
+		.window_ns = 15 * S, .dims = {true}, .apart = SERIES_THREADS, .ticks = true};
+	struct profile *p = profile_empty(20 * S);
+	uint32_t a = cell_of(p, node_of(p, NODE_ROOT, "a"), "t", 1, "RUNNING",
+			     JFR_SOURCE_EXECUTION),
+		 b = cell_of(p, node_of(p, NODE_ROOT, "b"), "t", 1, "RUNNING",
+			     JFR_SOURCE_EXECUTION);
+	size_t n = 0;
+
+	for (int i = 0; i < 20; i++) {
+		ticks_add(p, a, i * (int64_t)S, 0, 1);
+		ticks_add(p, b, i * (int64_t)S, 20 * MS, 3);
+	}
+	ticks_add(p, b, 25 * (int64_t)S, 0, 1); /* beyond the end: in the last window */
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(series_each(p, &f, ticks_take, &n), 0);
+	assert_int_equal(n, 81);
 	profile_free(p);
 }
 
@@ -214,7 +259,7 @@ static void test_parts(void **state)
 	char dir[] = "/tmp/gnomon-push.XXXXXX", frame[2000];
 	struct profile *p = profile_empty(S);
 	struct labels labels = {0};
-	struct pyroscope y = {.p = p, .labels = &labels};
+	struct parts y = {.protocol = &pyroscope, .p = p, .labels = &labels};
 	uint64_t samples;
 
 	assert_non_null(mkdtemp(dir));
@@ -229,7 +274,7 @@ static void test_parts(void **state)
 	}
 	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(series_each(p, &(struct series_form){.window_ns = 15 * S, .dims = {true}},
-				     pyroscope_take, &y),
+				     parts_take, &y),
 			 0);
 	assert_true(parts_sum(y.to, &samples) >= 4);
 	assert_int_equal(samples, 40000);
@@ -305,9 +350,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_windows), cmocka_unit_test(test_nothing_lost),
-		cmocka_unit_test(test_merged),	cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_parts),	cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_service),
+		cmocka_unit_test(test_merged),	cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_labels),	cmocka_unit_test(test_service),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "cli/pushing.h"
 #include "out/format.h"
 #include "push/limits.h"
+#include "push/otlp.h"
 #include "push/pyroscope.h"
 #include "push/service.h"
 
@@ -19,10 +20,15 @@ static struct {
 	struct opt_list dims;
 	uint64_t window_ns;
 	bool by_thread;
+	int protocol;
 } o = {.to = PUSHING_INIT, .window_ns = 15000000000};
+
+enum { PROTOCOL_PYROSCOPE, PROTOCOL_OTLP };
 
 static const struct opt opts[] = {
 	{OPT_STRING, 0, "to", "URL", "the server, such as http://pyroscope:4040", &o.to.url},
+	{OPT_ENUM, 0, "protocol", "NAME", "pyroscope, or otlp for an OpenTelemetry collector",
+	 &o.protocol, .choices = {"pyroscope", "otlp"}},
 	{OPT_LIST, 'D', "dim", "DIM", "cpu, wall or off alone; may be repeated (all three)",
 	 &o.dims},
 	{OPT_DURATION, 0, "window", "TIME", "a profile is of so much time (15s)", &o.window_ns,
@@ -44,7 +50,7 @@ struct push {
 	struct destination to;
 	struct pushing_spool spool;
 	struct sender sender;
-	struct pyroscope made; /* of the recording at hand; counts are of all */
+	struct parts made; /* of the recording at hand; counts are of all */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -84,7 +90,7 @@ static int dims_take(struct series_form *f, struct error *e)
 static int series_take(void *ctx, const struct series *s)
 {
 	struct push *u = ctx;
-	int rc = interrupted ? -EINTR : pyroscope_take(&u->made, s);
+	int rc = interrupted ? -EINTR : parts_take(&u->made, s);
 
 	sender_wake(&u->sender);
 	sender_listen(&u->sender, false);
@@ -93,7 +99,11 @@ static int series_take(void *ctx, const struct series *s)
 
 static int profile_push(struct push *u, const struct profile *p, const char *path, struct error *e)
 {
-	struct series_form form = {.window_ns = o.window_ns, .threads = o.by_thread};
+	struct series_form form = {
+		.window_ns = o.window_ns,
+		.apart = u->made.protocol->apart,
+		.ticks = u->made.protocol->ticks,
+	};
 	int rc = dims_take(&form, e);
 
 	if (rc)
@@ -199,7 +209,9 @@ static int push(struct push *u, char **files, int n, struct error *e)
 	if (rc)
 		return rc;
 	u->made.to = u->spool.s;
-	u->made.threads = o.by_thread;
+	u->made.protocol = o.protocol == PROTOCOL_OTLP ? &otlp
+			   : o.by_thread	       ? &pyroscope_threads
+						       : &pyroscope;
 	signals_take();
 	for (int i = 0; i < n && !rc; i++)
 		rc = recording_push(u, files[i], e);
@@ -225,12 +237,13 @@ static int run(int argc, char **argv, struct error *e)
 
 const struct command cmd_push = {
 	.name = "push",
-	.summary = "send recordings to Grafana Pyroscope",
+	.summary = "send recordings to Grafana Pyroscope or an OpenTelemetry collector",
 	.usage = "push FILE.jfr ... --to URL [options]",
 	.examples = "  gnomon push app.jfr --to http://localhost:4040\n"
 		    "  gnomon push app.jfr --to http://pyroscope:4040 --service shop -l env=test\n"
 		    "  gnomon push app.jfr --to https://profiles.example.com --basic "
 		    "/etc/gnomon/login\n"
+		    "  gnomon push app.jfr --to http://collector:4318 --protocol otlp\n"
 		    "  gnomon push --spool /var/spool/gnomon --to http://pyroscope:4040 # what was "
 		    "left\n",
 	.notes = "CPU time becomes process_cpu, wall time wall, and time off the CPU off_cpu; "

@@ -8,24 +8,9 @@
 #ifndef GNOMON_PUSH_PYROSCOPE_H
 #define GNOMON_PUSH_PYROSCOPE_H
 
-#include "push/labels.h"
-#include "push/series.h"
-#include "spool/spool.h"
+#include "push/parts.h"
 
-struct pyroscope {
-	const struct profile *p;
-	const struct labels *labels; /* service_name among them */
-	bool threads;		     /* a label for each thread, beside its group's */
-	struct spool *to;
-	/* counted here */
-	uint64_t payloads, samples, bytes;
-	uint64_t too_large; /* samples that are no part of anything that a server takes */
-};
-
-/* A series_fn; ctx is a struct pyroscope. As many payloads as its limits make necessary. */
-int pyroscope_take(void *ctx, const struct series *s);
-
-/* A profile without samples, to hear what the server says. 0 or -errno. */
-int pyroscope_probe(struct spool *to, const struct labels *labels);
+extern const struct protocol pyroscope;
+extern const struct protocol pyroscope_threads; /* a label for each thread, beside its group's */
 
 #endif

@@ -13,6 +13,8 @@ struct piece {
 	uint32_t window; /* from the recording's first one on */
 	uint32_t cell;
 	uint64_t ticks;
+	int64_t at_ns; /* of the first one, from the first window on */
+	uint64_t step_ns;
 };
 
 struct cutter {
@@ -25,11 +27,13 @@ struct cutter {
 	uint64_t *ticks; /* by cell: of all its pieces, then of those before the one at hand */
 	uint64_t *done;
 	struct pprof_sample *samples;
+	struct series_tick *marks;
+	size_t nmarks, marks_cap;
 };
 
 /* ---- pieces ---- */
 
-static int piece_add(struct cutter *c, uint32_t window, uint32_t cell, uint64_t ticks)
+static int piece_add(struct cutter *c, const struct piece *p)
 {
 	size_t cap = c->cap ? c->cap * 2 : 1024;
 
@@ -43,8 +47,8 @@ static int piece_add(struct cutter *c, uint32_t window, uint32_t cell, uint64_t 
 		c->v = v;
 		c->cap = cap;
 	}
-	c->v[c->n++] = (struct piece){.window = window, .cell = cell, .ticks = ticks};
-	c->ticks[cell] += ticks;
+	c->v[c->n++] = *p;
+	c->ticks[p->cell] += p->ticks;
 	return 0;
 }
 
@@ -56,6 +60,11 @@ static uint32_t window_at(const struct cutter *c, __int128 ns)
 	if (ns < c->first_ns)
 		return 0;
 	return w < c->windows ? (uint32_t)w : c->windows - 1;
+}
+
+static int64_t within(__int128 ns)
+{
+	return ns < 0 ? 0 : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
 /* A batch's ticks are a step apart; those before the end of a window are in it. */
@@ -72,7 +81,11 @@ static int batch_cut(struct cutter *c, const struct prof_time *t)
 
 		if (step && w + 1 < c->windows && (end - at - 1) / step + 1 < left)
 			n = (uint64_t)((end - at - 1) / step + 1);
-		rc = piece_add(c, w, t->cell, n);
+		rc = piece_add(c, &(struct piece){.window = w,
+						  .cell = t->cell,
+						  .ticks = n,
+						  .at_ns = within(at - c->first_ns),
+						  .step_ns = step});
 		at += (__int128)n * step;
 		left -= n;
 	}
@@ -100,18 +113,25 @@ static uint64_t piece_ns(struct cutter *c, const struct piece *p)
 	return (uint64_t)((unsigned __int128)ns * c->done[p->cell] / all) - before;
 }
 
-/* Threads whose names differ stay apart, or those whose groups' names do. */
-static uint32_t thread_name(const struct cutter *c, uint32_t thread)
+/* Threads with the same number are not told apart. */
+static uint32_t thread_number(const struct cutter *c, uint32_t thread)
 {
 	const struct prof_thread *t = &c->p->threads[thread];
 
-	return c->f->threads ? t->name : t->group;
+	switch (c->f->apart) {
+	case SERIES_GROUPS:
+		return t->group;
+	case SERIES_NAMES:
+		return t->name;
+	default:
+		return thread;
+	}
 }
 
 static int by_labels_and_node(const void *a, const void *b, void *ctx)
 {
 	const struct pprof_sample *x = a, *y = b;
-	uint32_t s = thread_name(ctx, x->thread), t = thread_name(ctx, y->thread);
+	uint32_t s = thread_number(ctx, x->thread), t = thread_number(ctx, y->thread);
 
 	if (s != t)
 		return s < t ? -1 : 1;
@@ -136,6 +156,120 @@ static size_t samples_merge(struct cutter *c, size_t n)
 	return n ? k + 1 : 0;
 }
 
+/* ---- times ---- */
+
+static struct pprof_sample piece_sample(const struct cutter *c, const struct piece *p, uint64_t ns)
+{
+	const struct prof_cell *cell = &c->p->cells[p->cell];
+
+	return (struct pprof_sample){
+		.node = cell->node, .thread = cell->thread, .state = cell->state, .v = {ns}};
+}
+
+/* The place of a sample that is there, by its labels and stack. */
+static uint32_t sample_place(struct cutter *c, size_t n, const struct pprof_sample *like)
+{
+	size_t low = 0;
+
+	while (n > 1) {
+		size_t half = n / 2;
+
+		if (by_labels_and_node(&c->samples[low + half], like, c) <= 0)
+			low += half;
+		n -= half;
+	}
+	return (uint32_t)low;
+}
+
+static bool mark_add(struct cutter *c, uint32_t sample, __int128 at, const struct series *s)
+{
+	size_t cap = c->marks_cap ? c->marks_cap * 2 : 1024;
+	__int128 last = (__int128)s->start_ns + s->duration_ns - 1;
+
+	if (c->nmarks == c->marks_cap) {
+		struct series_tick *v = reallocarray(c->marks, cap, sizeof(*v));
+
+		if (!v)
+			return false;
+		c->marks = v;
+		c->marks_cap = cap;
+	}
+	if (at > last)
+		at = last;
+	if (at < s->start_ns)
+		at = s->start_ns;
+	c->marks[c->nmarks++] = (struct series_tick){.sample = sample, .time_ns = (int64_t)at};
+	return true;
+}
+
+static int by_sample_and_time(const void *a, const void *b)
+{
+	const struct series_tick *x = a, *y = b;
+
+	if (x->sample != y->sample)
+		return x->sample < y->sample ? -1 : 1;
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* What a damaged file claims to be so many CPU samples is not written down one by one. */
+#define MARKS_MOST (4u << 20)
+
+static int marks_make(struct cutter *c, struct series *s, const struct piece *p, size_t n)
+{
+	c->nmarks = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct pprof_sample like = piece_sample(c, &p[i], 0);
+		uint32_t place = sample_place(c, s->n, &like);
+
+		if (!(c->p->cells[p[i].cell].dims & 1 << s->dim) ||
+		    by_labels_and_node(&c->samples[place], &like, c) != 0)
+			continue;
+		if (p[i].ticks > MARKS_MOST - c->nmarks)
+			return -E2BIG;
+		for (uint64_t k = 0; k < p[i].ticks; k++)
+			if (!mark_add(c, place,
+				      (__int128)c->first_ns + p[i].at_ns +
+					      (__int128)k * p[i].step_ns,
+				      s))
+				return -ENOMEM;
+	}
+	if (c->nmarks)
+		qsort(c->marks, c->nmarks, sizeof(*c->marks), by_sample_and_time);
+	s->ticks = c->marks;
+	s->nticks = c->nmarks;
+	return 0;
+}
+
+/* Where the ticks of samples from `sample` on begin. */
+static size_t ticks_from(const struct series *s, uint64_t sample)
+{
+	size_t low = 0, high = s->nticks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->ticks[middle].sample < sample)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void series_part(const struct series *s, size_t from, size_t to, struct series *part)
+{
+	size_t first = ticks_from(s, s->base + from), last = ticks_from(s, s->base + to);
+
+	*part = *s;
+	part->samples = s->samples + from;
+	part->n = to - from;
+	part->ticks = s->ticks ? s->ticks + first : NULL;
+	part->nticks = last - first;
+	part->base = s->base + (uint32_t)from;
+}
+
+/* ---- windows ---- */
+
 static int series_hand(struct cutter *c, const struct piece *p, const uint64_t *ns, size_t n,
 		       enum dim dim, series_fn take, void *ctx)
 {
@@ -143,16 +277,11 @@ static int series_hand(struct cutter *c, const struct piece *p, const uint64_t *
 	__int128 end = start + c->f->window_ns;
 	struct series s = {.dim = dim, .samples = c->samples};
 	size_t k = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct prof_cell *cell = &c->p->cells[p[i].cell];
-
-		if (cell->dims & 1 << dim && ns[i])
-			c->samples[k++] = (struct pprof_sample){.node = cell->node,
-								.thread = cell->thread,
-								.state = cell->state,
-								.v = {ns[i]}};
-	}
+	for (size_t i = 0; i < n; i++)
+		if (c->p->cells[p[i].cell].dims & 1 << dim && ns[i])
+			c->samples[k++] = piece_sample(c, &p[i], ns[i]);
 	s.n = samples_merge(c, k);
 	if (start < c->p->start_ns)
 		start = c->p->start_ns;
@@ -160,14 +289,19 @@ static int series_hand(struct cutter *c, const struct piece *p, const uint64_t *
 		end = c->p->end_ns;
 	s.start_ns = (int64_t)start;
 	s.duration_ns = (uint64_t)(end - start);
-	return s.n ? take(ctx, &s) : 0;
+	if (s.n && c->f->ticks && dim == DIM_CPU)
+		rc = marks_make(c, &s, p, n);
+	return s.n && !rc ? take(ctx, &s) : rc;
 }
 
 static int window_hand(struct cutter *c, const struct piece *p, size_t n, series_fn take, void *ctx)
 {
 	uint64_t *ns = calloc(n, sizeof(*ns));
-	int rc = ns ? 0 : -ENOMEM;
+	struct pprof_sample *samples = reallocarray(c->samples, n, sizeof(*samples));
+	int rc = ns && samples ? 0 : -ENOMEM;
 
+	if (samples)
+		c->samples = samples;
 	for (size_t i = 0; i < n && !rc; i++)
 		ns[i] = piece_ns(c, &p[i]);
 	for (int d = 0; d < DIMS && !rc; d++)
@@ -192,12 +326,10 @@ static int cutter_begin(struct cutter *c)
 	c->windows = (uint32_t)n;
 	c->ticks = calloc(p->ncells + 1, sizeof(*c->ticks));
 	c->done = calloc(p->ncells + 1, sizeof(*c->done));
-	c->samples = calloc(p->ncells + 1, sizeof(*c->samples));
-	return c->ticks && c->done && c->samples ? 0 : -ENOMEM;
+	return c->ticks && c->done ? 0 : -ENOMEM;
 }
 
-/* Pieces of one cell in one window become one: a window has no more of them than there are cells.
- */
+/* Pieces of one cell in one window become one, unless their times are asked for. */
 static void pieces_merge(struct cutter *c)
 {
 	size_t k = 0;
@@ -205,7 +337,7 @@ static void pieces_merge(struct cutter *c)
 	if (c->n)
 		qsort(c->v, c->n, sizeof(*c->v), by_window_and_cell);
 	for (size_t i = 1; i < c->n; i++) {
-		if (!by_window_and_cell(&c->v[k], &c->v[i]))
+		if (!c->f->ticks && !by_window_and_cell(&c->v[k], &c->v[i]))
 			c->v[k].ticks += c->v[i].ticks;
 		else
 			c->v[++k] = c->v[i];
@@ -232,5 +364,6 @@ int series_each(const struct profile *p, const struct series_form *f, series_fn 
 	free(c.ticks);
 	free(c.done);
 	free(c.samples);
+	free(c.marks);
 	return rc;
 }

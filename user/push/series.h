@@ -11,10 +11,23 @@
 
 #include "out/pprof.h"
 
+enum series_apart {
+	SERIES_GROUPS,	/* threads whose groups' names differ */
+	SERIES_NAMES,	/* whose names do */
+	SERIES_THREADS, /* each */
+};
+
 struct series_form {
-	uint64_t window_ns; /* not 0 */
-	bool dims[DIMS];    /* which kinds */
-	bool threads;	    /* tell threads apart; else their groups alone */
+	uint64_t window_ns;	 /* not 0 */
+	bool dims[DIMS];	 /* which kinds */
+	enum series_apart apart; /* what is told apart */
+	bool ticks;		 /* with the times of CPU samples */
+};
+
+/* One time of a sample. */
+struct series_tick {
+	uint32_t sample;
+	int64_t time_ns; /* since 1970, within the series */
 };
 
 struct series {
@@ -22,12 +35,19 @@ struct series {
 	int64_t start_ns; /* since 1970 */
 	uint64_t duration_ns;
 	/*
-	 * v[0] is nanoseconds. No two are of the same stack, state and thread (or group: then
-	 * `thread` is any of it). Stacks that begin alike mostly stand together.
+	 * v[0] is nanoseconds. No two are of the same stack, state and thread (or name or group:
+	 * then `thread` is any of it). Stacks that begin alike mostly stand together.
 	 */
 	struct pprof_sample *samples;
 	size_t n;
+	/* By sample, where they were asked for and `dim` is DIM_CPU; sample `base` is the first. */
+	struct series_tick *ticks;
+	size_t nticks;
+	uint32_t base;
 };
+
+/* Its samples from `from` on, and before `to`. */
+void series_part(const struct series *s, size_t from, size_t to, struct series *part);
 
 typedef int (*series_fn)(void *ctx, const struct series *s);
 

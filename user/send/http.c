@@ -147,6 +147,28 @@ static const char *message_of(char *words)
 	return at;
 }
 
+/*
+ * OTLP's ExportProfilesServiceResponse: its field 1 says how many profiles were rejected (1) and
+ * why (2). Where that is more than none, the answer is a refusal: words begin with why.
+ */
+static bool is_rejection(const struct http *h)
+{
+	const uint8_t *p = (const uint8_t *)h->words, *end = p + h->nwords;
+
+	return end - p >= 4 && p[0] == (1 << 3 | 2) && p[2] == (1 << 3 | 0) && p[3] != 0;
+}
+
+static void rejection_read(struct http *h, struct answer *a)
+{
+	size_t at = 4;
+
+	while (at < h->nwords && h->words[at - 1] & 0x80) /* the rest of the number */
+		at++;
+	at += 2; /* field 2 and its length */
+	a->status = 400;
+	snprintf(a->words, sizeof(a->words), "rejected: %s", at < h->nwords ? h->words + at : "");
+}
+
 static void answer_read(struct http *h, CURLcode rc, struct answer *a)
 {
 	curl_off_t after = 0;
@@ -163,6 +185,8 @@ static void answer_read(struct http *h, CURLcode rc, struct answer *a)
 			 h->failure[0] ? h->failure : curl_easy_strerror(rc));
 	else
 		snprintf(a->words, sizeof(a->words), "%s", message_of(h->words));
+	if (a->status == 200 && is_rejection(h))
+		rejection_read(h, a);
 	utf8_clean(a->words, strlen(a->words), false);
 }
 
