@@ -47,17 +47,20 @@ otlp() { "$CACHE/python/bin/python" "$ROOT/tests/push/otlp.py" "$@"; }
 # judge_serves: the validator as a server; its URL in URL
 judge_serves() {
     mkdir "$T/judge"
-    otlp serve "$T/judge" >"$T/judge.log" 2>&1 &
+    "$CACHE/python/bin/python" "$ROOT/tests/push/otlp.py" serve "$T/judge" >"$T/judge.log" 2>&1 8>&- &
     CHILDREN+=("$!")
     until_true 60 test -s "$T/judge/port" || fail "the validator does not start: $(cat "$T/judge.log")"
     JUDGE=http://localhost:$(cat "$T/judge/port")
 }
 
 recorded_mixed() {
+    classes
     mkdir "$T/java"
     cp -r "$CLASSES/." "$T/java"
     "$(jdk_oldest)/bin/javac" --release 17 -cp "$T/java" -d "$T/java" "$PEERS/Mixed.java" || fail "Mixed.java"
     CLASSES=$T/java
+    chmod -R a+rX "$T/java"
+    classes() { :; } # they are there
     jvm_start Mixed
     "$GNOMON" record -p "$JVM_PID" -d 6 -o "$T/mixed.jfr" >"$T/said" 2>&1 || fail "gnomon: $(cat "$T/said")"
     echo end >&"$JVM_FD"
@@ -106,7 +109,7 @@ service:
   telemetry: {metrics: {level: none}}
   pipelines: {profiles: {receivers: [otlp], exporters: [file]}}
 END
-    "$CACHE/collector/otelcol/otelcol" --config "$T/collector.yaml" --feature-gates=service.profilesSupport >"$T/collector.log" 2>&1 &
+    "$CACHE/collector/otelcol/otelcol" --config "$T/collector.yaml" --feature-gates=service.profilesSupport >"$T/collector.log" 2>&1 8>&- &
     CHILDREN+=("$!")
     until_true 120 file_has "$T/collector.log" 'Everything is ready' || fail "the collector does not start: $(tail -n 5 "$T/collector.log")"
     pushed "$T/mixed.jfr" --idle --protocol otlp --window 2s --to "http://localhost:$port"
@@ -117,7 +120,7 @@ END
 }
 
 fetch_python
-fetch_collector &
+fetch_collector 8>&- &
 FETCH=$!
 judge_serves
 recording normal
