@@ -10,8 +10,8 @@ recording() {
     N_CPU=$("$T/gen" "$1" "$T/${2:-$1}.jfr" "${3:-$(($(date +%s) / 60 * 60 - 60))}" 2>/dev/null | awk 'NR == 1 { print $2 }')
 }
 
-# server NAME OPTION...: its URL in URL; what it sees lies in $T/NAME
-server() {
+# push_server NAME OPTION...: its URL in URL; what it sees lies in $T/NAME
+push_server() {
     rm -rf "${T:?}/$1" && mkdir "$T/$1"
     python3 "$ROOT/tests/push/pyroscope.py" "$T/$1" "${@:2}" >"$T/$1.log" 2>&1 &
     CHILDREN+=("$!")

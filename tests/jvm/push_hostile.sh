@@ -28,7 +28,7 @@ kept() {
 
 # what the server has answered 200 to is taken, whatever comes behind
 taken_all_the_same() {
-    server "$1"
+    push_server "$1"
     mode "$1" "$1"
     pushed "$T/normal.jfr" --to "$URL" --timeout 60s
     assert_eq "requests" 3 "$(lines "$1" seen)"
@@ -44,7 +44,7 @@ nobody_there() {
 poisoned() {
     local name
 
-    server poisoned
+    push_server poisoned
     for name in "${KINDS[@]}"; do
         mode poisoned poison "$name"
         rm -f "$T/poisoned/taken"
@@ -59,9 +59,9 @@ poisoned() {
 redirected() {
     local elsewhere
 
-    server elsewhere
+    push_server elsewhere
     elsewhere=$URL
-    server redirected
+    push_server redirected
     mode redirected redirect "$elsewhere/"
     echo token >"$T/bearer"
     run_push "$T/normal.jfr" --to "$URL" --bearer "$T/bearer"
@@ -74,7 +74,7 @@ redirected() {
 rights() {
     local pid sender
 
-    server rights
+    push_server rights
     mode rights hang
     "$GNOMON" push "$T/normal.jfr" --to "$URL" --timeout 60s --finish 60s >"$T/out" 2>&1 &
     pid=$!
@@ -97,7 +97,7 @@ rights() {
 KEPT=('status 429' 'status 503' 'status 500' 'status 408' reset hang drip)
 TRIES=()
 for m in "${KEPT[@]}"; do
-    server "${m/ /-}"
+    push_server "${m/ /-}"
     mode "${m/ /-}" "$m"
 done
 for m in "${KEPT[@]}"; do

@@ -15,7 +15,7 @@ recording normal
 CPU=$((N_CPU * 10000000)) OFF=$((52 * 20 * 800 / 64 * 1000000)) # as in read_pprof.sh
 
 exact() {
-    server exact
+    push_server exact
     pushed "$T/normal.jfr" --idle --to "$URL"
     assert_eq "process_cpu" $CPU "$(sums exact process_cpu)"
     assert_eq "off_cpu" $OFF "$(sums exact off_cpu)"
@@ -36,7 +36,7 @@ exact() {
 
 # what is cut into windows adds up; these recordings do not say their interval, which is the JDK's then
 windows() {
-    server windows
+    push_server windows
     recording chunks
     pushed "$T/chunks.jfr" --idle --window 1s --dim cpu --to "$URL"
     assert_eq "process_cpu of chunks" $((N_CPU * 20000000)) "$(sums windows process_cpu)"
@@ -51,7 +51,7 @@ windows() {
 }
 
 old() {
-    server old
+    push_server old
     recording normal old $(($(date +%s) - 7200))
     run_push "$T/old.jfr" --to "$URL"
     assert_eq "exit code of what is too old" 6 $RC
@@ -65,14 +65,14 @@ old() {
 credentials() {
     echo 'user:pass word' >"$T/login"
     printf 'to.ken\n' >"$T/token"
-    server tenant --expect 'X-Scope-OrgID: team' --expect 'X-A: b c'
+    push_server tenant --expect 'X-Scope-OrgID: team' --expect 'X-A: b c'
     pushed "$T/normal.jfr" --tenant team --header 'X-A: b c' --to "$URL"
     run_push "$T/normal.jfr" --to "$URL"
     assert_eq "exit code without" 6 $RC
     grep -q 'refused with 401' "$T/out" || fail "it says: $(cat "$T/out")"
-    server basic --expect "Authorization: Basic $(printf 'user:pass word' | base64)"
+    push_server basic --expect "Authorization: Basic $(printf 'user:pass word' | base64)"
     pushed "$T/normal.jfr" --basic "$T/login" --to "$URL"
-    server bearer --expect 'Authorization: Bearer to.ken'
+    push_server bearer --expect 'Authorization: Bearer to.ken'
     pushed "$T/normal.jfr" --bearer "$T/token" --to "$URL"
 }
 
@@ -90,13 +90,13 @@ tls() {
     certificate right localhost
     certificate wrong elsewhere
     certificate client someone
-    server right --tls "$T/right.pem" "$T/right.key"
+    push_server right --tls "$T/right.pem" "$T/right.key"
     pushed "$T/normal.jfr" --ca "$T/ca.pem" --to "${URL/http:/https:}"
     gone_wrong "a certificate that nobody trusts" "$T/normal.jfr" --to "${URL/http:/https:}"
-    server wrong --tls "$T/wrong.pem" "$T/wrong.key"
+    push_server wrong --tls "$T/wrong.pem" "$T/wrong.key"
     gone_wrong "a certificate of another host" "$T/normal.jfr" --ca "$T/ca.pem" --to "${URL/http:/https:}"
     pushed "$T/normal.jfr" --insecure --to "${URL/http:/https:}"
-    server mutual --tls "$T/right.pem" "$T/right.key" "$T/ca.pem"
+    push_server mutual --tls "$T/right.pem" "$T/right.key" "$T/ca.pem"
     pushed "$T/normal.jfr" --ca "$T/ca.pem" --cert "$T/client.pem" --key "$T/client.key" --to "${URL/http:/https:}"
     # how a connection ends that a server gives up depends on what came first
     run_push "$T/normal.jfr" --ca "$T/ca.pem" --to "${URL/http:/https:}" --finish 1s
@@ -114,7 +114,7 @@ gone_wrong() {
 
 # the request goes to the proxy with the whole URL
 proxy() {
-    server proxy
+    push_server proxy
     pushed "$T/normal.jfr" --proxy "$URL" --to http://pyroscope.invalid:4040
     assert_eq "what the proxy is asked for" http://pyroscope.invalid:4040/push.v1.PusherService/Push \
         "$(python3 -c 'import json, sys; print(json.loads(next(open(sys.argv[1])))["path"])' "$T/proxy/seen")"
