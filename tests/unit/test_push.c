@@ -146,11 +146,20 @@ static void test_merged(void **state)
 	ticks_add(p, cell_of(p, a, "pool-2", 2, "BLOCKED", JFR_SOURCE_WALL), 0, 0, 1);
 	ticks_add(p, cell_of(p, b, "pool-2", 2, "PARKED", JFR_SOURCE_WALL), 0, 0, 1);
 	ticks_add(p, cell_of(p, a, "other", 3, "PARKED", JFR_SOURCE_WALL), 0, 0, 1);
+	/* pool-2 once more: a constant of its own, the same thread to any reader */
+	ticks_add(p,
+		  profile_cell(p, a, profile_thread(p, name_of(p, "pool-2"), 12, 2),
+			       profile_state(p, "PARKED"), JFR_SOURCE_WALL, 0),
+		  0, 0, 1);
 	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(series_each(p, &f, got_take, &g), 0);
 	assert_int_equal(g.v[0].n, 4);
-	assert_int_equal(g.ns[0], 100 * MS);
+	assert_int_equal(g.ns[0], 120 * MS);
 	f.apart = SERIES_NAMES;
+	g = (struct got){0};
+	assert_int_equal(series_each(p, &f, got_take, &g), 0);
+	assert_int_equal(g.v[0].n, 5);
+	f.apart = SERIES_THREADS;
 	g = (struct got){0};
 	assert_int_equal(series_each(p, &f, got_take, &g), 0);
 	assert_int_equal(g.v[0].n, 5);

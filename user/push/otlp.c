@@ -187,8 +187,8 @@ static void sample_attributes(struct encoder *x, const struct pprof_sample *s, s
 	const struct prof_thread *t = &x->p->threads[s->thread];
 	const char *state = names_get(&x->p->names, x->p->states[s->state].name);
 
-	if (t->java_id > 0)
-		protobuf_varint(to, attribute(x, THREAD_ID, NULL, t->java_id));
+	if (series_thread_id(t) > 0)
+		protobuf_varint(to, attribute(x, THREAD_ID, NULL, series_thread_id(t)));
 	protobuf_varint(to, attribute(x, THREAD_NAME, names_get(&x->p->names, t->name), 0));
 	protobuf_varint(to, attribute(x, THREAD_STATE, state, 0));
 }

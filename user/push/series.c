@@ -113,31 +113,34 @@ static uint64_t piece_ns(struct cutter *c, const struct piece *p)
 	return (uint64_t)((unsigned __int128)ns * c->done[p->cell] / all) - before;
 }
 
-/* Threads with the same number are not told apart. */
-static uint32_t thread_number(const struct cutter *c, uint32_t thread)
+static int numbers_order(uint64_t a, uint64_t b)
 {
-	const struct prof_thread *t = &c->p->threads[thread];
+	return (a > b) - (a < b);
+}
 
-	switch (c->f->apart) {
-	case SERIES_GROUPS:
-		return t->group;
-	case SERIES_NAMES:
-		return t->name;
-	default:
-		return thread;
-	}
+/* 0: they are not told apart. */
+static int threads_order(const struct cutter *c, uint32_t a, uint32_t b)
+{
+	const struct prof_thread *s = &c->p->threads[a], *t = &c->p->threads[b];
+	int order;
+
+	if (c->f->apart == SERIES_GROUPS)
+		return numbers_order(s->group, t->group);
+	order = numbers_order(s->name, t->name);
+	if (order || c->f->apart == SERIES_NAMES)
+		return order;
+	return numbers_order((uint64_t)series_thread_id(s), (uint64_t)series_thread_id(t));
 }
 
 static int by_labels_and_node(const void *a, const void *b, void *ctx)
 {
 	const struct pprof_sample *x = a, *y = b;
-	uint32_t s = thread_number(ctx, x->thread), t = thread_number(ctx, y->thread);
+	int order = threads_order(ctx, x->thread, y->thread);
 
-	if (s != t)
-		return s < t ? -1 : 1;
-	if (x->state != y->state)
-		return x->state < y->state ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+	if (order)
+		return order;
+	order = numbers_order(x->state, y->state);
+	return order ? order : numbers_order(x->node, y->node);
 }
 
 static size_t samples_merge(struct cutter *c, size_t n)

@@ -14,8 +14,14 @@
 enum series_apart {
 	SERIES_GROUPS,	/* threads whose groups' names differ */
 	SERIES_NAMES,	/* whose names do */
-	SERIES_THREADS, /* each */
+	SERIES_THREADS, /* whose names or ids do */
 };
+
+/* The Java id, which the kernel's stands for where there is none. 0: neither is known. */
+static inline int64_t series_thread_id(const struct prof_thread *t)
+{
+	return t->java_id > 0 ? t->java_id : t->os_id;
+}
 
 struct series_form {
 	uint64_t window_ns;	 /* not 0 */
