@@ -233,7 +233,7 @@ def spoil(body, directory):
 
     def early(r):
         p = first(r)
-        p.time_unix_nano += p.duration_nano + 1
+        p.time_unix_nano = 0 if p.samples[0].values else p.time_unix_nano + p.duration_nano + 1
 
     def shape(r):
         x = first(r).samples[0]
