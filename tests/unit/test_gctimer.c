@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -426,6 +427,61 @@ static void causes(void **state)
 	counters_close(counters);
 }
 
+static void g1_collected(unsigned int n, uint64_t count, uint64_t start, uint64_t end)
+{
+	static const char *const names[] = {"G1 young collection pauses", NULL,
+					    "G1 concurrent cycle pauses"};
+	static const char *const what[] = {"invocations", "time", "lastEntryTime", "lastExitTime"};
+	const uint64_t v[] = {count, end - start, start, end};
+	char name[64];
+
+	snprintf(name, sizeof(name), "sun.gc.collector.%u.name", n);
+	memcpy(im.b + perfimage_add(&im, name, 40), names[n], strlen(names[n]) + 1);
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "sun.gc.collector.%u.%s", n, what[i]);
+		perfimage_set(&im, perfimage_add(&im, name, 0), v[i]);
+	}
+}
+
+/* A look at counters of so many collections: the JVM's last, a young one of 10 ms, and two pauses.
+ */
+static void g1_look(uint64_t young, uint64_t pauses, uint64_t end)
+{
+	perfimage_init(&im);
+	perfimage_set(&im, perfimage_add(&im, "sun.os.hrt.frequency", 0), S);
+	memcpy(im.b + perfimage_add(&im, "sun.gc.lastCause", 32), "G1 Evacuation Pause", 20);
+	memcpy(im.b + perfimage_add(&im, "sun.gc.cause", 32), "No GC", 6);
+	g1_collected(0, young, young * 75 * MS, young * 85 * MS);
+	g1_collected(2, pauses, pauses ? end - 2 * MS : 0, pauses ? end - 10 * US : 0);
+	counters = counters_new(mem, PERFIMAGE_BASE);
+	counters_place_set(counters, PERF_START, HEAP, 0);
+	look();
+	counters_close(counters);
+}
+
+/* `start`: of the concurrent one, with pauses from 10 and 30 ms after it on. */
+static void concurrent_cause(uint64_t start, const char *want)
+{
+	all = (struct collections)COLLECTIONS_INIT;
+	g1_look(0, 0, 0);
+	g1_look(1, 0, 0);
+	assert_int_equal(ngot, 1);
+	assert_string_equal(got.cause, "G1 Evacuation Pause");
+	*at(STATICS + 64) = OBJECTS + 800;
+	concurrent_put(at(OBJECTS + 1600), start, start + 60 * MS);
+	g1_look(1, 2, start + 32 * MS);
+	assert_int_equal(ngot, 2);
+	assert_string_equal(got.name, "G1Old");
+	assert_string_equal(got.cause, want);
+}
+
+/* It begins within a young one and has its cause, where no number tells it. */
+static void cause_of_the_young_one(void **state)
+{
+	concurrent_cause(80 * MS, "G1 Evacuation Pause");
+	concurrent_cause(86 * MS, CAUSE_UNKNOWN);
+}
+
 /*
  * The enumerations of gcCause.hpp by hand: the first, the last, those around what a release took
  * out or put in.
@@ -620,6 +676,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(by_the_timer, setup, teardown),
 		cmocka_unit_test_setup_teardown(given_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(causes, setup, teardown),
+		cmocka_unit_test_setup_teardown(cause_of_the_young_one, setup, teardown),
 		cmocka_unit_test(numbers_of_causes),
 		cmocka_unit_test_setup_teardown(it_moves, setup, teardown),
 		cmocka_unit_test_setup_teardown(nowhere, setup, teardown),
