@@ -66,10 +66,15 @@ deaf() {
     until_true 60 file_has "$T/deaf.out" '^READ$' || fail "a read of the file is not seen"
 }
 
-# opened_how FILE: the flags of gnomon's descriptors of it, of which the last digit is 0 where they are for reading
+# opened_how FILE: the flags of gnomon's descriptors of it, of which the last digit is 0 where they are for reading;
+# those of the process that names are among them, where there is one
 opened_how() {
-    find "/proc/$GN_PID/fd" -lname "$1" -printf '%f\n' 2>/dev/null | while read -r fd; do
-        sed -n 's/^flags:[[:space:]]*//p' "/proc/$GN_PID/fdinfo/$fd"
+    local p fd
+
+    for p in "$GN_PID" $(pgrep -P "$GN_PID" -x gnomon-namer); do
+        find "/proc/$p/fd" -lname "$1" -printf '%f\n' 2>/dev/null | while read -r fd; do
+            sed -n 's/^flags:[[:space:]]*//p' "/proc/$p/fdinfo/$fd"
+        done
     done
 }
 opened() { [ -n "$(opened_how "$1")" ]; }
