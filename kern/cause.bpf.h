@@ -24,10 +24,14 @@
 #define ANON_INODE_MAGIC 0x09041934 /* include/uapi/linux/magic.h */
 #define PIPEFS_MAGIC	 0x50495045
 
-#define AF_UNIX	   1
-#define AF_INET	   2
-#define AF_INET6   10
-#define TCP_LISTEN 10 /* include/net/tcp_states.h; of other protocols' sockets, too */
+#define IPPROTO_TCP  6
+#define AF_UNIX	     1
+#define AF_INET	     2
+#define AF_INET6     10
+#define POLLIN	     0x1 /* include/uapi/asm-generic/poll.h */
+#define POLLOUT	     0x4
+#define TCP_SYN_SENT 2
+#define TCP_LISTEN   10 /* include/net/tcp_states.h; of other protocols' sockets, too */
 
 /* Of which causes the content was sent, and in which epoch. */
 struct {
@@ -89,10 +93,16 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 static __always_inline void inet_read(struct gn_cause *c, struct sock *sk)
 {
 	struct sock_common *k = &sk->__sk_common;
+	__u8 state;
 
 	c->kind = GN_CAUSE_INET;
 	c->protocol = BPF_CORE_READ(sk, sk_protocol);
-	c->listens = BPF_CORE_READ(k, skc_state) == TCP_LISTEN;
+	state = BPF_CORE_READ(k, skc_state);
+	c->listens = state == TCP_LISTEN;
+	if (c->listens) /* whichever call it waits in */
+		c->op = GN_OP_ACCEPT;
+	else if (state == TCP_SYN_SENT && c->protocol == IPPROTO_TCP)
+		c->op = GN_OP_CONNECT;
 	c->local_port = BPF_CORE_READ(k, skc_num);
 	c->peer_port = __builtin_bswap16(BPF_CORE_READ(k, skc_dport));
 	if (c->family == AF_INET) {
@@ -282,10 +292,24 @@ static __noinline void cause_send(struct gn_cause_rec *r, __u64 who, struct file
 		bpf_map_update_elem(&causes_sent, &r->id, &epoch, BPF_ANY);
 }
 
-/* The only descriptor that poll was given. 0, or it cannot be told. */
-static __always_inline int poll_fd(struct task_struct *task, __u64 list, __u32 *fd)
+struct poll_entry { /* struct pollfd */
+	__u32 fd;
+	__u16 events, revents;
+};
+
+/* The only descriptor that poll was given, and what it is to be ready for. 0, or not known. */
+static __always_inline int poll_read(struct task_struct *task, __u64 list, __u32 *fd, __u8 *op)
 {
-	return cause_read_user(task, fd, sizeof(*fd), list);
+	struct poll_entry e = {};
+
+	if (cause_read_user(task, &e, sizeof(e), list))
+		return -1;
+	*fd = e.fd;
+	if (e.events & POLLIN)
+		*op = GN_OP_READ;
+	else if (e.events & POLLOUT)
+		*op = GN_OP_WRITE;
+	return 0;
 }
 
 static __noinline __u64 cause_read(__u64 who, struct task_struct *task)
@@ -310,7 +334,7 @@ static __noinline __u64 cause_read(__u64 who, struct task_struct *task)
 	if (several && call.arg[1] != 1) {
 		r->of.kind = GN_CAUSE_POLL;
 		r->of.count = call.arg[1];
-	} else if (!several || !poll_fd(task, call.arg[0], &fd)) {
+	} else if (!several || !poll_read(task, call.arg[0], &fd, &r->of.op)) {
 		file = file_of(task, fd);
 		if (!file)
 			return 0;

@@ -28,6 +28,18 @@ causes_shown() {
         fail "summary does not say who waits for $peer: $(cat "$T/summary")"
 }
 
+# jdk_check JFR: long waits are the JDK's events, too.
+jdk_check() {
+    local jfr=$1 peer
+
+    peer=$(awk '$1 == "CAUSE" && $2 == "reads" { print $5 }' "$JVM_OUT")
+    query "$jfr" values jdk.SocketRead eventThread address port >"$T/reads"
+    assert_eq "peers of jdk.SocketRead" "polls ${peer/:/ } reads ${peer/:/ }" \
+        "$(grep -E '^(reads|polls) ' "$T/reads" | sort -u | tr '\n' ' ' | sed 's/ $//')"
+    assert_ge "jdk.SocketRead" 10 "$(grep -c '^reads ' "$T/reads")"
+    assert_eq "jdk.FileRead" "fifo $T/fifo" "$(query "$jfr" values jdk.FileRead eventThread path | grep '^fifo ' | sort -u)"
+}
+
 # causes_check JFR: each thread has the cause that it said, and no other.
 causes_check() {
     local jfr=$1 word thread op want got io
@@ -58,6 +70,7 @@ causes_io() {
         "$GNOMON" record -q -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" || fail "record"
         causes_check "$jfr"
         causes_shown "$jfr"
+        jdk_check "$jfr"
     done
     "$GNOMON" record -q -p "$JVM_PID" -d 1s --no-causes -o "$T/none-$version.jfr" || fail "record --no-causes"
     assert_eq "causes with --no-causes" 0 "$(weight "$T/none-$version.jfr" $CAUSE_EVENT)"

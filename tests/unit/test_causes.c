@@ -237,6 +237,34 @@ static void added_up(void **state)
 	unlink(path);
 }
 
+/* The JDK's events are about reading and writing, of TCP connections and files. */
+static void places(void **state)
+{
+	struct gn_cause_rec r = inet(AF_INET6, "::ffff:10.0.0.1", 8080, "::ffff:10.0.0.9", 51234);
+	struct causes *c = causes_new();
+	struct cause_place p;
+
+	assert_false(causes_place(c, 1, &p));
+	assert_false(causes_place(c, 0, &p));
+	causes_add(c, &r);
+	assert_true(causes_place(c, 1, &p));
+	assert_true(p.socket && !p.writes);
+	assert_string_equal(p.name, "10.0.0.9"); /* the peer, also where the cause is "clients" */
+	assert_int_equal(p.port, 51234);
+	r.of.op = GN_OP_ACCEPT;
+	causes_add(c, &r);
+	assert_false(causes_place(c, 1, &p));
+	r = with_path(GN_CAUSE_FILE, "x.log\0log\0var", 14);
+	causes_add(c, &r);
+	assert_true(causes_place(c, 1, &p));
+	assert_true(!p.socket && p.writes);
+	assert_string_equal(p.name, "/var/log/x.log");
+	r = with_path(GN_CAUSE_PIPE, "", 0);
+	causes_add(c, &r);
+	assert_false(causes_place(c, 1, &p));
+	causes_free(c);
+}
+
 /* Connections come and go by the million, and threads: neither is kept for ever. */
 static void bounded(void **state)
 {
@@ -270,7 +298,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sockets), cmocka_unit_test(others),   cmocka_unit_test(hostile),
-		cmocka_unit_test(calls),   cmocka_unit_test(added_up), cmocka_unit_test(bounded),
+		cmocka_unit_test(calls),   cmocka_unit_test(added_up), cmocka_unit_test(places),
+		cmocka_unit_test(bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,38 @@ static const struct jfr_field thread_park_fields[] = {
 	LONG(jfr_thread_park, address, "address", JFR_ADDRESS, "Address of Object Parked"),
 };
 
+#define SOCKET_FIELDS                                                                              \
+	DURATION(jfr_socket_io), THREAD(jfr_socket_io, thread, "eventThread", "Event Thread"),     \
+		STACK(jfr_socket_io, stack), TEXT(jfr_socket_io, host, "host", "Remote Host"),     \
+		TEXT(jfr_socket_io, address, "address", "Remote Address"),                         \
+		INT(jfr_socket_io, port, "port", 0, "Remote Port")
+#define FILE_FIELDS                                                                                \
+	DURATION(jfr_file_io), THREAD(jfr_file_io, thread, "eventThread", "Event Thread"),         \
+		STACK(jfr_file_io, stack), TEXT(jfr_file_io, path, "path", "Path")
+
+static const struct jfr_field socket_read_fields[] = {
+	SOCKET_FIELDS,
+	LONG(jfr_socket_io, timeout_ms, "timeout", JFR_SPAN_MS, "Timeout Value"),
+	LONG(jfr_socket_io, bytes, "bytesRead", JFR_BYTES, "Bytes Read"),
+	BOOL(jfr_socket_io, ends, "endOfStream", "End of Stream"),
+};
+
+static const struct jfr_field socket_write_fields[] = {
+	SOCKET_FIELDS,
+	LONG(jfr_socket_io, bytes, "bytesWritten", JFR_BYTES, "Bytes Written"),
+};
+
+static const struct jfr_field file_read_fields[] = {
+	FILE_FIELDS,
+	LONG(jfr_file_io, bytes, "bytesRead", JFR_BYTES, "Bytes Read"),
+	BOOL(jfr_file_io, ends, "endOfFile", "End of File"),
+};
+
+static const struct jfr_field file_write_fields[] = {
+	FILE_FIELDS,
+	LONG(jfr_file_io, bytes, "bytesWritten", JFR_BYTES, "Bytes Written"),
+};
+
 static const struct jfr_field thread_sleep_fields[] = {
 	DURATION(jfr_thread_sleep),
 	THREAD(jfr_thread_sleep, thread, "eventThread", "Event Thread"),
@@ -444,6 +476,16 @@ static const struct jfr_type_info events[] = {
 	AT(JFR_MONITOR_WAIT) =
 		EVENT("jdk.JavaMonitorWait", monitor_wait_fields, "Java Monitor Wait",
 		      "A wall sample of 10 ms and more in Object.wait()", APP),
+	AT(JFR_SOCKET_READ) =
+		EVENT("jdk.SocketRead", socket_read_fields, "Socket Read",
+		      "A wall sample of 10 ms and more that read from a connection", APP),
+	AT(JFR_SOCKET_WRITE) =
+		EVENT("jdk.SocketWrite", socket_write_fields, "Socket Write",
+		      "A wall sample of 10 ms and more that wrote to a connection", APP),
+	AT(JFR_FILE_READ) = EVENT("jdk.FileRead", file_read_fields, "File Read",
+				  "A wall sample of 10 ms and more that read a file", APP),
+	AT(JFR_FILE_WRITE) = EVENT("jdk.FileWrite", file_write_fields, "File Write",
+				   "A wall sample of 10 ms and more that wrote a file", APP),
 	AT(JFR_VITALS) = EVENT("gnomon.Vitals", vitals_fields, "Vitals",
 			       "What a second was like for the process, its control group and "
 			       "the machine",

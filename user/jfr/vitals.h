@@ -174,6 +174,24 @@ struct jfr_thread_park { /* what is waited for is not known */
 	uint64_t address;
 };
 
+/* Four events: of reading and writing. How many bytes came is not known: 0. */
+struct jfr_socket_io {
+	uint64_t duration;
+	uint32_t thread, stack;
+	const char *host, *address;
+	uint32_t port;
+	uint64_t timeout_ms, bytes;
+	bool ends;
+};
+
+struct jfr_file_io {
+	uint64_t duration;
+	uint32_t thread, stack;
+	const char *path;
+	uint64_t bytes;
+	bool ends;
+};
+
 struct jfr_thread_sleep {
 	uint64_t duration;
 	uint32_t thread, stack;

@@ -37,16 +37,25 @@ static const char *inet_kind(const struct gn_cause *c)
 	return c->protocol == IPPROTO_UDP ? "UDP" : "IP";
 }
 
-/* "10.0.0.7:5432", "[fe80::1]:80"; an IPv4 address in an IPv6 socket is one of IPv4. */
-static void address_print(const struct gn_cause *c, const uint8_t addr[16], unsigned int port,
-			  char *to, size_t size)
+/* An IPv4 address in an IPv6 socket is one of IPv4: true. */
+static bool address_text(const struct gn_cause *c, const uint8_t addr[16], char *to, size_t size)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	bool v4 = c->family == AF_INET || !memcmp(addr, mapped, sizeof(mapped));
-	char text[INET6_ADDRSTRLEN] = "?";
 
-	inet_ntop(v4 ? AF_INET : AF_INET6, c->family == AF_INET || !v4 ? addr : addr + 12, text,
-		  sizeof(text));
+	snprintf(to, size, "?");
+	inet_ntop(v4 ? AF_INET : AF_INET6, c->family == AF_INET || !v4 ? addr : addr + 12, to,
+		  (socklen_t)size);
+	return v4;
+}
+
+/* "10.0.0.7:5432", "[fe80::1]:80" */
+static void address_print(const struct gn_cause *c, const uint8_t addr[16], unsigned int port,
+			  char *to, size_t size)
+{
+	char text[INET6_ADDRSTRLEN];
+	bool v4 = address_text(c, addr, text, sizeof(text));
+
 	snprintf(to, size, v4 ? "%s:%u" : "[%s]:%u", text, port);
 }
 
@@ -173,6 +182,8 @@ struct content {
 	uint64_t id;
 	const char *kind, *operation;
 	char *cause, *detail; /* one allocation; detail may be NULL */
+	struct gn_cause of;
+	char peer[INET6_ADDRSTRLEN];
 	UT_hash_handle hh;
 };
 
@@ -257,6 +268,8 @@ static struct content *content_new(const struct gn_cause_rec *rec)
 	x->id = rec->id;
 	x->kind = w.kind;
 	x->operation = w.operation;
+	x->of = rec->of;
+	address_text(&rec->of, rec->of.peer, x->peer, sizeof(x->peer));
 	return x;
 }
 
@@ -276,6 +289,23 @@ bool causes_add(struct causes *c, const struct gn_cause_rec *rec)
 	}
 	HASH_ADD(hh, c->contents, id, sizeof(x->id), x);
 	return full;
+}
+
+bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out)
+{
+	const struct content *x = cause ? content_find(c, cause) : NULL;
+	bool socket = x && x->of.kind == GN_CAUSE_INET && x->of.protocol == IPPROTO_TCP;
+
+	if (!x || (!socket && x->of.kind != GN_CAUSE_FILE) ||
+	    (x->of.op != GN_OP_READ && x->of.op != GN_OP_WRITE))
+		return false;
+	*out = (struct cause_place){
+		.socket = socket,
+		.writes = x->of.op == GN_OP_WRITE,
+		.name = socket ? x->peer : x->cause,
+		.port = x->of.peer_port,
+	};
+	return true;
 }
 
 static void pending_write(const struct causes *c, const struct cause_wait *w, struct jfrw *out)

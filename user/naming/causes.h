@@ -34,6 +34,13 @@ struct cause_wait {
 	uint64_t span_ns;
 };
 
+/* A cause as the JDK's events of sockets and files have it. */
+struct cause_place {
+	bool socket, writes; /* a TCP connection, else a file; written to, else read from */
+	const char *name;    /* the peer's address, or the path */
+	uint16_t port;
+};
+
 struct causes;
 
 struct causes *causes_new(void); /* NULL: no memory */
@@ -44,6 +51,9 @@ void causes_free(struct causes *c);
  * to be told again.
  */
 bool causes_add(struct causes *c, const struct gn_cause_rec *rec);
+
+/* False: it is something else, or its content is not known (yet). Valid until the next call. */
+bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out);
 
 /* Writes what was noted before where there is no more room. */
 void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out);

@@ -105,6 +105,20 @@ static void cause_note(struct target *t, const struct wait *h)
 
 /* ---- long sleeps ---- */
 
+/* The JDK's event of the wait. */
+static void wait_event(struct target *t, const struct wait *h)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	struct cause_place place;
+
+	if (h->state == JFR_STATE_IO && causes_place(t->causes, h->cause, &place))
+		vitals_wait_io(t->out, h->thread, h->stack, &place, h->time_ns, h->ticks,
+			       cfg->wall_ns, h->span_ns);
+	else
+		vitals_wait(t->out, h->thread, h->stack, h->state, h->time_ns, h->ticks,
+			    cfg->wall_ns, h->span_ns);
+}
+
 static void wait_write(struct target *t, struct wait *h)
 {
 	const struct target_config *cfg = &t->env->cfg;
@@ -115,8 +129,7 @@ static void wait_write(struct target *t, struct wait *h)
 		jfrw_wall_sample(t->out, h->time_ns, h->thread, h->stack, (enum jfr_state)h->state,
 				 h->ticks, h->span_ns);
 	if (h->ticks && t->vitals && cfg->waits)
-		vitals_wait(t->out, h->thread, h->stack, h->state, h->time_ns, h->ticks,
-			    cfg->wall_ns, h->span_ns);
+		wait_event(t, h);
 	h->ticks = 0;
 }
 

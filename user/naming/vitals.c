@@ -11,6 +11,7 @@
 #include "jfr/write.h"
 #include "jvm/codecache.h"
 #include "jvm/collections.h"
+#include "naming/causes.h"
 #include "naming/jvmsetup.h"
 #include "target/container.h"
 #include "target/usage.h"
@@ -562,6 +563,30 @@ static uint64_t wait_start(uint64_t first, uint32_t ticks, uint64_t wall_ns, uin
 	if (last + wall_ns > span_ns && last + wall_ns - span_ns < most)
 		most = last + wall_ns - span_ns;
 	return least < most ? least + (most - least) / 2 : first;
+}
+
+void vitals_wait_io(struct jfrw *out, uint32_t thread, uint32_t stack,
+		    const struct cause_place *place, uint64_t time_ns, uint32_t ticks,
+		    uint64_t wall_ns, uint64_t span_ns)
+{
+	uint64_t start = wait_start(time_ns, ticks, wall_ns, span_ns);
+
+	if (span_ns < WAIT_NS)
+		return;
+	if (place->socket)
+		jfrw_event(out, place->writes ? JFR_SOCKET_WRITE : JFR_SOCKET_READ, start,
+			   &(struct jfr_socket_io){.duration = span_ns,
+						   .thread = thread,
+						   .stack = stack,
+						   .host = "",
+						   .address = place->name,
+						   .port = place->port});
+	else
+		jfrw_event(out, place->writes ? JFR_FILE_WRITE : JFR_FILE_READ, start,
+			   &(struct jfr_file_io){.duration = span_ns,
+						 .thread = thread,
+						 .stack = stack,
+						 .path = place->name});
 }
 
 void vitals_wait(struct jfrw *out, uint32_t thread, uint32_t stack, uint32_t state,

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct cause_place;
 struct jfrw;
 struct vitals;
 struct vitals_host;
@@ -45,9 +46,12 @@ void vitals_exec(struct vitals *v);
 bool vitals_threads_due(struct vitals *v, uint64_t now, uint64_t *machine_ns);
 
 /*
- * A wait of 10 ms or more, as its JDK event where the state has one: of `ticks` wall ticks
- * `wall_ns` apart, the first at time_ns, and as long as span_ns.
+ * A wait of 10 ms or more, as its JDK event where the state has one, or for what it waited for in
+ * IO: of `ticks` wall ticks `wall_ns` apart, the first at time_ns, and as long as span_ns.
  */
+void vitals_wait_io(struct jfrw *out, uint32_t thread, uint32_t stack,
+		    const struct cause_place *place, uint64_t time_ns, uint32_t ticks,
+		    uint64_t wall_ns, uint64_t span_ns);
 void vitals_wait(struct jfrw *out, uint32_t thread, uint32_t stack, uint32_t state,
 		 uint64_t time_ns, uint32_t ticks, uint64_t wall_ns, uint64_t span_ns);
 

@@ -106,7 +106,7 @@ final class Peers {
         start("fifo", () -> new FileInputStream(fifo.toFile()).read());
         start("selects", () -> selector.select());
         says("reads", "read", "TCP", port);
-        says("polls", "poll", "TCP", port);
+        says("polls", "read", "TCP", port);
         says("accepts", "accept", "TCP", "clients of :" + lonely.getLocalPort());
         says("unix", "read", "Unix socket", path.toString());
         says("pipe", "read", "pipe", "pipe:");
