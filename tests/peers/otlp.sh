@@ -98,6 +98,7 @@ can_fail() {
 
 # ---- a collector ---------------------------------------------------------------------------
 
+collector_said() { file_has "$T/collector.log" 'Everything is ready' || pid_ended "$1"; }
 collector_takes() {
     local port
 
@@ -111,7 +112,7 @@ service:
 END
     "$CACHE/collector/otelcol/otelcol" --config "$T/collector.yaml" --feature-gates=service.profilesSupport >"$T/collector.log" 2>&1 8>&- &
     CHILDREN+=("$!")
-    until_true 120 file_has "$T/collector.log" 'Everything is ready' || fail "the collector does not start: $(tail -n 5 "$T/collector.log")"
+    until_true 120 collector_said "${CHILDREN[-1]}" && file_has "$T/collector.log" 'Everything is ready' || fail "the collector does not start: $(tail -n 5 "$T/collector.log")"
     pushed "$T/mixed.jfr" --idle --protocol otlp --window 2s --to "http://localhost:$port"
     kill -TERM "${CHILDREN[-1]}"
     pid_gone "${CHILDREN[-1]}" 60 || fail "the collector does not end"
