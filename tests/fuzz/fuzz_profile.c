@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // clang-format off
 // FUZZ-LINK: user/base/frame.c user/jfr/read.c user/jfr/read_chunk.c user/jfr/read_cursor.c
-// FUZZ-LINK: user/jfr/read_known.c user/jfr/read_meta.c user/jfr/read_pool.c
+// FUZZ-LINK: user/jfr/read_known.c user/jfr/read_meta.c user/jfr/read_parts.c user/jfr/read_pool.c
+// FUZZ-LINK: user/jfr/stretch.c user/jfr/segment.c
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
 // FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
 // FUZZ-LINK: user/out/profile_tiers.c user/out/profile_threads.c user/out/stable.c user/out/idle.c user/out/pattern.c
@@ -10,7 +11,7 @@
 // FUZZ-LINK: user/out/text.c user/out/methods.c user/out/csv.c user/out/html.c user/out/html_data.c user/out/html_lanes.c user/out/pprof.c
 // FUZZ-LINK: user/out/findings.c user/out/findings_causes.c user/out/findings_cpu.c user/out/findings_memory.c user/out/findings_wait.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
-// FUZZ-LINK: user/push/series.c user/base/protobuf.c
+// FUZZ-LINK: user/push/stretch.c user/base/protobuf.c
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c user/base/utf8.c
 // clang-format on
 /* A recording with any content, through all that shows it. */
@@ -25,7 +26,7 @@
 #include "out/pprof.h"
 #include "out/summary.h"
 #include "out/text.h"
-#include "push/series.h"
+#include "push/stretch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,7 +40,7 @@ static void findings_show(const struct profile *p, FILE *f)
 	findings_free(found);
 }
 
-static int series_see(void *ctx, const struct series *s)
+static int stretch_see(void *ctx, const struct stretch *s)
 {
 	uint64_t *seen = ctx;
 
@@ -50,7 +51,7 @@ static int series_see(void *ctx, const struct series *s)
 static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 {
 	struct html_options h = {.title = "x"};
-	struct series_form windows = {.window_ns = 15000000000, .dims = {true, true, true}};
+	struct stretch_form windows = {.window_ns = 15000000000, .dims = {true, true, true}};
 	uint64_t seen = 0;
 
 	summary_head(p, r, "x", f);
@@ -65,8 +66,24 @@ static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 	methods_xml(p, f, NULL);
 	diff_table(p, DIM_WALL, 5, f, NULL);
 	pprof_write(p, -1, f, NULL);
-	series_each(p, &windows, series_see, &seen);
+	stretch_each(p, &windows, stretch_see, &seen);
 	html_write(p, &h, f, NULL);
+}
+
+/* The middle third of its time. */
+static int part_load(struct profile *p, const char *path, struct jfr_report *r)
+{
+	struct stretch s;
+	int64_t third;
+	int rc = stretch_open(&s, path, NULL);
+
+	third = s.end_ns / 3 - s.start_ns / 3;
+	if (!rc && s.known && third > 0)
+		stretch_cut(&s, s.start_ns + third, s.end_ns - third, NULL);
+	if (!rc)
+		rc = profile_load_stretch(p, &s, 0, r, NULL);
+	stretch_free(&s);
+	return rc;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -91,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (profile_new(&p, &o, NULL))
 		return 0;
-	if (!profile_load(p, path, 0, &r, NULL)) {
+	if (!(size % 4 ? profile_load(p, path, 0, &r, NULL) : part_load(p, path, &r))) {
 		profile_finish(p, NULL);
 		show(p, &r, null);
 	}

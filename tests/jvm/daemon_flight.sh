@@ -122,6 +122,41 @@ killed() {
     assert_eq "its directory" "$dir" "$DIR"
 }
 
+# The directory is one recording, of which a time can be cut; the file that is being written is in it.
+by_time() {
+    local last all two
+
+    dir_of "$FIRST"
+    last=$(weight "$(files_of "$FIRST" | tail -n 2 | head -n 1)" $CPU_EVENT thread=busy-thread-number-1)
+    all=$(busy_ms "$DIR")
+    two=$(busy_ms "$DIR" --from -2s)
+    note "CPU time of the busy thread: $all ms in all, $two ms of the last 2 s, $last samples in one file"
+    assert_ge "CPU time of the last two seconds in ms" 1 "$two"
+    assert_ge "what is in all files beyond that, in ms" $((two + 1)) "$all"
+    # the last second again, by the clock of its first file, and by two ways to say it
+    assert_eq "two seconds of it, by date and by time since its start" \
+        "$(busy_ms "$DIR" --from 0 --to 2s)" "$(busy_ms "$DIR" --from "$(start_of "$DIR")" --to 2s)"
+    "$GNOMON" summary "$DIR" --from -2s >"$T/out" 2>"$T/err" || fail "summary: $(cat "$T/err")"
+    assert_match "which JVM it is of" "pid $FIRST" "$T/out"
+    "$GNOMON" diff "$DIR" -4s..-2s -2s.. >"$T/out" 2>"$T/err" || fail "diff: $(cat "$T/err")"
+    assert_match "what is compared" 'Harness' "$T/out"
+    "$GNOMON" render "$REC" >"$T/out" 2>"$T/err"
+    assert_eq "exit code for the directory of all" 7 $?
+    assert_match "what it says" 'name one of them' "$T/err"
+    "$GNOMON" render "$DIR" --from 2020-01-01T00:00 --to 2020-01-01T00:05 >"$T/out" 2>"$T/err"
+    assert_eq "exit code for another time" 7 $?
+    assert_match "what it says" 'has nothing of that time: it is of 20' "$T/err"
+}
+# busy_ms DIR [OPTION...]: CPU time of the busy thread in ms.
+busy_ms() {
+    local dir=$1
+
+    shift
+    "$GNOMON" render "$dir" -f collapsed -D cpu -t busy-thread-number-1 "$@" 2>"$T/err" |
+        awk '{ sum += $NF } END { printf "%d\n", sum / 1000000 }'
+}
+start_of() { find "$1" -name '*.jfr' -printf '%f\n' | LC_ALL=C sort | head -n 1 | sed 's/_.*//; s/\.jfr//'; }
+
 # Removed under it: it is made again, and what comes then is whole.
 removed() {
     rm -rf "$REC"
@@ -164,6 +199,7 @@ JVM_PID=$FIRST JVM_OUT=$T/jvm1.out JVM_ERR=$T/jvm1.err
 only_one
 configurations
 killed
+by_time
 removed
 bounded
 stopped

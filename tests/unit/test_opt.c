@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cli/opt.h"
+#include "cli/units.h"
 
 static bool flag;
 static const char *str;

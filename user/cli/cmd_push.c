@@ -127,10 +127,9 @@ static int recording_push(struct push *u, const char *path, struct error *e)
 	struct profile *p = NULL;
 	struct jfr_report r;
 	char service[SERVICE_LEN];
-	int rc = filter_apply(&o.filter, &po, e);
+	int rc = service_of_recording(path, service, e);
 
-	if (!rc)
-		rc = service_of_recording(path, service, e);
+	filter_apply(&o.filter, &po);
 	if (!rc)
 		rc = pushing_labels(&o.to, service, &labels, e);
 	if (!rc)

@@ -33,7 +33,7 @@ static int run(int argc, char **argv, struct error *e)
 {
 	if (!argc) {
 		error_set(e, -EINVAL, EXIT_USAGE, "no recording given");
-		error_hint(e, "usage: gnomon render FILE.jfr ...");
+		error_hint(e, "usage: gnomon render FILE.jfr|DIR ...");
 		return EXIT_USAGE;
 	}
 	return rendering_run(&o, argv, argc, NULL, e) ? (int)e->exit : EXIT_OK;
@@ -42,7 +42,7 @@ static int run(int argc, char **argv, struct error *e)
 const struct command cmd_render = {
 	.name = "render",
 	.summary = "show recordings as tables, a page with timeline and flame graph, or for others",
-	.usage = "render FILE.jfr ... [-o OUT] [options]",
+	.usage = "render FILE.jfr|DIR ... [-o OUT] [options]",
 	.examples =
 		"  gnomon render app.jfr                        # the hottest methods and stacks\n"
 		"  gnomon render app.jfr -o app.html            # a page: findings, threads, "
@@ -53,11 +53,16 @@ const struct command cmd_render = {
 		"  gnomon render app.jfr -f tree -D off -t 'http-*'\n"
 		"  gnomon render app.jfr -f tree -D off --causes # for whom threads wait\n"
 		"  gnomon render app.jfr -f collapsed -D wall | sort -k2 -n | tail\n"
-		"  gnomon render a.jfr b.jfr -o cpu.pb.gz -D cpu --from 10s --to 1m\n",
+		"  gnomon render a.jfr b.jfr -o cpu.pb.gz -D cpu --from 10s --to 1m\n"
+		"  gnomon render /var/lib/gnomon/shop-host-4711-* --from 14:00 --to 14:05 -o "
+		"a.html\n",
 	.notes = "Reads recordings of any producer: gnomon, the JDK, async-profiler. Several files "
 		 "are\nadded up. '-' reads a recording from stdin. Nothing needs root. What "
 		 "collapsed,\n"
-		 "csv and xml say is in nanoseconds.\n\n" FILTER_NOTES,
+		 "csv and xml say is in nanoseconds. DIR is a directory of 'gnomon daemon', which "
+		 "is "
+		 "read as\none recording; of its files only those of the time are read that is "
+		 "asked for.\n\n" FILTER_TIME_NOTES FILTER_NOTES,
 	.opts = opts,
 	.takes = TAKES_RECORDINGS,
 	.run = run,

@@ -27,14 +27,17 @@ static int summary(const char *path, struct error *e)
 	struct profile *p = NULL;
 	struct findings *found = NULL;
 	struct jfr_report r;
-	int rc = filter_apply(&o.filter, &po, e);
+	struct stretch s;
+	int rc = filter_stretch(path, &o.filter.from, &o.filter.to, &s, e);
 
+	if (rc)
+		return rc;
+	filter_apply(&o.filter, &po);
 	po.causes = strcmp(path, "-") != 0; /* which reads it twice */
 	po.show_idle = true;		    /* by group and state it is one column */
+	rc = profile_new(&p, &po, e);
 	if (!rc)
-		rc = profile_new(&p, &po, e);
-	if (!rc)
-		rc = profile_load(p, path, 0, &r, e);
+		rc = profile_load_stretch(p, &s, 0, &r, e);
 	if (!rc)
 		rc = profile_finish(p, e);
 	if (!rc) {
@@ -52,6 +55,7 @@ static int summary(const char *path, struct error *e)
 	if (!rc && o.events)
 		rc = summary_events(p, stdout, e);
 	profile_free(p);
+	stretch_free(&s);
 	return rc;
 }
 
@@ -60,7 +64,7 @@ static int run(int argc, char **argv, struct error *e)
 	if (argc != 1) {
 		error_set(e, -EINVAL, EXIT_USAGE,
 			  argc ? "one recording at a time" : "no recording given");
-		error_hint(e, "usage: gnomon summary FILE.jfr");
+		error_hint(e, "usage: gnomon summary FILE.jfr|DIR");
 		return EXIT_USAGE;
 	}
 	return summary(argv[0], e) ? (int)e->exit : EXIT_OK;
@@ -69,15 +73,17 @@ static int run(int argc, char **argv, struct error *e)
 const struct command cmd_summary = {
 	.name = "summary",
 	.summary = "what a recording holds, its quality, and time by thread group",
-	.usage = "summary FILE.jfr [options]",
+	.usage = "summary FILE.jfr|DIR [options]",
 	.examples = "  gnomon summary app.jfr\n"
 		    "  gnomon summary app.jfr --events\n"
-		    "  gnomon summary app.jfr --from 30s --to 1m -t 'http-*'\n",
+		    "  gnomon summary app.jfr --from 30s --to 1m -t 'http-*'\n"
+		    "  gnomon summary /var/lib/gnomon/shop-host-4711-* --from -5m\n",
 	.notes = "What stands out is said in words: threads that were blocked throughout or waited "
 		 "for "
 		 "CPUs, a\nlock that many waited for, an exhausted pool, the share of garbage "
 		 "collection. "
-		 "Reads\nrecordings of any producer.\n\n" FILTER_NOTES,
+		 "Reads\nrecordings of any producer. DIR is a directory of 'gnomon daemon', which "
+		 "is read as one\nrecording.\n\n" FILTER_TIME_NOTES FILTER_NOTES,
 	.opts = opts,
 	.takes = TAKES_RECORDINGS,
 	.run = run,

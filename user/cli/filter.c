@@ -11,12 +11,8 @@ static struct pattern_list patterns(const struct opt_list *l)
 	return (struct pattern_list){.v = l->v, .n = l->n};
 }
 
-int filter_apply(const struct filter *f, struct profile_options *o, struct error *e)
+void filter_apply(const struct filter *f, struct profile_options *o)
 {
-	if (f->to_ns && f->to_ns <= f->from_ns)
-		return error_set(e, -EINVAL, EXIT_USAGE, "--to is not after --from");
-	o->from_ns = f->from_ns;
-	o->to_ns = f->to_ns;
 	o->threads = patterns(&f->threads);
 	o->states = patterns(&f->states);
 	o->endpoints = patterns(&f->endpoints);
@@ -26,12 +22,48 @@ int filter_apply(const struct filter *f, struct profile_options *o, struct error
 	o->hide = patterns(&f->hide);
 	o->idle_rules = patterns(&f->idle_rules);
 	o->show_idle = f->idle || (f->states.n && pattern_match(&o->states, "IDLE"));
-	return 0;
+}
+
+/* Of what cannot be looked at before it is read, such as stdin. */
+static int span_unseen(const struct instant *from, const struct instant *to, struct stretch *s,
+		       struct error *e)
+{
+	int64_t from_ns, to_ns;
+
+	if ((from->kind && from->kind != INSTANT_AFTER) ||
+	    (to->kind && to->kind != INSTANT_AFTER)) {
+		error_set(e, -EINVAL, EXIT_USAGE,
+			  "'%s': only a time since its start can be had of it, such as 30s",
+			  s->path);
+		return error_hint(e, "put it into a file first");
+	}
+	s->from_ns = from->ns;
+	s->to_ns = to->kind ? to->ns : 0;
+	return instant_range(from, to, 0, 0, &from_ns, &to_ns, e);
+}
+
+int filter_stretch(const char *path, const struct instant *from, const struct instant *to,
+		   struct stretch *s, struct error *e)
+{
+	int64_t from_ns, to_ns;
+	int rc = stretch_open(s, path, e);
+
+	if (rc || (!from->kind && !to->kind))
+		return rc;
+	if (s->known)
+		rc = instant_range(from, to, s->start_ns, s->end_ns, &from_ns, &to_ns, e);
+	else
+		rc = span_unseen(from, to, s, e);
+	if (!rc && s->known)
+		rc = stretch_cut(s, from_ns, to_ns, e);
+	if (rc)
+		stretch_free(s);
+	return rc;
 }
 
 static bool filter_given(const struct filter *f)
 {
-	return f->from_ns || f->to_ns || f->threads.n || f->states.n || f->endpoints.n ||
+	return f->from.kind || f->to.kind || f->threads.n || f->states.n || f->endpoints.n ||
 	       f->include.n || f->exclude.n || f->focus.n;
 }
 

@@ -3,11 +3,12 @@
 #ifndef GNOMON_CLI_FILTER_H
 #define GNOMON_CLI_FILTER_H
 
+#include "cli/instant.h"
 #include "cli/opt.h"
 #include "out/profile.h"
 
 struct filter {
-	uint64_t from_ns, to_ns;
+	struct instant from, to;
 	struct opt_list threads, states, endpoints, include, exclude, focus, hide, idle_rules;
 	bool idle;
 };
@@ -18,10 +19,9 @@ struct filter {
 	FILTER_TIME_OPTS(f),                                                                       \
 	FILTER_SAMPLE_OPTS(f)
 #define FILTER_TIME_OPTS(f)                                                                        \
-	{OPT_DURATION, 0, "from", "TIME", "leave out what is before, from the recording's start",  \
-	 &(f).from_ns, .bare = true},                                                              \
-	{OPT_DURATION, 0, "to", "TIME", "leave out what is after", &(f).to_ns,                     \
-	 .min = 1, .max = FILTER_TIME_MAX, .bare = true}
+	{OPT_INSTANT, 0, "from", "TIME", "leave out what is before: 30s, -5m, 14:00, date T time", \
+	 &(f).from},                                                                               \
+	{OPT_INSTANT, 0, "to", "TIME", "leave out what is after", &(f).to}
 #define FILTER_SAMPLE_OPTS(f)                                                                      \
 	{OPT_LIST, 't', "thread", "GLOB", "only threads of such a name", &(f).threads},            \
 	{OPT_LIST, 's', "state", "GLOB", "only such states: RUNNING, PARKED, QUEUED ...",          \
@@ -38,8 +38,11 @@ struct filter {
 	{OPT_LIST, 0, "idle-rule", "RULE", "who has such a frame waits for work",                  \
 	 &(f).idle_rules}
 /* clang-format on */
-#define FILTER_TIME_MAX (365ull * 24 * 3600 * 1000000000) /* a year */
 
+#define FILTER_TIME_NOTES                                                                          \
+	"TIME is 30s or 1m since the recording's start, -5m before its end, 14:00 or 14:00:05 by " \
+	"the\nclock (the last such that was recorded), or 2026-11-23T14:00; with a Z behind it, "  \
+	"in UTC.\n\n"
 #define FILTER_NOTES                                                                               \
 	"GLOB is a shell pattern with * and ?; without these it is enough that the name "          \
 	"contains\n"                                                                               \
@@ -50,8 +53,16 @@ struct filter {
 	"and\nleft out; a line says how much that is. RULE is GLOB, or 'GLOB > GLOB' for a "       \
 	"caller and\nwhat it called, and adds to those known.\n"
 
-/* Fill the options of a profile. EXIT_USAGE when the time range is empty. */
-int filter_apply(const struct filter *f, struct profile_options *o, struct error *e);
+/* Fill the options of a profile, but for its time. */
+void filter_apply(const struct filter *f, struct profile_options *o);
+
+/*
+ * Open a recording, a file or a directory of the daemon, and cut of it what lies from `from` to
+ * `to`, of which neither is NULL. EXIT_USAGE when that is no time, EXIT_INPUT when there is nothing
+ * of it. On success, to be freed with stretch_free().
+ */
+int filter_stretch(const char *path, const struct instant *from, const struct instant *to,
+		   struct stretch *s, struct error *e);
 
 /* Say on stderr how much idle time was left out, for what is read by programs. */
 void filter_idle_note(const struct profile *p);

@@ -8,59 +8,9 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "cli/instant.h"
 #include "cli/suggestion.h"
-
-struct unit {
-	const char *name;
-	uint64_t mul;
-};
-
-static const struct unit time_units[] = {
-	{"ns", 1},	    {"us", 1000},	  {"ms", 1000000}, {"s", 1000000000},
-	{"m", 60000000000}, {"h", 3600000000000}, {NULL, 0},
-};
-
-static const struct unit size_units[] = {
-	{"", 1},	 {"b", 1},	    {"k", 1024},	{"kb", 1024},	   {"m", 1 << 20},
-	{"mb", 1 << 20}, {"g", 1ULL << 30}, {"gb", 1ULL << 30}, {"t", 1ULL << 40}, {NULL, 0},
-};
-
-static int number_parse(const char *s, uint64_t *v, const char **end)
-{
-	char *e;
-
-	if (!isdigit((unsigned char)*s))
-		return -EINVAL;
-	errno = 0;
-	*v = strtoull(s, &e, 10);
-	if (errno)
-		return -EINVAL;
-	*end = e;
-	return 0;
-}
-
-static int unit_parse(const char *s, const struct unit *units, uint64_t *out)
-{
-	const char *end;
-	uint64_t v;
-
-	if (number_parse(s, &v, &end))
-		return -EINVAL;
-	for (; units->name; units++)
-		if (!strcasecmp(end, units->name))
-			return __builtin_mul_overflow(v, units->mul, out) ? -EINVAL : 0;
-	return -EINVAL;
-}
-
-int duration_parse(const char *s, uint64_t *ns)
-{
-	return unit_parse(s, time_units, ns);
-}
-
-int size_parse(const char *s, uint64_t *bytes)
-{
-	return unit_parse(s, size_units, bytes);
-}
+#include "cli/units.h"
 
 static const struct opt *opt_long(const struct opt *o, const char *name, size_t len)
 {
@@ -85,7 +35,10 @@ static int opt_bad(const struct opt *o, const char *val, const char *want, struc
 
 static void number_text(const struct opt *o, uint64_t v, char *buf, size_t len)
 {
-	static const struct unit shown[] = {
+	static const struct {
+		const char *name;
+		uint64_t mul;
+	} shown[] = {
 		{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
 		{"ms", 1000000},      {"us", 1000},	  {"ns", 1},
 	};
@@ -178,6 +131,13 @@ static int opt_set(const struct opt *o, const char *val, struct error *e)
 		return list_add(o->value, val, e);
 	case OPT_ENUM:
 		return enum_set(o, val, e);
+	case OPT_INSTANT:
+		if (!instant_parse(val, o->value))
+			return 0;
+		return opt_bad(o, val,
+			       "expected 30s since the start, -5m before the end, 14:00, 14:00:05 "
+			       "or 2026-11-23T14:00",
+			       e);
 	case OPT_PID:
 		rc = opt_number(o, val, &v, e);
 		if (rc)
@@ -311,6 +271,12 @@ static int parse_short(const struct command *c, char **argv, int *i, int argc, u
 	return 0;
 }
 
+/* "-10m..-5m" is a range of time (cli/instant.h). */
+static bool is_operand(const char *arg)
+{
+	return arg[0] != '-' || !arg[1] || (isdigit((unsigned char)arg[1]) && strstr(arg, ".."));
+}
+
 /* What is not an option moves to the end, in order; returns the index where it begins. */
 int opt_parse(const struct command *c, int argc, char **argv, struct error *e)
 {
@@ -325,7 +291,7 @@ int opt_parse(const struct command *c, int argc, char **argv, struct error *e)
 			i += !c->takes_program;
 			break;
 		}
-		if (argv[i][0] != '-' || !argv[i][1])
+		if (is_operand(argv[i]))
 			rest[n++] = argv[i];
 		else if (argv[i][1] == '-')
 			rc = parse_long(c, argv, &i, argc, &seen, e);

@@ -24,6 +24,7 @@ enum opt_type {
 	OPT_PID,      /* pid_t, positive */
 	OPT_LIST,     /* struct opt_list, may be given several times */
 	OPT_ENUM,     /* int, index into `choices` */
+	OPT_INSTANT,  /* struct instant (cli/instant.h) */
 };
 
 struct opt_list {
@@ -80,10 +81,6 @@ int opt_assign(const struct opt *opts, const char *name, const char *value, stru
 bool opt_help_wanted(int argc, char *const *argv);
 
 void opt_help(const struct command *cmd);
-
-/* "10ms" -> ns. -EINVAL on a missing unit, overflow, negative or trailing characters. */
-int duration_parse(const char *s, uint64_t *ns);
-int size_parse(const char *s, uint64_t *bytes);
 
 /* user/cli/commands.c */
 extern const struct command *const commands[]; /* NULL ended */

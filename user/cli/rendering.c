@@ -141,8 +141,13 @@ static int files_load(const struct rendering *o, struct profile *p, int argc, ch
 {
 	for (int i = 0; i < argc; i++) {
 		struct jfr_report rep;
-		int rc = profile_load(p, argv[i], 0, &rep, e);
+		struct stretch s;
+		int rc = filter_stretch(argv[i], &o->filter.from, &o->filter.to, &s, e);
 
+		if (rc)
+			return rc;
+		rc = profile_load_stretch(p, &s, 0, &rep, e);
+		stretch_free(&s);
 		if (rc)
 			return rc;
 		report_warn(argv[i], &rep);
@@ -173,10 +178,9 @@ int rendering_run(struct rendering *o, char **files, int n, const char *title, s
 
 	if (!rc)
 		rc = output_apart(o->out, files, n, e);
-	if (!rc)
-		rc = filter_apply(&o->filter, &po, e);
 	if (rc)
 		return rc;
+	filter_apply(&o->filter, &po);
 	po.keep_times = o->format == FMT_HTML || o->format == FMT_FIREFOX ||
 			(o->format == FMT_SPEEDSCOPE && o->by_thread);
 	o->filter.idle = po.show_idle;

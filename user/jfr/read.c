@@ -12,6 +12,16 @@
 
 /* ---- bytes ---- */
 
+static ssize_t bytes_read(struct jfr_reader *r, void *to, size_t n, uint64_t off)
+{
+	ssize_t got;
+
+	if (r->parts.n)
+		return parts_read(&r->parts, to, n, off);
+	got = pread(r->fd, to, n, (off_t)off);
+	return got < 0 ? -errno : got;
+}
+
 static int window_fill(struct jfr_reader *r, uint64_t off, size_t n)
 {
 	size_t want = n > WINDOW ? n : WINDOW;
@@ -27,13 +37,13 @@ static int window_fill(struct jfr_reader *r, uint64_t off, size_t n)
 	r->win_off = off;
 	r->win_len = 0;
 	while (r->win_len < want) {
-		ssize_t got = pread(r->fd, r->win + r->win_len, want - r->win_len,
-				    (off_t)(off + r->win_len));
+		ssize_t got =
+			bytes_read(r, r->win + r->win_len, want - r->win_len, off + r->win_len);
 
-		if (got < 0 && errno == EINTR)
+		if (got == -EINTR)
 			continue;
 		if (got < 0)
-			return -errno;
+			return (int)got;
 		if (!got)
 			break;
 		r->win_len += (size_t)got;
@@ -45,7 +55,7 @@ const uint8_t *reader_bytes(struct jfr_reader *r, uint64_t off, size_t n)
 {
 	if (off > r->size || n > r->size - off || r->failed)
 		return NULL;
-	if (r->fd < 0)
+	if (r->fd < 0 && !r->parts.n)
 		return r->mem + off;
 	if (off < r->win_off || off - r->win_off > r->win_len ||
 	    n > r->win_len - (off - r->win_off)) {
@@ -54,6 +64,11 @@ const uint8_t *reader_bytes(struct jfr_reader *r, uint64_t off, size_t n)
 			return NULL;
 	}
 	return r->win + (off - r->win_off);
+}
+
+uint64_t reader_limit(const struct jfr_reader *r, uint64_t off)
+{
+	return r->parts.n && off < r->size ? parts_end(&r->parts, off) : r->size;
 }
 
 void reader_problem(struct jfr_reader *r, const char *fmt, ...)
@@ -119,19 +134,17 @@ static int not_jfr(struct jfr_reader *r, const char *path, struct error *e)
 	return error_hint(e, "a recording begins with the letters FLR");
 }
 
-static int reader_new(struct jfr_reader **out, int fd, uint64_t size, const void *mem,
-		      const struct jfr_options *o, const char *path, struct error *e)
+static int no_memory(struct error *e)
 {
-	struct jfr_reader *r = calloc(1, sizeof(*r));
+	return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+}
+
+/* What it reads from is set. */
+static int reader_begin(struct jfr_reader **out, struct jfr_reader *r, uint64_t size,
+			const struct jfr_options *o, const char *path, struct error *e)
+{
 	int rc;
 
-	if (!r) {
-		if (fd >= 0)
-			close(fd);
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	}
-	r->fd = fd;
-	r->mem = mem;
 	r->size = size;
 	r->pool_cap = o && o->pool_cap ? o->pool_cap : 1ULL << 30;
 	r->report.file_size = size;
@@ -142,6 +155,39 @@ static int reader_new(struct jfr_reader **out, int fd, uint64_t size, const void
 	}
 	*out = r;
 	return 0;
+}
+
+static int reader_new(struct jfr_reader **out, int fd, uint64_t size, const void *mem,
+		      const struct jfr_options *o, const char *path, struct error *e)
+{
+	struct jfr_reader *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		if (fd >= 0)
+			close(fd);
+		return no_memory(e);
+	}
+	r->fd = fd;
+	r->mem = mem;
+	return reader_begin(out, r, size, o, path, e);
+}
+
+int jfr_reader_open_parts(struct jfr_reader **out, const struct jfr_part *v, size_t n,
+			  const char *name, const struct jfr_options *o, struct error *e)
+{
+	struct jfr_reader *r = calloc(1, sizeof(*r));
+	uint64_t size;
+	int rc;
+
+	if (!r)
+		return no_memory(e);
+	r->fd = -1;
+	rc = parts_init(&r->parts, v, n, &size);
+	if (!rc)
+		return reader_begin(out, r, size, o, name, e);
+	jfr_reader_close(r);
+	return rc == -ENOMEM ? no_memory(e)
+			     : error_set(e, rc, EXIT_INPUT, "'%s' is too long", name);
 }
 
 int jfr_reader_open_memory(struct jfr_reader **r, const void *data, size_t len,
@@ -232,6 +278,7 @@ void jfr_reader_close(struct jfr_reader *r)
 	metadata_free(&r->meta);
 	pools_free(&r->pools);
 	free(r->win);
+	parts_free(&r->parts);
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r);

@@ -114,6 +114,21 @@ int jfr_reader_open(struct jfr_reader **r, const char *path, const struct jfr_op
 int jfr_reader_open_memory(struct jfr_reader **r, const void *data, size_t len,
 			   const struct jfr_options *o, struct error *e);
 
+/* A run of bytes of a file that begins with a chunk. */
+struct jfr_part {
+	const char *path;
+	uint64_t offset, size;
+	int64_t start_ns, end_ns; /* of what is in it, since 1970; the reader does not ask */
+};
+
+/*
+ * Parts of several files, read as if they were one file behind the other; n > 0, and they stay the
+ * caller's, valid until close. `name` is for messages. A file that is gone when its turn comes is
+ * damage.
+ */
+int jfr_reader_open_parts(struct jfr_reader **r, const struct jfr_part *v, size_t n,
+			  const char *name, const struct jfr_options *o, struct error *e);
+
 /* 1 and the next event; 0 at the end; negative errno when reading or memory fails (not damage). */
 int jfr_reader_next(struct jfr_reader *r, struct jfr_event *ev);
 

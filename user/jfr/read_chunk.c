@@ -62,10 +62,10 @@ static bool header_at(struct jfr_reader *r, uint64_t off)
  */
 static void extent_find(struct jfr_reader *r)
 {
-	uint64_t off = r->pos, size;
+	uint64_t off = r->pos, limit = reader_limit(r, r->chunk.offset), size;
 	int64_t type;
 
-	while (!header_at(r, off) && reader_event_head(r, off, r->size, &size, &type))
+	while (!header_at(r, off) && reader_event_head(r, off, limit, &size, &type))
 		off += size;
 	r->chunk.unfinished = true;
 	r->chunk.size = off - r->chunk.offset;
@@ -93,7 +93,7 @@ static void header_read(struct jfr_reader *r, uint64_t off, const uint8_t *h)
 	r->cp_off = cp < r->size ? off + cp : UINT64_MAX;
 	r->pos = off + HEADER;
 	r->end = off + size;
-	if (size < HEADER || size > r->size - off || h[64] == 0xff)
+	if (size < HEADER || size > reader_limit(r, off) - off || h[64] == 0xff)
 		extent_find(r);
 }
 

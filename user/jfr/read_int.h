@@ -3,6 +3,8 @@
 #ifndef GNOMON_JFR_READ_INT_H
 #define GNOMON_JFR_READ_INT_H
 
+#include <sys/types.h>
+
 #include "base/idmap.h"
 #include "jfr/read.h"
 
@@ -107,8 +109,25 @@ struct known_classes {
 };
 void known_find(struct known_classes *k, const struct metadata *m);
 
+/* Of a recording that is several files. */
+struct parts {
+	const struct jfr_part *v;
+	uint64_t *begins; /* where each begins, in the whole */
+	size_t n, at;	  /* the one that is open */
+	int fd;
+};
+
+/* *size is that of the whole. 0, -ENOMEM or -EFBIG; freed in any case. */
+int parts_init(struct parts *p, const struct jfr_part *v, size_t n, uint64_t *size);
+void parts_free(struct parts *p);
+/* As pread(), with -errno. What somebody has removed meanwhile reads as zeros. */
+ssize_t parts_read(struct parts *p, void *to, size_t n, uint64_t off);
+/* Where the part ends that `off` lies in. */
+uint64_t parts_end(const struct parts *p, uint64_t off);
+
 struct jfr_reader {
-	int fd; /* -1: memory */
+	int fd; /* -1: memory, or parts */
+	struct parts parts;
 	const uint8_t *mem;
 	uint64_t size;
 	uint64_t pool_cap;
@@ -133,6 +152,8 @@ struct jfr_reader {
 /* n bytes of the file at off, valid until the next call; NULL past the end, on error (r->failed).
  */
 const uint8_t *reader_bytes(struct jfr_reader *r, uint64_t off, size_t n);
+/* A chunk that begins at off ends here at the latest. */
+uint64_t reader_limit(const struct jfr_reader *r, uint64_t off);
 void reader_problem(struct jfr_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The size and type of the event at off, which must end by `end`. False when it makes no sense. */

@@ -156,18 +156,18 @@ static int events_take(struct endpoints *x, struct jfr_reader *r)
 	return rc;
 }
 
-int endpoints_read(struct endpoints **out, const char *path, const struct pattern_list *want,
+int endpoints_read(struct endpoints **out, const struct stretch *s, const struct pattern_list *want,
 		   struct error *e)
 {
 	struct endpoints *x = NULL;
 	struct jfr_reader *r;
 	int rc;
 
-	if (!strcmp(path, "-")) {
+	if (!strcmp(s->path, "-")) {
 		error_set(e, -EINVAL, EXIT_USAGE, "--endpoint reads the recording twice");
 		return error_hint(e, "name a file instead of '-'");
 	}
-	rc = jfr_reader_open(&r, path, NULL, e);
+	rc = stretch_reader(s, &r, e);
 	if (rc)
 		return rc;
 	x = calloc(1, sizeof(*x));
@@ -180,9 +180,9 @@ int endpoints_read(struct endpoints **out, const char *path, const struct patter
 	if (!x || rc) {
 		rc = x ? rc : -ENOMEM;
 		error_set(e, rc, rc == -ENOMEM ? EXIT_INTERNAL : EXIT_INPUT, "cannot read '%s': %s",
-			  path, strerror(-rc));
+			  s->path, strerror(-rc));
 	} else if (!x->any) {
-		rc = error_set(e, -ENODATA, EXIT_INPUT, "'%s' names no endpoints", path);
+		rc = error_set(e, -ENODATA, EXIT_INPUT, "'%s' names no endpoints", s->path);
 		error_hint(e, "they are taken from events with a text field 'endpoint'");
 	}
 	if (rc) {

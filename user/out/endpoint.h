@@ -14,6 +14,7 @@
 #define GNOMON_OUT_ENDPOINT_H
 
 #include "jfr/read_sample.h"
+#include "jfr/stretch.h"
 #include "out/profile.h"
 
 struct endpoints;
@@ -22,7 +23,7 @@ struct endpoints;
  * Find what matches `want`. Memory grows with the number of such events. EXIT_INPUT where the file
  * names no endpoint at all, EXIT_USAGE for "-", which can be read once only.
  */
-int endpoints_read(struct endpoints **out, const char *path, const struct pattern_list *want,
+int endpoints_read(struct endpoints **out, const struct stretch *s, const struct pattern_list *want,
 		   struct error *e);
 void endpoints_free(struct endpoints *x);
 

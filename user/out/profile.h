@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/frame.h"
 #include "jfr/read_sample.h"
+#include "jfr/stretch.h"
 #include "out/names.h"
 #include "out/lanes.h"
 #include "out/pattern.h"
@@ -114,7 +115,11 @@ struct prof_state {
 };
 
 struct profile_options {
-	uint64_t from_ns, to_ns; /* relative to the recording's start; to 0 = to the end */
+	/*
+	 * Relative to the recording's start; to 0 = to the end. Of a stretch, it says: then they
+	 * are those of the first one.
+	 */
+	uint64_t from_ns, to_ns;
 	struct pattern_list threads, states, endpoints;
 	struct pattern_list include, exclude; /* samples with, without such a frame */
 	struct pattern_list focus;	      /* the stack begins at the outermost such frame */
@@ -210,7 +215,14 @@ struct profile {
 int profile_new(struct profile **p, const struct profile_options *o, struct error *e);
 void profile_free(struct profile *p);
 
-/* Add a recording; the report of its reader goes to *rep when that is given (without counts). */
+/*
+ * Add a recording, or what was cut of it; the report of its reader goes to *rep when that is given
+ * (without counts). Of chunks that lie behind the time wanted only samples are taken that were
+ * before its end.
+ */
+int profile_load_stretch(struct profile *p, const struct stretch *s, int side,
+			 struct jfr_report *rep, struct error *e);
+/* The same of a file, of which opt.from_ns and opt.to_ns say what is wanted. */
 int profile_load(struct profile *p, const char *path, int side, struct jfr_report *rep,
 		 struct error *e);
 

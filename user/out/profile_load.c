@@ -23,7 +23,10 @@ struct load {
 	const char *cause;	     /* of the sample at hand, or NULL */
 	int side;
 	uint64_t chunk;
-	int64_t start_ns;				      /* of this recording */
+	int64_t start_ns;	 /* of this recording */
+	int64_t end_ns;		 /* of its chunks that are not `behind` */
+	uint64_t from_ns, to_ns; /* what is wanted of it, since its start; to 0: to its end */
+	bool behind;		 /* this chunk begins after that */
 	struct idmap stacks, methods, types, threads, states; /* of this chunk */
 	struct buffer text;
 	uint32_t *path; /* frames of the stack at hand, leaf first */
@@ -309,9 +312,9 @@ static uint64_t remembered(struct load *l, struct idmap *map, uint64_t key,
 }
 
 /* How many ticks of a batch lie in the range asked for; moves its start to the first of these. */
-static uint64_t ticks_within(const struct profile_options *o, int64_t *at, int64_t step, uint64_t n)
+static uint64_t ticks_within(const struct load *l, int64_t *at, int64_t step, uint64_t n)
 {
-	__int128 from = o->from_ns, to = o->to_ns ? (__int128)o->to_ns : INT64_MAX, first = 0, last;
+	__int128 from = l->from_ns, to = l->to_ns ? (__int128)l->to_ns : INT64_MAX, first = 0, last;
 
 	if (step <= 0)
 		return *at >= from && *at < to ? n : 0;
@@ -390,7 +393,7 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 
 	if (__builtin_sub_overflow(s->time_ns, l->start_ns, &at))
 		at = s->time_ns < 0 ? INT64_MIN : INT64_MAX;
-	ticks = ticks_within(&p->opt, &at, s->step_ns, s->ticks);
+	ticks = ticks_within(l, &at, s->step_ns, s->ticks);
 	if (!ticks)
 		return 0;
 	thread = remembered(l, &l->threads, (uint64_t)s->thread.i, s, thread_load);
@@ -440,10 +443,18 @@ static void chunk_settle(struct load *l)
 
 static void chunk_begin(struct load *l, uint64_t chunk)
 {
+	const struct jfr_chunk *c = jfr_reader_chunk(l->r);
+	int64_t end;
+
 	chunk_settle(l);
 	if (!l->chunk)
-		l->start_ns = jfr_reader_chunk(l->r)->start_ns;
+		l->start_ns = c->start_ns;
 	l->chunk = chunk;
+	l->behind = l->to_ns && (__int128)c->start_ns - l->start_ns >= (__int128)l->to_ns;
+	if (__builtin_add_overflow(c->start_ns, c->duration_ns, &end))
+		end = c->start_ns;
+	if (!l->behind && end > l->end_ns)
+		l->end_ns = end;
 	idmap_clear(&l->stacks);
 	idmap_clear(&l->methods);
 	idmap_clear(&l->types);
@@ -479,6 +490,18 @@ static int sample_add_caused(struct load *l, const struct jfr_event *ev, const s
 	return rc;
 }
 
+/* What is no sample. Of chunks behind the time wanted it says nothing about it. */
+static int event_note(struct load *l, const struct jfr_event *ev)
+{
+	struct profile *p = l->p;
+
+	if (l->behind)
+		return 0;
+	facts_event(&p->facts, l->r, ev);
+	vitals_event(&p->vitals[l->side], l->r, ev);
+	return p->opt.keep_times ? lanes_event(&p->lanes, l->r, ev, l->start_ns) : 0;
+}
+
 static int events_load(struct load *l)
 {
 	struct jfr_sample s;
@@ -488,16 +511,11 @@ static int events_load(struct load *l)
 	while ((rc = jfr_sampler_next(l->s, &ev, &s)) > 0) {
 		if (ev.chunk != l->chunk)
 			chunk_begin(l, ev.chunk);
-		if (s.ticks) {
-			l->p->facts.failed_stacks += s.failed;
+		l->p->facts.failed_stacks += s.ticks && s.failed && !l->behind;
+		if (!s.ticks)
+			rc = event_note(l, &ev);
+		else
 			rc = sample_add_caused(l, &ev, &s);
-		} else {
-			facts_event(&l->p->facts, l->r, &ev);
-			vitals_event(&l->p->vitals[l->side], l->r, &ev);
-			rc = l->p->opt.keep_times
-				     ? lanes_event(&l->p->lanes, l->r, &ev, l->start_ns)
-				     : 0;
-		}
 		if (rc)
 			break;
 	}
@@ -509,20 +527,22 @@ static int events_load(struct load *l)
 static int report_take(struct load *l, struct jfr_report *rep)
 {
 	const struct jfr_report *r = jfr_reader_report(l->r);
+	int64_t end_ns = l->behind ? l->end_ns : r->end_ns;
 	struct profile *p = l->p;
 	int rc = 0;
 
 	if (rep) {
 		*rep = *r;
+		rep->end_ns = end_ns;
 		rep->counts = NULL;
 		rep->ncounts = 0;
 	}
 	if (r->chunks && (!p->start_ns || r->start_ns < p->start_ns))
 		p->start_ns = r->start_ns;
-	if (r->chunks && r->end_ns > p->end_ns)
-		p->end_ns = r->end_ns;
-	if (r->chunks && r->end_ns > r->start_ns)
-		p->side_ns[l->side] += (uint64_t)r->end_ns - (uint64_t)r->start_ns;
+	if (r->chunks && end_ns > p->end_ns)
+		p->end_ns = end_ns;
+	if (r->chunks && end_ns > r->start_ns)
+		p->side_ns[l->side] += (uint64_t)end_ns - (uint64_t)r->start_ns;
 	for (size_t i = 0; i < r->ncounts && !rc; i++)
 		rc = profile_count(p, r->counts[i].name, r->counts[i].events, r->counts[i].bytes);
 	return rc;
@@ -544,19 +564,31 @@ static void load_free(struct load *l)
 	jfr_reader_close(l->r);
 }
 
-int profile_load(struct profile *p, const char *path, int side, struct jfr_report *rep,
-		 struct error *e)
+/* What is shown of one recording is told by its own time. */
+static void span_tell(struct profile *p, const struct stretch *s)
 {
-	struct load l = {.p = p, .side = side};
+	if (p->lanes.recordings)
+		return;
+	p->opt.from_ns = s->from_ns;
+	p->opt.to_ns = s->to_ns;
+	lanes_init(&p->lanes, s->from_ns, s->to_ns);
+}
+
+int profile_load_stretch(struct profile *p, const struct stretch *s, int side,
+			 struct jfr_report *rep, struct error *e)
+{
+	struct load l = {.p = p, .side = side, .from_ns = s->from_ns, .to_ns = s->to_ns};
+	const char *path = s->path;
 	int rc = 0;
 
+	span_tell(p, s);
 	p->lanes.recordings++;
 	if (p->opt.endpoints.n)
-		rc = endpoints_read(&l.endpoints, path, &p->opt.endpoints, e);
+		rc = endpoints_read(&l.endpoints, s, &p->opt.endpoints, e);
 	if (!rc && p->opt.causes)
-		rc = waits_read(&l.waits, path, e);
+		rc = waits_read(&l.waits, s, e);
 	if (!rc)
-		rc = jfr_reader_open(&l.r, path, NULL, e);
+		rc = stretch_reader(s, &l.r, e);
 	if (rc) {
 		endpoints_free(l.endpoints);
 		waits_free(l.waits);
@@ -576,4 +608,14 @@ int profile_load(struct profile *p, const char *path, int side, struct jfr_repor
 	}
 	load_free(&l);
 	return rc;
+}
+
+int profile_load(struct profile *p, const char *path, int side, struct jfr_report *rep,
+		 struct error *e)
+{
+	struct stretch s = stretch_unseen(path);
+
+	s.from_ns = p->opt.from_ns;
+	s.to_ns = p->opt.to_ns;
+	return profile_load_stretch(p, &s, side, rep, e);
 }

@@ -150,17 +150,17 @@ static int index_make(struct waits *x)
 	return 0;
 }
 
-int waits_read(struct waits **out, const char *path, struct error *e)
+int waits_read(struct waits **out, const struct stretch *s, struct error *e)
 {
 	struct waits *x;
 	struct jfr_reader *r;
 	int rc;
 
-	if (!strcmp(path, "-")) {
+	if (!strcmp(s->path, "-")) {
 		error_set(e, -EINVAL, EXIT_USAGE, "--causes reads the recording twice");
 		return error_hint(e, "name a file instead of '-'");
 	}
-	rc = jfr_reader_open(&r, path, NULL, e);
+	rc = stretch_reader(s, &r, e);
 	if (rc)
 		return rc;
 	x = calloc(1, sizeof(*x));
@@ -171,7 +171,7 @@ int waits_read(struct waits **out, const char *path, struct error *e)
 	if (rc) {
 		waits_free(x);
 		return error_set(e, rc, rc == -ENOMEM ? EXIT_INTERNAL : EXIT_INPUT,
-				 "cannot read '%s': %s", path, strerror(-rc));
+				 "cannot read '%s': %s", s->path, strerror(-rc));
 	}
 	x->budget = BUDGET;
 	*out = x;

@@ -9,6 +9,7 @@
 #define GNOMON_OUT_WAITS_H
 
 #include "jfr/read_sample.h"
+#include "jfr/stretch.h"
 
 struct waits;
 
@@ -16,7 +17,7 @@ struct waits;
  * Memory grows with the number of such events; a file may have none. EXIT_USAGE for "-", which can
  * be read once only.
  */
-int waits_read(struct waits **out, const char *path, struct error *e);
+int waits_read(struct waits **out, const struct stretch *s, struct error *e);
 void waits_free(struct waits *x);
 
 /*
