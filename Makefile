@@ -128,7 +128,7 @@ endif
 $(VERSION_STAMP):
 	@mkdir -p $(@D)
 	@echo '$(VERSION)' >$@
-VERSIONED := $(BUILD)/obj/user/cli/main.o $(BUILD)/obj/user/run/session.o
+VERSIONED := $(BUILD)/obj/user/cli/main.o $(BUILD)/obj/user/cli/cmd_daemon.o $(BUILD)/obj/user/run/session.o
 $(VERSIONED): CPPFLAGS += -DGNOMON_VERSION='"$(VERSION)"'
 $(VERSIONED): $(VERSION_STAMP)
 

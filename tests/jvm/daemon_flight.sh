@@ -16,7 +16,7 @@ conf() {
     local rule=$1
 
     shift
-    printf '%s\n' "directory = $REC" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" "$@" \
+    printf '%s\n' "directory = $REC" "socket = $T/gnomon.sock" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" "$@" \
         "[mine]" "$rule" >"$CONF"
 }
 mine() { conf "name = $OWN_NAME.jar" "$@"; }
@@ -139,7 +139,7 @@ by_time() {
     "$GNOMON" summary "$DIR" --from -2s >"$T/out" 2>"$T/err" || fail "summary: $(cat "$T/err")"
     assert_match "which JVM it is of" "pid $FIRST" "$T/out"
     "$GNOMON" diff "$DIR" -4s..-2s -2s.. >"$T/out" 2>"$T/err" || fail "diff: $(cat "$T/err")"
-    assert_match "what is compared" 'Harness' "$T/out"
+    assert_match "two times that both have samples" 'cpu time: A [1-9].*, B [1-9]' "$T/out"
     "$GNOMON" render "$REC" >"$T/out" 2>"$T/err"
     assert_eq "exit code for the directory of all" 7 $?
     assert_match "what it says" 'name one of them' "$T/err"

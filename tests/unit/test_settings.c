@@ -40,6 +40,9 @@ static void defaults(void **state)
 {
 	good("");
 	assert_string_equal(s.directory, "/var/lib/gnomon");
+	assert_string_equal(s.socket, "/run/gnomon/gnomon.sock");
+	assert_null(s.metrics);
+	assert_int_equal(s.gid, UINT32_MAX);
 	assert_int_equal(s.keep.age_max_ns, 24 * 3600 * S);
 	assert_int_equal(s.keep.jvm_max_bytes, 1 << 30);
 	assert_int_equal(s.keep.total_max_bytes, 10ull << 30);
@@ -58,10 +61,14 @@ static void global(void **state)
 {
 	good("# comment\n"
 	     "directory = /srv/profiles ; where\n"
+	     "socket = none\nmetrics = /srv/x.prom\ngroup = root\n"
 	     "max-age = 90m\nmax-size = 100m\nmax-total-size = 2g\nmin-free = 0\n"
 	     "cpu = 19ms\nwall=50ms\nno-vitals = yes\nsample-threads = 64\nchunk-time = 30s\n"
 	     "thread = http-*\nthread = main\nrecord = no\n");
 	assert_string_equal(s.directory, "/srv/profiles");
+	assert_string_equal(s.socket, "none");
+	assert_string_equal(s.metrics, "/srv/x.prom");
+	assert_int_equal(s.gid, 0);
 	assert_int_equal(s.keep.age_max_ns, 5400 * S);
 	assert_int_equal(s.keep.jvm_max_bytes, 100 << 20);
 	assert_int_equal(s.keep.total_max_bytes, 2ull << 30);

@@ -85,6 +85,10 @@ static int record(struct daemon_state *d, struct error *e)
 	struct daemon_config cfg = {
 		.record = s->record,
 		.dir = s->directory,
+		.socket = s->socket,
+		.gid = s->gid,
+		.metrics = s->metrics,
+		.version = GNOMON_VERSION,
 		.name = directory_name,
 		.name_ctx = d,
 		.reload = reload,

@@ -7,6 +7,10 @@
 
 extern const struct command cmd_record;
 extern const struct command cmd_daemon;
+extern const struct command cmd_status;
+extern const struct command cmd_dump;
+extern const struct command cmd_start;
+extern const struct command cmd_stop;
 extern const struct command cmd_flame;
 extern const struct command cmd_jvms;
 extern const struct command cmd_doctor;

@@ -6,9 +6,10 @@
 #include "cli/suggestion.h"
 
 const struct command *const commands[] = {
-	&cmd_record, &cmd_daemon,  &cmd_flame,	    &cmd_jvms, &cmd_vitals,
-	&cmd_doctor, &cmd_render,  &cmd_summary,    &cmd_diff, &cmd_repair,
-	&cmd_push,   &cmd_perfmap, &cmd_completion, &cmd_help, NULL,
+	&cmd_record,  &cmd_daemon,     &cmd_status, &cmd_dump,	 &cmd_start,
+	&cmd_stop,    &cmd_flame,      &cmd_jvms,   &cmd_vitals, &cmd_doctor,
+	&cmd_render,  &cmd_summary,    &cmd_diff,   &cmd_repair, &cmd_push,
+	&cmd_perfmap, &cmd_completion, &cmd_help,   NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -23,12 +24,11 @@ const struct command *command_find(const char *name)
 static const struct {
 	const char *word, *command;
 } elsewhere[] = {
-	{"start", "record"}, {"profile", "record"}, {"collect", "record"},   {"attach", "record"},
-	{"list", "jvms"},    {"ps", "jvms"},	    {"jps", "jvms"},	     {"report", "render"},
-	{"view", "render"},  {"convert", "render"}, {"script", "render"},    {"load", "render"},
-	{"info", "summary"}, {"stat", "summary"},   {"flamegraph", "flame"}, {"status", "doctor"},
-	{"compare", "diff"}, {"fix", "repair"},	    {"version", "-V"},	     {"send", "push"},
-	{"upload", "push"},
+	{"profile", "record"}, {"collect", "record"},	{"attach", "record"}, {"list", "jvms"},
+	{"ps", "jvms"},	       {"jps", "jvms"},		{"report", "render"}, {"view", "render"},
+	{"convert", "render"}, {"script", "render"},	{"load", "render"},   {"info", "summary"},
+	{"stat", "summary"},   {"flamegraph", "flame"}, {"top", "status"},    {"compare", "diff"},
+	{"fix", "repair"},     {"version", "-V"},	{"send", "push"},     {"upload", "push"},
 };
 
 const char *command_near(const char *name)

@@ -2,6 +2,7 @@
 #include "cli/settings.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "cli/opt.h"
 #include "cli/recording.h"
+#include "run/control.h"
 
 #define LINE_MAX_BYTES 190 /* libinih cuts longer ones in two */
 #define FILE_MAX_BYTES (1 << 20)
@@ -31,6 +33,9 @@ static bool otherwise;
 
 static const struct opt own[] = {
 	{OPT_STRING, 0, "directory", "DIR", "", &now.directory},
+	{OPT_STRING, 0, "socket", "PATH", "", &now.socket},
+	{OPT_STRING, 0, "group", "GROUP", "", &now.group},
+	{OPT_STRING, 0, "metrics", "FILE", "", &now.metrics},
 	{OPT_DURATION, 0, "max-age", "TIME", "", &now.keep.age_max_ns, .min = RECORDING_S,
 	 .max = 10 * RECORDING_LONGEST},
 	{OPT_SIZE, 0, "max-size", "SIZE", "", &now.keep.jvm_max_bytes, .min = 64 << 10,
@@ -180,6 +185,8 @@ static void defaults_set(void)
 {
 	now = (struct settings){
 		.directory = "/var/lib/gnomon",
+		.socket = CONTROL_PATH,
+		.gid = (uint32_t)-1,
 		.keep = {.age_max_ns = DAY_NS,
 			 .jvm_max_bytes = GIB,
 			 .total_max_bytes = 10 * GIB,
@@ -187,6 +194,17 @@ static void defaults_set(void)
 	};
 	otherwise = true;
 	record_settings_begin();
+}
+
+static int group_find(struct error *e)
+{
+	const struct group *g = now.group ? getgrnam(now.group) : NULL;
+
+	if (now.group && !g)
+		return error_set(e, -EINVAL, EXIT_USAGE, "there is no group '%s'", now.group);
+	if (g)
+		now.gid = g->gr_gid;
+	return 0;
 }
 
 static int on_any(void *ctx, const char *section, const char *name, const char *value)
@@ -208,6 +226,8 @@ static int parse(const char *text, const char *path, struct error *e)
 		return why.hint[0] ? error_hint(e, "%s", why.hint) : -EINVAL;
 	}
 	rc = rules_check(&why);
+	if (!rc)
+		rc = group_find(&why);
 	if (!rc)
 		rc = record_settings_end(&now.record, &why);
 	if (!rc && now.record.clock == CPU_ENGINE_THREAD)

@@ -18,6 +18,9 @@
 
 struct settings {
 	const char *directory;
+	const char *socket, *metrics;
+	const char *group; /* NULL: none */
+	uint32_t gid;	   /* its number, or (uint32_t)-1 */
 	struct retention_policy keep;
 	struct rules rules;
 	struct session_config record; /* how; of whom and where to is not in it */

@@ -49,17 +49,41 @@ bool segment_is(const char *name)
 	return !strcmp(name + i, ".jfr");
 }
 
+/* One made in a directory of a group is that group's, too. */
+static int directory_make(const char *dir)
+{
+	struct stat st;
+
+	if (mkdir(dir, 0700))
+		return errno == EEXIST ? 0 : -errno;
+	if (!stat(dir, &st) && st.st_mode & S_ISGID && chmod(dir, S_ISGID | 0750))
+		return -errno;
+	return 0;
+}
+
+static void group_let(const char *dir, int fd)
+{
+	struct stat st;
+
+	if (!stat(dir, &st) && st.st_mode & S_ISGID && fchmod(fd, 0640)) {
+		/* then only the owner reads it */
+	}
+}
+
 /* In a directory that somebody may remove at any time: it is made again. */
 static int create_in(const char *dir, const char *path)
 {
-	int fd = -ENOENT;
+	int fd = -ENOENT, rc;
 
 	for (int tries = 0; tries < 3 && fd == -ENOENT; tries++) {
-		if (mkdir(dir, 0700) && errno != EEXIST)
-			return -errno;
+		rc = directory_make(dir);
+		if (rc)
+			return rc;
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd < 0)
 			fd = -errno;
+		else
+			group_let(dir, fd);
 	}
 	return fd;
 }

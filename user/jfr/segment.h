@@ -20,7 +20,8 @@ bool segment_is(const char *name);
 
 /*
  * Makes the file, and its directory where that is missing; a file that exists is never taken. Only
- * the owner can read it. A descriptor, and *path is to be freed; or -errno.
+ * the owner can read it, and the group of the directory where that is handed on (its set-group-ID
+ * bit is set). A descriptor, and *path is to be freed; or -errno.
  */
 int segment_create(const char *dir, uint64_t unix_ns, char **path);
 

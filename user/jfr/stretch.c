@@ -295,6 +295,79 @@ int stretch_reader(const struct stretch *s, struct jfr_reader **r, struct error 
 	return jfr_reader_open(r, s->path, NULL, e);
 }
 
+/* ---- out of it ------------------------------------------------------------------------------- */
+
+/*
+ * The header as it is now: of a chunk that is being written it says of ever more bytes that they
+ * make sense. 1 and *size; 0: it is not there any more.
+ */
+static int header_now(int fd, const struct jfr_part *p, uint8_t *h, uint64_t *size)
+{
+	struct jfr_part ignored;
+	struct stat st;
+
+	if (fstat(fd, &st) || (uint64_t)st.st_size < p->offset ||
+	    pread(fd, h, HEADER, (off_t)p->offset) != HEADER ||
+	    !header_take(&ignored, h, (uint64_t)st.st_size - p->offset, size))
+		return 0;
+	if (!*size)
+		*size = p->size;
+	return 1;
+}
+
+static int bytes_copy(int fd, uint64_t off, uint64_t n, FILE *to)
+{
+	char part[65536];
+
+	while (n) {
+		ssize_t got =
+			pread(fd, part, n < sizeof(part) ? (size_t)n : sizeof(part), (off_t)off);
+
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (!got)
+			return -ENODATA;
+		if (got > 0 && fwrite(part, (size_t)got, 1, to) != 1)
+			return -EIO;
+		off += got > 0 ? (uint64_t)got : 0;
+		n -= got > 0 ? (uint64_t)got : 0;
+	}
+	return 0;
+}
+
+static int part_copy(const struct jfr_part *p, FILE *to)
+{
+	int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	uint8_t h[HEADER];
+	uint64_t size;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	rc = header_now(fd, p, h, &size);
+	if (rc > 0) {
+		rc = fwrite(h, HEADER, 1, to) == 1 ? 0 : -EIO;
+		if (!rc)
+			rc = bytes_copy(fd, p->offset + HEADER, size - HEADER, to);
+	}
+	close(fd);
+	return rc;
+}
+
+int stretch_copy(const struct stretch *s, FILE *to, struct error *e)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		int rc = part_copy(&s->parts[i], to);
+
+		if (rc == -EIO)
+			return error_set(e, rc, EXIT_OUTPUT, "cannot write it: %s",
+					 strerror(errno ? errno : EIO));
+		if (rc)
+			return error_set(e, rc, EXIT_INPUT, "cannot read '%s': %s",
+					 s->parts[i].path, strerror(-rc));
+	}
+	return 0;
+}
+
 void stretch_free(struct stretch *s)
 {
 	for (size_t i = 0; i < s->nnames; i++)

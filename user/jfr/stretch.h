@@ -18,6 +18,8 @@
 #ifndef GNOMON_JFR_STRETCH_H
 #define GNOMON_JFR_STRETCH_H
 
+#include <stdio.h>
+
 #include "jfr/read.h"
 
 struct stretch {
@@ -55,6 +57,12 @@ int stretch_cut(struct stretch *s, int64_t since, int64_t until, struct error *e
 
 /* The stretch has to live as long as the reader. */
 int stretch_reader(const struct stretch *s, struct jfr_reader **r, struct error *e);
+
+/*
+ * Its chunks behind one another, which is a recording, too: each as far as it is written by now.
+ * One that was removed meanwhile is left out.
+ */
+int stretch_copy(const struct stretch *s, FILE *to, struct error *e);
 
 void stretch_free(struct stretch *s);
 

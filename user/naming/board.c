@@ -65,29 +65,72 @@ void board_losses(struct board *b, board_loss_fn fn, void *ctx)
 	}
 }
 
-void board_totals_set(struct board *b, const struct totals *t)
+static void totals_write(_Atomic uint32_t *changes, struct totals *to, const struct totals *t)
 {
-	b->changes++;
+	++*changes;
 	atomic_thread_fence(memory_order_seq_cst);
-	b->totals = *t;
+	*to = *t;
 	atomic_thread_fence(memory_order_seq_cst);
-	b->changes++;
+	++*changes;
 }
 
 /* Who writes may have ended in the middle: nobody waits for it. */
-bool board_totals_get(const struct board *b, struct totals *out)
+static bool totals_read(const _Atomic uint32_t *changes, const struct totals *from,
+			struct totals *out)
 {
 	for (int i = 0; i < TRIES; i++) {
-		uint32_t before = b->changes;
+		uint32_t before = *changes;
 		struct totals t;
 
 		atomic_thread_fence(memory_order_seq_cst);
-		t = b->totals;
+		t = *from;
 		atomic_thread_fence(memory_order_seq_cst);
-		if (!(before & 1) && b->changes == before) {
+		if (!(before & 1) && *changes == before) {
 			*out = t;
 			return true;
 		}
 	}
 	return false;
+}
+
+void board_totals_set(struct board *b, const struct totals *t)
+{
+	totals_write(&b->changes, &b->totals, t);
+}
+
+bool board_totals_get(const struct board *b, struct totals *out)
+{
+	return totals_read(&b->changes, &b->totals, out);
+}
+
+void board_target_set(struct board *b, uint32_t i, pid_t tgid, const struct totals *t)
+{
+	struct board_target *to;
+
+	if (i >= BOARD_TARGETS)
+		return;
+	to = &b->targets[i];
+	if (to->tgid != tgid)
+		to->tgid = 0; /* until its figures are there */
+	totals_write(&to->changes, &to->totals, t);
+	to->tgid = tgid;
+}
+
+void board_targets_set(struct board *b, uint32_t n)
+{
+	b->ntargets = n < BOARD_TARGETS ? n : BOARD_TARGETS;
+}
+
+void board_targets(const struct board *b, board_target_fn fn, void *ctx)
+{
+	uint32_t n = b->ntargets;
+
+	for (uint32_t i = 0; i < n && i < BOARD_TARGETS; i++) {
+		pid_t tgid = b->targets[i].tgid;
+		struct totals t;
+
+		if (totals_read(&b->targets[i].changes, &b->targets[i].totals, &t) && tgid &&
+		    b->targets[i].tgid == tgid)
+			fn(ctx, tgid, &t);
+	}
 }

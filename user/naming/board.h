@@ -14,7 +14,8 @@
 #include "base/beat.h"
 #include "model/totals.h"
 
-#define BOARD_LOSSES 4096 /* a power of two */
+#define BOARD_LOSSES  4096 /* a power of two */
+#define BOARD_TARGETS GN_MAX_PROCS
 
 /* What is left out when the recording has ended and there is no more time. */
 enum board_haste {
@@ -27,6 +28,13 @@ enum board_haste {
 struct board_loss {
 	_Atomic uint64_t whose; /* both; 0: free */
 	_Atomic uint64_t count;
+};
+
+/* One of the targets. */
+struct board_target {
+	_Atomic uint32_t changes; /* counted before and after */
+	_Atomic pid_t tgid;
+	struct totals totals;
 };
 
 struct board {
@@ -50,6 +58,8 @@ struct board {
 	_Atomic uint64_t cpu_settled, wall_settled;
 	_Atomic uint32_t changes; /* of totals, counted before and after */
 	struct totals totals;
+	struct board_target targets[BOARD_TARGETS];
+	_Atomic uint32_t ntargets;
 };
 
 struct board *board_new(void); /* NULL: no memory */
@@ -63,6 +73,14 @@ typedef void (*board_loss_fn)(void *ctx, pid_t tid, unsigned int reason, uint64_
 void board_losses(struct board *b, board_loss_fn fn, void *ctx);
 
 void board_totals_set(struct board *b, const struct totals *t);
+
+/* Naming's: the ith target, and how many there are. Those beyond BOARD_TARGETS are left out. */
+void board_target_set(struct board *b, uint32_t i, pid_t tgid, const struct totals *t);
+void board_targets_set(struct board *b, uint32_t n);
+
+/* Calls fn for each that is not just being changed. */
+typedef void (*board_target_fn)(void *ctx, pid_t tgid, const struct totals *t);
+void board_targets(const struct board *b, board_target_fn fn, void *ctx);
 
 /* False, and *out as it was: they are being changed; another time. */
 bool board_totals_get(const struct board *b, struct totals *out);

@@ -344,11 +344,14 @@ static void publish(struct namer *r)
 {
 	struct totals sum = r->ended, one;
 	struct node *n, *tmp;
+	uint32_t at = 0;
 
 	HASH_ITER(hh, r->targets, n, tmp) {
 		target_totals(n->target, &one);
 		totals_add(&sum, &one);
+		board_target_set(r->cfg.board, at++, n->tgid, &one);
 	}
+	board_targets_set(r->cfg.board, at);
 	for (int i = 0; i < LOSS_MAX; i++)
 		sum.lost[i] += r->lost[i];
 	board_totals_set(r->cfg.board, &sum);

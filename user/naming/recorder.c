@@ -793,6 +793,12 @@ bool recorder_hurries(const struct recorder *r, uint64_t now)
 	return now < r->line->board->hurry_ns;
 }
 
+void recorder_targets(struct recorder *r, recorder_target_fn fn, void *ctx)
+{
+	if (!r->kept)
+		board_targets(r->line->board, fn, ctx);
+}
+
 void recorder_totals(struct recorder *r, struct totals *out)
 {
 	struct totals t;

@@ -89,6 +89,9 @@ void recorder_cpus(struct recorder *r, const struct neighbours *cpus);
 
 /* Live figures of all files together, a tenth of a second old at most. */
 void recorder_totals(struct recorder *r, struct totals *out);
+/* The same of each target: fn is called before it returns. */
+typedef void (*recorder_target_fn)(void *ctx, pid_t tgid, const struct totals *t);
+void recorder_targets(struct recorder *r, recorder_target_fn fn, void *ctx);
 
 /*
  * The first error that stopped the writing (disk full), or 0. To be asked ten times a second: it

@@ -8,19 +8,32 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/census.h"
+#include "run/control.h"
+#include "run/metrics.h"
 #include "run/notify.h"
 #include "run/place.h"
 
-#define TURN_MS	  1000
-#define KEEP_NS	  5000000000ull	 /* the directory is looked at so often */
-#define KEEP_PART 200		 /* or, where that takes long, so many times as long */
-#define ALIVE_NS  10000000000ull /* a session that has not turned for so long hangs */
+#define TURN_MS	   1000
+#define KEEP_NS	   5000000000ull  /* the directory is looked at so often */
+#define KEEP_PART  200		  /* or, where that takes long, so many times as long */
+#define ALIVE_NS   10000000000ull /* a session that has not turned for so long hangs */
+#define METRICS_NS 10000000000ull
+#define ASKED_MAX  GN_MAX_PROCS
+
+/* A JVM that somebody wants recorded, or not, whatever the rules say. */
+struct asked {
+	struct proc_id id;
+	bool wanted;
+};
 
 struct daemon {
 	const struct daemon_config *cfg;
@@ -30,10 +43,18 @@ struct daemon {
 	_Atomic bool hangup, chosen, ends;
 	_Atomic uint64_t alive_ns; /* the session's last turn */
 	_Atomic size_t processes;
-	uint64_t keep_ns;     /* when the directory is to be looked at */
-	bool keep_failed;     /* and that was said */
+	uint64_t keep_ns;    /* when the directory is to be looked at */
+	bool keep_failed;    /* and that was said */
+	uint64_t metrics_ns; /* when these are to be written */
+	bool metrics_failed; /* and that was said */
+	struct census *census;
+	struct control *control;
+	struct retention_look look; /* the last one; these two guarded by the lock, too */
+	bool look_failed;
 	pthread_mutex_t lock; /* guards the orders, held while a JVM is held against them */
 	struct daemon_orders *orders;
+	struct asked asked[ASKED_MAX];
+	size_t nasked;
 };
 
 /* ---- on the session's thread ----------------------------------------------------------------- */
@@ -55,12 +76,38 @@ static void on_began(void *ctx)
 	notify("READY=1");
 }
 
-static void on_second(void *ctx, const struct session_now *now)
+static int jvm_name(void *ctx, const struct jvm_proc *j, char *path, size_t cap)
+{
+	struct daemon *d = ctx;
+	int rc = d->cfg->name(d->cfg->name_ctx, j, path, cap);
+
+	if (!rc)
+		census_jvm(d->census, j, path);
+	return rc;
+}
+
+static void on_target(void *ctx, pid_t pid, const struct totals *t)
 {
 	struct daemon *d = ctx;
 
+	census_target(d->census, pid, t, now_ns());
+}
+
+static void on_second(void *ctx, const struct session_now *now)
+{
+	struct daemon *d = ctx;
+	struct control_state state = {
+		.pid = getpid(),
+		.elapsed_ns = now->elapsed_ns,
+		.cpu_ns = d->cfg->record.cpu_ns,
+		.wall_ns = d->cfg->record.wall_ns,
+		.totals = now->totals,
+		.cost = now->cost,
+	};
+
 	atomic_store(&d->alive_ns, now_ns());
 	atomic_store(&d->processes, now->processes);
+	census_second(d->census, &state, now_ns());
 }
 
 static void on_hangup(void *ctx)
@@ -80,15 +127,99 @@ static bool was_chosen(void *ctx)
 
 /* ---- on the lookout's ------------------------------------------------------------------------ */
 
+static struct asked *asked_find(struct daemon *d, const struct proc_id *id)
+{
+	for (size_t i = 0; i < d->nasked; i++)
+		if (d->asked[i].id.pid == id->pid && d->asked[i].id.start == id->start)
+			return &d->asked[i];
+	return NULL;
+}
+
 static bool is_wanted(void *ctx, const struct cgroup_mounts *mounts, const struct jvm_proc *j)
 {
 	struct daemon *d = ctx;
+	const struct asked *asked;
 	bool wanted;
 
 	pthread_mutex_lock(&d->lock);
-	wanted = rules_want(&d->orders->rules, mounts, j);
+	asked = asked_find(d, &j->id);
+	wanted = asked ? asked->wanted : rules_want(&d->orders->rules, mounts, j);
 	pthread_mutex_unlock(&d->lock);
 	return wanted;
+}
+
+/* ---- on that of who is asked ----------------------------------------------------------------- */
+
+/* Those that have ended make room. */
+static void asked_clear(struct daemon *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->nasked; i++)
+		if (proc_id_alive(&d->asked[i].id))
+			d->asked[n++] = d->asked[i];
+	d->nasked = n;
+}
+
+static int wish_take(struct daemon *d, pid_t pid, bool wanted, struct error *e)
+{
+	struct asked one = {.wanted = wanted}, *is;
+	bool room = true;
+
+	if (pid <= 0 || proc_id_read(pid, &one.id))
+		return error_set(e, -ESRCH, EXIT_TARGET, "there is no process %d", pid);
+	pthread_mutex_lock(&d->lock);
+	is = asked_find(d, &one.id);
+	if (!is && d->nasked == ASKED_MAX)
+		asked_clear(d);
+	if (is)
+		*is = one;
+	else if (d->nasked < ASKED_MAX)
+		d->asked[d->nasked++] = one;
+	else
+		room = false;
+	pthread_mutex_unlock(&d->lock);
+	if (!room)
+		return error_set(e, -ENOSPC, EXIT_INTERNAL,
+				 "more than %d processes were asked for one by one", ASKED_MAX);
+	atomic_store(&d->chosen, true);
+	log_info("process %d: somebody asked for it %s", pid,
+		 wanted ? "to be recorded" : "not to be recorded");
+	return 0;
+}
+
+static int state_take(struct daemon *d, struct control_answer *a, struct error *e)
+{
+	struct control_state *s = &a->state;
+
+	if (census_take(d->census, a))
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	s->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	snprintf(s->directory, sizeof(s->directory), "%s", d->cfg->dir);
+	snprintf(s->version, sizeof(s->version), "%s", d->cfg->version);
+	pthread_mutex_lock(&d->lock);
+	s->disk = d->look;
+	s->disk_failed = d->look_failed;
+	s->keep = d->orders->keep;
+	for (uint32_t i = 0; i < s->njvms; i++)
+		for (size_t k = 0; k < d->nasked; k++)
+			a->jvms[i].by_command |=
+				d->asked[k].id.pid == a->jvms[i].pid && d->asked[k].wanted;
+	pthread_mutex_unlock(&d->lock);
+	return 0;
+}
+
+static int answer(void *ctx, const struct control_request *r, struct control_answer *a,
+		  struct error *e)
+{
+	struct daemon *d = ctx;
+	int rc = 0;
+
+	if (r->what == CONTROL_START || r->what == CONTROL_STOP)
+		rc = wish_take(d, r->pid, r->what == CONTROL_START, e);
+	else if (r->what != CONTROL_STATUS)
+		rc = error_set(e, -EINVAL, EXIT_USAGE, "the daemon does not know what to do");
+	return rc ? rc : state_take(d, a, e);
 }
 
 /* ---- on the daemon's own --------------------------------------------------------------------- */
@@ -142,6 +273,11 @@ static void keep(struct daemon *d, uint64_t now)
 	if (rc && !d->keep_failed)
 		log_warn("%s", e.msg);
 	d->keep_failed = rc != 0;
+	pthread_mutex_lock(&d->lock);
+	if (!rc)
+		d->look = look;
+	d->look_failed = rc != 0;
+	pthread_mutex_unlock(&d->lock);
 	if (!rc && look.removed)
 		log_debug("%" PRIu64 " files of %" PRIu64 " kB removed, %" PRIu64 " of %" PRIu64
 			  " kB stay",
@@ -150,6 +286,44 @@ static void keep(struct daemon *d, uint64_t now)
 		status_notify(d, &look);
 	took = now_ns() - now;
 	d->keep_ns = now + (took * KEEP_PART > KEEP_NS ? took * KEEP_PART : KEEP_NS);
+}
+
+/* Whole or not at all: it takes its name when it is written. */
+static int metrics_to(struct daemon *d, const char *path, const char *temp, struct error *e)
+{
+	struct control_answer a = {0};
+	FILE *f;
+	int rc = state_take(d, &a, e);
+
+	if (rc)
+		return rc;
+	f = fopen(temp, "we");
+	if (f) {
+		fchmod(fileno(f), 0644);
+		metrics_write(&a, f);
+		rc = ferror(f) ? -EIO : 0;
+	}
+	control_answer_free(&a);
+	if (!f || fclose(f) || rc || rename(temp, path))
+		return error_set(e, -EIO, EXIT_OUTPUT, "cannot write '%s': %s", path,
+				 strerror(errno));
+	return 0;
+}
+
+/* What fails is said once, until it works again. */
+static void metrics_keep(struct daemon *d, uint64_t now)
+{
+	struct error e = {0};
+	char temp[4096];
+	int rc;
+
+	if (snprintf(temp, sizeof(temp), "%s.new", d->cfg->metrics) >= (int)sizeof(temp))
+		return;
+	rc = metrics_to(d, d->cfg->metrics, temp, &e);
+	if (rc && !d->metrics_failed)
+		log_warn("%s", e.msg);
+	d->metrics_failed = rc != 0;
+	d->metrics_ns = now + METRICS_NS;
 }
 
 static void turn(struct daemon *d)
@@ -163,6 +337,8 @@ static void turn(struct daemon *d)
 		notify("WATCHDOG=1");
 	if (place_take(&d->place, &e) || now >= d->keep_ns)
 		keep(d, now);
+	if (d->cfg->metrics && now >= d->metrics_ns)
+		metrics_keep(d, now);
 }
 
 static void *daemon_main(void *arg)
@@ -192,10 +368,11 @@ static int record(struct daemon *d, struct error *e)
 	c.ntargets = 0;
 	c.follow = is_wanted;
 	c.follow_ctx = d;
-	c.name = d->cfg->name;
-	c.name_ctx = d->cfg->name_ctx;
+	c.name = jvm_name;
+	c.name_ctx = d;
 	c.hooks = (struct session_hooks){
 		.began = on_began,
+		.target = on_target,
 		.second = on_second,
 		.hangup = on_hangup,
 		.chosen = was_chosen,
@@ -241,18 +418,40 @@ static int threads_run(struct daemon *d, struct error *e)
 	return rc;
 }
 
+/* Without it everything else goes on. */
+static void control_begin(struct daemon *d)
+{
+	const struct control_config c = {
+		.path = d->cfg->socket, .gid = d->cfg->gid, .answer = answer, .ctx = d};
+	struct error e = {0};
+
+	if (strcmp(c.path, "none") && control_start(&d->control, &c, &e))
+		log_warn("'gnomon status' and others cannot ask this daemon: %s", e.msg);
+}
+
 int daemon_run(const struct daemon_config *cfg, struct daemon_orders *orders, struct error *e)
 {
-	struct daemon d = {
-		.cfg = cfg,
-		.place = {.dir = cfg->dir, .lock = -1},
-		.orders = orders,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-	};
-	int rc = place_take(&d.place, e);
+	struct daemon *d = calloc(1, sizeof(*d));
+	int rc;
 
-	if (!rc)
-		rc = threads_run(&d, e);
-	place_leave(&d.place);
+	if (d)
+		d->census = census_new();
+	if (!d || !d->census) {
+		free(d);
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
+	d->cfg = cfg;
+	d->place = (struct place){.dir = cfg->dir, .lock = -1, .gid = cfg->gid};
+	d->orders = orders;
+	pthread_mutex_init(&d->lock, NULL);
+	rc = place_take(&d->place, e);
+	if (!rc) {
+		control_begin(d);
+		rc = threads_run(d, e);
+		control_stop(d->control);
+	}
+	place_leave(&d->place);
+	census_free(d->census);
+	free(d);
 	return rc;
 }

@@ -3,7 +3,8 @@
  * A session without an end, for all JVMs that its rules want: each has a directory in which a file
  * follows another (jfr/segment.h), of which the oldest go (run/retention.h). Beside the session's
  * threads it has one that may wait for the disk: it reads the configuration again at SIGHUP, keeps
- * the directory within its bounds, and tells who started it that it lives (run/notify.h).
+ * the directory within its bounds, and tells who started it that it lives (run/notify.h); and one
+ * that answers whoever asks (run/control.h), as well it can: recording does not depend on it.
  */
 #ifndef GNOMON_RUN_DAEMON_H
 #define GNOMON_RUN_DAEMON_H
@@ -22,7 +23,11 @@ struct daemon_orders {
 struct daemon_config {
 	struct session_config record; /* how; targets and hooks are not looked at */
 	const char *dir;	      /* made where it is missing */
-	fleet_name_fn name;	      /* of a JVM's directory in it */
+	const char *socket;	      /* where it is asked; "none": nowhere */
+	uint32_t gid;	     /* whose members may ask it and read `dir`; (uint32_t)-1: nobody */
+	const char *metrics; /* a file of metrics, written anew every 10 s; NULL: none */
+	const char *version;
+	fleet_name_fn name; /* of a JVM's directory in it */
 	void *name_ctx;
 	/*
 	 * Other orders, for which `*orders` are given in exchange. Not 0, with *e: they stay as

@@ -54,13 +54,30 @@ static bool still_there(const struct place *p)
 	return p->lock >= 0 && !fstat(p->lock, &st) && st.st_nlink;
 }
 
+/* What is made in it belongs to the group then. */
+static int group_set(const struct place *p, struct error *e)
+{
+	struct stat st;
+
+	if (p->gid == (uint32_t)-1)
+		return 0;
+	if (stat(p->dir, &st) || (st.st_gid != p->gid && chown(p->dir, (uid_t)-1, p->gid)) ||
+	    chmod(p->dir, S_ISGID | 0050 | (st.st_mode & 0777)))
+		return error_set(e, -errno, EXIT_OUTPUT, "cannot give '%s' to the group %u: %s",
+				 p->dir, p->gid, strerror(errno));
+	return 0;
+}
+
 int place_take(struct place *p, struct error *e)
 {
+	int rc;
+
 	if (still_there(p))
 		return 0;
 	if (mkdir(p->dir, 0700) && errno != EEXIST)
 		return error_create(e, p->dir, errno);
-	return lock_take(p, e);
+	rc = lock_take(p, e);
+	return rc ? rc : group_set(p, e);
 }
 
 void place_leave(struct place *p)

@@ -3,12 +3,16 @@
 #ifndef GNOMON_RUN_PLACE_H
 #define GNOMON_RUN_PLACE_H
 
+#include <stdint.h>
+
 #include "base/error.h"
 
 struct place {
 	const char *dir;
 	int lock; /* descriptor of DIR/.lock, which has our process id in it; -1: we do not have it
 		   */
+	/* whose members may read what is in it (jfr/segment.h); (uint32_t)-1: nobody */
+	uint32_t gid;
 };
 
 /*

@@ -518,6 +518,8 @@ static void second_tell(struct session *s, uint64_t now)
 		return;
 	recorder_totals(s->rec, &n.totals);
 	cost_of(s, &n.cost);
+	if (h->target)
+		recorder_targets(s->rec, h->target, h->ctx);
 	h->second(h->ctx, &n);
 }
 

@@ -41,6 +41,8 @@ struct session_now {
  */
 struct session_hooks {
 	void (*began)(void *ctx);
+	/* of each process, before `second` */
+	void (*target)(void *ctx, pid_t pid, const struct totals *t);
 	void (*second)(void *ctx, const struct session_now *now);
 	void (*hangup)(void *ctx); /* SIGHUP, which ends a session otherwise */
 	bool (*chosen)(void *ctx); /* who is to be recorded has changed since this was last asked */

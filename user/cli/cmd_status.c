@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gnomon status: what the daemon records, and what that costs. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/cmds.h"
+#include "cli/jvmlist.h"
+#include "cli/table.h"
+#include "out/format.h"
+#include "run/control.h"
+#include "run/metrics.h"
+
+static struct {
+	const char *socket;
+	bool json, metrics, wide;
+} o = {.socket = CONTROL_PATH};
+
+static const struct opt opts[] = {
+	{OPT_FLAG, 0, "json", NULL, "print JSON", &o.json},
+	{OPT_FLAG, 0, "metrics", NULL, "print metrics as Prometheus reads them", &o.metrics},
+	{OPT_FLAG, 'w', "wide", NULL, "do not cut columns to the width of the terminal", &o.wide},
+	SOCKET_OPT(o.socket),
+	{OPT_END},
+};
+
+static double percent(uint64_t part, uint64_t of)
+{
+	return of ? 100 * (double)part / (double)of : 0;
+}
+
+static uint64_t lost_of(const struct totals *t)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < LOSS_MAX; i++)
+		sum += t->lost[i];
+	return sum;
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static void losses_print(const struct totals *t)
+{
+	uint64_t all = lost_of(t);
+	const char *sep = ":";
+
+	printf("lost     %s", all ? format_count(all).s : "nothing");
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		if (!t->lost[i])
+			continue;
+		printf("%s %s %s", sep, format_count(t->lost[i]).s, loss_name(i));
+		sep = ",";
+	}
+	printf("\n");
+}
+
+static void head_print(const struct control_state *s)
+{
+	const struct overhead_cost *c = &s->cost;
+	uint64_t host = c->wall_ns * (s->cpus ? s->cpus : 1);
+
+	printf("daemon   process %d, gnomon %s, for %s: %u JVM%s", s->pid, s->version,
+	       format_ns(s->elapsed_ns).s, s->njvms, s->njvms == 1 ? "" : "s");
+	if (s->cpu_ns)
+		printf(", a CPU sample each %s", format_ns(s->cpu_ns).s);
+	if (s->wall_ns)
+		printf(", a wall sample each %s", format_ns(s->wall_ns).s);
+	printf("\nsamples  %s of CPU time, %s of wall time\n",
+	       format_count(s->totals.cpu_samples).s, format_count(s->totals.wall_samples).s);
+	losses_print(&s->totals);
+	printf("cost     %.2f%% of %u CPU%s: collector %.2f%% of one, BPF %.2f%%; memory %s\n",
+	       percent(c->cpu_ns + c->bpf_ns, host), s->cpus, s->cpus == 1 ? "" : "s",
+	       percent(c->cpu_ns, c->wall_ns), percent(c->bpf_ns, c->wall_ns),
+	       format_bytes(c->memory).s);
+	printf("disk     '%s': %s in %s file%s, %s free%s\n", s->directory,
+	       format_bytes(s->disk.bytes).s, format_count(s->disk.files).s,
+	       s->disk.files == 1 ? "" : "s", format_bytes(s->disk.free_bytes).s,
+	       s->disk_failed ? "; IT CANNOT BE LOOKED AT, see the daemon's log" : "");
+}
+
+static const struct table_column columns[] = {
+	{"PID", .right = true},		 {"NAME", .least = 16, .keep_tail = true},
+	{"CONTAINER", .least = 9},	 {"USER", .least = 6},
+	{"CPU", .right = true},		 {"CPU SAMPLES", .right = true},
+	{"WALL SAMPLES", .right = true}, {"LOST", .right = true},
+	{"WRITTEN", .right = true},
+};
+
+static int row_add(struct table *t, const struct control_state *s, const struct control_jvm *j)
+{
+	struct text32 cpu = format_count(j->totals.cpu_samples),
+		      wall = format_count(j->totals.wall_samples),
+		      lost = format_count(lost_of(&j->totals)),
+		      written = format_bytes(j->totals.file_bytes);
+	char pid[16], share[24];
+	const char *const cells[] = {pid,   j->name, j->container, j->user,  share,
+				     cpu.s, wall.s,  lost.s,	   written.s};
+
+	snprintf(pid, sizeof(pid), "%d", j->pid);
+	snprintf(share, sizeof(share), "%.1f%%", percent(j->lately_cpu * s->cpu_ns, j->lately_ns));
+	return table_row(t, cells);
+}
+
+static int table_show(const struct control_answer *a)
+{
+	struct table *t = table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	int rc = t ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < a->state.njvms && !rc; i++)
+		rc = row_add(t, &a->state, &a->jvms[i]);
+	if (!rc && a->state.njvms) {
+		printf("\n");
+		table_print(t, stdout, o.wide ? 0 : terminal_width(stdout));
+	}
+	table_free(t);
+	return rc;
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+static void json_totals(struct json *j, const struct totals *t)
+{
+	json_number(j, "cpu_samples", t->cpu_samples);
+	json_number(j, "wall_samples", t->wall_samples);
+	json_number(j, "stacks", t->stacks);
+	json_number(j, "threads", t->threads);
+	json_number(j, "written_bytes", t->file_bytes);
+	json_open(j, "lost", '{');
+	for (unsigned int i = 0; i < LOSS_MAX; i++)
+		if (t->lost[i])
+			json_number(j, loss_name(i), t->lost[i]);
+	json_close(j, '}');
+}
+
+static void json_state(struct json *j, const struct control_state *s)
+{
+	json_number(j, "pid", (uint64_t)s->pid);
+	json_string(j, "version", s->version);
+	json_number(j, "elapsed_ms", s->elapsed_ns / 1000000);
+	json_number(j, "cpus", s->cpus);
+	json_number(j, "cpu_interval_ns", s->cpu_ns);
+	json_number(j, "wall_interval_ns", s->wall_ns);
+	json_open(j, "cost", '{');
+	json_number(j, "wall_ns", s->cost.wall_ns);
+	json_number(j, "collector_cpu_ns", s->cost.cpu_ns);
+	json_number(j, "bpf_cpu_ns", s->cost.bpf_ns);
+	json_number(j, "memory_bytes", s->cost.memory);
+	json_close(j, '}');
+	json_open(j, "disk", '{');
+	json_string(j, "directory", s->directory);
+	json_number(j, "files", s->disk.files);
+	json_number(j, "bytes", s->disk.bytes);
+	json_number(j, "limit_bytes", s->keep.total_max_bytes);
+	json_number(j, "free_bytes", s->disk.free_bytes);
+	json_bool(j, "failed", s->disk_failed);
+	json_close(j, '}');
+	json_totals(j, &s->totals);
+}
+
+static void json_jvm(struct json *j, const struct control_jvm *v)
+{
+	json_open(j, NULL, '{');
+	json_number(j, "pid", (uint64_t)v->pid);
+	json_string(j, "name", v->name);
+	json_string(j, "container", v->container);
+	json_string(j, "user", v->user);
+	json_number(j, "start_ms", v->start_ns / 1000000);
+	json_bool(j, "by_command", v->by_command);
+	json_string(j, "directory", v->dir);
+	json_totals(j, &v->totals);
+	json_close(j, '}');
+}
+
+static void json_show(const struct control_answer *a)
+{
+	struct json j;
+
+	json_begin(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_state(&j, &a->state);
+	json_open(&j, "jvms", '[');
+	for (uint32_t i = 0; i < a->state.njvms; i++)
+		json_jvm(&j, &a->jvms[i]);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	json_end(&j);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int show(const struct control_answer *a)
+{
+	if (o.metrics)
+		metrics_write(a, stdout);
+	else if (o.json)
+		json_show(a);
+	else
+		head_print(&a->state);
+	return o.metrics || o.json ? 0 : table_show(a);
+}
+
+static int run(int argc, char **argv, struct error *e)
+{
+	const struct control_request r = {.what = CONTROL_STATUS};
+	struct control_answer a;
+	int rc;
+
+	if (argc || (o.json && o.metrics)) {
+		if (argc)
+			error_set(e, -EINVAL, EXIT_USAGE, "unexpected argument '%s'", argv[0]);
+		else
+			error_set(e, -EINVAL, EXIT_USAGE, "--json and --metrics are two formats");
+		return EXIT_USAGE;
+	}
+	if (control_ask(o.socket, &r, &a, e))
+		return (int)e->exit;
+	rc = show(&a);
+	control_answer_free(&a);
+	return rc ? (error_set(e, rc, EXIT_INTERNAL, "out of memory"), EXIT_INTERNAL) : EXIT_OK;
+}
+
+const struct command cmd_status = {
+	.name = "status",
+	.summary = "what the daemon records: JVMs, samples, losses, cost, disk",
+	.usage = "status [--json|--metrics] [--wide] [--socket PATH]",
+	.opts = opts,
+	.notes = "CPU is what the JVM used of one CPU in the last ten seconds. Root may ask, and "
+		 "who is "
+		 "in\nthe 'group' of the daemon's configuration.\n",
+	.examples = "  gnomon status\n"
+		    "  gnomon status --json | jq '.jvms[].name'\n"
+		    "  gnomon status --metrics >/var/lib/node_exporter/gnomon.prom\n",
+	.run = run,
+};

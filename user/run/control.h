@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is asked of a daemon while it runs, over a Unix socket: one request a connection, one reply.
+ * Both are structs of fixed widths and lengths, between two gnomons of one build: whoever has
+ * another says so. Asked by root, by the daemon's own user, and by who is in its group.
+ *
+ *	struct control_answer a;
+ *	int rc = control_ask(path, &(struct control_request){.what = CONTROL_STATUS}, &a, &err);
+ *
+ *	for (uint32_t i = 0; !rc && i < a.state.njvms; i++)
+ *		... a.jvms[i] ...
+ *	control_answer_free(&a);
+ */
+#ifndef GNOMON_RUN_CONTROL_H
+#define GNOMON_RUN_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kern/abi.h"
+#include "model/cost.h"
+#include "model/totals.h"
+#include "run/retention.h"
+
+#define CONTROL_PATH	"/run/gnomon/gnomon.sock"
+#define CONTROL_JVM_MAX GN_MAX_PROCS
+
+enum control_what {
+	CONTROL_STATUS = 1,
+	CONTROL_START, /* record the process `pid`, whatever the rules say; the status follows */
+	CONTROL_STOP,  /* do not record it, likewise */
+};
+
+struct control_request {
+	uint32_t magic, version; /* set by control_ask() */
+	uint32_t what;
+	int32_t pid;
+};
+
+/* Strings are never without their end. Times are since 1970, or spans in ns. */
+struct control_jvm {
+	int32_t pid;
+	uint32_t by_command; /* recorded since somebody asked for it */
+	uint64_t start_ns;   /* of the JVM */
+	struct totals totals;
+	/* some ten seconds up to now: CPU samples, lost ones, and how long that is */
+	uint64_t lately_cpu, lately_lost, lately_ns;
+	char name[128], container[64], user[40];
+	char dir[512]; /* of its files */
+};
+
+struct control_state {
+	int32_t pid;
+	uint32_t njvms, cpus;
+	uint32_t disk_failed; /* the directory could not be looked at when that was last tried */
+	uint64_t elapsed_ns;
+	uint64_t cpu_ns, wall_ns; /* intervals; 0: no such samples */
+	struct totals totals;	  /* of all, those that have ended too */
+	struct overhead_cost cost;
+	struct retention_look disk; /* some seconds old */
+	struct retention_policy keep;
+	char directory[512];
+	char version[32];
+};
+
+struct control_answer {
+	struct control_state state;
+	struct control_jvm *jvms;
+};
+
+/* EXIT_TARGET where no daemon listens, EXIT_PERMISSION where it does not listen to us. */
+int control_ask(const char *path, const struct control_request *request, struct control_answer *a,
+		struct error *e);
+void control_answer_free(struct control_answer *a);
+
+/* Pure: an answer out of the bytes of a reply, or the error that it is. EXIT_INTERNAL: it is none.
+ */
+int control_parse(const void *data, size_t len, struct control_answer *a, struct error *e);
+
+/* ---- the daemon's end ---- */
+
+struct control;
+
+struct control_config {
+	const char *path;
+	uint32_t gid; /* whose members may ask; (uint32_t)-1: nobody but root and ourselves */
+	/* On a thread of its own. Not 0, with *e: that is the reply. `a` is filled in else. */
+	int (*answer)(void *ctx, const struct control_request *r, struct control_answer *a,
+		      struct error *e);
+	void *ctx;
+};
+
+/* EXIT_OUTPUT: it cannot listen there, or another daemon does. The directory is made. */
+int control_start(struct control **out, const struct control_config *cfg, struct error *e);
+void control_stop(struct control *c); /* NULL is fine */
+
+#endif
