@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What goes wrong around a daemon: its disk is full for a while, any of its other processes is killed, JVMs come and go
+# one after the other. It goes on, and what it wrote is whole.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon status
+
+REC=$T/recordings
+CONF=$T/gnomon.conf
+SOCK=$T/gnomon.sock
+
+daemon_start() {
+    "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
+    DAEMON=$!
+    CHILDREN+=("$DAEMON")
+    until_true 120 file_has "$T/daemon.err" 'recording into' || fail "it does not start: $(cat "$T/daemon.err")"
+}
+status() { "$GNOMON" status --metrics --socket "$SOCK" 2>/dev/null; }
+# figure PID NAME: of that JVM; whole NAME: of all.
+figure() { status | awk -v name="$2{pid=\"$1\"" 'index($0, name) == 1 { print $NF; exit }'; }
+whole() { status | awk -v name="$1" '$1 == name { printf "%d\n", $2; exit }'; }
+samples() { figure "$PID" gnomon_jvm_samples_total; }
+more_than() { local n; n=$(samples) && [ "${n:-0}" -gt "$1" ]; }
+goes_on() {
+    local n
+
+    n=$(samples)
+    until_true 60 more_than "${n:-0}" || fail "$1: no more samples; $(cat "$T/daemon.err")"
+}
+files_of() { find "$REC" -path "*-$1-*" -name '*.jfr' 2>/dev/null | LC_ALL=C sort; }
+has_files() { [ "$(files_of "$1" | wc -l)" -ge "$2" ]; }
+
+# Full, it records on in memory and answers; when there is room again it writes on, and what it wrote is whole.
+disk_full() {
+    local n f
+
+    until_true 90 has_files "$PID" 2 || fail "no files: $(cat "$T/daemon.err")"
+    head -c 100m /dev/zero >"$REC/filler" 2>/dev/null
+    goes_on "the disk is full"
+    sleep 3
+    goes_on "the disk has been full for three seconds"
+    assert_eq "what is free, as the status has it" 0 "$(whole gnomon_disk_free_bytes)"
+    rm "$REC/filler"
+    n=$(files_of "$PID" | wc -l)
+    until_true 90 has_files "$PID" $((n + 2)) || fail "it does not write on: $(cat "$T/daemon.err")"
+    # all but the one that is being written
+    while read -r f; do jfr_silent "$JDK" summary "$f"; done < <(files_of "$PID" | head -n -1)
+}
+
+# Any of its processes but itself.
+processes_killed() {
+    local child n=0
+
+    for child in $(cat /proc/"$DAEMON"/task/*/children); do
+        kill -KILL "$child" 2>/dev/null && n=$((n + 1))
+        goes_on "process $child was killed"
+    done
+    note "killed $n processes"
+    pid_ended "$DAEMON" && fail "it ended: $(cat "$T/daemon.err")"
+    goes_on "its processes were killed"
+}
+
+# A JVM after another, each alive for a second or so: one that lived long enough has its directory.
+come_and_go() {
+    local i before
+
+    before=$(dirs)
+    for i in 1 2 3 4 5 6 7 8; do
+        jvm_start -jar "$OWN_JAR" 1 1
+        sleep 1
+        kill "$JVM_PID"
+        pid_gone "$JVM_PID" 60
+    done
+    jvm_start -jar "$OWN_JAR" 1 1
+    until_true 90 has_files "$JVM_PID" 1 || fail "the last one is not recorded: $(cat "$T/daemon.err")"
+    kill "$JVM_PID"
+    goes_on "JVMs came and went"
+    note "$(($(dirs) - before)) of 9 JVMs that came and went have a directory"
+    until_true 90 test_only || fail "those that ended are still in the status: $(status | grep start_time)"
+}
+dirs() { find "$REC" -mindepth 1 -maxdepth 1 -type d | wc -l; }
+test_only() { [ "$(whole gnomon_jvms)" = 1 ]; }
+
+mkdir "$REC"
+mount -t tmpfs -o size=24m,mode=700 gnomon-test "$REC" || skip "no tmpfs can be mounted"
+UNMOUNT+=("$REC")
+own_jar Idle
+JDK=$(jdk_newest)
+JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
+jvm_start -jar "$OWN_JAR" 2 1
+PID=$JVM_PID
+printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" \
+    "[mine]" "name = $OWN_NAME.jar" >"$CONF"
+daemon_start
+disk_full
+processes_killed
+come_and_go
+kill -TERM "$DAEMON"
+pid_gone "$DAEMON" 60 || fail "it does not end"
+wait "$DAEMON"
+assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
