@@ -90,6 +90,9 @@ $(SKEL): $(BUILD)/kern/gnomon.o
 # ---- the agent: one freestanding library, embedded into the binary -------------------------------
 -include user/agent/agent.mk
 
+# ---- for Java programs that publish their requests ------------------------------------------------
+-include user/java/java.mk
+
 # ---- user space ---------------------------------------------------------------------------------
 # A newcomer hears what is missing and how to get it, not only that there is no 'cc'.
 DEPS_STAMP := $(BUILD)/gen/deps
@@ -343,6 +346,7 @@ install: all ## to PREFIX (default /usr/local), below DESTDIR
 	  install -D -m 644 $$page $(SHARE)/man/man$${page##*.}/$${page##*/} || exit 1; done
 	$(BUILD)/gnomon completion bash >$(BASHDIR)/gnomon
 	$(BUILD)/gnomon completion zsh >$(ZSHDIR)/_gnomon
+	[ ! -e $(CONTEXT_JAR) ] || install -D -m 644 $(CONTEXT_JAR) $(SHARE)/java/gnomon-context.jar
 	install -d $(UNITDIR) $(TMPFILES)
 	sed 's,@BINDIR@,$(PREFIX)/bin,' user/service/gnomon.service >$(UNITDIR)/gnomon.service
 	install -m 644 user/service/gnomon.tmpfiles $(TMPFILES)/gnomon.conf
@@ -352,7 +356,7 @@ uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon-send \
 	    $(foreach page,$(notdir $(MANUALS)),$(SHARE)/man/man$(subst .,,$(suffix $(page)))/$(page)) \
 	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon $(UNITDIR)/gnomon.service $(TMPFILES)/gnomon.conf \
-	    $(CONFDIR)/gnomon.conf.sample
+	    $(CONFDIR)/gnomon.conf.sample $(SHARE)/java/gnomon-context.jar
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -28,6 +28,10 @@ JVMTI(GetMethodName);
 JVMTI(GetMethodDeclaringClass);
 JVMTI(GetMethodModifiers);
 JVMTI(GetLineNumberTable);
+JVMTI(GetThreadLocalStorage);
+JVMTI(SetThreadLocalStorage);
+JVMTI(GetExtensionEvents);
+JVMTI(SetExtensionEventCallback);
 JVMTI(SetEventCallbacks);
 JVMTI(GenerateEvents);
 JVMTI(AddCapabilities);
@@ -36,6 +40,9 @@ JNI(ExceptionClear);
 JNI(DeleteLocalRef);
 JNI(GetFieldID);
 JNI(GetLongField);
+JNI(GetByteArrayRegion);
+JNI(GetJavaVM);
+JNI(NewDirectByteBuffer);
 SAME("GetEnv", offsetof(struct JNIInvokeInterface_, GetEnv) / sizeof(void *), INVOKE_GetEnv);
 EVENT(ThreadStart);
 EVENT(ThreadEnd);
@@ -52,6 +59,10 @@ SAME("map entry", sizeof(jvmtiAddrLocationMap), sizeof(struct vm_addr_location))
 SAME("thread info", sizeof(jvmtiThreadInfo), sizeof(struct vm_thread_info));
 FIELD(jvmtiThreadInfo, thread_group, vm_thread_info, thread_group);
 FIELD(jvmtiThreadInfo, context_class_loader, vm_thread_info, context_class_loader);
+SAME("parameter", sizeof(jvmtiParamInfo), sizeof(struct vm_parameter));
+SAME("extension event", sizeof(jvmtiExtensionEventInfo), sizeof(struct vm_extension_event));
+FIELD(jvmtiExtensionEventInfo, id, vm_extension_event, id);
+FIELD(jvmtiExtensionEventInfo, params, vm_extension_event, params);
 SAME("pc stack", sizeof(PCStackInfo), sizeof(struct vm_pc_stack));
 FIELD(PCStackInfo, methods, vm_pc_stack, methods);
 FIELD(PCStackInfo, bcis, vm_pc_stack, bcis);
@@ -68,11 +79,19 @@ static int bit_is(const jvmtiCapabilities *c, int bit)
 /* bit fields have no offset: tried */
 int main(void)
 {
-	jvmtiCapabilities load, lines;
+	jvmtiCapabilities load, lines, virtual;
 
 	memset(&load, 0, sizeof(load));
 	memset(&lines, 0, sizeof(lines));
+	memset(&virtual, 0, sizeof(virtual));
 	load.can_generate_compiled_method_load_events = 1;
 	lines.can_get_line_numbers = 1;
-	return !bit_is(&load, CAP_compiled_method_load) || !bit_is(&lines, CAP_get_line_numbers);
+#ifdef JNI_VERSION_21
+	virtual.can_support_virtual_threads = 1;
+#else
+	((unsigned int *)&virtual)[CAP_support_virtual_threads / 32] =
+		1u << CAP_support_virtual_threads % 32;
+#endif
+	return !bit_is(&load, CAP_compiled_method_load) || !bit_is(&lines, CAP_get_line_numbers) ||
+	       !bit_is(&virtual, CAP_support_virtual_threads);
 }

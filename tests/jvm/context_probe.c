@@ -206,7 +206,8 @@ static void tell(uint64_t process)
 /* ---- against the marks ---- */
 
 struct counts {
-	unsigned long inside, outside, between; /* readings by state: 2; 0; 1 and 3 */
+	unsigned long inside, outside,
+		between;	       /* readings where a context must be, must not be, may be */
 	unsigned long missing, others; /* of state 2 without its context; contexts that are wrong */
 };
 
@@ -220,8 +221,8 @@ static uint64_t big_endian(const uint8_t *p)
 
 static bool is_marked(const struct ctx_record *r, const struct mark *m)
 {
-	return m->state == 1 || (m->state && big_endian(r->head.span_id) == m->span &&
-				 big_endian(r->head.trace_id + 8) == m->number);
+	return m->state && big_endian(r->head.trace_id + 8) == m->number &&
+	       (m->state == 1 || big_endian(r->head.span_id) == m->span);
 }
 
 static const struct thread *thread_of(uint64_t tid)
@@ -244,17 +245,13 @@ static unsigned int holders(const struct mark *m)
 
 static void virtual_count(const struct mark *m, struct counts *c)
 {
-	if (m->state == 2) {
-		unsigned int n = holders(m);
+	unsigned int n = holders(m);
 
-		c->inside++;
-		c->missing += !n;
-		c->others += n > 1;
-	} else if (m->state) {
-		c->between++;
-	} else {
-		c->outside++;
-	}
+	c->inside += m->state == 2;
+	c->outside += m->state == 0;
+	c->between += m->state == 1 || m->state == 3;
+	c->missing += m->state == 2 && !n;
+	c->others += n > 1;
 }
 
 static void platform_count(const struct mark *m, struct counts *c)
@@ -263,9 +260,9 @@ static void platform_count(const struct mark *m, struct counts *c)
 
 	if (!t)
 		return;
-	c->inside += m->state == 2;
+	c->inside += m->state > 1;
 	c->outside += m->state == 0;
-	c->between += m->state == 1 || m->state == 3;
+	c->between += m->state == 1;
 	c->missing += m->state > 1 && !t->has;
 	c->others += t->has && !is_marked(&t->record, m);
 }

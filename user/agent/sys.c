@@ -7,6 +7,7 @@
 #include <linux/fcntl.h>
 #include <linux/memfd.h>
 #include <linux/mman.h>
+#include <linux/prctl.h>
 #include <linux/time.h>
 #include <linux/time_types.h>
 
@@ -81,6 +82,35 @@ int sys_map_file(void *at, size_t len, int fd, uint64_t off)
 	return is_error(v) ? (int)v : 0;
 }
 
+void *sys_map_private(size_t len)
+{
+	long v = sys_call(__NR_mmap, 0, (long)len, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return is_error(v) ? NULL : (void *)v;
+}
+
+void *sys_map_named(const char *name, size_t len)
+{
+	int fd = sys_memfd(name);
+	long v = -1;
+
+	if (fd >= 0 && !sys_truncate(fd, len))
+		v = sys_call(__NR_mmap, 0, (long)len, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		sys_close(fd);
+	if (is_error(v))
+		v = (long)sys_map_private(len);
+	if (v)
+		sys_call(__NR_madvise, v, (long)len, MADV_DONTFORK, 0, 0, 0);
+	return (void *)v;
+}
+
+void sys_name_mapping(const char *name, const void *p, size_t len)
+{
+	sys_call(__NR_prctl, PR_SET_VMA, PR_SET_VMA_ANON_NAME, (long)p, (long)len, (long)name, 0);
+}
+
 void sys_unmap(void *p, size_t len)
 {
 	sys_call(__NR_munmap, (long)p, (long)len, 0, 0, 0, 0);
@@ -135,12 +165,22 @@ uint32_t sys_gettid(void)
 	return (uint32_t)sys_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-uint64_t sys_now(void)
+static uint64_t clock_read(int clock)
 {
 	struct __kernel_timespec t = {0};
 
-	sys_call(__NR_clock_gettime, CLOCK_MONOTONIC, (long)&t, 0, 0, 0, 0);
+	sys_call(__NR_clock_gettime, clock, (long)&t, 0, 0, 0, 0);
 	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
+}
+
+uint64_t sys_now(void)
+{
+	return clock_read(CLOCK_MONOTONIC);
+}
+
+uint64_t sys_boot_now(void)
+{
+	return clock_read(CLOCK_BOOTTIME);
 }
 
 void *memcpy(void *to, const void *from, size_t n)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the agent uses of JVMTI and JNI, so that building needs no JDK. Numbers are those of the
- * specifications: "JVM Tool Interface 1.2", function index (its numbers start at 1), and the "JNI
- * Specification", interface function table (starts at 0). tests/jvm/agent_headers.c compares them
- * with a JDK's headers where there is one.
+ * What the agent, and user/java/publisher.c, use of JVMTI and JNI, so that building needs no JDK.
+ * Numbers are those of the specifications: "JVM Tool Interface 1.2", function index (its numbers
+ * start at 1), and the "JNI Specification", interface function table (starts at 0).
+ * tests/jvm/agent_headers.c compares them with a JDK's headers where there is one.
  */
 #ifndef GNOMON_AGENT_VM_H
 #define GNOMON_AGENT_VM_H
@@ -26,6 +26,9 @@ enum vm_jni_index {
 	JNI_DeleteLocalRef = 23,
 	JNI_GetFieldID = 94,
 	JNI_GetLongField = 101,
+	JNI_GetByteArrayRegion = 200,
+	JNI_GetJavaVM = 219,
+	JNI_NewDirectByteBuffer = 229,
 };
 
 enum vm_jvmti_index {
@@ -39,8 +42,12 @@ enum vm_jvmti_index {
 	JVMTI_GetMethodDeclaringClass = 65,
 	JVMTI_GetMethodModifiers = 66,
 	JVMTI_GetLineNumberTable = 70,
+	JVMTI_GetThreadLocalStorage = 102,
+	JVMTI_SetThreadLocalStorage = 103,
 	JVMTI_SetEventCallbacks = 122,
 	JVMTI_GenerateEvents = 123,
+	JVMTI_GetExtensionEvents = 125,
+	JVMTI_SetExtensionEventCallback = 126,
 	JVMTI_AddCapabilities = 142,
 };
 
@@ -55,7 +62,12 @@ enum vm_event {
 };
 
 /* Bits of the capability set. */
-enum vm_capability { CAP_get_line_numbers = 12, CAP_compiled_method_load = 27, CAP_BITS = 128 };
+enum vm_capability {
+	CAP_get_line_numbers = 12,
+	CAP_compiled_method_load = 27,
+	CAP_support_virtual_threads = 44, /* since JDK 21 */
+	CAP_BITS = 128
+};
 
 struct vm_capabilities {
 	uint32_t bits[CAP_BITS / 32];
@@ -67,6 +79,19 @@ struct vm_thread_info {
 	uint8_t is_daemon;
 	void *thread_group;
 	void *context_class_loader;
+};
+
+struct vm_parameter {
+	char *name;
+	int32_t kind, base_type;
+	uint8_t null_ok;
+};
+
+struct vm_extension_event {
+	int32_t index;
+	char *id, *short_description;
+	int32_t param_count;
+	struct vm_parameter *params;
 };
 
 struct vm_line {
