@@ -94,9 +94,11 @@ configurations() {
     pid_ended "$DAEMON" && fail "it ended: $(cat "$T/daemon.err")"
 }
 
+most_of() { echo $(($1 > $2 ? $1 : $2)); }
+
 # With kill -9 what was written stays, each file whole; the next daemon goes on in the same directory.
 killed() {
-    local f n dir
+    local f n dir one most=0
 
     # it was begun anew just now: the first file of that is behind us, one that is full, and one that may still be written
     n=$(files_of "$FIRST" | wc -l)
@@ -112,7 +114,9 @@ killed() {
     while read -r f; do jfr_silent "$(jdk_newest)" summary "$f"; done <"$T/files"
     f=$(tail -n 3 "$T/files" | head -n 1)
     whole "$f"
-    assert_ge "samples with their method in one of its files alone" 1 "$(named_samples "$f")"
+    # on a busy machine the thread may have had no CPU in the second of that file: the one with most of its samples
+    while read -r one; do most=$(most_of "$(named_samples "$one")" "$most"); done < <(head -n -1 "$T/files")
+    assert_ge "samples with their method in one of its files alone" 1 "$most"
     assert_match "the JVM of a file in the middle" "pid = $FIRST\$" "$T/print"
     whole "$(files_of "$SECOND" | tail -n 1)"
     mine
