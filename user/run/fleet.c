@@ -42,11 +42,21 @@ struct member {
 	UT_hash_handle hh;
 };
 
+/*
+ * A process that is not recorded any more and lives on. Should it be wanted again, its threads'
+ * stacks are known to the kernel side as sent, and its new file has none of them.
+ */
+struct let_go {
+	pid_t pid;
+	UT_hash_handle hh;
+};
+
 struct fleet {
 	struct fleet_config cfg;
 	struct recorder *rec;
 	struct capture *cap;	 /* NULL: not yet */
 	struct lookout *lookout; /* with follow */
+	struct let_go *let_go;
 	struct member *members; /* changed with the lock, since another thread asks for them, too */
 	pthread_mutex_t lock;
 	size_t most; /* members that the limit of open files allows, and the kernel side has room
@@ -103,6 +113,42 @@ static void member_free(struct fleet *f, struct member *m)
 	free(m);
 }
 
+/* ---- those that were let go ---------------------------------------------------------------- */
+
+static void let_go_note(struct fleet *f, pid_t pid)
+{
+	struct let_go *l;
+
+	HASH_FIND_INT(f->let_go, &pid, l);
+	if (l)
+		return;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return;
+	l->pid = pid;
+	HASH_ADD_INT(f->let_go, pid, l);
+}
+
+static void let_go_drop(struct fleet *f, struct let_go *l)
+{
+	HASH_DEL(f->let_go, l);
+	free(l);
+}
+
+/* It, or another process with its number, is to be recorded again: all of its stacks are new. */
+static void let_go_again(struct fleet *f, pid_t pid)
+{
+	struct let_go *l;
+
+	HASH_FIND_INT(f->let_go, &pid, l);
+	if (!l)
+		return;
+	capture_forgotten(f->cap);
+	let_go_drop(f, l);
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
 void fleet_end(struct fleet *f)
 {
 	lookout_end(f->lookout);
@@ -111,12 +157,15 @@ void fleet_end(struct fleet *f)
 void fleet_close(struct fleet *f)
 {
 	struct member *m, *tmp;
+	struct let_go *l, *next;
 
 	if (!f)
 		return;
 	lookout_stop(f->lookout);
 	HASH_ITER(hh, f->members, m, tmp)
 		member_free(f, m);
+	HASH_ITER(hh, f->let_go, l, next)
+		let_go_drop(f, l);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
@@ -264,8 +313,10 @@ static void member_let_go(struct fleet *f, struct member *m)
 {
 	if (m->state == ENDED)
 		return;
-	if (m->state == ON)
+	if (m->state == ON) {
 		capture_account_of(f->cap, m->pid);
+		let_go_note(f, m->pid);
+	}
 	log_info("process %d: not recorded any more", m->pid);
 	member_end(f, m);
 }
@@ -314,6 +365,7 @@ static void member_on(struct fleet *f, const struct recorder_added *a)
 	if (!m)
 		return;
 	if (!rc && m->state == ADDING) {
+		let_go_again(f, m->pid);
 		rc = capture_add(f->cap, m->pid, &why);
 		if (!rc)
 			capture_scan(f->cap);
