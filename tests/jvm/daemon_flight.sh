@@ -96,7 +96,7 @@ configurations() {
 
 # frames_lost FILE: how many samples it says to lack them
 frames_lost() {
-    jfr_print "$1" gnomon.SamplesLost | awk '/count = /{ n = $3 } /frames were lost/{ hit = 1 } /^}/{ if (hit) s += n; hit = 0 }
+    jfr_print "$1" gnomon.SamplesLost | awk '/lostSamples = /{ n = $3 } /frames were lost/{ hit = 1 } /^}/{ if (hit) s += n; hit = 0 }
         END { print s + 0 }'
 }
 

@@ -14,11 +14,13 @@ another_is_there() { NEXT=$(pgrep -P "$GN_PID" -x gnomon-namer) && [ "$NEXT" != 
 
 # begin NAME: a recording of a busy thread and idle ones, with some of it in the file.
 begin() {
-    FILE=$T/$1.jfr
+    FILE=$T/$1-$(jdk_version "$JDK").jfr
     jvm_start Idle 5 1
     gnomon_start "$FILE" --isolate -p "$JVM_PID"
     BEGAN_NS=$(process_cpu_ns "$JVM_PID")
     namer_is_there || fail "no process that names: $(cat "$GN_ERR")"
+    NAMERS=$(pgrep -P "$GN_PID" 'gnomon-[ns]') # with those that may take over
+    assert_eq "processes that name, or may" 4 "$(wc -w <<<"$NAMERS")"
     SIZE=$(stat -c %s "$FILE")
     until_true 60 larger_than "$FILE" "$SIZE" || fail "nothing is written"
 }
@@ -47,8 +49,7 @@ whole() {
     jvm_unharmed
     jfr_readable "$FILE"
     jvm_end
-    pgrep -x 'gnomon-(namer|spare)' -s "$NAMER" >/dev/null && fail "a process that names is left"
-    return 0
+    for NAMER in $NAMERS; do pid_gone "$NAMER" 60 || fail "process $NAMER, which names or may, is left"; done
 }
 
 named_percent() {

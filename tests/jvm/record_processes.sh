@@ -68,7 +68,8 @@ processes() {
     table | sort >"$T/wanted"
     [ -s "$T/wanted" ] || fail "no table in '$MANUAL'"
     diff "$T/wanted" "$T/is" >"$T/diff" || fail "not as the manual's table says (<), but (>): $(cat "$T/diff")"
-    for pid in $(pgrep -P "$GN_PID" -x 'gnomon-(namer|spare)'); do
+    assert_eq "processes that name, or may" 4 "$(pgrep -c -P "$GN_PID" 'gnomon-[ns]')"
+    for pid in $(pgrep -P "$GN_PID" 'gnomon-[ns]'); do
         "$T/filterdump" "$pid" | sort >"$T/calls" || fail "no filter of process $pid"
         manual_calls | sort >"$T/calls-wanted"
         diff "$T/calls-wanted" "$T/calls" >"$T/diff" || fail "system calls are not the manual's (<), but (>): $(cat "$T/diff")"
