@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "jfr/write.h"
 #include "naming/board.h"
+#include "naming/latest.h"
 #include "naming/queue.h"
 #include "naming/records.h"
 #include "naming/reply.h"
@@ -31,7 +32,6 @@
 #define EXPECT_POLL_NS 2000000ull
 /* what was launched may end at any time, and takes its names with it */
 #define LAUNCH_HURRY_NS 10000000000ull
-#define SETTINGS_MAX	16
 /* after a target came or went, which takes memory for a while */
 #define GIVE_BACK_NS 5000000000ull
 
@@ -48,8 +48,7 @@ struct namer {
 	struct namer_config cfg;
 	struct target_env env;
 	struct node *targets;
-	struct rec_setting settings[SETTINGS_MAX];
-	size_t nsettings;
+	struct latest settings;
 	struct totals ended;	 /* of all that have ended together */
 	uint64_t lost[LOSS_MAX]; /* losses of which the target is not known */
 	bool started, failed;	 /* the latter: the session was told */
@@ -148,33 +147,19 @@ static void on_end(struct namer *r, pid_t tgid)
 
 /* ---- the records ---- */
 
-/* The latest of a name holds for files that are opened later. */
-static void setting_keep(struct namer *r, const struct rec_setting *set)
-{
-	size_t i = 0;
-
-	while (i < r->nsettings && strcmp(r->settings[i].name, set->name))
-		i++;
-	if (i == SETTINGS_MAX)
-		return;
-	r->settings[i] = *set;
-	if (i == r->nsettings)
-		r->nsettings++;
-}
-
 static void on_setting(struct namer *r, const struct rec_setting *set)
 {
 	struct node *n, *tmp;
 
-	setting_keep(r, set);
+	latest_keep(&r->settings, set);
 	HASH_ITER(hh, r->targets, n, tmp)
 		target_setting(n->target, set->h.time, set->name, set->value);
 }
 
 static void settings_write(struct namer *r, struct target *t, uint64_t now)
 {
-	for (size_t i = 0; i < r->nsettings; i++)
-		target_setting(t, now, r->settings[i].name, r->settings[i].value);
+	for (size_t i = 0; i < r->settings.n; i++)
+		target_setting(t, now, r->settings.v[i].name, r->settings.v[i].value);
 }
 
 static void on_cost(struct namer *r, const struct rec_cost *rec)

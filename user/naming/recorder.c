@@ -17,6 +17,7 @@
 #include "naming/board.h"
 #include "naming/cell.h"
 #include "naming/confine.h"
+#include "naming/latest.h"
 #include "naming/line.h"
 #include "naming/namer.h"
 #include "naming/opened.h"
@@ -29,12 +30,11 @@
 #include "wire/clerk.h"
 #include "wire/unwinder.h"
 
-#define QUEUE_BYTES  (32u << 20)
-#define SPARES	     JFRW_RESUMED_MAX /* processes that may take over */
-#define SETTINGS_MAX 16
-#define AWAIT_MS     100	  /* what is asked at the start is looked after so often */
-#define END_LOOK_MS  10		  /* and likewise what ends */
-#define OWN_NS	     500000000ull /* naming has so much of its time at the end, in any case */
+#define QUEUE_BYTES (32u << 20)
+#define SPARES	    JFRW_RESUMED_MAX /* processes that may take over */
+#define AWAIT_MS    100		     /* what is asked at the start is looked after so often */
+#define END_LOOK_MS 10		     /* and likewise what ends */
+#define OWN_NS	    500000000ull     /* naming has so much of its time at the end, in any case */
 
 struct recorder {
 	struct target_config cfg;
@@ -47,8 +47,7 @@ struct recorder {
 	pthread_t thread;
 	struct opened_list opened;
 	/* what one that takes over is told, too */
-	struct rec_setting settings[SETTINGS_MAX];
-	size_t nsettings;
+	struct latest settings;
 	const struct unwinder *unwinder;
 	struct clerk_duties duties;
 	bool tables, started; /* were asked for */
@@ -433,8 +432,8 @@ static int told_again(struct recorder *r)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < r->nsettings; i++)
-		recorder_push(r, &r->settings[i].h);
+	for (size_t i = 0; i < r->settings.n; i++)
+		recorder_push(r, &r->settings.v[i].h);
 	opened_feed(r);
 	if (r->tables)
 		rc = tables_begin(r);
@@ -703,19 +702,6 @@ void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t 
 		board_lose(r->line->board, tid, reason, count);
 }
 
-static void setting_keep(struct recorder *r, const struct rec_setting *set)
-{
-	size_t i = 0;
-
-	while (i < r->nsettings && strcmp(r->settings[i].name, set->name))
-		i++;
-	if (i == SETTINGS_MAX)
-		return;
-	r->settings[i] = *set;
-	if (i == r->nsettings)
-		r->nsettings++;
-}
-
 void recorder_setting(struct recorder *r, const char *name, const char *value)
 {
 	struct rec_setting rec = {
@@ -724,7 +710,7 @@ void recorder_setting(struct recorder *r, const char *name, const char *value)
 
 	snprintf(rec.name, sizeof(rec.name), "%s", name);
 	snprintf(rec.value, sizeof(rec.value), "%s", value);
-	setting_keep(r, &rec);
+	latest_keep(&r->settings, &rec);
 	recorder_push(r, &rec.h);
 }
 
