@@ -11,7 +11,7 @@
 // FUZZ-LINK: user/out/text.c user/out/methods.c user/out/csv.c user/out/html.c user/out/html_data.c user/out/html_lanes.c user/out/pprof.c
 // FUZZ-LINK: user/out/findings.c user/out/findings_causes.c user/out/findings_cpu.c user/out/findings_memory.c user/out/findings_wait.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
-// FUZZ-LINK: user/push/stretch.c user/base/protobuf.c
+// FUZZ-LINK: user/push/series.c user/base/protobuf.c
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c user/base/utf8.c
 // clang-format on
 /* A recording with any content, through all that shows it. */

@@ -53,7 +53,7 @@ isolated() {
 # An agent is attached to by another process, and its files are opened by the broker's.
 with_agent() {
     jvm_start Idle 5 1
-    gnomon_start "$T/agent.jfr" --isolate --jvm agent -p "$JVM_PID"
+    gnomon_start "$T/agent-$(jdk_version "$JDK").jfr" --isolate --jvm agent -p "$JVM_PID"
     cpu_spent 300
     gnomon_stop
     assert_match "summary" '^  names  *agent' "$GN_ERR"

@@ -115,8 +115,10 @@ recordings() {
 
 # told FILE: what the JDK's own reader finds, "TYPE EVENTS SAMPLES" a line, into $T/told
 told() {
+    local type
+
     query "$1" types | awk '{ print $2, $1 }' | sort >"$T/types"
-    echo "profiler.WallClockSample $(weight "$1" profiler.WallClockSample)" >"$T/sum"
+    for type in profiler.WallClockSample gnomon.WaitCause; do echo "$type $(weight "$1" $type)"; done >"$T/sum"
     awk 'NR == FNR { sum[$1] = $2; next } $2 { print $1, $2, sum[$1] + 0 }' "$T/sum" "$T/types" >"$T/told"
 }
 

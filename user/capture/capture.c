@@ -21,6 +21,7 @@
 #include "capture/features.h"
 #include "capture/programs.h"
 #include "capture/refusal.h"
+#include "capture/reserve.h"
 #include "capture/rings.h"
 #include "gnomon.skel.h"
 
@@ -304,6 +305,8 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 	rc = pidns_learn(c, e);
 	if (!rc)
 		rc = rings_create(c, cfg, e);
+	if (!rc && reserve_fill())
+		rc = load_error(e, -EMFILE, cfg->wall_ns != 0);
 	if (rc)
 		goto fail;
 	*out = c;
@@ -326,6 +329,7 @@ static void iterator_close(int fd, struct bpf_link **link)
 	close(fd);
 	bpf_link__destroy(*link);
 	*link = NULL;
+	reserve_fill();
 }
 
 static void slices_end(struct capture *c)
@@ -463,8 +467,7 @@ void capture_cpu_clocks(struct capture *c, bool alone)
 	__atomic_store_n(&c->skel->bss->gn_cpu_clocks_only, alone, __ATOMIC_RELEASE);
 }
 
-/* An iterator program over the tasks of a process, or over all (tgid 0): its file, or -errno. */
-static int iterator_open(struct bpf_program *prog, pid_t tgid, struct bpf_link **link)
+static int iterator_try(struct bpf_program *prog, pid_t tgid, struct bpf_link **link)
 {
 	union bpf_iter_link_info info = {.task.pid = (__u32)tgid};
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
@@ -480,6 +483,17 @@ static int iterator_open(struct bpf_program *prog, pid_t tgid, struct bpf_link *
 	bpf_link__destroy(*link);
 	*link = NULL;
 	return rc;
+}
+
+/* An iterator program over the tasks of a process, or over all (tgid 0): its file, or -errno. */
+static int iterator_open(struct bpf_program *prog, pid_t tgid, struct bpf_link **link)
+{
+	int fd = iterator_try(prog, tgid, link);
+
+	if (fd != -EMFILE)
+		return fd;
+	reserve_spend();
+	return iterator_try(prog, tgid, link);
 }
 
 /*
