@@ -40,9 +40,9 @@ static const struct opt opts[] = {
 
 static void values_reset(void)
 {
-	struct opt_list *lists[] = {&filter.threads, &filter.states,  &filter.endpoints,
-				    &filter.include, &filter.exclude, &filter.focus,
-				    &filter.hide};
+	struct opt_list *lists[] = {&filter.threads, &filter.states,	&filter.endpoints,
+				    &filter.include, &filter.exclude,	&filter.focus,
+				    &filter.hide,    &filter.idle_rules};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		free(lists[i]->v);

@@ -26,7 +26,7 @@
 #include "out/pprof.h"
 #include "out/summary.h"
 #include "out/text.h"
-#include "push/stretch.h"
+#include "push/series.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,7 +40,7 @@ static void findings_show(const struct profile *p, FILE *f)
 	findings_free(found);
 }
 
-static int stretch_see(void *ctx, const struct stretch *s)
+static int series_see(void *ctx, const struct series *s)
 {
 	uint64_t *seen = ctx;
 
@@ -51,7 +51,7 @@ static int stretch_see(void *ctx, const struct stretch *s)
 static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 {
 	struct html_options h = {.title = "x"};
-	struct stretch_form windows = {.window_ns = 15000000000, .dims = {true, true, true}};
+	struct series_form windows = {.window_ns = 15000000000, .dims = {true, true, true}};
 	uint64_t seen = 0;
 
 	summary_head(p, r, "x", f);
@@ -66,7 +66,7 @@ static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 	methods_xml(p, f, NULL);
 	diff_table(p, DIM_WALL, 5, f, NULL);
 	pprof_write(p, -1, f, NULL);
-	stretch_each(p, &windows, stretch_see, &seen);
+	series_each(p, &windows, series_see, &seen);
 	html_write(p, &h, f, NULL);
 }
 
