@@ -15,7 +15,7 @@ jfr=$T/limits.jfr
 # With CAP_SYS_RESOURCE it would raise the limit.
 cat >"$T/limited" <<EOF
 #!/bin/sh
-exec prlimit --nofile=200:200 setpriv --bounding-set=-sys_resource "$GNOMON" "\$@"
+exec prlimit --nofile=230:230 setpriv --bounding-set=-sys_resource "$GNOMON" "\$@"
 EOF
 chmod 755 "$T/limited"
 

@@ -3,35 +3,42 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #define RESERVED 2 /* a link and its iterator */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int reserved[RESERVED] = {-1, -1};
+static atomic_int reserved[RESERVED] = {-1, -1};
+
+static int one_fill(atomic_int *place)
+{
+	int none = -1, fd;
+
+	if (atomic_load(place) >= 0)
+		return 0;
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!atomic_compare_exchange_strong(place, &none, fd))
+		close(fd); /* another thread was faster */
+	return 0;
+}
 
 int reserve_fill(void)
 {
 	int rc = 0;
 
-	pthread_mutex_lock(&lock);
-	for (int i = 0; i < RESERVED && !rc; i++) {
-		if (reserved[i] < 0)
-			reserved[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		rc = reserved[i] < 0 ? -errno : 0;
-	}
-	pthread_mutex_unlock(&lock);
+	for (int i = 0; i < RESERVED && !rc; i++)
+		rc = one_fill(&reserved[i]);
 	return rc;
 }
 
 void reserve_spend(void)
 {
-	pthread_mutex_lock(&lock);
 	for (int i = 0; i < RESERVED; i++) {
-		if (reserved[i] >= 0)
-			close(reserved[i]);
-		reserved[i] = -1;
+		int fd = atomic_exchange(&reserved[i], -1);
+
+		if (fd >= 0)
+			close(fd);
 	}
-	pthread_mutex_unlock(&lock);
 }

@@ -7,7 +7,8 @@
 #ifndef GNOMON_CAPTURE_RESERVE_H
 #define GNOMON_CAPTURE_RESERVE_H
 
-/* From any thread. Takes what is missing of them: 0, or -EMFILE and the like. */
+/* From any thread, which waits for no other. Takes what is missing of them: 0, or -EMFILE and the
+ * like. */
 int reserve_fill(void);
 
 /* Gives them up: the caller opens what it needs at once, and fills them again when it is closed. */
