@@ -40,9 +40,11 @@ LDFLAGS  += -fsanitize=address,undefined
 endif
 
 # ---- what there is ---------------------------------------------------------------------------
-USER_SRC  := $(sort $(filter-out user/agent/% user/send/%,$(wildcard user/*/*.c)))
+USER_SRC  := $(sort $(filter-out user/agent/% user/send/% user/http/%,$(wildcard user/*/*.c)))
 SEND_SRC  := $(sort $(wildcard user/send/*.c))
 SEND_OBJ  := $(SEND_SRC:%.c=$(BUILD)/obj/%.o)
+HTTP_SRC  := $(sort $(wildcard user/http/*.c))
+HTTP_OBJ  := $(HTTP_SRC:%.c=$(BUILD)/obj/%.o)
 LIB_SRC   := $(filter-out user/cli/main.c,$(USER_SRC))
 LIB_ASM   := $(sort $(wildcard user/*/*.S))
 LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_ASM:%.S=$(BUILD)/obj/%.o)
@@ -58,13 +60,13 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check redteam check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak \
+.PHONY: all help tests check check-all redteam check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak soak-push \
         fuzz fuzzers format install uninstall clean demo picture deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BUILD)/gnomon $(BUILD)/gnomon-send ## build gnomon, and what it sends profiles with
+all: $(BUILD)/gnomon $(BUILD)/gnomon-send $(BUILD)/gnomon-http ## build gnomon, what it sends profiles with, and what answers by HTTP
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -99,7 +101,7 @@ DEPS_STAMP := $(BUILD)/gen/deps
 $(DEPS_STAMP):
 	@mkdir -p $(@D)
 	@tools/deps.sh --check build && touch $@ || true
-$(LIB_OBJ) $(SEND_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BUILD)/obj/user/cli/main.o: | $(DEPS_STAMP)
+$(LIB_OBJ) $(SEND_OBJ) $(HTTP_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BUILD)/obj/user/cli/main.o: | $(DEPS_STAMP)
 
 # Only capture/ and the BPF tests see the skeleton.
 # (A pattern rule without a recipe would say nothing: the objects have to be named.)
@@ -155,6 +157,11 @@ $(BUILD)/gnomon-send: $(SEND_OBJ) $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcurl
 
+# The one that has libmicrohttpd, likewise (user/http/README.md).
+$(BUILD)/gnomon-http: $(HTTP_OBJ) $(BUILD)/libgnomon.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lmicrohttpd -lpthread
+
 # ---- tests --------------------------------------------------------------------------------------
 $(BUILD)/tests/%.o: tests/%.c
 	$(call say,CC,$<)
@@ -167,6 +174,12 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libgnomon.a
 
 # What the sender does without a network.
 $(BUILD)/tests/unit/test_retry: $(BUILD)/tests/unit/test_retry.o $(BUILD)/obj/user/send/retry.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka
+
+# What answers by HTTP, likewise.
+HTTP_PURE := $(patsubst %,$(BUILD)/obj/user/http/%.o,route access address)
+$(BUILD)/tests/unit/test_http: $(BUILD)/tests/unit/test_http.o $(HTTP_PURE) $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka
 
@@ -191,10 +204,13 @@ $(BUILD)/tests/jvm/context_probe: $(BUILD)/tests/jvm/context_probe.o $(BUILD)/li
 
 tests: $(UNIT_BIN) $(BPFT_BIN)
 
-check: ## install what is missing (root), build, run every test
+check: ## install what is missing (root), build, run the tests, in minutes
 	@BUILD=$(BUILD) tools/check.sh
 
-check-jvm: $(BUILD)/gnomon $(BUILD)/gnomon-send ## end-to-end tests on every JDK found (root)
+check-all: ## the same, with every case of every test on every JDK, as CI does
+	@BUILD=$(BUILD) EVERY_JDK=all tools/check.sh
+
+check-jvm: $(BUILD)/gnomon $(BUILD)/gnomon-send $(BUILD)/gnomon-http ## end-to-end tests on every JDK found (root)
 	@BUILD=$(BUILD) tests/jvm/run.sh
 
 redteam: $(BUILD)/gnomon ## what a hostile process may try beside a JVM that is recorded (root)
@@ -211,7 +227,7 @@ check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen $(BUILD)/tests/browse
 	@BUILD=$(BUILD) tests/browser/run.sh
 
 check-peers: ## recordings in other people's readers: JMC, jfr-parser, jfrconv, pprof, speedscope, the Firefox Profiler; fetched once (root)
-	@tools/deps.sh build peers && $(MAKE) -s all && BUILD=$(BUILD) tests/peers/run.sh && BUILD=$(BUILD) tests/peers/otlp.sh
+	@tools/deps.sh build peers && $(MAKE) -s all && BUILD=$(BUILD) tests/peers/run.sh && BUILD=$(BUILD) tests/peers/otlp.sh && BUILD=$(BUILD) tests/peers/publishers.sh && BUILD=$(BUILD) tests/peers/prometheus.sh
 
 # ---- aarch64: compiled, on any machine -----------------------------------------------------------
 # The BPF side down to its skeleton, and all of user space against aarch64's C library.
@@ -319,6 +335,9 @@ results: ## all of RESULTS.md on this commit: bench, accuracy and more, 25 minut
 soak: ## SOAK_SECONDS (3600) of recording what comes and goes: memory and descriptors stay flat (root)
 	$(call measure,bench,tools/soak/soak.sh)
 
+soak-push: ## SOAK_SECONDS (3600) of sending what ten JVMs do: nothing is refused or lost; what that costs (root)
+	$(call measure,bench,tools/soak/push.sh,$(BUILD)/gnomon-send)
+
 check-kernels: ## load, record and run the BPF tests in other kernels under qemu: 6.1, 6.12, one between, one too old (root)
 	$(call measure,kernels,tools/kernels/kernels.sh,$(BPFT_BIN))
 
@@ -335,28 +354,33 @@ SHARE   := $(DESTDIR)$(PREFIX)/share
 BASHDIR := $(SHARE)/bash-completion/completions
 ZSHDIR  := $(SHARE)/zsh/site-functions
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
+UNITS   := gnomon.service gnomon-http.service
 TMPFILES := $(DESTDIR)$(PREFIX)/lib/tmpfiles.d
+SYSUSERS := $(DESTDIR)$(PREFIX)/lib/sysusers.d
 CONFDIR := $(DESTDIR)/etc/gnomon
 
 install: all ## to PREFIX (default /usr/local), below DESTDIR
 	install -D -m 755 $(BUILD)/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon
 	install -D -m 755 $(BUILD)/gnomon-send $(DESTDIR)$(PREFIX)/bin/gnomon-send
+	install -D -m 755 $(BUILD)/gnomon-http $(DESTDIR)$(PREFIX)/bin/gnomon-http
 	install -d $(BASHDIR) $(ZSHDIR)
 	for page in $(MANUALS); do \
 	  install -D -m 644 $$page $(SHARE)/man/man$${page##*.}/$${page##*/} || exit 1; done
 	$(BUILD)/gnomon completion bash >$(BASHDIR)/gnomon
 	$(BUILD)/gnomon completion zsh >$(ZSHDIR)/_gnomon
 	[ ! -e $(CONTEXT_JAR) ] || install -D -m 644 $(CONTEXT_JAR) $(SHARE)/java/gnomon-context.jar
-	install -d $(UNITDIR) $(TMPFILES)
-	sed 's,@BINDIR@,$(PREFIX)/bin,' user/service/gnomon.service >$(UNITDIR)/gnomon.service
-	install -m 644 user/service/gnomon.tmpfiles $(TMPFILES)/gnomon.conf
+	install -d $(UNITDIR)
+	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,' user/service/$$unit >$(UNITDIR)/$$unit || exit 1; done
+	install -D -m 644 user/service/gnomon.tmpfiles $(TMPFILES)/gnomon.conf
+	install -D -m 644 user/service/gnomon.sysusers $(SYSUSERS)/gnomon.conf
 	install -D -m 644 user/service/gnomon.conf $(CONFDIR)/gnomon.conf.sample
+	install -D -m 644 user/service/grafana.json $(SHARE)/gnomon/grafana.json
 
 uninstall: ## what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/gnomon $(DESTDIR)$(PREFIX)/bin/gnomon-send \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,gnomon gnomon-send gnomon-http) \
 	    $(foreach page,$(notdir $(MANUALS)),$(SHARE)/man/man$(subst .,,$(suffix $(page)))/$(page)) \
-	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon $(UNITDIR)/gnomon.service $(TMPFILES)/gnomon.conf \
-	    $(CONFDIR)/gnomon.conf.sample $(SHARE)/java/gnomon-context.jar
+	    $(BASHDIR)/gnomon $(ZSHDIR)/_gnomon $(addprefix $(UNITDIR)/,$(UNITS)) $(TMPFILES)/gnomon.conf $(SYSUSERS)/gnomon.conf \
+	    $(CONFDIR)/gnomon.conf.sample $(SHARE)/gnomon/grafana.json $(SHARE)/java/gnomon-context.jar
 
 clean: ## remove build/
 	rm -rf $(BUILD)

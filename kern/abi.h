@@ -100,6 +100,8 @@ enum gn_rec_type {
 	GN_REC_COMM = 6,    /* a thread of a target has a new name */
 	GN_REC_VTHREAD = 7, /* what a virtual thread is called */
 	GN_REC_CAUSE = 8,   /* what a thread waits for */
+	GN_REC_CONTEXT = 9, /* which request a thread works for */
+	GN_REC_OWNER = 10,  /* whose a lock was at a tick */
 };
 
 /* Every record begins so. Pids are those of the PID namespace the collector lives in. */
@@ -142,10 +144,12 @@ struct gn_sample {
 	__u32 n;	 /* samples this record stands for; wall: the ticks crossed */
 	__u8 clock;	 /* enum gn_clock */
 	__u8 state;	 /* enum gn_state */
-	__u16 pad;
-	__u64 span;    /* wall: length of the off-CPU interval so far, ns */
+	__u8 level;	 /* wall: n is so many own ticks << level (below) */
+	__u8 pad;	 /* the kernel side's own; 0 in what it sends */
+	__u64 span;    /* wall: length of the off-CPU interval so far, ns; CPU: what one of n is */
 	__u64 vthread; /* Thread.threadId() of the virtual thread it carried, 0 none or not known */
 	__u64 cause;   /* wall: what it waited for (struct gn_cause_rec), 0 none or not known */
+	__u64 context; /* the request it worked for (struct gn_context_rec), 0 none or not known */
 };
 
 /* In a stack's id: uw_is_whole(). Else tables made later may show more of it. */
@@ -191,7 +195,10 @@ struct gn_vthread_rec {
 	__u8 name[GN_VTHREAD_NAME];
 };
 
-/* What the descriptor of the system call in which a thread waits stands for. */
+/*
+ * What the descriptor of the system call in which a thread waits stands for; or who had the CPU
+ * for which it queued (GN_OP_RUN).
+ */
 enum gn_cause_kind {
 	GN_CAUSE_NONE = 0,
 	GN_CAUSE_INET = 1,   /* a socket: family, protocol, addresses and ports */
@@ -201,8 +208,33 @@ enum gn_cause_kind {
 	GN_CAUSE_FILE = 5,   /* also a named pipe, a device, a directory: path, dev, ino */
 	GN_CAUSE_ANON = 6,   /* path: what the kernel calls it, "[eventfd]" */
 	GN_CAUSE_POLL = 7,   /* several at once: count */
+	/* of Java: struct gn_cause_lock */
+	GN_CAUSE_MONITOR = 8, /* of an object */
+	GN_CAUSE_BLOCKER = 9, /* what java.lang.Thread's parkBlocker refers to */
+	/* a thread queues, and the CPU is had by: */
+	GN_CAUSE_THREAD = 10,  /* another thread of its process: ino is its tid */
+	GN_CAUSE_PROCESS = 11, /* another process: fs is its name, dev its pid, path its cgroup's */
+	GN_CAUSE_KERNEL = 12,  /* a thread of the kernel's: fs is its name */
+	GN_CAUSE_IRQ = 13,     /* interrupts */
+	GN_CAUSE_STOLEN = 14,  /* the host of this virtual machine */
+	GN_CAUSE_LIMIT = 15, /* its cgroup, whose path this is, or one above had used up its time */
+	GN_CAUSE_AT_ONCE = 16, /* nobody: it was just about to get it */
+	GN_CAUSE_UNSEEN = 17,  /* nobody looked in time */
+	/* never sent, but made of a stack's frames by user space: ino is jvmwait_of() */
+	GN_CAUSE_JVM = 18,
 	GN_CAUSE_KINDS
 };
+
+static inline int gn_cause_is_lock(__u32 kind)
+{
+	return kind == GN_CAUSE_MONITOR || kind == GN_CAUSE_BLOCKER;
+}
+
+/* The lowest bit of a cause's id tells that, too. */
+static inline int gn_cause_id_is_lock(__u64 id)
+{
+	return id & 1;
+}
 
 enum gn_cause_op {
 	GN_OP_NONE = 0,
@@ -213,6 +245,10 @@ enum gn_cause_op {
 	GN_OP_POLL = 5,
 	GN_OP_SYNC = 6,
 	GN_OP_LOCK = 7,
+	GN_OP_ENTER = 8, /* a monitor that another thread has entered */
+	GN_OP_WAIT = 9,	 /* Object.wait() */
+	GN_OP_PARK = 10,
+	GN_OP_RUN = 11, /* to have a CPU */
 	GN_OP_MAX
 };
 
@@ -236,14 +272,55 @@ struct gn_cause {
 #define GN_CAUSE_NAME 128 /* of one name in it */
 
 /*
- * Sent before the first sample with this id. A file's path is told name by name from the last one
- * on, each with its terminator; `whole`: up to the root.
+ * The same place, for an object that is waited for. Collections move objects: one that has a hash
+ * is told by that, another by its address as long as there was no collection.
+ */
+struct gn_cause_lock {
+	__u8 kind;	   /* enum gn_cause_kind */
+	__u8 op;	   /* enum gn_cause_op */
+	__u16 owned;	   /* a blocker that was somebody's then: its owners are told */
+	__u32 hash;	   /* 0: it has none, and instead: */
+	__u64 monitor;	   /* address of its ObjectMonitor, with GN_CAUSE_MONITOR */
+	__u64 object;	   /* its address */
+	__u64 collections; /* that the JVM had done */
+	__u64 unused[3];
+	__u64 klass; /* address of its class, 0 not known */
+};
+_Static_assert(sizeof(struct gn_cause_lock) == sizeof(struct gn_cause), "one place for both");
+
+static inline const struct gn_cause_lock *gn_cause_lock(const struct gn_cause *c)
+{
+	return (const struct gn_cause_lock *)c;
+}
+
+enum gn_owner_kind {
+	GN_OWNER_UNKNOWN = 0, /* it could not be read */
+	GN_OWNER_NOBODY = 1,
+	GN_OWNER_ID = 2,   /* Thread.threadId() */
+	GN_OWNER_WORD = 3, /* a JavaThread's address, or one on its stack */
+	GN_OWNER_HELD = 4, /* who has the object in its lock stack; `owner`: the ObjectMonitor */
+	GN_OWNER_KINDS
+};
+
+/* Whose the lock was that a cause of that id is, at a tick. h.tid is one that waits for it. */
+struct gn_owner_rec {
+	struct gn_rec h;
+	__u64 cause;
+	__u64 tick;
+	__u64 owner; /* by kind */
+	__u32 kind;  /* enum gn_owner_kind */
+	__u32 pad;
+};
+
+/*
+ * Sent before the first sample with this id. The path of a file or a cgroup is told name by name
+ * from the last one on, each with its terminator; `whole`: up to the root.
  */
 struct gn_cause_rec {
 	struct gn_rec h;
 	__u64 id;
 	struct gn_cause of;
-	char fs[16]; /* the type of its file system */
+	char fs[16]; /* the type of its file system, or a name */
 	__u32 len;   /* bytes of path; of a name in it that is longer only the first are here */
 	__u32 whole;
 	char path[GN_CAUSE_PATH];
@@ -266,6 +343,7 @@ enum gn_loss {
 	GN_LOSS_COMM = 8,
 	GN_LOSS_CHURN =
 		9, /* births, ends and names beyond what a process may have told at a time */
+	GN_LOSS_BARE = 10, /* wall ticks of threads that work for no request: not wanted */
 	GN_LOSS_MAX
 };
 
@@ -324,8 +402,17 @@ enum gn_counter {
 
 #define GN_DRAWS 8
 
+/* How often a process is sampled, where each has a rate of its own (gn_rates). */
+struct gn_rate {
+	__u64 cpu_ns; /* 0: no CPU samples */
+	__u32 level;  /* of its wall ticks, or GN_LEVEL_NONE: no wall samples */
+	__u32 pad;
+};
+
 struct gn_proc {
 	__u32 limit[GN_DRAWS]; /* with a reservoir: of draw d in [d % GN_DRAWS] */
+	struct gn_rate rate;
+	__u64 switches; /* with gn_rates: of its threads, as far as they were counted */
 };
 
 /* OFF: it was seen to go off the CPU; that interval is open, or to be reported at the next one. */
@@ -364,21 +451,27 @@ struct gn_thread {
 	__u32 wasted;
 	__u64 vthread; /* it carried at the switch-out, where `stack` was taken */
 	__u64 cause;   /* of the wait, where `stack` was taken */
+	__u64 context; /* likewise */
 	__u64 remote;  /* stack id read from outside, of the interval remote_seq */
 	__u64 remote_vthread;
 	__u64 remote_cause;
+	__u64 remote_context;
 	__u32 remote_seq;
 	__u32 clock_gen;  /* for which `mature` was drawn */
 	__u64 wait_stack; /* the last taken of a wait, and not where it was preempted */
 	__u64 wait_vthread;
 	__u64 wait_cause;
+	__u64 wait_context;
 	__u64 queued_tick;  /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick;  /* tick before which `wasted` stacks were taken in vain */
 	__u64 sampled_ns;   /* CPU time up to which samples stand for it, 0 none yet */
 	__u64 cpu_stack;    /* of the last CPU sample, 0 none */
 	__u64 cpu_stack_ns; /* and when that was */
 	__u64 cpu_vthread;
-	__u64 mature;	/* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
+	__u64 cpu_context;
+	__u64 mature; /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
+	/* with gn_only_context: the last look found no context; and the interval of that, plus 1 */
+	__u32 bare, bare_seq;
 	__u64 switches; /* at the last scan: nvcsw + nivcsw */
 	/* for scans: as it was when it was last looked at (kern/scan.bpf.c) */
 	__u64 look_ns;	   /* when that was */
@@ -386,6 +479,15 @@ struct gn_thread {
 	__u64 look_queued; /* its time in run queues */
 	__u64 look_waits;  /* nvcsw */
 	__u32 look_gen;	   /* gn_scan_gen, 0 never */
+	/* the interval (seq) in which it was looked for the Java object that it waits for */
+	__u32 lock_looked;
+	__u32 lock_watched; /* and the one in which it is in `lock_waiters`; kern/lock.bpf.h */
+	__u64 queue;	    /* with causes: the run queue (struct cfs_rq) it queued in last */
+	/* where processes have rates of their own (kern/rate.bpf.h) */
+	__u32 rate_gen; /* gn_rate_gen for which `level` is, 0 never */
+	__u32 level;	/* its process's */
+	__u64 own_from; /* next_tick for which `own_tick` was found, plus 1 */
+	__u64 own_tick; /* its first own tick from there on */
 	/* by enum stack_slot: a list that this epoch's reader has, the last of this thread */
 	struct gn_sent sent[GN_SENT];
 	/* likewise: its places in `memos`, plus 1; kern/memo.bpf.h */
@@ -415,6 +517,21 @@ struct gn_remote_tick {
 	__u32 popped; /* out: threads looked at */
 	__u32 taken;  /* out: stacks taken */
 	__u32 left;   /* out: not 0: more of them rest */
+};
+
+/* Argument of the program lock_tick. */
+struct gn_lock_tick {
+	__u64 tick;
+	__u32 visited; /* out: threads looked at */
+	__u32 read;    /* out: locks whose owner was read */
+};
+
+/* Who had the CPUs is known for so many of the last ticks (kern/holder.bpf.h); a power of 2. */
+#define GN_HELD_TICKS 1024
+
+/* Argument of the program cpus_look. */
+struct gn_cpus_look {
+	__u64 tick; /* that has just passed */
 };
 
 #define GN_WEIGHT_MAX 1000 /* samples one firing of a CPU clock stands for */
@@ -452,6 +569,50 @@ static inline __u32 gn_tick_hash(__u64 k)
 static inline __u64 gn_tick_time(__u64 k, __u64 interval)
 {
 	return k * interval + (((__u64)gn_tick_hash(k) * interval) >> 32);
+}
+
+/*
+ * A process may take some of the ticks only. At level L it has one of each 2^L, at random: ticks
+ * come in groups of 2^L, and of each half of a group the next lower level has its tick, so that the
+ * ticks of a level are ticks of all lower ones. One tick then stands for 2^L: a sample's n counts
+ * all ticks, whatever the level, and whoever adds them up need not know of it.
+ */
+#define GN_LEVEL_MAX  10
+#define GN_LEVEL_NONE 255
+
+/* The number of the tick that level has of group g. */
+static inline __u64 gn_level_tick(__u64 g, __u32 level)
+{
+	for (__u32 i = GN_LEVEL_MAX; i > 0; i--)
+		if (i <= level)
+			g = g << 1 | (gn_tick_hash(g ^ (__u64)i << 56) & 1);
+	return g;
+}
+
+/* How many of the ticks below number k a level has: the number of the group of its next one. */
+static inline __u64 gn_level_before(__u64 k, __u32 level)
+{
+	__u64 g = k >> level;
+
+	return g + (gn_level_tick(g, level) < k);
+}
+
+/* The first tick from number k on that a level has. */
+static inline __u64 gn_level_next(__u64 k, __u32 level)
+{
+	return level ? gn_level_tick(gn_level_before(k, level), level) : k;
+}
+
+/* The first level whose ticks are not closer than that; 0: none are wanted. */
+static inline __u32 gn_level_of(__u64 interval, __u64 tick)
+{
+	__u32 level = 0;
+
+	if (!interval || !tick)
+		return GN_LEVEL_NONE;
+	while (level < GN_LEVEL_MAX && tick << level < interval)
+		level++;
+	return level;
 }
 
 /*

@@ -113,6 +113,37 @@ static inline __u64 gn_zgc_address(__u64 v)
 	return 0;
 }
 
+#define GN_LOCK_IDS  0x1 /* monitors have ids of threads as owners (24), else addresses */
+#define GN_LOCK_HELD 0x2 /* owner 1: who has the object in its lock stack */
+#define GN_LOCK_HASH 0x4 /* ObjectMonitor::_metadata is the hash itself, not a header */
+
+#define GN_LOCK_ZGC 1 /* struct gn_locks.barrier: what else it takes to read a reference */
+
+/*
+ * How to get from a JavaThread to what it waits for and whose that is (user/jvm/monitors.h).
+ * Offsets in bytes; 0: not known, and what needs it is not told.
+ */
+struct gn_locks {
+	__u64 oop_base, klass_base;
+	__u64 ownable;	   /* the class AbstractOwnableSynchronizer; 0 not loaded yet */
+	__u64 active;	   /* address of a byte: not 0 while a collection has stopped all threads */
+	__u64 collections; /* address of an u32: how many there were */
+	__u64 hash_mask;
+	__u16 flags;		       /* GN_LOCK_* */
+	__u16 oop_flags, oop_shift;    /* GN_OOP_* */
+	__u16 klass_at, klass_bytes;   /* in an object */
+	__u16 mark_shift, klass_shift; /* of the class within that word; of compressed ones */
+	__u16 hash_shift;	       /* in an object's mark */
+	__u16 pending, waiting;	       /* ObjectMonitors in JavaThread */
+	__u16 current;		       /* the handle of Thread.currentThread() in JavaThread */
+	__u16 object, owner,
+		stack_locker; /* in ObjectMonitor, of which _metadata is the first word */
+	__u16 blocker, id;    /* in java.lang.Thread */
+	__u16 exclusive;      /* AbstractOwnableSynchronizer.exclusiveOwnerThread */
+	__u16 super;	      /* in Klass: the class below Object that it is or extends */
+	__u32 pad;
+};
+
 /* A thread that virtual threads are mounted on. */
 struct gn_carrier {
 	__u64 slot; /* the handle whose object is what Thread.currentThread() gives there */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a thread off the CPU waits for, as its system call tells: the descriptor that it was given,
- * and what that stands for. Read when its stack has been taken, and outside of the walk, which
- * needs all of the BPF stack. Content is sent once, as gn_cause_rec; samples have its id.
+ * and what that stands for; of one that waits for another thread of a JVM, the object. Read when
+ * its stack has been taken, and outside of the walk, which needs all of the BPF stack. Content is
+ * sent once, as gn_cause_rec; samples have its id.
  *
  * The call itself holds what it waits for, and so nothing of it is freed meanwhile. A descriptor
  * that another thread closes or replaces while this one waits stands for something else by then, or
@@ -13,9 +14,10 @@
 
 #include "filter.bpf.h"
 #include "cause_calls.h"
+#include "cause_id.bpf.h"
+#include "cause_lock.bpf.h"
 
-#define CAUSES_SENT 16384
-#define PATH_NAMES  64 /* names and mount points of a path at most */
+#define PATH_NAMES 64 /* names and mount points of a path at most */
 
 #define IFMT   0170000 /* include/uapi/linux/stat.h */
 #define IFSOCK 0140000
@@ -32,14 +34,6 @@
 #define POLLOUT	     0x4
 #define TCP_SYN_SENT 2
 #define TCP_LISTEN   10 /* include/net/tcp_states.h; of other protocols' sockets, too */
-
-/* Of which causes the content was sent, and in which epoch. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, CAUSES_SENT);
-	__type(key, __u64);
-	__type(value, __u32);
-} causes_sent SEC(".maps") __weak;
 
 #ifdef UW_REMOTE
 #define cause_scratch			      cause_remote_scratch /* a switch may interrupt it */
@@ -249,10 +243,15 @@ static __always_inline void anon_read(struct gn_cause_rec *r, struct file *file)
 
 static __noinline void content_read(struct gn_cause_rec *r, struct file *file)
 {
-	const char *type = BPF_CORE_READ(file, f_inode, i_sb, s_type, name);
-	struct socket *socket = (struct socket *)BPF_CORE_READ(file, private_data);
+	const char *type;
+	struct socket *socket;
 
 	r->len = r->whole = 0;
+	r->fs[0] = 0;
+	if (!file)
+		return;
+	type = BPF_CORE_READ(file, f_inode, i_sb, s_type, name);
+	socket = (struct socket *)BPF_CORE_READ(file, private_data);
 	bpf_probe_read_kernel_str(r->fs, sizeof(r->fs), type);
 	if (r->of.kind == GN_CAUSE_FILE)
 		path_read(r, file);
@@ -262,25 +261,10 @@ static __noinline void content_read(struct gn_cause_rec *r, struct file *file)
 		unix_read(r, BPF_CORE_READ(socket, sk));
 }
 
-static __always_inline __u64 cause_id(const struct gn_cause *c, __u32 tgid)
-{
-	const __u64 *w = (const __u64 *)c;
-	__u64 h = tgid;
-
-	_Pragma("unroll") for (unsigned int i = 0; i < GN_CAUSE_WORDS; i++)
-	{
-		h = (h ^ w[i]) * 0xd6e8feb86659fd93ULL;
-		h ^= h >> 32;
-	}
-	return h ? h : 1;
-}
-
 /* Sends the content unless this epoch's reader has it; `file` may be NULL. */
 static __noinline void cause_send(struct gn_cause_rec *r, __u64 who, struct file *file)
 {
-	__u32 *seen = bpf_map_lookup_elem(&causes_sent, &r->id), epoch = gn_epoch;
-
-	if (seen && *seen == epoch)
+	if (cause_is_sent(r->id))
 		return;
 	r->h.type = GN_REC_CAUSE;
 	r->h.tgid = who >> 32;
@@ -289,7 +273,7 @@ static __noinline void cause_send(struct gn_cause_rec *r, __u64 who, struct file
 	content_read(r, file);
 	/* one that does not fit the ring is sent with the next wait */
 	if (!record_send(&r->h, sizeof(*r)))
-		bpf_map_update_elem(&causes_sent, &r->id, &epoch, BPF_ANY);
+		cause_sent(r->id);
 }
 
 struct poll_entry { /* struct pollfd */
@@ -326,12 +310,16 @@ static __noinline __u64 cause_read(__u64 who, struct task_struct *task)
 	call_read(&call, task);
 	op = gn_call_op(call.nr, &several);
 	r = bpf_map_lookup_elem(&cause_scratch, &zero);
-	if (op == GN_OP_NONE || !r)
+	if (!r)
 		return 0;
 	__builtin_memset(&r->of, 0, sizeof(r->of));
 	r->of.op = op;
 	fd = call.arg[0];
-	if (several && call.arg[1] != 1) {
+	if (gn_call_is_futex(call.nr)) {
+		lock_tell((struct gn_cause_lock *)&r->of, who, task);
+	} else if (op == GN_OP_NONE) {
+		return 0;
+	} else if (several && call.arg[1] != 1) {
 		r->of.kind = GN_CAUSE_POLL;
 		r->of.count = call.arg[1];
 	} else if (!several || !poll_read(task, call.arg[0], &fd, &r->of.op)) {

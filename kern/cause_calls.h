@@ -45,6 +45,9 @@
 	case 77:	      /* ftruncate */                                                      \
 	case 285	      /* fallocate */
 #define GN_CALLS_LOCK case 73 /* flock */
+#define GN_CALLS_FUTEX                                                                             \
+	case 202: /* futex */                                                                      \
+	case 219  /* restart_syscall: of a timed one after a signal */
 #else
 #define GN_CALLS_READ                                                                              \
 	case 63:  /* read */                                                                       \
@@ -79,6 +82,9 @@
 	case 82:	      /* fsync */                                                          \
 	case 83		      /* fdatasync */
 #define GN_CALLS_LOCK case 32 /* flock */
+#define GN_CALLS_FUTEX                                                                             \
+	case 98: /* futex */                                                                       \
+	case 128 /* restart_syscall */
 #endif
 
 /*
@@ -108,6 +114,17 @@ static inline enum gn_cause_op gn_call_op(long nr, int *several)
 		return GN_OP_LOCK;
 	default:
 		return GN_OP_NONE;
+	}
+}
+
+/* Whether the call `nr` waits for another thread of the process, as a JVM's threads do. */
+static inline int gn_call_is_futex(long nr)
+{
+	switch (nr) {
+	GN_CALLS_FUTEX:
+		return 1;
+	default:
+		return 0;
 	}
 }
 

@@ -5,11 +5,26 @@
 
 #include "maps.bpf.h"
 #include "pidns.bpf.h"
+#include "rate.bpf.h"
 
 /* The target's entry, or NULL. */
 static __always_inline struct gn_proc *proc_find(__u32 tgid)
 {
 	return bpf_map_lookup_elem(&procs, &tgid);
+}
+
+/* Not static: see ticks_send(). */
+__weak __noinline __u64 proc_cpu_ns(__u32 tgid)
+{
+	const struct gn_proc *p = proc_find(tgid);
+
+	return p ? p->rate.cpu_ns : 0;
+}
+
+/* The CPU interval of the thread `id` (thread_id()), 0: none. */
+static __always_inline __u64 thread_cpu_ns(__u64 id)
+{
+	return gn_rates ? proc_cpu_ns(id >> 32) : gn_cpu_ns;
 }
 
 /* A thread's storage, made at first use. Not with the run queue's lock held: it allocates. */
@@ -46,6 +61,22 @@ static __always_inline bool task_wanted(const struct task_struct *task)
 	__u64 id = task_id(task);
 
 	return proc_find(id >> 32) && thread_wanted((__u32)id);
+}
+
+/* The interval that t is in was looked at, and is not wanted: it works for no request. */
+static __always_inline bool thread_is_bare(const struct gn_thread *t)
+{
+	return gn_only_context && t->bare_seq == t->seq + 1;
+}
+
+/* It was looked at, in the interval `seq`. False: nothing else of it is to be read. */
+static __always_inline bool context_wanted(struct gn_thread *t, __u32 seq, __u64 context)
+{
+	if (!gn_only_context)
+		return true;
+	t->bare = !context;
+	t->bare_seq = context ? 0 : seq + 1;
+	return context;
 }
 
 /* Is this tick in the reservoir, of the thread `id` (thread_id())? */

@@ -55,6 +55,7 @@ static __always_inline void off_begin(const struct task_struct *task, struct gn_
 {
 	__u64 now = bpf_ktime_get_ns(), tick = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
 
+	rate_refresh(t, thread_id(task, t) >> 32);
 	t->seq++; /* what was read of it while it was elsewhere is not of this interval */
 	t->stack = 0;
 	t->out_ns = now;
@@ -62,9 +63,11 @@ static __always_inline void off_begin(const struct task_struct *task, struct gn_
 	t->state = state;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
+	if (gn_causes && gn_run_queue)
+		t->queue = (__u64)task->se.cfs_rq;
 	if (t->next_tick < tick) /* never back: no tick counts twice */
 		t->next_tick = tick;
-	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
+	tick_set(t);
 	__sync_val_compare_and_swap(&t->phase, GN_PH_UNKNOWN, GN_PH_OFF);
 }
 
@@ -154,6 +157,8 @@ int task_scan(struct bpf_iter__task *ctx)
 	if (!task || !proc_find(task_tgid(task)))
 		return 0;
 	coder_see(task, task->comm);
+	if (gn_causes && gn_run_queue)
+		group_watch(task->sched_task_group);
 	t = thread_storage(task);
 	if (!t) {
 		loss_add(task_tid(task), GN_LOSS_STATE, 1);

@@ -25,6 +25,7 @@ extern const volatile __u32 gn_reservoir;     /* wall samples of some threads at
 extern const volatile __u32 gn_draw_shift;    /* then: log2 of the ticks of a draw */
 extern const volatile __u32 gn_check_code;    /* for tests: see kern/hotspot_maps.bpf.h */
 extern const volatile __u32 gn_causes;	      /* what waits wait for is told */
+extern const volatile __u32 gn_only_context;  /* wall samples only of those who have one */
 extern const volatile __u32 gn_thread_filter; /* only threads in `wanted` are sampled */
 
 /*
@@ -152,7 +153,7 @@ static __always_inline void count_add(__u32 counter, __u64 n)
 		*c += n;
 }
 
-static __noinline void loss_add(__u32 tid, __u32 reason, __u64 n)
+static __noinline __attribute__((unused)) void loss_add(__u32 tid, __u32 reason, __u64 n)
 {
 	struct gn_loss_key key = {.tid = tid, .reason = reason};
 	__u64 zero = 0, *c;
@@ -202,21 +203,6 @@ static __always_inline int record_send(struct gn_rec *rec, __u32 size)
 		return 0;
 	count_add(GN_CNT_LOST_BYTES, size + GN_RING_HEADER);
 	return -1;
-}
-
-/* Have it read from outside when the tick has passed; once per tick, however often it switches. */
-static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
-{
-	__u64 tick = t->next_tick;
-
-	if (t->queued_tick == tick + 1)
-		return;
-	t->queued_tick = tick + 1;
-	if (tick & 1)
-		bpf_map_push_elem(&pending_odd, &tid, BPF_ANY);
-	else
-		bpf_map_push_elem(&pending_even, &tid, BPF_ANY);
-	__sync_fetch_and_add(&gn_pending[tick & 1], 1); /* after it is there */
 }
 
 #endif

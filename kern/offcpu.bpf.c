@@ -18,6 +18,7 @@
  */
 #include "cause.bpf.h"
 #include "clock.bpf.h"
+#include "context.bpf.h"
 #include "owed.bpf.h"
 #include "stack.bpf.h"
 #include "vthread.bpf.h"
@@ -83,8 +84,12 @@ enum by { BY_SWITCH, BY_ACCOUNT };
 static __always_inline void part_report(struct task_struct *task, struct gn_thread *t, enum by by,
 					__u64 until, __u32 state, __u64 begin, __u64 end)
 {
-	__u64 ticks = wall_send(thread_id(task, t), t, until, state, begin, end);
+	__u64 ticks;
 
+	/* preempted, it queued where it had been; else where it is now */
+	if (gn_causes && gn_run_queue && state == GN_ST_QUEUED && t->state != GN_ST_QUEUED)
+		t->queue = (__u64)task->se.cfs_rq;
+	ticks = wall_send(thread_id(task, t), t, until, state, begin, end);
 	if (!t->often)
 		return;
 	if (by == BY_SWITCH)
@@ -112,17 +117,25 @@ static __always_inline void wall_report(struct task_struct *task, struct gn_thre
 	part_report(task, t, by, until, t->state, out, end);
 }
 
+/* What a single one of its ticks stands for. */
+static __always_inline __u64 one_tick(const struct gn_thread *t)
+{
+	return is_coarse(t) ? 1ULL << (t->level & 15) : 1;
+}
+
 /* The interval until `end`, which crosses a tick, of a thread that switches often. */
 static __noinline void often_report(struct task_struct *task, struct gn_thread *t, __u64 end,
 				    __u64 queued)
 {
-	__u64 from = t->next_tick, until = gn_ticks_until(end - gn_start_ns, gn_wall_ns);
+	__u64 from = t->next_tick, until = gn_ticks_until(end - gn_start_ns, gn_wall_ns), n;
 	__u32 state = owed_state(t);
 
 	if (until <= from)
 		return;
-	if (until > from + 1) {
-		wall_report(task, t, BY_SWITCH, end, queued);
+	n = own_ticks(t, from, until);
+	if (n != one_tick(t)) {
+		if (n)
+			wall_report(task, t, BY_SWITCH, end, queued);
 		return;
 	}
 	owed_stack(t, state);
@@ -139,7 +152,7 @@ static __noinline void running_report(struct task_struct *task, struct gn_thread
 
 	owed_stack(t, state);
 	if (owed_is_overdue(t, state))
-		part_report(task, t, BY_SWITCH, t->next_tick + 1, state, t->out_ns, end);
+		part_report(task, t, BY_SWITCH, own_tick(t) + 1, state, t->out_ns, end);
 }
 
 /* ---- look-ahead ---- */
@@ -174,7 +187,7 @@ static __always_inline void look_ahead_wasted(struct gn_thread *t)
 
 static __always_inline void look_ahead_missed(struct gn_thread *t)
 {
-	if (t->look_ahead < gn_wall_ns)
+	if (t->look_ahead < own_interval(t))
 		t->look_ahead *= 2;
 	else
 		owed_end(t);
@@ -192,16 +205,18 @@ static __always_inline void interval_end(struct task_struct *task, struct gn_thr
 {
 	__u64 in = arrival(task, t, c->offset), queued = task->sched_info.run_delay - t->run_delay;
 
+	if (!rate_has_wall(t))
+		return;
 	if (t->often)
 		owed_add(t, in - t->out_ns, queued);
 	if (in < t->tick_ns) {
-		if (t->often && t->next_tick < c->index)
+		if (t->often && own_tick(t) < c->index)
 			running_report(task, t, in);
 		if (t->stack)
 			look_ahead_wasted(t);
 		return;
 	}
-	if (!wall_stack(t))
+	if (!wall_stack(t) && !thread_is_bare(t))
 		look_ahead_missed(t);
 	if (t->often)
 		often_report(task, t, in, queued);
@@ -220,9 +235,10 @@ static __always_inline void tick_put_off(struct gn_cpu_time *c, struct gn_thread
 {
 	if (c->next - clock > GN_VISIT_DELAY || ns > c->slack)
 		return;
+	if (!is_coarse(t) || t->tick_ns == c->next + c->offset)
+		t->tick_ns += ns;
 	c->slack -= ns;
 	c->next += ns;
-	t->tick_ns += ns;
 }
 
 /* What it waits for may be asked for later: kern/owed.bpf.h. */
@@ -233,6 +249,7 @@ static __always_inline void stack_keep(struct gn_thread *t)
 	t->wait_stack = t->stack;
 	t->wait_vthread = t->vthread;
 	t->wait_cause = t->cause;
+	t->wait_context = t->context;
 }
 
 /*
@@ -261,7 +278,7 @@ static __noinline int back_is_due(struct task_struct *task, __u64 now)
 	__u64 id;
 	__u32 tgid;
 
-	if (!t || t->phase != GN_PH_OFF || now < t->tick_ns || wall_stack(t))
+	if (!t || t->phase != GN_PH_OFF || now < t->tick_ns || wall_stack(t) || thread_is_bare(t))
 		return 0;
 	id = thread_id(task, t);
 	tgid = id >> 32;
@@ -280,15 +297,22 @@ static __always_inline int interval_begin(struct task_struct *task, struct gn_th
 	t->offset = c->offset;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
+	if (gn_causes && gn_run_queue)
+		t->queue = (__u64)task->se.cfs_rq;
 	if (t->next_tick < c->index) /* never back: no tick counts twice */
 		t->next_tick = c->index;
-	t->tick_ns = c->next + c->offset;
 	t->stack = 0;
+	if (!is_coarse(t) || (rate_has_wall(t) && own_tick(t) == c->index))
+		t->tick_ns = c->next + c->offset;
+	else
+		tick_set(t);
+	if (!rate_has_wall(t))
+		return 0;
 	if (!t->look_ahead)
-		t->look_ahead = 2 * gn_wall_ns;
+		t->look_ahead = 2 * own_interval(t);
 	if (!tick_wants_stack(task, t, t->next_tick))
 		return 0;
-	if (c->next - clock <= t->look_ahead)
+	if (t->tick_ns - t->out_ns <= t->look_ahead)
 		return WALK_OUT;
 	pending_add(t, task->pid); /* for bpf_task_from_pid() */
 	return 0;
@@ -330,6 +354,8 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 	if (!c)
 		return 0;
 	c->switches++;
+	rate_refresh(t, thread_id(prev, t) >> 32);
+	rate_switch(t, thread_id(prev, t) >> 32);
 	if (clock < c->back && prev->mm == next->mm)
 		walk = back_is_due(next, clock + c->offset);
 	if (t->phase == GN_PH_OFF)
@@ -388,10 +414,14 @@ int BPF_PROG(switch_walk, bool preempt, struct task_struct *prev, struct task_st
 		return 0;
 	c->began = bpf_ktime_get_ns();
 	id = thread_id(task, t);
-	count_add(GN_CNT_CAPTURES, 1);
-	t->stack = stack_take(ctx, SLOT_SWITCH, way, true, task, t, id, c->clock + c->offset);
-	t->vthread = vthread_of(id, task, SLOT_SWITCH);
-	t->cause = cause_of(id, task, t->state);
+	t->context = context_of(id, task, SLOT_SWITCH);
+	if (context_wanted(t, t->seq, t->context)) {
+		count_add(GN_CNT_CAPTURES, 1);
+		t->stack =
+			stack_take(ctx, SLOT_SWITCH, way, true, task, t, id, c->clock + c->offset);
+		t->vthread = vthread_of(id, task, SLOT_SWITCH);
+		t->cause = cause_of(id, task, t->state);
+	}
 	walk_end(c, t);
 	if (c->walk & WALK_OUT)
 		bpf_tail_call(ctx, &switch_walker, 0);
@@ -434,7 +464,8 @@ static __always_inline bool account_waits(struct task_struct *task, struct gn_th
 {
 	__u64 until;
 
-	if (!gn_patient || !gn_reservoir || wall_stack(t) || t->queued_tick == t->next_tick + 1)
+	if (!gn_patient || !gn_reservoir || wall_stack(t) || thread_is_bare(t) ||
+	    t->queued_tick == own_tick(t) + 1)
 		return false;
 	until = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
 	if (!ticks_are_chosen(thread_id(task, t), t->next_tick, until))
@@ -467,7 +498,8 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 		return;
 	wall_report(task, t, BY_ACCOUNT, now, queued_so_far(task, t, c, now));
 	/* chosen only now, in mid-sleep: the tick thread reads it */
-	if (gn_reservoir && !wall_stack(t) && tick_wants_stack(task, t, t->next_tick))
+	if (gn_reservoir && !wall_stack(t) && !thread_is_bare(t) &&
+	    tick_wants_stack(task, t, t->next_tick))
 		pending_add(t, task->pid);
 }
 
@@ -486,7 +518,7 @@ static __always_inline void account_scan(struct task_struct *task, struct gn_thr
 	}
 	scan_leave(task, t);
 	t->run_delay = task->sched_info.run_delay;
-	t->tick_ns = gn_start_ns + gn_tick_time(t->next_tick, gn_wall_ns);
+	tick_set(t);
 	__sync_val_compare_and_swap(&t->phase, GN_PH_SCAN, moved ? GN_PH_UNKNOWN : GN_PH_OFF);
 }
 
@@ -514,6 +546,7 @@ int wall_account(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	t->round = gn_round;
+	rate_refresh(t, thread_id(task, t) >> 32);
 	bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
 	weight_settle(task, t);
 	if (!gn_wall_ns)

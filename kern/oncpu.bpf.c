@@ -23,6 +23,7 @@
  * ones are weighed by the kernel's account (kern/weight.bpf.h). Time that a virtual machine's host
  * steals is in no sample of either: kern/punctual.h.
  */
+#include "context.bpf.h"
 #include "stack.bpf.h"
 #include "vthread.bpf.h"
 #include "weight.bpf.h"
@@ -32,6 +33,7 @@
 const volatile __u32 gn_thread_filter = 0;
 const volatile __u32 gn_check_code = 0;
 const volatile __u32 gn_causes = 0;
+const volatile __u32 gn_only_context = 0;
 const volatile __u32 gn_depth = GN_MAX_FRAMES;
 const volatile __u32 gn_reservoir = 0;
 const volatile __u32 gn_draw_shift = 0;
@@ -39,6 +41,7 @@ const volatile __u32 gn_run_queue = 0;
 const volatile __u32 gn_sched_info = 0;
 const volatile __u32 gn_stolen = 0;
 const volatile __u32 gn_can_switch = 0;
+const volatile __u32 gn_rates = 0;
 const volatile __u64 gn_cpu_ns = 0;
 const volatile __u64 gn_wall_ns = 0;
 const volatile __u64 gn_start_ns = 0;
@@ -51,9 +54,12 @@ __u32 gn_awaited = 0;
 
 __u64 gn_stop_ns = ~0ULL, gn_stop_tick = ~0ULL;
 __u32 gn_clock_gen = 1;
+__u32 gn_rate_gen = 1;
+__u32 gn_visit_level = 0;
 __u32 gn_memo_next = 0;
 __u64 gn_table_changes = 0;
 __u32 gn_carriers = 0;
+__u32 gn_contexts = 0;
 
 /* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */
 __u32 gn_cpu_clocks_only = 0;
@@ -62,6 +68,7 @@ __u32 gn_cpu_clocks_only = 0;
 static __noinline void cpu_sample_send(struct gn_thread *t, __u64 id, __u64 now, __u32 n,
 				       __u8 clock)
 {
+	__u64 interval = thread_cpu_ns(id);
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
 		.h.tgid = id >> 32,
@@ -71,7 +78,9 @@ static __noinline void cpu_sample_send(struct gn_thread *t, __u64 id, __u64 now,
 		.n = n,
 		.clock = clock,
 		.state = GN_ST_RUNNING,
+		.span = interval,
 		.vthread = t->cpu_vthread,
+		.context = t->cpu_context,
 	};
 
 	if (record_send(&s.h, sizeof(s)))
@@ -91,6 +100,7 @@ static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
 	t->cpu_stack = stack_take(ctx, SLOT_CLOCK, GN_WAY_CLOCK, !UW_IN_USER(&ctx->regs), task, t,
 				  id, now);
 	t->cpu_vthread = vthread_of(id, task, SLOT_CLOCK);
+	t->cpu_context = context_of(id, task, SLOT_CLOCK);
 	t->cpu_stack_ns = now;
 	cpu_sample_send(t, id, now, n, clock);
 	return 0;
@@ -116,10 +126,13 @@ static __always_inline bool thread_is_mature(const struct gn_thread *t)
 	return bpf_get_current_task_btf()->se.sum_exec_runtime >= t->mature;
 }
 
-/* Which kind of clock fires is told by its period: GN_CPU_CLOCK_KEEP. */
+/*
+ * Which kind of clock fires is told by its period: GN_CPU_CLOCK_KEEP. Where processes have rates of
+ * their own there are no others than the CPUs'.
+ */
 static __always_inline bool is_cpu_clock(const struct bpf_perf_event_data *ctx)
 {
-	return ctx->sample_period != gn_cpu_ns;
+	return gn_rates || ctx->sample_period != gn_cpu_ns;
 }
 
 /* A thread's own clock; and a CPU's, whose sample is to be taken. */
@@ -138,7 +151,7 @@ int thread_clock(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	if (!by_cpu || thread_is_mature(t))
-		n = weight_of_firing(t, by_cpu ? BAND_CPU : BAND_OWN);
+		n = weight_of_firing(t, thread_cpu_ns(id), by_cpu);
 	return n ? cpu_sample(ctx, id, t, by_cpu ? GN_CLOCK_CPU : GN_CLOCK_THREAD, n) : 0;
 }
 
@@ -172,10 +185,25 @@ static __always_inline bool firing_is_stolen(const struct bpf_perf_event_data *c
 	return gn_firing_stolen(p, bpf_ktime_get_ns(), ctx->sample_period, rq->prev_steal_time_rq);
 }
 
+/*
+ * Whether a sample is taken at this firing. Where processes have rates of their own the clock is
+ * the finest one's, and its period so much shorter than its interval as GN_CPU_CLOCK_KEEP says.
+ */
+static __always_inline bool firing_is_kept(const struct bpf_perf_event_data *ctx, __u64 id)
+{
+	__u64 chance = bpf_get_prandom_u32(), interval;
+
+	if (!gn_rates)
+		return chance < (GN_CPU_CLOCK_KEEP << 32) / 1000;
+	interval = thread_cpu_ns(id); /* of 40 bits at most */
+	return interval && (chance >> 8) * interval < ctx->sample_period << 24;
+}
+
 SEC("perf_event")
 int cpu_clock(struct bpf_perf_event_data *ctx)
 {
-	struct gn_thread *t = thread_current(current_id());
+	__u64 id = current_id();
+	struct gn_thread *t = thread_current(id);
 	bool mature;
 
 	if (!t)
@@ -185,7 +213,7 @@ int cpu_clock(struct bpf_perf_event_data *ctx)
 		return 0;
 	if (firing_is_stolen(ctx) && !mature)
 		return 0;
-	if (bpf_get_prandom_u32() >= (GN_CPU_CLOCK_KEEP << 32) / 1000)
+	if (!firing_is_kept(ctx, id))
 		return 0;
 	bpf_tail_call(ctx, &clock_sampler, 0);
 	return 0;

@@ -94,7 +94,7 @@ static __always_inline __u32 owed_state(const struct gn_thread *t)
 	if (owed_of(t, OWED_QUEUED) > owed_of(t, OWED_WAITING))
 		return GN_ST_QUEUED;
 	if (t->state == GN_ST_QUEUED && t->wait_stack &&
-	    owed_of(t, OWED_WAITING) > (__s64)(2 * gn_wall_ns))
+	    owed_of(t, OWED_WAITING) > (__s64)(2 * own_interval(t)))
 		return GN_ST_SLEEP;
 	return t->state;
 }
@@ -107,6 +107,7 @@ static __always_inline void owed_stack(struct gn_thread *t, __u32 state)
 	t->stack = t->wait_stack;
 	t->vthread = t->wait_vthread;
 	t->cause = t->wait_cause;
+	t->context = t->wait_context;
 }
 
 static __always_inline __s64 owed_in(const struct gn_thread *t, __u32 state)
@@ -120,13 +121,13 @@ static __always_inline __s64 owed_in(const struct gn_thread *t, __u32 state)
  */
 static __always_inline bool owed_lacks_stack(const struct gn_thread *t)
 {
-	return !gn_reservoir && !wall_stack(t);
+	return !gn_reservoir && !wall_stack(t) && !thread_is_bare(t);
 }
 
 /* Does a tick that found it off the CPU count? */
 static __always_inline bool owed_is_due(const struct gn_thread *t, __u32 state)
 {
-	__s64 interval = gn_wall_ns;
+	__s64 interval = own_interval(t);
 
 	return owed_in(t, state) > (owed_lacks_stack(t) ? 2 * interval : -interval);
 }
@@ -134,7 +135,7 @@ static __always_inline bool owed_is_due(const struct gn_thread *t, __u32 state)
 /* Does one that found it running? */
 static __always_inline bool owed_is_overdue(const struct gn_thread *t, __u32 state)
 {
-	__s64 interval = gn_wall_ns;
+	__s64 interval = own_interval(t);
 
 	return owed_in(t, state) > (owed_lacks_stack(t) ? 3 * interval : interval);
 }

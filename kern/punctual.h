@@ -24,6 +24,7 @@ struct gn_punctual {
 	__u64 agreed; /* how many firings say so, by GN_AGREES_WORTH */
 	__u64 stolen; /* the kernel's account of stolen time, at the last firing */
 	__u64 until;  /* the host is one that steals */
+	__u64 period; /* of that clock; another one is due at other times */
 };
 
 /* How late a firing is at `now`, of a clock that is due each `period` ns; 0: in time, or not known.
@@ -32,7 +33,8 @@ static inline __u64 gn_firing_late(struct gn_punctual *p, __u64 now, __u64 perio
 {
 	__u64 since;
 
-	if (!p->due || !p->agreed) {
+	if (!p->due || !p->agreed || p->period != period) {
+		p->period = period;
 		p->due = now;
 		p->agreed = 1;
 		return 0;

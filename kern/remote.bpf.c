@@ -8,6 +8,11 @@
 #define REMOTE_BY_PID
 #include "remote.bpf.h"
 
+extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
+extern void bpf_task_release(struct task_struct *p) __ksym __weak;
+
+#include "lock_tick.bpf.h"
+
 __u32 gn_reread = 0;
 __u32 gn_unread = 0;
 
@@ -36,9 +41,6 @@ int resting_scan(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
-extern void bpf_task_release(struct task_struct *p) __ksym __weak;
-
 /*
  * 1 if its stack was taken. Not static, so that the verifier looks at it once: within the loop it
  * would follow the walk anew for each state of that.
@@ -52,8 +54,12 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 	if (!task)
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (t && t->next_tick <= tick && remote_due(task, t))
-		taken = remote_take(task, t);
+	if (t && t->next_tick <= tick && rate_has_wall(t) && remote_due(task, t)) {
+		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
+			pending_put(!tick_parity(tick), tid); /* the next visit may be its own */
+		else
+			taken = remote_take(task, t);
+	}
 	bpf_task_release(task);
 	return taken;
 }
@@ -62,8 +68,8 @@ static __always_inline long pending_pop(__u64 tick, __u32 *tid)
 {
 	if (tick == GN_RESTING)
 		return bpf_map_pop_elem(&resting, tid);
-	return tick & 1 ? bpf_map_pop_elem(&pending_odd, tid)
-			: bpf_map_pop_elem(&pending_even, tid);
+	return tick_parity(tick) ? bpf_map_pop_elem(&pending_odd, tid)
+				 : bpf_map_pop_elem(&pending_even, tid);
 }
 
 /* A list of frames that does not fit its ring would be missing for as long as its thread rests. */

@@ -13,6 +13,7 @@
 #include "hotspot.h"
 #include "unwind_walk.h"
 #include "cause.bpf.h"
+#include "context.bpf.h"
 #include "stack_id.bpf.h"
 #include "vthread.bpf.h"
 #include "wall.bpf.h"
@@ -48,6 +49,7 @@ static __always_inline bool task_has_run(const struct task_struct *task, __u64 s
 struct remote_found {
 	__u64 vthread; /* that it carries */
 	__u64 cause;   /* of its wait */
+	__u64 context; /* of its request */
 };
 
 /*
@@ -65,6 +67,10 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 
 	if (!s)
 		return 0;
+	remote_forget();
+	found->context = context_of(who, task, 0);
+	if (gn_only_context && !found->context)
+		return 0;
 	stack_begin(s, who, bpf_ktime_get_ns());
 	len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
@@ -73,7 +79,6 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	s->uw.rec.way = GN_WAY_REMOTE;
 	s->uw.end = GN_END_NONE;
 	remote_regs(&s->uw, task);
-	remote_forget();
 	uw_walk(&s->uw, task);
 	found->vthread = vthread_of(who, task, 0);
 	found->cause = cause_of(who, task, state);
@@ -93,17 +98,32 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 {
 	__u32 seq = t->seq;
 	struct remote_found found = {};
+	__u64 switches = task_switches(task);
 	__u64 had = t->stack, id = remote_stack(task, t, t->state, &found);
 
+	if (id || !task_has_run(task, switches))
+		context_wanted(t, seq, found.context);
 	if (!id)
 		return 0;
 	t->remote = id;
 	t->remote_vthread = found.vthread;
 	t->remote_cause = found.cause;
+	t->remote_context = found.context;
 	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
 	if (had && id & GN_STACK_WHOLE)		       /* in place of what it had of itself */
 		__sync_val_compare_and_swap(&t->stack, had, 0);
 	return 1;
+}
+
+/* It was read before it was known as a thread of Java, and so without what it waits for. */
+static __always_inline bool lock_is_due(const struct task_struct *task, const struct gn_thread *t)
+{
+	__u64 who;
+
+	if (!gn_causes || wall_cause(t) || t->lock_looked == t->seq || t->state == GN_ST_QUEUED)
+		return false;
+	who = thread_id(task, t);
+	return uw_get_java_thread(0, (__u32)who) && locks_find(who >> 32);
 }
 
 /*
@@ -116,13 +136,13 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 {
 	__u64 id = t->stack;
 
-	if (t->phase != GN_PH_OFF || task->on_cpu)
+	if (t->phase != GN_PH_OFF || task->on_cpu || (thread_is_bare(t) && !gn_reread))
 		return false;
 	if (!id && t->remote_seq == t->seq)
 		id = t->remote;
 	if (!id || !gn_reread)
 		return !id;
-	return !(id & GN_STACK_WHOLE) || !bpf_map_lookup_elem(&sent, &id) ||
+	return !(id & GN_STACK_WHOLE) || !bpf_map_lookup_elem(&sent, &id) || lock_is_due(task, t) ||
 	       (!wall_vthread(t) && vthread_is_carrier((__u32)thread_id(task, t)));
 }
 
@@ -131,7 +151,8 @@ extern __u32 gn_unread;
 
 static __always_inline bool is_resting(struct task_struct *task, struct gn_thread *t)
 {
-	return t && remote_due(task, t) && tick_wants_stack(task, t, t->next_tick);
+	return t && rate_has_wall(t) && remote_due(task, t) &&
+	       tick_wants_stack(task, t, t->next_tick);
 }
 
 #endif

@@ -37,12 +37,13 @@ static __always_inline void tick_reach(struct gn_thread *t, __u64 tick)
 /* This tick alone counts, and as `state`. */
 static __always_inline void tick_pay(__u64 id, struct gn_thread *t, __u32 state, __u64 now)
 {
-	__u64 stack = t->stack, vthread = t->vthread;
+	__u64 stack = t->stack, vthread = t->vthread, context = t->context;
 
 	owed_stack(t, state);
-	owed_paid(t, state, wall_send(id, t, gn_scan_tick + 1, state, now - gn_wall_ns, now));
+	owed_paid(t, state, wall_send(id, t, gn_scan_tick + 1, state, now - own_interval(t), now));
 	t->stack = stack;
 	t->vthread = vthread;
+	t->context = context;
 }
 
 /*
@@ -100,20 +101,24 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 		stack = wall_stack(t);
 		found.vthread = wall_vthread(t);
 		found.cause = wall_cause(t);
+		found.context = wall_context(t);
 	}
 	t->seq++;
 	if (!stack && tick_wants_stack(task, t, gn_scan_tick)) {
 		stack = remote_stack(task, t, l->state, &found);
 		if (!stack && task_has_run(task, switches))
 			return false;
+		context_wanted(t, t->seq, found.context);
 	}
 	t->stack = stack;
 	t->vthread = found.vthread;
 	t->cause = found.cause;
+	t->context = found.context;
 	if (l->state != GN_ST_QUEUED && stack) {
 		t->wait_stack = stack;
 		t->wait_vthread = found.vthread;
 		t->wait_cause = found.cause;
+		t->wait_context = found.context;
 	}
 	t->cpu_ns = cpu;
 	t->state = l->state;
@@ -129,7 +134,8 @@ static __always_inline bool batch_goes_on(const struct task_struct *task, const 
 					  const struct look *l)
 {
 	return t->phase == GN_PH_SCAN && !l->on_cpu && task->se.sum_exec_runtime == t->cpu_ns &&
-	       l->state == t->state && (wall_stack(t) || !tick_wants_stack(task, t, gn_scan_tick));
+	       l->state == t->state &&
+	       (wall_stack(t) || thread_is_bare(t) || !tick_wants_stack(task, t, gn_scan_tick));
 }
 
 /* It has moved on: what it did since the last look is reckoned. */
@@ -159,6 +165,10 @@ int wall_scan(struct bpf_iter__task *ctx)
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || t->phase == GN_PH_ENDED)
 		return 0;
+	rate_refresh(t, thread_id(task, t) >> 32);
+	if (!rate_has_wall(t) ||
+	    (is_coarse(t) && level_next(gn_scan_tick, t->level) != gn_scan_tick))
+		return 0;
 	count_add(GN_CNT_SCANNED, 1);
 	if (t->look_gen != gn_scan_gen)
 		t->switches = 0; /* those since the last scan were seen one by one */
@@ -168,6 +178,8 @@ int wall_scan(struct bpf_iter__task *ctx)
 		return 0;
 	id = thread_id(task, t);
 	batch_end(id, t, &l);
+	if (gn_causes && gn_run_queue)
+		t->queue = (__u64)task->se.cfs_rq;
 	if (task->__state & TASK_DEAD) {
 		t->phase = GN_PH_UNKNOWN;
 	} else if (l.on_cpu || !batch_begin(task, t, &l)) {

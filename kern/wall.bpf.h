@@ -7,6 +7,7 @@
 #define GNOMON_WALL_BPF_H
 
 #include "filter.bpf.h"
+#include "queued.bpf.h"
 
 static __always_inline __u32 state_of(bool preempt, unsigned int prev_state)
 {
@@ -43,25 +44,21 @@ static __always_inline __u64 wall_cause(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote_cause : 0;
 }
 
-/*
- * `s` is of the interval; [from, until) are ticks of it. Not static, as the next: such a function
- * is verified by itself, once, and not again with each of the states that its callers may be in.
- */
-__weak __noinline int ticks_send(struct gn_sample *s, __u64 from, __u64 until)
+/* Which request it worked for then. */
+static __always_inline __u64 wall_context(const struct gn_thread *t)
 {
-	if (!s)
-		return 0;
-	s->h.time = gn_start_ns + gn_tick_time(from, gn_wall_ns);
-	s->n = until - from;
-	if (!s->stack)
-		loss_add(s->h.tid, GN_LOSS_MISSED, s->n);
-	if (record_send(&s->h, sizeof(*s))) {
-		loss_add(s->h.tid, GN_LOSS_WALL, s->n);
-		return 0;
-	}
-	count_add(GN_CNT_WALL, 1);
-	count_add(GN_CNT_TICKS, s->n);
-	return 0;
+	if (t->stack)
+		return t->context;
+	return t->remote_seq == t->seq ? t->remote_context : 0;
+}
+
+/* [from, until) are ticks of it. */
+static __always_inline void part_send(struct wall_part *p, __u64 from, __u64 until)
+{
+	if (p->queue)
+		queued_send(p, from, until);
+	else
+		ticks_send(&p->s, from, until);
 }
 
 /* The first tick after those of its draw. */
@@ -74,9 +71,9 @@ static __always_inline __u64 draw_end(__u64 tick)
  * The same, of those draws in which the thread is chosen. More draws than limits are kept of pass
  * only where the collector is held up: the last limit then has to do for the rest.
  */
-__weak __noinline int chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u64 until)
+__weak __noinline int chosen_send(__u64 id, struct wall_part *p, __u64 from, __u64 until)
 {
-	if (!s)
+	if (!p)
 		return 0;
 	for (int i = 0; i < GN_DRAWS && from < until; i++) {
 		__u64 end = draw_end(from);
@@ -84,7 +81,7 @@ __weak __noinline int chosen_send(__u64 id, struct gn_sample *s, __u64 from, __u
 		if (end > until || i == GN_DRAWS - 1)
 			end = until;
 		if (tick_is_chosen(id, from))
-			ticks_send(s, from, end);
+			part_send(p, from, end);
 		from = end;
 	}
 	return 0;
@@ -110,31 +107,37 @@ static __always_inline __u64 wall_send(__u64 id, struct gn_thread *t, __u64 unti
 				       __u64 begin, __u64 end)
 {
 	__u64 from = t->next_tick;
-	struct gn_sample s = {
-		.h.type = GN_REC_SAMPLE,
-		.h.tgid = id >> 32,
-		.h.tid = (__u32)id,
-		.stack = wall_stack(t),
-		.clock = GN_CLOCK_WALL,
-		.state = state,
-		.vthread = wall_vthread(t),
-		.cause = gn_causes && state != GN_ST_QUEUED ? wall_cause(t) : 0,
+	struct wall_part p = {
+		.s.h.type = GN_REC_SAMPLE,
+		.s.h.tgid = id >> 32,
+		.s.h.tid = (__u32)id,
+		.s.stack = wall_stack(t),
+		.s.clock = GN_CLOCK_WALL,
+		.s.state = state,
+		.s.level = gn_rates ? t->level : 0,
+		.s.vthread = wall_vthread(t),
+		.s.cause = gn_causes && state != GN_ST_QUEUED ? wall_cause(t) : 0,
+		.s.context = wall_context(t),
+		.often = t->often,
 	};
 
+	p.s.pad = gn_only_context && !p.s.context && t->bare;
 	if (until > gn_stop_tick)
 		until = gn_stop_tick;
 	if (until <= from)
 		return 0;
 	if (end > gn_stop_ns)
 		end = gn_stop_ns;
-	s.span = end > begin ? end - begin : 0;
-	if (__sync_val_compare_and_swap(&t->next_tick, from, until) != from)
+	p.s.span = end > begin ? end - begin : 0;
+	if (__sync_val_compare_and_swap(&t->next_tick, from, until) != from || !rate_has_wall(t))
 		return 0;
+	if (!p.s.pad && gn_causes && gn_run_queue && state == GN_ST_QUEUED && t->queue)
+		queued_begin(&p, t->queue);
 	if (gn_reservoir)
-		chosen_send(id, &s, from, until);
+		chosen_send(id, &p, from, until);
 	else
-		ticks_send(&s, from, until);
-	return until - from;
+		part_send(&p, from, until);
+	return own_ticks(t, from, until);
 }
 
 #endif

@@ -19,26 +19,29 @@ extern __u32 gn_cpu_clocks_only;
  * clock is a draw by lot, and weighing each sample by the time since the last would double the
  * variance of all shares.
  */
-#define BAND_OWN (gn_cpu_ns / 2)
-#define BAND_CPU (4 * gn_cpu_ns)
+#define BAND_OWN(interval) ((interval) / 2)
+#define BAND_CPU(interval) (4 * (interval))
 
-/* Of a firing of its clock. */
-static __always_inline __u32 weight_of_firing(struct gn_thread *t, __u64 band)
+/* Of a firing of its clock; `interval`, not 0: what its samples stand for. */
+static __always_inline __u32 weight_of_firing(struct gn_thread *t, __u64 interval, bool by_cpu)
 {
 	__u64 now = clock_cpu_time(bpf_get_current_task_btf());
+	__u64 band = by_cpu ? BAND_CPU(interval) : BAND_OWN(interval);
 	__u32 n = 1;
 	__s64 due;
 
+	if (!interval)
+		return 0;
 	if (!t->sampled_ns) /* the first may come late, too */
 		t->sampled_ns = t->mature;
 	due = now - t->sampled_ns;
-	if (due > (__s64)(gn_cpu_ns + band))
-		n = (due - band + gn_cpu_ns - 1) / gn_cpu_ns;
-	else if (due + (__s64)band < (__s64)gn_cpu_ns)
+	if (due > (__s64)(interval + band))
+		n = (due - band + interval - 1) / interval;
+	else if (due + (__s64)band < (__s64)interval)
 		n = 0;
 	if (n > GN_WEIGHT_MAX)
 		n = GN_WEIGHT_MAX;
-	__sync_fetch_and_add(&t->sampled_ns, n * gn_cpu_ns);
+	__sync_fetch_and_add(&t->sampled_ns, n * interval);
 	return n;
 }
 
@@ -51,6 +54,7 @@ static __always_inline __u32 weight_of_firing(struct gn_thread *t, __u64 band)
 static __always_inline void weight_settle(const struct task_struct *task, struct gn_thread *t)
 {
 	__u64 id = thread_id(task, t), sampled = t->sampled_ns, from = sampled;
+	__u64 interval = thread_cpu_ns(id), band = BAND_CPU(interval);
 	struct gn_sample s = {
 		.h.type = GN_REC_SAMPLE,
 		.h.tgid = id >> 32,
@@ -59,21 +63,25 @@ static __always_inline void weight_settle(const struct task_struct *task, struct
 		.stack = t->cpu_stack,
 		.clock = GN_CLOCK_CPU,
 		.state = GN_ST_RUNNING,
+		.span = interval,
 		.vthread = t->cpu_vthread,
+		.context = t->cpu_context,
 	};
 	__s64 due;
 
+	if (gn_rates && t->clock_gen != gn_clock_gen)
+		return;				   /* there were no CPU samples meanwhile */
 	if (!from && t->clock_gen == gn_clock_gen) /* its clock has not met it since */
 		from = t->mature;
-	if (!gn_cpu_clocks_only || !gn_cpu_ns || !from || !s.stack)
+	if (!gn_cpu_clocks_only || !interval || !from || !s.stack)
 		return;
 	due = (task->on_cpu ? clock_cpu_time(task) : task->se.sum_exec_runtime) - from;
-	if (due <= (__s64)(gn_cpu_ns + BAND_CPU))
+	if (due <= (__s64)(interval + band))
 		return;
-	s.n = (due - BAND_CPU) / gn_cpu_ns;
+	s.n = (due - band) / interval;
 	if (s.n > GN_WEIGHT_MAX)
 		s.n = GN_WEIGHT_MAX;
-	if (__sync_val_compare_and_swap(&t->sampled_ns, sampled, from + s.n * gn_cpu_ns) != sampled)
+	if (__sync_val_compare_and_swap(&t->sampled_ns, sampled, from + s.n * interval) != sampled)
 		return;
 	if (record_send(&s.h, sizeof(s)))
 		loss_add((__u32)id, GN_LOSS_RING, s.n);

@@ -5,8 +5,10 @@
 # Builds and tests. Suites: layers, unit, manuals, arm64, bpf, jvm (these by default), browser, peers, format, san, fuzz, accuracy. One
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
-# Scripts of which a line says "# overlaps" run first, twice as many at a time as there are CPUs (AT_ONCE: so many),
+# Scripts of which a line says "# overlaps" run first, three times as many at a time as there are CPUs (AT_ONCE: so many),
 # since they wait most of the time; those that say "(long)" before the others. The rest follows one by one.
+# `make check` has minutes: what costs much and fails seldom says "# in make check-all", and is run where EVERY_JDK is
+# set (CI), or named by a pattern.
 # Nothing but accuracy holds what a busy machine could change.
 # With AGAIN=N, up to N tests that fail by themselves are tried once more when everything else is over: what passes
 # then is counted as passed, and named in the closing lines. More failures, and a second one, are failures.
@@ -26,12 +28,13 @@ BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD GNOMON=${GNOMON:-$BUILD/gnomon}
 JOBS=$(nproc)
-AT_ONCE=${AT_ONCE:-$((2 * JOBS))}
+AT_ONCE=${AT_ONCE:-$((3 * JOBS))}
 # The unwind tables are compared with readelf's for one large library.
 GNOMON_ORACLE=$(compgen -G '/usr/lib/jvm/*/lib/server/libjvm.so' || compgen -G '/lib/*/libc.so.6')
 export GNOMON_ORACLE=${GNOMON_ORACLE%%$'\n'*}
 passed=0 failed=0 skipped=0
 failures=() # "SUITE NAME"
+left=()     # names of what is for `make check-all`
 
 mkdir -p "$BUILD"
 logs=$(mktemp -d)
@@ -240,11 +243,18 @@ suite_arm64() {
     script_report arm64 compile
 }
 
+# left_out SCRIPT: it is for `make check-all`.
+left_out() { [ -z "${EVERY_JDK:-}" ] && [ ${#patterns[@]} = 0 ] && grep -q '^# in make check-all' "$1"; }
+
 suite_jvm() {
     local script long=() some=() alone=()
 
     for script in tests/jvm/[a-z]*_*.sh; do
         [ -x "$script" ] && wanted "$(basename "$script" .sh)" || continue
+        if left_out "$script"; then
+            left+=("$(basename "$script" .sh)")
+            continue
+        fi
         case $(grep -m 1 '^# overlaps' "$script") in
         *long*) long+=("$script") ;;
         ?*) some+=("$script") ;;
@@ -283,6 +293,8 @@ suite_peers() {
     script_report peers readers
     timed 1800 tests/peers/otlp.sh
     script_report peers otlp
+    timed 600 tests/peers/prometheus.sh
+    script_report peers prometheus
 }
 
 # Who may include whom, and that the script which holds it can fail.
@@ -427,6 +439,7 @@ closing() {
 
     stolen=$(stolen_since "$stolen_at_start" $SECONDS)
     [ -z "$stolen" ] || echo "the host's doing${stolen/,/:}"
+    [ ${#left[@]} = 0 ] || echo "left to make check-all: ${left[*]}, and other cases and JDKs of those above"
     if [ "${CI:-}" = true ]; then
         echo "$passed passed, $failed failed"
     else

@@ -35,6 +35,7 @@ needs_build='
     uthash-dev      /usr/include/uthash.h
     libinih-dev     /usr/include/ini.h
     libcurl4-openssl-dev /usr/include/*/curl/curl.h
+    libmicrohttpd-dev /usr/include/microhttpd.h
 '
 needs_test='
     libcmocka-dev   /usr/include/cmocka.h
@@ -52,6 +53,7 @@ needs_test='
     git             git
     python3         python3
     openssl         openssl
+    curl            curl
     man-db          man
     mandoc          mandoc
     zsh             zsh
@@ -84,6 +86,8 @@ needs_peers='
     npm             npm
     mmdebstrap      mmdebstrap
     chromium        chromium
+    prometheus      prometheus
+    curl            curl
     python3-venv    /usr/lib/python3*/ensurepip/__init__.py
 '
 needs_kernels='

@@ -102,20 +102,67 @@ struct pt_regs {
 
 /* ---- tasks (include/linux/sched.h) ----------------------------------------------------------- */
 
+struct list_head {
+	struct list_head *next;
+};
+
+/* include/linux/kernfs.h, cgroup-defs.h */
+struct kernfs_node {
+	struct kernfs_node *__parent; /* 6.15 */
+	const char *name;
+	u64 id;
+};
+
+struct kernfs_node___before {
+	struct kernfs_node *parent;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* of version 2 */
+};
+
 /* kernel/sched/sched.h */
 struct rq {
+	struct task_struct *curr;
 	u64 clock;
 	u64 clock_task;
 	u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
+	u64 prev_irq_time;	/* CONFIG_IRQ_TIME_ACCOUNTING */
+	int cpu;
+	struct list_head cfs_tasks; /* who runs or wants to, the one that was picked last first */
 };
 
+struct task_group;
+
 struct cfs_rq {
-	struct rq *rq; /* CONFIG_FAIR_GROUP_SCHED */
+	struct rq *rq;	       /* CONFIG_FAIR_GROUP_SCHED, as all of the next */
+	struct task_group *tg; /* whose entities are queued here */
+	int throttle_count;    /* CONFIG_CFS_BANDWIDTH: of this group and those above it */
+};
+
+struct cfs_bandwidth {
+	struct list_head throttled_cfs_rq;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_rq **cfs_rq; /* by CPU */
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth; /* CONFIG_CFS_BANDWIDTH */
 };
 
 struct sched_entity {
 	u64 exec_start;
 	u64 sum_exec_runtime;
+	struct list_head group_node;
 	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
 };
 
@@ -151,6 +198,18 @@ struct thread_info {
 	u32 cpu; /* 5.16 on x86; CONFIG_THREAD_INFO_IN_TASK */
 };
 
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	long unsigned int fsbase;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct thread_struct {
+	struct {
+		long unsigned int tp_value;
+	} uw;
+};
+#endif
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* 5.14; `state` before */
@@ -159,6 +218,8 @@ struct task_struct {
 	int on_rq;
 	struct sched_entity se;
 	struct sched_info sched_info;
+	struct task_group *sched_task_group; /* CONFIG_CGROUP_SCHED */
+	struct css_set *cgroups;
 	struct mm_struct *mm;
 	struct files_struct *files;
 	pid_t pid;
@@ -169,6 +230,7 @@ struct task_struct {
 	long unsigned int nivcsw;
 	u64 start_time;
 	char comm[16];
+	struct thread_struct thread;
 };
 
 struct linux_binprm;

@@ -3,6 +3,7 @@
 // FUZZ-LINK: user/base/frame.c user/jfr/read.c user/jfr/read_chunk.c user/jfr/read_cursor.c
 // FUZZ-LINK: user/jfr/read_known.c user/jfr/read_meta.c user/jfr/read_parts.c user/jfr/read_pool.c
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
+// FUZZ-LINK: user/jfr/read_rates.c
 // FUZZ-LINK: user/jfr/read_value.c
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c
 // FUZZ-LINK: user/base/utf8.c

@@ -4,11 +4,14 @@
 // FUZZ-LINK: user/jfr/read_known.c user/jfr/read_meta.c user/jfr/read_parts.c user/jfr/read_pool.c
 // FUZZ-LINK: user/jfr/stretch.c user/jfr/segment.c
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
+// FUZZ-LINK: user/jfr/read_rates.c
 // FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
 // FUZZ-LINK: user/out/profile_tiers.c user/out/profile_threads.c user/out/stable.c user/out/idle.c user/out/pattern.c
 // FUZZ-LINK: user/out/profile_times.c user/out/vitals.c user/out/live.c user/out/fields.c user/out/lanes.c user/out/xml.c user/out/gzip.c user/model/totals.c
-// FUZZ-LINK: user/out/endpoint.c user/out/waits.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
+// FUZZ-LINK: user/out/contexts.c user/out/requests.c
+// FUZZ-LINK: user/out/endpoint.c user/out/waits.c user/out/joins.c user/out/blame.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
 // FUZZ-LINK: user/out/text.c user/out/methods.c user/out/csv.c user/out/html.c user/out/html_data.c user/out/html_lanes.c user/out/pprof.c
+// FUZZ-LINK: user/model/threadname.c
 // FUZZ-LINK: user/out/findings.c user/out/findings_causes.c user/out/findings_cpu.c user/out/findings_memory.c user/out/findings_wait.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
 // FUZZ-LINK: user/push/series.c user/base/protobuf.c
@@ -24,6 +27,7 @@
 #include "out/html.h"
 #include "out/methods.h"
 #include "out/pprof.h"
+#include "out/requests.h"
 #include "out/summary.h"
 #include "out/text.h"
 #include "push/series.h"
@@ -86,13 +90,23 @@ static int part_load(struct profile *p, const char *path, struct jfr_report *r)
 	return rc;
 }
 
+static void requests_show(const char *path, FILE *f)
+{
+	const struct requests_options o = {.slowest = 3};
+	struct stretch s = stretch_unseen(path);
+
+	requests_print(&s, &o, f, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const any = "*a*";
 	struct profile_options o = {.keep_times = true,
 				    .hide = {&any, size % 2},
 				    .endpoints = {&any, size % 8 == 7},
-				    .causes = size % 4 < 3};
+				    .slower_ns = size % 16 == 6,
+				    .causes = size % 4 < 3,
+				    .owners = size % 2 == 0};
 	struct profile *p = NULL;
 	struct jfr_report r;
 	char path[32];
@@ -113,5 +127,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		show(p, &r, null);
 	}
 	profile_free(p);
+	requests_show(path, null);
 	return 0;
 }

@@ -7,7 +7,7 @@
 // FUZZ-LINK: user/naming/vitals.c user/jvm/perfdata.c user/jvm/counters.c user/jvm/collections.c
 // FUZZ-LINK: user/jvm/vmclock.c user/jvm/gctimer.c user/jvm/gccause.c user/jvm/statics.c user/jvm/mem.c
 // FUZZ-LINK: user/target/procfs.c user/base/inroot.c user/base/utf8.c tests/fuzz/novm.c
-// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/broker/opening.c user/broker/file.c user/base/beat.c
+// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
 // FUZZ-LINK: user/jvm/memguard.c user/target/mapquery.c user/target/maps.c user/base/buffer.c
 #include <fcntl.h>
 #include <stdint.h>
@@ -47,7 +47,12 @@ int host_usage_read(struct host_usage *out)
 	return 0;
 }
 
-int proc_usage_read(pid_t pid, struct proc_usage *out)
+void proc_io_read(const pid_t *pids, size_t n, struct proc_io *out)
+{
+	take(out, n * sizeof(*out));
+}
+
+int proc_usage_read(pid_t pid, const struct proc_io *io, struct proc_usage *out)
 {
 	take(out, sizeof(*out));
 	return 0;

@@ -9,12 +9,12 @@
  * 2^46 leads into.
  */
 // FUZZ-LINK: user/jvm/codecache.c user/jvm/mem.c user/jvm/method.c user/jvm/stream.c
-// FUZZ-LINK: user/jvm/symbol.c user/jvm/heap.c user/jvm/threads.c user/jvm/unloads.c user/jvm/statics.c
+// FUZZ-LINK: user/jvm/symbol.c user/jvm/heap.c user/jvm/threads.c user/jvm/monitors.c user/jvm/unloads.c user/jvm/statics.c
 // FUZZ-LINK: user/jvm/perfdata.c user/jvm/vmstructs.c user/base/error.c
 // FUZZ-LINK: user/base/descriptor.c user/base/digest.c
 // FUZZ-LINK: user/base/utf8.c
 // FUZZ-LINK: user/target/procfs.c user/base/inroot.c user/jvm/memguard.c user/target/mapquery.c user/target/maps.c user/base/buffer.c
-// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/broker/opening.c user/broker/file.c user/base/beat.c
+// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "jvm/codecache.h"
 #include "jvm/method.h"
+#include "jvm/monitors.h"
 #include "jvm/threads.h"
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
@@ -88,6 +89,26 @@ static void name_check(const struct frame_name *f, int n, int max)
 			abort();
 }
 
+/* What the kernel side says of monitors is read in the target, too. */
+static void monitors_check(struct vm *vm, const struct gn_frame *frames, size_t n)
+{
+	char name[FRAME_NAME_MAX];
+	struct gn_locks locks;
+	uint64_t low, high;
+	int len;
+
+	if (!vm_locks(vm, &locks) && locks.klass_bytes != 4 && locks.klass_bytes != 8)
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		vm_thread_holds(vm, frames[i].pc, vm_monitor_held(vm, frames[i].data));
+		if (vm_thread_stack(vm, frames[i].pc, &low, &high) && low > high)
+			abort();
+		len = vm_class_name(vm, frames[i].data, name, sizeof(name));
+		if (len >= 0 && (size_t)len != strlen(name))
+			abort();
+	}
+}
+
 static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 {
 	static struct frame_name out[VM_INLINE_MAX];
@@ -113,6 +134,7 @@ static void use(struct vm *vm, const struct gn_frame *frames, size_t n)
 		abort();
 	vm_threads(vm, on_thread, &threads);
 	vm_vthreads(vm, &layout);
+	monitors_check(vm, frames, n);
 	vm_refresh(vm);
 }
 

@@ -121,5 +121,5 @@ at_once() {
 
 need_root
 probe_build
-for_each_jdk cycles
+for_one_jdk cycles
 for t in killed two at_once; do for_one_jdk $t; done

@@ -100,5 +100,5 @@ need_root
 probe_build
 not_a_jvm
 for t in disabled_by_flag disabled_by_file stopped dynamic_agents_off dies young; do
-    for_each_jdk $t
+    for_one_jdk $t
 done

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # That tools/bench works: a short run of one workload with gnomon and a stand-in for async-profiler that
 # writes down what it is told, the tables made of it, and an agent that refuses, which is not overlooked.
+# in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root

@@ -81,4 +81,4 @@ causes_io() {
     jfr_readable "$T/causes-$version-switch.jfr"
 }
 
-for_each_jdk causes_io
+for_one_jdk causes_io

@@ -3,6 +3,7 @@
 # Podman's containers, by their names: a JVM that is process 1 of another user on a read-only overlay,
 # and gnomon as the privileged sidecar that shares its PID namespace. The tree is that of
 # container_tree.sh.
+# in make check-all
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/container.sh"

@@ -164,8 +164,5 @@ sidecar
 jvm_end
 own_jar Idle
 for_one_jdk bubble
-JDK=$(jdk_newest)
-own_namespace
-JDK=$(jdk_oldest)
-note "in a namespace within a namespace"
-own_namespace unshare --pid --fork --mount-proc --kill-child
+some_of 1 eval 'JDK=$(jdk_newest) own_namespace' \
+    'JDK=$(jdk_oldest) own_namespace unshare --pid --fork --mount-proc --kill-child' # a namespace within a namespace

@@ -8,15 +8,7 @@
 . "$(dirname "$0")/tree.sh"
 
 need_root
-JAR=$BUILD/gnomon-context.jar
-[ -s "$JAR" ] || make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${JAR#"$ROOT"/}" || exit 1
-classes
-cp -r "$CLASSES" "$T/classes"
-CLASSES=$T/classes
-(cd "$CLASSES" && "$(jdk_newest)/bin/jar" xf "$JAR" && rm -r META-INF) || fail "the jar is none"
-"$(jdk_oldest)/bin/javac" --release 17 -Xlint:all,-try -Werror -cp "$CLASSES" -d "$CLASSES" "$LIB_DIR/context/ContextLoad.java" ||
-    fail "ContextLoad does not compile"
-chmod -R a+rwX "$CLASSES"
+context_classes ContextLoad
 
 # load platform|virtual: 300 readings of all threads against the marks
 load() {
@@ -52,4 +44,4 @@ every() {
 tree_make
 JAVA_HOMES="$(jdks | tr '\n' ' ') $(tree_home 21)"
 export JAVA_HOMES
-for_each_jdk every
+for_one_jdk every

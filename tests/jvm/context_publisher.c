@@ -4,7 +4,8 @@
  * and for each C library. With LIBRARY: the library, of which `record_set` is the function. Else
  * the program: it has the variable itself, is linked with the library, or loads argv[1] when a
  * thread runs already. It starts three threads with the span ids 1, 2 and 0 (no context), says
- * READY and waits for the end of its input.
+ * READY and waits for the end of its input. With LIBJVM in the environment it has that file mapped,
+ * and so passes for a JVM. With HOSTILE no record is what it should be.
  */
 #include <stdint.h>
 
@@ -31,8 +32,12 @@ void record_set(struct record *r);
 
 #ifndef LIBRARY
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static uint8_t records[2][40] = {
@@ -48,17 +53,43 @@ static void *run(void *arg)
 	if (arg)
 		set(arg);
 	pthread_barrier_wait(&published);
+#ifdef HOSTILE
+	for (uint32_t n = 0; arg == records[0]; n++) { /* another one each time */
+		memcpy(records[0] + 4, &n, sizeof(n));
+		usleep(n % 2000);
+	}
+#endif
 	for (;;)
 		pause();
 	return NULL;
 }
 
+#ifdef HOSTILE
+/* A whole record, of which it says that 65,535 bytes of attributes follow: behind it is nothing. */
+static void *at_page_end(void)
+{
+	uint8_t *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(p + 4096, 4096, PROT_NONE);
+	memcpy(p + 4096 - 28, records[1], 26);
+	memset(p + 4096 - 2, 0xff, 2);
+	return p + 4096 - 28;
+}
+#endif
+
 int main(int argc, char **argv)
 {
+#ifdef HOSTILE
+	void *args[] = {at_page_end(), (void *)0xdead0000dead, records[0]};
+#else
 	void *args[] = {records[0], records[1], NULL};
+#endif
 	pthread_t t;
 	char c;
 
+	if (getenv("LIBJVM"))
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+		     open(getenv("LIBJVM"), O_RDONLY), 0);
 	pthread_barrier_init(&loaded, NULL, 4);
 	pthread_barrier_init(&published, NULL, 4);
 	for (int i = 0; i < 3; i++)

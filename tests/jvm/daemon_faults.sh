@@ -42,12 +42,19 @@ disk_full() {
     sleep 3
     goes_on "the disk has been full for three seconds"
     assert_eq "what is free, as the status has it" 0 "$(whole gnomon_disk_free_bytes)"
+    until_true 60 is_held || fail "the metrics do not say that it is held in memory"
+    "$GNOMON" status --socket "$SOCK" >"$T/out"
+    assert_match "what the status says" 'IT TAKES NOTHING: .* held in memory' "$T/out"
     rm "$REC/filler"
     n=$(files_of "$PID" | wc -l)
+    until_true 60 not_held || fail "the metrics still say that it is held in memory"
     until_true 90 has_files "$PID" $((n + 2)) || fail "it does not write on: $(cat "$T/daemon.err")"
     # all but the one that is being written
     while read -r f; do jfr_silent "$JDK" summary "$f"; done < <(files_of "$PID" | head -n -1)
 }
+
+is_held() { [ "$(whole gnomon_held_bytes)" -gt 0 ] && [ "$(figure "$PID" gnomon_jvm_held_bytes)" -gt 0 ]; }
+not_held() { [ "$(whole gnomon_held_bytes)" = 0 ]; }
 
 # Any of its processes but itself.
 processes_killed() {

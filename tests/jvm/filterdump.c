@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 
 #define CALLS 1024
+#define X32   0x40000000u /* the same calls once more, by other numbers */
 
 #ifdef __aarch64__
 #define MACHINE AUDIT_ARCH_AARCH64
@@ -76,6 +77,9 @@ static uint32_t run(const struct seccomp_data *d)
 		case BPF_JMP | BPF_JEQ | BPF_K:
 			pc += a == f->k ? f->jt : f->jf;
 			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			pc += a >= f->k ? f->jt : f->jf;
+			break;
 		case BPF_RET | BPF_K:
 			return f->k;
 		default:
@@ -117,6 +121,7 @@ int main(int argc, char **argv)
 			i++;
 		if (i == sizeof(calls) / sizeof(*calls))
 			call_try("unnamed", nr);
+		call_try("x32", (int)(X32 | (unsigned int)nr));
 	}
 	return 0;
 }

@@ -35,4 +35,4 @@ lies() {
 
 each() { local s; for s in $SEEDS; do lies "$s"; done; }
 
-for_each_jdk each
+for_one_jdk each

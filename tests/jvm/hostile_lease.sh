@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # An ordinary user's process that looks like a JVM and holds a write lease on a file that gnomon
-# looks at: whoever opens it and waits does so for /proc/sys/fs/lease-break-time (45 s) each time.
+# looks at: whoever opens it and waits does so for /proc/sys/fs/lease-break-time (45 s) each time. A JVM beside it
+# has all of its samples.
 # Alone: whoever looks for JVMs meanwhile waits for these file systems, too.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hostile.sh"
@@ -20,4 +21,19 @@ ended_by_itself "record" "$GNOMON" record -q -p "$OWNFS_PID" -d 1s -o "$T/lease.
 assert_eq "exit code of record" 0 $ENDED_RC "$(cat "$T/err")"
 assert_ge "CPU samples" 1 "$(weight "$T/lease.jfr" $CPU_EVENT)"
 pid_ended "$OWNFS_PID" && fail "the process died"
+kill -KILL "$OWNFS_PID"
+
+# Beside a JVM: one is there at the start, one comes while it is recorded.
+victim_start
+ownfs_start lease
+first=$OWNFS_PID
+record_all
+ownfs_start lease
+second=$OWNFS_PID
+both_have_files() { [ "$(find "$T/all" \( -name "*-$first.jfr" -o -name "*-$second.jfr" \) -size +0 | wc -l)" = 2 ]; }
+until_true 120 both_have_files || fail "who holds a lease is not recorded: $(cat "$GN_ERR")"
+victim_done
+victim_whole
+for pid in "$first" "$second"; do pid_ended "$pid" && fail "process $pid died"; done
+jvm_end
 exit 0

@@ -183,10 +183,10 @@ unprivileged() {
 }
 
 classes
-for_each_jdk facts
-for_each_jdk collectors
+for_one_jdk facts
+for_one_jdk collectors
 for_one_jdk forms
-for_each_jdk reasons
+for_one_jdk reasons
 for_one_jdk replaced
 for_one_jdk inner
 JDK=$(jdk_newest)

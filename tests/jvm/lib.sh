@@ -175,12 +175,23 @@ jdk_in_turn() {
     jdk_version "${homes[$1 % ${#homes[@]}]}"
 }
 
-# for_one_jdk FUNCTION ARGS...: with one JDK, by turns, what depends on none of them, or what other lines of the test
-# have with the others; with each where EVERY_JDK is set (CI).
+# `make check` has some minutes only: of what is alike it takes a part, each test another one. CI sets EVERY_JDK and has all.
+
+# for_one_jdk FUNCTION ARGS...: with one JDK, by turns; with each where EVERY_JDK is set.
 TURN=$(cksum <<<"$0" | cut -c1-4)
 for_one_jdk() {
     TURN=$((TURN + 1))
     JDKS=${JDKS:-${EVERY_JDK:-$(jdk_in_turn "$TURN")}} for_each_jdk "$@"
+}
+
+# some_of N FUNCTION ITEM...: FUNCTION with N of the items, by turns, in their order; with each where EVERY_JDK is set.
+some_of() {
+    local n=$1 function=$2 items=("${@:3}") i
+
+    for i in "${!items[@]}"; do
+        [ -n "${EVERY_JDK:-}" ] || (((i + TURN) % ${#items[@]} < n)) || continue
+        "$function" "${items[i]}"
+    done
 }
 
 # Compile tests/jvm/java once per build directory.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # `gnomon push` against a server of our own that takes what Grafana Pyroscope takes, and no more (tests/push/pyroscope.py):
-# sums, periods, labels, limits, credentials, TLS, a proxy. The recordings' contents are known. No root.
+# sums, periods, labels, limits, credentials, TLS, a proxy, what doctor says of it. The recordings' contents are known. No root.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/push.sh"
@@ -127,6 +127,28 @@ misused() {
     grep -q -- "$2" "$T/out" || fail "push ${*:3}: it says: $(cat "$T/out")"
 }
 
+# asked CODE WORDS ARG...: what doctor says of a server
+asked() {
+    timeout 300 "$GNOMON" doctor "${@:3}" >"$T/out" 2>&1
+    assert_eq "exit code of doctor ${*:3}" "$1" $? "$(cat "$T/out")"
+    grep -q -- "$2" "$T/out" || fail "doctor ${*:3}: it says: $(cat "$T/out")"
+}
+
+# An empty profile is sent, and what the server says is told, at once.
+doctor() {
+    push_server asked --expect 'X-Scope-OrgID: team'
+    asked 0 'ok  *takes profiles  *an empty one' --to "$URL" --tenant team -l env=test
+    assert_eq "what it was sent" "[0] {'__name__': 'process_cpu', 'env': 'test', 'service_name': 'gnomon'}" \
+        "$(taken asked 'print(ALL[0]["total"], ALL[0]["labels"])')"
+    asked 6 'refused with 401.*X-Scope-OrgID is None' --to "$URL"
+    asked 6 '-> it wants to know who sends' --to "pyroscope+$URL"
+    mode asked status 429
+    asked 6 'answered 429' --to "$URL" --tenant team
+    asked 6 '"can_push": false' --to "$URL" --tenant team --json
+    asked 6 'is a server there' --to http://localhost:1
+    asked 2 'no URL of a server' --to localhost
+}
+
 misuse() {
     printf '\n' >"$T/empty"
     misused 2 'no recording given' --to http://localhost:1
@@ -148,6 +170,7 @@ windows
 old
 credentials
 proxy
+doctor
 misuse
 tls
-note "sums, windows, credentials, TLS and a proxy"
+note "sums, windows, credentials, TLS, a proxy, and doctor --to"

@@ -69,4 +69,4 @@ compare() {
     note "$n events, $(awk '{ n += $NF } END { print n }' "$T/ours") execution samples"
 }
 
-for_each_jdk compare
+for_one_jdk compare

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make demo`, the README's first command: shows the shop's methods, leaves a recording and a flame
 # graph, and nothing running.
+# in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root

@@ -61,6 +61,6 @@ with_agent() {
     jvm_end
 }
 
-for_each_jdk isolated
+for_one_jdk isolated
 for_one_jdk with_agent
 softly_end

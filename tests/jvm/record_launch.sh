@@ -134,7 +134,7 @@ printf '#!/bin/sh\n(until grep -q libjvm /proc/$$/maps; do sleep 0.1; done; slee
 printf '#!/bin/sh\nsleep 0.5\nkill -PIPE $$\necho SURVIVED\n' >"$T/pipes"
 chmod +x "$T/dies" "$T/pipes"
 
-for_each_jdk launch
+for_one_jdk launch
 for_one_jdk begins
 JDK=$(jdk_oldest)
 exits

@@ -15,7 +15,7 @@ jfr=$T/limits.jfr
 # With CAP_SYS_RESOURCE it would raise the limit.
 cat >"$T/limited" <<EOF
 #!/bin/sh
-exec prlimit --nofile=230:230 setpriv --bounding-set=-sys_resource "$GNOMON" "\$@"
+exec prlimit --nofile=270:270 setpriv --bounding-set=-sys_resource "$GNOMON" "\$@"
 EOF
 chmod 755 "$T/limited"
 
@@ -77,6 +77,8 @@ assert_ge "idle threads seen" 300 "$(query "$jfr" $WALL_EVENT thread 'thread=idl
 jvm_end
 # Many threads, and enough files for clocks of each: they are not worth it.
 JVM_OPTS=-Xss256k jvm_start Idle 1100 1
+"$GNOMON" doctor >"$T/doctor" || fail "doctor"
+assert_match "doctor of many threads" 'threads +11[0-9]{2}: per-CPU clocks' "$T/doctor"
 recorded_for 500 2 "$T/many.jfr" -p "$JVM_PID"
 jvm_unharmed
 query "$T/many.jfr" show jdk.ActiveSetting >"$T/settings"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The process that names is killed or hangs, in the middle or at the end: another one takes over, or the file is
+# The process that names is killed or hangs, at the start, in the middle or at the end: another one takes over, or the file is
 # closed without it. Each time gnomon ends by itself, the file is readable and says what is missing.
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
@@ -126,10 +126,31 @@ too_often() {
     assert_match "stderr" 'the process that names was lost, and 3 in its place' "$GN_ERR"
 }
 
-for_one_jdk killed
-for_one_jdk hangs
-for_one_jdk hangs_at_the_end
-for_one_jdk killed_at_the_end
-for_one_jdk twice
-for_one_jdk too_often
+# Told to end while what names is not ready: it ends in time, and leaves nothing.
+interrupted() {
+    local began
+
+    FILE=$T/interrupted-$(jdk_version "$JDK").jfr
+    jvm_start Idle 5 1
+    "$GNOMON" -v record --isolate -o "$FILE" -p "$JVM_PID" </dev/null >"$T/interrupted.out" 2>"$T/interrupted.err" &
+    GN_PID=$!
+    CHILDREN+=("$GN_PID")
+    GN_ERR=$T/interrupted.err
+    until namer_is_there; do nap 0.01; done
+    process_stop "$NAMER"
+    NAMERS=$(pgrep -P "$GN_PID" 'gnomon-[ns]')
+    recording_or_over && fail "it was too late: $(cat "$GN_ERR")"
+    began=$EPOCHREALTIME
+    kill -INT "$GN_PID"
+    gnomon_end 60
+    strict assert_between "ms until its end" 0 2000 "$(since "$began")"
+    assert_eq "exit code" 1 "$GN_RC" "$(cat "$GN_ERR")"
+    assert_match "stderr" 'interrupted before the recording began' "$GN_ERR"
+    [ ! -e "$FILE" ] || fail "a file is left"
+    for NAMER in $NAMERS; do pid_gone "$NAMER" 60 || fail "process $NAMER, which names or may, is left"; done
+    jvm_unharmed
+    jvm_end
+}
+
+some_of 3 for_one_jdk killed hangs hangs_at_the_end killed_at_the_end twice too_often interrupted
 softly_end

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A loss tells its remedy, an option: given as it stands there, the same recording loses nothing for that reason. At the
 # end of the recording and in `summary` alike.
+# in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root

@@ -35,7 +35,7 @@ shares() {
 
 CPU_EACH=${QUIET:+5500}
 : "${CPU_EACH:=1000}"
-for_each_jdk shares plain
+for_one_jdk shares plain
 JDK=$(jdk_oldest)
 shares frame-pointers -XX:+PreserveFramePointer -XX:CompileCommand=quiet \
     '-XX:CompileCommand=dontinline,Split::*'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A steady server against itself: two recordings of it differ by less than 3 points in every frame above 2%. At once, so
 # that whatever else the machine does is in both; and by turns where nothing else is done (QUIET).
+# in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root

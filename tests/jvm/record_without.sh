@@ -52,6 +52,9 @@ other_way() {
     note "without '$1': by $2, $idle samples of idle threads in $seconds s"
 }
 
+by_switches() { other_way "$1" switch; }
+by_scans() { other_way "$1" scan; }
+
 # no_way FEATURE ARGS...
 no_way() {
     doctor_says "$1" missing 5
@@ -65,14 +68,8 @@ no_way() {
 }
 
 jvm_start Idle 3 1
-other_way bpf_task_from_pid switch
-other_way "iter/task of a process" switch
-other_way "batches of inner maps" switch
-other_way rq.prev_steal_time_rq switch
-other_way tp_btf/sched_switch scan
-other_way cfs_rq.rq scan
-other_way task_struct.sched_info scan
-other_way "clocks of CPUs" scan
+some_of 2 by_switches bpf_task_from_pid "iter/task of a process" "batches of inner maps" rq.prev_steal_time_rq
+some_of 2 by_scans tp_btf/sched_switch cfs_rq.rq task_struct.sched_info "clocks of CPUs"
 no_way bpf_loop
 no_way iter.s/task
 no_way BTF

@@ -47,4 +47,4 @@ relayed() {
     [ -z "$wrong" ] || fail "a stack of another thread: $wrong"
 }
 
-for_each_jdk relayed
+for_one_jdk relayed

@@ -43,4 +43,4 @@ enter() {
     note "$(tail -n 1 "$T/check.out")"
 }
 
-for_each_jdk enter
+for_one_jdk enter

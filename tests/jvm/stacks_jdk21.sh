@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # JDK 21, of which this host may have none: what the other stacks_* tests ask of the JDKs under
 # /usr/lib/jvm is asked of the one in the Debian 13 tree, too.
+# in make check-all
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tree.sh"

@@ -43,5 +43,5 @@ moves() {
     note "$(tail -n 1 "$T/check.out")"
 }
 
-for_each_jdk moves -XX:+TieredCompilation "compare index constant pack casts"
-for_each_jdk moves -XX:TieredStopAtLevel=1 casts
+for_one_jdk moves -XX:+TieredCompilation "compare index constant pack casts"
+for_one_jdk moves -XX:TieredStopAtLevel=1 casts

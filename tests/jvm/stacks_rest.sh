@@ -27,7 +27,7 @@ if [ $# -gt 0 ]; then
     for_each_jdk rest "$@"
     exit
 fi
-for_each_jdk rest -Xshare:auto
+for_one_jdk rest -Xshare:auto
 [ -z "${QUIET:-}" ] || for_each_jdk rest -XX:TieredStopAtLevel=1 # hotspot_stacks.sh has it, too
-for_each_jdk rest -Dwarm=50 -Xint
-for_each_jdk rest -XX:+UseZGC -Xmx256m
+for_one_jdk rest -Dwarm=50 -Xint
+for_one_jdk rest -XX:+UseZGC -Xmx256m

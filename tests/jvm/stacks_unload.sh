@@ -30,7 +30,7 @@ UNLOAD_SECONDS=${UNLOAD_SECONDS:-2}
 if [ $# -gt 0 ]; then
     for_each_jdk unload "$@"
 else
-    for_each_jdk unload 8 -Xint -XX:+UseSerialGC
+    for_one_jdk unload 8 -Xint -XX:+UseSerialGC
     JDK=$(jdk_newest) unload 8 -XX:+UseG1GC -XX:-UsePerfData
 fi
 softly_end

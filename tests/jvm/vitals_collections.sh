@@ -77,7 +77,7 @@ collectors() {
     # what the JVM's recording is said to be of: ours of a quiet JVM has none
     grep -q "^pauses 0 0 0" "$T/check" && fail "nothing was compared"
 }
-for_each_jdk collectors
+for_one_jdk collectors
 
 # Without vitals there is nothing of them, not even their types.
 jvm_start Collect 60

@@ -121,7 +121,7 @@ none() {
 }
 
 for_each_jdk at_rest
-for_each_jdk values
+for_one_jdk values
 # the JDK's own tools read no others than those that are shared
 for_one_jdk values -XX:+PerfDisableSharedMem
 for_one_jdk none

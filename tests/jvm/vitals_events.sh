@@ -196,7 +196,7 @@ lives() {
         $1 == "duration" { d = $3 * ($4 == "s" ? 1000 : $4 == "us" ? 0.001 : 1) } /eventThread = "life-/ { s += d } END { print s + 0 }')
     softly assert_near "ms that they slept, of those that cross a tick" 2400 "$ms" 500
 }
-for_each_jdk beside
+for_one_jdk beside
 JDK=$(jdk_newest)
 asked
 waits

@@ -57,8 +57,8 @@ says_not() {
 own_jar Heap
 JDK=$(jdk_newest)
 # of collections that come while gnomon does not have the CPU only the last is seen one by one: there are more than needed
-heap leak-serial Serial 20 20 2 20 300
-heap leak-g1 G1 20 20 2 30 300
+heap leak-serial Serial 20 20 2 20 600
+heap leak-g1 G1 20 20 2 30 600
 heap cache-g1 G1 14 5 8 30 300
 heap cache-serial Serial 14 5 8 20 300
 heap near-parallel Parallel 6 1 61 10 300 -XX:StartFlightRecording=filename="$T/near-jvms.jfr"

@@ -62,7 +62,10 @@ recorded_mixed() {
     chmod -R a+rX "$T/java"
     classes() { :; } # they are there
     jvm_start Mixed
-    "$GNOMON" record -p "$JVM_PID" -d 6 -o "$T/mixed.jfr" >"$T/said" 2>&1 || fail "gnomon: $(cat "$T/said")"
+    rm -f "$T/judge/"*.pb
+    "$GNOMON" record -p "$JVM_PID" -d 6 --push "otlp+$JUDGE" --push-window 2s -o "$T/mixed.jfr" >"$T/said" 2>&1 ||
+        fail "gnomon: $(cat "$T/said")"
+    LIVE=$(otlp sums "$T/judge/"*.pb | cut -d' ' -f1,2)
     echo end >&"$JVM_FD"
     exec {JVM_FD}>&-
 }
@@ -132,6 +135,9 @@ for kind in chunks deep names; do
     valid $kind $((N_CPU * 20000000)) 0
 done
 recorded_mixed
+rm "$T/judge/"*.pb
+pushed "$T/mixed.jfr" --protocol otlp --window 2s --to "$JUDGE"
+assert_eq "sums of what was sent while it was recorded" "$(otlp sums "$T/judge/"*.pb | cut -d' ' -f1,2)" "$LIVE"
 CPU=$(($(weight "$T/mixed.jfr" "$CPU_EVENT") * 10000000)) OFF=$(($(weight "$T/mixed.jfr" "$WALL_EVENT") * 20000000))
 valid mixed "$CPU" "$OFF"
 can_fail

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "broker/broker.h"
@@ -188,6 +189,61 @@ static void directory(void **state)
 	assert_int_equal(broker_directory(getpid(), root, "none"), -ENOENT);
 }
 
+/* One question about many: each has its own answer, and none that there is no such process. */
+static void of_many(void **state)
+{
+	const pid_t pids[] = {getpid(), 1, INT32_MAX, 0, getpid()};
+	char texts[5][BROKER_TEXT_BYTES], want[BROKER_TEXT_BYTES];
+	pid_t more[BROKER_TEXTS + 1];
+
+	assert_int_equal(broker_proc_texts(pids, 5, "stat", false, texts), 0);
+	for (int i = 0; i < 5; i++) {
+		snprintf(want, sizeof(want), "%d (", pids[i]);
+		want[i == 2 || i == 3 ? 0 : strlen(want)] = '\0';
+		assert_memory_equal(texts[i], want, strlen(want) + !want[0]);
+		assert_true(strnlen(texts[i], BROKER_TEXT_BYTES) < BROKER_TEXT_BYTES);
+	}
+	assert_int_equal(broker_proc_texts(pids, 0, "stat", false, texts), 0);
+	assert_int_equal(broker_proc_texts(pids, 1, "none", false, texts), 0);
+	assert_string_equal(texts[0], "");
+	assert_int_equal(broker_proc_texts(pids, 1, "../version", false, texts), 0);
+	assert_string_equal(texts[0], "");
+	assert_int_equal(broker_proc_texts(more, BROKER_TEXTS + 1, "stat", false, NULL), -E2BIG);
+}
+
+static void links_of_many(void **state)
+{
+	const pid_t pids[] = {getpid(), INT32_MAX, getppid()};
+	char texts[3][BROKER_TEXT_BYTES], want[BROKER_TEXT_BYTES] = "", path[64];
+
+	assert_int_equal(broker_proc_texts(pids, 3, "ns/pid", true, texts), 0);
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/pid", pids[i]);
+		memset(want, 0, sizeof(want));
+		if (readlink(path, want, sizeof(want) - 1) < 0)
+			want[0] = '\0';
+		assert_string_equal(texts[i], want);
+	}
+	assert_true(texts[0][0] && !texts[1][0]);
+}
+
+/* As many as there may be, and whoever says that there are more is refused. */
+static void of_most(void **state)
+{
+	static char texts[BROKER_TEXTS][BROKER_TEXT_BYTES];
+	struct opening_ask ask = {.kind = OPENING_TEXTS, .npids = BROKER_TEXTS + 1, .path = "stat"};
+	pid_t pids[BROKER_TEXTS];
+
+	for (int i = 0; i < BROKER_TEXTS; i++)
+		pids[i] = getpid();
+	assert_int_equal(broker_proc_texts(pids, BROKER_TEXTS, "stat", false, texts), 0);
+	assert_int_equal(atoi(texts[BROKER_TEXTS - 1]), getpid());
+	assert_int_equal(opening_bytes(&ask, -1, texts), -EINVAL);
+	ask.npids = UINT32_MAX;
+	assert_int_equal(opening_bytes(&ask, -1, texts), -EINVAL);
+	assert_int_equal(opening_room(&ask), OPENING_BYTES);
+}
+
 /* ---- the processes ---- */
 
 static bool is_worker(pid_t pid)
@@ -295,14 +351,37 @@ static void rights(void **state)
 	}
 }
 
+/* Who was made of us and does not end keeps what it has open: that holds up nobody. */
+static void ends_all_the_same(void **state)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	broker_stop();
+	assert_int_equal(kill(pid, 0), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),     cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),  cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),    cmocka_unit_test(program),
-		cmocka_unit_test(directory), cmocka_unit_test(rights),
+		cmocka_unit_test(below),
+		cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),
+		cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),
+		cmocka_unit_test(program),
+		cmocka_unit_test(directory),
+		cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many),
+		cmocka_unit_test(of_most),
+		cmocka_unit_test(rights),
 		cmocka_unit_test(killed),
+		cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

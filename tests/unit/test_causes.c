@@ -16,6 +16,7 @@
 #include "jfr/read.h"
 #include "kern/cause_calls.h"
 #include "naming/causes.h"
+#include "naming/holders.h"
 
 static struct gn_cause_rec inet(int family, const char *local, int lport, const char *peer,
 				int pport)
@@ -213,7 +214,7 @@ static void added_up(void **state)
 	wait.first_ns = 500;
 	wait.last_ns = 560;
 	causes_note(c, &wait, w);
-	assert_false(causes_add(c, &db)); /* told late, by another CPU's ring */
+	assert_false(causes_add(c, &db, "")); /* told late, by another CPU's ring */
 	wait.cause = 2;
 	causes_note(c, &wait, w);
 	causes_write(c, w);
@@ -237,6 +238,134 @@ static void added_up(void **state)
 	unlink(path);
 }
 
+/* Objects by class, and hash or address; whatever the kernel side reads. */
+static void locks(void **state)
+{
+	struct gn_cause_rec r = {.id = 1};
+	struct gn_cause_lock *l = (struct gn_cause_lock *)&r.of;
+	struct cause_words w;
+	char name[4096];
+
+	*l = (struct gn_cause_lock){
+		.kind = GN_CAUSE_MONITOR, .op = GN_OP_ENTER, .hash = 0x1b2c, .monitor = 0x70};
+	cause_words_lock(&r, "java.util.HashMap", &w);
+	assert_string_equal(w.kind, "monitor");
+	assert_string_equal(w.operation, "enter");
+	assert_string_equal(w.cause, "java.util.HashMap@1b2c");
+	l->hash = 0;
+	cause_words_lock(&r, "", &w);
+	assert_string_equal(w.cause, "?@0x70");
+	*l = (struct gn_cause_lock){.kind = GN_CAUSE_BLOCKER, .op = GN_OP_PARK, .object = 0x10};
+	cause_words_lock(&r, "java.util.concurrent.locks.ReentrantLock$NonfairSync", &w);
+	assert_string_equal(w.kind, "synchronizer");
+	assert_string_equal(w.cause, "java.util.concurrent.locks.ReentrantLock@0x10");
+	memset(name, '\n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	cause_words_lock(&r, name, &w);
+	assert_null(strchr(w.cause, '\n'));
+	assert_true(strlen(w.cause) < sizeof(w.cause));
+}
+
+/* Ticks of one owner are the bits of one event, as far as they reach; others' are other events. */
+static void owned(void **state)
+{
+	struct gn_cause_rec r = {.id = 1};
+	struct gn_cause_lock *l = (struct gn_cause_lock *)&r.of;
+	struct cause_wait wait = {.cause = 1, .state = JFR_STATE_BLOCKED, .owner = 0};
+	struct causes *c = causes_new();
+	struct jfrw *w = file_open();
+	static const struct {
+		uint64_t tick, n;
+		enum cause_owner whose;
+	} told[] = {{100, 2, CAUSE_OWNER_NOBODY},  {102, 1, CAUSE_OWNER_UNKNOWN},
+		    {110, 1, CAUSE_OWNER_NOBODY},  {163, 1, CAUSE_OWNER_NOBODY},
+		    {164, 1, CAUSE_OWNER_NOBODY}, /* beyond 64 bits from 100 on */
+		    {200, 100, CAUSE_OWNER_NOBODY}};
+	const int64_t tick[] = {100, 164, 102, 200}, n[] = {4, 1, 1, 100};
+	const uint64_t ticks[] = {1ull << 63 | 1 << 10 | 3, 1, 1, 0};
+	unsigned int seen = 0;
+	struct jfr_reader *rd = NULL;
+	struct error e = {0};
+	struct jfr_event ev;
+
+	l->kind = GN_CAUSE_MONITOR;
+	l->op = GN_OP_ENTER;
+	causes_add(c, &r, "A");
+	assert_true(causes_has_owner(c, 1));
+	assert_true(causes_fits(c, 1, JFR_STATE_BLOCKED));
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		wait.tick = told[i].tick;
+		wait.samples = (uint32_t)told[i].n;
+		wait.whose = told[i].whose;
+		wait.first_ns = wait.last_ns = told[i].tick;
+		causes_note(c, &wait, w);
+	}
+	causes_write(c, w);
+	assert_int_equal(jfrw_close(w, &e), 0);
+	assert_int_equal(jfr_reader_open(&rd, path, NULL, &e), 0);
+	while (next(rd, &ev))
+		for (unsigned int i = 0; i < 4; i++)
+			if (number(rd, &ev, "tick") == tick[i]) {
+				assert_int_equal(number(rd, &ev, "samples"), n[i]);
+				assert_int_equal((uint64_t)number(rd, &ev, "ticks"), ticks[i]);
+				field_is(rd, &ev, "detail",
+					 tick[i] == 102 ? "owner not known" : "nobody's");
+				seen++;
+			}
+	assert_int_equal(seen, 4);
+	jfr_reader_close(rd);
+	l->kind = GN_CAUSE_BLOCKER;
+	l->op = GN_OP_PARK;
+	causes_add(c, &r, "A");
+	assert_false(causes_has_owner(c, 1));
+	assert_false(causes_fits(c, 1, JFR_STATE_IO));
+	assert_true(causes_fits(c, 1, JFR_STATE_PARKED_TIMED));
+	causes_free(c);
+	unlink(path);
+}
+
+/* Each thread of a pool is a cause of the kernel's; they are one event. */
+static void pooled(void **state)
+{
+	static const char *const names[] = {"pool-1", "pool-2", "timer"};
+	struct gn_cause_rec rec = {.of.kind = GN_CAUSE_THREAD, .of.op = GN_OP_RUN};
+	struct cause_wait wait = {.state = JFR_STATE_QUEUED, .samples = 1};
+	struct causes *c = causes_new();
+	struct jfrw *w = file_open();
+	struct jfr_reader *r = NULL;
+	struct error e = {0};
+	struct jfr_event ev;
+
+	for (int again = 0; again < 2; again++)
+		for (uint64_t id = 1; id <= 3; id++) {
+			holders_name(&rec, names[id - 1], true);
+			rec.id = wait.cause = id;
+			causes_add(c, &rec, "");
+			causes_note(c, &wait, w);
+		}
+	causes_write(c, w);
+	assert_int_equal(jfrw_close(w, &e), 0);
+	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
+	for (int i = 0; i < 2; i++) {
+		struct jfr_value v[16];
+		struct buffer b = BUFFER_INIT;
+
+		assert_true(next(r, &ev));
+		jfr_event_fields(r, &ev, v, 16);
+		assert_true(jfr_value_string(r, &v[jfr_class_field(ev.cls, "cause")], &b));
+		buffer_byte(&b, 0);
+		if (!strcmp((char *)b.data, "its own pool-#"))
+			assert_int_equal(number(r, &ev, "samples"), 4);
+		else
+			field_is(r, &ev, "cause", "its own timer");
+		buffer_free(&b);
+	}
+	assert_false(next(r, &ev));
+	jfr_reader_close(r);
+	causes_free(c);
+	unlink(path);
+}
+
 /* The JDK's events are about reading and writing, of TCP connections and files. */
 static void places(void **state)
 {
@@ -246,21 +375,21 @@ static void places(void **state)
 
 	assert_false(causes_place(c, 1, &p));
 	assert_false(causes_place(c, 0, &p));
-	causes_add(c, &r);
+	causes_add(c, &r, "");
 	assert_true(causes_place(c, 1, &p));
 	assert_true(p.socket && !p.writes);
 	assert_string_equal(p.name, "10.0.0.9"); /* the peer, also where the cause is "clients" */
 	assert_int_equal(p.port, 51234);
 	r.of.op = GN_OP_ACCEPT;
-	causes_add(c, &r);
+	causes_add(c, &r, "");
 	assert_false(causes_place(c, 1, &p));
 	r = with_path(GN_CAUSE_FILE, "x.log\0log\0var", 14);
-	causes_add(c, &r);
+	causes_add(c, &r, "");
 	assert_true(causes_place(c, 1, &p));
 	assert_true(!p.socket && p.writes);
 	assert_string_equal(p.name, "/var/log/x.log");
 	r = with_path(GN_CAUSE_PIPE, "", 0);
-	causes_add(c, &r);
+	causes_add(c, &r, "");
 	assert_false(causes_place(c, 1, &p));
 	causes_free(c);
 }
@@ -279,7 +408,7 @@ static void bounded(void **state)
 
 	for (uint64_t id = 1; id <= 100000; id++) {
 		rec.id = wait.cause = id;
-		forgotten += causes_add(c, &rec);
+		forgotten += causes_add(c, &rec, "");
 		causes_note(c, &wait, w);
 	}
 	causes_write(c, w);
@@ -297,9 +426,10 @@ static void bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sockets), cmocka_unit_test(others),   cmocka_unit_test(hostile),
-		cmocka_unit_test(calls),   cmocka_unit_test(added_up), cmocka_unit_test(places),
-		cmocka_unit_test(bounded),
+		cmocka_unit_test(sockets),  cmocka_unit_test(others), cmocka_unit_test(hostile),
+		cmocka_unit_test(locks),    cmocka_unit_test(owned),  cmocka_unit_test(calls),
+		cmocka_unit_test(added_up), cmocka_unit_test(places), cmocka_unit_test(bounded),
+		cmocka_unit_test(pooled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

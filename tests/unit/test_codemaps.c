@@ -7,24 +7,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "target/codemaps.h"
+#include "target/maps.h"
 
 #define PAGES 16384
 
 static int self;
+static struct maps *maps;
 
 static int setup(void **state)
 {
 	self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return self < 0;
+	maps = maps_new();
+	return self < 0 || !maps;
 }
 
 static int teardown(void **state)
 {
+	maps_free(maps);
 	return close(self);
 }
 
@@ -33,8 +40,8 @@ static uint64_t digest(void)
 {
 	uint64_t by_query = 0, by_text = 0;
 
-	assert_int_equal(codemaps_digest(self, &by_query), 0);
-	assert_int_equal(codemaps_digest_text(self, &by_text), 0);
+	assert_int_equal(codemaps_digest(maps, self, &by_query), 0);
+	assert_int_equal(codemaps_digest_text(maps, self, &by_text), 0);
 	assert_int_equal(by_query, by_text);
 	assert_int_not_equal(by_query, 0);
 	return by_query;
@@ -87,19 +94,84 @@ static void replaced(void **state)
 static void no_process(void **state)
 {
 	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct maps *none = maps_new();
 	uint64_t d = 7;
 
-	assert_int_equal(codemaps_digest(proc, &d), -ESRCH);
+	assert_int_equal(codemaps_digest(none, proc, &d), -ESRCH);
+	assert_int_equal(codemaps_digest_text(none, proc, &d), -ESRCH);
+	assert_int_equal(maps_read(none, proc), -ESRCH);
 	assert_int_equal(d, 7);
+	maps_free(none);
 	close(proc);
+}
+
+/* Opening it may be dear, so it is done once for all that is read of it. */
+static void kept_open(void **state)
+{
+	int fd;
+
+	digest();
+	fd = maps_file(maps, self);
+	assert_true(fd >= 0);
+	digest();
+	assert_int_equal(maps_read(maps, self), 0);
+	assert_int_equal(maps_read(maps, self), 0);
+	assert_true(maps_count(maps) > 3);
+	assert_int_equal(maps_file(maps, self), fd);
+}
+
+static pid_t waits_then_execs(int go)
+{
+	pid_t pid = fork();
+	char c;
+
+	if (pid)
+		return pid;
+	if (read(go, &c, 1) == 1)
+		execl("/bin/sleep", "sleep", "600", NULL);
+	_exit(1);
+}
+
+/* The file that is open is of the program before: the next one is told all the same. */
+static void other_program(void **state)
+{
+	uint64_t before = 0, query = 0, text = 0;
+	struct maps *m = maps_new(), *t = maps_new();
+	char path[64];
+	int go[2], dir;
+	pid_t pid;
+
+	assert_int_equal(pipe(go), 0);
+	pid = waits_then_execs(go[0]);
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(codemaps_digest(m, dir, &before), 0);
+	assert_int_equal(codemaps_digest_text(t, dir, &text), 0);
+	assert_int_equal(text, before);
+	assert_int_equal(write(go[1], "", 1), 1);
+	do { /* it execs */
+		usleep(1000);
+		assert_int_equal(codemaps_digest(m, dir, &query), 0);
+	} while (query == before);
+	assert_int_equal(maps_read(t, dir), 0);
+	assert_true(maps_count(t) > 3);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(codemaps_digest(m, dir, &query), -ESRCH);
+	assert_int_equal(maps_read(t, dir), -ESRCH);
+	maps_free(m);
+	maps_free(t);
+	close(dir);
+	close(go[0]);
+	close(go[1]);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_alone_counts),
-		cmocka_unit_test(replaced),
-		cmocka_unit_test(no_process),
+		cmocka_unit_test(code_alone_counts), cmocka_unit_test(replaced),
+		cmocka_unit_test(no_process),	     cmocka_unit_test(kept_open),
+		cmocka_unit_test(other_program),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a process that names cannot do any more, tried by one: it is made and confined as naming's
- * is.
+ * is. Likewise gnomon itself, when it has made the others.
  */
 #include <stdarg.h>
 #include <setjmp.h>
@@ -32,6 +32,7 @@
 
 #include "naming/cell.h"
 #include "naming/confine.h"
+#include "run/renounce.h"
 
 #define LANDLOCK_CREATE 444
 
@@ -193,6 +194,30 @@ static int try_read(void)
 	return rc_of(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
 }
 
+static int try_setns(void)
+{
+	return rc_of(setns(-1, CLONE_NEWNET));
+}
+
+static int try_module(void)
+{
+	return rc_of(syscall(SYS_finit_module, -1, "", 0));
+}
+
+static int try_uring(void)
+{
+	char params[256] = {0};
+
+	return rc_of(syscall(SYS_io_uring_setup, 1, params));
+}
+
+static int try_pair(void)
+{
+	int fds[2];
+
+	return rc_of(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds));
+}
+
 static void *nothing(void *arg)
 {
 	return NULL;
@@ -239,20 +264,52 @@ static const struct attempt {
 	{"read what anybody may", try_read, 0},
 	{"make a thread", try_thread, 0},
 };
-#define N (sizeof(attempts) / sizeof(*attempts))
+
+/* What gnomon itself cannot do when it has made the others, and what it has to be able to. */
+static const struct attempt of_session[] = {
+	{"a socket", try_socket, -EPERM},
+	{"a local socket", try_unix_socket, -EPERM},
+	{"ptrace", try_ptrace, -EPERM},
+	{"ptrace of itself", try_traceme, -EPERM},
+	{"memory of another", try_memory, -EPERM},
+	{"execve", try_execve, -EPERM},
+	{"fork", try_fork, -EPERM},
+	{"clone3", try_clone3, -ENOSYS},
+	{"another user", try_user, -EPERM},
+	{"a namespace", try_namespace, -EPERM},
+	{"a process's namespace", try_setns, -EPERM},
+	{"mount", try_mount, -EPERM},
+	{"a module", try_module, -EPERM},
+	{"io_uring", try_uring, -EPERM},
+	{"create a file", try_create, 0},
+	{"kill itself", try_kill_own, 0},
+	{"a pair of sockets", try_pair, 0},
+	{"make a thread", try_thread, 0},
+};
+
+#define COUNT(v)     (sizeof(v) / sizeof(*(v)))
+#define ATTEMPTS_MAX 64
+
+static int renounce_all(void)
+{
+	return renounce(NULL);
+}
 
 struct told {
+	int (*enter)(void);
+	const struct attempt *v;
+	size_t n;
 	int confined;
-	int rc[N];
+	int rc[ATTEMPTS_MAX];
 };
 
 static void prisoner(void *arg)
 {
 	struct told *t = arg;
 
-	t->confined = confine_self();
-	for (size_t i = 0; i < N; i++)
-		t->rc[i] = attempts[i].try();
+	t->confined = t->enter();
+	for (size_t i = 0; i < t->n; i++)
+		t->rc[i] = t->v[i].try();
 }
 
 static bool has_landlock(void)
@@ -260,33 +317,52 @@ static bool has_landlock(void)
 	return syscall(LANDLOCK_CREATE, NULL, 0, 1) > 0;
 }
 
-static void each_is_refused(void **state)
+static size_t wrong_count(const struct told *t)
+{
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->v[i].try == try_read_elsewhere && !has_landlock())
+			continue;
+		if (t->rc[i] == t->v[i].want)
+			continue;
+		print_error("%s: %d (%s), not %d\n", t->v[i].what, t->rc[i],
+			    t->rc[i] < 0 ? strerror(-t->rc[i]) : "done", t->v[i].want);
+		wrong++;
+	}
+	return wrong;
+}
+
+static void all_tried(int (*enter)(void), const struct attempt *v, size_t n)
 {
 	struct told *t =
 		mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct cell *c;
-	size_t wrong = 0;
 
 	assert_ptr_not_equal(t, MAP_FAILED);
-	for (size_t i = 0; i < N; i++)
+	assert_true(n <= ATTEMPTS_MAX);
+	*t = (struct told){.enter = enter, .v = v, .n = n, .confined = 1};
+	for (size_t i = 0; i < n; i++)
 		t->rc[i] = 1; /* not tried */
 	assert_int_equal(cell_start(&c, prisoner, t, NULL, 0), 0);
 	assert_true(cell_wait(c, 60000));
 	cell_free(c);
 	assert_int_equal(t->confined, 0);
-	for (size_t i = 0; i < N; i++) {
-		if (attempts[i].try == try_read_elsewhere && !has_landlock())
-			continue;
-		if (t->rc[i] == attempts[i].want)
-			continue;
-		print_error("%s: %d (%s), not %d\n", attempts[i].what, t->rc[i],
-			    t->rc[i] < 0 ? strerror(-t->rc[i]) : "done", attempts[i].want);
-		wrong++;
-	}
-	assert_int_equal(wrong, 0);
+	assert_int_equal(wrong_count(t), 0);
+	munmap(t, sizeof(*t));
+}
+
+static void each_is_refused(void **state)
+{
+	all_tried(confine_self, attempts, COUNT(attempts));
 	assert_int_equal(access(made, F_OK), 0);
 	assert_int_not_equal(access(file_made, F_OK), 0);
-	munmap(t, sizeof(*t));
+}
+
+static void session_is_bound(void **state)
+{
+	all_tried(renounce_all, of_session, COUNT(of_session));
+	assert_int_equal(unlink(file_made), 0);
 }
 
 /* The same without it: the test can fail. */
@@ -307,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_is_refused),
+		cmocka_unit_test(session_is_bound),
 		cmocka_unit_test(each_is_possible),
 	};
 	int fd = mkstemp(made), rc;

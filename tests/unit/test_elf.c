@@ -72,7 +72,7 @@ static struct image *load(const char *path, int root_fd, const char *place)
 	assert_int_equal(image_load(&img, f,
 				    &(struct debugfile_place){
 					    .pid = getpid(),
-					    .root = root_fd,
+					    .proc_fd = root_fd,
 					    .path = place,
 				    }),
 			 0);
@@ -454,7 +454,7 @@ static void debug_link_crc(void **state)
 /* Is the static function named in the image that the cache has of the file for this root? */
 static bool named_for(struct image_cache *c, const char *path, int root)
 {
-	const struct debugfile_place place = {.pid = getpid(), .root = root, .path = "/shared"};
+	const struct debugfile_place place = {.pid = getpid(), .proc_fd = root, .path = "/shared"};
 	int fd = open(path, O_RDONLY);
 	struct image_ref *ref = NULL;
 	struct broker_file file;
@@ -481,6 +481,7 @@ static void debug_file_of_another(void **state)
 	need("objcopy");
 	snprintf(path, sizeof(path), "%s/other", dir);
 	assert_int_equal(mkdir(path, 0755), 0);
+	run("ln -s . '%s/root'", path);
 	other = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "%s/shared", dir);
 	run("cd '%s' && objcopy --only-keep-debug '%s' shared.debug && objcopy -S '%s' shared && "
@@ -550,7 +551,7 @@ static void truncated(void **state)
 		if (!elf_file_open_memory(&f, copy, len)) {
 			assert_int_equal(
 				image_load(&img, f,
-					   &(struct debugfile_place){.root = -1, .path = ""}),
+					   &(struct debugfile_place){.proc_fd = -1, .path = ""}),
 				0);
 			image_free(img);
 			elf_file_close(f);
@@ -592,9 +593,15 @@ static void shrinking(void **state)
 	elf_file_close(f);
 }
 
+/* Directories stand for a process's in /proc, and for its root, too. */
 static int setup(void **state)
 {
-	return readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0 || !mkdtemp(dir);
+	char path[PATH_MAX];
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0 || !mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/root", dir);
+	return symlink(".", path);
 }
 
 static int teardown(void **state)

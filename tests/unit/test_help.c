@@ -98,7 +98,7 @@ static void test_bash(void **state)
 	complete_bash(f);
 	fclose(f);
 	assert_int_equal(system("touch app.jfr b.txt && mkdir recs"), 0);
-	expect_words("gnomon re", "record render repair");
+	expect_words("gnomon re", "record render requests repair");
 	expect_words("gnomon -v --ve", "--version");
 	expect_words("gnomon record --wall-e", "--wall-engine");
 	expect_words("gnomon -v record --jvm \"\"", "auto agent vmstructs none");

@@ -355,6 +355,65 @@ static void test_reservoir(void **state)
 	profile_free(p);
 }
 
+static void rate_write(struct jfrw *w, uint64_t at, uint64_t cpu_ns)
+{
+	jfrw_rate(w, START + at,
+		  &(struct jfr_rate_change){.cpu_ns = cpu_ns, .by = "command", .reason = "test"});
+}
+
+/*
+ * A CPU sample stands for the interval in force at its time: 4 of 10 ms, 5 of 1 ms, 2 of 20 ms; and
+ * two that came late: one of 10 ms from the time of 1 ms becomes ten, 30 of 1 ms of the time of
+ * 20 ms become one, and the 10 ms that are left over are made whole by the next ten.
+ */
+static void test_rates(void **state)
+{
+	struct jfrw *w = recording_open(0);
+	uint32_t t = jfrw_thread(w, &(struct jfrw_thread){.os_name = "a", .os_tid = 1});
+	struct profile *p;
+
+	rate_write(w, 0, 10 * MS);
+	jfrw_cpu_samples(w, START + 50 * MS, t, 0, 4, 10 * MS);
+	rate_write(w, 100 * MS, MS);
+	jfrw_cpu_samples(w, START + 110 * MS, t, 0, 5, MS);
+	rate_write(w, 200 * MS, 20 * MS);
+	jfrw_cpu_samples(w, START + 210 * MS, t, 0, 2, 20 * MS);
+	jfrw_cpu_samples(w, START + 150 * MS, t, 0, 1, 10 * MS);
+	jfrw_cpu_samples(w, START + 220 * MS, t, 0, 30, MS);
+	jfrw_cpu_samples(w, START + 230 * MS, t, 0, 10, MS);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_int_equal(p->total_ns[0][DIM_CPU], (40 + 5 + 40 + 10 + 40) * MS);
+	assert_int_equal(p->samples[JFR_SOURCE_EXECUTION], 4 + 5 + 2 + 10 + 2);
+	assert_int_equal(p->period_ns[JFR_SOURCE_EXECUTION], MS);
+	profile_free(p);
+}
+
+/*
+ * Each chunk says what holds in it. A change that is told when the next chunk has begun holds from
+ * there, whatever its time; a sample of the time before is made to fit.
+ */
+static void test_rates_chunks(void **state)
+{
+	struct jfrw *w = jm_open(path, (struct jfrw_form){.chunk_max_ns = 100 * MS});
+	uint32_t t = jfrw_thread(w, &(struct jfrw_thread){.os_name = "a", .os_tid = 1});
+	struct profile *p;
+
+	rate_write(w, 0, 10 * MS);
+	jfrw_cpu_samples(w, START + 50 * MS, t, 0, 1, 10 * MS);
+	assert_int_equal(jfrw_flush(w, START + 110 * MS, NULL), 0);
+	assert_int_equal(jfrw_chunk(w), 2);
+	rate_write(w, 90 * MS, 2 * MS);
+	jfrw_cpu_samples(w, START + 80 * MS, t, 0, 1, 10 * MS);
+	jfrw_cpu_samples(w, START + 150 * MS, t, 0, 7, 2 * MS);
+	assert_int_equal(jfrw_flush(w, START + 210 * MS, NULL), 0);
+	jfrw_cpu_samples(w, START + 220 * MS, t, 0, 3, 2 * MS);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = recording_read();
+	assert_int_equal(p->total_ns[0][DIM_CPU], (10 + 10 + 14 + 6) * MS);
+	profile_free(p);
+}
+
 /* Equal numbers: everything is sampled again. And none of it is of use to a later recording. */
 static void test_reservoir_ends(void **state)
 {
@@ -938,6 +997,8 @@ int main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_chunk_alone),
 		cmocka_unit_test(test_reservoir),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_rates_chunks),
 		cmocka_unit_test(test_reservoir_ends),
 		cmocka_unit_test(test_reservoir_ticks),
 		cmocka_unit_test(test_reservoir_odd),

@@ -1041,7 +1041,7 @@ static void test_repair_cut(void **state)
 	uint8_t *p = recording(&len, &first);
 	unsigned int before = 0;
 
-	for (size_t cut = first; cut < len; cut += cut < len - 400 ? 499 : 1) {
+	for (size_t cut = first; cut < len; cut += cut + 499 < len - 400 ? 499 : 1) {
 		unsigned int n;
 
 		save(p, cut);

@@ -17,6 +17,7 @@
 #include "push/pyroscope.h"
 #include "push/series.h"
 #include "push/service.h"
+#include "target/attributes.h"
 
 #define S     1000000000ull
 #define MS    1000000ull
@@ -48,7 +49,7 @@ static uint32_t cell_of(struct profile *p, uint32_t node, const char *thread, in
 			const char *state, enum jfr_source source)
 {
 	return profile_cell(p, node, profile_thread(p, name_of(p, thread), id, id),
-			    profile_state(p, state), source, 0);
+			    profile_state(p, state), source, 0, 0);
 }
 
 static void ticks_add(struct profile *p, uint32_t cell, int64_t at_ns, uint64_t span_ns, uint32_t n)
@@ -110,6 +111,25 @@ static void test_windows(void **state)
 	profile_free(p);
 }
 
+/* Without a window all is one, also what is outside of the recording. */
+static void test_whole(void **state)
+{
+	struct profile *p = profile_empty(20 * S);
+	uint32_t off = cell_of(p, node_of(p, NODE_ROOT, "a"), "t", 1, "PARKED", JFR_SOURCE_WALL);
+	struct got g = {0};
+
+	ticks_add(p, off, 0, 30 * S, 1501);
+	ticks_add(p, off, -5 * (int64_t)S, 0, 1);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(
+		series_each(p, &(struct series_form){.dims = {[DIM_OFF] = true}}, got_take, &g), 0);
+	assert_int_equal(g.n, 1);
+	assert_int_equal(g.ns[0], 1502 * 20 * MS);
+	assert_true(g.v[0].start_ns == BEGIN);
+	assert_int_equal(g.v[0].duration_ns, 20 * S);
+	profile_free(p);
+}
+
 /* A scaled cell's time does not divide by its ticks: all of it is in some window all the same. */
 static void test_nothing_lost(void **state)
 {
@@ -149,7 +169,7 @@ static void test_merged(void **state)
 	/* pool-2 once more: a constant of its own, the same thread to any reader */
 	ticks_add(p,
 		  profile_cell(p, a, profile_thread(p, name_of(p, "pool-2"), 12, 2),
-			       profile_state(p, "PARKED"), JFR_SOURCE_WALL, 0),
+			       profile_state(p, "PARKED"), JFR_SOURCE_WALL, 0, 0),
 		  0, 0, 1);
 	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(series_each(p, &f, got_take, &g), 0);
@@ -337,6 +357,27 @@ static void test_labels(void **state)
 	labels_free(&l);
 }
 
+/* Pairs that are too long, empty or none are left out; what is known is not everything. */
+static void attributes_each(void)
+{
+	char text[2 * ATTRIBUTE_VALUE + 64] = "a=1, b=%41%zz,=x,c=,d,long=";
+	const char *p = text;
+	struct attribute a;
+
+	memset(text + strlen(text), 'x', ATTRIBUTE_VALUE);
+	strcat(text, ",k8s.pod.uid=u");
+	assert_true(attribute_next(&p, &a));
+	assert_string_equal(a.key, "a");
+	assert_true(attribute_next(&p, &a));
+	assert_string_equal(a.value, "A%zz");
+	assert_true(attribute_next(&p, &a));
+	assert_string_equal(a.key, "k8s.pod.uid");
+	assert_false(attribute_next(&p, &a));
+	assert_false(attribute_copy(&a, "k", 1, "a\0b", 3));
+	assert_true(attribute_is_known("k8s.pod.uid"));
+	assert_false(attribute_is_known("api.key"));
+}
+
 static void test_service(void **state)
 {
 	char s[SERVICE_LEN];
@@ -347,6 +388,7 @@ static void test_service(void **state)
 	assert_false(
 		service_of_words("-Xmx1g x-Dotel.service.name=shop", "-Dotel.service.name=", s));
 	assert_false(service_of_words("-Dotel.service.name= -Da=b", "-Dotel.service.name=", s));
+	attributes_each();
 	assert_true(service_of_attributes("a=b,service.name=s%20h%6Fp,c=d", s));
 	assert_string_equal(s, "s hop");
 	assert_false(service_of_attributes("a=service.name=x,service.names=y", s));
@@ -358,10 +400,11 @@ static void test_service(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_windows), cmocka_unit_test(test_nothing_lost),
-		cmocka_unit_test(test_merged),	cmocka_unit_test(test_ticks),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_labels),	cmocka_unit_test(test_service),
+		cmocka_unit_test(test_windows),	     cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_nothing_lost), cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_ticks),	     cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_parts),	     cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_service),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@
 #include "run/retention.h"
 
 #define S     1000000000ull
+#define MS    1000000ull
 #define START (1000 * S)
 #define UNIX  (1763906400ull * S) /* 2025-11-23 14:00:00 UTC */
 
@@ -202,6 +203,81 @@ static void chunks_are_files(void **state)
 }
 
 /* A restart goes on beside the old files, also within their second. */
+/* Who follows is told of each file once it is whole, and of the last one at the end. */
+static void told(void **state)
+{
+	struct jfrw_config cfg = {
+		.path = dir,
+		.start_unix_ns = UNIX + 400 * MS,
+		.start_mono_ns = START,
+		.form = {.segments = true, .window_ns = 2 * S},
+	};
+	_Atomic uint64_t untold = 0;
+	char text[8 * FINISHED_MOST];
+	struct finished m;
+	struct jfrw *w = NULL;
+	unsigned int files = 0, samples = 0;
+	size_t at = 0, n;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	cfg.finished = (struct finished_to){.fd = fds[1], .untold = &untold};
+	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
+	for (int i = 0; i < 10; i++) { /* at 0.4, 0.9, ... 4.9 s of the clock: windows of 2 s */
+		sample(w, START + (uint64_t)i * 500 * MS);
+		wait_written(w);
+	}
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	n = (size_t)read(fds[0], text, sizeof(text));
+	for (size_t used; (used = finished_take(text + at, n - at, &m)); at += used) {
+		struct stat st;
+
+		assert_int_equal(stat(m.path, &st), 0);
+		assert_int_equal(m.from, 0);
+		assert_int_equal(m.end, st.st_size);
+		samples += samples_in(m.path);
+		files++;
+	}
+	assert_int_equal(at, n);
+	assert_int_equal(files, 3);
+	assert_int_equal(samples, 10);
+	assert_int_equal(untold, 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* A pipe that is full, or has no other end, holds up nobody, and is counted; what is no message is
+ * none. */
+static void told_in_vain(void **state)
+{
+	_Atomic uint64_t untold = 0;
+	struct finished m;
+	int fds[2];
+	struct finished_to to = {.untold = &untold};
+
+	finished_tell(&to, "/a", 0, 1); /* nobody is to be told */
+	assert_int_equal(untold, 0);
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	to.fd = fds[1];
+	for (int i = 0; i < 100000 && !untold; i++)
+		finished_tell(&to, "/a/b.jfr", 68, 1000);
+	assert_int_equal(untold, 1);
+	signal(SIGPIPE, SIG_IGN);
+	close(fds[0]);
+	finished_tell(&to, "/a/b.jfr", 68, 1000);
+	assert_int_equal(untold, 2);
+	close(fds[1]);
+	assert_int_equal(finished_take("68 1000 /a/b.jfr", 16, &m), 0);
+	assert_int_equal(finished_take("68 1000 /a b.jfr\0", 17, &m), 17);
+	assert_string_equal(m.path, "/a b.jfr");
+	assert_int_equal(m.from, 68);
+	assert_int_equal(m.end, 1000);
+	assert_int_equal(finished_take("x\0rest", 6, &m), 2);
+	assert_string_equal(m.path, "");
+	assert_int_equal(finished_take("9 9 /a\0", 7, &m), 7);
+	assert_string_equal(m.path, "");
+}
+
 static void beside_others(void **state)
 {
 	char path[512];
@@ -496,6 +572,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test_setup_teardown(chunks_are_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(told, setup, teardown),
+		cmocka_unit_test(told_in_vain),
 		cmocka_unit_test_setup_teardown(beside_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(disk_full, setup, teardown),

@@ -36,6 +36,21 @@ static void bad(const char *text, const char *msg)
 	assert_int_equal(s.keep.age_max_ns, 7 * S);
 }
 
+/* How often a section's JVMs are sampled. */
+static void rates(void **state)
+{
+	struct rate_wish w;
+
+	good("cpu = 10ms\n[a]\nname = A\ncpu = 1ms\nno-wall = yes\n[b]\nname = B\nwall = 7ms\n"
+	     "[c]\nname = C\n");
+	assert_true(rules_rate(&s.rules.v[0], &w));
+	assert_true(w.cpu && w.wall && w.rate.cpu_ns == 1000000 && !w.rate.wall_ns);
+	assert_string_equal(w.reason, "section 'a'");
+	assert_true(rules_rate(&s.rules.v[1], &w));
+	assert_true(!w.cpu && w.wall && w.rate.wall_ns == 7000000);
+	assert_false(rules_rate(&s.rules.v[2], &w));
+}
+
 static void defaults(void **state)
 {
 	good("");
@@ -100,7 +115,9 @@ static void errors(void **state)
 	    "'x.conf', line 1: bad value 'maybe' for --record: expected yes or no");
 	bad("just words", "'x.conf', line 1: expected NAME = VALUE or [SECTION]");
 	bad("[a\nname = x", "'x.conf', line 1: expected NAME = VALUE or [SECTION]");
-	bad("[a]\nname = x\ncpu = 1ms", "'x.conf', line 3: a section has no 'cpu'");
+	bad("[a]\nname = x\ndepth = 9", "'x.conf', line 3: a section has no 'depth'");
+	bad("[a]\nname = x\nno-cpu = yes\ncpu = 1ms",
+	    "'x.conf': section 'a' wants samples, and none");
 	bad("[a]\nname = x\nname = y", "'x.conf', line 3: 'name' is given twice");
 	bad("[a]\nname =", "'x.conf', line 2: 'name' has no value");
 	bad("[a]\nrecord = no", "'x.conf': section 'a' does not say which JVMs it is about");
@@ -184,8 +201,9 @@ static void renewed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults), cmocka_unit_test(global), cmocka_unit_test(errors),
-		cmocka_unit_test(files),    cmocka_unit_test(rules),  cmocka_unit_test(renewed),
+		cmocka_unit_test(rates),   cmocka_unit_test(defaults), cmocka_unit_test(global),
+		cmocka_unit_test(errors),  cmocka_unit_test(files),    cmocka_unit_test(rules),
+		cmocka_unit_test(renewed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -441,7 +441,7 @@ static void no_process(void **state)
 
 static int try_get(struct image_cache *c, const char *path, struct image_ref **r)
 {
-	const struct debugfile_place nowhere = {.root = -1, .path = ""};
+	const struct debugfile_place nowhere = {.proc_fd = -1, .path = ""};
 	int fd = open(path, O_RDONLY);
 	struct broker_file file;
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "broker/broker.h"
 #include "naming/secret.h"
 #include "target/procfs.h"
 #include "target/usage.h"
@@ -107,19 +108,69 @@ static void own(void **state)
 	struct group g;
 	volatile uint64_t sink = 0;
 
-	assert_int_equal(proc_usage_read(getpid(), &a), 0);
+	assert_int_equal(proc_usage_read(getpid(), NULL, &a), 0);
 	assert_true(a.rss > 100000 && a.rss_peak >= a.rss / 2);
 	do {
 		for (int i = 0; i < 10000000; i++)
 			sink += (uint64_t)i;
-		assert_int_equal(proc_usage_read(getpid(), &b), 0);
+		assert_int_equal(proc_usage_read(getpid(), NULL, &b), 0);
 	} while (b.user_ns == a.user_ns);
 	assert_true(b.user_ns > a.user_ns && b.minor_faults >= a.minor_faults);
 	assert_int_equal(host_usage_read(&h), 0);
 	assert_true(h.busy_ns && h.all_ns > h.busy_ns && h.memory > h.memory_used && h.switches);
 	if (!group_find(getpid(), &g))
 		group_usage_read(&g, &u);
-	assert_int_equal(proc_usage_read(INT32_MAX, &a), -ESRCH);
+	assert_int_equal(proc_usage_read(INT32_MAX, NULL, &a), -ESRCH);
+}
+
+/* What the kernel says of us, by the C library. */
+static struct proc_io truth(void)
+{
+	unsigned long long r = 0, w = 0;
+	FILE *f = fopen("/proc/self/io", "re");
+
+	assert_int_equal(fscanf(f,
+				"rchar: %*u wchar: %*u syscr: %*u syscw: %*u read_bytes: %llu "
+				"write_bytes: %llu",
+				&r, &w),
+			 2);
+	fclose(f);
+	return (struct proc_io){r, w};
+}
+
+static void bytes_are(const struct proc_io *is)
+{
+	struct proc_io want = truth();
+
+	assert_int_equal(is->read, want.read);
+	assert_int_equal(is->written, want.written);
+}
+
+/* Alone, and in one question with others by who has the rights. What is known is not read. */
+static void bytes(void **state)
+{
+	const pid_t pids[] = {getpid(), INT32_MAX, getpid()};
+	struct proc_io v[3], known = {7, 8};
+	char path[] = "/var/tmp/gnomon-test.XXXXXX", block[65536] = {1};
+	int fd = mkstemp(path);
+	struct proc_usage u;
+
+	assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
+	for (int i = 0; i < 2; i++) {
+		proc_io_read(pids, 3, v);
+		bytes_are(&v[0]);
+		bytes_are(&v[2]);
+		assert_true(!v[1].read && !v[1].written);
+		assert_int_equal(broker_start(), 0);
+		broker_rely();
+	}
+	assert_int_equal(proc_usage_read(getpid(), NULL, &u), 0);
+	bytes_are(&u.io);
+	assert_int_equal(proc_usage_read(getpid(), &known, &u), 0);
+	assert_true(u.io.read == 7 && u.io.written == 8 && u.rss);
+	broker_stop();
+	close(fd);
+	unlink(path);
 }
 
 /* ---- control groups, as a kernel that has version 2 shows them, or version 1 ---- */
@@ -304,6 +355,7 @@ int main(void)
 		cmocka_unit_test(pressure),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(own),
+		cmocka_unit_test(bytes),
 		cmocka_unit_test_setup_teardown(group_v2, groups_make, groups_remove),
 		cmocka_unit_test_setup_teardown(group_v1, groups_make, groups_remove),
 		cmocka_unit_test(secrets),

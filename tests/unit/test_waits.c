@@ -128,6 +128,39 @@ static void in_turns(void **state)
 	unlink(path);
 }
 
+/* The self time of what a method is called by, by methods. */
+static uint64_t self_of(const struct profile *p, bool causes, const char *name)
+{
+	uint64_t *self = calloc(p->nnodes, sizeof(*self)), ns = 0;
+	uint64_t *total = calloc(p->nnodes, sizeof(*total));
+
+	profile_weigh_java(p, DIM_OFF, 0, PROF_ANY_STATE, causes, self, total);
+	for (uint32_t i = 1; i < p->nnodes; i++)
+		if (!strcmp(profile_frame_name(p, p->nodes[i].frame), name))
+			ns += self[i];
+	free(self);
+	free(total);
+	return ns;
+}
+
+/* By methods a cause is the method's that waits, unless it is asked for: `gnomon diff --causes`. */
+static void by_method(void **state)
+{
+	struct profile *p;
+
+	begin();
+	wait(100, 3);
+	wait(5000, 1);
+	cause(100, 160, 3, "a:1");
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	p = loaded(true);
+	assert_int_equal(self_of(p, false, "java.net.Socket.read"), 80 * MS);
+	assert_int_equal(self_of(p, true, "java.net.Socket.read"), 20 * MS);
+	assert_int_equal(self_of(p, true, "(TCP) a:1"), 60 * MS);
+	profile_free(p);
+	unlink(path);
+}
+
 /* A cause that claims more, or fewer, samples than there are. */
 static void liars(void **state)
 {
@@ -178,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_turns),
+		cmocka_unit_test(by_method),
 		cmocka_unit_test(liars),
 		cmocka_unit_test(found),
 	};

@@ -108,6 +108,7 @@ of_all() {
     run 'counts of CPU samples (tests/jvm)' ./tests.sh record_count_existing record_count_native record_count_shortlived
     run 'what else the tests hold figures of (tests/jvm)' ./tests.sh record_basic record_ends record_form record_limits \
         record_rename record_threads stacks_remapped stacks_rest stacks_tables record_hundred record_without
+    run 'who had the CPUs of queued threads (tests/jvm)' ./tests.sh causes_cpu
     run 'loads and waits beside the JVM itself (tests/jvm)' ./tests.sh vitals_events
     # the newest JDK alone: each takes 15 s
     run 'virtual threads (tests/jvm)' \

@@ -6,6 +6,7 @@
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,11 @@ int inroot_open(int root, const char *path, int flags)
 			break;
 	}
 	return fd < 0 ? -errno : fd;
+}
+
+const char *inroot_path(const char *root, size_t n, const char *path)
+{
+	return n > 1 && !strncmp(path, root, n) && path[n] == '/' ? path + n : path;
 }
 
 int inroot_reopen_regular(int at, int flags)

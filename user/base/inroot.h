@@ -9,12 +9,21 @@
 #ifndef GNOMON_BASE_INROOT_H
 #define GNOMON_BASE_INROOT_H
 
+#include <stddef.h>
+
 /* As openat(), below `root`, an open directory: a descriptor (close-on-exec) or a negative errno.
  */
 int inroot_open(int root, const char *path, int flags);
 
 /* The same for regular files only: -EINVAL for anything else, which is not touched. */
 int inroot_open_regular(int root, const char *path, int flags);
+
+/*
+ * What a path of /proc/PID/maps is below the process's root, to which `root`, n bytes, is the path:
+ * the kernel writes it as seen from the root of the mount namespace, so after a chroot() (but not
+ * after pivot_root()) it has the root's own path in front, which is cut off. A part of `path`.
+ */
+const char *inroot_path(const char *root, size_t n, const char *path);
 
 /* From a mere path (O_PATH) to a file that can be read, if it is a regular one. Closes `at`. */
 int inroot_reopen_regular(int at, int flags);

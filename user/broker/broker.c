@@ -26,7 +26,10 @@
 #define OWN_TIMES  3 /* a process may let so many questions wait for as long as that */
 #define USER_TIMES 6 /* and all of a user together so many */
 
+_Static_assert(BROKER_TEXTS == OPENING_PIDS && BROKER_TEXT_BYTES == OPENING_SLOT, "as asked");
+
 static struct workers *workers;
+static bool reliant;
 static _Atomic uint32_t last_id; /* several processes ask, who are told by it, too */
 
 int broker_start(void)
@@ -43,6 +46,7 @@ void broker_stop(void)
 	if (workers)
 		workers_stop(workers);
 	workers = NULL;
+	reliant = false;
 }
 
 size_t broker_descriptors(int fds[2])
@@ -331,8 +335,6 @@ int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len)
 
 /* ---- the kernel's own files of a process ---- */
 
-static bool reliant;
-
 void broker_rely(void)
 {
 	reliant = workers;
@@ -379,4 +381,21 @@ int broker_proc_link(pid_t pid, const char *name, char *buf, size_t cap)
 	n = bytes_do(&ask, workers_asks(workers), buf);
 	buf[n < 0 ? 0 : n] = '\0';
 	return n;
+}
+
+/* Nobody's own time is spent on it: who is slow is found by asking for each alone. */
+int broker_proc_texts(const pid_t *pids, size_t n, const char *name, bool link,
+		      char (*texts)[BROKER_TEXT_BYTES])
+{
+	struct opening_ask ask = {.kind = link ? OPENING_LINKS : OPENING_TEXTS,
+				  .npids = (uint32_t)n};
+	int rc = n > BROKER_TEXTS ? -E2BIG : proc_ask(&ask, name);
+
+	if (rc || !n)
+		return rc;
+	memcpy(ask.pids, pids, n * sizeof(*pids));
+	rc = bytes_do(&ask, workers_asks(workers), texts);
+	if (rc >= 0 && rc != (int)(n * BROKER_TEXT_BYTES))
+		rc = -EIO;
+	return rc < 0 ? rc : 0;
 }

@@ -44,10 +44,10 @@ int broker_exe(pid_t pid, int proc_fd);
 
 /*
  * The file of a mapping. First through map_files, which is the very file even when it was deleted
- * or replaced (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN), else by `path`, below its root;
- * NULL: no path. Device and inode must be those of the mapping, -ESTALE otherwise; since the
- * numbers of maps and of fstat() differ on overlayfs and btrfs, the inode suffices there, and on
- * overlayfs nothing is asked of map_files.
+ * or replaced (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN), else by `path`, as /proc/PID/maps
+ * has it, below its root; NULL: no path. Device and inode must be those of the mapping, -ESTALE
+ * otherwise; since the numbers of maps and of fstat() differ on overlayfs and btrfs, the inode
+ * suffices there, and on overlayfs nothing is asked of map_files.
  */
 int broker_mapped(pid_t pid, int proc_fd, const struct broker_mapping *m, const char *path,
 		  struct broker_file *file);
@@ -82,6 +82,16 @@ bool broker_is_relied_on(void);
 int broker_proc_open(pid_t pid, const char *name, int flags);
 int broker_proc_text(pid_t pid, const char *name, char *buf, size_t cap);
 int broker_proc_link(pid_t pid, const char *name, char *buf, size_t cap);
+
+/*
+ * What such a file, or where such a link leads, says of each of n processes, BROKER_TEXTS at most,
+ * in one question: NUL terminated, "" of one that cannot be read. 0 or -errno: nothing is known of
+ * any.
+ */
+#define BROKER_TEXTS	  128
+#define BROKER_TEXT_BYTES 256
+int broker_proc_texts(const pid_t *pids, size_t n, const char *name, bool link,
+		      char (*texts)[BROKER_TEXT_BYTES]);
 
 /* Whether something of the process was not opened or read in time of late. */
 bool broker_waited(pid_t pid);

@@ -21,6 +21,8 @@
 #define COPY_CHUNK (1u << 20)
 #define COPY_MAX   (64u << 20)
 
+_Static_assert(OPENING_PIDS *OPENING_SLOT <= OPENING_BYTES, "they fit into one answer");
+
 /* ---- whether reading may hang ---- */
 
 /* File systems of this machine alone, as statfs(2) numbers them. */
@@ -89,13 +91,16 @@ static bool mounts_are_trusted(pid_t pid)
 	return theirs && theirs == ours;
 }
 
-/* 0: it is read where it is; 1: it is copied first; -EINVAL: it is not read at all. */
+/*
+ * 0: it is read where it is; 1: it is copied first; -EINVAL: it is not read at all. A file system
+ * that does not say what it is, as a server of FUSE may, is none of this machine's own.
+ */
 static int kind_of(int fd, pid_t pid)
 {
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs))
-		return -errno;
+		return 1;
 	if (among((uint32_t)fs.f_type, pseudo, sizeof(pseudo) / sizeof(*pseudo)))
 		return -EINVAL;
 	if (among((uint32_t)fs.f_type, local, sizeof(local) / sizeof(*local)))
@@ -194,6 +199,16 @@ static int rooted(int proc_fd, const char *path)
 	return fd;
 }
 
+static int rooted_mapping(int proc_fd, const char *path)
+{
+	char root[PATH_MAX];
+	ssize_t n = readlinkat(proc_fd, "root", root, sizeof(root));
+
+	if (n > 0 && n < (ssize_t)sizeof(root))
+		path = inroot_path(root, (size_t)n, path);
+	return rooted(proc_fd, path);
+}
+
 static void mapping_name(const struct broker_mapping *m, char *name, size_t n)
 {
 	snprintf(name, n, "map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
@@ -210,7 +225,7 @@ static int mapped(const struct opening_ask *ask, int proc_fd)
 		fd = checked(fd < 0 ? -errno : fd, &ask->mapping, true);
 	}
 	if (fd < 0 && ask->path[0])
-		fd = checked(rooted(proc_fd, ask->path), &ask->mapping, false);
+		fd = checked(rooted_mapping(proc_fd, ask->path), &ask->mapping, false);
 	return fd;
 }
 
@@ -245,20 +260,20 @@ static bool proc_name_fits(const char *name)
 	return name[0] && name[0] != '/' && !strstr(name, "..");
 }
 
-static int proc_path(const struct opening_ask *ask, char *path, size_t cap)
+static int proc_path(const struct opening_ask *ask, pid_t pid, char *path, size_t cap)
 {
-	if (ask->pid <= 0 || !proc_name_fits(ask->path) ||
-	    snprintf(path, cap, "/proc/%d/%s", ask->pid, ask->path) >= (int)cap)
+	if (pid <= 0 || !proc_name_fits(ask->path) ||
+	    snprintf(path, cap, "/proc/%d/%s", pid, ask->path) >= (int)cap)
 		return -EINVAL;
 	return 0;
 }
 
 /* For reading, or a mere path. Links of a process are followed as mere paths only. */
-static int proc_open(const struct opening_ask *ask)
+static int proc_open(const struct opening_ask *ask, pid_t pid)
 {
 	uint32_t path_only = ask->flags & O_PATH;
 	char path[128];
-	int rc = proc_path(ask, path, sizeof(path)), fd;
+	int rc = proc_path(ask, pid, path, sizeof(path)), fd;
 
 	if (rc)
 		return rc;
@@ -267,9 +282,9 @@ static int proc_open(const struct opening_ask *ask)
 	return fd < 0 ? -errno : fd;
 }
 
-static int proc_text(const struct opening_ask *ask, char *to, size_t room)
+static int proc_text(const struct opening_ask *ask, pid_t pid, char *to, size_t room)
 {
-	int fd = proc_open(ask);
+	int fd = proc_open(ask, pid);
 	size_t n = 0;
 	ssize_t got = 1;
 
@@ -285,13 +300,27 @@ static int proc_text(const struct opening_ask *ask, char *to, size_t room)
 	return got < 0 ? (int)got : (int)n;
 }
 
-static int proc_link(const struct opening_ask *ask, char *to, size_t room)
+static int proc_link(const struct opening_ask *ask, pid_t pid, char *to, size_t room)
 {
 	char path[128];
-	int rc = proc_path(ask, path, sizeof(path));
+	int rc = proc_path(ask, pid, path, sizeof(path));
 	ssize_t n = rc ? rc : readlink(path, to, room);
 
 	return rc ? rc : n < 0 ? -errno : (int)n;
+}
+
+static int proc_texts(const struct opening_ask *ask, char (*to)[OPENING_SLOT])
+{
+	if (ask->npids > OPENING_PIDS)
+		return -EINVAL;
+	for (uint32_t i = 0; i < ask->npids; i++) {
+		int n = (ask->kind == OPENING_LINKS ? proc_link : proc_text)(
+			ask, ask->pids[i], to[i], OPENING_SLOT - 1);
+
+		n = n < 0 ? 0 : n;
+		memset(to[i] + n, 0, OPENING_SLOT - (size_t)n);
+	}
+	return (int)(ask->npids * OPENING_SLOT);
 }
 
 static int directory_open(const struct opening_ask *ask, int at)
@@ -348,6 +377,8 @@ uint32_t opening_room(const struct opening_ask *ask)
 		room = ask->mapping.end - ask->mapping.start;
 	else if (ask->kind == OPENING_TEXT || ask->kind == OPENING_LINK)
 		room = ask->room;
+	else if (ask->kind == OPENING_TEXTS || ask->kind == OPENING_LINKS)
+		room = (uint64_t)ask->npids * OPENING_SLOT;
 	return room < OPENING_BYTES ? (uint32_t)room : OPENING_BYTES;
 }
 
@@ -381,9 +412,12 @@ int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 	case OPENING_MEMORY:
 		return memory(ask, at, bytes);
 	case OPENING_TEXT:
-		return proc_text(ask, bytes, opening_room(ask));
+		return proc_text(ask, ask->pid, bytes, opening_room(ask));
+	case OPENING_TEXTS:
+	case OPENING_LINKS:
+		return proc_texts(ask, bytes);
 	case OPENING_LINK:
-		return proc_link(ask, bytes, opening_room(ask));
+		return proc_link(ask, ask->pid, bytes, opening_room(ask));
 	default:
 		return -EINVAL;
 	}
@@ -399,7 +433,7 @@ int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
 	if (ask->kind == OPENING_DIRECTORY)
 		return directory_open(ask, at);
 	if (ask->kind == OPENING_PROC)
-		return proc_open(ask);
+		return proc_open(ask, ask->pid);
 	fd = path_open(ask, at);
 	rc = fd < 0 ? fd : broker_identify(fd, file);
 	if (rc || ask->look) {

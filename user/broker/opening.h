@@ -20,9 +20,13 @@ enum opening_kind {
 	OPENING_PROC,	 /* the kernel's own file `path` of the process */
 	OPENING_TEXT,	 /* what such a file says: bytes, too */
 	OPENING_LINK,	 /* where a link there leads, as text: bytes, too */
+	OPENING_TEXTS,	 /* the same of each of `pids`, as broker_proc_texts() in broker.h has it */
+	OPENING_LINKS,
 };
 
 #define OPENING_BYTES 32768u /* of memory at a time */
+#define OPENING_PIDS  128
+#define OPENING_SLOT  256 /* bytes of the text of each */
 
 struct opening_ask {
 	uint64_t id; /* never 0 */
@@ -32,6 +36,8 @@ struct opening_ask {
 	int32_t path_only; /* OPENING_MAPPED: not through map_files */
 	uint32_t flags;	   /* OPENING_PROC: for open(2) */
 	uint32_t room;	   /* of text that is wanted, bytes */
+	uint32_t npids;	   /* OPENING_TEXTS, OPENING_LINKS */
+	int32_t pids[OPENING_PIDS];
 	struct broker_mapping mapping;
 	char path[PATH_MAX]; /* "": none */
 };
@@ -49,8 +55,8 @@ bool opening_gives(const struct opening_ask *ask);
 uint32_t opening_room(const struct opening_ask *ask);
 
 /*
- * Those of OPENING_MEMORY, where `at` is an open /proc/PID/mem, of OPENING_TEXT and OPENING_LINK:
- * how many, or -errno.
+ * Those of OPENING_MEMORY, where `at` is an open /proc/PID/mem, and of texts and links: how many,
+ * or -errno.
  */
 int opening_bytes(const struct opening_ask *ask, int at, void *bytes);
 

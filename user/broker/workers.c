@@ -14,11 +14,11 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/rights.h"
 
 #define READY  2	    /* workers that wait for work, or do some */
 #define END_NS 200000000ull /* the ends of those that do not hang are waited for */
@@ -94,23 +94,11 @@ static ssize_t message_take(int from, void *p, size_t n, int *fds, size_t *nfds)
  * What opening takes: to look into others' processes and directories, and by map_files. The rest
  * goes for good, so also what a program would get that has more rights than who starts it.
  */
-static void rights_drop(void)
+static void rights_lessen(void)
 {
-	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct d[2] = {0}, have[2] = {0};
 	const unsigned int keep[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE};
 
-	if (syscall(SYS_capget, &h, have))
-		return;
-	for (size_t i = 0; i < sizeof(keep) / sizeof(*keep); i++)
-		d[keep[i] / 32].permitted |= 1u << keep[i] % 32;
-	for (int i = 0; i < 2; i++)
-		d[i].effective = d[i].permitted &= have[i].permitted;
-	for (int c = 0; c <= CAP_LAST_CAP; c++)
-		prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	syscall(SYS_capset, &h, d);
+	rights_keep(keep, sizeof(keep) / sizeof(*keep));
 }
 
 /* Whether the other end of the socket is closed: nobody waits for the answer any more. */
@@ -273,7 +261,7 @@ static void parent_main(struct board *b, int asks, int control)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	prctl(PR_SET_NAME, "gnomon-broker");
-	rights_drop();
+	rights_lessen();
 	on[0] = (struct pollfd){.fd = control, .events = POLLIN};
 	on[1] = (struct pollfd){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 				.events = POLLIN};
@@ -362,6 +350,9 @@ void workers_give_up(struct workers *w, uint64_t id)
 
 void workers_stop(struct workers *w)
 {
+	/* who was made of us and hangs has them, too, and will not close them */
+	shutdown(w->asks, SHUT_RDWR);
+	shutdown(w->control, SHUT_RDWR);
 	close(w->asks);
 	close(w->control);
 	waitpid(w->parent, NULL, 0);

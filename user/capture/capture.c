@@ -19,11 +19,13 @@
 #include "base/log.h"
 #include "base/tasks.h"
 #include "capture/features.h"
+#include "capture/kerneltypes.h"
 #include "capture/programs.h"
 #include "capture/refusal.h"
 #include "capture/reserve.h"
 #include "capture/rings.h"
 #include "gnomon.skel.h"
+#include "kern/abi_context.h"
 
 #define RING_BYTES (128u << 10) /* per CPU, at first: about 2,300 samples */
 #define RING_MAX   (64u << 20)
@@ -31,12 +33,17 @@
 struct capture {
 	struct gnomon *skel; /* has the maps and the small programs */
 	struct programs *programs;
+	int types_fd; /* the kernel's types in a file, at the path `types`; or -errno */
+	char types[KERNELTYPES_PATH];
 	struct rings *rings;
 	int ncpu;
 	uint64_t *per_cpu; /* room for a value of each CPU */
 	bool can_switch;
-	bool can_find;		    /* tasks by their pid, in a program that may sleep */
-	bool can_pick;		    /* iterators over one process */
+	bool can_find; /* tasks by their pid, in a program that may sleep */
+	bool can_pick; /* iterators over one process */
+	bool can_lock; /* whose locks are is told */
+	bool looks;    /* at who has the CPUs, at each tick */
+	bool rates;
 	bool scanning;		    /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t accounting; /* held while an accounting goes on */
 	struct bpf_link *slices;    /* of an accounting in slices; NULL: none is on */
@@ -69,6 +76,17 @@ static void ways_tell(bool wall)
 			log_info("%s: %s", feature_info(f)->name, feature_info(f)->without);
 }
 
+/* Who has the CPUs is told as the cause of waits for one. */
+static void looks_configure(struct capture *c, const struct capture_config *cfg)
+{
+	c->looks = cfg->causes && cfg->wall_ns && feature_has(FEATURE_RUN_QUEUE);
+	c->skel->rodata->gn_cpus = (__u32)c->ncpu;
+	if (c->looks)
+		bpf_map__set_max_entries(c->skel->maps.holders, (__u32)c->ncpu * GN_HELD_TICKS);
+	else
+		bpf_program__set_autoload(c->skel->progs.cpus_look, false);
+}
+
 static void configure(struct capture *c, const struct capture_config *cfg)
 {
 	const char *check = getenv("GNOMON_CHECK_CODE");
@@ -85,8 +103,10 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	c->skel->rodata->gn_wall_ns = cfg->wall_ns;
 	c->skel->rodata->gn_start_ns = cfg->start_ns;
 	c->skel->bss->gn_cpu_clocks_only = cfg->cpu_clocks;
+	c->skel->rodata->gn_rates = c->rates = cfg->rates;
 	c->skel->rodata->gn_thread_filter = cfg->thread_filter;
 	c->skel->rodata->gn_causes = cfg->causes;
+	c->skel->rodata->gn_only_context = cfg->only_context;
 	c->skel->rodata->gn_check_code = check && *check; /* for tests */
 	if (cfg->depth)
 		c->skel->rodata->gn_depth = cfg->depth;
@@ -106,6 +126,10 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
 	if (!cfg->wall_ns || !c->can_find)
 		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
+	c->can_lock = cfg->wall_ns && cfg->causes && c->can_find;
+	if (!c->can_lock)
+		bpf_program__set_autoload(c->skel->progs.lock_tick, false);
+	looks_configure(c, cfg);
 	ways_tell(cfg->wall_ns);
 	c->scanning = cfg->wall_ns && (cfg->wall_scan || !c->can_switch);
 	bpf_map__set_max_entries(c->skel->maps.rings, (__u32)c->ncpu);
@@ -226,7 +250,7 @@ static bool is_needed(const struct capture *c, enum programs_part part)
 static void parts_begin(struct capture *c)
 {
 	for (int i = 0; i < PROGRAMS_PARTS; i++)
-		if (is_needed(c, i))
+		if (is_needed(c, i) || (i == PROGRAMS_REMOTE && c->can_lock))
 			programs_begin(c->programs, i);
 }
 
@@ -253,24 +277,36 @@ static struct gnomon *scanner(const struct capture *c)
 	return programs_of(c->programs, PROGRAMS_SCAN);
 }
 
+/* Whose types the programs are fitted to. NULL, libbpf's own way, where there is no memory for a
+ * file of them. */
+static const char *types_path(struct capture *c, const struct capture_config *cfg)
+{
+	if (cfg->btf)
+		return cfg->btf;
+	c->types_fd = kerneltypes_open(c->types);
+	return c->types_fd < 0 ? NULL : c->types;
+}
+
 /* Opens and configures the object. Afterwards it is known what it needs of the kernel. */
 static int object_open(struct capture *c, const struct capture_config *cfg, struct error *e)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = cfg->btf);
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	int rc = features_check(e);
 
 	if (rc)
 		return rc;
 	if (features_permitted() == -EPERM)
 		return permission_error(e);
+	opts.btf_custom_path = types_path(c, cfg);
 	c->ncpu = libbpf_num_possible_cpus();
 	c->skel = gnomon__open_opts(&opts);
 	if (c->ncpu < 1 || !c->skel)
 		return error_set(e, -errno, EXIT_INTERNAL, "cannot open the BPF object: %s",
 				 strerror(errno));
 	configure(c, cfg);
-	rc = features_taken(cfg->wall_ns) ? -EOPNOTSUPP
-					  : programs_open(&c->programs, c->skel, cfg->btf);
+	rc = features_taken(cfg->wall_ns)
+		     ? -EOPNOTSUPP
+		     : programs_open(&c->programs, c->skel, opts.btf_custom_path);
 	return rc ? load_error(e, rc, cfg->wall_ns) : 0;
 }
 
@@ -295,6 +331,7 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 
 	if (!c)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	c->types_fd = -1;
 	accounting_init(c);
 	pthread_mutex_init(&c->lock, NULL);
 	refusal_listen();
@@ -351,6 +388,8 @@ void capture_close(struct capture *c)
 	pthread_mutex_destroy(&c->accounting);
 	programs_close(c->programs);
 	gnomon__destroy(c->skel);
+	if (c->types_fd >= 0)
+		close(c->types_fd);
 	free(c);
 }
 
@@ -382,9 +421,25 @@ static void tgid_forget(struct capture *c, pid_t tgid)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Threads look at their process's again; and which ticks are visited. */
+static void rates_changed(struct capture *c)
+{
+	uint32_t least = GN_LEVEL_MAX;
+	struct gn_proc proc;
+
+	if (!c->rates)
+		return;
+	for (size_t i = 0; i < c->ntgids; i++)
+		if (!bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.procs), &c->tgids[i], &proc) &&
+		    proc.rate.level < least)
+			least = proc.rate.level;
+	__atomic_store_n(&c->skel->bss->gn_visit_level, least, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&c->skel->data->gn_rate_gen, 1, __ATOMIC_RELEASE);
+}
+
 int capture_add(struct capture *c, pid_t tgid, struct error *e)
 {
-	struct gn_proc proc = {0};
+	struct gn_proc proc = {.rate.cpu_ns = c->skel->rodata->gn_cpu_ns};
 
 	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.procs), &tgid, &proc, BPF_ANY))
 		return error_set(e, -errno, EXIT_KERNEL, "cannot add process %d: %s", tgid,
@@ -392,6 +447,7 @@ int capture_add(struct capture *c, pid_t tgid, struct error *e)
 	tgid_forget(c, tgid);
 	if (tgid_keep(c, tgid))
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	rates_changed(c);
 	return 0;
 }
 
@@ -399,6 +455,55 @@ void capture_remove(struct capture *c, pid_t tgid)
 {
 	tgid_forget(c, tgid);
 	bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
+	rates_changed(c);
+}
+
+uint64_t capture_wall_of(uint64_t tick_ns, uint64_t ns)
+{
+	uint32_t level = gn_level_of(ns, tick_ns);
+
+	return level == GN_LEVEL_NONE ? 0 : tick_ns << level;
+}
+
+/*
+ * Where there were no wall samples, or will be none, the time until now is accounted for first.
+ * Where CPU samples begin, what was used before them is in none: threads are young again.
+ */
+int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_ns)
+{
+	uint64_t tick = c->skel->rodata->gn_wall_ns;
+	uint32_t level = gn_level_of(*wall_ns, tick);
+	int fd = bpf_map__fd(c->skel->maps.procs);
+	struct gn_proc proc;
+
+	if (!c->rates || bpf_map_lookup_elem(fd, &tgid, &proc))
+		return c->rates ? -errno : -EOPNOTSUPP;
+	if (!c->skel->rodata->gn_cpu_ns)
+		cpu_ns = 0;
+	if ((level == GN_LEVEL_NONE) != (proc.rate.level == GN_LEVEL_NONE) || !cpu_ns)
+		capture_account_of(c, tgid);
+	if (cpu_ns && !proc.rate.cpu_ns)
+		c->skel->data->gn_clock_gen++;
+	proc.rate = (struct gn_rate){.cpu_ns = cpu_ns, .level = level};
+	if (bpf_map_update_elem(fd, &tgid, &proc, BPF_EXIST))
+		return -errno;
+	*wall_ns = capture_wall_of(tick, *wall_ns);
+	rates_changed(c);
+	return 0;
+}
+
+uint64_t capture_switches_of(const struct capture *c, pid_t tgid)
+{
+	struct gn_proc proc;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.procs), &tgid, &proc))
+		return 0;
+	return proc.switches;
+}
+
+uint32_t capture_visit_level(const struct capture *c)
+{
+	return __atomic_load_n(&c->skel->bss->gn_visit_level, __ATOMIC_RELAXED);
 }
 
 int capture_targets(struct capture *c, pid_t **out, size_t *n)
@@ -958,6 +1063,35 @@ static bool pending_any(struct capture *c, uint64_t tick)
 	return any;
 }
 
+/* Not for what it is told on, since samples without it are samples. */
+static void cpus_look(struct capture *c, uint64_t tick)
+{
+	struct gn_cpus_look arg = {.tick = tick};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.cpus_look), &opts);
+
+	if (rc)
+		log_debug("who had the CPUs at tick %llu: %s", (unsigned long long)tick,
+			  strerror(-rc));
+}
+
+/*
+ * Read whose the locks are that threads wait for, if there are other than `but` such threads. How
+ * many there are.
+ */
+static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t but)
+{
+	uint64_t *waiters = (uint64_t *)&c->skel->bss->gn_lock_waiters;
+	struct gn_lock_tick arg = {.tick = tick};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
+
+	if (!c->can_lock || __atomic_load_n(waiters, __ATOMIC_ACQUIRE) == but ||
+	    programs_begin(c->programs, PROGRAMS_REMOTE))
+		return but;
+	bpf_prog_test_run_opts(bpf_program__fd(remote(c)->progs.lock_tick), &opts);
+	return __atomic_load_n(waiters, __ATOMIC_ACQUIRE);
+}
+
 /*
  * On kernels where the program cannot find a task by its pid, an iterator goes through all tasks
  * instead.
@@ -965,19 +1099,25 @@ static bool pending_any(struct capture *c, uint64_t tick)
 int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 {
 	int rc = 0, rested;
+	uint64_t waiters;
 
+	if (c->looks)
+		cpus_look(c, arg->tick);
 	if (c->scanning) {
 		c->skel->bss->gn_scan_tick = arg->tick;
 		ticks_tgids_follow(c);
-		return iterate_tgids(c, scanner(c)->progs.wall_scan, c->ticks_tgids,
-				     c->nticks_tgids);
+		rc = iterate_tgids(c, scanner(c)->progs.wall_scan, c->ticks_tgids, c->nticks_tgids);
+		locks_read(c, arg->tick, 0);
+		return rc;
 	}
 	if (!c->can_find)
 		return remote_scan(c,
 				   atomic_exchange(&c->remote_due, false) ? UINT64_MAX : arg->tick);
+	waiters = locks_read(c, arg->tick, 0);
 	if (pending_any(c, arg->tick))
 		rc = remote_run(c, arg);
 	rested = resting_read(c);
+	locks_read(c, arg->tick, waiters); /* of those that were only met now */
 	return rc ? rc : rested;
 }
 
@@ -1013,6 +1153,10 @@ void capture_unsent(struct capture *c, const struct gn_rec *rec)
 		const struct gn_cause_rec *r = (const void *)rec;
 
 		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.causes_sent), &r->id);
+	} else if (rec->type == GN_REC_CONTEXT) {
+		const struct gn_context_rec *r = (const void *)rec;
+
+		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.contexts_sent), &r->id);
 	}
 }
 
@@ -1047,8 +1191,11 @@ void capture_tables(const struct capture *c, struct capture_tables *out)
 		.java_threads = bpf_map__fd(c->skel->maps.java_threads),
 		.vthreads = bpf_map__fd(c->skel->maps.vthreads),
 		.carriers = bpf_map__fd(c->skel->maps.carriers),
+		.places = bpf_map__fd(c->skel->maps.context_places),
+		.locks = bpf_map__fd(c->skel->maps.locks),
 		.changes = (uint64_t *)&c->skel->bss->gn_table_changes,
 		.ncarriers = &c->skel->bss->gn_carriers,
+		.ncontexts = &c->skel->bss->gn_contexts,
 	};
 }
 

@@ -26,8 +26,10 @@ struct capture_config {
 	uint32_t depth;	     /* user frames of a stack at most; 0 = as there is room for */
 	bool cpu_clocks;     /* begin with per-CPU clocks alone */
 	bool wall_scan;	     /* begin with wall samples by scans */
+	bool rates;	     /* with cpu_clocks: capture_rate(), and wall_ns is the finest */
 	bool thread_filter;  /* sample only threads given to capture_want() */
 	bool causes;	     /* what waits wait for is told */
+	bool only_context;   /* wall samples only of threads that work for a request */
 	bool reservoir;	     /* wall samples only of threads within capture_limit() */
 	uint32_t draw_shift; /* then: log2 of the ticks of a draw */
 	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
@@ -53,6 +55,22 @@ void capture_close(struct capture *c);
 
 int capture_add(struct capture *c, pid_t tgid, struct error *e);
 void capture_remove(struct capture *c, pid_t tgid);
+
+/*
+ * With `rates`: how often a process that was added is sampled from now on; 0: it has no such
+ * samples. *wall_ns becomes the interval that there is for it, the next one that is not shorter:
+ * wall_ns of the configuration, or doubled some times. 0 or -errno. From the draining thread.
+ */
+int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_ns);
+
+/* The same without a process: what `ns` becomes, with ticks `tick_ns` apart. */
+uint64_t capture_wall_of(uint64_t tick_ns, uint64_t ns);
+
+/* With `rates`: switches of its threads so far, but for some of each. 0: it is not there. */
+uint64_t capture_switches_of(const struct capture *c, pid_t tgid);
+
+/* Ticks that no process takes need no visit: the level (kern/abi.h) of those that one does. */
+uint32_t capture_visit_level(const struct capture *c);
 
 /* The processes added, malloc'd. 0 or -ENOMEM. From the draining thread, as these two. */
 int capture_targets(struct capture *c, pid_t **out, size_t *n);
@@ -157,9 +175,10 @@ void capture_forgotten(struct capture *c);
 
 /* Descriptors of the unwinder's maps, for naming/tables.c. They belong to the capture. */
 struct capture_tables {
-	int procs, files, rules, jvms, coders, java_threads, vthreads, carriers;
+	int procs, files, rules, jvms, coders, java_threads, vthreads, carriers, places, locks;
 	uint64_t *changes;   /* of these, ever, each counted twice: before it and after */
 	uint32_t *ncarriers; /* raised for each: the first makes the kernel look them up */
+	uint32_t *ncontexts; /* entries of `places`, likewise */
 };
 void capture_tables(const struct capture *c, struct capture_tables *out);
 

@@ -92,6 +92,27 @@ static int cpu_clocks_open(struct clocks *c, struct error *e)
 	return opened ? 0 : event_error(e, -ENODEV, "any CPU");
 }
 
+int clocks_interval(struct clocks *c, uint64_t interval_ns, struct error *e)
+{
+	int rc = 0;
+
+	if (c->interval == interval_ns)
+		return 0;
+	c->interval = interval_ns;
+	for (size_t i = 0; i < c->ncpu; i++) {
+		int fd = event_open(c, -1, (int)i, c->cpu_prog);
+
+		if (fd < 0) {
+			rc = fd == -ENODEV || fd == -ENXIO ? rc : fd;
+			continue;
+		}
+		if (c->cpu_fd[i] >= 0)
+			close(c->cpu_fd[i]);
+		c->cpu_fd[i] = fd;
+	}
+	return rc ? event_error(e, rc, "a CPU") : 0;
+}
+
 static void files_limit_raise(void)
 {
 	struct rlimit rl;

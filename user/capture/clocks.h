@@ -26,6 +26,13 @@ int clocks_open(struct clocks **out, uint64_t interval_ns, int thread_prog, int 
  */
 int clocks_add(struct clocks *c, pid_t tgid, struct error *e);
 
+/*
+ * The CPUs' clocks have another interval from now on; for some microseconds a CPU may have both,
+ * which is right where samples are weighed (kern/oncpu.bpf.c). What goes wrong leaves its clock as
+ * it was.
+ */
+int clocks_interval(struct clocks *c, uint64_t interval_ns, struct error *e);
+
 /* Close the threads' clocks, of all processes; clocks_add() opens them again. */
 void clocks_drop(struct clocks *c);
 

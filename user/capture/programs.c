@@ -41,6 +41,7 @@ static const struct {
 	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_SWITCH, "switch_walk"},
 	{PROGRAMS_CLOCK, "thread_clock"}, {PROGRAMS_REMOTE, "remote_scan"},
 	{PROGRAMS_REMOTE, "remote_tick"}, {PROGRAMS_SCAN, "wall_scan"},
+	{PROGRAMS_REMOTE, "lock_tick"},
 };
 
 #define HEAVY (sizeof(heavy) / sizeof(heavy[0]))

@@ -15,7 +15,7 @@ struct programs;
 enum programs_part {
 	PROGRAMS_CLOCK,	 /* thread_clock */
 	PROGRAMS_SWITCH, /* wall_switch */
-	PROGRAMS_REMOTE, /* remote_tick, remote_scan */
+	PROGRAMS_REMOTE, /* remote_tick, remote_scan, lock_tick */
 	PROGRAMS_SCAN,	 /* wall_scan */
 	PROGRAMS_PARTS
 };

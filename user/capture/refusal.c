@@ -42,7 +42,8 @@ void refusal_note(const char *line)
 	if (strncmp(line, prefix, sizeof(prefix) - 1))
 		return;
 	colon = strstr(name, "': ");
-	if (!colon)
+	/* said last, of the one that a complaint was told of before */
+	if (!colon || !strncmp(colon, "': failed to load: ", 19))
 		return;
 	why = colon + 3;
 	len = strcspn(why, "\n");
@@ -62,6 +63,15 @@ bool refusal_told(char *buf, size_t size)
 	return buf[0];
 }
 
+/* The verifier's log comes as one text of many lines. */
+static void lines_log(char *text)
+{
+	char *rest;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_debug("%s", line);
+}
+
 static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	char *text;
@@ -72,9 +82,8 @@ static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 		return 0;
 	if (level == LIBBPF_WARN)
 		refusal_note(text);
-	text[strcspn(text, "\n")] = '\0';
 	if (log_level >= 2)
-		log_debug("%s", text);
+		lines_log(text);
 	free(text);
 	return 0;
 }

@@ -84,7 +84,7 @@ static bool load_measure(struct ticks *t, struct engine_load *l)
 	capture_counters(t->capture, counters);
 	*l = (struct engine_load){
 		.switches = (double)(counters[GN_CNT_SWITCHES] - t->switches) * 1e9 / (double)since,
-		.ticks = 1e9 / (double)t->cfg.wall_ns,
+		.ticks = 1e9 / (double)(t->cfg.wall_ns << capture_visit_level(t->capture)),
 		.threads = capture_tick_threads(t->capture),
 	};
 	t->considered_ns = now;
@@ -154,7 +154,10 @@ static void *ticks_main(void *arg)
 	pthread_setname_np(pthread_self(), "gnomon-ticks");
 	priority_raise();
 	for (;; tick++) {
-		uint64_t due = visit_time(t, tick);
+		uint64_t due;
+
+		tick = gn_level_next(tick, capture_visit_level(t->capture));
+		due = visit_time(t, tick);
 
 		if (!sleep_until(t, due))
 			return NULL;

@@ -147,11 +147,19 @@ static int proc_set(void *ctx, pid_t tgid, struct unwind_mapping *v, size_t n, u
 	return rc ? rc : utable_proc_sum(m->utable, (uint32_t)tgid) != before;
 }
 
+static void places_drop(struct unwinder_maps *m, pid_t tgid)
+{
+	if (!bpf_map_delete_elem(m->maps.places, &tgid))
+		--*m->maps.ncontexts;
+}
+
 static void proc_drop(void *ctx, pid_t tgid, uint64_t now_ns)
 {
 	struct unwinder_maps *m = ctx;
 
 	bpf_map_delete_elem(m->maps.vthreads, &tgid);
+	places_drop(m, tgid);
+	bpf_map_delete_elem(m->maps.locks, &tgid);
 	tables_change(m);
 	bpf_map_delete_elem(m->maps.jvms, &tgid);
 	tables_change(m);
@@ -238,6 +246,29 @@ static int carrier(void *ctx, pid_t tgid, pid_t tid, const struct gn_carrier *ca
 	return rc;
 }
 
+/* While there is no process that has any, the kernel side looks nothing up. */
+static int contexts(void *ctx, pid_t tgid, const struct gn_ctx_places *places)
+{
+	struct unwinder_maps *m = ctx;
+
+	if (!places->n) {
+		places_drop(m, tgid);
+		return 0;
+	}
+	if (!bpf_map_update_elem(m->maps.places, &tgid, places, BPF_NOEXIST)) {
+		++*m->maps.ncontexts;
+		return 0;
+	}
+	return bpf_map_update_elem(m->maps.places, &tgid, places, BPF_EXIST) ? -errno : 0;
+}
+
+static int locks(void *ctx, pid_t tgid, const struct gn_locks *locks)
+{
+	struct unwinder_maps *m = ctx;
+
+	return bpf_map_update_elem(m->maps.locks, &tgid, locks, BPF_ANY) ? -errno : 0;
+}
+
 /* ---- BPF programs of the host ---- */
 
 typedef int (*next_id_fn)(__u32 id, __u32 *next);
@@ -271,6 +302,8 @@ static const struct unwinder port = {
 	.coders_get = coders_get,
 	.java_thread = java_thread,
 	.carrier = carrier,
+	.contexts = contexts,
+	.locks = locks,
 	.programs = programs,
 };
 

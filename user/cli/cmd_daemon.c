@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -29,6 +30,7 @@ static const struct opt opts[] = {
 struct daemon_state {
 	struct settings settings; /* those in force */
 	struct outname names;
+	struct shipping *ship; /* NULL: nothing is sent */
 };
 
 /* A JVM's directory says when it started, so that after our restart it is the same one. */
@@ -73,15 +75,43 @@ static int reload(void *ctx, struct daemon_orders *orders, struct error *e)
 	/* the newer ones are d's now, which hands them on */
 	orders->rules = d->settings.rules;
 	orders->keep = d->settings.keep;
+	orders->budget = d->settings.limits;
 	d->settings.rules = (struct rules){0};
 	settings_free(&newer);
 	return 0;
 }
 
+static void delivery(void *ctx, struct delivery *to)
+{
+	const struct daemon_state *d = ctx;
+
+	shipping_read(d->ship, to);
+}
+
+/*
+ * What waits for being sent lies in the daemon's directory, unless told otherwise, and is sent the
+ * next time.
+ */
+static int ship_begin(struct daemon_state *d, struct session_config *session, struct error *e)
+{
+	struct shipping_options *o = &d->settings.ship;
+	static char spool[4096];
+
+	if (!o->urls.n)
+		return 0;
+	if (!o->to.spool) {
+		if (mkdir(d->settings.directory, 0700) && errno != EEXIST)
+			return error_create(e, d->settings.directory, errno);
+		snprintf(spool, sizeof(spool), "%s/.push", d->settings.directory);
+		o->to.spool = spool;
+	}
+	return shipping_start(&d->ship, o, session, e);
+}
+
 static int record(struct daemon_state *d, struct error *e)
 {
 	struct settings *s = &d->settings;
-	struct daemon_orders orders = {.rules = s->rules, .keep = s->keep};
+	struct daemon_orders orders = {.rules = s->rules, .keep = s->keep, .budget = s->limits};
 	struct daemon_config cfg = {
 		.record = s->record,
 		.dir = s->directory,
@@ -92,22 +122,28 @@ static int record(struct daemon_state *d, struct error *e)
 		.name = directory_name,
 		.name_ctx = d,
 		.reload = reload,
+		.delivery = delivery,
 		.ctx = d,
 	};
+	struct error late = {0};
 	int rc = names_read(d, e);
 
 	s->rules = (struct rules){0};
 	if (!rc)
 		rc = pidns_check(e);
 	if (!rc)
+		rc = ship_begin(d, &cfg.record, e);
+	if (!rc)
 		rc = daemon_run(&cfg, &orders, e);
+	if (shipping_finish(d->ship, true, &late))
+		log_warn("%s", late.msg);
 	rules_free(&orders.rules);
 	return rc;
 }
 
 static int run(int argc, char **argv, struct error *e)
 {
-	struct daemon_state d;
+	struct daemon_state d = {0};
 	int rc;
 
 	if (argc) {

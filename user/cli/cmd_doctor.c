@@ -10,9 +10,11 @@
 #include "base/utf8.h"
 #include "cli/cmds.h"
 #include "cli/doctor.h"
+#include "cli/pushing.h"
 
 static bool as_json;
 static bool no_jvms;
+static struct pushing to = PUSHING_INIT;
 
 static const struct opt options[] = {
 	{.type = OPT_FLAG, .name = "json", .help = "print JSON", .value = &as_json},
@@ -20,6 +22,10 @@ static const struct opt options[] = {
 	 .name = "host-only",
 	 .help = "do not look at the JVMs that run",
 	 .value = &no_jvms},
+	{OPT_STRING, 0, "to", "URL",
+	 "only ask a server whether it takes profiles: http://HOST:4040, otlp+http://HOST:4318",
+	 &to.url},
+	PUSHING_OPTS(to),
 	{.type = OPT_END},
 };
 
@@ -76,11 +82,15 @@ static void summary_print(const struct doctor *d, enum exit_code code)
 
 	for (size_t i = 0; i < d->n; i++)
 		n[d->v[i].status]++;
-	printf("\n%s: %zu ok, %zu degraded, %zu missing, %zu unknown\n",
-	       code == EXIT_OK		 ? "a recording can work"
-	       : code == EXIT_PERMISSION ? "a recording needs more privileges"
-					 : "a recording cannot work with this kernel",
-	       n[CHECK_OK], n[CHECK_DEGRADED], n[CHECK_MISSING], n[CHECK_UNKNOWN]);
+	if (to.url)
+		printf("\n%s\n", code == EXIT_OK ? "profiles can be sent there"
+						 : "profiles cannot be sent there");
+	else
+		printf("\n%s: %zu ok, %zu degraded, %zu missing, %zu unknown\n",
+		       code == EXIT_OK		 ? "a recording can work"
+		       : code == EXIT_PERMISSION ? "a recording needs more privileges"
+						 : "a recording cannot work with this kernel",
+		       n[CHECK_OK], n[CHECK_DEGRADED], n[CHECK_MISSING], n[CHECK_UNKNOWN]);
 }
 
 static void print_text(const struct doctor *d, enum exit_code code)
@@ -106,7 +116,7 @@ static void print_json(const struct doctor *d, enum exit_code code)
 
 	json_begin(&j, stdout);
 	json_open(&j, NULL, '{');
-	json_bool(&j, "can_record", code == EXIT_OK);
+	json_bool(&j, to.url ? "can_push" : "can_record", code == EXIT_OK);
 	json_number(&j, "exit_code", (uint64_t)code);
 	json_open(&j, "checks", '[');
 	for (size_t i = 0; i < d->n; i++) {
@@ -123,6 +133,16 @@ static void print_json(const struct doctor *d, enum exit_code code)
 	json_end(&j);
 }
 
+static void host_look(struct doctor *d)
+{
+	doctor_kernel(d);
+	doctor_privileges(d);
+	doctor_surroundings(d);
+	doctor_bpf(d);
+	if (!no_jvms)
+		doctor_jvms(d);
+}
+
 static int run(int argc, char **argv, struct error *e)
 {
 	struct doctor d = {0};
@@ -132,12 +152,10 @@ static int run(int argc, char **argv, struct error *e)
 		error_set(e, -EINVAL, EXIT_USAGE, "unexpected argument '%s'", argv[0]);
 		return EXIT_USAGE;
 	}
-	doctor_kernel(&d);
-	doctor_privileges(&d);
-	doctor_surroundings(&d);
-	doctor_bpf(&d);
-	if (!no_jvms)
-		doctor_jvms(&d);
+	if (!to.url)
+		host_look(&d);
+	else if (doctor_server(&d, &to, e))
+		return (int)e->exit;
 	code = verdict(&d);
 	if (d.failed) {
 		error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
@@ -154,14 +172,19 @@ static int run(int argc, char **argv, struct error *e)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.summary = "say what will work on this host and what to do about the rest",
-	.usage = "doctor [--json] [--host-only]",
+	.usage = "doctor [--json] [--host-only]\n"
+		 "       gnomon doctor --to URL [--json]",
 	.opts = options,
 	.notes = "What record takes of the kernel is tried, as record itself does, and never "
 		 "guessed from\n"
 		 "its version. Exit code 0: a recording can work; 4: privileges are missing; 5: "
 		 "the\n"
-		 "kernel lacks something.\n",
+		 "kernel lacks something.\n\n"
+		 "With --to nothing of this host is tried: an empty profile is sent, and what the "
+		 "server\n"
+		 "says to it is told. Exit code 6: it does not take profiles.\n",
 	.examples = "  sudo gnomon doctor\n"
+		    "  gnomon doctor --to http://pyroscope:4040\n"
 		    "  gnomon doctor --json | jq '.checks[] | select(.status != \"ok\")'\n",
 	.run = run,
 	.looks = true,

@@ -11,7 +11,6 @@
 #include "out/format.h"
 #include "push/limits.h"
 #include "push/otlp.h"
-#include "push/pyroscope.h"
 #include "push/service.h"
 
 static struct {
@@ -126,16 +125,21 @@ static int recording_push(struct push *u, const char *path, struct error *e)
 	struct labels labels = {0};
 	struct profile *p = NULL;
 	struct jfr_report r;
+	struct stretch s;
 	char service[SERVICE_LEN];
-	int rc = service_of_recording(path, service, e);
+	int rc = stretch_open(&s, path, e);
 
 	filter_apply(&o.filter, &po);
+	s.from_ns = po.from_ns;
+	s.to_ns = po.to_ns;
+	if (!rc)
+		rc = service_of_recording(&s, service, &labels, e);
 	if (!rc)
 		rc = pushing_labels(&o.to, service, &labels, e);
 	if (!rc)
 		rc = profile_new(&p, &po, e);
 	if (!rc)
-		rc = profile_load(p, path, 0, &r, e);
+		rc = profile_load_stretch(p, &s, 0, &r, e);
 	if (!rc)
 		rc = profile_finish(p, e);
 	if (!rc) {
@@ -147,6 +151,7 @@ static int recording_push(struct push *u, const char *path, struct error *e)
 	}
 	profile_free(p);
 	labels_free(&labels);
+	stretch_free(&s);
 	return rc;
 }
 
@@ -199,6 +204,7 @@ static int finish(struct push *u, int rc, struct error *e)
 
 static int push(struct push *u, char **files, int n, struct error *e)
 {
+	const struct protocol *protocol = pushing_protocol(&o.to.url, o.by_thread);
 	int rc = pushing_destination(&o.to, &u->to, e);
 
 	if (!rc)
@@ -208,9 +214,7 @@ static int push(struct push *u, char **files, int n, struct error *e)
 	if (rc)
 		return rc;
 	u->made.to = u->spool.s;
-	u->made.protocol = o.protocol == PROTOCOL_OTLP ? &otlp
-			   : o.by_thread	       ? &pyroscope_threads
-						       : &pyroscope;
+	u->made.protocol = o.protocol == PROTOCOL_OTLP ? &otlp : protocol;
 	signals_take();
 	for (int i = 0; i < n && !rc; i++)
 		rc = recording_push(u, files[i], e);

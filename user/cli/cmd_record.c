@@ -7,13 +7,13 @@
 
 #define REC_INIT                                                                                   \
 	{                                                                                          \
-		.format = -1, .render = RENDERING_INIT,                                            \
+		.format = -1, .render = RENDERING_INIT, .ship = SHIPPING_INIT,                     \
 		.cfg = {.cpu_ns = RECORDING_CPU_NS}, /* wall_ns: intervals_read() */               \
 	}
 #define PROCESSES_MAX 256 /* of one user in one container */
 
 static struct recording rec = REC_INIT;
-static bool no_wall, no_cpu, no_vitals, no_waits, no_causes;
+static bool no_wall, no_cpu, no_vitals, no_waits, no_causes, only_context;
 static uint64_t reservoir, depth, max_processes = PROCESSES_MAX;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static int cpu_event = JFRW_EXECUTION;
@@ -49,7 +49,9 @@ static const struct opt opts[] = {
 	 "no jdk.ThreadPark, ThreadSleep, JavaMonitorEnter, JavaMonitorWait of long waits",
 	 &no_waits},
 	{OPT_FLAG, 0, "no-causes", NULL,
-	 "no gnomon.WaitCause: for which peer, file or pipe threads wait", &no_causes},
+	 "no gnomon.WaitCause: for which peer, file, pipe or lock threads wait", &no_causes},
+	{OPT_FLAG, 0, "only-context", NULL,
+	 "wall samples only of threads that work for a request, as a tracer says", &only_context},
 	{OPT_FLAG, 0, "environment", NULL,
 	 "the JVM's environment variables, too; what looks like a secret is masked",
 	 &rec.cfg.environment},
@@ -93,6 +95,7 @@ static const struct opt opts[] = {
 	{OPT_COUNT, 0, "max-processes", "N",
 	 "record N processes at most of one user in one container (default 256)", &max_processes,
 	 .min = 1, .max = GN_MAX_PROCS},
+	SHIPPING_OPTS(rec.ship),
 	{OPT_END},
 };
 
@@ -199,6 +202,7 @@ static int config_take(struct error *e)
 	cfg->form.vitals = !no_vitals;
 	cfg->waits = !no_vitals && !no_waits;
 	cfg->causes = !no_causes && !cfg->form.plain;
+	cfg->only_context = only_context;
 	cfg->form.cpu_event = (enum jfrw_cpu_event)cpu_event;
 	return contradictions(e) ? (int)e->exit : intervals_read(e);
 }
@@ -213,9 +217,10 @@ static int run(int argc, char **argv, struct error *e)
 void record_settings_begin(void)
 {
 	rec = (struct recording)REC_INIT;
-	no_wall = no_cpu = no_vitals = no_waits = no_causes = false;
+	no_wall = no_cpu = no_vitals = no_waits = no_causes = only_context = false;
 	reservoir = depth = 0;
 	max_processes = PROCESSES_MAX;
+	rec.ship.to.finish_ns = 10 * RECORDING_S; /* what is left the next one sends */
 	engine = CPU_ENGINE_AUTO;
 	wall_engine = WALL_ENGINE_AUTO;
 	jvm = RESOLVE_AUTO;
@@ -236,13 +241,14 @@ int record_setting(const char *name, const char *value, struct error *e)
 	return opt_assign(opts, name, value, e);
 }
 
-int record_settings_end(struct session_config *out, struct error *e)
+int record_settings_end(struct session_config *out, struct shipping_options *ship, struct error *e)
 {
 	int rc = config_take(e) ? -EINVAL : 0;
 
 	*out = rec.cfg;
 	out->threads = rec.threads.v;
 	out->nthreads = rec.threads.n;
+	*ship = rec.ship;
 	return rc;
 }
 

@@ -39,7 +39,10 @@ static int ask(enum control_what what, pid_t pid, struct error *e)
 	return 0;
 }
 
-/* Any JVM of the host: what is not recorded the daemon does not know. */
+/*
+ * Any JVM of the host: what is not recorded the daemon does not know. Who may not look into a
+ * process leaves it to the daemon to say what it is.
+ */
 static int jvm_find(const char *arg, pid_t *pid, struct error *e)
 {
 	struct recording by = {0};
@@ -48,6 +51,11 @@ static int jvm_find(const char *arg, pid_t *pid, struct error *e)
 
 	if (!rc)
 		rc = select_all(&by.select, &l, e);
+	if (rc && by.select.pid && e->exit == EXIT_PERMISSION) {
+		*pid = by.select.pid;
+		*e = (struct error){0};
+		return 0;
+	}
 	if (rc)
 		return rc;
 	if (l.n > 1)

@@ -14,12 +14,13 @@
 
 static struct {
 	const char *socket;
-	bool json, metrics, wide;
+	bool json, metrics, jvms, wide;
 } o = {.socket = CONTROL_PATH};
 
 static const struct opt opts[] = {
 	{OPT_FLAG, 0, "json", NULL, "print JSON", &o.json},
 	{OPT_FLAG, 0, "metrics", NULL, "print metrics as Prometheus reads them", &o.metrics},
+	{OPT_FLAG, 0, "jvms", NULL, "the JVMs alone", &o.jvms},
 	{OPT_FLAG, 'w', "wide", NULL, "do not cut columns to the width of the terminal", &o.wide},
 	SOCKET_OPT(o.socket),
 	{OPT_END},
@@ -56,6 +57,32 @@ static void losses_print(const struct totals *t)
 	printf("\n");
 }
 
+static void delivery_print(const struct delivery *d)
+{
+	for (uint64_t i = 0; i < d->n; i++) {
+		const struct delivery_to *to = &d->to[i];
+		const char *sep = "; refused:";
+
+		printf("push     '%s': %s profiles, %s sent", to->to, format_count(to->sent).s,
+		       format_bytes(to->bytes).s);
+		if (to->sent)
+			printf(", %s each", format_ns(to->request_ns / to->sent).s);
+		if (to->spooled)
+			printf("; %s of %s wait", format_count(to->spooled).s,
+			       format_bytes(to->spooled_bytes).s);
+		for (unsigned int r = 0; r < REFUSALS; r++) {
+			if (!to->refused[r])
+				continue;
+			printf("%s %s %s", sep, format_count(to->refused[r]).s, refusal_name(r));
+			sep = ",";
+		}
+		printf("\n");
+	}
+	if (d->unreadable + d->untold)
+		printf("push     %s windows could not be read, or were not told\n",
+		       format_count(d->unreadable + d->untold).s);
+}
+
 static void head_print(const struct control_state *s)
 {
 	const struct overhead_cost *c = &s->cost;
@@ -74,10 +101,17 @@ static void head_print(const struct control_state *s)
 	       percent(c->cpu_ns + c->bpf_ns, host), s->cpus, s->cpus == 1 ? "" : "s",
 	       percent(c->cpu_ns, c->wall_ns), percent(c->bpf_ns, c->wall_ns),
 	       format_bytes(c->memory).s);
+	if (s->budget > 0)
+		printf("budget   %.2f%% of the CPUs: the last second took %.2f%%\n",
+		       100 * s->budget, 100 * s->cost_share);
 	printf("disk     '%s': %s in %s file%s, %s free%s\n", s->directory,
 	       format_bytes(s->disk.bytes).s, format_count(s->disk.files).s,
 	       s->disk.files == 1 ? "" : "s", format_bytes(s->disk.free_bytes).s,
 	       s->disk_failed ? "; IT CANNOT BE LOOKED AT, see the daemon's log" : "");
+	if (s->totals.held_bytes)
+		printf("         IT TAKES NOTHING: %s are held in memory, what is beyond is lost\n",
+		       format_bytes(s->totals.held_bytes).s);
+	delivery_print(&s->delivery);
 }
 
 static const struct table_column columns[] = {
@@ -99,8 +133,21 @@ static int row_add(struct table *t, const struct control_state *s, const struct 
 				     cpu.s, wall.s,  lost.s,	   written.s};
 
 	snprintf(pid, sizeof(pid), "%d", j->pid);
-	snprintf(share, sizeof(share), "%.1f%%", percent(j->lately_cpu * s->cpu_ns, j->lately_ns));
+	snprintf(share, sizeof(share), "%.1f%%", percent(j->lately_cpu_ns, j->lately_ns));
 	return table_row(t, cells);
+}
+
+/* Of one that is not sampled as its configuration says. */
+static void rate_print(const struct control_jvm *j)
+{
+	printf("\nprocess %d: ", j->pid);
+	jvmlist_rate(j);
+	printf(", by %s", rate_by_name((enum rate_by)j->by));
+	if (j->reason[0])
+		printf(": %s", j->reason);
+	if (j->for_ns)
+		printf(", for %s", format_ns(j->for_ns).s);
+	printf("\n");
 }
 
 static int table_show(const struct control_answer *a)
@@ -115,6 +162,9 @@ static int table_show(const struct control_answer *a)
 		table_print(t, stdout, o.wide ? 0 : terminal_width(stdout));
 	}
 	table_free(t);
+	for (uint32_t i = 0; i < a->state.njvms && !rc; i++)
+		if (a->jvms[i].by != RATE_CONFIGURATION)
+			rate_print(&a->jvms[i]);
 	return rc;
 }
 
@@ -127,10 +177,38 @@ static void json_totals(struct json *j, const struct totals *t)
 	json_number(j, "stacks", t->stacks);
 	json_number(j, "threads", t->threads);
 	json_number(j, "written_bytes", t->file_bytes);
+	json_number(j, "held_bytes", t->held_bytes);
 	json_open(j, "lost", '{');
 	for (unsigned int i = 0; i < LOSS_MAX; i++)
 		if (t->lost[i])
 			json_number(j, loss_name(i), t->lost[i]);
+	json_close(j, '}');
+}
+
+static void json_delivery(struct json *j, const struct delivery *d)
+{
+	json_open(j, "push", '{');
+	json_number(j, "windows", d->windows);
+	json_number(j, "unread", d->unreadable + d->untold);
+	json_open(j, "to", '[');
+	for (uint64_t i = 0; i < d->n; i++) {
+		const struct delivery_to *to = &d->to[i];
+
+		json_open(j, NULL, '{');
+		json_string(j, "url", to->to);
+		json_number(j, "made", to->made);
+		json_number(j, "sent", to->sent);
+		json_number(j, "sent_bytes", to->bytes);
+		json_number(j, "request_ns", to->request_ns);
+		json_number(j, "spooled", to->spooled);
+		json_number(j, "spooled_bytes", to->spooled_bytes);
+		json_open(j, "refused", '{');
+		for (unsigned int r = 0; r < REFUSALS; r++)
+			json_number(j, refusal_name(r), to->refused[r]);
+		json_close(j, '}');
+		json_close(j, '}');
+	}
+	json_close(j, ']');
 	json_close(j, '}');
 }
 
@@ -142,6 +220,7 @@ static void json_state(struct json *j, const struct control_state *s)
 	json_number(j, "cpus", s->cpus);
 	json_number(j, "cpu_interval_ns", s->cpu_ns);
 	json_number(j, "wall_interval_ns", s->wall_ns);
+	json_number(j, "tick_ns", s->tick_ns);
 	json_open(j, "cost", '{');
 	json_number(j, "wall_ns", s->cost.wall_ns);
 	json_number(j, "collector_cpu_ns", s->cost.cpu_ns);
@@ -156,6 +235,8 @@ static void json_state(struct json *j, const struct control_state *s)
 	json_number(j, "free_bytes", s->disk.free_bytes);
 	json_bool(j, "failed", s->disk_failed);
 	json_close(j, '}');
+	if (s->delivery.n)
+		json_delivery(j, &s->delivery);
 	json_totals(j, &s->totals);
 }
 
@@ -169,8 +250,22 @@ static void json_jvm(struct json *j, const struct control_jvm *v)
 	json_number(j, "start_ms", v->start_ns / 1000000);
 	json_bool(j, "by_command", v->by_command);
 	json_string(j, "directory", v->dir);
+	json_number(j, "cpu_interval_ns", v->cpu_ns);
+	json_number(j, "wall_interval_ns", v->wall_ns);
+	json_string(j, "rate_by", rate_by_name((enum rate_by)v->by));
+	json_string(j, "rate_reason", v->reason);
+	json_number(j, "rate_for_ms", v->for_ns / 1000000);
+	json_number(j, "budget_step", v->step);
 	json_totals(j, &v->totals);
 	json_close(j, '}');
+}
+
+static void json_jvms(struct json *j, const char *name, const struct control_answer *a)
+{
+	json_open(j, name, '[');
+	for (uint32_t i = 0; i < a->state.njvms; i++)
+		json_jvm(j, &a->jvms[i]);
+	json_close(j, ']');
 }
 
 static void json_show(const struct control_answer *a)
@@ -178,13 +273,14 @@ static void json_show(const struct control_answer *a)
 	struct json j;
 
 	json_begin(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_state(&j, &a->state);
-	json_open(&j, "jvms", '[');
-	for (uint32_t i = 0; i < a->state.njvms; i++)
-		json_jvm(&j, &a->jvms[i]);
-	json_close(&j, ']');
-	json_close(&j, '}');
+	if (o.jvms) {
+		json_jvms(&j, NULL, a);
+	} else {
+		json_open(&j, NULL, '{');
+		json_state(&j, &a->state);
+		json_jvms(&j, "jvms", a);
+		json_close(&j, '}');
+	}
 	json_end(&j);
 }
 
@@ -196,7 +292,7 @@ static int show(const struct control_answer *a)
 		metrics_write(a, stdout);
 	else if (o.json)
 		json_show(a);
-	else
+	else if (!o.jvms)
 		head_print(&a->state);
 	return o.metrics || o.json ? 0 : table_show(a);
 }
@@ -207,11 +303,12 @@ static int run(int argc, char **argv, struct error *e)
 	struct control_answer a;
 	int rc;
 
-	if (argc || (o.json && o.metrics)) {
+	if (argc || (o.metrics && (o.json || o.jvms))) {
 		if (argc)
 			error_set(e, -EINVAL, EXIT_USAGE, "unexpected argument '%s'", argv[0]);
 		else
-			error_set(e, -EINVAL, EXIT_USAGE, "--json and --metrics are two formats");
+			error_set(e, -EINVAL, EXIT_USAGE, "--json and --metrics are two formats%s",
+				  o.jvms ? ", the latter always of all" : "");
 		return EXIT_USAGE;
 	}
 	if (control_ask(o.socket, &r, &a, e))
@@ -224,7 +321,7 @@ static int run(int argc, char **argv, struct error *e)
 const struct command cmd_status = {
 	.name = "status",
 	.summary = "what the daemon records: JVMs, samples, losses, cost, disk",
-	.usage = "status [--json|--metrics] [--wide] [--socket PATH]",
+	.usage = "status [--json|--metrics] [--jvms] [--wide] [--socket PATH]",
 	.opts = opts,
 	.notes = "CPU is what the JVM used of one CPU in the last ten seconds. Root may ask, and "
 		 "who is "

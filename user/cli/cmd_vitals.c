@@ -105,7 +105,7 @@ static uint64_t span(const struct vitals *v, enum counter id)
 
 static int sums_take(struct vitals *v, struct sums *s)
 {
-	int rc = proc_usage_read(v->pid, &s->proc);
+	int rc = proc_usage_read(v->pid, NULL, &s->proc);
 
 	if (rc)
 		return -ESRCH;

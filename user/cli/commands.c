@@ -6,10 +6,10 @@
 #include "cli/suggestion.h"
 
 const struct command *const commands[] = {
-	&cmd_record,  &cmd_daemon,     &cmd_status, &cmd_dump,	 &cmd_start,
-	&cmd_stop,    &cmd_flame,      &cmd_jvms,   &cmd_vitals, &cmd_doctor,
-	&cmd_render,  &cmd_summary,    &cmd_diff,   &cmd_repair, &cmd_push,
-	&cmd_perfmap, &cmd_completion, &cmd_help,   NULL,
+	&cmd_record,	 &cmd_daemon,	&cmd_status, &cmd_dump,	  &cmd_start,  &cmd_stop,
+	&cmd_set,	 &cmd_flame,	&cmd_jvms,   &cmd_vitals, &cmd_doctor, &cmd_render,
+	&cmd_summary,	 &cmd_requests, &cmd_diff,   &cmd_repair, &cmd_push,   &cmd_perfmap,
+	&cmd_completion, &cmd_help,	NULL,
 };
 
 const struct command *command_find(const char *name)

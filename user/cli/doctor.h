@@ -56,4 +56,9 @@ void doctor_surroundings(struct doctor *d); /* namespaces, cgroups, /proc */
 void doctor_bpf(struct doctor *d);	    /* what a recording takes: all tried */
 void doctor_jvms(struct doctor *d);	    /* what will work with each JVM */
 
+struct pushing;
+
+/* What a server says to an empty profile; where it cannot be asked, an error with its exit code. */
+int doctor_server(struct doctor *d, const struct pushing *options, struct error *e);
+
 #endif

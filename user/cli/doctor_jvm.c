@@ -11,6 +11,7 @@
 #include "cli/doctor.h"
 #include "jvm/attach.h"
 #include "jvm/vmstructs.h"
+#include "run/cpuclocks.h"
 #include "sym/debugfile.h"
 #include "sym/elf.h"
 #include "sym/mapfile.h"
@@ -133,11 +134,11 @@ static const char *symbols_source(const struct elf_file *f, const struct jvm_pro
 		return ".symtab";
 	if (!elf_file_section(f, ".gnu_debugdata", &s))
 		return ".gnu_debugdata";
-	snprintf(path, sizeof(path), "/proc/%d/root", j->id.pid);
-	place.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d", j->id.pid);
+	place.proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	rc = debugfile_open(&debug, f, &place, &theirs);
-	if (place.root >= 0)
-		close(place.root);
+	if (place.proc_fd >= 0)
+		close(place.proc_fd);
 	if (rc)
 		return NULL;
 	elf_file_close(debug);
@@ -189,7 +190,10 @@ static void check_threads(struct doctor *d, const struct jvm_proc *j)
 
 	getrlimit(RLIMIT_NOFILE, &files);
 	if (j->threads + 64ULL <= files.rlim_max)
-		doctor_add(d, CHECK_OK, EXIT_OK, "threads", "%u", j->threads);
+		doctor_add(d, CHECK_OK, EXIT_OK, "threads", "%u%s", j->threads,
+			   j->threads > CPUCLOCKS_OWN_MOST
+				   ? ": per-CPU clocks, as for all of more than 1,000"
+				   : "");
 	else
 		doctor_remedy(doctor_add(d, CHECK_DEGRADED, EXIT_OK, "threads",
 					 "%u, more than the open-files limit: per-CPU clocks",

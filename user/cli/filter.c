@@ -16,6 +16,9 @@ void filter_apply(const struct filter *f, struct profile_options *o)
 	o->threads = patterns(&f->threads);
 	o->states = patterns(&f->states);
 	o->endpoints = patterns(&f->endpoints);
+	o->traces = patterns(&f->traces);
+	o->spans = patterns(&f->spans);
+	o->slower_ns = f->slower_ns;
 	o->include = patterns(&f->include);
 	o->exclude = patterns(&f->exclude);
 	o->focus = patterns(&f->focus);
@@ -64,7 +67,8 @@ int filter_stretch(const char *path, const struct instant *from, const struct in
 static bool filter_given(const struct filter *f)
 {
 	return f->from.kind || f->to.kind || f->threads.n || f->states.n || f->endpoints.n ||
-	       f->include.n || f->exclude.n || f->focus.n;
+	       f->traces.n || f->spans.n || f->slower_ns || f->include.n || f->exclude.n ||
+	       f->focus.n;
 }
 
 void filter_idle_note(const struct profile *p)

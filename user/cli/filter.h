@@ -10,6 +10,8 @@
 struct filter {
 	struct instant from, to;
 	struct opt_list threads, states, endpoints, include, exclude, focus, hide, idle_rules;
+	struct opt_list traces, spans;
+	uint64_t slower_ns;
 	bool idle;
 };
 
@@ -28,6 +30,10 @@ struct filter {
 	 &(f).states},                                                                             \
 	{OPT_LIST, 'e', "endpoint", "GLOB", "only while such an endpoint was served",              \
 	 &(f).endpoints},                                                                          \
+	{OPT_LIST, 0, "trace", "GLOB", "only what was done for such a trace id", &(f).traces},     \
+	{OPT_LIST, 0, "span", "GLOB", "only what was done in such a span", &(f).spans},            \
+	{OPT_DURATION, 0, "slower-than", "TIME", "only for requests that took so long: 500ms",     \
+	 &(f).slower_ns},                                                                          \
 	{OPT_LIST, 'i', "include", "GLOB", "only stacks with such a method", &(f).include},        \
 	{OPT_LIST, 'x', "exclude", "GLOB", "without such stacks: as if it cost nothing",           \
 	 &(f).exclude},                                                                            \

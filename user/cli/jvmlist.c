@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "out/format.h"
+
 /* The last part of a class's name is enough, as for `record`. */
 static bool is_meant(const struct control_jvm *j, const char *arg)
 {
@@ -43,4 +45,16 @@ int jvmlist_one(struct control_answer *a, const char *arg, struct error *e)
 		return rc;
 	error_set(e, -EINVAL, EXIT_USAGE, "%u JVMs are called '%s'", a->state.njvms, arg);
 	return error_hint(e, "say which by its process id, such as %d", a->jvms[0].pid);
+}
+
+void jvmlist_rate(const struct control_jvm *j)
+{
+	if (j->cpu_ns)
+		printf("a CPU sample each %s", format_ns(j->cpu_ns).s);
+	else
+		printf("no CPU samples");
+	if (j->wall_ns)
+		printf(", a wall sample each %s", format_ns(j->wall_ns).s);
+	else
+		printf(", no wall samples");
 }

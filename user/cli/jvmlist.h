@@ -20,4 +20,7 @@ int jvmlist_choose(struct control_answer *a, const char *arg, struct error *e);
 /* The same, but EXIT_USAGE where it is not one alone. */
 int jvmlist_one(struct control_answer *a, const char *arg, struct error *e);
 
+/* "a CPU sample each 10 ms, no wall samples": how often it is sampled, to stdout. */
+void jvmlist_rate(const struct control_jvm *j);
+
 #endif

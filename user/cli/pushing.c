@@ -11,6 +11,8 @@
 
 #include "base/log.h"
 #include "push/limits.h"
+#include "push/otlp.h"
+#include "push/pyroscope.h"
 
 #define FILE_MOST (1u << 20)
 
@@ -101,6 +103,17 @@ static int pem_take(char **to, const char *path, struct error *e)
 }
 
 /* ---- the destination ---- */
+
+const struct protocol *pushing_protocol(const char **url, bool by_thread)
+{
+	if (*url && !strncmp(*url, "otlp+", 5)) {
+		*url += 5;
+		return &otlp;
+	}
+	if (*url && !strncmp(*url, "pyroscope+", 10))
+		*url += 10;
+	return by_thread ? &pyroscope_threads : &pyroscope;
+}
 
 static int url_take(struct destination *d, const char *url, struct error *e)
 {
@@ -203,10 +216,34 @@ int pushing_destination(const struct pushing *p, struct destination *d, struct e
 
 /* ---- labels ---- */
 
+/* "OLD=NEW": where there is no such label nothing changes. */
+static int label_rename(struct labels *l, const char *text, struct error *e)
+{
+	const char *eq = strchr(text, '='), *value;
+	char *old = eq && eq != text && eq[1] ? strndup(text, (size_t)(eq - text)) : NULL;
+	int rc = 0;
+
+	if (!old)
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 "'%s' does not rename a label: OLD=NEW is expected", text);
+	value = labels_get(l, old);
+	if (value)
+		rc = labels_set(l, eq + 1, value);
+	if (value && !rc)
+		rc = labels_set(l, old, "");
+	free(old);
+	if (rc == -ENOMEM)
+		return no_memory(e);
+	return rc ? error_set(e, rc, EXIT_USAGE, "'%s': no label may be called so", text) : 0;
+}
+
 int pushing_labels(const struct pushing *p, const char *service, struct labels *l, struct error *e)
 {
 	int rc;
 
+	for (size_t i = 0; i < p->renames.n; i++)
+		if (label_rename(l, p->renames.v[i], e))
+			return e->rc;
 	if (p->service)
 		service = p->service;
 	rc = labels_set(l, "service_name", *service ? service : "unknown_service");
@@ -229,7 +266,7 @@ int pushing_labels(const struct pushing *p, const char *service, struct labels *
 
 /* ---- the spool ---- */
 
-static int own_open(struct pushing_spool *s, uid_t owner, struct error *e)
+static int own_open(struct pushing_spool *s, uint64_t cap, uid_t owner, struct error *e)
 {
 	snprintf(s->own, sizeof(s->own), "/tmp/gnomon-push.XXXXXX");
 	if (!mkdtemp(s->own) || (owner != (uid_t)-1 && lchown(s->own, owner, (gid_t)-1))) {
@@ -239,7 +276,7 @@ static int own_open(struct pushing_spool *s, uid_t owner, struct error *e)
 		return error_set(e, rc, EXIT_OUTPUT, "cannot make a directory in /tmp: %s",
 				 strerror(-rc));
 	}
-	return spool_open(&s->s, s->own, 0, owner, e);
+	return spool_open(&s->s, s->own, cap, owner, e);
 }
 
 int pushing_spool_open(const struct pushing *p, struct pushing_spool *s, struct error *e)
@@ -248,7 +285,7 @@ int pushing_spool_open(const struct pushing *p, struct pushing_spool *s, struct 
 
 	*s = (struct pushing_spool){0};
 	if (!p->spool)
-		return own_open(s, owner, e);
+		return own_open(s, p->own_cap, owner, e);
 	return spool_open(&s->s, p->spool, p->spool_cap, owner, e);
 }
 

@@ -6,16 +6,18 @@
 #include "cli/opt.h"
 #include "push/labels.h"
 #include "push/limits.h"
+#include "push/parts.h"
 #include "push/sender.h"
 
 struct pushing {
 	const char *url;
 	const char *service, *tenant, *basic, *bearer, *proxy, *ca, *cert, *key;
-	struct opt_list labels, headers;
+	struct opt_list labels, renames, headers;
 	bool insecure;
 	uint64_t max_age_ns, timeout_ns, finish_ns;
 	const char *spool;
-	uint64_t spool_cap;
+	uint64_t spool_cap; /* of --spool */
+	uint64_t own_cap;   /* of one that goes with it; 0: any */
 };
 
 #define PUSHING_INIT                                                                               \
@@ -31,6 +33,8 @@ struct pushing {
 	 &(p).service},                                                                            \
 	{OPT_LIST, 'l', "label", "NAME=VALUE", "one more label; without a VALUE none of that name", \
 	 &(p).labels},                                                                             \
+	{OPT_LIST, 0, "relabel", "OLD=NEW", "a label of the recording under another name", \
+	 &(p).renames},                                                                            \
 	{OPT_STRING, 0, "tenant", "ID", "the tenant (header X-Scope-OrgID)", &(p).tenant},         \
 	{OPT_STRING, 0, "basic", "FILE", "user:password stands in FILE", &(p).basic},              \
 	{OPT_STRING, 0, "bearer", "FILE", "a bearer token stands in FILE", &(p).bearer},           \
@@ -47,10 +51,19 @@ struct pushing {
 	 &(p).finish_ns, .max = 86400000000000, .bare = true}
 /* clang-format on */
 
+/*
+ * What the server of a URL (or none) speaks, by what stands in front of it, which is taken off:
+ * "otlp+" or "pyroscope+", as without either.
+ */
+const struct protocol *pushing_protocol(const char **url, bool by_thread);
+
 /* What the options say, with the contents of files. EXIT_USAGE, EXIT_INPUT. */
 int pushing_destination(const struct pushing *p, struct destination *d, struct error *e);
 
-/* The labels of the options; service_name unless --service is there: `service`. EXIT_USAGE. */
+/*
+ * The labels of the options, beside those that are there already, of the recording; service_name
+ * unless --service is there: `service`. EXIT_USAGE.
+ */
 int pushing_labels(const struct pushing *p, const char *service, struct labels *l, struct error *e);
 
 /* The spool of --spool, or one of its own that goes with it. */

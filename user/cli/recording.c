@@ -259,6 +259,27 @@ static int rendered(struct files *f, struct error *e)
 	return rc;
 }
 
+/* What is sent ends behind the session. The first error counts. */
+static int session(struct recording *r, int *status, struct error *e)
+{
+	struct error late = {0};
+	struct shipping *ship;
+	int rc = shipping_start(&ship, &r->ship, &r->cfg, e), unsent;
+
+	if (rc)
+		return rc;
+	rc = session_run(&r->cfg, status, e);
+	unsent = shipping_finish(ship, r->cfg.quiet, &late);
+	if (rc || !unsent)
+		return rc;
+	if (r->argv) { /* the exit code is the program's */
+		log_warn("%s", late.msg);
+		return 0;
+	}
+	*e = late;
+	return unsent;
+}
+
 static int recorded(struct files *f, int *status, struct error *e)
 {
 	struct recording *r = f->r;
@@ -285,7 +306,7 @@ static int recorded(struct files *f, int *status, struct error *e)
 	cfg->targets = f->targets;
 	cfg->ntargets = f->n;
 	cfg->becomes = f->rendered ? r->made : NULL;
-	return rc ? rc : session_run(cfg, status, e);
+	return rc ? rc : session(r, status, e);
 }
 
 int recording_run(struct recording *r, struct error *e)

@@ -6,6 +6,7 @@
 #ifndef GNOMON_CLI_RECORDING_H
 #define GNOMON_CLI_RECORDING_H
 
+#include "cli/shipping.h"
 #include "cli/outname.h"
 #include "cli/rendering.h"
 #include "run/session.h"
@@ -20,7 +21,8 @@ struct recording {
 	bool keep;		 /* keep the JFR file of what is rendered, beside it */
 	struct session_config cfg;
 	struct rendering render;
-	char made[1024]; /* what recording_run() wrote, if it is one file; else "" */
+	struct shipping_options ship; /* where it is sent to meanwhile */
+	char made[1024];	      /* what recording_run() wrote, if it is one file; else "" */
 };
 
 #define RECORDING_MS	   1000000ull
@@ -75,6 +77,6 @@ int recording_run(struct recording *r, struct error *e);
  */
 void record_settings_begin(void);
 int record_setting(const char *name, const char *value, struct error *e);
-int record_settings_end(struct session_config *out, struct error *e);
+int record_settings_end(struct session_config *out, struct shipping_options *ship, struct error *e);
 
 #endif

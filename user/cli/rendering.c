@@ -184,6 +184,7 @@ int rendering_run(struct rendering *o, char **files, int n, const char *title, s
 	po.keep_times = o->format == FMT_HTML || o->format == FMT_FIREFOX ||
 			(o->format == FMT_SPEEDSCOPE && o->by_thread);
 	o->filter.idle = po.show_idle;
+	po.owners = po.causes;
 	po.causes |= page_causes(o, files, n);
 	po.show_idle |= o->format == FMT_HTML; /* the page can hide it */
 	rc = output_open(&out, o->out, o->force, e);

@@ -43,6 +43,8 @@ static const struct opt own[] = {
 	{OPT_SIZE, 0, "max-total-size", "SIZE", "", &now.keep.total_max_bytes, .min = 64 << 10,
 	 .max = 1ull << 50},
 	{OPT_SIZE, 0, "min-free", "SIZE", "", &now.keep.free_min_bytes, .max = 1ull << 50},
+	{OPT_STRING, 0, "budget", "SHARE", "", &now.budget},
+	{OPT_STRING, 0, "jvm-budget", "SHARE", "", &now.jvm_budget},
 	{OPT_FLAG, 0, "record", NULL, "", &otherwise},
 	{OPT_END},
 };
@@ -52,7 +54,7 @@ static bool may_change(const char *name)
 {
 	return !strcmp(name, "max-age") || !strcmp(name, "max-size") ||
 	       !strcmp(name, "max-total-size") || !strcmp(name, "min-free") ||
-	       !strcmp(name, "record");
+	       !strcmp(name, "budget") || !strcmp(name, "jvm-budget") || !strcmp(name, "record");
 }
 
 static int no_memory(struct error *e)
@@ -103,7 +105,16 @@ static int setting(const char *name, const char *value, struct error *e)
 
 static int rule_set(struct rule *r, const char *name, const char *value, struct error *e)
 {
-	const struct opt record[] = {{OPT_FLAG, 0, "record", NULL, "", &r->record}, {OPT_END}};
+	const struct opt record[] = {
+		{OPT_FLAG, 0, "record", NULL, "", &r->record},
+		{OPT_DURATION, 0, "cpu", "TIME", "", &r->cpu_ns, .min = RECORDING_TICK_MIN,
+		 .max = RECORDING_TICK_MAX},
+		{OPT_DURATION, 0, "wall", "TIME", "", &r->wall_ns, .min = RECORDING_TICK_MIN,
+		 .max = RECORDING_TICK_MAX},
+		{OPT_FLAG, 0, "no-cpu", NULL, "", &r->no_cpu},
+		{OPT_FLAG, 0, "no-wall", NULL, "", &r->no_wall},
+		{OPT_END},
+	};
 	const struct {
 		const char *name;
 		char **to;
@@ -125,9 +136,8 @@ static int rule_set(struct rule *r, const char *name, const char *value, struct 
 	if (opt_assign(record, name, value, e) != -ENOENT)
 		return e->msg[0] ? -EINVAL : 0;
 	error_set(e, -EINVAL, EXIT_USAGE, "a section has no '%s'", name);
-	return error_hint(e,
-			  "it has name, container, cgroup, user and record; what is for all JVMs "
-			  "stands before the first section");
+	return error_hint(e, "it has name, container, cgroup, user, record, cpu, wall, no-cpu and "
+			     "no-wall; what is for all JVMs stands before the first section");
 }
 
 static int rule_setting(const char *section, const char *name, const char *value, struct error *e)
@@ -146,6 +156,9 @@ static int rules_check(struct error *e)
 	for (size_t i = 0; i < now.rules.n; i++) {
 		const struct rule *r = &now.rules.v[i];
 
+		if ((r->cpu_ns && r->no_cpu) || (r->wall_ns && r->no_wall))
+			return error_set(e, -EINVAL, EXIT_USAGE,
+					 "section '%s' wants samples, and none", r->label);
 		if (r->name || r->container || r->cgroup || r->user)
 			continue;
 		error_set(e, -EINVAL, EXIT_USAGE,
@@ -207,6 +220,31 @@ static int group_find(struct error *e)
 	return 0;
 }
 
+/* "1.5%", or "none". */
+static int share_set(const char *name, const char *text, double *share, struct error *e)
+{
+	char *end = NULL;
+	double v;
+
+	*share = 0;
+	if (!text || !strcmp(text, "none"))
+		return 0;
+	v = strtod(text, &end);
+	if (end != text && !strcmp(end, "%") && v >= 0.01 && v <= 100) {
+		*share = v / 100;
+		return 0;
+	}
+	error_set(e, -EINVAL, EXIT_USAGE, "'%s' is no %s", text, name);
+	return error_hint(e, "it is a share of all CPUs, as 1%%, from 0.01%% on, or none");
+}
+
+static int budgets_set(struct error *e)
+{
+	int rc = share_set("budget", now.budget, &now.limits.share, e);
+
+	return rc ? rc : share_set("jvm-budget", now.jvm_budget, &now.limits.jvm_share, e);
+}
+
 static int on_any(void *ctx, const char *section, const char *name, const char *value)
 {
 	return 1;
@@ -229,7 +267,9 @@ static int parse(const char *text, const char *path, struct error *e)
 	if (!rc)
 		rc = group_find(&why);
 	if (!rc)
-		rc = record_settings_end(&now.record, &why);
+		rc = budgets_set(&why);
+	if (!rc)
+		rc = record_settings_end(&now.record, &now.ship, &why);
 	if (!rc && now.record.clock == CPU_ENGINE_THREAD)
 		rc = error_set(&why, -EINVAL, EXIT_USAGE,
 			       "'cpu-engine = thread' is for one JVM: those of a daemon are "
@@ -315,6 +355,7 @@ void settings_free(struct settings *s)
 	}
 	rules_free(&s->rules);
 	free((void *)s->record.threads);
+	shipping_options_free(&s->ship);
 	*s = (struct settings){0};
 }
 
@@ -333,6 +374,7 @@ const char *settings_renew(struct settings *s, struct settings *newer)
 	struct rules rules = s->rules;
 
 	s->keep = newer->keep;
+	s->limits = newer->limits;
 	s->rules = newer->rules;
 	newer->rules = rules;
 	return name ? name : pair_missing(newer->strings, s->strings);

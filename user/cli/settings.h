@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "cli/shipping.h"
+#include "run/budget.h"
 #include "run/retention.h"
 #include "run/rules.h"
 #include "run/session.h"
@@ -22,8 +24,11 @@ struct settings {
 	const char *group; /* NULL: none */
 	uint32_t gid;	   /* its number, or (uint32_t)-1 */
 	struct retention_policy keep;
+	const char *budget, *jvm_budget; /* as they were given */
+	struct budget_limits limits;	 /* that these are */
 	struct rules rules;
 	struct session_config record; /* how; of whom and where to is not in it */
+	struct shipping_options ship; /* where it is sent to meanwhile */
 	void *strings;		      /* internal: what the above points to */
 };
 

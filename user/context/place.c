@@ -8,12 +8,21 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define NAME_SIZE     sizeof(CTX_PLACE_SYMBOL) /* with its NUL */
+#define NAME_SIZE     sizeof(CTX_PLACE_ELASTIC) /* the longer one with its NUL */
 #define PHDRS_MAX     64
 #define DYNAMIC_MAX   512  /* entries of a dynamic section that are read */
 #define CHAIN_MAX     4096 /* symbols of one bucket of a hash table */
 #define RELOC_BATCH   256
 #define TLS_ALIGN_MAX (1U << 20)
+
+/* What is looked for. */
+static const struct variable {
+	const char *name;
+	enum ctx_format format;
+} variables[] = {
+	{CTX_PLACE_SYMBOL, CTX_FORMAT_OTEP},
+	{CTX_PLACE_ELASTIC, CTX_FORMAT_ELASTIC},
+};
 
 /* A program or library as the dynamic linker has mapped it. */
 struct object {
@@ -132,9 +141,10 @@ static int dynamic_read(struct object *o)
 
 /* ---- the symbol ----------------------------------------------------------------------------- */
 
-/* Symbol `index` is the variable: 0; -ENOENT: another one. */
-static int symbol_is(const struct object *o, uint32_t index, struct symbol *s)
+/* Symbol `index` is called so: 0; -ENOENT: otherwise. */
+static int symbol_is(const struct object *o, const char *wanted, uint32_t index, struct symbol *s)
 {
+	size_t size = strlen(wanted) + 1;
 	char name[NAME_SIZE];
 	Elf64_Sym sym;
 	int rc = ctx_memory_read(o->m, o->symbols + (uint64_t)index * sizeof(sym), &sym,
@@ -143,8 +153,8 @@ static int symbol_is(const struct object *o, uint32_t index, struct symbol *s)
 	if (rc)
 		return rc;
 	if (ELF64_ST_TYPE(sym.st_info) != STT_TLS || sym.st_shndx == SHN_UNDEF ||
-	    ctx_memory_read(o->m, o->strings + sym.st_name, name, sizeof(name)) ||
-	    memcmp(name, CTX_PLACE_SYMBOL, sizeof(name)))
+	    ctx_memory_read(o->m, o->strings + sym.st_name, name, size) ||
+	    memcmp(name, wanted, size))
 		return -ENOENT;
 	if (sym.st_value >= o->tls_size)
 		return -EBADMSG;
@@ -163,9 +173,9 @@ static uint32_t gnu_hash(const char *s)
 
 /* Header {buckets, first symbol, bloom words, bloom shift}, bloom words of 8 bytes, buckets,
  * chains. */
-static int gnu_find(const struct object *o, struct symbol *s)
+static int gnu_find(const struct object *o, const char *wanted, struct symbol *s)
 {
-	uint32_t h[4], index, entry, hash = gnu_hash(CTX_PLACE_SYMBOL);
+	uint32_t h[4], index, entry, hash = gnu_hash(wanted);
 	uint64_t buckets;
 	int rc = ctx_memory_read(o->m, o->gnu_hash, h, sizeof(h));
 
@@ -182,7 +192,7 @@ static int gnu_find(const struct object *o, struct symbol *s)
 				     sizeof(entry));
 		if (rc)
 			return rc;
-		if ((entry | 1) == (hash | 1) && (rc = symbol_is(o, index, s)) != -ENOENT)
+		if ((entry | 1) == (hash | 1) && (rc = symbol_is(o, wanted, index, s)) != -ENOENT)
 			return rc;
 		if (entry & 1)
 			return -ENOENT;
@@ -203,7 +213,7 @@ static uint32_t sysv_hash(const char *s)
 }
 
 /* {buckets, symbols}, buckets, chains. */
-static int sysv_find(const struct object *o, struct symbol *s)
+static int sysv_find(const struct object *o, const char *wanted, struct symbol *s)
 {
 	uint32_t h[2], index;
 	uint64_t at;
@@ -213,12 +223,12 @@ static int sysv_find(const struct object *o, struct symbol *s)
 		return rc;
 	if (!h[0])
 		return -ENOENT;
-	at = o->hash + sizeof(h) + 4ULL * (sysv_hash(CTX_PLACE_SYMBOL) % h[0]);
+	at = o->hash + sizeof(h) + 4ULL * (sysv_hash(wanted) % h[0]);
 	for (int i = 0; i < CHAIN_MAX; i++) {
 		rc = ctx_memory_read(o->m, at, &index, sizeof(index));
 		if (rc || !index)
 			return rc ? rc : -ENOENT;
-		if ((rc = symbol_is(o, index, s)) != -ENOENT)
+		if ((rc = symbol_is(o, wanted, index, s)) != -ENOENT)
 			return rc;
 		at = o->hash + sizeof(h) + 4ULL * h[0] + 4ULL * index;
 	}
@@ -376,32 +386,50 @@ static int program_place(const struct object *o, const struct symbol *sym, uint1
 	return 0;
 }
 
+static int variable_place(const struct object *o, const struct symbol *sym, enum ctx_libc libc,
+			  uint16_t machine, struct ctx_place *place)
+{
+	struct slots slots = {0};
+	int rc;
+
+	if (o->is_program)
+		return program_place(o, sym, machine, place);
+	rc = slots_read(o, o->rela, o->rela_size, sym, numbers_of(machine), &slots);
+	if (!rc)
+		rc = slots_read(o, o->plt_rela, o->plt_rela_size, sym, numbers_of(machine), &slots);
+	if (rc)
+		return rc;
+	if (slots.descriptor)
+		return descriptor_place(o, slots.descriptor, libc, machine, place);
+	if (slots.distance)
+		return distance_place(o, slots.distance, place);
+	if (slots.module)
+		return module_place(o, slots.module, sym, libc, machine, place);
+	return -ENOENT;
+}
+
 int ctx_place_of(const struct ctx_memory *m, uint64_t base, enum ctx_libc libc, uint16_t machine,
 		 struct ctx_place *place)
 {
-	struct slots slots = {0};
 	struct symbol sym;
 	struct object o;
 	int rc = object_open(&o, m, base, machine);
 
 	if (!rc)
 		rc = dynamic_read(&o);
-	if (!rc)
-		rc = o.gnu_hash ? gnu_find(&o, &sym) : sysv_find(&o, &sym);
-	if (!rc && o.is_program)
-		return program_place(&o, &sym, machine, place);
-	if (!rc)
-		rc = slots_read(&o, o.rela, o.rela_size, &sym, numbers_of(machine), &slots);
-	if (!rc)
-		rc = slots_read(&o, o.plt_rela, o.plt_rela_size, &sym, numbers_of(machine), &slots);
 	if (rc)
 		return rc;
-	if (slots.descriptor)
-		return descriptor_place(&o, slots.descriptor, libc, machine, place);
-	if (slots.distance)
-		return distance_place(&o, slots.distance, place);
-	if (slots.module)
-		return module_place(&o, slots.module, &sym, libc, machine, place);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *wanted = variables[i].name;
+
+		rc = o.gnu_hash ? gnu_find(&o, wanted, &sym) : sysv_find(&o, wanted, &sym);
+		if (!rc)
+			rc = variable_place(&o, &sym, libc, machine, place);
+		if (!rc)
+			place->format = variables[i].format;
+		if (rc != -ENOENT)
+			return rc;
+	}
 	return -ENOENT;
 }
 
@@ -429,7 +457,10 @@ unsigned int ctx_places_find(const struct maps *maps, const struct ctx_memory *m
 	for (size_t i = 0; i < maps_count(maps); i++) {
 		const struct mapping *mp = maps_at(maps, i);
 
-		if (!mapping_is_file(mp) || mp->offset || !(mp->prot & MAPPING_READ))
+		/* a library is never shared; what is may be data of a server that does not answer
+		 */
+		if (!mapping_is_file(mp) || mp->offset || !(mp->prot & MAPPING_READ) ||
+		    mp->prot & MAPPING_SHARED)
 			continue;
 		if (looked++ >= CTX_PLACE_LIBRARY_MAX)
 			++*omitted;

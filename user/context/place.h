@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a process keeps the pointer to a thread's record (OpenTelemetry OTEP 4947): a thread-local
- * variable of that name in .dynsym of a program or library. It is looked up in the target's memory,
- * as the dynamic linker has it: a library that was deleted, replaced or lies in another container
- * makes no difference, and one without the variable costs some ten reads.
+ * Where a process keeps the pointer to a thread's record (OpenTelemetry OTEP 4947, or Elastic's
+ * own): a thread-local variable of that name in .dynsym of a program or library. It is looked up in
+ * the target's memory, as the dynamic linker has it: a library that was deleted, replaced or lies
+ * in another container makes no difference, and one without the variable costs some ten reads.
  *
  * Facts: System V gABI, chapter 5 (dynamic section, DT_HASH); the GNU hash table as glibc's
  * elf/dl-lookup.c and binutils write it; Drepper, "ELF Handling For Thread-Local Storage" (models,
@@ -16,31 +16,17 @@
 #ifndef GNOMON_CONTEXT_PLACE_H
 #define GNOMON_CONTEXT_PLACE_H
 
+#include <linux/types.h>
+
 #include "context/memory.h"
+#include "kern/abi_context.h"
 
 #define CTX_PLACE_SYMBOL      "otel_thread_ctx_v1"
-#define CTX_PLACE_MAX	      4	   /* of one process */
+#define CTX_PLACE_ELASTIC     "elastic_apm_profiling_correlation_tls_v1"
 #define CTX_PLACE_LIBRARY_MAX 4096 /* programs and libraries of one process that are looked at */
 #define CTX_PLACE_RELOC_MAX   (1 << 20) /* relocations of one library that are looked at */
 
 enum ctx_libc { CTX_GLIBC, CTX_MUSL };
-
-enum ctx_place_kind {
-	CTX_PLACE_STATIC = 1, /* at a distance from the thread pointer that all threads have */
-	CTX_PLACE_DYNAMIC,    /* in a block that each thread has of its own, or has not */
-};
-
-/* All that it takes to find the variable of a thread; README.md beside this file says how. */
-struct ctx_place {
-	uint32_t kind;
-	int32_t dtv_at;	     /* of the pointer to the dtv from the thread pointer, bytes */
-	int32_t capacity_at; /* of the highest module number that the dtv has, from the dtv, bytes
-			      */
-	uint32_t dtv_shift;  /* an entry of the dtv has 1 << dtv_shift bytes */
-	uint64_t module;     /* number of the library's TLS block */
-	uint64_t generation; /* the dtv's first word must not be below; 0: is not asked */
-	int64_t offset;	     /* from the thread pointer, or in the block, bytes */
-};
 
 struct maps;
 
@@ -48,9 +34,10 @@ struct maps;
 enum ctx_libc ctx_place_libc(const struct maps *maps);
 
 /*
- * The variable in the program or library whose ELF header lies at `base`; `machine` is EM_X86_64 or
- * EM_AARCH64. -ENOENT: it has none; -EAGAIN: the dynamic linker has not resolved it yet; -ENOTSUP:
- * another machine; -EBADMSG: what is there makes no sense; or the memory's error.
+ * The variable, of either name, in the program or library whose ELF header lies at `base`;
+ * `machine` is EM_X86_64 or EM_AARCH64. -ENOENT: it has none; -EAGAIN: the dynamic linker has not
+ * resolved it yet; -ENOTSUP: another machine; -EBADMSG: what is there makes no sense; or the
+ * memory's error.
  */
 int ctx_place_of(const struct ctx_memory *m, uint64_t base, enum ctx_libc libc, uint16_t machine,
 		 struct ctx_place *place);

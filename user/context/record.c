@@ -2,6 +2,26 @@
 #include "context/record.h"
 
 #include <errno.h>
+#include <string.h>
+
+/* The transaction's id stands for the attributes. */
+static int elastic_read(const struct ctx_memory *m, uint64_t addr, struct ctx_record *r)
+{
+	struct ctx_elastic e;
+	int rc = ctx_memory_read(m, addr, &e, sizeof(e));
+
+	if (rc)
+		return rc;
+	if (e.valid != 1 || e.has_trace != 1)
+		return -ENOENT;
+	r->head.valid = 1;
+	r->head.trace_flags = e.trace_flags;
+	memcpy(r->head.trace_id, e.trace_id, sizeof(e.trace_id));
+	memcpy(r->head.span_id, e.span_id, sizeof(e.span_id));
+	memcpy(r->attrs, e.transaction_id, sizeof(e.transaction_id));
+	r->head.attrs_size = r->attrs_len = sizeof(e.transaction_id);
+	return 0;
+}
 
 int ctx_record_read(const struct ctx_place *p, const struct ctx_memory *m, uint64_t thread_pointer,
 		    struct ctx_record *r)
@@ -15,6 +35,9 @@ int ctx_record_read(const struct ctx_place *p, const struct ctx_memory *m, uint6
 		return rc;
 	if (!record)
 		return -ENOENT;
+	r->format = p->format;
+	if (p->format == CTX_FORMAT_ELASTIC)
+		return elastic_read(m, record, r);
 	rc = ctx_memory_read(m, record, &r->head, sizeof(r->head));
 	if (rc)
 		return rc;
@@ -31,7 +54,8 @@ bool ctx_record_next(const struct ctx_record *r, uint32_t *at, struct ctx_entry 
 {
 	uint32_t left = r->attrs_len - *at;
 
-	if (*at > r->attrs_len || left < 2 || r->attrs[*at + 1] > left - 2)
+	if (r->format != CTX_FORMAT_OTEP || *at > r->attrs_len || left < 2 ||
+	    r->attrs[*at + 1] > left - 2)
 		return false;
 	e->key = r->attrs[*at];
 	e->len = r->attrs[*at + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's record (OpenTelemetry OTEP 4947). To be read while its thread stands still: in its own
- * context, or while it is stopped.
+ * A thread's record (OpenTelemetry OTEP 4947, or Elastic's own). To be read while its thread stands
+ * still: in its own context, or while it is stopped.
  */
 #ifndef GNOMON_CONTEXT_RECORD_H
 #define GNOMON_CONTEXT_RECORD_H
@@ -9,24 +9,6 @@
 #include "context/place.h"
 
 #include <stdbool.h>
-
-#define CTX_ATTRS_MAX 612 /* the proposal advises 640 bytes for the whole record */
-
-/* As it lies in memory, packed, host byte order, perhaps at an odd multiple of two. */
-struct ctx_head {
-	uint8_t trace_id[16];
-	uint8_t span_id[8];
-	uint8_t valid; /* 1: it is */
-	uint8_t trace_flags;
-	uint16_t attrs_size; /* bytes of attributes that follow */
-} __attribute__((packed));
-
-struct ctx_record {
-	struct ctx_head head;
-	uint16_t attrs_len; /* bytes of `attrs`: less than head.attrs_size where that is over the
-			       bound */
-	uint8_t attrs[CTX_ATTRS_MAX];
-};
 
 /*
  * The record of the thread with that thread pointer. 0; -ENOENT: it is in no context; or the

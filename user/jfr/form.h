@@ -17,6 +17,12 @@ struct jfrw_form {
 	uint64_t chunk_max_bytes; /* 0: 64 MiB; at most JFRW_CHUNK_LIMIT */
 	uint64_t chunk_max_ns;	  /* 0: no limit */
 	/*
+	 * Chunks also end where the clock, since 1970, is a multiple of it, and each of them says
+	 * what the first one says of the JVM: what reads it alone knows whose it is. 0: they do
+	 * not.
+	 */
+	uint64_t window_ns;
+	/*
 	 * So large a file takes no more samples, and when it is a megabyte larger no other event;
 	 * both are counted. It is whole all the same, and by what a flush hands over it may be
 	 * larger. 0: no limit.

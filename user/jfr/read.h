@@ -119,6 +119,8 @@ struct jfr_part {
 	const char *path;
 	uint64_t offset, size;
 	int64_t start_ns, end_ns; /* of what is in it, since 1970; the reader does not ask */
+	bool opened; /* `fd` is read, and stays the caller's: the path is for messages */
+	int fd;
 };
 
 /*

@@ -62,6 +62,8 @@ uint64_t parts_end(const struct parts *p, uint64_t off)
 /* -1 where the file is not there any more. */
 static int part_open(struct parts *p, size_t i)
 {
+	if (p->v[i].opened)
+		return p->v[i].fd;
 	if (p->fd >= 0 && p->at == i)
 		return p->fd;
 	if (p->fd >= 0)
@@ -76,13 +78,15 @@ ssize_t parts_read(struct parts *p, void *to, size_t n, uint64_t off)
 	size_t i = part_find(p, off);
 	uint64_t in = off - p->begins[i];
 	ssize_t got = -1;
+	int fd;
 
 	if (in >= p->v[i].size)
 		return 0; /* behind the last */
 	if (n > p->v[i].size - in)
 		n = (size_t)(p->v[i].size - in);
-	if (part_open(p, i) >= 0)
-		got = pread(p->fd, to, n, (off_t)(p->v[i].offset + in));
+	fd = part_open(p, i);
+	if (fd >= 0)
+		got = pread(fd, to, n, (off_t)(p->v[i].offset + in));
 	else if (errno == ENOENT)
 		got = 0;
 	if (got < 0)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jfr/read_rates.h"
 #include "jfr/read_reservoir.h"
 
 #define FIELDS_MAX 16
@@ -30,6 +31,9 @@ struct jfr_sampler {
 	int choice_eligible, choice_sampled;
 	bool choice_seen; /* in this chunk */
 	struct reservoir reservoir;
+	const struct jfr_class *rate; /* gnomon.RateChange */
+	int rate_cpu;
+	struct jfr_rates rates; /* of this chunk */
 	uint64_t period[JFR_SOURCES];
 	bool event_cpu, event_wall; /* what async-profiler's "interval" is of */
 	struct jfr_event ev;	    /* being handed out in parts */
@@ -58,6 +62,8 @@ void jfr_sampler_free(struct jfr_sampler *s)
 {
 	if (s)
 		reservoir_free(&s->reservoir);
+	if (s)
+		rate_changes_free(&s->rates);
 	free(s);
 }
 
@@ -94,6 +100,9 @@ static void chunk_bind(struct jfr_sampler *s)
 	s->choice_eligible = field_at(s->choice, "eligible", NULL);
 	s->choice_sampled = field_at(s->choice, "sampled", NULL);
 	s->choice_seen = false;
+	s->rate = jfr_class_find(s->r, "gnomon.RateChange");
+	s->rate_cpu = field_at(s->rate, "cpuInterval", NULL);
+	rate_changes_begin(&s->rates);
 }
 
 /* "20 ms", "10ms" or plain nanoseconds; 0 for anything else, such as "everyChunk". */
@@ -197,6 +206,17 @@ static int choice_read(struct jfr_sampler *s, const struct jfr_event *ev)
 			     v[s->choice_sampled].i);
 }
 
+static int rate_read(struct jfr_sampler *s, const struct jfr_event *ev)
+{
+	struct jfr_value v[FIELDS_MAX];
+	int n = jfr_event_fields(s->r, ev, v, FIELDS_MAX);
+
+	if (n < 1 || s->rate_cpu < 0 || s->rate_cpu >= n || v[s->rate_cpu].i < 0)
+		return 0;
+	return rate_changes_add(&s->rates, jfr_ticks_time(s->r, v[0].i),
+				(uint64_t)v[s->rate_cpu].i);
+}
+
 /*
  * Ticks are an interval apart, where that is known. The span may be shorter than all of them, and
  * longer where it is that of a wait whose earlier ticks stand in events before.
@@ -266,12 +286,16 @@ static int event_look(struct jfr_sampler *s, const struct jfr_event *ev, struct 
 		setting_read(s, ev);
 	if (ev->cls == s->choice)
 		return choice_read(s, ev);
+	if (ev->cls == s->rate)
+		return rate_read(s, ev);
 	for (int i = 0; i < JFR_SOURCES; i++) {
 		if (s->bind[i].cls != ev->cls)
 			continue;
 		out->source = (enum jfr_source)i;
 		if (!sample_read(s, &s->bind[i], ev, out))
 			out->ticks = 0;
+		else if (i == JFR_SOURCE_EXECUTION)
+			out->period_ns = rate_changes_at(&s->rates, out->time_ns);
 	}
 	return 0;
 }

@@ -25,10 +25,11 @@ struct jfr_sample {
 	uint64_t ticks; /* intervals this stands for; 0: the event is no sample */
 	double scale;	/* threads each of these stands for: 1, or more, see below */
 	enum jfr_source source;
-	int64_t time_ns;    /* since 1970, of the first tick */
-	int64_t step_ns;    /* between ticks of a batch, 0 if unknown or single */
-	uint64_t period_ns; /* an interval, when the event itself says so; else 0 */
-	bool failed;	    /* the stack could not be walked */
+	int64_t time_ns; /* since 1970, of the first tick */
+	int64_t step_ns; /* between ticks of a batch, 0 if unknown or single */
+	/* an interval, when the event itself or gnomon.RateChange says so; else 0 */
+	uint64_t period_ns;
+	bool failed; /* the stack could not be walked */
 	struct jfr_value thread, stack, state;
 };
 

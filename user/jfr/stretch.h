@@ -35,6 +35,11 @@ struct stretch {
 	bool known;
 	uint64_t from_ns, to_ns; /* what is wanted of it, since start_ns; to 0: to its end */
 	bool cut;
+	/*
+	 * It is part of a recording whose other parts are looked at by themselves: what its chunks
+	 * tell of before their start counts, too, as if it had been at their start.
+	 */
+	bool part;
 	char **names; /* internal: paths of the parts */
 	size_t nnames;
 };

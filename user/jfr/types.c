@@ -260,6 +260,14 @@ static const struct jfr_field thread_reservoir_fields[] = {
 	F(jfr_thread_reservoir, sampled, "sampled", JFR_INT, 0, "Sampled Threads"),
 };
 
+static const struct jfr_field rate_change_fields[] = {
+	F(jfr_rate_change, cpu_ns, "cpuInterval", JFR_LONG, JFR_SPAN_NS, "CPU Interval"),
+	F(jfr_rate_change, wall_ns, "wallInterval", JFR_LONG, JFR_SPAN_NS, "Wall Interval"),
+	F(jfr_rate_change, threads, "threads", JFR_INT, 0, "Threads Sampled at a Time"),
+	F(jfr_rate_change, by, "by", JFR_STRING, 0, "Decided By"),
+	F(jfr_rate_change, reason, "reason", JFR_STRING, 0, "Reason"),
+};
+
 static const struct jfr_field wait_cause_fields[] = {
 	F(jfr_wait_cause, thread, "eventThread", JFR_THREAD, 0, "Thread"),
 	F(jfr_wait_cause, stack, "stackTrace", JFR_STACK_TRACE, 0, "Stack Trace"),
@@ -272,6 +280,27 @@ static const struct jfr_field wait_cause_fields[] = {
 	F(jfr_wait_cause, span_ns, "timeSpan", JFR_LONG, JFR_SPAN_TICKS, "Time Span"),
 	F(jfr_wait_cause, period_ns, "period", JFR_LONG, JFR_SPAN_TICKS,
 	  "From the First Sample to the Last"),
+	F(jfr_wait_cause, owner, "owner", JFR_THREAD, 0, "Owner"),
+	F(jfr_wait_cause, tick, "tick", JFR_LONG, 0, "Number of the First Sample's Tick"),
+	F(jfr_wait_cause, ticks, "ticks", JFR_LONG, 0, "Bits of the Samples' Ticks from There On"),
+};
+
+static const struct jfr_field resource_fields[] = {
+	F(jfr_resource, key, "key", JFR_STRING, 0, "Key"),
+	F(jfr_resource, value, "value", JFR_STRING, 0, "Value"),
+	F(jfr_resource, source, "source", JFR_STRING, 0, "Source"),
+};
+
+static const struct jfr_field context_fields[] = {
+	F(jfr_context, duration_ns, "duration", JFR_LONG, JFR_SPAN_TICKS, "Duration"),
+	F(jfr_context, thread, "eventThread", JFR_THREAD, 0, "Thread"),
+	F(jfr_context, trace, "traceId", JFR_STRING, 0, "Trace Id"),
+	F(jfr_context, span, "spanId", JFR_STRING, 0, "Span Id"),
+	F(jfr_context, root, "localRootSpanId", JFR_STRING, 0, "Local Root Span Id"),
+	F(jfr_context, endpoint, "endpoint", JFR_WORD, 0, "Endpoint"),
+	F(jfr_context, operation, "operation", JFR_WORD, 0, "Operation"),
+	F(jfr_context, attributes, "attributes", JFR_STRING, 0, "Attributes"),
+	F(jfr_context, samples, "samples", JFR_INT, 0, "Samples"),
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -384,6 +413,13 @@ static const struct jfr_type_info table[] = {
 		      "How many threads the wall clock samples from here on, and of how many", OWN),
 	[JFR_WAIT_CAUSE] = EVENT("gnomon.WaitCause", wait_cause_fields, "Wait Cause",
 				 "What a thread waited for in some of its wall clock samples", OWN),
+	[JFR_RESOURCE] = EVENT("gnomon.Resource", resource_fields, "Resource",
+			       "What the process is called by those who sort telemetry", OWN),
+	[JFR_CONTEXT] = EVENT("gnomon.Context", context_fields, "Context",
+			      "Which request a thread worked for in some of its samples", OWN),
+	[JFR_RATE_CHANGE] =
+		EVENT("gnomon.RateChange", rate_change_fields, "Rate Change",
+		      "How often the process is sampled from here on, and who wants it so", OWN),
 
 	[JFR_LABEL] = ANNOTATION("jdk.jfr.Label", NULL, 0, FIELDS(value_field)),
 	[JFR_DESCRIPTION] = ANNOTATION("jdk.jfr.Description", NULL, 0, FIELDS(value_field)),

@@ -72,6 +72,9 @@ enum jfr_type {
 	JFR_CPU_USE,
 	JFR_THREAD_RESERVOIR,
 	JFR_WAIT_CAUSE,
+	JFR_RESOURCE,
+	JFR_CONTEXT,
+	JFR_RATE_CHANGE,
 
 	JFR_VITALS_FIRST, /* jfr/vitals.h: declared only in files that have them */
 	JFR_CPU_LOAD = JFR_VITALS_FIRST,
@@ -403,6 +406,7 @@ struct jfr_cpu_use {
 /*
  * What a thread waited for in one state and stack: `samples` of its wall samples, which
  * are in profiler.WallClockSample, too, the first at the event's time, the last period_ns later.
+ * Of a lock: whose it was at these ticks. Ticks are the same instants for all threads.
  */
 struct jfr_wait_cause {
 	uint32_t thread;
@@ -415,6 +419,44 @@ struct jfr_wait_cause {
 	uint32_t samples;
 	uint64_t span_ns; /* as theirs together */
 	uint64_t period_ns;
+	uint32_t owner; /* who had it; 0: nobody, or it is not known: then detail says so */
+	uint64_t tick;	/* of a lock: the number of the first sample's tick */
+	uint64_t ticks; /* bit n: tick + n is one of them, up to 64; 0: they are consecutive */
+};
+
+/* What the process is called, by the names of OpenTelemetry's conventions. */
+struct jfr_resource {
+	const char *key, *value;
+	const char *source; /* who says so */
+};
+
+/*
+ * The request that a thread worked for: all its samples from the event's time on and for
+ * duration_ns, both inclusive, are of it, but those that an event with a later time is about. No
+ * ids, no names: none, or (`attributes` says so) it was lost.
+ */
+struct jfr_context {
+	uint64_t duration_ns;
+	uint32_t thread;
+	const char *trace, *span; /* hexadecimal digits; NULL: all of them 0 */
+	const char *root;	  /* span id of the request's outermost span here; NULL: not told */
+	uint32_t endpoint;	  /* jfrw_name(JFR_WORD), 0: not told; as the next */
+	uint32_t operation;
+	const char *attributes; /* others, "key=value, key=value"; NULL: none */
+	uint32_t samples;
+};
+
+/*
+ * How often the process is sampled from the event's time until the next such event; 0: not at all.
+ * A CPU sample stands for the interval in force at its time. Wall samples count ticks of one
+ * interval throughout (ActiveSetting "period"), and one of them stands for as many as its interval
+ * has.
+ */
+struct jfr_rate_change {
+	uint64_t cpu_ns, wall_ns;
+	uint32_t threads;   /* whose waits are sampled at a time; 0: all */
+	const char *by;	    /* who decided: "configuration", "command", "trigger", "budget" */
+	const char *reason; /* in words */
 };
 
 /*

@@ -2,6 +2,7 @@
 #include "jfr/write_impl.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -145,11 +146,18 @@ static bool constants_grew(const struct jfrw *w)
 					      now - w->constants > CONSTANTS_STEP);
 }
 
+static bool chunk_is_over(const struct jfrw *w, uint64_t mono_ns)
+{
+	uint64_t longest = w->cfg.form.chunk_max_ns, window = w->cfg.form.window_ns;
+	uint64_t ns = mono_ns - w->chunk_mono;
+
+	return (longest && ns >= longest) || (window && ns >= window - chunk_unix_ns(w) % window);
+}
+
 /* Whether the chunk is full, with `more` bytes that are not in the file yet. */
 static bool chunk_is_full(const struct jfrw *w, uint64_t mono_ns, uint64_t more)
 {
-	return w->chunk_len + more >= w->cfg.form.chunk_max_bytes ||
-	       (w->cfg.form.chunk_max_ns && mono_ns - w->chunk_mono >= w->cfg.form.chunk_max_ns) ||
+	return w->chunk_len + more >= w->cfg.form.chunk_max_bytes || chunk_is_over(w, mono_ns) ||
 	       constants_grew(w);
 }
 
@@ -162,25 +170,30 @@ static void samples_hand_over(struct jfrw *w)
 	w->segment_samples = (struct jfrw_samples){0};
 }
 
-/* Append the checkpoint and give everything to the file's thread, which must not be busy. */
-static void hand_over(struct jfrw *w)
+/*
+ * Append the checkpoint and give everything to the file's thread, which must not be busy. True: the
+ * chunk is full with it.
+ */
+static bool hand_over(struct jfrw *w)
 {
 	uint8_t header[JFR_HEADER_SIZE];
 	uint64_t len;
+	bool full;
 
 	checkpoint_write(w);
 	w->no_memory |= w->segment.failed;
 	if (w->no_memory)
-		return;
+		return false;
 	len = w->segment.len;
+	full = chunk_is_full(w, w->last_mono, len);
 	header_fill(w, header);
 	if (w->chunk_len) {
-		outfile_submit(w->file, &w->segment, header, w->chunk_at);
+		outfile_submit(w->file, &w->segment, header, w->chunk_at, full);
 	} else {
 		memcpy(w->segment.data, header, sizeof(header));
 		if (w->cfg.form.segments)
 			outfile_turn(w->file, chunk_unix_ns(w));
-		outfile_submit(w->file, &w->segment, NULL, 0);
+		outfile_submit(w->file, &w->segment, NULL, 0, full);
 	}
 	w->chunk_len += len;
 	w->stats.bytes += len;
@@ -188,6 +201,7 @@ static void hand_over(struct jfrw *w)
 	w->handed_events = w->segment_events;
 	w->segment_events = 0;
 	samples_hand_over(w);
+	return full;
 }
 
 static void report_loss(struct jfrw *w, uint64_t mono_ns)
@@ -240,11 +254,8 @@ static void flush(struct jfrw *w, uint64_t mono_ns)
 	mono_ns = time_within(w, mono_ns);
 	if (mono_ns > w->last_mono)
 		w->last_mono = mono_ns;
-	if (w->segment_events) {
-		hand_over(w);
-		if (chunk_is_full(w, w->last_mono, 0))
-			chunk_next(w);
-	}
+	if (w->segment_events && hand_over(w))
+		chunk_next(w);
 	report_loss(w, mono_ns);
 }
 
@@ -395,6 +406,7 @@ int jfrw_open(struct jfrw **out, const struct jfrw_config *cfg, struct error *e)
 		writer_free(w);
 		return rc;
 	}
+	outfile_tell(w->file, &cfg->finished);
 	hand_over(w);
 	outfile_wait(w->file);
 	rc = jfrw_error(w, e);
@@ -462,6 +474,9 @@ void jfrw_stats(const struct jfrw *w, struct jfrw_stats *out)
 	bool busy = outfile_busy(w->file);
 
 	*out = w->stats;
+	out->held_bytes = outfile_refused(w->file);
+	if (out->held_bytes)
+		out->held_bytes += w->segment.len + w->pending;
 	out->cpu_settled = w->settled_samples.cpu + (busy ? 0 : w->handed_samples.cpu);
 	out->wall_settled = w->settled_samples.wall + (busy ? 0 : w->handed_samples.wall);
 	out->chunks = w->chunk - !w->chunk_len;
@@ -553,6 +568,18 @@ static void period_keep(struct jfrw *w, const struct jfr_active_setting *s)
 	memmove(p->value, s->value, strlen(s->value) + 1);
 }
 
+/* What is in force goes for all of the chunk. */
+static void rate_repeat(struct jfrw *w)
+{
+	struct jfrw_rates *r = &w->rates;
+
+	if (!r->n)
+		return;
+	r->v[0] = (struct jfrw_rate_at){w->chunk_mono, r->last.cpu_ns};
+	r->n = 1;
+	jfrw_event(w, JFR_RATE_CHANGE, w->chunk_mono, &r->last);
+}
+
 /* Repeats before a chunk's first event what an earlier chunk said and still holds. */
 static void chunk_repeat(struct jfrw *w, enum jfr_type next)
 {
@@ -568,6 +595,7 @@ static void chunk_repeat(struct jfrw *w, enum jfr_type next)
 							     .value = w->periods[i].value});
 	if (w->reservoir.sampled && next != JFR_THREAD_RESERVOIR)
 		jfrw_event(w, JFR_THREAD_RESERVOIR, w->chunk_mono, &w->reservoir);
+	rate_repeat(w);
 	w->repeating = false;
 }
 
@@ -590,7 +618,7 @@ void jfrw_full(struct jfrw *w)
 static bool is_sample(enum jfr_type type)
 {
 	return type == JFR_EXECUTION_SAMPLE || type == JFR_CPU_TIME_SAMPLE ||
-	       type == JFR_WALL_CLOCK_SAMPLE || type == JFR_WAIT_CAUSE;
+	       type == JFR_WALL_CLOCK_SAMPLE || type == JFR_WAIT_CAUSE || type == JFR_CONTEXT;
 }
 
 /* What else is told of a recording, losses above all, has some room of its own. */
@@ -684,6 +712,74 @@ void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t
 						      .failed = !stack,
 						      .period_ns = w->cfg.cpu_period_ns});
 	samples_check(w, events, 1, 0);
+}
+
+/* What holds in the chunk that the next event will stand in is written, and known. */
+static void chunk_enter(struct jfrw *w)
+{
+	chunk_repeat(w, JFR_NONE);
+}
+
+void jfrw_rate(struct jfrw *w, uint64_t mono_ns, const struct jfr_rate_change *change)
+{
+	struct jfrw_rates *r = &w->rates;
+
+	chunk_enter(w);
+	if (r->n && mono_ns < r->v[r->n - 1].mono_ns) /* it was told late: the chunk has begun */
+		mono_ns = r->v[r->n - 1].mono_ns;
+	snprintf(r->by, sizeof(r->by), "%s", change->by);
+	snprintf(r->reason, sizeof(r->reason), "%s", change->reason);
+	jfrw_event(w, JFR_RATE_CHANGE, mono_ns, change);
+	if (r->n == JFRW_RATES)
+		memmove(r->v, r->v + 1, --r->n * sizeof(*r->v));
+	r->v[r->n++] = (struct jfrw_rate_at){mono_ns, change->cpu_ns};
+	r->last = *change;
+	r->last.by = r->by;
+	r->last.reason = r->reason;
+}
+
+/* The CPU interval by which readers of this chunk weigh a sample of that time; 0: none was said. */
+static uint64_t rate_at(const struct jfrw_rates *r, uint64_t mono_ns)
+{
+	size_t i = r->n;
+
+	while (i > 1 && r->v[i - 1].mono_ns > mono_ns)
+		i--;
+	return i ? r->v[i - 1].cpu_ns : 0;
+}
+
+/*
+ * Mostly they are samples of the interval that the file says for their time. One that was taken
+ * just as that changed, or came late, is not: it becomes as many as make up its time, and what is
+ * left over is the next one's.
+ */
+static uint32_t samples_of(struct jfrw *w, uint64_t mono_ns, uint32_t n, uint64_t each_ns)
+{
+	struct jfrw_rates *r = &w->rates;
+	uint64_t told, whole;
+
+	if (w->cfg.form.cpu_event == JFRW_CPUTIME) /* each says what it stands for */
+		return n;
+	chunk_enter(w);
+	told = rate_at(r, mono_ns);
+	if (!told || !each_ns || told == each_ns)
+		return n;
+	r->carry_ns += n * each_ns;
+	whole = r->carry_ns / told;
+	r->carry_ns %= told;
+	return (uint32_t)whole;
+}
+
+void jfrw_cpu_samples(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack, uint32_t n,
+		      uint64_t each_ns)
+{
+	uint32_t written = samples_of(w, mono_ns, n, each_ns);
+
+	if (each_ns)
+		w->cfg.cpu_period_ns = each_ns;
+	for (uint32_t i = 0; i < written; i++)
+		jfrw_cpu_sample(w, mono_ns, thread, stack);
+	w->settled_samples.cpu += (uint64_t)n - written;
 }
 
 void jfrw_wall_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack,

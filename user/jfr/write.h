@@ -35,6 +35,7 @@
 
 #include "base/error.h"
 #include "base/frame.h"
+#include "jfr/finished.h"
 #include "jfr/form.h"
 #include "jfr/types.h"
 
@@ -57,9 +58,10 @@ struct jfrw_config {
 	uint64_t start_unix_ns; /* CLOCK_REALTIME at start_mono_ns */
 	uint64_t start_mono_ns;
 	struct jfrw_form form;
-	uint64_t constants_max;	    /* bytes of constants kept in memory; 0: 256 MiB */
-	uint64_t constants_keep_ns; /* after which those that were not used may go; 0: never */
-	uint64_t cpu_period_ns;	    /* for JFRW_CPUTIME */
+	uint64_t constants_max;	     /* bytes of constants kept in memory; 0: 256 MiB */
+	uint64_t constants_keep_ns;  /* after which those that were not used may go; 0: never */
+	uint64_t cpu_period_ns;	     /* for JFRW_CPUTIME */
+	struct finished_to finished; /* who is told of each chunk that is whole */
 };
 
 struct jfrw_stats {
@@ -67,6 +69,7 @@ struct jfrw_stats {
 	uint64_t bytes;		 /* handed to the file */
 	uint64_t dropped_events; /* the disk did not keep up, or the file failed */
 	uint64_t dropped_bytes;
+	uint64_t held_bytes;  /* in memory, since the disk takes nothing */
 	uint64_t over_events; /* left out, since the file was as large as it may be */
 	uint64_t stale_ids;   /* references to ids that were dropped */
 	/* of jfrw_cpu_sample(), and ticks of jfrw_wall_sample(): in the file, or told as lost */
@@ -181,6 +184,16 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 void jfrw_cpu_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack);
 
 /*
+ * n of them, which stand for each_ns of CPU time each (0: as the file's settings say): as many as
+ * readers take for so much time, by the rates that the file tells.
+ */
+void jfrw_cpu_samples(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack, uint32_t n,
+		      uint64_t each_ns);
+
+/* From mono_ns on, and at the beginning of each later chunk. */
+void jfrw_rate(struct jfrw *w, uint64_t mono_ns, const struct jfr_rate_change *change);
+
+/*
  * An off-CPU interval, or a part of one, that crossed `samples` ticks, the first at mono_ns;
  * span_ns is its length, so that the parts of an interval add up.
  */
@@ -219,6 +232,8 @@ JFRW_EVENT(stack_quality, JFR_STACK_QUALITY)
 JFRW_EVENT(overhead, JFR_OVERHEAD)
 JFRW_EVENT(cpu_use, JFR_CPU_USE)
 JFRW_EVENT(wait_cause, JFR_WAIT_CAUSE)
+JFRW_EVENT(resource, JFR_RESOURCE)
+JFRW_EVENT(context, JFR_CONTEXT)
 
 #undef JFRW_EVENT
 

@@ -30,6 +30,7 @@ struct outfile {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	atomic_bool busy;
+	_Atomic uint64_t refused; /* bytes of the job, when it was tried in vain */
 	bool quit;
 	bool last;     /* somebody waits for the job: it is not tried again */
 	bool stalled;  /* jobs fail, and that was said */
@@ -42,6 +43,9 @@ struct outfile {
 	uint64_t header_at;
 	uint64_t turn_ns; /* it begins another file, named by that time; 0: it does not */
 	bool gone;	  /* the last one found its file removed */
+	bool whole;	  /* a chunk ends with it */
+	struct finished_to to;
+	uint64_t told; /* what lies before that, of the file, `to` knows */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -158,9 +162,16 @@ static int file_turn(struct outfile *f)
 	free(f->path);
 	f->path = path;
 	f->fd = fd;
-	f->end = 0;
+	f->end = f->told = 0;
 	f->turn_ns = 0;
 	return 0;
+}
+
+static void whole_tell(struct outfile *f)
+{
+	if (f->path)
+		finished_tell(&f->to, f->path, f->told, f->end);
+	f->told = f->end;
 }
 
 static bool file_is_removed(const struct outfile *f)
@@ -186,6 +197,8 @@ static int job_write(struct outfile *f)
 		f->end += f->data.len;
 	else if (ftruncate(f->fd, (off_t)f->end))
 		return -errno;
+	if (!rc && f->whole)
+		whole_tell(f);
 	return rc;
 }
 
@@ -212,6 +225,7 @@ static bool job_run(struct outfile *f)
 	again = rc && f->dir && !f->last && !f->quit;
 	if (again || !rc)
 		stall_say(f, rc);
+	atomic_store(&f->refused, again ? f->data.len : 0);
 	if (again)
 		return false;
 	if (rc)
@@ -327,7 +341,12 @@ int outfile_open(struct outfile **out, int fd, const char *path, struct error *e
 
 void outfile_from(struct outfile *f, uint64_t at)
 {
-	f->end = at;
+	f->end = f->told = at;
+}
+
+void outfile_tell(struct outfile *f, const struct finished_to *to)
+{
+	f->to = *to;
 }
 
 int outfile_open_segments(struct outfile **out, const char *dir, struct error *e)
@@ -344,6 +363,11 @@ int outfile_open_segments(struct outfile **out, const char *dir, struct error *e
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
+
+uint64_t outfile_refused(const struct outfile *f)
+{
+	return atomic_load(&f->refused);
+}
 
 bool outfile_busy(const struct outfile *f)
 {
@@ -391,7 +415,7 @@ bool outfile_gone(struct outfile *f)
 }
 
 void outfile_submit(struct outfile *f, struct buffer *data, const uint8_t *header,
-		    uint64_t header_at)
+		    uint64_t header_at, bool whole)
 {
 	struct buffer mine = f->data;
 
@@ -403,6 +427,7 @@ void outfile_submit(struct outfile *f, struct buffer *data, const uint8_t *heade
 		if (header)
 			memcpy(f->header, header, sizeof(f->header));
 		f->header_at = header_at;
+		f->whole = whole;
 		atomic_store(&f->busy, true);
 		pthread_cond_broadcast(&f->changed);
 	} else {
@@ -435,6 +460,8 @@ int outfile_close(struct outfile *f, bool keep, struct error *e)
 	pthread_join(f->thread, NULL);
 	if (!keep)
 		outfile_remove(f->fd, f->path);
+	else if (f->fd >= 0 && !file_is_removed(f))
+		whole_tell(f);
 	if (f->fd >= 0 && close(f->fd) && !atomic_load(&f->rc))
 		atomic_store(&f->rc, -errno);
 	rc = keep ? outfile_error(f, e) : 0;

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "jfr/finished.h"
 
 #define JFR_HEADER_SIZE 68
 
@@ -32,6 +33,9 @@ int outfile_open(struct outfile **out, int fd, const char *path, struct error *e
 /* Before the first job: it goes there, and not to the beginning. */
 void outfile_from(struct outfile *f, uint64_t at);
 
+/* Likewise: who is told of what is whole, at an outfile_submit() that says so and at the end. */
+void outfile_tell(struct outfile *f, const struct finished_to *to);
+
 /*
  * Likewise, files in the directory `dir`, one after the other (jfr/segment.h): none before the
  * first outfile_turn(). A job that fails is tried again each second, so that no error sticks but in
@@ -45,16 +49,19 @@ void outfile_turn(struct outfile *f, uint64_t unix_ns);
 /* The last job was dropped, since its file had been removed; told once. Only while not busy. */
 bool outfile_gone(struct outfile *f);
 
+/* So many bytes the disk has refused so far, of the job that is being tried again; 0: none. */
+uint64_t outfile_refused(const struct outfile *f);
+
 /* True while a job is being written. */
 bool outfile_busy(const struct outfile *f);
 void outfile_wait(struct outfile *f);
 
 /*
  * Take the bytes of *data (which gets an empty buffer in exchange) and append them; then write
- * `header` at header_at unless it is NULL. Only while not busy.
+ * `header` at header_at unless it is NULL. With `whole` a chunk ends there. Only while not busy.
  */
 void outfile_submit(struct outfile *f, struct buffer *data, const uint8_t *header,
-		    uint64_t header_at);
+		    uint64_t header_at, bool whole);
 
 /* 0 or the negative errno that sticks, with *e filled in. */
 int outfile_error(const struct outfile *f, struct error *e);

@@ -10,6 +10,8 @@
 
 #define JFRW_METHODS 2048 /* a power of two */
 
+#define JFRW_RATES 32 /* of a chunk are kept; earlier ones are for samples that came late */
+
 struct jfrw {
 	struct jfrw_config cfg;
 	struct outfile *file;
@@ -50,6 +52,16 @@ struct jfrw {
 		char value[24];
 	} periods[4];
 	bool repeating;
+	/* the rates that this chunk tells, by time; `rate`: the last one, n 0: none was said */
+	struct jfrw_rates {
+		struct jfrw_rate_at {
+			uint64_t mono_ns, cpu_ns;
+		} v[JFRW_RATES];
+		size_t n;
+		uint64_t carry_ns; /* that no CPU sample stands for yet */
+		struct jfr_rate_change last;
+		char by[32], reason[160];
+	} rates;
 
 	/* methods by frame_name.method_key; what a chunk wrote before is looked up in the pools */
 	struct jfrw_method {

@@ -128,6 +128,7 @@ void attacher_stop(void)
 {
 	if (asks < 0)
 		return;
+	shutdown(asks, SHUT_RDWR); /* who names and hangs has it, too, and will not close it */
 	close(asks);
 	asks = -1;
 	waitpid(process, NULL, 0);

@@ -104,6 +104,20 @@ static enum collection_kind kind_of(unsigned int n, const char *name)
 	return n ? COLLECTION_FULL : COLLECTION_YOUNG;
 }
 
+bool collections_sum(const struct collections *c, const struct counters *k, unsigned int n,
+		     enum collection_kind *kind, uint64_t *count, uint64_t *ticks)
+{
+	char name[COLLECTION_WORDS];
+
+	if (n >= COUNTERS_COLLECTORS || !c->last[n].known)
+		return false;
+	name_of(k, n, name);
+	*kind = kind_of(n, name);
+	*count = c->last[n].ended;
+	*ticks = c->last[n].time;
+	return true;
+}
+
 /* ---- looking -----------------------------------------------------------------------------------
  */
 

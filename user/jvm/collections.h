@@ -131,6 +131,13 @@ int collections_look(struct collections *c, struct counters *k, const struct col
 int collections_glance(struct collections *c, struct counters *k,
 		       const struct collections_fns *fns);
 
+/*
+ * Of the nth collector, as last polled: collections that have ended since the JVM's start, pauses
+ * of a concurrent one, and ticks of its clock that they took. False: there is none.
+ */
+bool collections_sum(const struct collections *c, const struct counters *k, unsigned int n,
+		     enum collection_kind *kind, uint64_t *count, uint64_t *ticks);
+
 /* What the heap holds, as last polled. */
 void heap_use_read(const struct counters *k, struct heap_use *out);
 

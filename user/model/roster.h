@@ -24,7 +24,9 @@ struct wait {
 	uint32_t ticks;		/* 0: there is nothing to write */
 	uint32_t thread, stack; /* ids in the file */
 	uint32_t state;		/* enum jfr_state */
+	uint32_t level;		/* of its ticks, kern/abi.h */
 	uint64_t cause;		/* id, 0 none or not known */
+	uint64_t context;	/* likewise */
 };
 
 /* CPU time as it was when it was last told, of a thread that has run. */

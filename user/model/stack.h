@@ -13,6 +13,7 @@ struct stack {
 	uint8_t end;	  /* enum gn_walk_end */
 	uint8_t sleep;	  /* enum thread_state for GN_ST_SLEEP */
 	uint8_t disk;	  /* and for GN_ST_DISK */
+	uint8_t jvm;	  /* jvmwait_of() */
 	bool guessed;	  /* a frame was found by a heuristic */
 	bool unnamed;	  /* has one whose class was unloaded too soon */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/state.h"
 
+#include "model/jvmwait.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -138,7 +140,7 @@ static enum thread_state state_of_sleep(const struct frame_name *f, size_t n)
 			if (sign_fits(s, &f[i]))
 				return refine(s->state, f + i, n - i);
 	}
-	return STATE_IDLE;
+	return jvmwait_of(f, n) ? STATE_BLOCKED : STATE_IDLE;
 }
 
 enum thread_state state_of(enum gn_state kernel, const struct frame_name *frames, size_t n)

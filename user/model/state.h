@@ -21,7 +21,7 @@ enum thread_state {
 	STATE_WAITING_TIMED,
 	STATE_PARKED, /* LockSupport.park */
 	STATE_PARKED_TIMED,
-	STATE_BLOCKED, /* entering a monitor */
+	STATE_BLOCKED, /* entering a monitor, or held up by the JVM */
 	STATE_IO,      /* network, pipe, file, poll */
 	STATE_STOPPED, /* SIGSTOP, ptrace, frozen */
 	STATE_IDLE,    /* waits in native code: a VM thread without work, a native lock */

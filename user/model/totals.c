@@ -18,6 +18,7 @@ const char *loss_name(unsigned int reason)
 		[GN_LOSS_EXEC] = "execs: buffer full, or too many a second",
 		[GN_LOSS_COMM] = "new names of threads: buffer full",
 		[GN_LOSS_CHURN] = "births, ends and names of threads: too many a second",
+		[GN_LOSS_BARE] = "wall samples left out: of threads in no context",
 		[LOSS_QUEUE_CPU] = "CPU samples: naming too slow",
 		[LOSS_QUEUE_WALL] = "wall samples: naming too slow",
 		[LOSS_QUEUE_STACK] = "stacks: naming too slow",
@@ -97,6 +98,7 @@ const char *loss_kind(unsigned int reason)
 		return "cpu";
 	case GN_LOSS_WALL:
 	case GN_LOSS_MISSED:
+	case GN_LOSS_BARE:
 	case LOSS_QUEUE_WALL:
 	case LOSS_HASTE_WALL:
 	case LOSS_NAMER_WALL:
@@ -170,6 +172,7 @@ void totals_add(struct totals *sum, const struct totals *t)
 	walks_sum(&sum->wall, &t->wall);
 	sum->threads += t->threads;
 	sum->file_bytes += t->file_bytes;
+	sum->held_bytes += t->held_bytes;
 	for (int i = 0; i < LOSS_MAX; i++)
 		sum->lost[i] += t->lost[i];
 }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "kern/abi.h"
+#include "model/pulse.h"
 
 /* User-space losses, after those of enum gn_loss. */
 enum {
@@ -66,6 +67,7 @@ uint64_t walks_total(const struct walks *w); /* samples */
 
 struct totals {
 	uint64_t cpu_samples;
+	uint64_t cpu_ns;       /* that those stand for */
 	uint64_t wall_samples; /* ticks */
 	uint64_t wall_records;
 	uint64_t stacks; /* distinct */
@@ -73,6 +75,8 @@ struct totals {
 	uint64_t lost[LOSS_MAX];
 	uint64_t threads; /* seen */
 	uint64_t file_bytes;
+	uint64_t held_bytes; /* in memory now, since the disk takes nothing */
+	struct pulse pulse;  /* of one JVM; it is not added up */
 };
 
 void totals_add(struct totals *sum, const struct totals *t);

@@ -10,6 +10,8 @@
 #include <uthash.h>
 
 #include "base/utf8.h"
+#include "model/jvmwait.h"
+#include "naming/holders.h"
 
 #define CAUSES_MAX  16384
 #define PENDING_MAX 4096
@@ -24,7 +26,8 @@ static const char *operation_word(unsigned int op)
 	static const char *const words[GN_OP_MAX] = {
 		[GN_OP_NONE] = "wait",	   [GN_OP_READ] = "read",	[GN_OP_WRITE] = "write",
 		[GN_OP_ACCEPT] = "accept", [GN_OP_CONNECT] = "connect", [GN_OP_POLL] = "poll",
-		[GN_OP_SYNC] = "sync",	   [GN_OP_LOCK] = "lock",
+		[GN_OP_SYNC] = "sync",	   [GN_OP_LOCK] = "lock",	[GN_OP_ENTER] = "enter",
+		[GN_OP_WAIT] = "wait",	   [GN_OP_PARK] = "park",	[GN_OP_RUN] = "run",
 	};
 
 	return op < GN_OP_MAX ? words[op] : words[GN_OP_NONE];
@@ -140,13 +143,58 @@ static void anon_words(const struct gn_cause_rec *r, struct cause_words *w)
 		 len ? r->path : "[?]");
 }
 
-void cause_words(const struct gn_cause_rec *rec, struct cause_words *w)
+/* "java.util.concurrent.locks.ReentrantLock" of its "$NonfairSync": it is made for that alone. */
+static int klass_length(const char *klass)
 {
-	unsigned long long ino = rec->of.ino;
+	static const char *const inner[] = {"$NonfairSync", "$FairSync", "$Sync"};
+	size_t n = strlen(klass);
+
+	for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
+		size_t len = strlen(inner[i]);
+
+		if (n > len && !strcmp(klass + n - len, inner[i]))
+			return (int)(n - len);
+	}
+	return (int)n;
+}
+
+/* As Object.toString() has it, if the object has a hash. */
+void cause_words_lock(const struct gn_cause_rec *rec, const char *klass, struct cause_words *w)
+{
+	const struct gn_cause_lock *l = gn_cause_lock(&rec->of);
 
 	memset(w, 0, sizeof(*w));
 	w->operation = operation_word(rec->of.op);
+	w->kind = rec->of.kind == GN_CAUSE_MONITOR ? "monitor" : "synchronizer";
+	if (!*klass)
+		klass = "?";
+	if (l->hash)
+		snprintf(w->cause, sizeof(w->cause), "%.*s@%x", klass_length(klass), klass,
+			 l->hash);
+	else
+		snprintf(w->cause, sizeof(w->cause), "%.*s@0x%llx", klass_length(klass), klass,
+			 (unsigned long long)(l->object ? l->object : l->monitor));
+	utf8_clean(w->cause, strlen(w->cause), false);
+}
+
+static void jvm_words(const struct gn_cause *c, struct cause_words *w)
+{
+	const char *of, *how = jvmwait_words((uint8_t)c->ino, &of);
+
+	w->kind = "JVM";
+	snprintf(w->cause, sizeof(w->cause), "%s%s%s%s", how, of ? " (" : "", of ? of : "",
+		 of ? ")" : "");
+}
+
+static void descriptor_words(const struct gn_cause_rec *rec, struct cause_words *w)
+{
+	unsigned long long ino = rec->of.ino;
+
 	switch (rec->of.kind) {
+	case GN_CAUSE_MONITOR:
+	case GN_CAUSE_BLOCKER:
+		cause_words_lock(rec, "", w);
+		break;
 	case GN_CAUSE_INET:
 		inet_words(&rec->of, w);
 		break;
@@ -163,6 +211,9 @@ void cause_words(const struct gn_cause_rec *rec, struct cause_words *w)
 	case GN_CAUSE_ANON:
 		anon_words(rec, w);
 		break;
+	case GN_CAUSE_JVM:
+		jvm_words(&rec->of, w);
+		break;
 	case GN_CAUSE_POLL:
 		w->kind = "poll";
 		snprintf(w->cause, sizeof(w->cause), "%llu descriptors",
@@ -171,6 +222,20 @@ void cause_words(const struct gn_cause_rec *rec, struct cause_words *w)
 	default:
 		w->kind = "socket";
 		snprintf(w->cause, sizeof(w->cause), "family %u", rec->of.family);
+	}
+}
+
+void cause_words(const struct gn_cause_rec *rec, struct cause_words *w)
+{
+	char path[sizeof(w->cause)];
+
+	memset(w, 0, sizeof(*w));
+	w->operation = operation_word(rec->of.op);
+	if (holders_are(rec)) {
+		path_print(rec, path, sizeof(path));
+		holders_words(rec, path, w);
+	} else {
+		descriptor_words(rec, w);
 	}
 	utf8_clean(w->cause, strlen(w->cause), false);
 	utf8_clean(w->detail, strlen(w->detail), false);
@@ -184,23 +249,26 @@ struct content {
 	char *cause, *detail; /* one allocation; detail may be NULL */
 	struct gn_cause of;
 	char peer[INET6_ADDRSTRLEN];
-	UT_hash_handle hh;
+	UT_hash_handle hh, by_words;
 };
 
 struct pending_key {
 	uint64_t cause;
 	uint32_t thread, stack, state;
+	uint32_t owner, whose;
 	uint32_t zero; /* all bytes are part of the key */
 };
 
 struct pending {
 	struct pending_key key;
 	struct cause_wait w;
+	uint64_t ticks; /* as in the event */
 	UT_hash_handle hh;
 };
 
 struct causes {
-	struct content *contents;
+	struct content *contents; /* by id */
+	struct content *worded;	  /* by cause: of its own threads, one for all that are called so */
 	struct pending *pending;
 };
 
@@ -213,6 +281,7 @@ static void contents_drop(struct causes *c)
 {
 	struct content *x, *tmp;
 
+	HASH_CLEAR(by_words, c->worded);
 	HASH_ITER(hh, c->contents, x, tmp) {
 		HASH_DEL(c->contents, x);
 		free(x->cause);
@@ -247,7 +316,32 @@ static struct content *content_find(const struct causes *c, uint64_t id)
 	return x;
 }
 
-static struct content *content_new(const struct gn_cause_rec *rec)
+/* The threads of a pool may be thousands, each with an id of its own. */
+static struct content *content_worded(const struct causes *c, const struct content *of)
+{
+	struct content *x;
+
+	HASH_FIND(by_words, c->worded, of->cause, strlen(of->cause), x);
+	return x;
+}
+
+static void content_add(struct causes *c, struct content *x)
+{
+	HASH_ADD(hh, c->contents, id, sizeof(x->id), x);
+	if (x->of.kind == GN_CAUSE_THREAD && !content_worded(c, x))
+		HASH_ADD_KEYPTR(by_words, c->worded, x->cause, strlen(x->cause), x);
+}
+
+static void content_drop(struct causes *c, struct content *x)
+{
+	HASH_DELETE(hh, c->contents, x);
+	if (content_worded(c, x) == x)
+		HASH_DELETE(by_words, c->worded, x);
+	free(x->cause);
+	free(x);
+}
+
+static struct content *content_new(const struct gn_cause_rec *rec, const char *klass)
 {
 	struct content *x = calloc(1, sizeof(*x));
 	struct cause_words w;
@@ -255,7 +349,10 @@ static struct content *content_new(const struct gn_cause_rec *rec)
 
 	if (!x)
 		return NULL;
-	cause_words(rec, &w);
+	if (gn_cause_is_lock(rec->of.kind))
+		cause_words_lock(rec, klass, &w);
+	else
+		cause_words(rec, &w);
 	n = strlen(w.cause) + 1;
 	x->cause = malloc(n + strlen(w.detail) + 1);
 	if (!x->cause) {
@@ -273,22 +370,30 @@ static struct content *content_new(const struct gn_cause_rec *rec)
 	return x;
 }
 
-bool causes_add(struct causes *c, const struct gn_cause_rec *rec)
+bool causes_add(struct causes *c, const struct gn_cause_rec *rec, const char *klass)
 {
-	struct content *old = content_find(c, rec->id), *x = content_new(rec);
+	struct content *old = content_find(c, rec->id), *x = content_new(rec, klass);
 	bool full = !old && HASH_COUNT(c->contents) >= CAUSES_MAX;
 
 	if (full)
 		contents_drop(c);
 	if (!x)
 		return full;
-	if (old) { /* told again: its path may be another by now */
-		HASH_DEL(c->contents, old);
-		free(old->cause);
-		free(old);
-	}
-	HASH_ADD(hh, c->contents, id, sizeof(x->id), x);
+	if (old) /* told again: its path may be another by now */
+		content_drop(c, old);
+	content_add(c, x);
 	return full;
+}
+
+/* The kernel's ids are hashes of 64 bits: it has none so small. Odd ones are locks'. */
+uint64_t causes_jvm(struct causes *c, uint8_t wait)
+{
+	struct gn_cause_rec rec = {
+		.id = (uint64_t)wait << 1, .of.kind = GN_CAUSE_JVM, .of.ino = wait};
+
+	if (wait && !content_find(c, rec.id))
+		causes_add(c, &rec, "");
+	return rec.id;
 }
 
 bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out)
@@ -308,7 +413,34 @@ bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *ou
 	return true;
 }
 
-static void pending_write(const struct causes *c, const struct cause_wait *w, struct jfrw *out)
+bool causes_has_owner(const struct causes *c, uint64_t cause)
+{
+	const struct content *x = content_find(c, cause);
+
+	if (!x || !gn_cause_is_lock(x->of.kind))
+		return false;
+	return x->of.op == GN_OP_ENTER || gn_cause_lock(&x->of)->owned;
+}
+
+bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state)
+{
+	const struct content *x = content_find(c, cause);
+
+	return !x || x->of.kind != GN_CAUSE_BLOCKER || state == JFR_STATE_PARKED ||
+	       state == JFR_STATE_PARKED_TIMED;
+}
+
+static const char *detail_of(const struct content *x, const struct cause_wait *w)
+{
+	if (w->whose == CAUSE_OWNER_NOBODY)
+		return "nobody's";
+	if (w->whose == CAUSE_OWNER_UNKNOWN)
+		return "owner not known";
+	return x ? x->detail : NULL;
+}
+
+static void pending_write(const struct causes *c, const struct cause_wait *w, uint64_t ticks,
+			  struct jfrw *out)
 {
 	const struct content *x = content_find(c, w->cause);
 	struct jfr_wait_cause e = {
@@ -318,10 +450,13 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, st
 		.kind = jfrw_name(out, JFR_WORD, x ? x->kind : "unknown"),
 		.operation = jfrw_name(out, JFR_WORD, x ? x->operation : "wait"),
 		.cause = jfrw_name(out, JFR_WORD, x ? x->cause : "what it is was lost"),
-		.detail = jfrw_name(out, JFR_WORD, x ? x->detail : NULL),
+		.detail = jfrw_name(out, JFR_WORD, detail_of(x, w)),
 		.samples = w->samples,
 		.span_ns = w->span_ns,
 		.period_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0,
+		.owner = w->owner,
+		.tick = w->whose ? w->tick : 0,
+		.ticks = ticks,
 	};
 
 	jfrw_wait_cause(out, w->first_ns, &e);
@@ -332,9 +467,16 @@ void causes_write(struct causes *c, struct jfrw *out)
 	struct pending *x, *tmp;
 
 	HASH_ITER(hh, c->pending, x, tmp) {
-		pending_write(c, &x->w, out);
+		pending_write(c, &x->w, x->ticks, out);
 	}
 	pending_drop(c);
+}
+
+#define TICKS_TOLD 64 /* bits of jfr_wait_cause.ticks */
+
+static uint64_t tick_bits(uint64_t from, uint32_t n)
+{
+	return (n >= TICKS_TOLD ? ~0ull : (1ull << n) - 1) << from;
 }
 
 /* Both are of one thread: neither is within the other. */
@@ -348,25 +490,58 @@ static void wait_add(struct cause_wait *to, const struct cause_wait *w)
 		to->last_ns = w->last_ns;
 }
 
+/* Adds the ticks of a lock to those of the event before. False: they do not fit. */
+static bool ticks_add(struct pending *x, const struct cause_wait *w)
+{
+	if (w->tick < x->w.tick || w->tick - x->w.tick + w->samples > TICKS_TOLD || !x->ticks)
+		return false;
+	x->ticks |= tick_bits(w->tick - x->w.tick, w->samples);
+	return true;
+}
+
+static void pending_begin(struct pending *x, const struct cause_wait *w)
+{
+	x->w = *w;
+	x->ticks = w->whose && w->samples <= TICKS_TOLD ? tick_bits(0, w->samples) : 0;
+}
+
+/* That of the one that stands for all with its words. */
+static uint64_t cause_shared(const struct causes *c, uint64_t cause)
+{
+	const struct content *x = content_find(c, cause), *same;
+
+	same = x && x->of.kind == GN_CAUSE_THREAD ? content_worded(c, x) : NULL;
+	return same ? same->id : cause;
+}
+
 void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 {
-	struct pending_key key = {
-		.cause = w->cause, .thread = w->thread, .stack = w->stack, .state = w->state};
+	struct pending_key key = {.cause = cause_shared(c, w->cause),
+				  .thread = w->thread,
+				  .stack = w->stack,
+				  .state = w->state,
+				  .owner = w->owner,
+				  .whose = w->whose};
 	struct pending *x;
 
 	HASH_FIND(hh, c->pending, &key, sizeof(key), x);
-	if (x) {
+	if (x && (!w->whose || ticks_add(x, w))) {
 		wait_add(&x->w, w);
+		return;
+	}
+	if (x) {
+		pending_write(c, &x->w, x->ticks, out);
+		pending_begin(x, w);
 		return;
 	}
 	if (HASH_COUNT(c->pending) >= PENDING_MAX)
 		causes_write(c, out);
 	x = calloc(1, sizeof(*x));
 	if (!x) {
-		pending_write(c, w, out);
+		pending_write(c, w, 0, out);
 		return;
 	}
 	x->key = key;
-	x->w = *w;
+	pending_begin(x, w);
 	HASH_ADD(hh, c->pending, key, sizeof(x->key), x);
 }

@@ -12,19 +12,23 @@
 #include <stdint.h>
 
 #include "jfr/write.h"
-#include "kern/abi.h"
-
-/* A cause in words, as gnomon-jfr(5) has them. */
-struct cause_words {
-	const char *kind, *operation;
-	char cause[GN_CAUSE_PATH + 16];
-	char detail[160]; /* "": none */
-};
+#include "model/jvmwait.h"
+#include "naming/causewords.h"
 
 /* The record may hold anything; what is written is UTF-8 without control characters. */
 void cause_words(const struct gn_cause_rec *rec, struct cause_words *out);
 
-/* Wall samples, or one joined wait, with a cause. */
+/* A synchronizer's or monitor's class, "" not known; as Java names it. */
+void cause_words_lock(const struct gn_cause_rec *rec, const char *klass, struct cause_words *out);
+
+enum cause_owner {
+	CAUSE_OWNER_NONE = 0, /* it is nothing that has an owner */
+	CAUSE_OWNER_THREAD,
+	CAUSE_OWNER_NOBODY,
+	CAUSE_OWNER_UNKNOWN,
+};
+
+/* Wall samples, or one joined wait, with a cause. Of a lock their ticks are consecutive. */
 struct cause_wait {
 	uint64_t cause;		/* id, not 0 */
 	uint32_t thread, stack; /* ids in the file */
@@ -32,6 +36,10 @@ struct cause_wait {
 	uint32_t samples;
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC, the first and the last sample */
 	uint64_t span_ns;
+	uint64_t tick;	/* number of the first sample's tick */
+	uint32_t level; /* of which the samples are, kern/abi.h */
+	enum cause_owner whose;
+	uint32_t owner; /* id in the file, with CAUSE_OWNER_THREAD */
 };
 
 /* A cause as the JDK's events of sockets and files have it. */
@@ -47,10 +55,27 @@ struct causes *causes_new(void); /* NULL: no memory */
 void causes_free(struct causes *c);
 
 /*
- * Keeps the content of a cause. True: there were too many and others were forgotten, so they have
- * to be told again.
+ * Keeps the content of a cause; `klass`: its class, if it is an object. True: there were too many
+ * and others were forgotten, so they have to be told again.
  */
-bool causes_add(struct causes *c, const struct gn_cause_rec *rec);
+bool causes_add(struct causes *c, const struct gn_cause_rec *rec, const char *klass);
+
+/* Whether it is a lock, which is somebody's, or may be. */
+bool causes_has_owner(const struct causes *c, uint64_t cause);
+
+/*
+ * Whether a thread in that state may wait for it. A thread that is parked says for what before it
+ * is, and until after it was: it may wait for something else then.
+ */
+bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state);
+
+/* The id of a wait within the JVM (model/jvmwait.h), which is known from now on. */
+uint64_t causes_jvm(struct causes *c, uint8_t wait);
+
+static inline bool causes_are_jvm(uint64_t cause)
+{
+	return cause && !(cause & 1) && cause >> 1 < JVMWAIT_MAX;
+}
 
 /* False: it is something else, or its content is not known (yet). Valid until the next call. */
 bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out);

@@ -4,11 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
-#include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,25 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/calls.h"
+#include "base/rights.h"
 #include "broker/broker.h"
 #include "sym/ksyms.h"
 #include "target/mapquery.h"
 
-#define NOBODY 65534
 #define SPACE_MIN                                                                                  \
 	(4ull << 30) /* of addresses; or half of the machine's memory, if that is more             \
 		      */
 
 /* ---- who it is ---- */
-
-static void capabilities_drop(void)
-{
-	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[2] = {{0}};
-
-	syscall(SYS_capset, &h, none);
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-}
 
 /*
  * Whoever may become another does so. All of a user's processes may look into each other, so it is
@@ -46,17 +33,11 @@ static void capabilities_drop(void)
  */
 static int user_change(void)
 {
-	bool changes = !geteuid();
+	int rc = rights_drop(RIGHTS_NOBODY, RIGHTS_NOBODY);
 
-	for (int c = 0; c <= CAP_LAST_CAP; c++)
-		prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
-	if (changes && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-			setresuid(NOBODY, NOBODY, NOBODY)))
-		return -errno;
-	capabilities_drop();
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* which a change of the user takes back */
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
+	return rc;
 }
 
 /* ---- its memory ---- */
@@ -150,12 +131,6 @@ static int files_bound(void)
 
 /* ---- system calls ---- */
 
-#ifdef __aarch64__
-#define MACHINE AUDIT_ARCH_AARCH64
-#else
-#define MACHINE AUDIT_ARCH_X86_64
-#endif
-
 #define O_CHANGES (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_EXCL)
 
 /* What takes no descriptor but those that it has, and reaches no other process. */
@@ -183,81 +158,24 @@ static const uint32_t allowed[] = {
 };
 #define NALLOWED (sizeof(allowed) / sizeof(*allowed))
 
-struct program {
-	struct sock_filter v[NALLOWED * 2 + 64];
-	unsigned short n;
-};
-
-static void add(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
-{
-	p->v[p->n++] = (struct sock_filter){.code = code, .jt = jt, .jf = jf, .k = k};
-}
-
-static void ret(struct program *p, uint32_t what)
-{
-	add(p, BPF_RET | BPF_K, what, 0, 0);
-}
-
-static void load(struct program *p, size_t offset)
-{
-	add(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-}
-
-/* The low half of an argument: no call here looks at more of it. */
-static void load_argument(struct program *p, unsigned int i)
-{
-	load(p, offsetof(struct seccomp_data, args) + 8 * i);
-}
-
-/* A call whose argument, as far as `mask` goes, has to be `value`; the call's number is loaded. */
-static void add_if(struct program *p, uint32_t nr, unsigned int i, uint32_t mask, uint32_t value)
-{
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 5);
-	load_argument(p, i);
-	add(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
-	ret(p, SECCOMP_RET_ALLOW);
-	ret(p, SECCOMP_RET_ERRNO | EPERM);
-}
-
-static void program_make(struct program *p)
-{
-	p->n = 0;
-	load(p, offsetof(struct seccomp_data, arch));
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
-	ret(p, SECCOMP_RET_KILL_PROCESS);
-	load(p, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < NALLOWED; i++) {
-		add(p, BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
-		ret(p, SECCOMP_RET_ALLOW);
-	}
-	/* threads; the C library takes clone() where there is no clone3(), whose arguments are in
-	 * memory */
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
-	ret(p, SECCOMP_RET_ERRNO | ENOSYS);
-	add_if(p, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
-	/* to read; Landlock, where there is one, and permissions say what. The flags of openat2()
-	 * are in memory, too */
-	add_if(p, SYS_openat, 2, O_CHANGES, 0);
-#ifdef SYS_open
-	add_if(p, SYS_open, 1, O_CHANGES, 0);
-#endif
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1);
-	ret(p, SECCOMP_RET_ERRNO | ENOSYS);
-	add_if(p, SYS_ioctl, 1, UINT32_MAX, MAPQUERY_IOCTL);
-	add_if(p, SYS_prctl, 0, UINT32_MAX, PR_SET_NAME);
-	add_if(p, SYS_prlimit64, 2, UINT32_MAX, 0); /* no new one */
-	ret(p, SECCOMP_RET_ERRNO | EPERM);
-}
-
 static int calls_bound(void)
 {
-	struct program p;
-	struct sock_fprog prog = {.filter = p.v};
+	const uint32_t in_memory = SYS_openat2; /* its flags are there */
+	struct calls c;
 
-	program_make(&p);
-	prog.len = p.n;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0) ? -errno : 0;
+	calls_begin(&c);
+	calls_allow(&c, allowed, NALLOWED);
+	calls_allow_threads(&c);
+	/* to read; Landlock, where there is one, and permissions say what */
+	calls_allow_if(&c, SYS_openat, 2, O_CHANGES, 0);
+#ifdef SYS_open
+	calls_allow_if(&c, SYS_open, 1, O_CHANGES, 0);
+#endif
+	calls_refuse(&c, &in_memory, 1, ENOSYS);
+	calls_allow_if(&c, SYS_ioctl, 1, UINT32_MAX, MAPQUERY_IOCTL);
+	calls_allow_if(&c, SYS_prctl, 0, UINT32_MAX, PR_SET_NAME);
+	calls_allow_if(&c, SYS_prlimit64, 2, UINT32_MAX, 0); /* no new one */
+	return calls_end(&c, false);
 }
 
 /* ---- all of it ---- */

@@ -28,6 +28,7 @@ struct target_config {
 	enum resolver_mode jvm;
 	struct jfrw_form form;
 	uint64_t total_max_bytes; /* of all files together, 0: no limit */
+	struct finished_to finished;
 	/*
 	 * Called on the naming thread when stack ids may mean other code from now on: the kernel is
 	 * to send all lists again.
@@ -38,6 +39,11 @@ struct target_config {
 	 * NULL.
 	 */
 	void (*on_lost)(void *ctx);
+	/*
+	 * Asked on the session's thread, all the time that it waits for naming to be ready: whether
+	 * it waits no longer. May be NULL.
+	 */
+	bool (*interrupted)(void *ctx);
 	/* The unwinder has new tables: stacks that it could not walk may be walked now. */
 	void (*on_tables)(void *ctx);
 	/*

@@ -13,8 +13,9 @@
 #include "naming/secret.h"
 #include "target/procfs.h"
 
-#define PROCESSES_MAX 1000
-#define KEY_MAX	      512
+#define PROCESSES_MAX  1000
+#define PROCESSES_SOME 128
+#define KEY_MAX	       512
 
 /* ---- flags ------------------------------------------------------------------------------------
  */
@@ -298,6 +299,8 @@ struct processes {
 	char ns[64]; /* the link of its PID namespace */
 	bool own;    /* that is ours, too: pids need no translation */
 	unsigned int n;
+	pid_t some[PROCESSES_SOME]; /* that are looked at together */
+	size_t nsome;
 };
 
 static pid_t inner_pid(const struct processes *p, pid_t pid)
@@ -307,18 +310,38 @@ static pid_t inner_pid(const struct processes *p, pid_t pid)
 	return p->own || proc_status_read(pid, 0, &st) ? pid : proc_status_inner(&st);
 }
 
-static int on_process(pid_t pid, void *arg)
+/* None that is gone, another's, or the kernel's. */
+static void process_write(struct processes *p, pid_t pid)
 {
-	struct processes *p = arg;
-	char ns[sizeof(p->ns)], command[1024], number[16];
+	char command[1024], number[16];
 
-	if (proc_link_read(pid, "ns/pid", ns, sizeof(ns)) <= 0 || strcmp(ns, p->ns) ||
-	    proc_read(pid, "cmdline", command, sizeof(command)) <= 0)
-		return 0; /* gone, another's, or the kernel's */
+	if (p->n == PROCESSES_MAX || proc_read(pid, "cmdline", command, sizeof(command)) <= 0)
+		return;
 	snprintf(number, sizeof(number), "%d", inner_pid(p, pid));
 	jfrw_event(p->w.out, JFR_SYSTEM_PROCESS, p->w.time,
 		   &(struct jfr_system_process){.pid = number, .command = command});
-	return ++p->n == PROCESSES_MAX;
+	p->n++;
+}
+
+static void some_write(struct processes *p)
+{
+	char ns[PROCESSES_SOME][PROC_TEXT_BYTES];
+
+	proc_texts_read(p->some, p->nsome, "ns/pid", true, ns);
+	for (size_t i = 0; i < p->nsome; i++)
+		if (!strcmp(ns[i], p->ns))
+			process_write(p, p->some[i]);
+	p->nsome = 0;
+}
+
+static int on_process(pid_t pid, void *arg)
+{
+	struct processes *p = arg;
+
+	p->some[p->nsome++] = pid;
+	if (p->nsome == PROCESSES_SOME)
+		some_write(p);
+	return p->n == PROCESSES_MAX;
 }
 
 void jvmsetup_processes(struct jfrw *out, uint64_t time, pid_t pid)
@@ -330,4 +353,5 @@ void jvmsetup_processes(struct jfrw *out, uint64_t time, pid_t pid)
 		return;
 	p.own = proc_link_read(getpid(), "ns/pid", own, sizeof(own)) > 0 && !strcmp(own, p.ns);
 	proc_each(on_process, &p);
+	some_write(&p);
 }

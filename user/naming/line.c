@@ -84,13 +84,18 @@ static void start(void *arg)
 	s->main(s->arg);
 }
 
-int line_fork(struct line *l, void (*main)(void *arg), void *arg, int keep, struct line *others,
-	      size_t nothers)
+int line_fork(struct line *l, void (*main)(void *arg), void *arg, const int keep[LINE_KEEP],
+	      struct line *others, size_t nothers)
 {
 	struct start s = {l, others, nothers, main, arg};
-	int fds[4] = {l->replies.theirs, l->gifts.theirs, l->asks.theirs, keep};
-	int rc = cell_start(&l->cell, start, &s, fds, keep < 0 ? 3 : 4);
+	int fds[3 + LINE_KEEP] = {l->replies.theirs, l->gifts.theirs, l->asks.theirs};
+	size_t n = 3;
+	int rc;
 
+	for (size_t i = 0; i < LINE_KEEP; i++)
+		if (keep[i] > 0)
+			fds[n++] = keep[i];
+	rc = cell_start(&l->cell, start, &s, fds, n);
 	if (rc)
 		return rc;
 	end_close(&l->replies.theirs);

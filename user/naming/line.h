@@ -38,10 +38,12 @@ void line_close(struct line *l); /* ends its process, too */
 
 /*
  * The process, while there is one thread. main(arg) runs in it as soon as it may go; it has this
- * line's descriptors and `keep`, -1 for none, and of `others`, which are open, nothing.
+ * line's descriptors and those of `keep` that are any (> 0), and of `others`, which are open,
+ * nothing.
  */
-int line_fork(struct line *l, void (*main)(void *arg), void *arg, int keep, struct line *others,
-	      size_t nothers);
+#define LINE_KEEP 2
+int line_fork(struct line *l, void (*main)(void *arg), void *arg, const int keep[LINE_KEEP],
+	      struct line *others, size_t nothers);
 void line_go(struct line *l, uint64_t now);
 
 /* For its process: waits until it may go. False: it never will. */

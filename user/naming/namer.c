@@ -195,6 +195,21 @@ static void on_choice(struct namer *r, const struct rec_choice *rec)
 			      });
 }
 
+static void on_rate(struct namer *r, const struct rec_rate *rec)
+{
+	struct target *t = target_find(r, (pid_t)rec->h.tgid);
+
+	if (t)
+		target_rate(t, rec->h.time,
+			    &(struct jfr_rate_change){
+				    .cpu_ns = rec->cpu_ns,
+				    .wall_ns = rec->wall_ns,
+				    .threads = rec->threads,
+				    .by = rec->by,
+				    .reason = rec->reason,
+			    });
+}
+
 static void on_cpus(struct namer *r, const struct rec_cpus *rec)
 {
 	struct target *t = target_find(r, (pid_t)rec->h.tgid);
@@ -270,6 +285,10 @@ static void take_kernel(struct namer *r, const struct gn_rec *rec)
 		target_vthread(t, (const void *)rec);
 	else if (rec->type == GN_REC_CAUSE)
 		target_cause(t, (const void *)rec);
+	else if (rec->type == GN_REC_CONTEXT)
+		target_context(t, (const void *)rec);
+	else if (rec->type == GN_REC_OWNER)
+		target_owner(t, (const void *)rec);
 	else
 		target_task(t, (const void *)rec);
 	work_on(r, 0);
@@ -291,6 +310,9 @@ static void take(struct namer *r, const struct gn_rec *rec)
 		break;
 	case REC_CHOICE:
 		on_choice(r, (const void *)rec);
+		break;
+	case REC_RATE:
+		on_rate(r, (const void *)rec);
 		break;
 	case REC_CPUS:
 		on_cpus(r, (const void *)rec);
@@ -547,8 +569,11 @@ int namer_tables(struct namer *r, const struct unwinder *u, struct error *e)
 
 	if (rc)
 		return rc;
-	HASH_ITER(hh, r->targets, n, tmp)
+	HASH_ITER(hh, r->targets, n, tmp) {
+		work_on(r, n->tgid);
 		target_tables(n->target);
+	}
+	work_on(r, 0);
 	return 0;
 }
 
@@ -556,8 +581,11 @@ void namer_start(struct namer *r, uint64_t now)
 {
 	struct node *n, *tmp;
 
-	HASH_ITER(hh, r->targets, n, tmp)
+	HASH_ITER(hh, r->targets, n, tmp) {
+		work_on(r, n->tgid);
 		begin(r, n->target, now);
+	}
+	work_on(r, 0);
 	r->started = true;
 	r->began_ns = r->polled_ns = now_ns();
 	if (r->env.cfg.launched)

@@ -162,6 +162,22 @@ static int carrier(void *ctx, pid_t tgid, pid_t tid, const struct gn_carrier *ca
 	return ask_alone(ctx, &ask, &a);
 }
 
+static int contexts(void *ctx, pid_t tgid, const struct gn_ctx_places *places)
+{
+	struct ask ask = {.kind = ASK_CONTEXTS, .tgid = tgid, .places = *places};
+	struct answer a = {0};
+
+	return ask_alone(ctx, &ask, &a);
+}
+
+static int locks(void *ctx, pid_t tgid, const struct gn_locks *locks)
+{
+	struct ask ask = {.kind = ASK_LOCKS, .tgid = tgid, .locks = *locks};
+	struct answer a = {0};
+
+	return ask_alone(ctx, &ask, &a);
+}
+
 static int programs(void *ctx, uint32_t *program, uint32_t *link)
 {
 	struct ask ask = {.kind = ASK_PROGRAMS, .program = *program, .link = *link};
@@ -223,6 +239,8 @@ static const struct unwinder asking = {
 	.coders_get = coders_get,
 	.java_thread = java_thread,
 	.carrier = carrier,
+	.contexts = contexts,
+	.locks = locks,
 	.programs = programs,
 };
 

@@ -274,13 +274,14 @@ static void cell_main(void *arg)
 /* Each has its line as the one in use. */
 static int cells_begin(struct recorder *r)
 {
-	int rc = 0;
+	int keep[LINE_KEEP] = {-1, r->cfg.finished.fd}, rc = 0;
 
 	if (r->cfg.jvm == RESOLVE_AUTO || r->cfg.jvm == RESOLVE_AGENT)
 		rc = attacher_start();
+	keep[0] = attacher_descriptor();
 	for (size_t i = 0; i < r->nlines && !rc; i++) {
 		r->line = &r->lines[i];
-		rc = line_fork(r->line, cell_main, r, attacher_descriptor(), r->lines, r->nlines);
+		rc = line_fork(r->line, cell_main, r, keep, r->lines, r->nlines);
 	}
 	r->line = r->lines;
 	if (!rc)
@@ -509,14 +510,28 @@ static void line_watch(struct recorder *r)
 		opened_feed(r);
 }
 
+/* One that is not waited for is not asked to finish anything either. */
+static void interrupted_take(struct recorder *r)
+{
+	if (r->error.rc || !r->cfg.interrupted || !r->cfg.interrupted(r->cfg.ctx))
+		return;
+	error_set(&r->error, -EINTR, EXIT_INTERNAL, "interrupted before the recording began");
+	line_kill(r->line);
+}
+
 /* What is asked at the start is awaited, when nothing is drained yet. */
+static void await(struct recorder *r)
+{
+	reply_await(r, AWAIT_MS);
+	line_watch(r);
+	interrupted_take(r);
+}
+
 static int ready_await(struct recorder *r, unsigned int ready, struct error *e)
 {
 	queue_wake(r->line->queue);
-	while (r->ready == ready && !r->error.rc) {
-		reply_await(r, AWAIT_MS);
-		line_watch(r);
-	}
+	while (r->ready == ready && !r->error.rc)
+		await(r);
 	if (r->error.rc && e)
 		*e = r->error;
 	return r->error.rc;
@@ -536,10 +551,8 @@ static int target_await(struct recorder *r, struct opened *o, struct error *e)
 	}
 	o->waits = rc != 0; /* for room, or for another that takes over */
 	queue_wake(r->line->queue);
-	while (!r->nadded && !r->error.rc) {
-		reply_await(r, AWAIT_MS);
-		line_watch(r);
-	}
+	while (!r->nadded && !r->error.rc)
+		await(r);
 	if (!recorder_added(r, &a)) {
 		opened_remove(&r->opened, o);
 		if (e)
@@ -737,6 +750,20 @@ void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choic
 
 	if (o)
 		o->choice = rec;
+	recorder_push(r, &rec.h);
+}
+
+void recorder_rate(struct recorder *r, pid_t tgid, const struct jfr_rate_change *rate)
+{
+	struct rec_rate rec = {
+		.h = {.type = REC_RATE, .size = sizeof(rec), .tgid = (__u32)tgid, .time = now_ns()},
+		.cpu_ns = rate->cpu_ns,
+		.wall_ns = rate->wall_ns,
+		.threads = rate->threads,
+	};
+
+	snprintf(rec.by, sizeof(rec.by), "%s", rate->by);
+	snprintf(rec.reason, sizeof(rec.reason), "%s", rate->reason);
 	recorder_push(r, &rec.h);
 }
 

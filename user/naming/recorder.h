@@ -29,7 +29,7 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, bool p
 /*
  * A target: opens its file, its symbols, and for a JVM the source of its names. Before
  * recorder_start. Names that cannot be had are a warning, not an error. On an error no file is
- * left.
+ * left. -EINTR, here and where the recording is begun: cfg.interrupted() said so.
  */
 int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overwrite,
 		    struct error *e);
@@ -77,6 +77,13 @@ void recorder_drained(struct recorder *r, uint64_t ns);
 void recorder_setting(struct recorder *r, const char *name, const char *value);
 
 void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice);
+
+/*
+ * From now on the process is sampled so: to be told before the capture changes, so that the file
+ * has it before the samples that it is for.
+ */
+struct jfr_rate_change;
+void recorder_rate(struct recorder *r, pid_t tgid, const struct jfr_rate_change *rate);
 
 void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
 

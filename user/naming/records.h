@@ -26,6 +26,7 @@ enum {
 	REC_SETTING,
 	REC_COST,
 	REC_CHOICE,
+	REC_RATE,
 	REC_CPUS,
 	REC_ADD, /* its file comes as a gift (naming/reply.h) */
 	REC_END,
@@ -53,6 +54,13 @@ struct rec_cost {
 struct rec_choice {
 	struct gn_rec h;
 	struct recorder_choice choice;
+};
+
+struct rec_rate {
+	struct gn_rec h;
+	uint64_t cpu_ns, wall_ns;
+	uint32_t threads, pad;
+	char by[24], reason[160];
 };
 
 struct rec_cpus {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/slab.h"
+#include "model/jvmwait.h"
 #include "model/state.h"
 #include "naming/stacklog.h"
 
@@ -217,6 +218,7 @@ static void name(struct stacks *s, struct stack_entry *k, const struct gn_stack 
 		hurry(s);
 	st->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	st->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
+	st->jvm = jvmwait_of(frames, n);
 	st->disk = (uint8_t)state_on_disk(st->sleep);
 }
 

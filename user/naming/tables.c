@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/tasks.h"
 #include "jvm/codecache.h"
+#include "jvm/monitors.h"
 #include "jvm/threads.h"
 #include "jvm/vmstructs.h"
 #include "sym/ehframe.h"
@@ -652,6 +653,19 @@ int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint6
 	int rc = vm_vthreads(vm, &layout);
 
 	return rc ? rc : t->unwinder->carrier(t->unwinder->ctx, tgid, tid, &carrier, &layout);
+}
+
+int tables_contexts(struct tables *t, pid_t tgid, const struct gn_ctx_places *places)
+{
+	return t->unwinder->contexts(t->unwinder->ctx, tgid, places);
+}
+
+int tables_locks(struct tables *t, pid_t tgid, struct vm *vm)
+{
+	struct gn_locks locks;
+	int rc = vm_locks(vm, &locks);
+
+	return rc ? rc : t->unwinder->locks(t->unwinder->ctx, tgid, &locks);
 }
 
 void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns)

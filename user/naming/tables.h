@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 
+struct gn_ctx_places;
 struct tables;
 struct symproc;
 struct unwinder;
@@ -62,6 +63,15 @@ int tables_java_thread(struct tables *t, pid_t tgid, pid_t tid, uint64_t thread)
  * 0, or -errno: they do not.
  */
 int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint64_t slot);
+
+/* Where the contexts of the process's threads are found from now on. 0 or -errno. */
+int tables_contexts(struct tables *t, pid_t tgid, const struct gn_ctx_places *places);
+
+/*
+ * How the JVM's threads wait for each other: from now on samples tell for what. 0; -ENOENT: the JVM
+ * has not come so far; another -errno: they do not.
+ */
+int tables_locks(struct tables *t, pid_t tgid, struct vm *vm);
 
 /* The process has ended or become another program. */
 void tables_drop(struct tables *t, pid_t tgid, uint64_t now_ns);

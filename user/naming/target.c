@@ -14,6 +14,9 @@
 #include "jfr/vitals.h"
 #include "naming/causes.h"
 #include "naming/facts.h"
+#include "naming/publisher.h"
+#include "naming/resource.h"
+#include "naming/requests.h"
 #include "naming/tables.h"
 #include "naming/vitals.h"
 #include "naming/vthreads.h"
@@ -47,8 +50,10 @@ static uint64_t keep_ns(const struct target *t)
 /* Called before ids of the file are used: forgets those that are no longer valid. */
 void target_ids_check(struct target *t)
 {
-	if (stacks_check(t->stacks))
+	if (stacks_check(t->stacks)) {
 		roster_forget_ids(t->threads);
+		requests_forget_ids(t->requests);
+	}
 }
 
 bool target_is_blind(const struct target *t)
@@ -104,6 +109,7 @@ static void jvm_tell(struct target *t, uint64_t now)
 	t->jvm_told = true;
 	symproc_refresh(resolver_native(t->names));
 	facts_libraries(t->out, now, resolver_native(t->names));
+	resource_write(t->out, t->tgid, symproc_maps(resolver_native(t->names)), now);
 }
 
 static void vitals_tell(struct target *t, uint64_t now, bool last)
@@ -111,6 +117,7 @@ static void vitals_tell(struct target *t, uint64_t now, bool last)
 	if (!t->vitals)
 		return;
 	vitals_poll(t->vitals, resolver_vm(t->names), now, last);
+	vitals_pulse(t->vitals, &t->totals.pulse);
 	if (vitals_threads_due(t->vitals, now, &t->machine_ns)) {
 		target_ids_check(t);
 		roster_each(t->threads, target_load_write, t);
@@ -138,6 +145,8 @@ static bool look(struct target *t, uint64_t now)
 	jvm_tell(t, now);
 	vitals_tell(t, now, false);
 	upkeep_poll(&t->tables, now);
+	publisher_poll(t->publisher, resolver_native(t->names), t->env->tables, now);
+	target_locks_follow(t);
 	reread(t, now);
 	return changed;
 }
@@ -149,6 +158,7 @@ static void settled_tell(struct target *t)
 	struct jfrw_stats st;
 
 	jfrw_stats(t->out, &st);
+	t->totals.held_bytes = st.held_bytes;
 	b->cpu_settled += st.cpu_settled - t->cpu_settled;
 	b->wall_settled += st.wall_settled - t->wall_settled;
 	t->cpu_settled = st.cpu_settled;
@@ -202,7 +212,9 @@ static void flush(struct target *t, bool last, uint64_t now)
 	throttling_write(t, now, last);
 	if (last || jfrw_chunk_ends(t->out, now))
 		roster_each(t->threads, target_wait_write, t);
+	target_locks_settle(t, now, last || jfrw_chunk_ends(t->out, now));
 	causes_write(t->causes, t->out);
+	requests_write(t->requests, t->out);
 	if (jfrw_flush(t->out, now, &e))
 		failure_note(t, &e);
 	jfrw_stats(t->out, &st);
@@ -246,9 +258,10 @@ void target_flush(struct target *t, uint64_t now)
 
 bool target_turned(struct target *t, uint64_t now)
 {
+	const struct jfrw_form *form = &t->env->cfg.form;
 	uint32_t chunk = jfrw_chunk(t->out);
 
-	if (!t->env->cfg.form.segments || chunk == t->chunk)
+	if ((!form->segments && !form->window_ns) || chunk == t->chunk)
 		return false;
 	t->chunk = chunk;
 	facts_host(t->out, &t->env->cfg, t->path, now);
@@ -273,6 +286,11 @@ void target_choice(struct target *t, uint64_t time, const struct jfr_thread_rese
 	jfrw_thread_reservoir(t->out, time < t->start_ns ? t->start_ns : time, choice);
 }
 
+void target_rate(struct target *t, uint64_t time, const struct jfr_rate_change *rate)
+{
+	jfrw_rate(t->out, time < t->start_ns ? t->start_ns : time, rate);
+}
+
 void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost)
 {
 	jfrw_overhead(t->out, time, cost);
@@ -281,7 +299,7 @@ void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cos
 /* The target's own CPU time. If it was gone at the second look its samples tell it. */
 static uint64_t own_cpu_ns(const struct target *t, const struct neighbours_sums *sums)
 {
-	return sums->own_ns ? sums->own_ns : t->totals.cpu_samples * t->env->cfg.cpu_ns;
+	return sums->own_ns ? sums->own_ns : t->totals.cpu_ns;
 }
 
 void target_cpus(struct target *t, uint64_t time, const struct target_neighbours *cpus)
@@ -318,11 +336,13 @@ void target_tables(struct target *t)
 		 */
 		return;
 	upkeep_renew(&t->tables, now_ns());
+	target_locks_follow(t);
 	/*
 	 * making tables took a while, and names are certain only from the last look on: look again,
 	 * since sampling begins now
 	 */
 	resolver_poll(t->names, now_ns());
+	publisher_look(t->publisher, resolver_native(t->names), t->env->tables, now_ns());
 	target_threads_meet(t);
 }
 
@@ -343,6 +363,7 @@ static int files_open(struct target *t, const struct target_file *f, struct erro
 		.constants_max = CONSTANTS_MAX,
 		.constants_keep_ns = keep_ns(t),
 		.start_mono_ns = t->start_ns,
+		.finished = cfg->finished,
 	};
 	int rc;
 
@@ -381,8 +402,12 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid,
 	t->threads = roster_new(tgid, target_java_thread, target_wait_write, t);
 	t->vthreads = vthreads_new();
 	t->causes = causes_new();
+	t->locks = target_locks_new();
+	t->publisher = publisher_new(tgid);
+	t->requests = requests_new(t->publisher);
 	rc = files_open(t, f, e);
-	if (!rc && (!t->threads || !t->vthreads || !t->causes))
+	if (!rc && (!t->threads || !t->vthreads || !t->causes || !t->publisher || !t->requests ||
+		    !t->locks))
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	if (!rc)
 		rc = parts_new(t, e);
@@ -437,6 +462,7 @@ void target_end(struct target *t)
 	if (jfrw_close(t->out, &e))
 		failure_note(t, &e);
 	t->out = NULL;
+	t->totals.held_bytes = 0; /* what could not be written was given up */
 	upkeep_end(&t->tables);
 }
 
@@ -446,7 +472,9 @@ void target_free(struct target *t, bool keep)
 		return;
 	if (t->out && keep) {
 		roster_each(t->threads, target_wait_write, t);
+		target_locks_settle(t, now_ns(), true);
 		causes_write(t->causes, t->out);
+		requests_write(t->requests, t->out);
 		jfrw_close(t->out, NULL);
 	} else if (t->out) {
 		jfrw_discard(t->out);
@@ -458,6 +486,9 @@ void target_free(struct target *t, bool keep)
 	roster_free(t->threads);
 	vthreads_free(t->vthreads);
 	causes_free(t->causes);
+	requests_free(t->requests);
+	publisher_free(t->publisher);
+	target_locks_free(t->locks);
 	resolver_close(t->names);
 	free(t->late);
 	free(t);

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "kern/abi.h"
+#include "kern/abi_context.h"
 #include "model/totals.h"
 #include "naming/env.h"
 #include "target/neighbours.h"
@@ -67,6 +67,10 @@ void target_stack(struct target *t, const struct gn_stack *rec);
 void target_task(struct target *t, const struct gn_task_rec *rec);
 void target_vthread(struct target *t, const struct gn_vthread_rec *rec);
 void target_cause(struct target *t, const struct gn_cause_rec *rec);
+void target_context(struct target *t, const struct gn_context_rec *rec);
+
+/* Whose a lock was at a tick. */
+void target_owner(struct target *t, const struct gn_owner_rec *rec);
 
 /*
  * `count` things of thread tid (0: of no known thread) were lost. target_note_lost() does not count
@@ -80,9 +84,13 @@ void target_note_lost(struct target *t, uint64_t time, pid_t tid, unsigned int r
 struct jfr_thread_reservoir;
 void target_choice(struct target *t, uint64_t time, const struct jfr_thread_reservoir *choice);
 
+/* From `time` on it is sampled so. */
+struct jfr_rate_change;
+void target_rate(struct target *t, uint64_t time, const struct jfr_rate_change *rate);
+
 /*
- * Where each chunk is a file: true, once, when another has begun. It shall say what the first one
- * did, and has by then: all but settings.
+ * Where each chunk is a file, or a window: true, once, when another has begun. It shall say what
+ * the first one did, and has by then: all but settings.
  */
 bool target_turned(struct target *t, uint64_t now);
 

@@ -27,6 +27,9 @@ struct target {
 	struct roster *threads;
 	struct vthreads *vthreads;
 	struct causes *causes;
+	struct requests *requests;
+	struct publisher *publisher;
+	struct locks *locks; /* target_locks.c */
 	struct jfrw *out;
 	uint64_t start_ns; /* CLOCK_MONOTONIC, when its file begins */
 	bool continues;	   /* a file that was begun by another process that names */
@@ -105,6 +108,30 @@ void target_load_begin(struct target *t, struct member *m);
 void target_load_write(void *ctx, struct member *m);
 
 void target_lifespans_tell(struct target *t, uint64_t now);
+
+/* Which threads of Java there are. */
+void target_threads_ask(struct target *t);
+
+/* ---- target_locks.c ---- */
+
+struct cause_wait;
+struct resolved_thread;
+
+struct locks *target_locks_new(void); /* NULL: no memory */
+void target_locks_free(struct locks *l);
+
+/* Tells the kernel side how this JVM's threads wait for each other, once it can be told. */
+void target_locks_follow(struct target *t);
+void target_locks_exec(struct target *t);
+
+/* A thread of Java was met; one has ended. */
+void target_locks_meet(struct target *t, pid_t tid, const struct resolved_thread *java);
+void target_locks_part(struct target *t, pid_t tid);
+
+/* A wait for a lock: its cause is noted when its owners are known. */
+void target_locks_hold(struct target *t, const struct cause_wait *w);
+/* Notes those that have waited for long enough; `all`, before ids of the file become others. */
+void target_locks_settle(struct target *t, uint64_t now, bool all);
 
 /* ---- target_samples.c ---- */
 

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "jvm/monitors.h"
 #include "model/state.h"
 #include "naming/causes.h"
+#include "naming/holders.h"
+#include "naming/requests.h"
 #include "naming/vitals.h"
 #include "naming/vthreads.h"
 
@@ -52,6 +55,17 @@ static uint64_t tick_of(const struct target *t, uint64_t time_ns)
 }
 
 /*
+ * The last tick that is sure to be one of the sample's: at a level its n ticks are those of whole
+ * groups (kern/abi.h), of which the sample begins at one.
+ */
+static uint64_t tick_last(uint64_t first, uint32_t n, uint32_t level)
+{
+	uint64_t group = (first >> level) + (n >> level) - 1;
+
+	return n >> level > 1 ? group << level : first + (level ? 0 : n - 1);
+}
+
+/*
  * The length of the wait that an event of so many ticks tells. The kernel's records of one wait
  * each have its whole length so far; an event tells no more of it than its ticks stand for, so that
  * the events of one wait add up to its length.
@@ -76,31 +90,101 @@ static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t th
 
 /* ---- what is waited for ---- */
 
-void target_cause(struct target *t, const struct gn_cause_rec *rec)
+/* A thread of its own is told by its number: here it gets its name. */
+static void cause_name(struct target *t, struct gn_cause_rec *rec)
 {
+	struct member *m = roster_get(t->threads, (pid_t)rec->of.ino, rec->h.time);
+
+	if (!m)
+		return;
+	roster_ask(t->threads, m);
+	holders_name(rec, m->java ? m->java : m->comm, m->java != NULL);
+}
+
+void target_cause(struct target *t, const struct gn_cause_rec *told)
+{
+	struct gn_cause_rec copy = *told, *rec = &copy;
+	struct vm *vm = gn_cause_is_lock(rec->of.kind) && !target_is_blind(t)
+				? resolver_vm(t->names)
+				: NULL;
+	char name[FRAME_NAME_MAX] = "";
+
+	if (rec->of.kind == GN_CAUSE_THREAD)
+		cause_name(t, rec);
+	if (vm)
+		vm_class_name(vm, gn_cause_lock(&rec->of)->klass, name, sizeof(name));
 	/* others were forgotten for it, and have to be sent again */
-	if (causes_add(t->causes, rec))
+	if (causes_add(t->causes, rec, name))
 		t->env->cfg.on_epoch(t->env->cfg.ctx);
 }
 
-/* What these ticks waited for, of a wait in that state. */
-static void cause_note(struct target *t, const struct wait *h)
+/* When its last tick was. */
+static uint64_t wait_last(const struct target *t, const struct wait *h)
 {
 	const struct target_config *cfg = &t->env->cfg;
 	uint64_t tick = tick_of(t, h->time_ns) + h->ticks - 1;
-	struct cause_wait w = {
+
+	return cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
+}
+
+/* What these ticks waited for, of a wait in that state. */
+static struct cause_wait cause_wait_of(struct target *t, const struct wait *h)
+{
+	return (struct cause_wait){
 		.cause = h->cause,
 		.thread = h->thread,
 		.stack = h->stack,
 		.state = h->state,
 		.samples = h->ticks,
 		.first_ns = h->time_ns,
-		.last_ns = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns),
+		.last_ns = wait_last(t, h),
 		.span_ns = h->span_ns,
+		.tick = tick_of(t, h->time_ns),
+		.level = h->level,
+	};
+}
+
+/* Of a lock it depends on each tick whose it was, and so pieces of one wait are not joined. */
+static void lock_note(struct target *t, const struct wait *h)
+{
+	struct cause_wait w;
+
+	if (!t->env->cfg.causes || !gn_cause_id_is_lock(h->cause))
+		return;
+	w = cause_wait_of(t, h);
+	target_locks_hold(t, &w);
+}
+
+static void cause_note(struct target *t, const struct wait *h)
+{
+	struct cause_wait w;
+
+	if (!t->env->cfg.causes || !h->cause || gn_cause_id_is_lock(h->cause))
+		return;
+	w = cause_wait_of(t, h);
+	causes_note(t->causes, &w, t->out);
+}
+
+/* ---- which request they worked for ---- */
+
+void target_context(struct target *t, const struct gn_context_rec *rec)
+{
+	requests_add(t->requests, rec);
+}
+
+/* `n` samples of the thread from first_ns to last_ns, between which it has no others. */
+static void context_note(struct target *t, uint64_t context, uint32_t thread, uint32_t n,
+			 uint64_t first_ns, uint64_t last_ns)
+{
+	const struct request_note note = {
+		.context = context,
+		.thread = thread,
+		.samples = n,
+		.first_ns = first_ns,
+		.last_ns = last_ns,
 	};
 
-	if (cfg->causes && h->cause)
-		causes_note(t->causes, &w, t->out);
+	requests_note(t->requests, &note, t->out);
 }
 
 /* ---- long sleeps ---- */
@@ -111,6 +195,8 @@ static void wait_event(struct target *t, const struct wait *h)
 	const struct target_config *cfg = &t->env->cfg;
 	struct cause_place place;
 
+	if (h->state == JFR_STATE_BLOCKED && causes_are_jvm(h->cause))
+		return; /* it enters no monitor */
 	if (h->state == JFR_STATE_IO && causes_place(t->causes, h->cause, &place))
 		vitals_wait_io(t->out, h->thread, h->stack, &place, h->time_ns, h->ticks,
 			       cfg->wall_ns, h->span_ns);
@@ -123,8 +209,10 @@ static void wait_write(struct target *t, struct wait *h)
 {
 	const struct target_config *cfg = &t->env->cfg;
 
-	if (h->ticks && t->out)
+	if (h->ticks && t->out) {
 		cause_note(t, h);
+		context_note(t, h->context, h->thread, h->ticks, h->time_ns, wait_last(t, h));
+	}
 	if (h->ticks && t->out)
 		jfrw_wall_sample(t->out, h->time_ns, h->thread, h->stack, (enum jfr_state)h->state,
 				 h->ticks, h->span_ns);
@@ -136,6 +224,14 @@ static void wait_write(struct target *t, struct wait *h)
 void target_wait_write(void *ctx, struct member *m)
 {
 	wait_write(ctx, &m->wait);
+}
+
+/* Are the next ticks those that come after h's? */
+static bool wait_follows(const struct target *t, const struct wait *h, const struct wait *next)
+{
+	uint64_t first = tick_of(t, h->time_ns) >> h->level;
+
+	return first + (h->ticks >> h->level) == tick_of(t, next->time_ns) >> h->level;
 }
 
 /*
@@ -150,8 +246,8 @@ static bool wait_joins(struct target *t, struct wait *h, const struct wait *next
 	if (next->ticks * ns < WAIT_MIN_NS)
 		return false;
 	if (h->ticks && h->thread == next->thread && h->stack == next->stack &&
-	    h->state == next->state && h->cause == next->cause && h->ticks * ns < WAIT_MAX_NS &&
-	    tick_of(t, h->time_ns) + h->ticks == tick_of(t, next->time_ns)) {
+	    h->state == next->state && h->cause == next->cause && h->context == next->context &&
+	    h->ticks * ns < WAIT_MAX_NS && h->level == next->level && wait_follows(t, h, next)) {
 		h->ticks += next->ticks;
 		h->span_ns += next->span_ns;
 		return true;
@@ -161,8 +257,16 @@ static bool wait_joins(struct target *t, struct wait *h, const struct wait *next
 	return true;
 }
 
+/* What holds it up within the JVM its frames tell, and that is nearer than what the kernel does. */
+static uint64_t sample_cause(struct target *t, const struct gn_sample *s, const struct stack *st)
+{
+	if (!st || !st->jvm || s->state == GN_ST_QUEUED || s->state == GN_ST_STOPPED)
+		return s->cause;
+	return causes_jvm(t->causes, st->jvm);
+}
+
 static void wall_write(struct target *t, const struct gn_sample *s, struct member *m,
-		       uint32_t stack, enum jfr_state state)
+		       uint32_t stack, enum jfr_state state, uint64_t cause)
 {
 	struct wait now = {
 		.time_ns = s->h.time,
@@ -171,11 +275,16 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 		.thread = target_sample_thread(t, s, m),
 		.stack = stack,
 		.state = state,
-		.cause = s->cause,
+		.cause = cause,
+		.context = s->context,
+		.level = s->level,
 	};
 
+	lock_note(t, &now);
 	if (t->env->cfg.one_by_one) {
 		cause_note(t, &now);
+		context_note(t, now.context, now.thread, now.ticks, now.time_ns,
+			     wait_last(t, &now));
 		ticks_write(t, s, now.thread, stack, state);
 	} else if (!m || !wait_joins(t, &m->wait, &now)) {
 		if (m)
@@ -194,7 +303,8 @@ static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
 
 	if (s->clock != GN_CLOCK_WALL || !s->n)
 		return s->h.time;
-	return cfg->start_ns + gn_tick_time(tick_of(t, s->h.time) + s->n - 1, cfg->wall_ns);
+	return cfg->start_ns +
+	       gn_tick_time(tick_last(tick_of(t, s->h.time), s->n, s->level), cfg->wall_ns);
 }
 
 static void sample_count(struct target *t, const struct gn_sample *s, const struct stack *st)
@@ -208,7 +318,14 @@ static void sample_count(struct target *t, const struct gn_sample *s, const stru
 		t->totals.wall_records++;
 	} else {
 		t->totals.cpu_samples += s->n;
+		t->totals.cpu_ns += s->n * (s->span ? s->span : t->env->cfg.cpu_ns);
 	}
+}
+
+static void cpu_write(struct target *t, const struct gn_sample *s, uint32_t thread, uint32_t stack)
+{
+	context_note(t, s->context, thread, s->n, s->h.time, s->h.time);
+	jfrw_cpu_samples(t->out, s->h.time, thread, stack, s->n, s->span);
 }
 
 static void sample_write(struct target *t, const struct gn_sample *s, struct stack *found)
@@ -221,11 +338,10 @@ static void sample_write(struct target *t, const struct gn_sample *s, struct sta
 		target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
 	sample_count(t, s, st);
 	if (s->clock == GN_CLOCK_WALL) {
-		wall_write(t, s, m, stack, sample_state(s, found));
+		wall_write(t, s, m, stack, sample_state(s, found), sample_cause(t, s, found));
 	} else {
 		target_load_begin(t, m);
-		for (uint32_t i = 0; i < s->n; i++)
-			jfrw_cpu_sample(t->out, s->h.time, target_sample_thread(t, s, m), stack);
+		cpu_write(t, s, target_sample_thread(t, s, m), stack);
 	}
 }
 
@@ -259,6 +375,8 @@ static bool sample_waits(struct target *t, const struct gn_sample *s)
 	struct member *m = roster_get(t->threads, (pid_t)s->h.tid, s->h.time);
 
 	if (s->vthread && !vthreads_has(t->vthreads, s->vthread))
+		return true;
+	if (s->context && !requests_has(t->requests, s->context))
 		return true;
 	return m && roster_learn(t->threads, m, s->h.time, t->env->heard_ns);
 }
@@ -316,12 +434,12 @@ static bool sample_begin(const struct target *t, struct gn_sample *s)
 		return true;
 	if (s->clock != GN_CLOCK_WALL || !wall || s->h.time < base || t->start_ns < base)
 		return false;
-	first = gn_ticks_until(t->start_ns - base, wall);
-	skip = first + 1 - gn_ticks_until(s->h.time - base, wall);
-	if (skip >= s->n)
+	first = gn_level_before(gn_ticks_until(t->start_ns - base, wall), s->level);
+	skip = first - (tick_of(t, s->h.time) >> s->level);
+	if (skip >= s->n >> s->level)
 		return false;
-	s->n -= (uint32_t)skip;
-	s->h.time = base + gn_tick_time(first, wall);
+	s->n -= (uint32_t)skip << s->level;
+	s->h.time = base + gn_tick_time(gn_level_tick(first, s->level), wall);
 	return true;
 }
 

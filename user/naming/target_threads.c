@@ -9,6 +9,7 @@
 #include "base/tasks.h"
 #include "jfr/vitals.h"
 #include "jvm/threads.h"
+#include "naming/publisher.h"
 #include "naming/tables.h"
 #include "naming/vitals.h"
 #include "naming/vthreads.h"
@@ -23,6 +24,7 @@ int target_java_thread(void *ctx, pid_t tid, struct resolved_thread *java)
 
 	if (rc || !t->env->tables)
 		return rc;
+	target_locks_meet(t, tid, java);
 	if (java->thread)
 		tables_java_thread(t->env->tables, t->tgid, tid, java->thread);
 	if (java->carrier &&
@@ -47,7 +49,7 @@ static void thread_offer(struct target *t, struct member *m)
  * sampled. By the way it is found which of them carry virtual threads, and which JavaThread each
  * is.
  */
-static void threads_ask(struct target *t)
+void target_threads_ask(struct target *t)
 {
 	pid_t *tids = NULL;
 	size_t n = 0;
@@ -68,7 +70,7 @@ static void threads_ask(struct target *t)
 void target_threads_offer(struct target *t)
 {
 	if (t->env->cfg.wants_thread)
-		threads_ask(t);
+		target_threads_ask(t);
 }
 
 /*
@@ -82,7 +84,7 @@ void target_threads_meet(struct target *t)
 	struct vm *vm = resolver_vm(t->names);
 
 	if (vm && (tasks_count(t->tgid) <= MEET_THREADS || !vm_vthreads(vm, &layout)))
-		threads_ask(t);
+		target_threads_ask(t);
 }
 
 static uint32_t thread_jfr(struct target *t, struct member *m)
@@ -158,7 +160,9 @@ void target_exec(struct target *t, uint64_t time)
 {
 	/* the record may come late: the JVM that was told of may be the new program already */
 	t->jvm_told &= t->jvm_ns > time;
+	target_locks_exec(t);
 	upkeep_exec(&t->tables, resolver_exec(t->names, time), time);
+	publisher_exec(t->publisher);
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
 	if (t->vitals)
 		vitals_exec(t->vitals);
@@ -187,6 +191,12 @@ void target_hear(struct target *t, const struct gn_rec *rec)
 	roster_hear(t->threads, (pid_t)rec->tid, rec->time);
 }
 
+static void thread_end(struct target *t, pid_t tid, uint64_t time)
+{
+	roster_ended(t->threads, tid, time);
+	target_locks_part(t, tid);
+}
+
 void target_task(struct target *t, const struct gn_task_rec *rec)
 {
 	pid_t tid = (pid_t)rec->h.tid;
@@ -199,7 +209,7 @@ void target_task(struct target *t, const struct gn_task_rec *rec)
 	else if (rec->h.type == GN_REC_COMM)
 		m = roster_named(t->threads, tid, rec->h.time, rec->comm);
 	else if (rec->h.type == GN_REC_EXIT)
-		roster_ended(t->threads, tid, rec->h.time);
+		thread_end(t, tid, rec->h.time);
 	else if (!target_is_blind(t))
 		target_exec(t, rec->h.time);
 	if (m && !target_is_blind(t))

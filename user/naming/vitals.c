@@ -11,6 +11,7 @@
 #include "jfr/write.h"
 #include "jvm/codecache.h"
 #include "jvm/collections.h"
+#include "model/pulse.h"
 #include "naming/causes.h"
 #include "naming/jvmsetup.h"
 #include "target/container.h"
@@ -25,11 +26,14 @@
 #define SHARED_NS  500000000ull	  /* the machine is not looked at more often */
 #define WAIT_NS	   10000000ull	  /* shorter waits are no events */
 #define MANY	   10		  /* JVMs that are looked at each second */
+#define IO_NS	   50000000ull	  /* what was read then is of now */
+#define IO_MANY	   128		  /* processes of which that is asked at a time */
 
 struct vitals_host {
 	struct host_usage now;
 	uint64_t time_ns; /* of the look; 0: none yet */
-	unsigned int users;
+	struct vitals *users;
+	unsigned int nusers;
 };
 
 /* Sums as they were, for differences. */
@@ -66,6 +70,9 @@ struct vitals {
 	uint64_t threads_ns;
 	struct jfr_java_threads java_threads;
 	struct jfr_class_loading classes;
+	struct proc_io io;
+	uint64_t io_ns;	     /* when that was read; 0: not yet */
+	struct vitals *next; /* of the host's */
 };
 
 /* ---- the machine ------------------------------------------------------------------------------
@@ -93,12 +100,17 @@ static const struct host_usage *host_look(struct vitals_host *h, uint64_t now)
 /* Where there are many JVMs, each is looked at less often: a hundred cost what ten do. */
 static uint64_t second_ns(const struct vitals_host *h)
 {
-	return SECOND_NS * (h->users < MANY ? 1 : h->users / MANY);
+	return SECOND_NS * (h->nusers < MANY ? 1 : h->nusers / MANY);
 }
 
 static uint64_t since(uint64_t now, uint64_t was)
 {
 	return now > was ? now - was : 0;
+}
+
+static bool is_due(const struct vitals *v, uint64_t now)
+{
+	return !v->second.time_ns || since(now, v->second.time_ns) >= second_ns(v->host);
 }
 
 static float share(uint64_t part, uint64_t whole)
@@ -384,8 +396,8 @@ static void own_write(struct vitals *v, const struct look *was, const struct loo
 		.has = has,
 		.minor_faults = since(p->minor_faults, q->minor_faults),
 		.major_faults = since(p->major_faults, q->major_faults),
-		.read_bytes = since(p->read_bytes, q->read_bytes),
-		.written_bytes = since(p->written_bytes, q->written_bytes),
+		.read_bytes = since(p->io.read, q->io.read),
+		.written_bytes = since(p->io.written, q->io.written),
 		.io_wait_ns = since(p->io_wait_ns, q->io_wait_ns),
 		.cgroup_cpu_ns = since(g->cpu_ns, h->cpu_ns),
 		.throttled_ns = since(g->throttled_ns, h->throttled_ns),
@@ -415,10 +427,35 @@ static void own_write(struct vitals *v, const struct look *was, const struct loo
 	jfrw_event(v->out, JFR_VITALS, is->time_ns, &e);
 }
 
-static int look_take(struct vitals *v, uint64_t now, struct look *l)
+/* Reads it for all that are looked at now, since the question takes longer than the reading. */
+static void io_look(struct vitals *v, uint64_t now, bool last)
 {
-	int rc = proc_usage_read(v->pid, &l->proc);
+	struct vitals *due[IO_MANY];
+	struct proc_io io[IO_MANY];
+	pid_t pids[IO_MANY];
+	size_t n = 0;
 
+	if (v->io_ns && since(now, v->io_ns) < IO_NS)
+		return;
+	due[n++] = v;
+	for (struct vitals *u = v->host->users; u && n < IO_MANY; u = u->next)
+		if (u != v && (last || is_due(u, now)))
+			due[n++] = u;
+	for (size_t i = 0; i < n; i++)
+		pids[i] = due[i]->pid;
+	proc_io_read(pids, n, io);
+	for (size_t i = 0; i < n; i++) {
+		due[i]->io = io[i];
+		due[i]->io_ns = now;
+	}
+}
+
+static int look_take(struct vitals *v, uint64_t now, bool last, struct look *l)
+{
+	int rc;
+
+	io_look(v, now, last);
+	rc = proc_usage_read(v->pid, &v->io, &l->proc);
 	if (rc)
 		return rc;
 	l->time_ns = now;
@@ -461,7 +498,7 @@ static void second_look(struct vitals *v, struct vm *vm, uint64_t now, bool last
 	bool slow = last || !v->slow.time_ns || since(now, v->slow.time_ns) >= SLOW_NS;
 	struct look is = {0};
 
-	if (look_take(v, now, &is))
+	if (look_take(v, now, last, &is))
 		return; /* it has ended */
 	if (slow && vm)
 		codecache_use(vm, &v->code);
@@ -490,7 +527,9 @@ struct vitals *vitals_new(pid_t pid, struct jfrw *out, struct vitals_host *host,
 	v->pid = pid;
 	v->out = out;
 	v->host = host;
-	host->users++;
+	v->next = host->users;
+	host->users = v;
+	host->nusers++;
 	v->environment = environment;
 	v->gc = (struct collections)COLLECTIONS_INIT;
 	return v;
@@ -498,11 +537,72 @@ struct vitals *vitals_new(pid_t pid, struct jfrw *out, struct vitals_host *host,
 
 void vitals_free(struct vitals *v)
 {
+	struct vitals **at;
+
 	if (!v)
 		return;
+	for (at = &v->host->users; *at != v; at = &(*at)->next)
+		;
+	*at = v->next;
+	v->host->nusers--;
 	counters_close(v->counters);
-	v->host->users--;
 	free(v);
+}
+
+static void pulse_collectors(const struct vitals *v, struct pulse *p)
+{
+	for (unsigned int i = 0; i < COUNTERS_COLLECTORS; i++) {
+		enum collection_kind kind;
+		uint64_t count, ticks;
+		enum pulse_collector as;
+
+		if (!collections_sum(&v->gc, v->counters, i, &kind, &count, &ticks))
+			continue;
+		as = kind == COLLECTION_YOUNG  ? PULSE_YOUNG
+		     : kind == COLLECTION_FULL ? PULSE_FULL
+					       : PULSE_CONCURRENT;
+		p->collections[as] += count;
+		p->pause_ns[as] += vmclock_span(&v->gc.clock, ticks);
+	}
+}
+
+/* The JVM's counters are as they were polled. */
+static void pulse_jvm(const struct vitals *v, struct pulse *p)
+{
+	p->threads = (uint32_t)v->java_threads.active;
+	p->classes = since((uint64_t)v->classes.loaded, (uint64_t)v->classes.unloaded);
+	p->safepoints = v->second.safepoints;
+	p->safepoint_ns = v->second.safepoint_ns;
+	p->to_safepoint_ns = v->second.sync_ns;
+	p->heap_used = v->gc.heap.used;
+	p->heap_committed = v->gc.heap.committed;
+	p->heap_max = v->heap_max;
+	p->metaspace = v->gc.heap.meta_used;
+	pulse_collectors(v, p);
+}
+
+void vitals_pulse(const struct vitals *v, struct pulse *out)
+{
+	const struct group_usage *g = &v->second.group;
+
+	*out = (struct pulse){0};
+	if (!v->second.time_ns)
+		return;
+	*out = (struct pulse){
+		.has = PULSE_PROCESS | (v->counters ? PULSE_JVM : 0) |
+		       (g->has & GROUP_THROTTLING ? PULSE_THROTTLING : 0) |
+		       (g->has & GROUP_MEMORY ? PULSE_MEMORY : 0),
+		.cpu_ns = v->second.proc.user_ns + v->second.proc.system_ns,
+		.rss = v->second.proc.rss,
+		.slices = g->slices,
+		.throttled_slices = g->throttled_slices,
+		.throttled_ns = g->throttled_ns,
+		.memory = g->memory,
+		.memory_limit = g->memory_limit,
+		.oom_kills = g->oom_kills,
+	};
+	if (v->counters)
+		pulse_jvm(v, out);
 }
 
 void vitals_stop(struct vitals *v, uint64_t stop_ns)
@@ -520,8 +620,7 @@ void vitals_exec(struct vitals *v)
 
 void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last)
 {
-	bool second =
-		!v->second.time_ns || last || since(now, v->second.time_ns) >= second_ns(v->host);
+	bool second = last || is_due(v, now);
 
 	if (second || since(now, v->looked_ns) >= LOOK_NS - LOOK_NS / 10) {
 		v->looked_ns = now;

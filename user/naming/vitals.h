@@ -15,6 +15,7 @@
 
 struct cause_place;
 struct jfrw;
+struct pulse;
 struct vitals;
 struct vitals_host;
 struct vm;
@@ -32,6 +33,9 @@ void vitals_free(struct vitals *v); /* NULL is fine */
  * not kept. `last`: the recording ends, so all is due.
  */
 void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last);
+
+/* How it was at the last look. */
+void vitals_pulse(const struct vitals *v, struct pulse *out);
 
 /* The recording ends, or has ended, then: what began later is not in it. */
 void vitals_stop(struct vitals *v, uint64_t stop_ns);

@@ -44,7 +44,7 @@ static int side_fill(const struct profile *p, struct tree *t, enum dim dim, uint
 	if (state == PROF_ANY_STATE)
 		profile_weigh(p, dim, side, node_self, node_total);
 	else
-		profile_weigh_java(p, dim, side, state, node_self, node_total);
+		profile_weigh_java(p, dim, side, state, true, node_self, node_total);
 	rc = tree_by_name(t, node_self, node_total, self, total, e);
 	for (uint32_t i = 0; i < p->names.n && !rc; i++) {
 		v[i].name = i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which samples were taken while an endpoint was served, for recordings that name endpoints: any
- * event with a text field "endpoint".
+ * event with a text field "endpoint". (With gnomon.Context it is out/contexts.h that says it.)
  *
  *	sample with a field "endpoint"                  by that
  *	sample and event with a field "localRootSpanId" by that (datadog.Endpoint)

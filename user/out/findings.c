@@ -187,8 +187,8 @@ static uint64_t recorded_ns(const struct profile *p)
 
 static bool is_whole(const struct profile_options *o)
 {
-	return !o->threads.n && !o->states.n && !o->endpoints.n && !o->include.n && !o->exclude.n &&
-	       !o->focus.n;
+	return !o->threads.n && !o->states.n && !o->endpoints.n && !o->traces.n && !o->spans.n &&
+	       !o->slower_ns && !o->include.n && !o->exclude.n && !o->focus.n;
 }
 
 /* Silence says something only of what could have been seen. */
@@ -213,6 +213,7 @@ static void find_all(struct find *x)
 {
 	workers_mark(x);
 	selves_fill(x);
+	find_deadlocks(x);
 	find_killed(x);
 	find_blocked(x);
 	find_starved(x);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Peers, files and pipes that threads waited for most, of a profile loaded with causes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,24 +15,12 @@ struct caused {
 	uint64_t ns;
 };
 
-/* A method of the program: what the JDK does for it is the same for all. */
-static bool is_own(const char *name)
-{
-	static const char *const others[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
-
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (!strncmp(name, others[i], strlen(others[i])))
-			return false;
-	return true;
-}
-
 /* The innermost of the program's methods, or of any; NAME_NONE without Java frames. */
 static uint32_t place_of(const struct profile *p, uint32_t node)
 {
 	uint32_t first = profile_node_java(p, node), n = first;
 
-	while (n != NODE_ROOT && !(profile_frame_is_java(p, p->nodes[n].frame) &&
-				   is_own(profile_frame_name(p, p->nodes[n].frame))))
+	while (n != NODE_ROOT && !profile_frame_is_own(p, p->nodes[n].frame))
 		n = p->nodes[n].parent;
 	n = n == NODE_ROOT ? first : n;
 	return n == NODE_ROOT ? NAME_NONE : p->frames[p->nodes[n].frame].name;
@@ -99,20 +88,49 @@ static size_t causes_join(struct caused *v, size_t n)
 	return k;
 }
 
+/* "; 'writer' had it for 90% of that, in Store.flush most of it": who had the lock for longest. */
+static void owner_text(const struct profile *p, const struct caused *c, char *to, size_t size)
+{
+	const struct blame_row *most = NULL;
+	double all = 0, ns = (double)p->period_ns[JFR_SOURCE_WALL], of = 0;
+
+	to[0] = '\0';
+	for (size_t i = 0; i < p->blame.nrows; i++) {
+		const struct blame_row *r = &p->blame.rows[i];
+
+		if (r->cause == c->name && (!most || r->ticks > most->ticks))
+			most = r;
+	}
+	for (size_t i = 0; most && i < p->blame.nrows; i++) {
+		const struct blame_row *r = &p->blame.rows[i];
+
+		if (r->cause == c->name && r->owner == most->owner)
+			all += r->ticks;
+	}
+	of = all * ns;
+	if (most)
+		snprintf(to, size, "; '%s' had it for %.0f%% of that%s%s",
+			 names_get(&p->names, most->owner), find_percent((uint64_t)of, c->ns),
+			 most->place == NAME_NONE ? "" : ", most of it in ",
+			 most->place == NAME_NONE ? "" : names_get(&p->names, most->place));
+}
+
 static void cause_say(struct find *x, const struct caused *c, uint64_t off_ns)
 {
 	const struct profile *p = x->p;
+	char owner[1024];
 	struct buffer link = BUFFER_INIT;
 
+	owner_text(p, c, owner, sizeof(owner));
 	buffer_printf(&link, "d=off&q=");
 	find_encode(&link, names_get(&p->names, c->name), true);
 	buffer_byte(&link, 0);
 	find_add(x, "wait", link.failed ? "" : (char *)link.data,
 		 "%.0f%% of the time off the CPU (%s; idle threads left out) was waiting for "
-		 "%s%s%s.",
+		 "%s%s%s%s.",
 		 find_percent(c->ns, off_ns), format_ns(c->ns).s, names_get(&p->names, c->name),
 		 c->place == NAME_NONE ? "" : ", most of it in ",
-		 c->place == NAME_NONE ? "" : names_get(&p->names, c->place));
+		 c->place == NAME_NONE ? "" : names_get(&p->names, c->place), owner);
 	buffer_free(&link);
 }
 
@@ -129,4 +147,43 @@ void find_causes(struct find *x)
 	for (size_t i = 0; i < n && i < CAUSES && find_share(v[i].ns, off_ns) >= CAUSE_SHARE; i++)
 		cause_say(x, &v[i], off_ns);
 	free(v);
+}
+
+/* ---- threads that wait for each other in a circle -------------------------------------------- */
+
+#define CIRCLE_TICKS 3 /* as many of each of its threads */
+
+static void circle_say(struct find *x, const struct blame_circle *c)
+{
+	const struct names *names = &x->p->names;
+	struct buffer b = BUFFER_INIT;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct blame_link *v = &c->v[i];
+
+		buffer_printf(&b, "%s'%s' waits", i ? "; " : "", names_get(names, v->thread));
+		if (v->place != NAME_NONE)
+			buffer_printf(&b, " in %s", names_get(names, v->place));
+		buffer_printf(&b, " for %s, which '%s' has", names_get(names, v->cause),
+			      names_get(names, c->v[(i + 1) % c->n].thread));
+	}
+	buffer_byte(&b, 0);
+	x->failed |= b.failed;
+	if (!b.failed)
+		find_add(x, "wait", "", "Deadlock of %u threads: %s.", c->n, (char *)b.data);
+	buffer_free(&b);
+}
+
+/*
+ * One that did not last to the end was none: somebody gave up (tryLock() with a timeout).
+ */
+void find_deadlocks(struct find *x)
+{
+	const struct blame *b = &x->p->blame;
+	int64_t end = b->last_ns - CIRCLE_TICKS * (int64_t)x->p->period_ns[JFR_SOURCE_WALL];
+
+	for (size_t i = 0; i < b->ncircles; i++)
+		if (b->circles[i].ticks >= (uint64_t)CIRCLE_TICKS * b->circles[i].n &&
+		    b->circles[i].last_ns >= end)
+			circle_say(x, &b->circles[i]);
 }

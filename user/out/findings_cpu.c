@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/threadname.h"
 #include "model/totals.h"
 #include "out/format.h"
 
@@ -171,31 +172,10 @@ void find_stolen(struct find *x)
 
 /* ---- collections ---- */
 
-/* Threads of the VM that do nothing else, by JDK 8 to 25. The VM thread also does other things. */
+/* The VM thread also does other things. */
 static bool is_collector(const struct profile *p, const struct prof_thread *t)
 {
-	static const char *const known[] = {"GC Thread#",
-					    "G1 Conc#",
-					    "G1 Main Marker",
-					    "G1 Refine#",
-					    "G1 Service",
-					    "ParGC Thread#",
-					    "ZWorker",
-					    "ZDriver",
-					    "ZWorkerYoung",
-					    "ZWorkerOld",
-					    "RuntimeWorker",
-					    "Shenandoah GC",
-					    "Concurrent Mark-Sweep",
-					    "Gang worker#"};
-	const char *name = names_get(&p->names, t->name);
-
-	if (t->java_id)
-		return false;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strncmp(name, known[i], strlen(known[i])))
-			return true;
-	return false;
+	return !t->java_id && threadname_is_collector(names_get(&p->names, t->name));
 }
 
 void find_collections(struct find *x)

@@ -65,6 +65,7 @@ void find_losses(struct find *x);
 
 /* findings_causes.c */
 void find_causes(struct find *x);
+void find_deadlocks(struct find *x);
 
 /* findings_memory.c */
 void find_live(struct find *x);

@@ -101,6 +101,13 @@ void find_blocked(struct find *x)
 			 name, place, find_percent(first->lock_ns, first->wall_ns));
 		return;
 	}
+	if (p->blame.nrows) {
+		find_add(x, "blocked", "d=wall&s=BLOCKED,PARKED",
+			 "%u threads, '%s' among them, waited for a lock throughout: %u of them in "
+			 "%s. For whom, 'gnomon render --causes' shows.",
+			 n, name, same, place);
+		return;
+	}
 	find_add(x, "blocked", "d=wall&s=BLOCKED,PARKED",
 		 "%u threads, '%s' among them, waited for a lock throughout: %u of them in %s. If "
 		 "they wait for each other this is a deadlock; the recording does not say who "
@@ -182,8 +189,10 @@ void find_hot_lock(struct find *x)
 	buffer_byte(&link, 0);
 	find_add(x, "hot lock", link.failed ? "" : (char *)link.data,
 		 "%u threads waited for a lock in %s, %s together: %.1f of them at a time, on "
-		 "average. Who held it the recording does not say.",
-		 threads, place, format_ns(w.ns).s, find_share(w.ns, x->recorded_ns));
+		 "average. %s",
+		 threads, place, format_ns(w.ns).s, find_share(w.ns, x->recorded_ns),
+		 p->blame.nrows ? "Who held it 'gnomon render --causes' shows."
+				: "Who held it the recording does not say.");
 	buffer_free(&link);
 }
 

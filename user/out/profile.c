@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "model/threadname.h"
 #include "out/idle.h"
 #include "out/profile_int.h"
 
@@ -167,36 +168,12 @@ static bool thread_same(const struct profile *p, uint32_t i, const void *key)
 	return a->name == b->name && a->os_id == b->os_id && a->java_id == b->java_id;
 }
 
-/*
- * The digit in "G1 Conc#0" and "C2 CompilerThread0" is part of the name, and no number of a pool's
- * thread.
- */
-static bool is_vm_thread(const char *s)
-{
-	return (s[0] == 'G' || s[0] == 'C') && (s[1] == '1' || s[1] == '2') && s[2] == ' ';
-}
-
-/* "http-nio-8080-exec-12" belongs with all of "http-nio-#-exec-#". */
 static uint32_t group_name(struct profile *p, uint32_t name)
 {
-	const char *s = names_get(&p->names, name);
 	struct buffer *b = &p->index->text;
-	bool digit = false;
 
 	buffer_clear(b);
-	if (is_vm_thread(s)) {
-		buffer_add(b, s, 2);
-		s += 2;
-	}
-	for (; *s; s++) {
-		bool d = *s >= '0' && *s <= '9';
-
-		if (!d)
-			buffer_byte(b, (uint8_t)*s);
-		else if (!digit && !(b->len && b->data[b->len - 1] == '#'))
-			buffer_byte(b, '#');
-		digit = d;
-	}
+	threadname_group(names_get(&p->names, name), b);
 	return b->failed ? NAME_NONE : names_add(&p->names, b->data, b->len, NULL);
 }
 
@@ -281,7 +258,8 @@ uint32_t profile_idle_state(const struct profile *p)
 static uint64_t cell_mix(const struct prof_cell *c)
 {
 	return idmap_mix(((uint64_t)c->node << 32 | c->thread) ^
-			 idmap_mix((uint64_t)c->state << 16 | c->source << 8 | c->side));
+			 idmap_mix(((uint64_t)c->state << 16 | c->source << 8 | c->side) ^
+				   c->period_ns << 32));
 }
 
 static bool cell_same(const struct profile *p, uint32_t i, const void *key)
@@ -289,17 +267,18 @@ static bool cell_same(const struct profile *p, uint32_t i, const void *key)
 	const struct prof_cell *a = &p->cells[i], *b = key;
 
 	return a->node == b->node && a->thread == b->thread && a->state == b->state &&
-	       a->source == b->source && a->side == b->side;
+	       a->source == b->source && a->side == b->side && a->period_ns == b->period_ns;
 }
 
 uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
-		      enum jfr_source source, int side)
+		      enum jfr_source source, int side, uint64_t period_ns)
 {
 	struct prof_cell c = {.node = node,
 			      .thread = thread,
 			      .state = (uint16_t)state,
 			      .source = (uint8_t)source,
-			      .side = (uint8_t)side};
+			      .side = (uint8_t)side,
+			      .period_ns = period_ns};
 	struct prof_index *x = p->index;
 	uint64_t h = cell_mix(&c), *slot = index_slot(&x->cells, p, h, cell_same, &c);
 
@@ -388,6 +367,7 @@ void profile_free(struct profile *p)
 	free(p->times);
 	free(p->counts);
 	lanes_free(&p->lanes);
+	blame_free(&p->blame);
 	free(p);
 }
 
@@ -457,6 +437,21 @@ bool profile_frame_is_java(const struct profile *p, uint32_t frame)
 	}
 }
 
+static bool is_own(const char *name)
+{
+	static const char *const others[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return false;
+	return true;
+}
+
+bool profile_frame_is_own(const struct profile *p, uint32_t frame)
+{
+	return profile_frame_is_java(p, frame) && is_own(profile_frame_name(p, frame));
+}
+
 uint32_t profile_node_java(const struct profile *p, uint32_t node)
 {
 	while (node != NODE_ROOT && !profile_frame_is_java(p, p->nodes[node].frame))
@@ -487,7 +482,7 @@ void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *se
 }
 
 void profile_weigh_java(const struct profile *p, enum dim dim, int side, uint32_t state,
-			uint64_t *self, uint64_t *total)
+			bool causes, uint64_t *self, uint64_t *total)
 {
 	memset(self, 0, sizeof(*self) * p->nnodes);
 	memset(total, 0, sizeof(*total) * p->nnodes);
@@ -499,6 +494,8 @@ void profile_weigh_java(const struct profile *p, enum dim dim, int side, uint32_
 		    (state != PROF_ANY_STATE && c->state != state))
 			continue;
 		java = profile_node_java(p, c->node);
+		if (causes && p->frames[p->nodes[c->node].frame].type == PROF_CAUSE)
+			java = c->node;
 		at = java != NODE_ROOT ? java : c->node;
 		self[at] += c->ns;
 		total[at] += c->ns;

@@ -23,6 +23,7 @@
 #include "base/frame.h"
 #include "jfr/read_sample.h"
 #include "jfr/stretch.h"
+#include "out/blame.h"
 #include "out/names.h"
 #include "out/lanes.h"
 #include "out/pattern.h"
@@ -89,9 +90,11 @@ struct prof_cell {
 	uint32_t node; /* of the leaf */
 	uint32_t thread;
 	uint16_t state;
-	uint8_t source;	  /* enum jfr_source */
-	uint8_t side;	  /* 0, or 1 for the other recording of a comparison */
-	uint8_t dims;	  /* 1 << enum dim; after profile_finish() */
+	uint8_t source; /* enum jfr_source */
+	uint8_t side;	/* 0, or 1 for the other recording of a comparison */
+	uint8_t dims;	/* 1 << enum dim; after profile_finish() */
+	/* what each of its samples stands for, where these say so; 0: the file's settings do */
+	uint64_t period_ns;
 	uint64_t samples; /* taken */
 	double pending;	  /* of this chunk, scaled up, whose interval is not yet known */
 	uint64_t ns;
@@ -121,12 +124,15 @@ struct profile_options {
 	 */
 	uint64_t from_ns, to_ns;
 	struct pattern_list threads, states, endpoints;
+	struct pattern_list traces, spans;    /* of requests, as gnomon.Context has them */
+	uint64_t slower_ns;		      /* requests that took so long; 0: any */
 	struct pattern_list include, exclude; /* samples with, without such a frame */
 	struct pattern_list focus;	      /* the stack begins at the outermost such frame */
 	struct pattern_list hide;	      /* such frames go, their time stays */
 	bool lines;			      /* frames of different lines are different frames */
 	bool split_tiers; /* interpreted, C1, C2 and inlined are different frames */
 	bool causes;	  /* what a wait waited for is called by the Java method that waits */
+	bool owners;	  /* with these: below a lock who had it, and what that thread did */
 	bool keep_times;
 	/*
 	 * A thread that waits for work is IDLE, by rules over its frames (out/idle.h), as those are
@@ -197,18 +203,19 @@ struct profile {
 	size_t ntimes;
 	struct prof_count *counts;
 	uint32_t ncounts;
-	int64_t start_ns, end_ns; /* since 1970 */
-	uint64_t side_ns[2];	  /* recorded, per side: its files one after the other */
-	uint64_t period_ns[JFR_SOURCES];
-	uint64_t samples[JFR_SOURCES]; /* that passed the filter */
-	uint64_t total_ns[2][DIMS];    /* per side */
-	uint64_t idle_ns[2];	       /* per side: idle, and left out of all else */
+	int64_t start_ns, end_ns;	 /* since 1970 */
+	uint64_t side_ns[2];		 /* recorded, per side: its files one after the other */
+	uint64_t period_ns[JFR_SOURCES]; /* where samples differ, the shortest */
+	uint64_t samples[JFR_SOURCES];	 /* that passed the filter */
+	uint64_t total_ns[2][DIMS];	 /* per side */
+	uint64_t idle_ns[2];		 /* per side: idle, and left out of all else */
 	bool period_assumed[JFR_SOURCES];
 	bool execution_dropped; /* jdk.ExecutionSample beside jdk.CPUTimeSample */
 	bool wall_runs;		/* wall samples of running threads are there */
 	struct profile_facts facts;
 	struct prof_vitals vitals[2]; /* per side */
 	struct lanes lanes;	      /* with keep_times */
+	struct blame blame;	      /* with causes */
 	struct prof_index *index;     /* internal */
 };
 
@@ -255,10 +262,10 @@ void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *se
 /*
  * profile_weigh() of one state, or of all, by Java method: what a stack's innermost Java frame
  * does, or has done for it natively, is its own. What waits is told by that; below it lies the same
- * kernel for all.
+ * kernel for all. `causes`: what was waited for is told by itself.
  */
 void profile_weigh_java(const struct profile *p, enum dim dim, int side, uint32_t state,
-			uint64_t *self, uint64_t *total);
+			bool causes, uint64_t *self, uint64_t *total);
 
 /* The number of the state IDLE; NODE_NONE where nothing is idle. */
 uint32_t profile_idle_state(const struct profile *p);
@@ -271,6 +278,8 @@ bool profile_sampled_threads(const struct profile *p, char *to, size_t size);
 
 /* A method of Java, not native code, the VM or the kernel. */
 bool profile_frame_is_java(const struct profile *p, uint32_t frame);
+/* One of the program's: what the JDK does for it is the same for all. */
+bool profile_frame_is_own(const struct profile *p, uint32_t frame);
 /* The innermost Java frame of the stack that ends in `node`; NODE_ROOT where it has none. */
 uint32_t profile_node_java(const struct profile *p, uint32_t node);
 

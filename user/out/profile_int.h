@@ -37,7 +37,7 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
 uint32_t profile_thread(struct profile *p, uint32_t name, int64_t os_id, int64_t java_id);
 uint32_t profile_state(struct profile *p, const char *name);
 uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
-		      enum jfr_source source, int side);
+		      enum jfr_source source, int side, uint64_t period_ns);
 /* Which names are of one thread, and how many threads there are. 0 or -ENOMEM. */
 int profile_selves(struct profile *p);
 /* 0 or -ENOMEM. */

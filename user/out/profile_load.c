@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the events of a recording to the cells of a profile. Keys are translated once per chunk. */
+#include "out/contexts.h"
 #include "out/endpoint.h"
 #include "out/idle.h"
+#include "out/joins.h"
 #include "out/profile_int.h"
 #include "out/stable.h"
 #include "out/waits.h"
@@ -14,20 +16,36 @@
 
 #define NODE_FILTERED (UINT64_MAX - 1)
 
+struct chain {
+	struct chain_link {
+		const char *cause, *owner; /* in words; the thread's name */
+		uint64_t who;
+		struct did did; /* what the owner did, if that is known */
+		bool known;
+	} v[BLAME_DEPTH];
+	uint32_t n;
+	bool circle; /* the last one waits for the first, which is the thread of the sample */
+};
+
 struct load {
 	struct profile *p;
 	struct jfr_reader *r;
 	struct jfr_sampler *s;
 	struct endpoints *endpoints; /* NULL: any */
-	struct waits *waits;	     /* NULL: what waits waited for is not asked */
-	const char *cause;	     /* of the sample at hand, or NULL */
+	struct contexts *contexts;   /* NULL: whichever request it was */
+	struct context_filter requests;
+	struct waits *waits; /* NULL: what waits waited for is not asked */
+	struct joins *joins; /* with waits */
+	const char *cause;   /* of the sample at hand, or NULL */
+	struct chain chain;  /* whom it waited for, and that one, and so on */
 	int side;
 	uint64_t chunk;
 	int64_t start_ns;	 /* of this recording */
 	int64_t end_ns;		 /* of its chunks that are not `behind` */
 	uint64_t from_ns, to_ns; /* what is wanted of it, since its start; to 0: to its end */
 	bool behind;		 /* this chunk begins after that */
-	struct idmap stacks, methods, types, threads, states; /* of this chunk */
+	bool part;		 /* as in struct stretch */
+	struct idmap stacks, methods, types, threads, states, places; /* of this chunk */
 	struct buffer text;
 	uint32_t *path; /* frames of the stack at hand, leaf first */
 	size_t path_cap;
@@ -316,6 +334,8 @@ static uint64_t ticks_within(const struct load *l, int64_t *at, int64_t step, ui
 {
 	__int128 from = l->from_ns, to = l->to_ns ? (__int128)l->to_ns : INT64_MAX, first = 0, last;
 
+	if (l->part && *at < 0)
+		*at = 0;
 	if (step <= 0)
 		return *at >= from && *at < to ? n : 0;
 	if (*at < from)
@@ -346,7 +366,8 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 	p->samples[s->source] += ticks;
 	if (s->period_ns) {
 		c->ns += whole((double)ticks * s->scale * (double)s->period_ns);
-		p->period_ns[s->source] = s->period_ns;
+		if (!p->period_ns[s->source] || s->period_ns < p->period_ns[s->source])
+			p->period_ns[s->source] = s->period_ns;
 	} else {
 		bool first = !(c->pending > 0);
 
@@ -384,6 +405,196 @@ static uint64_t caused_node(struct load *l, uint64_t node)
 	return frame == NODE_NONE ? NODE_NONE : frame | (node & (TRUNCATED | EMPTY | IDLE));
 }
 
+/* ---- whom waits wait for ---- */
+
+static uint64_t text_node(struct load *l, uint64_t node, const char *text)
+{
+	struct profile *p = l->p;
+	uint32_t name = names_add(&p->names, text, strlen(text), NULL), frame;
+
+	frame = name == NAME_NONE ? NODE_NONE : profile_frame(p, name, PROF_CAUSE);
+	return frame == NODE_NONE ? NODE_NONE : profile_node(p, (uint32_t)node, frame);
+}
+
+/* The stack of that key: another sample's of the chunk. */
+static bool stack_of(struct load *l, const struct jfr_sample *s, int64_t stack,
+		     struct jfr_value *frames)
+{
+	struct jfr_value ref = s->stack;
+	bool truncated;
+
+	ref.i = stack;
+	return jfr_stack_get(l->r, &ref, frames, &truncated);
+}
+
+/* Calls the owner's frames: from its first Java method on, and of one that waits up to the last. */
+static uint64_t owner_frames(struct load *l, uint64_t node, const struct jfr_sample *s,
+			     const struct did *d)
+{
+	struct jfr_value frames;
+	size_t n = 0, inner = SIZE_MAX, outer = 0;
+	struct jfr_frame f;
+
+	if (!stack_of(l, s, d->stack, &frames))
+		return node;
+	while (jfr_stack_next(l->r, &frames, &f)) {
+		uint64_t id = frame_load(l, &f);
+
+		if (id == NODE_NONE ||
+		    !array_room((void **)&l->path, n, &l->path_cap, sizeof(*l->path)))
+			return NODE_NONE;
+		if (id == NODE_FILTERED || l->p->frames[id].match & MATCH_HIDE)
+			continue;
+		l->path[n] = (uint32_t)id;
+		if (profile_frame_is_java(l->p, (uint32_t)id)) {
+			inner = inner == SIZE_MAX ? n : inner;
+			outer = n;
+		}
+		n++;
+	}
+	if (inner != SIZE_MAX)
+		n = outer + 1;
+	if (d->ran || inner == SIZE_MAX)
+		inner = 0;
+	while (n-- > inner && node != NODE_NONE)
+		node = profile_node(l->p, (uint32_t)node, l->path[n]);
+	return node;
+}
+
+/* Below what the sample waited for: who had it, what that one did, what it waited for ... */
+static uint64_t owners_node(struct load *l, uint64_t node, const struct jfr_sample *s)
+{
+	uint64_t flags = node & (TRUNCATED | EMPTY | IDLE);
+
+	node &= ~flags;
+	for (uint32_t i = 0; i < l->chain.n && node != NODE_NONE; i++) {
+		const struct chain_link *c = &l->chain.v[i];
+
+		buffer_clear(&l->text);
+		buffer_printf(&l->text, "[%s]", c->owner);
+		buffer_byte(&l->text, 0);
+		if (l->text.failed)
+			return NODE_NONE;
+		if (i)
+			node = text_node(l, node, c->cause);
+		if (node != NODE_NONE)
+			node = text_node(l, node, (const char *)l->text.data);
+		if (node != NODE_NONE && c->known)
+			node = owner_frames(l, node, s, &c->did);
+	}
+	if (node != NODE_NONE && l->chain.circle)
+		node = text_node(l, node, "[deadlock]");
+	return node == NODE_NONE ? NODE_NONE : node | flags;
+}
+
+/* The innermost of the program's methods, or of Java's; NAME_NONE: there is none. */
+static uint32_t stack_place(struct load *l, const struct jfr_sample *s, int64_t stack)
+{
+	bool fresh;
+	uint64_t *slot = idmap_put(&l->places, (uint64_t)stack, NAME_NONE, &fresh);
+	struct jfr_value frames;
+	struct jfr_frame f;
+	uint32_t place = NAME_NONE;
+
+	if (!slot || !fresh)
+		return slot ? (uint32_t)*slot : NAME_NONE;
+	if (stack_of(l, s, stack, &frames))
+		while (jfr_stack_next(l->r, &frames, &f)) {
+			uint64_t id = frame_load(l, &f);
+
+			if (id >= NODE_FILTERED || !profile_frame_is_java(l->p, (uint32_t)id))
+				continue;
+			if (place == NAME_NONE || profile_frame_is_own(l->p, (uint32_t)id))
+				place = l->p->frames[id].name;
+			if (profile_frame_is_own(l->p, (uint32_t)id))
+				break;
+		}
+	*slot = place;
+	return place;
+}
+
+static uint32_t name_of(struct load *l, const char *text)
+{
+	return names_add(&l->p->names, text, strlen(text), NULL);
+}
+
+static int circle_note(struct load *l, const struct jfr_sample *s, int64_t at, uint64_t ticks)
+{
+	const struct chain *c = &l->chain;
+	struct blame_link v[BLAME_DEPTH];
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct chain_link *who = &c->v[i ? i - 1 : c->n - 1];
+
+		v[i] = (struct blame_link){
+			.thread = name_of(l, who->owner),
+			.cause = name_of(l, c->v[i].cause),
+			.place = stack_place(l, s, i ? who->did.stack : s->stack.i),
+		};
+	}
+	return blame_circle_add(&l->p->blame, v, c->n, ticks,
+				at + s->step_ns * (int64_t)(ticks - 1));
+}
+
+static int blame_note(struct load *l, const struct jfr_sample *s, int64_t at, uint64_t ticks)
+{
+	const struct chain *c = &l->chain;
+	const struct chain_link *first = &c->v[0];
+	uint32_t place;
+	int rc;
+
+	if (!c->n)
+		return 0;
+	place = first->known ? stack_place(l, s, first->did.stack) : NAME_NONE;
+	rc = blame_add(&l->p->blame, name_of(l, first->cause), name_of(l, first->owner), place,
+		       (double)ticks * s->scale);
+	return !rc && c->circle ? circle_note(l, s, at, ticks) : rc;
+}
+
+static bool chain_has(const struct chain *c, uint64_t who)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->v[i].who == who)
+			return true;
+	return false;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Whom the sample waited for at that tick, and so on; the same holds up to what is returned. */
+static uint64_t chain_follow(struct load *l, uint64_t chunk, const struct jfr_sample *s,
+			     uint64_t tick, struct waited w)
+{
+	uint64_t me = waits_thread(l->r, &s->thread), until = tick + s->ticks, end;
+	struct chain *c = &l->chain;
+
+	while (w.owner && c->n < BLAME_DEPTH && !chain_has(c, w.owner)) {
+		struct chain_link *link = &c->v[c->n++];
+
+		*link = (struct chain_link){
+			.cause = w.cause, .owner = w.owner_name, .who = w.owner};
+		c->circle = w.owner == me;
+		if (c->circle)
+			break;
+		link->known = joins_at(l->joins, chunk, w.owner, tick, s->time_ns, &link->did);
+		if (!link->known)
+			return tick + 1;
+		until = least(until, link->did.until);
+		if (link->did.ran ||
+		    !waits_at(l->waits, chunk,
+			      (int64_t[]){link->did.thread, link->did.stack, link->did.state}, tick,
+			      &w, &end))
+			break;
+		until = least(until, end);
+	}
+	return until;
+}
+
+/* ---- samples ---- */
+
 static int sample_add(struct load *l, const struct jfr_sample *s)
 {
 	struct profile *p = l->p;
@@ -406,6 +617,8 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 		return 0;
 	if (l->cause && node != NODE_NONE)
 		node = caused_node(l, node);
+	if (p->opt.owners && node != NODE_NONE)
+		node = owners_node(l, node, s);
 	if (thread == NODE_NONE || state == NODE_NONE || node == NODE_NONE)
 		return -ENOMEM;
 	if (node & IDLE && p->states[state].waits)
@@ -414,10 +627,12 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 		return -ENOMEM;
 	if (!p->states[state].wanted)
 		return 0;
+	if (blame_note(l, s, at, ticks))
+		return -ENOMEM;
 	p->facts.truncated_samples[s->source] += node & TRUNCATED ? ticks : 0;
 	p->facts.no_stack_samples[s->source] += node & EMPTY ? ticks : 0;
 	cell = profile_cell(p, (uint32_t)node, (uint32_t)thread, (uint32_t)state, s->source,
-			    l->side);
+			    l->side, s->period_ns);
 	return cell == NODE_NONE ? -ENOMEM : cell_add(l, cell, s, at, ticks);
 }
 
@@ -460,6 +675,7 @@ static void chunk_begin(struct load *l, uint64_t chunk)
 	idmap_clear(&l->types);
 	idmap_clear(&l->threads);
 	idmap_clear(&l->states);
+	idmap_clear(&l->places);
 }
 
 /* Adds what of the sample was taken while the endpoint was served. */
@@ -476,17 +692,60 @@ static int sample_add_served(struct load *l, const struct jfr_event *ev, const s
 	return rc;
 }
 
+/* When the last tick of any thread was. */
+static void wall_end_note(struct load *l, const struct jfr_sample *s)
+{
+	int64_t end;
+
+	if (!__builtin_mul_overflow(s->step_ns, (int64_t)(s->ticks - 1), &end) &&
+	    !__builtin_add_overflow(end, s->time_ns - l->start_ns, &end) &&
+	    end > l->p->blame.last_ns)
+		l->p->blame.last_ns = end;
+}
+
+/* Adds a part of one cause: in pieces in which all that it waited for did one thing. */
+static int part_add(struct load *l, const struct jfr_event *ev, const struct jfr_sample *part,
+		    uint64_t tick, const struct waited *w)
+{
+	struct jfr_sample rest = *part, piece;
+	int rc = 0;
+
+	l->cause = w->cause;
+	while (!rc && rest.ticks) {
+		piece = rest;
+		if (w->owner && tick != TICK_NONE) {
+			uint64_t until = chain_follow(l, ev->chunk, &rest, tick, *w);
+
+			piece.ticks = least(rest.ticks, until - tick);
+			tick += piece.ticks;
+		}
+		rc = l->endpoints ? sample_add_served(l, ev, &piece) : sample_add(l, &piece);
+		rest.ticks -= piece.ticks;
+		rest.time_ns += rest.step_ns * (int64_t)piece.ticks;
+		l->chain = (struct chain){0};
+	}
+	l->cause = NULL;
+	return rc;
+}
+
 /* Adds the sample, or, with causes, its parts of one cause each. */
 static int sample_add_caused(struct load *l, const struct jfr_event *ev, const struct jfr_sample *s)
 {
 	struct jfr_sample rest = *s, part;
+	uint64_t tick = TICK_NONE, at;
+	struct waited w;
 	int rc = 0;
 
+	if (l->contexts &&
+	    !contexts_pass(l->contexts, contexts_of(l->contexts, ev->chunk, s), &l->requests))
+		return 0;
 	if (!l->waits || s->source != JFR_SOURCE_WALL)
 		return l->endpoints ? sample_add_served(l, ev, s) : sample_add(l, s);
-	while (!rc && waits_next(l->waits, ev->chunk, &rest, &part, &l->cause))
-		rc = l->endpoints ? sample_add_served(l, ev, &part) : sample_add(l, &part);
-	l->cause = NULL;
+	if (waits_tick(l->waits, ev->chunk, s->time_ns, &at))
+		tick = at;
+	wall_end_note(l, s);
+	for (at = tick; !rc && waits_next(l->waits, ev->chunk, &rest, &tick, &part, &w); at = tick)
+		rc = part_add(l, ev, &part, at, &w);
 	return rc;
 }
 
@@ -555,11 +814,14 @@ static void load_free(struct load *l)
 	idmap_free(&l->types);
 	idmap_free(&l->threads);
 	idmap_free(&l->states);
+	idmap_free(&l->places);
 	buffer_free(&l->text);
 	free(l->path);
 	free(l->touched);
 	endpoints_free(l->endpoints);
+	contexts_free(l->contexts);
 	waits_free(l->waits);
+	joins_free(l->joins);
 	jfr_sampler_free(l->s);
 	jfr_reader_close(l->r);
 }
@@ -574,24 +836,60 @@ static void span_tell(struct profile *p, const struct stretch *s)
 	lanes_init(&p->lanes, s->from_ns, s->to_ns);
 }
 
+/*
+ * Which requests are wanted, by the recording's contexts. An endpoint may be one of other events,
+ * where it has no contexts.
+ */
+static int requests_choose(struct load *l, const struct stretch *s, struct error *e)
+{
+	const struct profile_options *o = &l->p->opt;
+	bool by_ids = o->traces.n || o->spans.n || o->slower_ns;
+	int rc = 0;
+
+	l->requests = (struct context_filter){.endpoints = o->endpoints,
+					      .traces = o->traces,
+					      .spans = o->spans,
+					      .slower_ns = o->slower_ns};
+	if (by_ids || o->endpoints.n)
+		rc = contexts_read(&l->contexts, s, e);
+	if (rc || !l->contexts || l->contexts->ncontexts)
+		return rc;
+	contexts_free(l->contexts);
+	l->contexts = NULL;
+	if (!by_ids)
+		return endpoints_read(&l->endpoints, s, &o->endpoints, e);
+	error_set(e, -ENODATA, EXIT_INPUT, "'%s' tells of no requests", s->path);
+	return error_hint(e, "a tracer has to publish them, or gnomon-context.jar: see "
+			     "gnomon-requests(1)");
+}
+
 int profile_load_stretch(struct profile *p, const struct stretch *s, int side,
 			 struct jfr_report *rep, struct error *e)
 {
-	struct load l = {.p = p, .side = side, .from_ns = s->from_ns, .to_ns = s->to_ns};
+	struct load l = {
+		.p = p,
+		.side = side,
+		.from_ns = s->from_ns,
+		.to_ns = s->to_ns,
+		.part = s->part,
+	};
 	const char *path = s->path;
 	int rc = 0;
 
 	span_tell(p, s);
 	p->lanes.recordings++;
-	if (p->opt.endpoints.n)
-		rc = endpoints_read(&l.endpoints, s, &p->opt.endpoints, e);
+	rc = requests_choose(&l, s, e);
 	if (!rc && p->opt.causes)
 		rc = waits_read(&l.waits, s, e);
+	if (!rc && l.waits)
+		rc = joins_read(&l.joins, s, l.waits, e);
 	if (!rc)
 		rc = stretch_reader(s, &l.r, e);
 	if (rc) {
 		endpoints_free(l.endpoints);
+		contexts_free(l.contexts);
 		waits_free(l.waits);
+		joins_free(l.joins);
 		return rc;
 	}
 	l.s = jfr_sampler_new(l.r, true);

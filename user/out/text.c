@@ -246,7 +246,7 @@ static int wall_table(const struct profile *p, struct weights *w, uint32_t *orde
 {
 	int rc;
 
-	profile_weigh_java(p, DIM_WALL, 0, PROF_ANY_STATE, w->node_self, w->node_total);
+	profile_weigh_java(p, DIM_WALL, 0, PROF_ANY_STATE, false, w->node_self, w->node_total);
 	memset(w->self, 0, sizeof(uint64_t) * p->names.n);
 	memset(w->total, 0, sizeof(uint64_t) * p->names.n);
 	rc = tree_by_name(&w->tree, w->node_self, w->node_total, w->self, w->total, e);

@@ -253,10 +253,26 @@ static void profile_write(struct encoder *x, const struct series *s, struct buff
 static const char *attribute_name(const char *label)
 {
 	static const char *const known[][2] = {
-		{"service_name", "service.name"}, {"service_version", "service.version"},
-		{"container_id", "container.id"}, {"host_name", "host.name"},
-		{"k8s_pod_uid", "k8s.pod.uid"},	  {"k8s_pod_name", "k8s.pod.name"},
-		{"process_pid", "process.pid"},	  {"k8s_namespace_name", "k8s.namespace.name"},
+		{"service_name", "service.name"},
+		{"service_namespace", "service.namespace"},
+		{"service_version", "service.version"},
+		{"deployment_environment", "deployment.environment"},
+		{"deployment_environment_name", "deployment.environment.name"},
+		{"container_id", "container.id"},
+		{"container_name", "container.name"},
+		{"host_name", "host.name"},
+		{"process_pid", "process.pid"},
+		{"k8s_cluster_name", "k8s.cluster.name"},
+		{"k8s_namespace_name", "k8s.namespace.name"},
+		{"k8s_node_name", "k8s.node.name"},
+		{"k8s_pod_name", "k8s.pod.name"},
+		{"k8s_pod_uid", "k8s.pod.uid"},
+		{"k8s_container_name", "k8s.container.name"},
+		{"k8s_deployment_name", "k8s.deployment.name"},
+		{"k8s_statefulset_name", "k8s.statefulset.name"},
+		{"k8s_daemonset_name", "k8s.daemonset.name"},
+		{"k8s_job_name", "k8s.job.name"},
+		{"k8s_cronjob_name", "k8s.cronjob.name"},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -11,28 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/log.h"
 #include "base/sigpipe.h"
 #include "base/utf8.h"
 
 #define PROGRAM	      "gnomon-send"
 #define TELLINGS_MOST 5 /* what is refused is said so often, and counted then */
-
-/* Beside this program. */
-static int program_path(char *to, size_t size)
-{
-	ssize_t n = readlink("/proc/self/exe", to, size - 1);
-	char *end;
-
-	if (n <= 0)
-		return -ENOENT;
-	to[n] = '\0';
-	end = strrchr(to, '/');
-	if (!end || (size_t)(end + 1 - to) + sizeof(PROGRAM) > size)
-		return -ENAMETOOLONG;
-	strcpy(end + 1, PROGRAM);
-	return access(to, X_OK) ? -errno : 0;
-}
 
 static void child_run(const char *path, int in, int out, int spool)
 {
@@ -76,7 +61,7 @@ int sender_start(struct sender *s, const struct spool *spool, const struct desti
 		 struct error *e)
 {
 	char path[PATH_MAX];
-	int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = program_path(path, sizeof(path));
+	int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = beside_path(PROGRAM, path, sizeof(path));
 
 	*s = (struct sender){.in = -1, .out = -1};
 	if (rc) {
@@ -128,7 +113,9 @@ static void later_tell(struct sender *s, const char *words)
 			 words + at);
 	else
 		snprintf(s->last, sizeof(s->last), "%s", words + at);
-	log_warn("not sent yet: %s", s->last);
+	s->status = status;
+	if (!s->quiet)
+		log_warn("not sent yet: %s", s->last);
 }
 
 static void refused_tell(struct sender *s, const char *line)
@@ -140,8 +127,10 @@ static void refused_tell(struct sender *s, const char *line)
 		return;
 	s->counts.refused++;
 	s->counts.refused_samples += samples;
-	if (s->tellings++ < TELLINGS_MOST)
-		log_warn("refused with %d: %s", status, line + at);
+	s->status = status;
+	snprintf(s->last, sizeof(s->last), "refused with %d: %s", status, line + at);
+	if (!s->quiet && s->tellings++ < TELLINGS_MOST)
+		log_warn("%s", s->last);
 }
 
 static void line_take(struct sender *s, char *line)
@@ -219,7 +208,7 @@ int sender_end(struct sender *s)
 		close(s->out);
 	s->out = -1;
 	if (s->pid > 0) {
-		kill(s->pid, SIGTERM);
+		kill(s->pid, SIGKILL);
 		if (waitpid(s->pid, &status, 0) != s->pid)
 			status = -1;
 	}

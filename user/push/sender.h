@@ -27,7 +27,9 @@ struct sender {
 	struct buffer text;
 	struct sender_counts counts;
 	uint64_t tellings;
-	char last[300]; /* of a "later" that nothing followed: why it is not sent yet */
+	char last[300]; /* why the last one was refused, or is not sent yet */
+	int status;	/* the answer's, then; 0: there was none */
+	bool quiet;	/* nothing is said of it */
 };
 
 int sender_start(struct sender *s, const struct spool *spool, const struct destination *d,

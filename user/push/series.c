@@ -21,6 +21,7 @@ struct cutter {
 	const struct profile *p;
 	const struct series_form *f;
 	int64_t first_ns; /* since 1970: where the first window begins */
+	uint64_t window_ns;
 	uint32_t windows;
 	struct piece *v;
 	size_t n, cap;
@@ -55,7 +56,7 @@ static int piece_add(struct cutter *c, const struct piece *p)
 /* What a damaged file places outside of the recording is in its first or last window. */
 static uint32_t window_at(const struct cutter *c, __int128 ns)
 {
-	__int128 w = (ns - c->first_ns) / (__int128)c->f->window_ns;
+	__int128 w = (ns - c->first_ns) / (__int128)c->window_ns;
 
 	if (ns < c->first_ns)
 		return 0;
@@ -76,7 +77,7 @@ static int batch_cut(struct cutter *c, const struct prof_time *t)
 
 	while (left && !rc) {
 		uint32_t w = window_at(c, at);
-		__int128 end = (__int128)c->first_ns + ((__int128)w + 1) * c->f->window_ns;
+		__int128 end = (__int128)c->first_ns + ((__int128)w + 1) * c->window_ns;
 		uint64_t n = left;
 
 		if (step && w + 1 < c->windows && (end - at - 1) / step + 1 < left)
@@ -217,22 +218,37 @@ static int by_sample_and_time(const void *a, const void *b)
 /* What a damaged file claims to be so many CPU samples is not written down one by one. */
 #define MARKS_MOST (4u << 20)
 
+/*
+ * Each mark stands for the shortest interval that there was: a sample of a longer one has several,
+ * as many as come nearest to it.
+ */
+static uint64_t marks_each(const struct cutter *c, const struct prof_cell *cell)
+{
+	uint64_t least = c->p->period_ns[cell->source], n = 1;
+
+	if (cell->period_ns && least)
+		n = cell->period_ns / least + (cell->period_ns % least > least / 2);
+	return n < 1 ? 1 : n < MARKS_MOST ? n : MARKS_MOST;
+}
+
 static int marks_make(struct cutter *c, struct series *s, const struct piece *p, size_t n)
 {
 	c->nmarks = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct pprof_sample like = piece_sample(c, &p[i], 0);
 		uint32_t place = sample_place(c, s->n, &like);
+		uint64_t each;
 
 		if (!(c->p->cells[p[i].cell].dims & 1 << s->dim) ||
 		    by_labels_and_node(&c->samples[place], &like, c) != 0)
 			continue;
-		if (p[i].ticks > MARKS_MOST - c->nmarks)
+		each = marks_each(c, &c->p->cells[p[i].cell]);
+		if (p[i].ticks > (MARKS_MOST - c->nmarks) / each)
 			return -E2BIG;
-		for (uint64_t k = 0; k < p[i].ticks; k++)
+		for (uint64_t k = 0; k < p[i].ticks * each; k++)
 			if (!mark_add(c, place,
 				      (__int128)c->first_ns + p[i].at_ns +
-					      (__int128)k * p[i].step_ns,
+					      (__int128)(k / each) * p[i].step_ns,
 				      s))
 				return -ENOMEM;
 	}
@@ -276,8 +292,8 @@ void series_part(const struct series *s, size_t from, size_t to, struct series *
 static int series_hand(struct cutter *c, const struct piece *p, const uint64_t *ns, size_t n,
 		       enum dim dim, series_fn take, void *ctx)
 {
-	__int128 start = (__int128)c->first_ns + (__int128)p->window * c->f->window_ns;
-	__int128 end = start + c->f->window_ns;
+	__int128 start = (__int128)c->first_ns + (__int128)p->window * c->window_ns;
+	__int128 end = start + c->window_ns;
 	struct series s = {.dim = dim, .samples = c->samples};
 	size_t k = 0;
 	int rc = 0;
@@ -314,19 +330,29 @@ static int window_hand(struct cutter *c, const struct piece *p, size_t n, series
 	return rc;
 }
 
+static int windows_lay(struct cutter *c)
+{
+	const struct profile *p = c->p;
+	uint64_t recorded = profile_recorded_ns(p), n;
+
+	c->first_ns = p->start_ns;
+	c->window_ns = recorded ? recorded : 1;
+	c->windows = 1;
+	if (!c->f->window_ns)
+		return 0;
+	c->window_ns = c->f->window_ns;
+	c->first_ns -= p->start_ns % (int64_t)c->window_ns;
+	n = (recorded + (uint64_t)(p->start_ns - c->first_ns)) / c->window_ns + 1;
+	c->windows = (uint32_t)n;
+	return n > SERIES_WINDOWS_MOST ? -E2BIG : 0;
+}
+
 static int cutter_begin(struct cutter *c)
 {
 	const struct profile *p = c->p;
-	int64_t window = (int64_t)c->f->window_ns;
-	uint64_t n;
 
-	if (p->start_ns < 0)
+	if (p->start_ns < 0 || windows_lay(c))
 		return -E2BIG;
-	c->first_ns = p->start_ns - p->start_ns % window;
-	n = (profile_recorded_ns(p) + (uint64_t)(p->start_ns - c->first_ns)) / c->f->window_ns + 1;
-	if (n > SERIES_WINDOWS_MOST)
-		return -E2BIG;
-	c->windows = (uint32_t)n;
 	c->ticks = calloc(p->ncells + 1, sizeof(*c->ticks));
 	c->done = calloc(p->ncells + 1, sizeof(*c->done));
 	return c->ticks && c->done ? 0 : -ENOMEM;

@@ -24,7 +24,7 @@ static inline int64_t series_thread_id(const struct prof_thread *t)
 }
 
 struct series_form {
-	uint64_t window_ns;	 /* not 0 */
+	uint64_t window_ns;	 /* 0: all is one window, whatever the clock says */
 	bool dims[DIMS];	 /* which kinds */
 	enum series_apart apart; /* what is told apart */
 	bool ticks;		 /* with the times of CPU samples */

@@ -9,13 +9,24 @@
 #include "base/utf8.h"
 #include "jfr/read.h"
 #include "out/fields.h"
+#include "target/attributes.h"
 #include "target/javacmd.h"
 
 /* What was found, the most telling first. */
-enum place { ENV_NAME, ENV_ATTRIBUTES, OTEL_PROPERTY, SPRING_PROPERTY, MAIN, PLACES };
+enum place {
+	PROCESS_CONTEXT,
+	ENV_NAME,
+	ENV_ATTRIBUTES,
+	OTEL_PROPERTY,
+	SPRING_PROPERTY,
+	MAIN,
+	PLACES
+};
 
 struct search {
 	char found[PLACES][SERVICE_LEN];
+	struct labels *labels; /* what else it is called */
+	int rc;
 };
 
 bool service_of_words(const char *words, const char *key, char to[static SERVICE_LEN])
@@ -34,48 +45,15 @@ bool service_of_words(const char *words, const char *key, char to[static SERVICE
 	return false;
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static void percent_decode(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (*s == '%' && hex(s[1]) >= 0 && hex(s[2]) >= 0) {
-			*to++ = (char)(hex(s[1]) << 4 | hex(s[2]));
-			s += 2;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
 bool service_of_attributes(const char *attributes, char to[static SERVICE_LEN])
 {
-	static const char key[] = "service.name=";
+	struct attribute a;
 
-	for (const char *p = attributes; *p; p += strspn(p, ",")) {
-		size_t len = strcspn(p, ","), blank = strspn(p, " ");
-
-		if (!strncmp(p + blank, key, sizeof(key) - 1)) {
-			size_t at = blank + sizeof(key) - 1;
-
-			if (len <= at || len - at >= SERVICE_LEN)
-				return false;
-			memcpy(to, p + at, len - at);
-			to[len - at] = '\0';
-			percent_decode(to);
-			return to[0];
+	while (attribute_next(&attributes, &a))
+		if (!strcmp(a.key, "service.name")) {
+			strcpy(to, a.value);
+			return true;
 		}
-		p += len;
-	}
 	return false;
 }
 
@@ -99,6 +77,29 @@ static void pair_take(struct search *x, const struct fields *f, bool environment
 		text_take(x->found[OTEL_PROPERTY], value);
 	else if (!environment && !strcmp(key, "spring.application.name"))
 		text_take(x->found[SPRING_PROPERTY], value);
+}
+
+/* Of several that say the same the first one counts: the process context comes before the rest. */
+static void resource_take(struct search *x, const struct fields *f)
+{
+	char source[32], key[ATTRIBUTE_KEY], value[ATTRIBUTE_VALUE], *at;
+
+	field_text(f, "source", source, sizeof(source));
+	field_text(f, "key", key, sizeof(key));
+	field_text(f, "value", value, sizeof(value));
+	if (!attribute_is_known(key))
+		return;
+	if (!strcmp(key, "service.name")) {
+		text_take(x->found[!strcmp(source, "process context")	  ? PROCESS_CONTEXT
+				   : !strcmp(source, "OTEL_SERVICE_NAME") ? ENV_NAME
+									  : ENV_ATTRIBUTES],
+			  value);
+		return;
+	}
+	while ((at = strchr(key, '.')))
+		*at = '_';
+	if (!labels_get(x->labels, key) && labels_set(x->labels, key, value) == -ENOMEM)
+		x->rc = -ENOMEM;
 }
 
 /* "org.example.Main", or "app" of "/opt/app.jar". */
@@ -141,25 +142,34 @@ static void event_take(struct search *x, struct jfr_reader *r, const struct jfr_
 	struct fields f;
 
 	if (!environment && strcmp(name, "jdk.InitialSystemProperty") != 0 &&
-	    strcmp(name, "jdk.JVMInformation") != 0)
+	    strcmp(name, "jdk.JVMInformation") != 0 && strcmp(name, "gnomon.Resource") != 0)
 		return;
 	if (!fields_event(&f, r, ev))
 		return;
 	if (!strcmp(name, "jdk.JVMInformation"))
 		jvm_take(x, &f);
+	else if (!strcmp(name, "gnomon.Resource"))
+		resource_take(x, &f);
 	else
 		pair_take(x, &f, environment);
 }
 
-/* Its first chunk says it all: each of them does. */
-static int chunk_search(struct search *x, struct jfr_reader *r)
+#define FACTS_MOST 1000 /* events between a window's jdk.JVMInformation and its last fact */
+
+/*
+ * Its first chunk says it all: each of them does. What is cut into windows says it where these
+ * begin (jfr/form.h).
+ */
+static int chunk_search(struct search *x, struct jfr_reader *r, bool window)
 {
 	struct jfr_event ev;
-	uint64_t first = 0;
+	uint64_t first = 0, since = 0;
 	int rc;
 
 	while ((rc = jfr_reader_next(r, &ev)) > 0) {
 		if (first && ev.chunk != first && x->found[MAIN][0])
+			return 0;
+		if (window && x->found[MAIN][0] && ++since > FACTS_MOST)
 			return 0;
 		first = ev.chunk;
 		event_take(x, r, &ev);
@@ -167,18 +177,22 @@ static int chunk_search(struct search *x, struct jfr_reader *r)
 	return rc;
 }
 
-int service_of_recording(const char *path, char to[static SERVICE_LEN], struct error *e)
+int service_of_recording(const struct stretch *s, char to[static SERVICE_LEN], struct labels *more,
+			 struct error *e)
 {
 	struct search *x = calloc(1, sizeof(*x));
 	struct jfr_reader *r = NULL;
-	int rc = x ? jfr_reader_open(&r, path, NULL, e)
+	int rc = x ? stretch_reader(s, &r, e)
 		   : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 
 	to[0] = '\0';
 	if (!rc) {
-		rc = chunk_search(x, r);
+		x->labels = more;
+		rc = chunk_search(x, r, s->part);
+		rc = rc ? rc : x->rc;
 		if (rc)
-			error_set(e, rc, EXIT_INPUT, "cannot read '%s': %s", path, strerror(-rc));
+			error_set(e, rc, EXIT_INPUT, "cannot read '%s': %s", s->path,
+				  strerror(-rc));
 	}
 	for (int i = 0; i < PLACES && !rc && !to[0]; i++)
 		utf8_printable(x->found[i], to, SERVICE_LEN);

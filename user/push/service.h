@@ -2,6 +2,7 @@
 /*
  * What the program of a recording is called, as far as the recording says it. The first of:
  *
+ *	service.name of its process context (OTEL_CTX)
  *	OTEL_SERVICE_NAME, or service.name in OTEL_RESOURCE_ATTRIBUTES, of its environment
  *	-Dotel.service.name=NAME
  *	-Dspring.application.name=NAME, or --spring.application.name=NAME of the program's arguments
@@ -15,11 +16,17 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "jfr/stretch.h"
+#include "push/labels.h"
 
 #define SERVICE_LEN 256
 
-/* Where nothing says it: "". */
-int service_of_recording(const char *path, char to[static SERVICE_LEN], struct error *e);
+/*
+ * Where nothing says it: "". *more gets what else it is called (container_id, k8s_pod_uid ...), as
+ * target/attributes.h knows it.
+ */
+int service_of_recording(const struct stretch *s, char to[static SERVICE_LEN], struct labels *more,
+			 struct error *e);
 
 /*
  * Pure parts: the value of `key` among words ("-Dkey=value", words apart by spaces), and among

@@ -15,7 +15,7 @@
 #define COMING_NS 60000000000ull /* between its name and its first figures, at most */
 
 struct figures {
-	uint64_t at_ns, cpu, lost;
+	uint64_t at_ns, cpu, cpu_ns, lost;
 };
 
 struct jvm {
@@ -136,7 +136,8 @@ static uint64_t grown(uint64_t now, uint64_t before)
 
 static void lately_set(struct jvm *j, uint64_t now)
 {
-	j->now = (struct figures){now, j->c.totals.cpu_samples, lost_of(&j->c.totals)};
+	j->now = (struct figures){now, j->c.totals.cpu_samples, j->c.totals.cpu_ns,
+				  lost_of(&j->c.totals)};
 	if (!j->before.at_ns)
 		j->before = j->earlier = j->now;
 	if (now - j->earlier.at_ns >= LATELY_NS) {
@@ -145,6 +146,7 @@ static void lately_set(struct jvm *j, uint64_t now)
 	}
 	j->c.lately_ns = now - j->before.at_ns;
 	j->c.lately_cpu = grown(j->now.cpu, j->before.cpu);
+	j->c.lately_cpu_ns = grown(j->now.cpu_ns, j->before.cpu_ns);
 	j->c.lately_lost = grown(j->now.lost, j->before.lost);
 }
 

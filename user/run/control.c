@@ -156,6 +156,10 @@ static int answer_take(const struct reply *r, const uint8_t *rest, size_t len,
 	a->state = r->state;
 	END(a->state.directory);
 	END(a->state.version);
+	if (a->state.delivery.n > DELIVERY_MOST)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < a->state.delivery.n; i++)
+		END(a->state.delivery.to[i].to);
 	if (a->state.njvms > CONTROL_JVM_MAX || len != a->state.njvms * sizeof(*a->jvms))
 		return -EBADMSG;
 	a->jvms = malloc(len + 1);
@@ -167,6 +171,9 @@ static int answer_take(const struct reply *r, const uint8_t *rest, size_t len,
 		END(a->jvms[i].container);
 		END(a->jvms[i].user);
 		END(a->jvms[i].dir);
+		END(a->jvms[i].reason);
+		if (a->jvms[i].by > RATE_BUDGET || a->jvms[i].step >= RATE_STEPS)
+			a->jvms[i].by = a->jvms[i].step = 0;
 	}
 	return 0;
 }
@@ -186,13 +193,13 @@ int control_parse(const void *data, size_t len, struct control_answer *a, struct
 				  "the daemon is another build of gnomon");
 			return error_hint(e, "restart it: systemctl restart gnomon");
 		}
-		if (r.magic == MAGIC && r.rc) {
+		if (r.magic == MAGIC && r.rc && r.msg[0]) {
 			error_set(e, r.rc < 0 ? r.rc : -EPROTO,
 				  r.exit && r.exit <= EXIT_INPUT ? r.exit : EXIT_INTERNAL, "%s",
 				  r.msg);
 			return r.hint[0] ? error_hint(e, "%s", r.hint) : -EPROTO;
 		}
-		if (r.magic == MAGIC)
+		if (r.magic == MAGIC && !r.rc)
 			rc = answer_take(&r, (const uint8_t *)data + sizeof(r), len - sizeof(r), a);
 	}
 	if (rc)

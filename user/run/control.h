@@ -20,7 +20,9 @@
 #include "base/error.h"
 #include "kern/abi.h"
 #include "model/cost.h"
+#include "model/delivery.h"
 #include "model/totals.h"
+#include "run/rates.h"
 #include "run/retention.h"
 
 #define CONTROL_PATH	"/run/gnomon/gnomon.sock"
@@ -30,12 +32,17 @@ enum control_what {
 	CONTROL_STATUS = 1,
 	CONTROL_START, /* record the process `pid`, whatever the rules say; the status follows */
 	CONTROL_STOP,  /* do not record it, likewise */
+	CONTROL_SET,   /* sample it as often as `cpu_ns` and so on say, likewise */
 };
 
 struct control_request {
 	uint32_t magic, version; /* set by control_ask() */
 	uint32_t what;
 	int32_t pid;
+	/* CONTROL_SET; none of them set: as it was before it was first set */
+	uint32_t has_cpu, has_wall;
+	uint64_t cpu_ns, wall_ns; /* intervals, 0: no such samples */
+	uint64_t for_ns;	  /* 0: until it ends */
 };
 
 /* Strings are never without their end. Times are since 1970, or spans in ns. */
@@ -46,6 +53,11 @@ struct control_jvm {
 	struct totals totals;
 	/* some ten seconds up to now: CPU samples, lost ones, and how long that is */
 	uint64_t lately_cpu, lately_lost, lately_ns;
+	uint64_t lately_cpu_ns; /* that those samples stand for */
+	/* intervals in force, 0: no such samples; who wants it so, for how long, and why */
+	uint64_t cpu_ns, wall_ns, for_ns;
+	uint32_t by, step; /* enum rate_by, enum rate_step */
+	char reason[160];
 	char name[128], container[64], user[40];
 	char dir[512]; /* of its files */
 };
@@ -55,11 +67,15 @@ struct control_state {
 	uint32_t njvms, cpus;
 	uint32_t disk_failed; /* the directory could not be looked at when that was last tried */
 	uint64_t elapsed_ns;
-	uint64_t cpu_ns, wall_ns; /* intervals; 0: no such samples */
-	struct totals totals;	  /* of all, those that have ended too */
+	uint64_t cpu_ns, wall_ns;  /* usual intervals; 0: no such samples */
+	double cost_share, budget; /* of all CPUs, 0..1: of the last second; 0: there is none */
+	double jvm_budget;
+	uint64_t tick_ns;     /* what one of wall_samples stands for */
+	struct totals totals; /* of all, those that have ended too */
 	struct overhead_cost cost;
 	struct retention_look disk; /* some seconds old */
 	struct retention_policy keep;
+	struct delivery delivery; /* n 0: nothing is sent */
 	char directory[512];
 	char version[32];
 };

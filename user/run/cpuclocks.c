@@ -10,12 +10,6 @@
 #include "capture/clocks.h"
 #include "naming/recorder.h"
 
-/*
- * Opening and closing a clock takes some 10 us, and each holds 2 KB of the kernel's memory: of
- * thousands of threads most never use the CPU for long enough to be worth that.
- */
-#define OWN_MOST 1000
-
 void cpuclocks_init(struct cpuclocks *c, uint64_t interval_ns, enum cpu_engine asked, bool several,
 		    bool wall)
 {
@@ -55,7 +49,7 @@ int cpuclocks_start(struct cpuclocks *c, struct capture *cap, struct recorder *r
 	c->pid = pid;
 	if (!c->interval_ns)
 		return 0;
-	if (c->may_change && tasks_count(pid) > OWN_MOST)
+	if (c->may_change && tasks_count(pid) > CPUCLOCKS_OWN_MOST)
 		alone_begin(c, "more than 1,000 threads");
 	rc = clocks_start(c, e);
 	/* with c->clocks those of the CPUs are open, and only the threads' found no room */
@@ -136,6 +130,20 @@ void cpuclocks_consider(struct cpuclocks *c, uint64_t now_ns)
 	log_info("CPU samples by %s clocks: %.0f switches/s", c->alone ? "per-CPU" : "per-thread",
 		 rate);
 	cpuclocks_write(c);
+}
+
+#define RESTING_NS 1000000000ull /* where nobody has CPU samples */
+
+void cpuclocks_finest(struct cpuclocks *c, uint64_t interval_ns)
+{
+	uint64_t ns = interval_ns ? interval_ns : RESTING_NS;
+	struct error e = {0};
+
+	if (!c->clocks || !c->interval_ns || c->interval_ns == ns)
+		return;
+	c->interval_ns = ns;
+	if (clocks_interval(c->clocks, ns, &e))
+		log_warn("CPU samples go on as they were: %s", e.msg);
 }
 
 void cpuclocks_close(struct cpuclocks *c)

@@ -18,6 +18,13 @@ struct capture;
 struct clocks;
 struct recorder;
 
+/*
+ * Of a process with more threads the CPUs' clocks serve: opening and closing one takes some 10 us,
+ * and each holds 2 KB of the kernel's memory; of thousands of threads most never use the CPU for
+ * long enough to be worth that.
+ */
+#define CPUCLOCKS_OWN_MOST 1000
+
 struct cpuclocks {
 	uint64_t interval_ns; /* 0: there are no CPU samples */
 	bool alone;	      /* the CPUs' clocks alone */
@@ -58,6 +65,9 @@ void cpuclocks_begin(struct cpuclocks *c, uint64_t now_ns);
 void cpuclocks_consider(struct cpuclocks *c, uint64_t now_ns);
 
 /* Idempotent; fine for one that was never started. */
+/* The finest interval that any process has; 0: none has one. With several processes. */
+void cpuclocks_finest(struct cpuclocks *c, uint64_t interval_ns);
+
 void cpuclocks_close(struct cpuclocks *c);
 
 #endif

@@ -21,6 +21,8 @@
 #include "run/metrics.h"
 #include "run/notify.h"
 #include "run/place.h"
+#include "run/rates.h"
+#include "target/select.h"
 
 #define TURN_MS	   1000
 #define KEEP_NS	   5000000000ull  /* the directory is looked at so often */
@@ -55,6 +57,14 @@ struct daemon {
 	struct daemon_orders *orders;
 	struct asked asked[ASKED_MAX];
 	size_t nasked;
+	struct rate usual;
+	uint64_t tick_ns; /* the finest wall interval */
+	struct rates *rates;
+	/* the session's thread's */
+	struct jvm_budget *budget;
+	struct budget_limits limits;
+	struct overhead_cost before;
+	double cost_share; /* of the last second */
 };
 
 /* ---- on the session's thread ----------------------------------------------------------------- */
@@ -86,21 +96,76 @@ static int jvm_name(void *ctx, const struct jvm_proc *j, char *path, size_t cap)
 	return rc;
 }
 
-static void on_target(void *ctx, pid_t pid, const struct totals *t)
+/*
+ * What a JVM costs beside others, roughly: the ns that its samples, its new stacks and its switches
+ * take. All of the cost is shared out by it.
+ */
+static double cost_of(const struct totals *t, uint64_t switches)
+{
+	return 10000.0 * (double)t->cpu_samples + 10000.0 * (double)t->wall_records +
+	       200000.0 * (double)t->stacks + 150.0 * (double)switches;
+}
+
+static void on_target(void *ctx, pid_t pid, const struct totals *t, uint64_t switches)
 {
 	struct daemon *d = ctx;
 
 	census_target(d->census, pid, t, now_ns());
+	budget_jvm(d->budget, pid, cost_of(t, switches));
+}
+
+/* A reload may be at it just now: then they are those of before for another second. */
+static void limits_look(struct daemon *d)
+{
+	struct budget_limits l;
+
+	if (pthread_mutex_trylock(&d->lock))
+		return;
+	l = d->orders->budget;
+	pthread_mutex_unlock(&d->lock);
+	if (l.share == d->limits.share && l.jvm_share == d->limits.jvm_share)
+		return;
+	d->limits = l;
+	budget_limits(d->budget, &l);
+}
+
+static void budget_keep(struct daemon *d, const struct overhead_cost *c)
+{
+	uint64_t wall = c->wall_ns - d->before.wall_ns, cpu = c->cpu_ns - d->before.cpu_ns;
+	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	struct budget_change change;
+	struct proc_id id;
+
+	limits_look(d);
+	if (wall)
+		d->cost_share =
+			((double)cpu / (double)wall + (double)c->bpf_lately_ns / 1e9) / cpus;
+	d->before = *c;
+	budget_second(d->budget, now_ns(), d->cost_share);
+	while (budget_change(d->budget, &change)) {
+		if (proc_id_read(change.pid, &id))
+			continue;
+		rates_limit(d->rates, &id, change.step, change.reason);
+		log_info("process %d: %s (step %d): %s", change.pid, rate_step_name(change.step),
+			 (int)change.step, change.reason);
+	}
 }
 
 static void on_second(void *ctx, const struct session_now *now)
 {
 	struct daemon *d = ctx;
-	struct control_state state = {
+	struct control_state state;
+
+	budget_keep(d, &now->cost);
+	state = (struct control_state){
 		.pid = getpid(),
 		.elapsed_ns = now->elapsed_ns,
-		.cpu_ns = d->cfg->record.cpu_ns,
-		.wall_ns = d->cfg->record.wall_ns,
+		.cpu_ns = d->usual.cpu_ns,
+		.wall_ns = d->usual.wall_ns,
+		.tick_ns = d->tick_ns,
+		.cost_share = d->cost_share,
+		.budget = d->limits.share,
+		.jvm_budget = d->limits.jvm_share,
 		.totals = now->totals,
 		.cost = now->cost,
 	};
@@ -116,6 +181,13 @@ static void on_hangup(void *ctx)
 
 	atomic_store(&d->hangup, true);
 	wake(d);
+}
+
+static void rate_of(void *ctx, pid_t pid, struct rate_now *out)
+{
+	struct daemon *d = ctx;
+
+	rates_of(d->rates, pid, now_ns(), out);
 }
 
 static bool was_chosen(void *ctx)
@@ -139,11 +211,18 @@ static bool is_wanted(void *ctx, const struct cgroup_mounts *mounts, const struc
 {
 	struct daemon *d = ctx;
 	const struct asked *asked;
-	bool wanted;
+	const struct rule *rule;
+	struct rate_wish wish;
+	bool wanted, wishes;
 
 	pthread_mutex_lock(&d->lock);
 	asked = asked_find(d, &j->id);
-	wanted = asked ? asked->wanted : rules_want(&d->orders->rules, mounts, j);
+	rule = rules_find(&d->orders->rules, mounts, j);
+	wanted = rule ? rule->record : d->orders->rules.otherwise;
+	if (asked)
+		wanted = asked->wanted;
+	wishes = rule && rules_rate(rule, &wish);
+	rates_wish(d->rates, &j->id, RATE_CONFIGURATION, wishes ? &wish : NULL);
 	pthread_mutex_unlock(&d->lock);
 	return wanted;
 }
@@ -161,6 +240,16 @@ static void asked_clear(struct daemon *d)
 	d->nasked = n;
 }
 
+/* Who asks may not be able to look into it. */
+static int jvm_check(pid_t pid, struct error *e)
+{
+	struct jvm_proc *j = malloc(sizeof(*j));
+	int rc = j ? select_pid(pid, j, e) : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+
+	free(j);
+	return rc;
+}
+
 static int wish_take(struct daemon *d, pid_t pid, bool wanted, struct error *e)
 {
 	struct asked one = {.wanted = wanted}, *is;
@@ -168,6 +257,8 @@ static int wish_take(struct daemon *d, pid_t pid, bool wanted, struct error *e)
 
 	if (pid <= 0 || proc_id_read(pid, &one.id))
 		return error_set(e, -ESRCH, EXIT_TARGET, "there is no process %d", pid);
+	if (wanted && jvm_check(pid, e))
+		return e->rc;
 	pthread_mutex_lock(&d->lock);
 	is = asked_find(d, &one.id);
 	if (!is && d->nasked == ASKED_MAX)
@@ -188,6 +279,60 @@ static int wish_take(struct daemon *d, pid_t pid, bool wanted, struct error *e)
 	return 0;
 }
 
+/* Whether there can be such samples. */
+static int rate_check(const struct daemon *d, const struct control_request *r, struct error *e)
+{
+	if (r->has_cpu && r->cpu_ns && !d->usual.cpu_ns)
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 "this daemon was started without CPU samples");
+	if (r->has_wall && r->wall_ns && !d->tick_ns)
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 "this daemon was started without wall samples");
+	if (r->has_wall && r->wall_ns && r->wall_ns < d->tick_ns) {
+		error_set(e, -EINVAL, EXIT_USAGE,
+			  "the shortest wall interval of this daemon is %" PRIu64 "us",
+			  d->tick_ns / 1000);
+		return error_hint(e, "a shorter one stands in its configuration, before a restart");
+	}
+	return 0;
+}
+
+static int rate_take(struct daemon *d, const struct control_request *r, struct error *e)
+{
+	struct rate_wish wish = {
+		.cpu = r->has_cpu,
+		.wall = r->has_wall,
+		.rate = {.cpu_ns = r->cpu_ns, .wall_ns = r->wall_ns},
+		.until_ns = r->for_ns ? now_ns() + r->for_ns : 0,
+		.reason = "gnomon set",
+	};
+	bool wishes = wish.cpu || wish.wall;
+	struct proc_id id;
+	int rc = rate_check(d, r, e);
+
+	if (rc)
+		return rc;
+	if (r->pid <= 0 || proc_id_read(r->pid, &id))
+		return error_set(e, -ESRCH, EXIT_TARGET, "there is no process %d", r->pid);
+	if (rates_wish(d->rates, &id, RATE_COMMAND, wishes ? &wish : NULL))
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	log_info("process %d: somebody set how often it is sampled", r->pid);
+	return 0;
+}
+
+static void rate_tell(struct daemon *d, struct control_jvm *j, uint64_t now)
+{
+	struct rate_now is;
+
+	rates_of(d->rates, j->pid, now, &is);
+	j->cpu_ns = is.rate.cpu_ns;
+	j->wall_ns = is.rate.wall_ns;
+	j->for_ns = is.until_ns > now ? is.until_ns - now : 0;
+	j->by = is.by;
+	j->step = is.step;
+	memcpy(j->reason, is.reason, sizeof(j->reason));
+}
+
 static int state_take(struct daemon *d, struct control_answer *a, struct error *e)
 {
 	struct control_state *s = &a->state;
@@ -195,12 +340,16 @@ static int state_take(struct daemon *d, struct control_answer *a, struct error *
 	if (census_take(d->census, a))
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	s->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	if (d->cfg->delivery)
+		d->cfg->delivery(d->cfg->ctx, &s->delivery);
 	snprintf(s->directory, sizeof(s->directory), "%s", d->cfg->dir);
 	snprintf(s->version, sizeof(s->version), "%s", d->cfg->version);
 	pthread_mutex_lock(&d->lock);
 	s->disk = d->look;
 	s->disk_failed = d->look_failed;
 	s->keep = d->orders->keep;
+	for (uint32_t i = 0; i < s->njvms; i++)
+		rate_tell(d, &a->jvms[i], now_ns());
 	for (uint32_t i = 0; i < s->njvms; i++)
 		for (size_t k = 0; k < d->nasked; k++)
 			a->jvms[i].by_command |=
@@ -217,6 +366,8 @@ static int answer(void *ctx, const struct control_request *r, struct control_ans
 
 	if (r->what == CONTROL_START || r->what == CONTROL_STOP)
 		rc = wish_take(d, r->pid, r->what == CONTROL_START, e);
+	else if (r->what == CONTROL_SET)
+		rc = rate_take(d, r, e);
 	else if (r->what != CONTROL_STATUS)
 		rc = error_set(e, -EINVAL, EXIT_USAGE, "the daemon does not know what to do");
 	return rc ? rc : state_take(d, a, e);
@@ -368,6 +519,7 @@ static int record(struct daemon *d, struct error *e)
 	c.ntargets = 0;
 	c.follow = is_wanted;
 	c.follow_ctx = d;
+	c.wall_ns = d->tick_ns;
 	c.name = jvm_name;
 	c.name_ctx = d;
 	c.hooks = (struct session_hooks){
@@ -376,6 +528,7 @@ static int record(struct daemon *d, struct error *e)
 		.second = on_second,
 		.hangup = on_hangup,
 		.chosen = was_chosen,
+		.rate = rate_of,
 		.ctx = d,
 	};
 	return session_run(&c, &status, e);
@@ -429,14 +582,50 @@ static void control_begin(struct daemon *d)
 		log_warn("'gnomon status' and others cannot ask this daemon: %s", e.msg);
 }
 
+#define TICK_NS 5000000ull
+
+/*
+ * The finest wall interval: the shortest of the configuration, or, where that is longer than
+ * TICK_NS, a part of it, since ticks that no process takes cost next to nothing. Not where each
+ * tick is an event, which there would be more of.
+ */
+static uint64_t tick_choose(const struct daemon_config *cfg, const struct rules *rules)
+{
+	uint64_t ns = cfg->record.wall_ns;
+
+	if (!ns || cfg->record.one_by_one || cfg->record.form.plain)
+		return ns;
+	for (size_t i = 0; i < rules->n; i++)
+		if (rules->v[i].wall_ns && rules->v[i].wall_ns < ns)
+			ns = rules->v[i].wall_ns;
+	while (ns > TICK_NS && ns % 2 == 0)
+		ns /= 2;
+	return ns;
+}
+
+static void parts_free(struct daemon *d)
+{
+	census_free(d->census);
+	rates_free(d->rates);
+	budget_free(d->budget);
+}
+
 int daemon_run(const struct daemon_config *cfg, struct daemon_orders *orders, struct error *e)
 {
 	struct daemon *d = calloc(1, sizeof(*d));
 	int rc;
 
-	if (d)
+	if (d) {
+		d->usual = (struct rate){cfg->record.cpu_ns, cfg->record.wall_ns};
+		d->tick_ns = tick_choose(cfg, &orders->rules);
 		d->census = census_new();
-	if (!d || !d->census) {
+		d->rates = rates_new(&d->usual, d->tick_ns);
+		d->limits = orders->budget;
+		d->budget = budget_new(&d->limits);
+	}
+	if (!d || !d->census || !d->rates || !d->budget) {
+		if (d)
+			parts_free(d);
 		free(d);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
@@ -451,7 +640,7 @@ int daemon_run(const struct daemon_config *cfg, struct daemon_orders *orders, st
 		control_stop(d->control);
 	}
 	place_leave(&d->place);
-	census_free(d->census);
+	parts_free(d);
 	free(d);
 	return rc;
 }

@@ -10,6 +10,8 @@
 #define GNOMON_RUN_DAEMON_H
 
 #include "base/error.h"
+#include "model/delivery.h"
+#include "run/budget.h"
 #include "run/retention.h"
 #include "run/rules.h"
 #include "run/session.h"
@@ -18,6 +20,7 @@
 struct daemon_orders {
 	struct rules rules;
 	struct retention_policy keep;
+	struct budget_limits budget;
 };
 
 struct daemon_config {
@@ -34,6 +37,8 @@ struct daemon_config {
 	 * they are.
 	 */
 	int (*reload)(void *ctx, struct daemon_orders *orders, struct error *e);
+	/* What was sent so far; on any thread. NULL: nothing is. */
+	void (*delivery)(void *ctx, struct delivery *d);
 	void *ctx;
 };
 

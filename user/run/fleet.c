@@ -20,12 +20,12 @@
 #include "run/lookout.h"
 
 /*
- * Open files that each process takes (pidfd, /proc, memory and mappings twice, file), and those
- * that are needed once (BPF) or for each CPU (clocks).
+ * Open files that each process takes (pidfd, /proc, memory twice, mappings three times, file), and
+ * those that are needed once (BPF) or for each CPU (clocks).
  */
-#define FILES_EACH 8
+#define FILES_EACH 9
 /* each part of the programs has a descriptor of each map (capture/programs.h) */
-#define FILES_OWN 200
+#define FILES_OWN 240
 #define FILES_CPU 4
 
 enum member_state {

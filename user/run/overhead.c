@@ -63,6 +63,8 @@ static void window_close(struct overhead *o, const struct capture *c, uint64_t n
 	if (o->inferring) {
 		o->on_ns += now - o->on_since;
 		o->bpf_ns += ns - o->before_ns;
+		o->lately_ns = (uint64_t)((double)(ns - o->before_ns) * 1e9 /
+					  (double)(now - o->on_since + 1));
 	} else {
 		o->known_ns += now - o->on_since;
 		o->known_bpf_ns += ns - o->before_ns;
@@ -145,6 +147,7 @@ void overhead_cost(const struct overhead *o, struct overhead_cost *out)
 		.wall_ns = clock_ns(CLOCK_MONOTONIC) - o->start_ns,
 		.cpu_ns = cpu_ns() - o->cpu_start_ns,
 		.stolen_ns = o->stolen_ns,
+		.bpf_lately_ns = o->lately_ns,
 	};
 	memory_read(out);
 	out->bpf_ns = overhead_bpf_ns(o, out->wall_ns);

@@ -25,6 +25,7 @@ struct overhead {
 	uint64_t known_ns, known_bpf_ns;
 	uint64_t on_ns, bpf_ns; /* the same of the windows, which stand for the rest of the time */
 	uint64_t runs;
+	uint64_t lately_ns;				  /* of a second, by the last window */
 	uint64_t stolen_start_ns, stolen_ns, stolen_read; /* stolen_read: when, CLOCK_MONOTONIC */
 };
 

@@ -35,6 +35,18 @@ void rules_free(struct rules *r)
 	*r = (struct rules){0};
 }
 
+bool rules_rate(const struct rule *r, struct rate_wish *out)
+{
+	*out = (struct rate_wish){
+		.cpu = r->cpu_ns || r->no_cpu,
+		.wall = r->wall_ns || r->no_wall,
+		.rate = {.cpu_ns = r->no_cpu ? 0 : r->cpu_ns,
+			 .wall_ns = r->no_wall ? 0 : r->wall_ns},
+	};
+	snprintf(out->reason, sizeof(out->reason), "section '%s'", r->label);
+	return out->cpu || out->wall;
+}
+
 static bool user_match(const char *user, const struct jvm_proc *j)
 {
 	char number[16];

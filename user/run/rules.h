@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "run/rates.h"
 #include "target/jvmproc.h"
 
 /* It fits where all that are given do. */
@@ -17,6 +18,9 @@ struct rule {
 	char *cgroup;	 /* the JVM is in it or below it */
 	char *user;	 /* a name or a number */
 	bool record;
+	/* how often, 0: as is usual; no_cpu, no_wall: no such samples */
+	uint64_t cpu_ns, wall_ns;
+	bool no_cpu, no_wall;
 };
 
 struct rules {
@@ -28,6 +32,9 @@ struct rules {
 /* One more rule, of nothing but its label. NULL: no memory. */
 struct rule *rules_add(struct rules *r, const char *label);
 void rules_free(struct rules *r);
+
+/* What it wishes of how often its JVMs are sampled. False: nothing. */
+bool rules_rate(const struct rule *r, struct rate_wish *out);
 
 /* The rule that fits, or NULL. Pure but for `mounts`. */
 const struct rule *rules_find(const struct rules *r, const struct cgroup_mounts *mounts,

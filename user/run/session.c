@@ -29,6 +29,8 @@
 #include "run/fleet.h"
 #include "run/launch.h"
 #include "run/overhead.h"
+#include "run/pace.h"
+#include "run/renounce.h"
 #include "target/neighbours.h"
 
 #define SENDING_NS 1000000ull /* a record is in its ring so long after its time, at most */
@@ -37,7 +39,8 @@
 /* a command that was launched may take so long to end with the recording */
 #define PATIENCE_MS    500
 #define SAME_SIGNAL_NS 500000000ull
-#define HURRY_MS       10   /* rings are drained so often while classes come and go */
+#define START_NS       1000000000ull /* after a signal the start is waited for so long */
+#define HURRY_MS       10	     /* rings are drained so often while classes come and go */
 #define ACCOUNT_TICKS  1000 /* wall ticks of open intervals are reported at least so often */
 #define ACCOUNT_TURNS  10000
 #define ACCOUNT_MIN_NS 1000000000ull
@@ -57,6 +60,7 @@ struct session {
 	struct cpuclocks clocks;
 	struct ticks *ticks;
 	struct choice *choice; /* NULL: all threads */
+	struct pace *pace;     /* with hooks.rate */
 	struct launch launch;
 	struct neighbours *cpus; /* NULL: who else used the CPUs is not known */
 	struct overhead cost;
@@ -136,6 +140,14 @@ static bool signals_again(void *ctx)
 	uint64_t first = s->signal_ns;
 
 	return signals_read(s) && first && now_ns() - first >= SAME_SIGNAL_NS;
+}
+
+/* Whoever ends it before it has begun waits for what is nearly ready, and not for what hangs. */
+static bool start_interrupted(void *ctx)
+{
+	struct session *s = ctx;
+
+	return signals_again(s) || (s->signal_ns && now_ns() - s->signal_ns >= START_NS);
 }
 
 /* Reads the signals that are pending, so that they are not delivered when the mask is restored. */
@@ -230,6 +242,11 @@ static size_t power_of_two(uint64_t n)
 	return n ? size : 0;
 }
 
+static bool is_isolated(const struct session_config *cfg)
+{
+	return cfg->isolate && !cfg->form.segments;
+}
+
 static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 {
 	const struct session_config *cfg = s->cfg;
@@ -242,6 +259,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.queue_bytes = power_of_two(cfg->queue_bytes),
 		.jvm = cfg->jvm,
 		.form = cfg->form,
+		.finished = cfg->finished,
 		.total_max_bytes = cfg->total_max_bytes,
 		.waits = cfg->waits,
 		.causes = cfg->causes,
@@ -249,13 +267,14 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.launched = cfg->argv != NULL,
 		.on_epoch = on_epoch,
 		.on_lost = on_lost,
+		.interrupted = start_interrupted,
 		.on_tables = on_tables,
 		.on_chunk_end = on_chunk_end,
 		.wants_thread = cfg->nthreads ? on_thread : NULL,
 		.ctx = s,
 	};
 
-	return recorder_open(&s->rec, &rc, cfg->isolate && !cfg->form.segments, e);
+	return recorder_open(&s->rec, &rc, is_isolated(cfg), e);
 }
 
 /*
@@ -307,9 +326,11 @@ static int capture_prepare(struct session *s, uint64_t start, struct error *e)
 		.wall_ns = s->cfg->wall_ns,
 		.start_ns = start,
 		.cpu_clocks = s->clocks.alone,
+		.rates = s->cfg->hooks.rate != NULL,
 		.wall_scan = s->cfg->wall_engine == WALL_ENGINE_SCAN,
 		.thread_filter = s->cfg->nthreads > 0,
 		.causes = s->cfg->causes,
+		.only_context = s->cfg->only_context,
 		.depth = s->cfg->depth,
 		.reservoir = s->cfg->reservoir > 0,
 		.draw_shift = s->draw_shift,
@@ -348,6 +369,22 @@ static bool is_recorded(void *fleet, pid_t tgid)
 	return fleet_has(fleet, tgid);
 }
 
+static int pace_prepare(struct session *s, struct error *e)
+{
+	const struct pace_config pc = {
+		.capture = s->cap,
+		.recorder = s->rec,
+		.clocks = &s->clocks,
+		.wished = s->cfg->hooks.rate,
+		.ctx = s->cfg->hooks.ctx,
+	};
+
+	if (!pc.wished)
+		return 0;
+	s->pace = pace_new(&pc);
+	return s->pace ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+}
+
 static int sampling_start(struct session *s, uint64_t start, struct error *e)
 {
 	int rc;
@@ -361,6 +398,8 @@ static int sampling_start(struct session *s, uint64_t start, struct error *e)
 		rc = recorder_tables(s->rec, unwinder_of(s->unwinder), is_recorded, s->fleet, e);
 	if (!rc)
 		rc = choice_prepare(s, start, e);
+	if (!rc)
+		rc = pace_prepare(s, e);
 	if (!rc)
 		rc = capture_attach(s->cap, e);
 	if (!rc)
@@ -418,6 +457,8 @@ static int session_prepare(struct session *s, struct error *e)
 		rc = recorder_prepare(s, start, e);
 	if (!rc && s->cfg->argv)
 		rc = launch_prepare(&s->launch, s->cfg->argv, e);
+	if (!rc && is_isolated(s->cfg))
+		rc = renounce(e);
 	if (!rc)
 		rc = targets_open(s, e);
 	if (!rc)
@@ -506,6 +547,14 @@ static void cost_report(struct session *s)
 	recorder_cost(s->rec, &rc);
 }
 
+static void target_tell(void *ctx, pid_t pid, const struct totals *t)
+{
+	const struct session *s = ctx;
+	const struct session_hooks *h = &s->cfg->hooks;
+
+	h->target(h->ctx, pid, t, s->pace ? capture_switches_of(s->cap, pid) : 0);
+}
+
 static void second_tell(struct session *s, uint64_t now)
 {
 	const struct session_hooks *h = &s->cfg->hooks;
@@ -519,7 +568,7 @@ static void second_tell(struct session *s, uint64_t now)
 	recorder_totals(s->rec, &n.totals);
 	cost_of(s, &n.cost);
 	if (h->target)
-		recorder_targets(s->rec, h->target, h->ctx);
+		recorder_targets(s->rec, target_tell, s);
 	h->second(h->ctx, &n);
 }
 
@@ -620,6 +669,8 @@ static void on_timer(struct session *s)
 	if (h->chosen && h->chosen(h->ctx))
 		fleet_choose(s->fleet);
 	fleet_poll(s->fleet);
+	if (s->pace)
+		pace_poll(s->pace);
 	launch_look(&s->launch, now);
 	overhead_tick(&s->cost, s->cap);
 	account_poll(s, now);
@@ -679,6 +730,8 @@ static void session_loop(struct session *s)
 		end_at(s, s->sampling_ns + s->cfg->duration_ns);
 	cpuclocks_begin(&s->clocks, s->account_ns);
 	s->cpus = neighbours_new();
+	if (s->signal_ns) /* it came while that was prepared */
+		s->ended = SIGNALLED;
 	if (s->cfg->hooks.began)
 		s->cfg->hooks.began(s->cfg->hooks.ctx);
 	while (!s->ended) {
@@ -811,6 +864,7 @@ static void session_close(struct session *s, bool keep)
 	cpuclocks_close(&s->clocks);
 	ticks_stop(s->ticks, NULL);
 	choice_close(s->choice);
+	pace_free(s->pace);
 	recorder_close(s->rec, keep);
 	neighbours_free(s->cpus);
 	fleet_close(s->fleet);

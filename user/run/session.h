@@ -15,11 +15,13 @@
 
 #include "base/error.h"
 #include "capture/engine.h"
+#include "jfr/finished.h"
 #include "jfr/form.h"
 #include "model/cost.h"
 #include "model/totals.h"
 #include "naming/resolver.h"
 #include "run/fleet.h"
+#include "run/pace.h"
 
 struct session_target {
 	pid_t pid;	  /* 0 with argv */
@@ -41,10 +43,11 @@ struct session_now {
  */
 struct session_hooks {
 	void (*began)(void *ctx);
-	/* of each process, before `second` */
-	void (*target)(void *ctx, pid_t pid, const struct totals *t);
+	/* of each process, before `second`; with `rate`: its switches, capture_switches_of() */
+	void (*target)(void *ctx, pid_t pid, const struct totals *t, uint64_t switches);
 	void (*second)(void *ctx, const struct session_now *now);
 	void (*hangup)(void *ctx); /* SIGHUP, which ends a session otherwise */
+	pace_fn rate; /* of a process; NULL: cpu_ns and wall_ns of all. With `follow` */
 	bool (*chosen)(void *ctx); /* who is to be recorded has changed since this was last asked */
 	void *ctx;
 };
@@ -65,8 +68,8 @@ struct session_config {
 	fleet_name_fn name;
 	void *name_ctx;
 	bool overwrite;
-	uint64_t duration_ns; /* 0: until interrupted or the target ends */
-	uint64_t cpu_ns, wall_ns;
+	uint64_t duration_ns;	  /* 0: until interrupted or the target ends */
+	uint64_t cpu_ns, wall_ns; /* with hooks.rate: what is usual; and the finest that there is */
 	enum cpu_engine clock;
 	enum wall_engine wall_engine;
 	enum resolver_mode jvm;
@@ -77,11 +80,13 @@ struct session_config {
 	bool one_by_one;    /* an event for each wall tick */
 	bool waits;	    /* long waits are events of the JDK's, too; with form.vitals */
 	bool causes;	    /* what waits wait for is told */
+	bool only_context;  /* wall samples only of threads that work for a request */
 	bool environment;   /* its variables are recorded; with form.vitals */
 	struct jfrw_form form;
-	uint64_t ring_bytes;  /* of each CPU's ring at first, 0: as capture has it */
-	uint64_t queue_bytes; /* of the queue to the naming thread, 0: as naming has it */
-	bool quiet;	      /* no progress, no summary */
+	struct finished_to finished; /* who is told of chunks that are whole */
+	uint64_t ring_bytes;	     /* of each CPU's ring at first, 0: as capture has it */
+	uint64_t queue_bytes;	     /* of the queue to the naming thread, 0: as naming has it */
+	bool quiet;		     /* no progress, no summary */
 	/* naming is a process without rights; not with form.segments, whose files it could not make
 	 */
 	bool isolate;

@@ -5,29 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/rights.h"
 #include "base/sigpipe.h"
 #include "send/courier.h"
-
-/* What talks to others keeps no right: no capability, none to be had by another program. */
-static int rights_drop(uid_t to)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{0}};
-
-	if (!geteuid() && (setgroups(0, NULL) || setresgid(to, to, to) || setresuid(to, to, to)))
-		return -errno;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none))
-		return -errno;
-	return 0;
-}
 
 #define END "end 0\n\n"
 
@@ -78,7 +62,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "gnomon-send: gnomon push starts it; see gnomon-push(1)\n");
 		return EXIT_USAGE;
 	}
-	rc = rights_drop(SENDER_UID);
+	rc = rights_drop(SENDER_UID, SENDER_UID);
 	if (rc)
 		return fail("cannot give up rights", rc);
 	rc = settings_read(&d);

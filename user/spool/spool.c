@@ -178,6 +178,20 @@ static void lose(struct spool *s, const char *name, uint64_t bytes)
 	s->lost.bytes += bytes;
 }
 
+int spool_held(struct spool *s, uint64_t *payloads, uint64_t *bytes)
+{
+	struct spool_entry *v;
+	size_t n;
+	int rc = spool_list(s, &v, &n);
+
+	*payloads = n;
+	*bytes = 0;
+	for (size_t i = 0; i < n && !rc; i++)
+		*bytes += size_of(s, v[i].name);
+	free(v);
+	return rc;
+}
+
 /* Makes room for `len` bytes by removing the oldest. */
 static int room_make(struct spool *s, uint64_t len)
 {

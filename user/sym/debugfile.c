@@ -15,6 +15,8 @@
 #include "base/buffer.h"
 #include "base/inroot.h"
 #include "broker/broker.h"
+#include "sym/mapfile.h"
+#include "target/procfs.h"
 
 #define DEBUG_DIR    "/usr/lib/debug"
 #define XZ_MEM_MAX   (128U << 20) /* a decoder for xz -9 needs 65 MiB */
@@ -27,15 +29,20 @@ static bool id_equal(const struct elf_build_id *a, const struct elf_build_id *b)
 	return a->len && a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
 }
 
-static int file_open(const struct debugfile_place *place, const char *path)
+/* Below whose root. */
+struct below {
+	pid_t pid; /* 0: our own */
+	int root;
+};
+
+static int file_open(const struct below *b, const char *path)
 {
-	if (!place->pid && !broker_is_relied_on())
-		return inroot_open_regular(place->root, path, O_RDONLY);
-	return broker_below(place->pid ? place->pid : getpid(), place->root, path, NULL);
+	if (!b->pid && !broker_is_relied_on())
+		return inroot_open_regular(b->root, path, O_RDONLY);
+	return broker_below(b->pid ? b->pid : getpid(), b->root, path, NULL);
 }
 
-static int open_by_id(struct elf_file **out, const struct elf_build_id *id,
-		      const struct debugfile_place *place)
+static int open_by_id(struct elf_file **out, const struct elf_build_id *id, const struct below *b)
 {
 	char path[sizeof(DEBUG_DIR) + 32 + 2 * ELF_BUILD_ID_MAX];
 	int n, fd, rc;
@@ -46,7 +53,7 @@ static int open_by_id(struct elf_file **out, const struct elf_build_id *id,
 	for (size_t i = 1; i < id->len; i++)
 		n += snprintf(path + n, sizeof(path) - n, "%02x", id->bytes[i]);
 	snprintf(path + n, sizeof(path) - n, ".debug");
-	fd = file_open(place, path);
+	fd = file_open(b, path);
 	rc = fd < 0 ? fd : elf_file_open(out, fd);
 	if (!rc && !id_equal(elf_file_build_id(*out), id)) {
 		elf_file_close(*out);
@@ -96,10 +103,10 @@ static bool crc_matches(int fd, uint32_t want)
 }
 
 /* The candidate, if it exists and belongs to a file of this build id or, without one, CRC. */
-static int open_candidate(struct elf_file **out, const struct debugfile_place *place,
-			  const char *path, const struct elf_build_id *id, uint32_t crc)
+static int open_candidate(struct elf_file **out, const struct below *b, const char *path,
+			  const struct elf_build_id *id, uint32_t crc)
 {
-	int fd = file_open(place, path), rc;
+	int fd = file_open(b, path), rc;
 
 	if (fd < 0)
 		return fd;
@@ -115,11 +122,11 @@ static int open_candidate(struct elf_file **out, const struct debugfile_place *p
 	return rc;
 }
 
-static int open_by_link(struct elf_file **out, const struct elf_file *f,
-			const struct debugfile_place *place)
+static int open_by_link(struct elf_file **out, const struct elf_file *f, const struct below *b,
+			const char *path)
 {
 	static const char *const where[] = {"%.*s%s", "%.*s.debug/%s", DEBUG_DIR "%.*s%s"};
-	const char *path = place->path, *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
 	char candidate[4096];
 	struct link l;
 	int rc;
@@ -138,7 +145,7 @@ static int open_by_link(struct elf_file **out, const struct elf_file *f,
 #pragma GCC diagnostic pop
 		/* a link may name the file itself */
 		if (n < (int)sizeof(candidate) && strcmp(candidate, path))
-			rc = open_candidate(out, place, candidate, elf_file_build_id(f), l.crc);
+			rc = open_candidate(out, b, candidate, elf_file_build_id(f), l.crc);
 	}
 	free(l.bytes.data);
 	return rc;
@@ -160,20 +167,34 @@ static bool same_root(int a, int b)
 	       x.stx_dev_major == y.stx_dev_major && x.stx_dev_minor == y.stx_dev_minor;
 }
 
+/* Their root takes rights over them: it is opened where it is needed. */
+static int open_theirs(struct elf_file **out, const struct elf_file *f,
+		       const struct debugfile_place *place, int own_root, bool *theirs)
+{
+	int root = place->proc_fd < 0 ? -ENOENT
+				      : proc_at_open(place->proc_fd, "root", O_PATH | O_DIRECTORY);
+	struct below b = {place->pid, root};
+	int rc;
+
+	*theirs = !same_root(root, own_root);
+	if (root < 0)
+		return -ENOENT;
+	rc = open_by_id(out, elf_file_build_id(f), &b);
+	if (rc)
+		rc = open_by_link(out, f, &b, mapfile_path_in_root(place->proc_fd, place->path));
+	close(root);
+	return rc;
+}
+
 int debugfile_open(struct elf_file **out, const struct elf_file *f,
 		   const struct debugfile_place *place, bool *theirs)
 {
-	struct debugfile_place own = {.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
-	int rc = -ENOENT;
+	struct below own = {.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+	int rc = own.root < 0 ? -ENOENT : open_by_id(out, elf_file_build_id(f), &own);
 
-	if (own.root >= 0)
-		rc = open_by_id(out, elf_file_build_id(f), &own);
-	*theirs = rc && !same_root(place->root, own.root);
-	if (rc && place->root >= 0) {
-		rc = open_by_id(out, elf_file_build_id(f), place);
-		if (rc)
-			rc = open_by_link(out, f, place);
-	}
+	*theirs = false;
+	if (rc)
+		rc = open_theirs(out, f, place, own.root, theirs);
 	if (own.root >= 0)
 		close(own.root);
 	return rc;

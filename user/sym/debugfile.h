@@ -14,8 +14,8 @@
 /* Where a file was found. */
 struct debugfile_place {
 	pid_t pid;	  /* by whom */
-	int root;	  /* his root directory, or -1: nowhere */
-	const char *path; /* in there; "" if not known */
+	int proc_fd;	  /* his open /proc/PID, below whose `root` it is, or -1: nowhere */
+	const char *path; /* as /proc/PID/maps has it; "" if not known */
 };
 
 /*

@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/inroot.h"
 #include "target/procfs.h"
 
 const char *mapfile_path_in_root(int proc_fd, const char *path)
@@ -15,9 +15,7 @@ const char *mapfile_path_in_root(int proc_fd, const char *path)
 	char root[PATH_MAX];
 	ssize_t n = proc_at_link(proc_fd, "root", root, sizeof(root));
 
-	if (n > 1 && n < (ssize_t)sizeof(root) - 1 && !strncmp(path, root, n) && path[n] == '/')
-		return path + n;
-	return path;
+	return n > 0 && n < (ssize_t)sizeof(root) - 1 ? inroot_path(root, (size_t)n, path) : path;
 }
 
 int mapfile_open(pid_t pid, int proc_fd, const struct mapping *mp, const char *path,
@@ -33,7 +31,7 @@ int mapfile_open(pid_t pid, int proc_fd, const struct mapping *mp, const char *p
 
 	if (!mapping_is_file(mp))
 		return -ENOENT;
-	return broker_mapped(pid, proc_fd, &m, mapfile_path_in_root(proc_fd, path), file);
+	return broker_mapped(pid, proc_fd, &m, path, file);
 }
 
 int mapfile_read_memory(int proc_fd, const struct mapping *mp, size_t max, void **bytes,

@@ -225,7 +225,7 @@ static int load_vdso(struct symproc *sp, struct region *r)
 		return rc;
 	rc = elf_file_open_memory(&f, bytes, len);
 	if (!rc) {
-		rc = image_load(&r->image, f, &(struct debugfile_place){.root = -1, .path = ""});
+		rc = image_load(&r->image, f, &(struct debugfile_place){.proc_fd = -1, .path = ""});
 		elf_file_close(f);
 	}
 	free(bytes);
@@ -234,17 +234,13 @@ static int load_vdso(struct symproc *sp, struct region *r)
 
 static int load_file(struct symproc *sp, struct region *r, const char *path)
 {
-	struct debugfile_place place = {.pid = sp->pid};
+	const struct debugfile_place place = {sp->pid, sp->proc_fd, path};
 	struct broker_file file;
 	int fd = mapfile_open(sp->pid, sp->proc_fd, &r->map, path, &file), rc;
 
 	if (fd < 0)
 		return fd;
-	place.root = proc_at_open(sp->proc_fd, "root", O_PATH | O_DIRECTORY);
-	place.path = mapfile_path_in_root(sp->proc_fd, path);
 	rc = image_cache_get(sp->cache, fd, &file, &place, &r->ref);
-	if (place.root >= 0)
-		close(place.root);
 	if (!rc)
 		r->image = image_ref_image(r->ref);
 	return rc;
@@ -460,7 +456,7 @@ bool symproc_moved(struct symproc *sp, uint64_t now)
 
 	if (sp->ended || now < sp->next_digest)
 		return false;
-	if (codemaps_digest(sp->proc_fd, &sp->digest))
+	if (codemaps_digest(sp->maps, sp->proc_fd, &sp->digest))
 		sp->digest = before;
 	sp->next_digest = now + DIGEST_NS + (now_ns() - begin) * DIGEST_DUTY;
 	return before && sp->digest != before;

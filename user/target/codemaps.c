@@ -2,13 +2,10 @@
 #include "target/codemaps.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <unistd.h>
 
+#include "base/buffer.h"
 #include "kern/unwind.h"
 #include "target/mapquery.h"
-#include "target/procfs.h"
 
 static uint64_t mix_mapping(uint64_t h, const struct mapping *m)
 {
@@ -16,34 +13,41 @@ static uint64_t mix_mapping(uint64_t h, const struct mapping *m)
 	return uw_mix(uw_mix(uw_mix(h, m->offset), m->inode), (uint64_t)m->major << 32 | m->minor);
 }
 
-int codemaps_digest_text(int proc_fd, uint64_t *digest)
+static uint64_t digest_of(const struct maps *maps)
 {
-	struct maps *maps = maps_new();
 	uint64_t h = 1;
-	int rc;
 
-	if (!maps)
-		return -ENOMEM;
-	rc = maps_read(maps, proc_fd);
-	for (size_t i = 0; !rc && i < maps_count(maps); i++) {
+	for (size_t i = 0; i < maps_count(maps); i++) {
 		const struct mapping *m = maps_at(maps, i);
 
 		if (m->prot & MAPPING_EXEC && m->inode)
 			h = mix_mapping(h, m);
 	}
-	maps_free(maps);
+	return h;
+}
+
+int codemaps_digest_text(struct maps *maps, int proc_fd, uint64_t *digest)
+{
+	struct buffer text = BUFFER_INIT;
+	struct maps *now = maps_new();
+	int rc = now ? maps_text(maps, proc_fd, &text) : -ENOMEM;
+
 	if (!rc)
-		*digest = h;
+		rc = maps_parse(now, (const char *)text.data, text.len);
+	if (!rc)
+		*digest = digest_of(now);
+	buffer_free(&text);
+	maps_free(now);
 	return rc;
 }
 
-static int digest_query(int fd, uint64_t *digest)
+static int digest_query(struct maps *maps, int proc_fd, uint64_t *digest)
 {
+	int fd = maps_file(maps, proc_fd), rc = fd < 0 ? fd : 0;
 	uint64_t addr = 0, h = 1;
 	struct mapping m;
-	int rc;
 
-	while (!(rc = mapquery(fd, MAPQUERY_NEXT_CODE, addr, &m))) {
+	while (!rc && !(rc = mapquery(fd, MAPQUERY_NEXT_CODE, addr, &m))) {
 		h = mix_mapping(h, &m);
 		addr = m.end;
 	}
@@ -52,13 +56,13 @@ static int digest_query(int fd, uint64_t *digest)
 	return rc == -ENOENT ? 0 : rc;
 }
 
-int codemaps_digest(int proc_fd, uint64_t *digest)
+int codemaps_digest(struct maps *maps, int proc_fd, uint64_t *digest)
 {
-	int fd = proc_at_open(proc_fd, "maps", O_RDONLY), rc;
+	int rc = digest_query(maps, proc_fd, digest);
 
-	if (fd < 0)
-		return fd == -ENOENT ? -ESRCH : fd;
-	rc = digest_query(fd, digest);
-	close(fd);
-	return rc == -ENOTTY || rc == -EINVAL ? codemaps_digest_text(proc_fd, digest) : rc;
+	if (rc == -ESRCH) { /* or it is another program by now */
+		maps_file_drop(maps);
+		rc = digest_query(maps, proc_fd, digest);
+	}
+	return rc == -ENOTTY || rc == -EINVAL ? codemaps_digest_text(maps, proc_fd, digest) : rc;
 }

@@ -294,13 +294,11 @@ static void pod_name(pid_t pid, struct container *c)
 
 static bool ns_differ(pid_t pid)
 {
-	static struct proc_namespaces own;
-	struct proc_namespaces ns;
+	char own[64], ns[64];
 
-	if (!own.mnt && proc_namespaces_read(getpid(), &own))
-		return false;
 	/* a private mount namespace alone is an ordinary systemd service (PrivateTmp=) */
-	return !proc_namespaces_read(pid, &ns) && ns.pid && own.pid && ns.pid != own.pid;
+	return proc_link_read(getpid(), "ns/pid", own, sizeof(own)) > 0 &&
+	       proc_link_read(pid, "ns/pid", ns, sizeof(ns)) > 0 && strcmp(own, ns);
 }
 
 int container_read(pid_t pid, struct container *out)

@@ -10,6 +10,8 @@
 
 #include "base/buffer.h"
 
+#define TEXT_PIECE (64u << 10)
+
 /* One parsed text. Path ids index `offsets`, which point into `paths`; id 0 is "". */
 struct table {
 	struct mapping *v;
@@ -25,6 +27,7 @@ struct table {
 struct maps {
 	struct table t;
 	uint64_t generation;
+	int fd; /* of the file, -1: not open */
 };
 
 static void table_free(struct table *t)
@@ -294,7 +297,11 @@ static bool table_equal(const struct table *a, const struct table *b)
 
 struct maps *maps_new(void)
 {
-	return calloc(1, sizeof(struct maps));
+	struct maps *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->fd = -1;
+	return m;
 }
 
 void maps_free(struct maps *m)
@@ -302,6 +309,7 @@ void maps_free(struct maps *m)
 	if (!m)
 		return;
 	table_free(&m->t);
+	maps_file_drop(m);
 	free(m);
 }
 
@@ -320,34 +328,59 @@ int maps_parse(struct maps *m, const char *text, size_t len)
 	return 0;
 }
 
+/* ---- the file -------------------------------------------------------------------------------- */
+
+int maps_file(struct maps *m, int proc_fd)
+{
+	int fd = m->fd < 0 ? proc_at_open(proc_fd, "maps", O_RDONLY) : m->fd;
+
+	if (fd >= 0)
+		m->fd = fd;
+	return fd == -ENOENT ? -ESRCH : fd;
+}
+
+void maps_file_drop(struct maps *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+}
+
+/* No text: the program of then has ended. */
+static int text_read(int fd, struct buffer *text)
+{
+	ssize_t got = 1;
+
+	while (got > 0 && text->len <= MAPS_TEXT_MAX) {
+		void *p = buffer_reserve(text, TEXT_PIECE);
+
+		if (!p)
+			return -ENOMEM;
+		got = pread(fd, p, TEXT_PIECE, (off_t)text->len);
+		text->len += got > 0 ? (uint32_t)got : 0;
+	}
+	return got < 0 ? -errno : text->len ? 0 : -ESRCH;
+}
+
+int maps_text(struct maps *m, int proc_fd, struct buffer *text)
+{
+	bool kept = m->fd >= 0;
+	int fd = maps_file(m, proc_fd), rc = fd < 0 ? fd : text_read(fd, text);
+
+	if (rc != -ESRCH || !kept)
+		return rc;
+	maps_file_drop(m);
+	fd = maps_file(m, proc_fd);
+	return fd < 0 ? fd : text_read(fd, text);
+}
+
 int maps_read(struct maps *m, int proc_fd)
 {
 	struct buffer text = BUFFER_INIT;
-	int fd = proc_at_open(proc_fd, "maps", O_RDONLY);
-	ssize_t got = 0;
-	int rc = 0;
+	int rc = maps_text(m, proc_fd, &text);
 
-	if (fd < 0)
-		return fd == -ENOENT ? -ESRCH : fd;
-	while (text.len <= MAPS_TEXT_MAX) {
-		void *p = buffer_reserve(&text, 64 << 10);
-
-		if (!p)
-			break;
-		got = read(fd, p, 64 << 10);
-		if (got <= 0)
-			break;
-		text.len += got;
-	}
-	if (got < 0)
-		rc = -errno;
-	else if (text.failed)
-		rc = -ENOMEM;
-	else if (!text.len)
-		rc = -ESRCH;
-	else
+	if (!rc)
 		rc = maps_parse(m, (const char *)text.data, text.len);
-	close(fd);
 	buffer_free(&text);
 	return rc;
 }

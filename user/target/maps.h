@@ -49,10 +49,22 @@ int maps_parse(struct maps *m, const char *text, size_t len);
 
 /*
  * Replace the content by /proc/PID/maps; proc_fd is an open directory /proc/PID, which unlike the
- * pid never names another process. -ESRCH when the process is gone or has no memory (a zombie, a
- * kernel thread): the old content stays.
+ * pid never names another process, and always the same. -ESRCH when the process is gone or has no
+ * memory (a zombie, a kernel thread): the old content stays.
  */
 int maps_read(struct maps *m, int proc_fd);
+
+/*
+ * The descriptor of that file. It is opened once and kept, since opening may take the rights of
+ * another process (target/procfs.h); it is of the program that the process ran then, and of nothing
+ * after an exec: whoever gets -ESRCH from it, or no text, drops it and tries once more. Or -errno.
+ */
+int maps_file(struct maps *m, int proc_fd);
+void maps_file_drop(struct maps *m);
+
+/* The text of that file as it is now, in `text`, which is empty. 0, -ESRCH as above, or -errno. */
+struct buffer;
+int maps_text(struct maps *m, int proc_fd, struct buffer *text);
 
 /* Changes whenever the content does: starts at 0, before the first successful parse. */
 uint64_t maps_generation(const struct maps *m);

@@ -15,6 +15,8 @@
 #include "broker/broker.h"
 #include "target/text.h"
 
+_Static_assert(PROC_TEXT_BYTES == BROKER_TEXT_BYTES, "one is the other");
+
 /* ---- parsers --------------------------------------------------------------------------------- */
 
 static const char *last_paren(const char *text, size_t len)
@@ -475,6 +477,56 @@ ssize_t proc_read(pid_t pid, const char *name, char *buf, size_t cap)
 	if (is_denied((int)n))
 		n = broker_proc_text(pid, name, buf, cap);
 	return n == -ENOENT ? -ESRCH : n;
+}
+
+static int text_direct(pid_t pid, const char *name, bool link, char text[PROC_TEXT_BYTES])
+{
+	char path[128];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	n = link ? readlink(path, text, PROC_TEXT_BYTES - 1)
+		 : file_read(path, text, PROC_TEXT_BYTES);
+	if (n < 0 && link)
+		n = -errno;
+	text[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? (int)n : 0;
+}
+
+/* Where a question for many is not answered, each is asked alone: the others are answered then. */
+static void texts_ask(const pid_t *pids, size_t n, const char *name, bool link,
+		      char (*texts)[PROC_TEXT_BYTES])
+{
+	if (!broker_proc_texts(pids, n, name, link, texts))
+		return;
+	for (size_t i = 0; i < n; i++)
+		(link ? proc_link_read : proc_read)(pids[i], name, texts[i], PROC_TEXT_BYTES);
+}
+
+static void some_read(const pid_t *pids, size_t n, const char *name, bool link,
+		      char (*texts)[PROC_TEXT_BYTES])
+{
+	char theirs[BROKER_TEXTS][PROC_TEXT_BYTES];
+	size_t whose[BROKER_TEXTS], denied = 0;
+	pid_t them[BROKER_TEXTS];
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_denied(text_direct(pids[i], name, link, texts[i])))
+			continue;
+		whose[denied] = i;
+		them[denied++] = pids[i];
+	}
+	texts_ask(them, denied, name, link, theirs);
+	for (size_t i = 0; i < denied; i++)
+		memcpy(texts[whose[i]], theirs[i], PROC_TEXT_BYTES);
+}
+
+void proc_texts_read(const pid_t *pids, size_t n, const char *name, bool link,
+		     char (*texts)[PROC_TEXT_BYTES])
+{
+	for (size_t i = 0; i < n; i += BROKER_TEXTS)
+		some_read(pids + i, n - i < BROKER_TEXTS ? n - i : BROKER_TEXTS, name, link,
+			  texts + i);
 }
 
 /* Grows by doubling: the size of a /proc file is not known before it was read. */

@@ -123,6 +123,14 @@ ssize_t proc_read(pid_t pid, const char *name, char *buf, size_t cap);
 /* The same into memory of its own (free()), up to max bytes; *len without the terminator. */
 int proc_read_all(pid_t pid, const char *name, size_t max, char **text, size_t *len);
 
+/*
+ * Read /proc/PID/NAME, or where that link leads, of each of n processes: NUL terminated, "" where
+ * it cannot be had. Where that takes rights that we lack, others are asked once for all.
+ */
+#define PROC_TEXT_BYTES 256
+void proc_texts_read(const pid_t *pids, size_t n, const char *name, bool link,
+		     char (*texts)[PROC_TEXT_BYTES]);
+
 /* Read any kernel text file; NUL terminated. Returns the length. */
 ssize_t file_read(const char *path, char *buf, size_t cap);
 

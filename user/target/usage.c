@@ -12,6 +12,7 @@
 #include "target/text.h"
 
 #define US	 1000ull
+#define IO_TEXTS 64	     /* that are read at a time */
 #define STAT_MAX (64u << 10) /* a line for each CPU, and a number for each interrupt */
 
 /* ---- parsers ----------------------------------------------------------------------------------
@@ -156,7 +157,29 @@ int host_usage_read(struct host_usage *out)
 	return rc;
 }
 
-int proc_usage_read(pid_t pid, struct proc_usage *out)
+static struct proc_io io_parse(const char *text, size_t len)
+{
+	struct proc_io io = {0};
+
+	flat_number(text, len, "read_bytes:", &io.read);
+	flat_number(text, len, "write_bytes:", &io.written);
+	return io;
+}
+
+void proc_io_read(const pid_t *pids, size_t n, struct proc_io *out)
+{
+	char texts[IO_TEXTS][PROC_TEXT_BYTES];
+	size_t some;
+
+	for (size_t at = 0; at < n; at += some) {
+		some = n - at < IO_TEXTS ? n - at : IO_TEXTS;
+		proc_texts_read(pids + at, some, "io", false, texts);
+		for (size_t i = 0; i < some; i++)
+			out[at + i] = io_parse(texts[i], strlen(texts[i]));
+	}
+}
+
+int proc_usage_read(pid_t pid, const struct proc_io *io, struct proc_usage *out)
 {
 	char buf[4096];
 	ssize_t n = proc_read(pid, "stat", buf, sizeof(buf));
@@ -173,11 +196,10 @@ int proc_usage_read(pid_t pid, struct proc_usage *out)
 		out->rss_peak = kb << 10;
 	if (n > 0 && flat_number(buf, (size_t)n, "VmRSS:", &kb))
 		out->rss = kb << 10; /* stat's may lag behind by much */
-	n = proc_read(pid, "io", buf, sizeof(buf));
-	if (n > 0) {
-		flat_number(buf, (size_t)n, "read_bytes:", &out->read_bytes);
-		flat_number(buf, (size_t)n, "write_bytes:", &out->written_bytes);
-	}
+	if (io)
+		out->io = *io;
+	else
+		proc_io_read(&pid, 1, &out->io);
 	return 0;
 }
 

@@ -22,12 +22,17 @@ struct host_usage {
 	uint64_t memory, memory_used; /* bytes, now; used: all but what can be had at once */
 };
 
+/* Bytes from and to storage. */
+struct proc_io {
+	uint64_t read, written;
+};
+
 struct proc_usage {
 	uint64_t user_ns, system_ns; /* in steps of 10 ms */
 	uint64_t minor_faults, major_faults;
-	uint64_t io_wait_ns;		    /* 0 without delay accounting */
-	uint64_t rss, rss_peak;		    /* bytes, now */
-	uint64_t read_bytes, written_bytes; /* from and to storage */
+	uint64_t io_wait_ns;	/* 0 without delay accounting */
+	uint64_t rss, rss_peak; /* bytes, now */
+	struct proc_io io;
 };
 
 enum group_has {
@@ -76,7 +81,10 @@ bool flat_number(const char *text, size_t len, const char *name, uint64_t *v);
 /* ---- readers: 0 or a negative errno ------------------------------------------------------------
  */
 int host_usage_read(struct host_usage *out);
-int proc_usage_read(pid_t pid, struct proc_usage *out); /* -ESRCH: gone */
+/* `io`: its bytes, if they are known already, or NULL. -ESRCH: gone. */
+int proc_usage_read(pid_t pid, const struct proc_io *io, struct proc_usage *out);
+/* Bytes of n processes; who may look there is asked once for all. 0 where they are not known. */
+void proc_io_read(const pid_t *pids, size_t n, struct proc_io *out);
 int group_find(pid_t pid, struct group *out);
 void group_usage_read(const struct group *g, struct group_usage *out);
 

@@ -27,6 +27,8 @@ enum ask_kind {
 	ASK_CODERS_GET,
 	ASK_JAVA_THREAD,
 	ASK_CARRIER,
+	ASK_CONTEXTS,
+	ASK_LOCKS,
 	ASK_PROGRAMS, /* the newest BPF program and link, from those given on */
 	ASK_EPOCH,    /* struct target_config's on_epoch, and so on */
 	ASK_TABLES,
@@ -45,6 +47,8 @@ struct ask {
 	uint8_t key[UNWIND_KEY_MAX];
 	struct gn_carrier carrier;
 	struct gn_vthreads layout;
+	struct gn_ctx_places places;
+	struct gn_locks locks;
 };
 
 struct answer {

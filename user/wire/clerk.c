@@ -2,6 +2,7 @@
 #include "wire/clerk.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,13 +12,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/bucket.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "wire/ask.h"
 #include "wire/scrutiny.h"
 
+#define BUDGET_ONCE   2000000000ull
+#define BUDGET_SECOND 50000000ull
+#define SLOW_LOOKS    500 /* of 10 ms: it is not waited for any longer */
+#define SLOW_LOOK_MS  10
+
 struct clerk {
 	int fd;
+	struct bucket_size budget;
+	struct bucket spent;
+	_Atomic uint64_t slowed;
 	const struct unwinder *unwinder;
 	struct clerk_duties duties;
 	pthread_t thread;
@@ -100,6 +110,28 @@ static int carrier(struct clerk *c, const struct ask *ask)
 	return u->carrier(u->ctx, ask->tgid, ask->tid, &ask->carrier, &ask->layout);
 }
 
+static int contexts(struct clerk *c, const struct ask *ask)
+{
+	const struct unwinder *u = c->unwinder;
+
+	if (!is_recorded(c, ask->tgid))
+		return -ESRCH;
+	if (scrutiny_places(&ask->places))
+		return -EPROTO;
+	return u->contexts(u->ctx, ask->tgid, &ask->places);
+}
+
+static int locks(struct clerk *c, const struct ask *ask)
+{
+	const struct unwinder *u = c->unwinder;
+
+	if (!is_recorded(c, ask->tgid))
+		return -ESRCH;
+	if (scrutiny_locks(&ask->locks))
+		return -EPROTO;
+	return u->locks(u->ctx, ask->tgid, &ask->locks);
+}
+
 /* ---- the rest ---- */
 
 static int programs(struct clerk *c, const struct ask *ask, struct answer *a)
@@ -157,6 +189,10 @@ static int ask_do(struct clerk *c, const struct ask *ask, const struct ask_body 
 		return java_thread(c, ask);
 	case ASK_CARRIER:
 		return carrier(c, ask);
+	case ASK_CONTEXTS:
+		return contexts(c, ask);
+	case ASK_LOCKS:
+		return locks(c, ask);
 	case ASK_PROGRAMS:
 		return programs(c, ask, a);
 	case ASK_EPOCH:
@@ -174,8 +210,29 @@ static int ask_do(struct clerk *c, const struct ask *ask, const struct ask_body 
 	}
 }
 
-/* False: the conversation has ended. */
-static bool one_serve(struct clerk *c)
+/* Waits until there is some of it left, or nobody asks any more. */
+static void budget_await(struct clerk *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+
+	if (bucket_has(&c->spent, &c->budget, now_ns()))
+		return;
+	if (!c->slowed++)
+		log_warn("naming asks for more than its share of CPU time: its answers are slowed "
+			 "down");
+	for (int i = 0; i < SLOW_LOOKS && !bucket_has(&c->spent, &c->budget, now_ns()); i++)
+		if (poll(&p, 1, SLOW_LOOK_MS))
+			return;
+}
+
+static struct bucket_size budget_of(const struct clerk_duties *d)
+{
+	const struct bucket_size usual = {BUDGET_ONCE, BUDGET_SECOND};
+
+	return d->budget.second ? d->budget : usual;
+}
+
+static bool ask_serve(struct clerk *c)
 {
 	struct ask_body body;
 	struct answer a = {0};
@@ -196,9 +253,21 @@ static bool one_serve(struct clerk *c)
 	return !ask_bytes_write(c->fd, &a, sizeof(a));
 }
 
+/* False: the conversation has ended. */
+static bool one_serve(struct clerk *c)
+{
+	uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	bool more = ask_serve(c);
+
+	bucket_take(&c->spent, &c->budget, now_ns(), clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun);
+	if (more)
+		budget_await(c);
+	return more;
+}
+
 uint64_t clerk_serve(int fd, const struct unwinder *u, const struct clerk_duties *d)
 {
-	struct clerk c = {.fd = fd, .unwinder = u, .duties = *d};
+	struct clerk c = {.fd = fd, .budget = budget_of(d), .unwinder = u, .duties = *d};
 
 	while (one_serve(&c))
 		;
@@ -225,6 +294,7 @@ int clerk_start(struct clerk **out, int fd, const struct unwinder *u, const stru
 	if (!c)
 		return -ENOMEM;
 	c->fd = fd;
+	c->budget = budget_of(d);
 	c->unwinder = u;
 	c->duties = *d;
 	sigfillset(&all);
@@ -251,4 +321,9 @@ void clerk_stop(struct clerk *c)
 uint64_t clerk_refused(const struct clerk *c)
 {
 	return c->refused;
+}
+
+uint64_t clerk_slowed(const struct clerk *c)
+{
+	return c->slowed;
 }

@@ -7,6 +7,7 @@
 #ifndef GNOMON_WIRE_CLERK_H
 #define GNOMON_WIRE_CLERK_H
 
+#include "base/bucket.h"
 #include "wire/unwinder.h"
 
 struct clerk;
@@ -18,6 +19,12 @@ struct clerk_duties {
 	void (*on_chunk_end)(void *ctx, pid_t tgid);
 	bool (*wants_thread)(void *ctx, pid_t tgid, pid_t tid, const char *name); /* may be NULL */
 	void *ctx;
+	/*
+	 * What naming asks costs this process CPU time: of that it has so many ns at once and a
+	 * second; `second` 0: 2 s at once, and a twentieth of a core from then on. Whoever asks for
+	 * more waits for his answer, 5 s at most each time.
+	 */
+	struct bucket_size budget;
 	/* Whether tables may be made for the process; from the clerk's thread, too. */
 	bool (*is_recorded)(void *whose, pid_t tgid);
 	void *whose;
@@ -28,6 +35,9 @@ int clerk_start(struct clerk **out, int fd, const struct unwinder *u, const stru
 
 /* Ends the conversation, and the thread. NULL is fine. */
 void clerk_stop(struct clerk *c);
+
+/* How often an answer was put off, since naming had asked for more than its share. */
+uint64_t clerk_slowed(const struct clerk *c);
 
 /* Asks that were refused, since naming would not ask so. From any thread. */
 uint64_t clerk_refused(const struct clerk *c);

@@ -77,3 +77,27 @@ int scrutiny_layout(const struct gn_vthreads *l)
 
 	return fits ? 0 : -EINVAL;
 }
+
+int scrutiny_places(const struct gn_ctx_places *p)
+{
+	if (p->n > CTX_PLACE_MAX)
+		return -EINVAL;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct ctx_place *at = &p->at[i];
+
+		if ((at->kind != CTX_PLACE_STATIC && at->kind != CTX_PLACE_DYNAMIC) ||
+		    at->format >= CTX_FORMATS || at->dtv_shift > 7)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int scrutiny_locks(const struct gn_locks *l)
+{
+	bool fits = (l->klass_bytes == 4 || l->klass_bytes == 8) && l->mark_shift < 64 &&
+		    l->klass_shift < 64 && l->hash_shift < 64 && l->oop_shift < 32 &&
+		    !(l->oop_flags & ~GN_OOP_NARROW) &&
+		    !(l->flags & ~(GN_LOCK_IDS | GN_LOCK_HELD | GN_LOCK_HASH));
+
+	return fits ? 0 : -EINVAL;
+}

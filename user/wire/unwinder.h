@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "kern/abi_context.h"
 #include "kern/abi_jvm.h"
 #include "wire/rules.h"
 
@@ -89,6 +90,12 @@ struct unwinder {
 	/* A thread carries virtual threads, which look so in this JVM. */
 	int (*carrier)(void *ctx, pid_t tgid, pid_t tid, const struct gn_carrier *carrier,
 		       const struct gn_vthreads *layout);
+
+	/* Where its threads' contexts are found; places->n 0: nowhere. */
+	int (*contexts)(void *ctx, pid_t tgid, const struct gn_ctx_places *places);
+
+	/* How threads of a JVM wait for each other. */
+	int (*locks)(void *ctx, pid_t tgid, const struct gn_locks *locks);
 
 	/*
 	 * The newest BPF program and link of the host, by their ids, which only grow: from those

@@ -186,6 +186,8 @@ final class JfrQuery {
             return String.valueOf(e.getDuration().toNanos());
         case "eventThread":
             return name(e.getThread());
+        case "owner":
+            return e.getValue(field) == null ? "-" : name(e.<RecordedThread>getValue(field));
         default:
             return String.valueOf(e.<Object>getValue(field));
         }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who had the CPUs at the last ticks, and which groups had used up theirs. cpus_look
+ * (holder.bpf.c), run by the tick thread after each tick, writes it; a thread that was queued at a
+ * tick looks here when that tick is reported, for the CPU in whose run queue it was.
+ */
+#ifndef GNOMON_HOLDER_BPF_H
+#define GNOMON_HOLDER_BPF_H
+
+#include "cause_id.bpf.h"
+
+#define HOLDER_NAMES 1024
+#define GROUP_PATH   384 /* bytes of a cgroup's path that are kept */
+#define GROUPS	     1024
+
+extern const volatile __u32 gn_cpus; /* that are possible */
+
+struct holder {
+	__u32 tick; /* the low half of its number, plus 1; 0: none */
+	__u32 tid, tgid;
+	__u8 kind;  /* GN_CAUSE_PROCESS, _KERNEL, _IRQ, _AT_ONCE (nobody), or 0: not known */
+	__u8 taken; /* GN_CAUSE_STOLEN or _IRQ: from him; or 0 */
+	__u16 pad;
+	__u64 who; /* of _PROCESS and _KERNEL, in holder_names */
+};
+
+/* By CPU and tick: holder_key(). User space makes it so large. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct holder);
+} holders SEC(".maps") __weak;
+
+struct holder_name {
+	char comm[16];
+	__u32 pid;
+	__u32 len, whole;      /* as in gn_cause_rec */
+	char path[GROUP_PATH]; /* of its cgroup */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HOLDER_NAMES);
+	__type(key, __u64);
+	__type(value, struct holder_name);
+} holder_names SEC(".maps") __weak;
+
+/* Groups in whose queues threads of targets waited (struct task_group *), and their cgroups' ids.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GROUPS);
+	__type(key, __u64);
+	__type(value, __u64);
+} groups SEC(".maps") __weak;
+
+/* Of a run queue (struct cfs_rq *): ticks at which it was not served, its group's time being used
+ * up. */
+struct limited {
+	__u64 who; /* the group whose time it was, in holder_names */
+	struct limited_ticks {
+		__u32 base; /* tick / 32, plus 1; 0: none */
+		__u32 bits;
+	} at[GN_HELD_TICKS / 32];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, GROUPS);
+	__type(key, __u64);
+	__type(value, struct limited);
+} limits SEC(".maps") __weak;
+
+static __always_inline __u32 holder_key(__u32 cpu, __u64 tick)
+{
+	return cpu * GN_HELD_TICKS + (tick & (GN_HELD_TICKS - 1));
+}
+
+static __always_inline struct limited_ticks *limited_ticks(struct limited *l, __u64 tick)
+{
+	return &l->at[tick / 32 & (GN_HELD_TICKS / 32 - 1)];
+}
+
+static __always_inline __u64 group_cgroup(const struct task_group *group)
+{
+	return BPF_CORE_READ(group, css.cgroup, kn, id);
+}
+
+/* From the next tick on it is known whether this group's time is used up. */
+static __always_inline void group_watch(const struct task_group *group)
+{
+	__u64 key = (__u64)group, id;
+
+	if (!group || bpf_map_lookup_elem(&groups, &key))
+		return;
+	id = group_cgroup(group);
+	bpf_map_update_elem(&groups, &key, &id, BPF_ANY);
+}
+
+#endif

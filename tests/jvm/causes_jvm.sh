@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Threads that the JVM itself holds up: one needs a class whose initialization another has begun and does not end;
+# with ZGC ten allocate more than the heap has, so that they stall, by ByteBuffer.allocate. Each is told with its cause, and none of these
+# waits as one for a monitor.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+# caused THREAD: "SAMPLES CAUSE" of what the JVM does, and of monitors
+caused() {
+    query "$JFR" values gnomon.WaitCause eventThread samples kind cause | awk -v t="$1" '
+        $1 ~ "^" t && ($3 == "JVM" || $3 == "monitor") {
+            n = $2
+            sub(/^[^ ]* [^ ]* /, "")
+            sum[$0] += n
+        }
+        END { for (c in sum) print sum[c], c }'
+}
+
+causes_jvm() {
+    JFR=$T/jvm-$(jdk_version "$JDK").jfr
+    JVM_OPTS="-XX:+UseZGC -Xmx1g" jvm_start HeldUp 10
+    "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$JFR" || fail "record"
+    assert_eq "what needs-class waits for" "$(weight "$JFR" $WALL_EVENT thread=needs-class) JVM class initialization" \
+        "$(caused needs-class)"
+    assert_eq "what its initializer waits for, within the JVM" "" "$(caused initializes | grep JVM)"
+    caused allocates- >"$T/stalls"
+    sed 's/^/  /' "$T/stalls"
+    assert_ge "samples of allocation stalls" 50 "$(awk '/ZGC allocation stall/ { print $1 }' "$T/stalls")"
+    "$GNOMON" render "$JFR" -f collapsed -D off --causes >"$T/caused" || fail "render --causes"
+    grep -Eq 'HeldUp.allocate;java.nio.ByteBuffer.allocate;.*;\(JVM\) ZGC allocation stall ' "$T/caused" ||
+        fail "no ByteBuffer.allocate stalls: $(grep -o 'HeldUp.*' "$T/caused")"
+    assert_eq "monitors that these entered" "" \
+        "$(query "$JFR" values jdk.JavaMonitorEnter eventThread | grep -E '^(needs-class|allocates)')"
+    jvm_unharmed
+    jvm_end
+}
+
+for_each_jdk causes_jvm

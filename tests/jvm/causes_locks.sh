@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Whose the locks are that threads wait for is what the program says: two locks that one thread holds by turns, each for
+# a known part of the time, as monitors, ReentrantLocks and read-write locks; a chain of three; deadlocks of three, which
+# are there before the recording. Wrong owners: none.
+# overlaps
+. "$(dirname "$0")/lib.sh"
+need_root
+need_gnomon record
+
+CAUSE_EVENT=gnomon.WaitCause
+
+# owners_check JFR: who waits for whom, from the lines of $T/owners: thread, operation, samples, owner.
+owners_check() {
+    local jfr=$1 word waiter owner all
+
+    while read -r word waiter owner _; do
+        case $word in CHAIN | DEADLOCK | TRUTH) ;; *) continue ;; esac
+        assert_eq "owners that '$waiter' waits for in $(basename "$jfr")" "$owner" \
+            "$(awk -v t="$waiter" '$1 == t && $2 != "-" && $4 != "-" { print $4 }' "$T/owners" | sort -u | tr '\n' ' ' | sed 's/ $//')"
+        all=$(awk -v t="$waiter" '$1 == t { n += $3 } END { print n + 0 }' "$T/owners")
+        assert_ge "samples of '$waiter' that wait for a lock" 30 "$all"
+        assert_ge "of them with an owner, in percent" 80 \
+            $(($(awk -v t="$waiter" '$1 == t && $4 != "-" { n += $3 } END { print n + 0 }' "$T/owners") * 100 / all))
+    done <"$JVM_OUT"
+}
+
+# shares_check JFR: how its waits are shared by the two locks is as the program says, which counts from its start on.
+shares_check() {
+    local jfr=$1 part want got
+
+    for part in monitor lock rw; do
+        want=$(awk -v t="$part-waiter" '$1 == "TRUTH" && $2 == t { v[$4] = $5 }
+            END { printf "%.0f\n", 100 * v["holdLong"] / (v["holdLong"] + v["holdShort"]) }' "$JVM_OUT")
+        got=$(awk -v t="$part-waiter" '$1 == t { n[$5] += $3; s += $3 }
+            END { for (k in n) if (n[k] > m) m = n[k]; printf "%.0f\n", 100 * m / s }' "$T/owners")
+        # some 100 ticks: four standard deviations of chance, were each of them by itself
+        assert_between "percent of '$part-waiter' for the lock that is held longer" $((want - 19)) $((want + 19)) "$got"
+    done
+}
+
+# joined JFR: what the owner did at the ticks of a wait is below its cause: the lock that is held in holdLong() is waited
+# for while that sleeps, and no other is; so is each link of the chain, and who waits in a circle is told.
+joined() {
+    local jfr=$1 part lock
+
+    "$GNOMON" render "$jfr" -f collapsed -D off --idle --causes >"$T/joined" || fail "render --causes"
+    for part in monitor lock rw; do
+        tr ' ' '_' <"$T/joined" | sed 's/_\([0-9]*\)$/ \1/' | awk -v o=";[$part-owner];" '
+            (at = index($1, o)) && match(substr($1, 1, at), /;\([a-z]*\)_[^;]*;$/) {
+                lock = substr($1, RSTART + 1, RLENGTH - 2); n[lock] += $2
+                if ($1 ~ /;Locks.holdLong(;|$)/) long[lock] += $2
+                if ($1 ~ /;Locks.holdShort(;|$)/) short[lock] += $2
+            } END { for (l in n) printf "%s %.0f %.0f\n", l, 100 * long[l] / n[l], 100 * short[l] / n[l] }' >"$T/places"
+        # an owner that ran at a tick is told by a CPU sample nearby
+        assert_eq "locks of '$part-owner' that it held in one method, in nine of ten ticks" "long short " \
+            "$(awk '$2 >= 90 { print "long" } $3 >= 90 { print "short" }' "$T/places" | sort | tr '\n' ' ')"
+    done
+    grep -q ';\[chain-1\];.*Locks.waitForLast;(monitor) [^;]*;\[chain-2\];.*Locks.holdLong' "$T/joined" ||
+        fail "the chain of three is not told: $(grep chain "$T/joined")"
+    "$GNOMON" summary "$jfr" >"$T/summary" || fail "summary"
+    tr -s ' \n' ' ' <"$T/summary" >"$T/words"
+    assert_eq "deadlocks that summary tells" "dead tied" \
+        "$(grep -o "Deadlock of 3 threads: '[a-z]*-" "$T/words" | sed "s/.*'//; s/-//" | sort | tr '\n' ' ' | sed 's/ $//')"
+}
+
+causes_locks() {
+    local engine jfr version
+
+    version=$(jdk_version "$JDK")
+    jvm_start Locks monitor lock rw chain deadlock deadlock-lock
+    for engine in switch scan; do
+        jfr=$T/locks-$version-$engine.jfr
+        "$GNOMON" record -q -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" || fail "record"
+        query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' (enter|park) ' |
+            grep -v Semaphore@ >"$T/owners-$engine"
+    done
+    jvm_go
+    jvm_done
+    for engine in switch scan; do
+        cp "$T/owners-$engine" "$T/owners"
+        owners_check "$T/locks-$version-$engine.jfr"
+        shares_check "$T/locks-$version-$engine.jfr"
+        joined "$T/locks-$version-$engine.jfr"
+    done
+    file_has "$JVM_OUT" ^FAIL && fail "$(grep ^FAIL "$JVM_OUT")"
+    jvm_unharmed
+    jvm_end
+    jfr_readable "$T/locks-$version-switch.jfr"
+}
+
+# Where objects move at any time their classes are not told; monitors stay where they are, and have owners.
+monitors_alone() {
+    local jfr
+
+    jfr=$T/z-$(jdk_version "$JDK").jfr
+    JVM_OPTS=-XX:+UseZGC jvm_start Locks monitor
+    "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$jfr" || fail "record"
+    query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' enter ' >"$T/owners"
+    jvm_go
+    jvm_done
+    owners_check "$jfr"
+    jvm_unharmed
+    jvm_end
+}
+
+for_each_jdk causes_locks
+for_one_jdk monitors_alone

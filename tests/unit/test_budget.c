@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The budget: who is sampled less when, and who gets it back. */
+#include "run/budget.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define S    1000000000ull
+#define JVMS 3
+
+/* JVMs that cost so much when nothing is taken from them: shares of all CPUs. */
+static double full[JVMS];
+static enum rate_step steps[JVMS];
+static double spent[JVMS];
+static struct jvm_budget *b;
+static uint64_t now;
+static char reason[128];
+
+/* What steps really leave is not what the budget thinks. */
+static double left_of(enum rate_step s)
+{
+	static const double left[RATE_STEPS] = {1, 0.85, 0.75, 0.5, 0.35, 0.15, 0};
+
+	return left[s];
+}
+
+static double cost_now(void)
+{
+	double sum = 0;
+
+	for (int i = 0; i < JVMS; i++)
+		sum += full[i] * left_of(steps[i]);
+	return sum;
+}
+
+static double second(void)
+{
+	struct budget_change c;
+	double cost = cost_now();
+
+	now += S;
+	for (int i = 0; i < JVMS; i++) {
+		spent[i] += full[i] * left_of(steps[i]) * 1e9;
+		budget_jvm(b, 100 + i, spent[i]);
+	}
+	budget_second(b, now, cost);
+	while (budget_change(b, &c)) {
+		assert_in_range(c.pid, 100, 100 + JVMS - 1);
+		assert_true(c.step != steps[c.pid - 100]);
+		steps[c.pid - 100] = c.step;
+		strcpy(reason, c.reason);
+	}
+	return cost_now();
+}
+
+static int begin(void **state)
+{
+	const struct budget_limits l = {.share = 0.01};
+
+	memset(full, 0, sizeof(full));
+	memset(steps, 0, sizeof(steps));
+	memset(spent, 0, sizeof(spent));
+	now = 0;
+	b = budget_new(&l);
+	assert_non_null(b);
+	second(); /* what was spent before is nobody's */
+	return 0;
+}
+
+static int end(void **state)
+{
+	budget_free(b);
+	return 0;
+}
+
+static void costs(double a, double x, double c)
+{
+	full[0] = a;
+	full[1] = x;
+	full[2] = c;
+}
+
+static void under(void **state)
+{
+	costs(0.004, 0.004, 0.001);
+	for (int i = 0; i < 100; i++)
+		second();
+	for (int i = 0; i < JVMS; i++)
+		assert_int_equal(steps[i], RATE_FULL);
+}
+
+/* A little over it: one step of the costliest, a second; the others keep all. */
+static void costliest_first(void **state)
+{
+	costs(0.002, 0.007, 0.002);
+	second();
+	assert_int_equal(steps[1], RATE_FULL); /* one second may pass */
+	second();
+	assert_int_equal(steps[1], RATE_WALL_2);
+	assert_non_null(strstr(reason, "1.10% of the CPUs, budget 1.00%"));
+	for (int i = 0; i < 10; i++)
+		second();
+	assert_true(cost_now() <= 0.01);
+	assert_int_equal(steps[0], RATE_FULL);
+	assert_int_equal(steps[2], RATE_FULL);
+}
+
+/* Ten times the load, ten times: never beyond 1.5 times the budget for longer than 3 s. */
+static void bursts(void **state)
+{
+	for (int round = 0; round < 10; round++) {
+		int beyond = 0;
+
+		costs(0.003, 0.002, 0.001);
+		for (int i = 0; i < 15; i++)
+			second();
+		costs(0.03, 0.02, 0.01);
+		for (int i = 0; i < 15; i++) {
+			beyond = second() > 0.015 ? beyond + 1 : 0;
+			assert_in_range(beyond, 0, 2);
+		}
+		assert_true(cost_now() <= 0.015); /* a step back may have been tried */
+	}
+}
+
+/* Under it for ten seconds, a step; all of it in the end, and not before. */
+static void back(void **state)
+{
+	enum rate_step least;
+	int seconds = 0;
+
+	costs(0.03, 0, 0);
+	for (int i = 0; i < 20; i++)
+		second();
+	assert_true(steps[0] > RATE_FULL);
+	costs(0.002, 0, 0);
+	least = steps[0];
+	for (int i = 0; i < 9; i++)
+		second();
+	assert_in_range(steps[0], least - 1, least); /* it may have been under it a while */
+	while (steps[0] && seconds++ < 100)
+		second();
+	assert_int_equal(steps[0], RATE_FULL);
+	assert_in_range(seconds, 10 * ((int)least - 2), 10 * (int)least);
+	assert_non_null(strstr(reason, "within the budget"));
+}
+
+/* Where a step back would not fit, it is not tried again and again. */
+static void stays(void **state)
+{
+	int changes = 0;
+
+	costs(0.012, 0, 0);
+	for (int i = 0; i < 20; i++)
+		second();
+	for (int i = 0; i < 200; i++) {
+		enum rate_step was = steps[0];
+
+		second();
+		changes += steps[0] != was;
+	}
+	assert_true(cost_now() <= 0.01);
+	assert_in_range(changes, 0, 2 * 200 / 10);
+}
+
+static void no_more(void **state)
+{
+	const struct budget_limits none = {0};
+
+	costs(0.03, 0.02, 0);
+	for (int i = 0; i < 5; i++)
+		second();
+	assert_true(steps[0] > RATE_FULL);
+	budget_limits(b, &none);
+	second();
+	assert_int_equal(steps[0], RATE_FULL);
+	assert_int_equal(steps[1], RATE_FULL);
+	assert_string_equal(reason, "there is no budget any more");
+}
+
+static void each_jvm(void **state)
+{
+	const struct budget_limits l = {.jvm_share = 0.002};
+
+	budget_limits(b, &l);
+	costs(0.01, 0.001, 0.001);
+	for (int i = 0; i < 5; i++)
+		second();
+	assert_true(full[0] * left_of(steps[0]) <= 0.002);
+	assert_int_equal(steps[1], RATE_FULL);
+	assert_non_null(strstr(reason, "its budget is 0.20%"));
+}
+
+/* What no JVM costs cannot be taken from one; nor from those that have ended. */
+static void nobody(void **state)
+{
+	struct budget_change c;
+
+	budget_second(b, now + S, 0.5);
+	assert_false(budget_change(b, &c));
+	costs(0.03, 0, 0);
+	for (int i = 0; i < 3; i++)
+		second();
+	assert_true(steps[0] > 0);
+	budget_second(b, now + 2 * S, 0.5);
+	assert_false(budget_change(b, &c));
+}
+
+/* All of them off is all that can be done. */
+static void hopeless(void **state)
+{
+	costs(10, 10, 10);
+	for (int i = 0; i < 20; i++)
+		second();
+	for (int i = 0; i < JVMS; i++)
+		assert_int_equal(steps[i], RATE_OFF);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(under, begin, end),
+		cmocka_unit_test_setup_teardown(costliest_first, begin, end),
+		cmocka_unit_test_setup_teardown(bursts, begin, end),
+		cmocka_unit_test_setup_teardown(back, begin, end),
+		cmocka_unit_test_setup_teardown(stays, begin, end),
+		cmocka_unit_test_setup_teardown(no_more, begin, end),
+		cmocka_unit_test_setup_teardown(each_jvm, begin, end),
+		cmocka_unit_test_setup_teardown(nobody, begin, end),
+		cmocka_unit_test_setup_teardown(hopeless, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jfr/finished.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(FINISHED_MOST <= PIPE_BUF, "a message is written whole");
+
+void finished_tell(const struct finished_to *to, const char *path, uint64_t from, uint64_t end)
+{
+	char text[FINISHED_MOST];
+	ssize_t written = -1;
+	int n;
+
+	if (!to->fd || from >= end)
+		return;
+	n = snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %s", from, end, path);
+	if (n > 0 && n < FINISHED_MOST) {
+		do
+			written = write(to->fd, text, (size_t)n + 1);
+		while (written < 0 && errno == EINTR);
+	}
+	if (written < 0 && to->untold)
+		atomic_fetch_add(to->untold, 1);
+}
+
+size_t finished_take(const void *bytes, size_t n, struct finished *m)
+{
+	const char *text = bytes, *end = n ? memchr(text, 0, n) : NULL;
+	int at = 0;
+
+	m->path[0] = '\0';
+	if (!end)
+		return 0;
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %n", &m->from, &m->end, &at) == 2 && at &&
+	    m->from < m->end && strlen(text + at) < sizeof(m->path))
+		strcpy(m->path, text + at);
+	return (size_t)(end - text) + 1;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose the locks were that a target's threads waited for. What a wait waited for is written a
+ * while after it, since who had the lock at its ticks is told by another CPU's ring.
+ */
+#include "naming/target_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "jvm/monitors.h"
+#include "naming/causes.h"
+#include "naming/owners.h"
+#include "naming/tables.h"
+
+#define HELD_NS	 500000000ull /* for so long a wait is kept for owners that may come */
+#define HELD_MAX 65536
+#define ASK_NS	 250000000ull /* between two looks at all threads for an owner */
+
+struct held {
+	struct cause_wait w;
+	uint64_t came_ns;
+};
+
+struct locks {
+	struct owners *owners;
+	bool told;	 /* the kernel side knows how this JVM's threads wait */
+	uint64_t ask_ns; /* all threads were looked at */
+	struct held *v;	 /* in the order in which they came */
+	size_t from, n, cap;
+};
+
+struct locks *target_locks_new(void)
+{
+	struct locks *l = calloc(1, sizeof(*l));
+
+	if (l)
+		l->owners = owners_new();
+	if (l && !l->owners) {
+		free(l);
+		return NULL;
+	}
+	return l;
+}
+
+void target_locks_free(struct locks *l)
+{
+	if (!l)
+		return;
+	owners_free(l->owners);
+	free(l->v);
+	free(l);
+}
+
+/* ---- the JVM ---- */
+
+void target_locks_follow(struct target *t)
+{
+	struct vm *vm = resolver_vm(t->names);
+	int rc;
+
+	if (t->locks->told || !t->env->cfg.causes || !t->env->cfg.wall_ns || !vm || !t->env->tables)
+		return;
+	rc = tables_locks(t->env->tables, t->tgid, vm);
+	t->locks->told = rc != -ENOENT;
+	if (!rc) /* who sleeps was read without it */
+		t->env->cfg.on_tables(t->env->cfg.ctx);
+}
+
+void target_locks_exec(struct target *t)
+{
+	owners_free(t->locks->owners);
+	t->locks->owners = owners_new();
+	t->locks->told = !t->locks->owners;
+	if (!t->locks->owners)
+		log_warn("out of memory: whose locks are is not told of process %d", t->tgid);
+}
+
+void target_locks_meet(struct target *t, pid_t tid, const struct resolved_thread *java)
+{
+	struct owners_thread o = {
+		.tid = tid, .thread = java->thread, .id = (uint64_t)java->java_id};
+	struct vm *vm = resolver_vm(t->names);
+
+	if (!t->locks->owners || !java->thread)
+		return;
+	if (vm && !vm_thread_stack(vm, java->thread, &o.low, &o.high))
+		o.low = o.high = 0;
+	owners_meet(t->locks->owners, &o);
+}
+
+void target_locks_part(struct target *t, pid_t tid)
+{
+	if (t->locks->owners)
+		owners_part(t->locks->owners, tid);
+}
+
+/* ---- owners ---- */
+
+struct search {
+	struct vm *vm;
+	uint64_t object;
+};
+
+static bool has_locked(void *ctx, const struct owners_thread *t)
+{
+	const struct search *s = ctx;
+
+	return vm_thread_holds(s->vm, t->thread, s->object);
+}
+
+/*
+ * Who has the monitor's object in its lock stack. As long as somebody waits for it that stays the
+ * same thread until that one leaves it, and then the monitor tells its owner itself: so what is
+ * found now, with the monitor telling nobody before and after, has been so since then.
+ */
+static pid_t holder_find(struct target *t, uint64_t monitor)
+{
+	struct search s = {.vm = resolver_vm(t->names)};
+	const struct owners_thread *o;
+
+	if (!s.vm || target_is_blind(t))
+		return 0;
+	s.object = vm_monitor_held(s.vm, monitor);
+	o = s.object ? owners_search(t->locks->owners, has_locked, &s) : NULL;
+	return o && vm_monitor_held(s.vm, monitor) == s.object ? o->tid : 0;
+}
+
+static pid_t owner_find(struct target *t, const struct owners_run *run)
+{
+	const struct owners_thread *o;
+
+	if (run->kind == GN_OWNER_HELD)
+		return holder_find(t, run->owner);
+	o = owners_who(t->locks->owners, run->kind, run->owner);
+	return o ? o->tid : 0;
+}
+
+/* Threads are looked at when they are sampled first; one that never waits may have been none yet.
+ */
+static bool threads_look(struct target *t)
+{
+	uint64_t now = now_ns();
+
+	if (target_is_blind(t) || now - t->locks->ask_ns < ASK_NS)
+		return false;
+	t->locks->ask_ns = now;
+	target_threads_ask(t);
+	return true;
+}
+
+void target_owner(struct target *t, const struct gn_owner_rec *rec)
+{
+	struct owners_run *run;
+
+	if (!t->locks->owners)
+		return;
+	run = owners_note(t->locks->owners, rec);
+	if (!run || run->tid || run->kind == GN_OWNER_NOBODY || run->kind == GN_OWNER_UNKNOWN)
+		return;
+	run->tid = owner_find(t, run);
+	if (!run->tid && threads_look(t))
+		run->tid = owner_find(t, run);
+}
+
+/* ---- waits ---- */
+
+static void part_write(struct target *t, const struct cause_wait *whole, uint64_t tick,
+		       uint64_t ticks, const struct owners_run *run)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	struct cause_wait w = *whole;
+
+	w.tick = tick;
+	w.samples = (uint32_t)ticks;
+	w.first_ns = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
+	w.last_ns = cfg->start_ns + gn_tick_time(tick + ticks - 1, cfg->wall_ns);
+	w.span_ns = whole->samples ? whole->span_ns / whole->samples * ticks : 0;
+	w.whose = CAUSE_OWNER_UNKNOWN;
+	if (run && run->kind == GN_OWNER_NOBODY)
+		w.whose = CAUSE_OWNER_NOBODY;
+	if (run && run->tid)
+		w.owner = target_thread_of(t, run->tid, w.first_ns);
+	if (w.owner)
+		w.whose = CAUSE_OWNER_THREAD;
+	causes_note(t->causes, &w, t->out);
+}
+
+static bool is_same_owner(const struct owners_run *a, const struct owners_run *b)
+{
+	return a == b || (a && b && a->owner == b->owner && a->kind == b->kind);
+}
+
+/* Of some ticks only (kern/abi.h): whose it was at one is whose it was for all that it stands for.
+ */
+static void coarse_settle(struct target *t, const struct cause_wait *w)
+{
+	uint64_t group = w->tick >> w->level, end = group + (w->samples >> w->level), until;
+	const struct owners_run *run = NULL, *next;
+	uint64_t first = group;
+
+	for (; group < end && t->locks->owners; group++) {
+		next = owners_at(t->locks->owners, w->cause, gn_level_tick(group, w->level),
+				 &until);
+		if (group > first && !is_same_owner(run, next)) {
+			part_write(t, w, gn_level_tick(first, w->level),
+				   (group - first) << w->level, run);
+			first = group;
+		}
+		run = next;
+	}
+	if (first < end)
+		part_write(t, w, gn_level_tick(first, w->level), (end - first) << w->level, run);
+}
+
+/* A part for each owner. */
+static void wait_settle(struct target *t, const struct cause_wait *w)
+{
+	uint64_t tick = w->tick, end = tick + w->samples, until;
+
+	if (!causes_fits(t->causes, w->cause, w->state))
+		return;
+	if (!causes_has_owner(t->causes, w->cause)) {
+		causes_note(t->causes, w, t->out);
+		return;
+	}
+	if (w->level) {
+		coarse_settle(t, w);
+		return;
+	}
+	while (tick < end) {
+		const struct owners_run *run =
+			t->locks->owners ? owners_at(t->locks->owners, w->cause, tick, &until)
+					 : NULL;
+
+		if (run)
+			until = run->last + 1;
+		else if (!t->locks->owners)
+			until = end;
+		if (until > end)
+			until = end;
+		part_write(t, w, tick, until - tick, run);
+		tick = until;
+	}
+}
+
+static void held_take(struct target *t)
+{
+	wait_settle(t, &t->locks->v[t->locks->from++].w);
+}
+
+void target_locks_settle(struct target *t, uint64_t now, bool all)
+{
+	struct locks *l = t->locks;
+	const struct target_config *cfg = &t->env->cfg;
+	uint64_t tick;
+
+	while (l->from < l->n && (all || l->v[l->from].came_ns + HELD_NS < now))
+		held_take(t);
+	if (l->from == l->n)
+		l->from = l->n = 0;
+	tick = cfg->wall_ns ? gn_ticks_until(now - cfg->start_ns, cfg->wall_ns) : 0;
+	if (l->owners && tick > OWNERS_KEEP_TICKS)
+		owners_expire(l->owners, tick - OWNERS_KEEP_TICKS);
+}
+
+void target_locks_hold(struct target *t, const struct cause_wait *w)
+{
+	struct locks *l = t->locks;
+
+	if (l->n == l->cap && l->from) {
+		for (size_t i = l->from; i < l->n; i++)
+			l->v[i - l->from] = l->v[i];
+		l->n -= l->from;
+		l->from = 0;
+	}
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 256;
+		struct held *v = cap <= HELD_MAX ? realloc(l->v, cap * sizeof(*v)) : NULL;
+
+		if (!v) {
+			wait_settle(t, w);
+			return;
+		}
+		l->v = v;
+		l->cap = cap;
+	}
+	l->v[l->n++] = (struct held){*w, now_ns()};
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that sends what is recorded while it is recorded. It is told of chunks that are whole
+ * through a pipe (jfr/finished.h), has payloads made of them once in a window (push/maker.h), and
+ * has each destination's sent by a process of its own (push/sender.h), so that one that is gone or
+ * slow is nothing to the others. Nobody who records waits for it.
+ *
+ *	rc = follower_start(&f, &cfg, &err);	// while there is one thread
+ *	session.finished = follower_to(&f);
+ *	...
+ *	follower_finish(&f, &counts);
+ */
+#ifndef GNOMON_PUSH_FOLLOWER_H
+#define GNOMON_PUSH_FOLLOWER_H
+
+#include "base/error.h"
+#include "jfr/finished.h"
+#include "push/follow.h"
+
+struct follower_page; /* in memory of both processes */
+
+struct follower {
+	pid_t pid; /* 0: none */
+	int in;
+	struct follower_page *page;
+};
+
+int follower_start(struct follower *f, const struct follower_config *cfg, struct error *e);
+
+/* Valid until follower_finish(). */
+struct finished_to follower_to(const struct follower *f);
+
+/* What it has done so far; may be asked on any thread. */
+void follower_read(const struct follower *f, struct delivery *d);
+
+/*
+ * Nothing more comes: waits until all is sent, or each destination's time for that is over, and
+ * says what it did. False: it had ended before, in disorder.
+ */
+bool follower_finish(struct follower *f, struct delivery *d);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/budget.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <uthash.h>
+
+#define PATIENCE_NS 10000000000ull /* under the budget for so long: a step back */
+#define SURE	    2		   /* seconds over the budget */
+#define FAR	    1.5		   /* so many times the budget: all that is needed at once */
+
+struct spender {
+	pid_t pid;
+	enum rate_step step;
+	double before, now; /* spent */
+	double share;	    /* of all CPUs, in the last second, as estimated */
+	double kept; /* the same before it was sampled less, for what a step back will cost */
+	bool known;  /* `before` is */
+	bool seen, changed;
+	char reason[128];
+	UT_hash_handle hh;
+};
+
+struct jvm_budget {
+	struct budget_limits limits;
+	struct spender *v;
+	int over;	   /* for so many seconds it was over the budget */
+	uint64_t under_ns; /* since when it is under the budget; 0: it is not */
+};
+
+/* What a step leaves of a JVM's cost: a guess, by which it is chosen how far to go at once. */
+static const double leaves[RATE_STEPS] = {1, 0.75, 0.6, 0.5, 0.4, 0.2, 0.02};
+
+struct jvm_budget *budget_new(const struct budget_limits *l)
+{
+	struct jvm_budget *b = calloc(1, sizeof(*b));
+
+	if (b)
+		b->limits = *l;
+	return b;
+}
+
+static void spender_drop(struct jvm_budget *b, struct spender *s)
+{
+	HASH_DEL(b->v, s);
+	free(s);
+}
+
+void budget_free(struct jvm_budget *b)
+{
+	struct spender *s, *next;
+
+	if (!b)
+		return;
+	HASH_ITER(hh, b->v, s, next)
+		spender_drop(b, s);
+	free(b);
+}
+
+void budget_jvm(struct jvm_budget *b, pid_t pid, double spent)
+{
+	struct spender *s;
+
+	HASH_FIND_INT(b->v, &pid, s);
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return;
+		s->pid = pid;
+		HASH_ADD_INT(b->v, pid, s);
+	}
+	s->now = spent;
+	s->seen = true;
+}
+
+/* Of the cost each JVM has its part, by what it spent in the last second. */
+static void shares_set(struct jvm_budget *b, double cost)
+{
+	struct spender *s, *next;
+	double sum = 0;
+
+	HASH_ITER(hh, b->v, s, next) {
+		if (!s->seen) {
+			spender_drop(b, s);
+			continue;
+		}
+		s->share = s->known && s->now > s->before ? s->now - s->before : 0;
+		sum += s->share;
+		s->before = s->now;
+		s->known = true;
+		s->seen = false;
+	}
+	for (s = b->v; s && sum > 0; s = s->hh.next)
+		s->share *= cost / sum;
+}
+
+static void step_to(struct spender *s, enum rate_step step)
+{
+	double was = leaves[s->step];
+
+	if (!s->step)
+		s->kept = s->share;
+	s->step = step;
+	s->share *= leaves[step] / was;
+	s->changed = true;
+}
+
+void budget_limits(struct jvm_budget *b, const struct budget_limits *l)
+{
+	b->limits = *l;
+	for (struct spender *s = b->v; s; s = s->hh.next) {
+		if (l->share || l->jvm_share || !s->step)
+			continue;
+		step_to(s, RATE_FULL);
+		snprintf(s->reason, sizeof(s->reason), "there is no budget any more");
+	}
+}
+
+/* The costliest one that can be sampled less. */
+static struct spender *costliest(struct jvm_budget *b)
+{
+	struct spender *s, *most = NULL;
+
+	for (s = b->v; s; s = s->hh.next)
+		if (s->step < RATE_OFF && s->share > 0 && (!most || s->share > most->share))
+			most = s;
+	return most;
+}
+
+/* A step, or, far over the budget, as many as are thought to be needed. */
+static void all_less(struct jvm_budget *b, double cost)
+{
+	double limit = b->limits.share, left = cost;
+	struct spender *s;
+
+	do {
+		double was;
+
+		s = costliest(b);
+		if (!s)
+			return;
+		was = s->share;
+		step_to(s, s->step + 1);
+		left -= was - s->share;
+		snprintf(s->reason, sizeof(s->reason),
+			 "recording cost %.2f%% of the CPUs, budget %.2f%%, and this JVM the most "
+			 "of it",
+			 100 * cost, 100 * limit);
+	} while (cost > FAR * limit && left > limit);
+}
+
+static void each_less(struct jvm_budget *b)
+{
+	double limit = b->limits.jvm_share;
+
+	for (struct spender *s = b->v; s; s = s->hh.next) {
+		double cost = s->share;
+
+		if (!limit || cost <= limit || s->step == RATE_OFF || s->changed)
+			continue;
+		do
+			step_to(s, s->step + 1);
+		while (cost > FAR * limit && s->share > limit && s->step < RATE_OFF);
+		snprintf(s->reason, sizeof(s->reason),
+			 "recording this JVM cost %.2f%% of the CPUs, its budget is %.2f%%",
+			 100 * cost, 100 * limit);
+	}
+}
+
+/* What it is thought to cost a step back. */
+static double back_share(const struct spender *s)
+{
+	double by_now = s->share * leaves[s->step - 1] / leaves[s->step];
+	double by_then = s->kept * leaves[s->step - 1];
+
+	return s->step == RATE_OFF ? by_then : by_now;
+}
+
+static bool may_go_back(const struct jvm_budget *b, const struct spender *s, double cost)
+{
+	double more = back_share(s);
+
+	if (b->limits.jvm_share && more > b->limits.jvm_share)
+		return false;
+	return !b->limits.share || cost - s->share + more <= b->limits.share;
+}
+
+/* Who is sampled the least gets a step back, if that fits. */
+static void one_more(struct jvm_budget *b, uint64_t now_ns, double cost)
+{
+	struct spender *s, *least = NULL;
+
+	for (s = b->v; s; s = s->hh.next)
+		if (s->step && may_go_back(b, s, cost) && (!least || s->step > least->step))
+			least = s;
+	if (!least)
+		return;
+	step_to(least, least->step - 1);
+	snprintf(least->reason, sizeof(least->reason),
+		 "recording cost %.2f%% of the CPUs for ten seconds, within the budget",
+		 100 * cost);
+	b->under_ns = now_ns;
+}
+
+static bool any_over(const struct jvm_budget *b)
+{
+	for (const struct spender *s = b->v; s; s = s->hh.next)
+		if (b->limits.jvm_share && s->share > b->limits.jvm_share)
+			return true;
+	return false;
+}
+
+void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
+{
+	bool over;
+
+	shares_set(b, cost);
+	over = b->limits.share && cost > b->limits.share;
+	if (over || any_over(b)) {
+		b->under_ns = 0;
+		if (++b->over < SURE)
+			return;
+		if (over)
+			all_less(b, cost);
+		each_less(b);
+		return;
+	}
+	b->over = 0;
+	if (!b->under_ns)
+		b->under_ns = now_ns;
+	else if (now_ns - b->under_ns >= PATIENCE_NS)
+		one_more(b, now_ns, cost);
+}
+
+bool budget_change(struct jvm_budget *b, struct budget_change *out)
+{
+	for (struct spender *s = b->v; s; s = s->hh.next) {
+		if (!s->changed)
+			continue;
+		s->changed = false;
+		*out = (struct budget_change){.pid = s->pid, .step = s->step};
+		snprintf(out->reason, sizeof(out->reason), "%s", s->reason);
+		return true;
+	}
+	return false;
+}
