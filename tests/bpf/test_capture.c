@@ -485,7 +485,7 @@ static void test_wall_sum(void **state)
 	assert_true(n.wall_records <= 90 + n.state_ticks[GN_ST_QUEUED]);
 	/* of 750 ticks; where others want the CPU the tick thread may come late to a few */
 	assert_in_range(l.by_reason[GN_LOSS_MISSED], 0, is_quiet() ? 0 : 15);
-	assert_int_equal(n.stackless, 0);
+	assert_true(n.stackless <= l.by_reason[GN_LOSS_MISSED]); /* none that nobody counted */
 }
 
 /* A forked child and what it becomes by exec are no threads of the target. */
