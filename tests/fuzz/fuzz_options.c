@@ -40,12 +40,9 @@ static const struct opt opts[] = {
 
 static void values_reset(void)
 {
-	struct opt_list *lists[] = {&filter.threads, &filter.states,	&filter.endpoints,
-				    &filter.include, &filter.exclude,	&filter.focus,
-				    &filter.hide,    &filter.idle_rules};
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-		free(lists[i]->v);
+	for (const struct opt *o = opts; o->type != OPT_END; o++)
+		if (o->type == OPT_LIST)
+			free(((struct opt_list *)o->value)->v);
 	filter = (struct filter){0};
 	flag = false;
 	str = NULL;

@@ -446,6 +446,27 @@ static int ticks_prepare(struct session *s, uint64_t start, struct error *e)
 	return ticks_start(&s->ticks, s->cap, &tc, e);
 }
 
+/* Samples of both kinds and the files end at that instant, however long it takes us to end. */
+static void end_at(struct session *s, uint64_t ns)
+{
+	s->ended_ns = ns;
+	capture_stop_at(s->cap, ns);
+	recorder_stop_at(s->rec, ns);
+}
+
+/*
+ * The end is set with the beginning: who is held up between the two, for seconds where the machine
+ * is starved, has no more in its file than was asked for.
+ */
+static void sampling_begin(struct session *s)
+{
+	s->sampling_ns = now_ns();
+	if (s->cfg->duration_ns)
+		end_at(s, s->sampling_ns + s->cfg->duration_ns);
+	overhead_start(&s->cost);
+	s->naming_cpu_ns = recorder_cpu_ns(s->rec);
+}
+
 static int session_prepare(struct session *s, struct error *e)
 {
 	uint64_t start = now_ns();
@@ -467,10 +488,8 @@ static int session_prepare(struct session *s, struct error *e)
 		rc = ticks_prepare(s, start, e);
 	if (!rc)
 		rc = sources_open(s, e);
-	s->sampling_ns = now_ns();
-	overhead_start(&s->cost);
 	if (!rc)
-		s->naming_cpu_ns = recorder_cpu_ns(s->rec);
+		sampling_begin(s);
 	if (!rc)
 		rc = recorder_start(s->rec, s->sampling_ns, e);
 	if (!rc && s->cfg->argv)
@@ -713,21 +732,11 @@ static int wait_ms(const struct session *s)
 	return now < end ? (int)((end - now) / 1000000 + 1) : 0;
 }
 
-/* Samples of both kinds and the files end at that instant, however long it takes us to end. */
-static void end_at(struct session *s, uint64_t ns)
-{
-	s->ended_ns = ns;
-	capture_stop_at(s->cap, ns);
-	recorder_stop_at(s->rec, ns);
-}
-
 static void session_loop(struct session *s)
 {
 	struct epoll_event ev[8];
 
 	s->account_ns = now_ns();
-	if (s->cfg->duration_ns)
-		end_at(s, s->sampling_ns + s->cfg->duration_ns);
 	cpuclocks_begin(&s->clocks, s->account_ns);
 	s->cpus = neighbours_new();
 	if (s->signal_ns) /* it came while that was prepared */
