@@ -38,6 +38,7 @@ end() {
 
     kill -INT "$GN_PID"
     whole 0
+    note "$(grep -A 12 "^recorded" "$GN_ERR")"
     assert_ge "ms of CPU samples, and of those told as lost" "$(calc "$used * 0.9 - 20")" \
         "$(calc "10 * ($(weight "$FILE" $CPU_EVENT) + $(lost CPU))")"
 }
