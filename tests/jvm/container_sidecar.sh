@@ -3,6 +3,7 @@
 # gnomon itself in a container: with the host's PID namespace, and with one of its own, where it
 # records what it can see there, by the numbers processes have there, and says of others what to do.
 # And under bubblewrap, where the JVM is not process 1 and there is no runtime that left a trace.
+# in make check-all
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
 

@@ -62,4 +62,4 @@ every() {
 tree_make
 JAVA_HOMES="$(jdks | tr '\n' ' ') $(tree_home 21)"
 export JAVA_HOMES
-for_each_jdk every
+for_one_jdk every

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A process whose every stack is deep and new, of functions with long names: with
 # --max-size its file is no larger, whole, and says what is missing.
+# in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/hostile.sh"

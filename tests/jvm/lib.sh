@@ -184,13 +184,14 @@ for_one_jdk() {
     JDKS=${JDKS:-${EVERY_JDK:-$(jdk_in_turn "$TURN")}} for_each_jdk "$@"
 }
 
-# some_of N FUNCTION ITEM...: FUNCTION with N of the items, by turns, in their order; with each where EVERY_JDK is set.
+# some_of N FUNCTION ITEM...: FUNCTION (which may have arguments) with N of the items, by turns, in their order; with each where
+# EVERY_JDK is set.
 some_of() {
     local n=$1 function=$2 items=("${@:3}") i
 
     for i in "${!items[@]}"; do
         [ -n "${EVERY_JDK:-}" ] || (((i + TURN) % ${#items[@]} < n)) || continue
-        "$function" "${items[i]}"
+        $function "${items[i]}"
     done
 }
 

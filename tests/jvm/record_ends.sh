@@ -180,8 +180,7 @@ closed_pipe() {
 }
 
 for_one_jdk held_up
-for_one_jdk by_signal INT
-for_one_jdk by_signal TERM
+some_of 1 'for_one_jdk by_signal' INT TERM
 for_one_jdk killed
 for_one_jdk target_exits quietly
 JDK=$(jdk_newest)
