@@ -103,9 +103,9 @@ $(DEPS_STAMP):
 	@tools/deps.sh --check build && touch $@ || true
 $(LIB_OBJ) $(SEND_OBJ) $(HTTP_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BUILD)/obj/user/cli/main.o: | $(DEPS_STAMP)
 
-# Only capture/ and the BPF tests see the skeleton.
+# Only capture/, the BPF tests and the one that adds up their stack see the skeleton.
 # (A pattern rule without a recipe would say nothing: the objects have to be named.)
-$(filter $(BUILD)/obj/user/capture/%,$(LIB_OBJ)) $(BPFT_BIN:%=%.o): | $(SKEL)
+$(filter $(BUILD)/obj/user/capture/%,$(LIB_OBJ)) $(BPFT_BIN:%=%.o) $(BUILD)/tests/unit/test_bpfstack.o: | $(SKEL)
 
 $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)

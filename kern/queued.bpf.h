@@ -20,6 +20,12 @@ struct wall_part {
 	__u32 cpu;   /* whose queue that is */
 };
 
+/* Read anew each time: what is kept across calls takes stack, and ticks_send() is deep in a chain. */
+static __always_inline __u32 sample_level(const struct gn_sample *s)
+{
+	return *(volatile const __u8 *)&s->level & 15;
+}
+
 /*
  * `s` is of the interval; [from, until) are ticks of it, of which those of its level count. Not
  * static, as the next: such a function is verified by itself, once, and not again with each of the
@@ -30,13 +36,12 @@ __weak __noinline int ticks_send(struct gn_sample *s, __u64 from, __u64 until)
 	if (!s)
 		return 0;
 	if (gn_rates && s->level) {
-		__u64 first = gn_level_before(from, s->level & 15);
-
-		until = gn_level_before(until, s->level & 15);
-		if (until <= first)
+		until = gn_level_before(until, sample_level(s));
+		s->h.time = gn_level_before(from, sample_level(s)); /* the first group, for now */
+		if (until <= s->h.time)
 			return 0;
-		s->n = (until - first) << (s->level & 15);
-		from = gn_level_tick(first, s->level & 15);
+		s->n = (until - s->h.time) << sample_level(s);
+		from = gn_level_tick(s->h.time, sample_level(s));
 	} else {
 		s->n = until - from;
 	}
