@@ -20,7 +20,8 @@ struct wall_part {
 	__u32 cpu;   /* whose queue that is */
 };
 
-/* Read anew each time: what is kept across calls takes stack, and ticks_send() is deep in a chain. */
+/* Read anew each time: what is kept across calls takes stack, and ticks_send() is deep in a chain.
+ */
 static __always_inline __u32 sample_level(const struct gn_sample *s)
 {
 	return *(volatile const __u8 *)&s->level & 15;
