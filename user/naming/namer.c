@@ -99,6 +99,7 @@ static void on_loss(struct namer *r, uint64_t time, pid_t tid, unsigned int reas
 
 	if (reason >= LOSS_MAX)
 		return;
+	r->cfg.board->losses_taken[reason] += count;
 	if (target) {
 		target_lost(target, time, tid, reason, count);
 		return;

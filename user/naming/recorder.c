@@ -55,10 +55,11 @@ struct recorder {
 	/* CPU samples and wall ticks that the one in use was handed */
 	uint64_t cpu_pushed, wall_pushed;
 	uint64_t looked_ns;
-	unsigned int ready;	      /* how often naming said so */
-	bool ended, done;	      /* it was told to end; it has finished all files */
-	bool kept;		      /* `before` has what the one in use counted: it is lost */
-	struct totals before, totals; /* of those that were lost; with the one in use */
+	unsigned int ready;		/* how often naming said so */
+	bool ended, done;		/* it was told to end; it has finished all files */
+	bool kept;			/* `before` has what the one in use counted: it is lost */
+	struct totals before, totals;	/* of those that were lost; with the one in use */
+	uint64_t losses_told[LOSS_MAX]; /* to the one in use */
 	struct error error;
 	struct recorded_file *files; /* of targets that have ended */
 	size_t nfiles;
@@ -404,6 +405,28 @@ static void opened_blame(struct opened *o, bool hung)
 		 o->untried ? ": from now on its stacks have addresses for names" : "");
 }
 
+/*
+ * The losses that the one before was told and had not taken: those of the queue, and of the kernel
+ * side while it hung. Of which threads they were is not known any more. (What it had taken and not
+ * yet written, of less than a second, is not told again.)
+ */
+static void losses_untaken(const struct recorder *r, uint64_t untaken[LOSS_MAX])
+{
+	for (int i = 0; i < LOSS_MAX; i++) {
+		uint64_t taken = r->line->board->losses_taken[i];
+
+		untaken[i] = r->losses_told[i] > taken ? r->losses_told[i] - taken : 0;
+	}
+}
+
+static void losses_tell_again(struct recorder *r, const uint64_t untaken[LOSS_MAX])
+{
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		if (untaken[i])
+			recorder_lost(r, 0, i, untaken[i]);
+	}
+}
+
 static void loss_tell(struct recorder *r, const struct opened_loss *lost)
 {
 	if (lost->cpu)
@@ -448,8 +471,11 @@ static int told_again(struct recorder *r)
 
 static void next_go(struct recorder *r, const struct line *lost, const struct opened_loss *missing)
 {
+	uint64_t untaken[LOSS_MAX];
 	int rc;
 
+	losses_untaken(r, untaken);
+	memset(r->losses_told, 0, sizeof(r->losses_told));
 	r->line++;
 	r->kept = false;
 	r->line->board->stop_ns = lost->board->stop_ns;
@@ -459,6 +485,7 @@ static void next_go(struct recorder *r, const struct line *lost, const struct op
 	if (rc && !r->error.rc)
 		error_set(&r->error, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
 	loss_tell(r, missing);
+	losses_tell_again(r, untaken);
 	queue_wake(r->line->queue);
 }
 
@@ -699,6 +726,7 @@ bool recorder_push(struct recorder *r, const struct gn_rec *rec)
 		return true;
 	}
 	reason = loss_of_record(rec, &count);
+	r->losses_told[reason] += count;
 	board_lose(r->line->board, (pid_t)rec->tid, reason, count);
 	return false;
 }
@@ -711,6 +739,7 @@ void recorder_lost(struct recorder *r, pid_t tid, unsigned int reason, uint64_t 
 		.reason = reason,
 	};
 
+	r->losses_told[reason] += count;
 	if (!queue_push(r->line->queue, &rec.h))
 		board_lose(r->line->board, tid, reason, count);
 }
@@ -882,12 +911,16 @@ static void opened_end_all(struct recorder *r)
 {
 	struct opened_loss lost = loss_of(r);
 	struct opened *o = r->opened.first;
+	uint64_t untaken[LOSS_MAX];
 
 	if (!o)
 		return;
 	log_warn("the process that names did not come to an end: what it had in memory is lost");
 	if (!r->kept)
 		totals_keep(r, false);
+	losses_untaken(r, untaken);
+	for (int i = 0; i < LOSS_MAX; i++)
+		r->before.lost[i] += untaken[i];
 	r->before.lost[LOSS_NAMER_CPU] += lost.cpu;
 	r->before.lost[LOSS_NAMER_WALL] += lost.wall;
 	r->totals = r->before;
