@@ -57,7 +57,7 @@ struct board {
 	/* CPU samples and wall ticks that are in a file, were told as lost, or are not wanted */
 	_Atomic uint64_t cpu_settled, wall_settled;
 	_Atomic uint64_t losses_taken[LOSS_MAX]; /* of those that the session told it */
-	_Atomic uint32_t changes; /* of totals, counted before and after */
+	_Atomic uint32_t changes;		 /* of totals, counted before and after */
 	struct totals totals;
 	struct board_target targets[BOARD_TARGETS];
 	_Atomic uint32_t ntargets;
