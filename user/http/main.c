@@ -84,6 +84,13 @@ static int rights_choose(const char *socket, struct error *e)
 		  : 0;
 }
 
+static int program_missing(const char *program, struct error *e)
+{
+	error_set(e, -ENOENT, EXIT_INTERNAL, "cannot run '%s'", program);
+	return error_hint(e, "it lies beside gnomon-http, which runs without rights: all users "
+			     "have to get at its directory");
+}
+
 static int prepare(struct server_config *cfg, const struct options *o, struct error *e)
 {
 	static char program[PATH_MAX];
@@ -100,7 +107,7 @@ static int prepare(struct server_config *cfg, const struct options *o, struct er
 	if (!rc)
 		rc = rights_choose(o->socket, e);
 	if (!rc && beside_path("gnomon", program, sizeof(program)))
-		rc = error_set(e, -ENOENT, EXIT_INTERNAL, "cannot run '%s'", program);
+		rc = program_missing(program, e);
 	cfg->program = program;
 	cfg->socket = o->socket;
 	return rc;
