@@ -39,12 +39,36 @@ option() {
     assert_match "labels by an option" 'service_name=sam' <(echo "$LABELS")
 }
 
+# links SERVER: trace and span ids of the samples that it took, each pair once
+links() {
+    taken "$1" 'print(*sorted({" ".join(p.split("=")[1] for k in ("trace_id", "span_id") for p in s.split(" ") if p.startswith(k + "="))
+        for t in ALL for s in t["sums"] if "_id=" in s}), sep="; ")'
+}
+
+# Samples have the ids that the recording's contexts have, also when the file is sent later; none of them when not wanted.
+spans_sent() {
+    local want
+
+    want=$(query "$T/$NAME.jfr" values gnomon.Context traceId spanId | grep -Ex '[0-9a-f]{32} [0-9a-f]{16}' | sort -u | paste -sd';' | sed 's/;/; /g')
+    assert_match "ids of the recording" '^[0-9a-f]{32} [0-9a-f]{16}' <(echo "$want")
+    assert_eq "ids sent while it was recorded" "$want" "$(links "$NAME")"
+    push_server "ids-$NAME"
+    pushed "$T/$NAME.jfr" --to "$URL"
+    assert_eq "ids sent of the file" "$want" "$(links "ids-$NAME")"
+    push_server "none-$NAME"
+    pushed "$T/$NAME.jfr" --no-spans --to "$URL"
+    assert_eq "ids that were not wanted" "" "$(links "none-$NAME")"
+    assert_eq "time, with ids and without" "$(ns_of "none-$NAME")" "$(ns_of "ids-$NAME")"
+}
+ns_of() { taken "$1" 'print(sum(t["total"][0] for t in ALL))'; }
+
 # The program itself says that it is the shop.
 context() {
     JVM_OPTS="-XX:+UseSerialGC"
     OTEL_SERVICE_NAME=notthis jvm_start ContextLoad still
     called context
     assert_match "labels by the process context" 'service_name=shop' <(echo "$LABELS")
+    spans_sent
 }
 
 context_classes ContextLoad

@@ -49,7 +49,7 @@ static uint32_t cell_of(struct profile *p, uint32_t node, const char *thread, in
 			const char *state, enum jfr_source source)
 {
 	return profile_cell(p, node, profile_thread(p, name_of(p, thread), id, id),
-			    profile_state(p, state), source, 0, 0);
+			    profile_state(p, state), source, 0, 0, 0);
 }
 
 static void ticks_add(struct profile *p, uint32_t cell, int64_t at_ns, uint64_t span_ns, uint32_t n)
@@ -153,6 +153,16 @@ static void test_nothing_lost(void **state)
 	profile_free(p);
 }
 
+static int links_take(void *ctx, const struct series *s)
+{
+	assert_int_equal(s->n, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(s->samples[i].link, i);
+		assert_int_equal(s->samples[i].v[0], 2 * (1 + i) * 20 * MS);
+	}
+	return got_take(ctx, s);
+}
+
 /* Threads of one group are one unless they are told apart; states and stacks never. */
 static void test_merged(void **state)
 {
@@ -169,7 +179,7 @@ static void test_merged(void **state)
 	/* pool-2 once more: a constant of its own, the same thread to any reader */
 	ticks_add(p,
 		  profile_cell(p, a, profile_thread(p, name_of(p, "pool-2"), 12, 2),
-			       profile_state(p, "PARKED"), JFR_SOURCE_WALL, 0, 0),
+			       profile_state(p, "PARKED"), JFR_SOURCE_WALL, 0, 0, 0),
 		  0, 0, 1);
 	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(series_each(p, &f, got_take, &g), 0);
@@ -183,6 +193,36 @@ static void test_merged(void **state)
 	g = (struct got){0};
 	assert_int_equal(series_each(p, &f, got_take, &g), 0);
 	assert_int_equal(g.v[0].n, 5);
+	profile_free(p);
+}
+
+/* Of different spans samples are different ones; what is no id is no link. */
+static void test_links(void **state)
+{
+	static const char trace[] = "0123456789abcdef0123456789abcdef";
+	struct profile *p = profile_empty(S);
+	uint32_t a = node_of(p, NODE_ROOT, "a"), one = profile_link(p, trace, "00000000000000a1"),
+		 thread = profile_thread(p, name_of(p, "t"), 1, 1), parked;
+	struct series_form f = {.window_ns = 15 * S, .dims = {[DIM_OFF] = true}};
+	struct got g = {0};
+
+	assert_int_equal(profile_link(p, trace, "00000000000000a1"), one);
+	assert_int_not_equal(profile_link(p, trace, "00000000000000a2"), one);
+	assert_int_not_equal(one, 0);
+	assert_int_equal(profile_link(p, trace, "0000000000000000"), 0);
+	assert_int_equal(profile_link(p, trace, "00000000000000A1"), 0);
+	assert_int_equal(profile_link(p, trace + 1, "00000000000000a1"), 0);
+	assert_int_equal(profile_link(p, "", ""), 0);
+	parked = profile_state(p, "PARKED");
+	for (uint32_t link = 0; link < 3; link++)
+		for (uint32_t again = 0; again < 2; again++)
+			ticks_add(p,
+				  profile_cell(p, a, thread, parked, JFR_SOURCE_WALL, 0, 0, link),
+				  0, 0, 1 + link);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(series_each(p, &f, links_take, &g), 0);
+	assert_int_equal(g.n, 1);
+	assert_int_equal(g.ns[0], 2 * (1 + 2 + 3) * 20 * MS);
 	profile_free(p);
 }
 
@@ -404,7 +444,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_lost), cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_ticks),	     cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_parts),	     cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_service),
+		cmocka_unit_test(test_service),	     cmocka_unit_test(test_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

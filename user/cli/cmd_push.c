@@ -121,7 +121,7 @@ static int profile_push(struct push *u, const struct profile *p, const char *pat
 
 static int recording_push(struct push *u, const char *path, struct error *e)
 {
-	struct profile_options po = {.keep_times = true};
+	struct profile_options po = {.keep_times = true, .keep_links = !o.to.no_spans};
 	struct labels labels = {0};
 	struct profile *p = NULL;
 	struct jfr_report r;

@@ -13,7 +13,7 @@ struct pushing {
 	const char *url;
 	const char *service, *tenant, *basic, *bearer, *proxy, *ca, *cert, *key;
 	struct opt_list labels, renames, headers;
-	bool insecure;
+	bool insecure, no_spans;
 	uint64_t max_age_ns, timeout_ns, finish_ns;
 	const char *spool;
 	uint64_t spool_cap; /* of --spool */
@@ -35,6 +35,7 @@ struct pushing {
 	 &(p).labels},                                                                             \
 	{OPT_LIST, 0, "relabel", "OLD=NEW", "a label of the recording under another name", \
 	 &(p).renames},                                                                            \
+	{OPT_FLAG, 0, "no-spans", NULL, "without span and trace ids", &(p).no_spans},              \
 	{OPT_STRING, 0, "tenant", "ID", "the tenant (header X-Scope-OrgID)", &(p).tenant},         \
 	{OPT_STRING, 0, "basic", "FILE", "user:password stands in FILE", &(p).basic},              \
 	{OPT_STRING, 0, "bearer", "FILE", "a bearer token stands in FILE", &(p).bearer},           \

@@ -117,6 +117,7 @@ static int destinations_add(struct shipping *l, const struct shipping_options *o
 	l->cfg.window_ns = o->window_ns;
 	l->cfg.label = label;
 	l->cfg.ctx = &l->to[0];
+	l->cfg.links = !o->to.no_spans;
 	return rc;
 }
 

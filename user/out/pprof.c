@@ -118,6 +118,12 @@ static void label(struct encoder *x, const char *key, uint64_t str, uint64_t num
 	protobuf_message(&x->sample, 3, &x->inner);
 }
 
+static void link_label(struct encoder *x, const char *key, uint32_t id)
+{
+	if (*names_get(&x->p->names, id))
+		label(x, key, name(x, id), 0);
+}
+
 static void labels(struct encoder *x, const struct pprof_sample *s)
 {
 	const struct prof_thread *t = &x->p->threads[s->thread];
@@ -131,6 +137,10 @@ static void labels(struct encoder *x, const struct pprof_sample *s)
 		label(x, "thread id", 0, (uint64_t)t->os_id);
 	if (which & PPROF_STATE)
 		label(x, "state", name(x, x->p->states[s->state].name), 0);
+	if (which & PPROF_LINK && s->link) {
+		link_label(x, "trace_id", x->p->links[s->link].trace);
+		link_label(x, "span_id", x->p->links[s->link].span);
+	}
 }
 
 /* A stack's locations are gathered before they go into the scratch that new ones are made in. */

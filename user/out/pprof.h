@@ -22,10 +22,11 @@ enum pprof_label {
 	PPROF_THREAD_ID = 2, /* "thread id": the kernel's, a number */
 	PPROF_STATE = 4,     /* "state" */
 	PPROF_GROUP = 8,     /* "thread_group": the name with its digits as '#' */
+	PPROF_LINK = 16,     /* "trace_id" and "span_id", where they are known */
 };
 
 struct pprof_sample {
-	uint32_t node, thread, state; /* of the profile */
+	uint32_t node, thread, state, link; /* of the profile */
 	uint64_t v[PPROF_VALUES];
 };
 

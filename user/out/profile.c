@@ -259,7 +259,7 @@ static uint64_t cell_mix(const struct prof_cell *c)
 {
 	return idmap_mix(((uint64_t)c->node << 32 | c->thread) ^
 			 idmap_mix(((uint64_t)c->state << 16 | c->source << 8 | c->side) ^
-				   c->period_ns << 32));
+				   c->period_ns << 32 ^ idmap_mix(c->link)));
 }
 
 static bool cell_same(const struct profile *p, uint32_t i, const void *key)
@@ -267,17 +267,19 @@ static bool cell_same(const struct profile *p, uint32_t i, const void *key)
 	const struct prof_cell *a = &p->cells[i], *b = key;
 
 	return a->node == b->node && a->thread == b->thread && a->state == b->state &&
-	       a->source == b->source && a->side == b->side && a->period_ns == b->period_ns;
+	       a->source == b->source && a->side == b->side && a->period_ns == b->period_ns &&
+	       a->link == b->link;
 }
 
 uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
-		      enum jfr_source source, int side, uint64_t period_ns)
+		      enum jfr_source source, int side, uint64_t period_ns, uint32_t link)
 {
 	struct prof_cell c = {.node = node,
 			      .thread = thread,
 			      .state = (uint16_t)state,
 			      .source = (uint8_t)source,
 			      .side = (uint8_t)side,
+			      .link = link,
 			      .period_ns = period_ns};
 	struct prof_index *x = p->index;
 	uint64_t h = cell_mix(&c), *slot = index_slot(&x->cells, p, h, cell_same, &c);
@@ -289,6 +291,39 @@ uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_
 	p->cells[p->ncells++] = c;
 	index_fill(&x->cells, slot, h, p->ncells - 1);
 	return p->ncells - 1;
+}
+
+static uint32_t link_add(struct profile *p, const char *trace, const char *span)
+{
+	struct prof_link k = {.trace = names_add(&p->names, trace, strlen(trace), NULL),
+			      .span = names_add(&p->names, span, strlen(span), NULL)};
+	struct prof_index *x = p->index;
+	uint64_t *slot;
+	bool fresh;
+
+	if (k.trace == NAME_NONE || k.span == NAME_NONE ||
+	    !array_room((void **)&p->links, p->nlinks + 1, &x->links_cap, sizeof(k)))
+		return NODE_NONE;
+	if (!p->nlinks)
+		p->links[p->nlinks++] = (struct prof_link){0};
+	slot = idmap_put(&x->links, (uint64_t)k.trace << 32 | k.span, p->nlinks, &fresh);
+	if (!slot)
+		return NODE_NONE;
+	if (fresh)
+		p->links[p->nlinks++] = k;
+	return (uint32_t)*slot;
+}
+
+static bool is_id(const char *s, size_t n)
+{
+	return strlen(s) == n && strspn(s, "0123456789abcdef") == n && strspn(s, "0") < n;
+}
+
+uint32_t profile_link(struct profile *p, const char *trace, const char *span)
+{
+	if (!is_id(trace, 32) || !is_id(span, 16))
+		return 0;
+	return link_add(p, trace, span);
 }
 
 int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t bytes)
@@ -353,6 +388,7 @@ void profile_free(struct profile *p)
 		index32_free(&p->index->nodes);
 		index32_free(&p->index->threads);
 		index32_free(&p->index->cells);
+		idmap_free(&p->index->links);
 		buffer_free(&p->index->text);
 		idle_rules_free(p->index->idle);
 		free(p->index);
@@ -365,6 +401,7 @@ void profile_free(struct profile *p)
 	free(p->states);
 	free(p->cells);
 	free(p->times);
+	free(p->links);
 	free(p->counts);
 	lanes_free(&p->lanes);
 	blame_free(&p->blame);

@@ -93,11 +93,17 @@ struct prof_cell {
 	uint8_t source; /* enum jfr_source */
 	uint8_t side;	/* 0, or 1 for the other recording of a comparison */
 	uint8_t dims;	/* 1 << enum dim; after profile_finish() */
+	uint32_t link;	/* of profile.links; 0: no request */
 	/* what each of its samples stands for, where these say so; 0: the file's settings do */
 	uint64_t period_ns;
 	uint64_t samples; /* taken */
 	double pending;	  /* of this chunk, scaled up, whose interval is not yet known */
 	uint64_t ns;
+};
+
+/* Which span of which trace: names of 16 and 32 lower-case hexadecimal digits, not all zero. */
+struct prof_link {
+	uint32_t trace, span;
 };
 
 /*
@@ -134,6 +140,7 @@ struct profile_options {
 	bool causes;	  /* what a wait waited for is called by the Java method that waits */
 	bool owners;	  /* with these: below a lock who had it, and what that thread did */
 	bool keep_times;
+	bool keep_links; /* samples of different spans are different cells */
 	/*
 	 * A thread that waits for work is IDLE, by rules over its frames (out/idle.h), as those are
 	 * that wait in native code. What is idle counts nowhere unless it is asked for.
@@ -198,6 +205,8 @@ struct profile {
 	struct prof_state *states;
 	struct prof_cell *cells;
 	struct prof_time *times;
+	struct prof_link *links; /* link 0 is none */
+	uint32_t nlinks;
 	uint32_t nframes, nnodes, nthreads, nstates, ncells;
 	uint32_t nselves; /* threads, whatever they were called; after profile_finish() */
 	size_t ntimes;

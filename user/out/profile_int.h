@@ -13,8 +13,10 @@ struct index32 {
 
 struct prof_index {
 	struct index32 frames, nodes, threads, cells;
-	size_t frames_cap, nodes_cap, threads_cap, cells_cap, times_cap, states_cap, counts_cap;
-	size_t times_most; /* before they are made fewer; 0: the usual number */
+	size_t frames_cap, nodes_cap, threads_cap, cells_cap, times_cap, states_cap, counts_cap,
+		links_cap;
+	struct idmap links; /* of their names */
+	size_t times_most;  /* before they are made fewer; 0: the usual number */
 	uint64_t times_bin_ns;
 	struct buffer text; /* scratch */
 	struct idle_rules *idle;
@@ -37,7 +39,9 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
 uint32_t profile_thread(struct profile *p, uint32_t name, int64_t os_id, int64_t java_id);
 uint32_t profile_state(struct profile *p, const char *name);
 uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
-		      enum jfr_source source, int side, uint64_t period_ns);
+		      enum jfr_source source, int side, uint64_t period_ns, uint32_t link);
+/* 0 where these are no ids. */
+uint32_t profile_link(struct profile *p, const char *trace, const char *span);
 /* Which names are of one thread, and how many threads there are. 0 or -ENOMEM. */
 int profile_selves(struct profile *p);
 /* 0 or -ENOMEM. */

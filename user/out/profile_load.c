@@ -34,6 +34,9 @@ struct load {
 	struct endpoints *endpoints; /* NULL: any */
 	struct contexts *contexts;   /* NULL: whichever request it was */
 	struct context_filter requests;
+	bool chosen;	     /* not all requests are wanted */
+	struct idmap links;  /* contexts to the profile's */
+	uint32_t link;	     /* of the sample at hand */
 	struct waits *waits; /* NULL: what waits waited for is not asked */
 	struct joins *joins; /* with waits */
 	const char *cause;   /* of the sample at hand, or NULL */
@@ -632,7 +635,7 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 	p->facts.truncated_samples[s->source] += node & TRUNCATED ? ticks : 0;
 	p->facts.no_stack_samples[s->source] += node & EMPTY ? ticks : 0;
 	cell = profile_cell(p, (uint32_t)node, (uint32_t)thread, (uint32_t)state, s->source,
-			    l->side, s->period_ns);
+			    l->side, s->period_ns, l->link);
 	return cell == NODE_NONE ? -ENOMEM : cell_add(l, cell, s, at, ticks);
 }
 
@@ -728,6 +731,26 @@ static int part_add(struct load *l, const struct jfr_event *ev, const struct jfr
 	return rc;
 }
 
+/* Which of the profile's links a context is. */
+static int link_note(struct load *l, uint32_t context)
+{
+	const struct contexts *x = l->contexts;
+	uint64_t *known;
+	bool fresh;
+
+	l->link = 0;
+	if (!l->p->opt.keep_links || context == CONTEXT_NONE)
+		return 0;
+	known = idmap_put(&l->links, context, 0, &fresh);
+	if (!known)
+		return -ENOMEM;
+	if (fresh)
+		*known = profile_link(l->p, names_get(&x->names, x->contexts[context].trace),
+				      names_get(&x->names, x->contexts[context].span));
+	l->link = (uint32_t)*known;
+	return l->link == NODE_NONE ? -ENOMEM : 0;
+}
+
 /* Adds the sample, or, with causes, its parts of one cause each. */
 static int sample_add_caused(struct load *l, const struct jfr_event *ev, const struct jfr_sample *s)
 {
@@ -736,9 +759,15 @@ static int sample_add_caused(struct load *l, const struct jfr_event *ev, const s
 	struct waited w;
 	int rc = 0;
 
-	if (l->contexts &&
-	    !contexts_pass(l->contexts, contexts_of(l->contexts, ev->chunk, s), &l->requests))
-		return 0;
+	if (l->contexts) {
+		uint32_t context = contexts_of(l->contexts, ev->chunk, s);
+
+		if (l->chosen && !contexts_pass(l->contexts, context, &l->requests))
+			return 0;
+		rc = link_note(l, context);
+		if (rc)
+			return rc;
+	}
 	if (!l->waits || s->source != JFR_SOURCE_WALL)
 		return l->endpoints ? sample_add_served(l, ev, s) : sample_add(l, s);
 	if (waits_tick(l->waits, ev->chunk, s->time_ns, &at))
@@ -815,6 +844,7 @@ static void load_free(struct load *l)
 	idmap_free(&l->threads);
 	idmap_free(&l->states);
 	idmap_free(&l->places);
+	idmap_free(&l->links);
 	buffer_free(&l->text);
 	free(l->path);
 	free(l->touched);
@@ -850,12 +880,16 @@ static int requests_choose(struct load *l, const struct stretch *s, struct error
 					      .traces = o->traces,
 					      .spans = o->spans,
 					      .slower_ns = o->slower_ns};
-	if (by_ids || o->endpoints.n)
+	l->chosen = by_ids || o->endpoints.n;
+	/* standard input can be read once only */
+	if (l->chosen || (o->keep_links && strcmp(s->path, "-") != 0))
 		rc = contexts_read(&l->contexts, s, e);
 	if (rc || !l->contexts || l->contexts->ncontexts)
 		return rc;
 	contexts_free(l->contexts);
 	l->contexts = NULL;
+	if (!l->chosen)
+		return 0;
 	if (!by_ids)
 		return endpoints_read(&l->endpoints, s, &o->endpoints, e);
 	error_set(e, -ENODATA, EXIT_INPUT, "'%s' tells of no requests", s->path);

@@ -113,7 +113,7 @@ static int cells_merge(struct split *s, struct profile *p)
 	for (uint32_t i = 0; i < s->ncells; i++) {
 		const struct prof_cell *c = &s->cells[i];
 		uint32_t k = profile_cell(p, s->node[c->node], c->thread, c->state, c->source,
-					  c->side, c->period_ns);
+					  c->side, c->period_ns, c->link);
 
 		if (k == NODE_NONE)
 			return -ENOMEM;

@@ -341,8 +341,11 @@ static void follow_begin(struct follow *f)
 	f->round_ns = round_after(f, clock_ns(CLOCK_REALTIME));
 	f->maker.out = -1;
 	f->now.n = f->cfg->n;
-	f->form = (struct window_form){
-		.to = f->to, .n = f->cfg->n, .label = f->cfg->label, .ctx = f->cfg->ctx};
+	f->form = (struct window_form){.to = f->to,
+				       .n = f->cfg->n,
+				       .label = f->cfg->label,
+				       .ctx = f->cfg->ctx,
+				       .links = f->cfg->links};
 	for (size_t i = 0; i < f->cfg->n; i++) {
 		struct lane *l = &f->lanes[i];
 

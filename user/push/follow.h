@@ -19,6 +19,7 @@ struct follower_config {
 	uint64_t window_ns; /* as in the form of the files */
 	int (*label)(void *ctx, const char *service, struct labels *l); /* struct window_form */
 	void *ctx;
+	bool links; /* likewise */
 };
 
 /*

@@ -27,7 +27,14 @@ enum {
 	PROFILE_PERIOD = 6,
 	PROFILE_ID = 7,
 };
-enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES = 2, SAMPLE_VALUES = 4, SAMPLE_TIMES = 5 };
+enum {
+	SAMPLE_STACK = 1,
+	SAMPLE_ATTRIBUTES = 2,
+	SAMPLE_LINK = 3,
+	SAMPLE_VALUES = 4,
+	SAMPLE_TIMES = 5,
+};
+enum { LINK_TRACE = 1, LINK_SPAN = 2 };
 enum { STACK_LOCATIONS = 1, LOCATION_LINES = 3, LOCATION_ATTRIBUTES = 4, LINE_FUNCTION = 1 };
 enum { FUNCTION_NAME = 1, ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE = 2 };
 
@@ -209,6 +216,32 @@ static void sample_worth(const struct series *s, size_t i, size_t *tick, struct 
 	protobuf_message(m, SAMPLE_TIMES, scratch);
 }
 
+static int hex_value(char c)
+{
+	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+/* An id of 2n digits, as its bytes. */
+static void id_write(struct encoder *x, int field, uint32_t name, size_t n)
+{
+	const char *s = names_get(&x->p->names, name);
+	uint8_t id[16];
+
+	for (size_t i = 0; i < n; i++)
+		id[i] = (uint8_t)(hex_value(s[2 * i]) << 4 | hex_value(s[2 * i + 1]));
+	protobuf_bytes(&x->entry, field, id, n);
+}
+
+static uint64_t link_of(struct encoder *x, uint32_t link)
+{
+	if (!link)
+		return 0;
+	buffer_clear(&x->entry);
+	id_write(x, LINK_TRACE, x->p->links[link].trace, 16);
+	id_write(x, LINK_SPAN, x->p->links[link].span, 8);
+	return entry_done(x, LINKS);
+}
+
 static void samples_write(struct encoder *x, const struct series *s, struct buffer *to)
 {
 	struct buffer m = BUFFER_INIT, scratch = BUFFER_INIT;
@@ -220,6 +253,7 @@ static void samples_write(struct encoder *x, const struct series *s, struct buff
 		buffer_clear(&scratch);
 		sample_attributes(x, &s->samples[i], &scratch);
 		protobuf_message(&m, SAMPLE_ATTRIBUTES, &scratch);
+		protobuf_int(&m, SAMPLE_LINK, link_of(x, s->samples[i].link));
 		sample_worth(s, i, &tick, &m, &scratch);
 		protobuf_message(to, PROFILE_SAMPLES, &m);
 	}

@@ -48,7 +48,7 @@ static int message_encode(const struct parts *u, const struct series *s, struct 
 		.types = {types[s->dim]},
 		.period_type = types[s->dim],
 		.period = pprof_period(u->p, s->dim),
-		.labels = PPROF_GROUP | PPROF_STATE |
+		.labels = PPROF_GROUP | PPROF_STATE | PPROF_LINK |
 			  (u->protocol->apart == SERIES_NAMES ? PPROF_THREAD : 0),
 		.start_ns = s->start_ns,
 		.duration_ns = s->duration_ns,

@@ -141,6 +141,9 @@ static int by_labels_and_node(const void *a, const void *b, void *ctx)
 	if (order)
 		return order;
 	order = numbers_order(x->state, y->state);
+	if (order)
+		return order;
+	order = numbers_order(x->link, y->link);
 	return order ? order : numbers_order(x->node, y->node);
 }
 
@@ -167,7 +170,12 @@ static struct pprof_sample piece_sample(const struct cutter *c, const struct pie
 	const struct prof_cell *cell = &c->p->cells[p->cell];
 
 	return (struct pprof_sample){
-		.node = cell->node, .thread = cell->thread, .state = cell->state, .v = {ns}};
+		.node = cell->node,
+		.thread = cell->thread,
+		.state = cell->state,
+		.link = cell->link,
+		.v = {ns},
+	};
 }
 
 /* The place of a sample that is there, by its labels and stack. */

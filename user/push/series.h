@@ -41,8 +41,8 @@ struct series {
 	int64_t start_ns; /* since 1970 */
 	uint64_t duration_ns;
 	/*
-	 * v[0] is nanoseconds. No two are of the same stack, state and thread (or name or group:
-	 * then `thread` is any of it). Stacks that begin alike mostly stand together.
+	 * v[0] is nanoseconds. No two are of the same stack, state, link and thread (or name or
+	 * group: then `thread` is any of it). Stacks that begin alike mostly stand together.
 	 */
 	struct pprof_sample *samples;
 	size_t n;

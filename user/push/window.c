@@ -24,9 +24,10 @@ static int destination_fill(const struct window_to *to, const struct profile *p,
 	return rc;
 }
 
-static int profile_read(const struct stretch *s, struct profile **p, struct error *e)
+static int profile_read(const struct window_form *f, const struct stretch *s, struct profile **p,
+			struct error *e)
 {
-	struct profile_options po = {.keep_times = true};
+	struct profile_options po = {.keep_times = true, .keep_links = f->links};
 	struct jfr_report r;
 	int rc = profile_new(p, &po, e);
 
@@ -46,7 +47,7 @@ int window_push(const struct window_form *f, const struct stretch *s, struct win
 	if (!rc && f->label(f->ctx, service, &labels))
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	if (!rc)
-		rc = profile_read(s, &p, e);
+		rc = profile_read(f, s, &p, e);
 	for (size_t i = 0; i < f->n && !rc; i++) {
 		int why = destination_fill(&f->to[i], p, &labels, c, i);
 

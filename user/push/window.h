@@ -25,6 +25,7 @@ struct window_form {
 	 */
 	int (*label)(void *ctx, const char *service, struct labels *l);
 	void *ctx;
+	bool links; /* with span and trace ids */
 };
 
 /* What came of it, in profiles. */
