@@ -53,12 +53,15 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 
 	if (!task)
 		return 0;
+	mappings_busy = false;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t && t->next_tick <= tick && rate_has_wall(t) && remote_due(task, t)) {
 		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
 			pending_put(!tick_parity(tick), tid); /* the next visit may be its own */
 		else
 			taken = remote_take(task, t);
+		if (!taken && mappings_busy)
+			pending_put(tick == GN_RESTING ? 0 : !tick_parity(tick), tid);
 	}
 	bpf_task_release(task);
 	return taken;

@@ -53,8 +53,8 @@ struct remote_found {
 };
 
 /*
- * The stack id of a task off the CPU in `state`; 0 if it could not be read, or got the CPU
- * meanwhile.
+ * The stack id of a task off the CPU in `state`; 0 if it could not be read, or not now
+ * (mappings_busy), or got the CPU meanwhile.
  */
 static __always_inline __u64 remote_stack(struct task_struct *task, const struct gn_thread *t,
 					  __u32 state, struct remote_found *found)
@@ -67,7 +67,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 
 	if (!s)
 		return 0;
-	remote_forget();
+	remote_begin();
 	found->context = context_of(who, task, 0);
 	if (gn_only_context && !found->context)
 		return 0;
@@ -82,7 +82,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	uw_walk(&s->uw, task);
 	found->vthread = vthread_of(who, task, 0);
 	found->cause = cause_of(who, task, state);
-	if (!s->uw.n || task_has_run(task, switches))
+	if (!s->uw.n || mappings_busy || task_has_run(task, switches))
 		return 0;
 	id = stack_finish(s, NULL);
 	count_add(GN_CNT_CAPTURES, 1);
@@ -101,7 +101,7 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 	__u64 switches = task_switches(task);
 	__u64 had = t->stack, id = remote_stack(task, t, t->state, &found);
 
-	if (id || !task_has_run(task, switches))
+	if (id || (!mappings_busy && !task_has_run(task, switches)))
 		context_wanted(t, seq, found.context);
 	if (!id)
 		return 0;

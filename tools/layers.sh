@@ -166,7 +166,7 @@ objects_made() {
 
     for f in "$dir"/low/*.c "$dir"/mid/*.c; do
         f=${f#"$dir/"}
-        "${CC:-cc}" -c -o "$dir/o/${f%.c}.o" "$dir/$f" || return
+        ${CC:-cc} -c -o "$dir/o/${f%.c}.o" "$dir/$f" || return
     done
 }
 

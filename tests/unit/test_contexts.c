@@ -178,9 +178,38 @@ static void view(void **state)
 	    "GET /a  (TCP) db:1 43.5%, sleeping 34.8%, parked 17.4%\n");
 	has(text,
 	    "       1     80 ms     80 ms     80 ms         0     0.0%    50.0%    50.0%     0.0%  "
-	    "GET /b\n");
-	has(text, "  aa                               01                GET /a\n");
+	    "GET /b  blocked on monitor enter 50.0%\n");
+	has(text, "  aa                               01                a and 1 more  GET /a  "
+		  "(TCP) db:1 43.5%");
 	assert_null(strstr(text, "  bb  "));
+	free(text);
+	unlink(path);
+}
+
+/* The same as JSON. */
+static void as_json(void **state)
+{
+	const struct requests_options o = {.slowest = 1, .json = true};
+	struct stretch s;
+	struct error e = {0};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	scene();
+	assert_int_equal(stretch_open(&s, path, &e), 0);
+	assert_int_equal(requests_print(&s, &o, f, &e), 0);
+	stretch_free(&s);
+	fclose(f);
+	has(text,
+	    "\"endpoint\": \"GET /a\",\n      \"requests\": 1,\n      \"p50_ns\": 220000000,");
+	has(text, "\"running_ns\": 10000000,\n      \"queued_ns\": 0,\n      \"blocked_ns\": 0,\n"
+		  "      \"waiting_ns\": 220000000,");
+	has(text, "\"cause\": \"(TCP) db:1\",\n          \"while\": \"waiting\",\n"
+		  "          \"ns\": 100000000\n");
+	has(text, "\"trace_id\": \"aa\",\n      \"local_root_span_id\": \"01\",");
+	has(text, "\"thread\": \"a\",\n      \"threads\": 2,");
+	assert_null(strstr(text, "\"bb\""));
 	free(text);
 	unlink(path);
 }
@@ -211,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filters),
 		cmocka_unit_test(view),
+		cmocka_unit_test(as_json),
 		cmocka_unit_test(without),
 	};
 

@@ -10,6 +10,7 @@ static struct {
 	uint64_t slowest, slower_ns;
 	struct instant from, to;
 	struct opt_list endpoints, traces, spans, threads;
+	bool json;
 } o = {.slowest = 10};
 
 static const struct opt opts[] = {
@@ -23,6 +24,7 @@ static const struct opt opts[] = {
 	{OPT_LIST, 't', "thread", "GLOB", "only what threads of such a name did for them",
 	 &o.threads},
 	FILTER_TIME_OPTS(o),
+	{OPT_FLAG, 0, "json", NULL, "print JSON, times in nanoseconds", &o.json},
 	{OPT_END},
 };
 
@@ -34,12 +36,13 @@ static struct pattern_list patterns(const struct opt_list *l)
 static int requests(const char *path, struct error *e)
 {
 	struct requests_options ro = {
-		.filter = {.endpoints = patterns(&o.endpoints),
-			   .traces = patterns(&o.traces),
-			   .spans = patterns(&o.spans),
-			   .slower_ns = o.slower_ns},
-		.threads = patterns(&o.threads),
+		.which = {.filter = {.endpoints = patterns(&o.endpoints),
+				     .traces = patterns(&o.traces),
+				     .spans = patterns(&o.spans),
+				     .slower_ns = o.slower_ns},
+			  .threads = patterns(&o.threads)},
 		.slowest = (unsigned int)o.slowest,
+		.json = o.json,
 	};
 	struct stretch s;
 	int rc = filter_stretch(path, &o.from, &o.to, &s, e);
@@ -68,6 +71,7 @@ const struct command cmd_requests = {
 	.usage = "requests FILE.jfr|DIR [options]",
 	.examples = "  gnomon requests app.jfr\n"
 		    "  gnomon requests app.jfr -e 'GET /cart' --slower-than 500ms\n"
+		    "  gnomon requests app.jfr --json | jq '.endpoints[] | {endpoint, p99_ns}'\n"
 		    "  gnomon requests /var/lib/gnomon/shop-host-4711-* --from -5m\n",
 	.notes = "Which request each thread worked for the program's tracer says, or "
 		 "gnomon-context.jar.\n\n" FILTER_TIME_NOTES,
