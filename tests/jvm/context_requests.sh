@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A server of ten threads on two CPUs, with ZGC, whose GET /allocation-stalls needs much memory. With a heap of 1 GiB `gnomon requests`
 # tells that endpoint, how long its requests took, and that they stalled for as long as the JVM's own log says; so does the
-# endpoint's flame graph, below ByteBuffer.allocate. With a large heap they ran and were queued, as the scheduler's account of the threads
+# endpoint's flame graph, below ByteBuffer.allocate; and so do requests that are told by the stacks alone. With a large heap they ran and were queued, as the scheduler's account of the threads
 # has it, and it is said who had the CPUs.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/context.sh"
@@ -27,16 +27,18 @@ answered() {
     jvm_end
     "$GNOMON" requests "$JFR" -n 1 | sed 's/^/  /' || fail "requests"
     "$GNOMON" requests "$JFR" --json >"$T/said.json" || fail "requests --json"
+    "$GNOMON" requests "$JFR" --json --endpoint-rule 'ServerImpl$Exchange.run > ContextStalls.allocationStalls' >"$T/rule.json" ||
+        fail "requests by rule"
     "$GNOMON" render "$JFR" -e 'GET /allocation-stalls' --causes --idle -D wall -f collapsed >"$T/flames" || fail "render"
 }
 
 # What was said beside what is true. A sum of samples is right but for chance: 4 standard deviations of a tick that either is one of these
 # or not, and what lies at the ends of each request.
 compare() {
-    python3 - "$T/said.json" "$T/flames" "$JVM_OUT" "$LOG" <<'END'
+    python3 - "$T/said.json" "$T/rule.json" "$T/flames" "$JVM_OUT" "$LOG" <<'END'
 import json, re, sys
-said, flames, out, log = sys.argv[1:]
-said = json.load(open(said))
+said, rule, flames, out, log = sys.argv[1:]
+said, rule = (json.load(open(f)) for f in (said, rule))
 took = [list(map(int, l.split()[1:])) for l in open(out) if l.startswith("TOOK")]
 stalls = [float(m[1]) * 1e6 for l in open(log) if (m := re.search(r"Allocation Stall \(serves-\d+\) ([\d.]+)ms", l))]
 ours = next(e for e in said["endpoints"] if e["endpoint"] == "GET /allocation-stalls")
@@ -60,6 +62,11 @@ def caused(start, key="cause"):
 hold("requests (a ms each)", ours["requests"] * 1e6, sum(t[0] > 3 * tick for t in took) * 1e6, len(took) * 1e6)
 got = sum(ours[k + "_ns"] for k in ("running", "queued", "blocked", "waiting"))
 hold("time of all", got, all_ns - chance(all_ns), all_ns + chance(all_ns) + .05 * all_ns)
+# these begin a little earlier, and answer, too
+ruled = next(e for e in rule["endpoints"] if e["endpoint"] == "ContextStalls.allocationStalls")
+got_ruled = sum(ruled[k + "_ns"] for k in ("running", "queued", "blocked", "waiting"))
+hold("time of all by rule", got_ruled, all_ns - chance(all_ns), all_ns + chance(all_ns) + .5 * all_ns)
+hold("requests by rule (a ms each)", ruled["requests"] * 1e6, 1e6, len(took) * 1e6)
 for percent in (50, 95, 99):
     true = sorted(t[0] for t in took)[(len(took) * percent + 99) // 100 - 1]
     hold(f"percentile {percent}", ours[f"p{percent}_ns"], .9 * true - 4 * tick, 1.1 * true + 4 * tick)

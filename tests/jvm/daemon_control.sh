@@ -88,6 +88,11 @@ dump() {
     assert_ge "all of it, and the last two seconds with their chunks, in ms" "$(busy_ms "$T/last.jfr")" "$after"
     ask dump "*$OWN_NAME*" -o "$T/page.html" >"$T/out" 2>"$T/err" || fail "dump of a page: $(cat "$T/err")"
     assert_match "a page" '<html' "$T/page.html"
+    ask dump "$PID" -t no-such-thread -f text -o - >"$T/out" 2>"$T/err" || fail "dump with a filter: $(cat "$T/err")"
+    assert_match "what it says of nothing" "no samples are left by the filter" "$T/err"
+    ask dump "$PID" -t main -o "$T/none.jfr" >"$T/out" 2>"$T/err"
+    assert_eq "exit code of a filtered recording" 2 $?
+    assert_match "what it says" "a recording is dumped whole" "$T/err"
     ask dump "$PID" --from 2020-01-01T00:00 --to 2020-01-01T01:00 -o "$T/none.jfr" >"$T/out" 2>"$T/err"
     assert_eq "exit code for another time" 7 $?
     [ ! -e "$T/none.jfr" ] || fail "there is a file of nothing"

@@ -214,6 +214,107 @@ static void as_json(void **state)
 	unlink(path);
 }
 
+static uint32_t stack_of(const char *const methods[], size_t n)
+{
+	struct frame_name f[4] = {0};
+
+	for (size_t i = 0; i < n; i++)
+		f[i] = (struct frame_name){
+			.klass = i == n - 1   ? "java.lang.Thread"
+				 : i == n - 2 ? "javax.servlet.http.HttpServlet"
+					      : "shop.CartServlet",
+			.method = methods[i],
+			.sig = "()V",
+			.type = FRAME_JIT,
+		};
+	return jfrw_stack(w, f, n, false);
+}
+
+static void cpu_in(uint32_t t, uint64_t at_ms, uint32_t in)
+{
+	jfrw_cpu_sample(w, at_ms * MS, thread[t], in);
+}
+
+/*
+ * Thread a gets, for 70 ms, is idle, gets and posts; b is in the servlet, gets, and does so much
+ * later once more.
+ */
+static void scene_by_rule(void)
+{
+	uint32_t gets, posts, early, idle;
+	struct error e = {0};
+
+	begin();
+	gets = stack_of((const char *[]){"query", "doGet", "service", "run"}, 4);
+	posts = stack_of((const char *[]){"doPost", "service", "run"}, 3);
+	early = stack_of((const char *[]){"service", "run"}, 2);
+	idle = stack_of((const char *[]){"run"}, 1);
+	cpu_in(0, 100, gets);
+	jfrw_wall_sample(w, 110 * MS, thread[0], gets, JFR_STATE_SLEEPING, 4, 80 * MS);
+	cpu_in(0, 190, idle);
+	cpu_in(0, 200, gets);
+	cpu_in(0, 210, posts);
+	cpu_in(1, 100, early);
+	cpu_in(1, 110, gets);
+	cpu_in(1, 900, gets);
+	assert_int_equal(jfrw_close(w, &e), 0);
+}
+
+static uint64_t by_rule(const char *rule, const char *endpoint, uint64_t slower_ms)
+{
+	const struct profile_options o = {
+		.endpoint_rules = {&rule, 1},
+		.endpoints = {&endpoint, endpoint != NULL},
+		.slower_ns = slower_ms * MS,
+		.show_idle = true,
+	};
+
+	return passes(&o);
+}
+
+static void rule_tells(const char *rule, const char *line)
+{
+	const struct requests_options o = {.which = {.rules = {&rule, 1}}, .slowest = 1};
+	struct stretch s;
+	struct error e = {0};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(stretch_open(&s, path, &e), 0);
+	assert_int_equal(requests_print(&s, &o, f, &e), 0);
+	stretch_free(&s);
+	fclose(f);
+	has(text, line);
+	free(text);
+}
+
+static void rules(void **state)
+{
+	const char *one = "Servlet.service", *two = "HttpServlet.service > shop.*.do*",
+		   *none = " > x";
+	const struct requests_options o = {.which = {.rules = {&none, 1}}};
+	struct error e = {0};
+	struct stretch s;
+
+	scene_by_rule();
+	assert_int_equal(by_rule(one, NULL, 0), 6 * 10 + 4 * 20);
+	assert_int_equal(by_rule(two, NULL, 0), 6 * 10 + 4 * 20);
+	assert_int_equal(by_rule(two, "doPost", 0), 10);
+	assert_int_equal(by_rule(two, "doGet", 0), 5 * 10 + 4 * 20);
+	assert_int_equal(by_rule(two, NULL, 60), 10 + 4 * 20);
+	rule_tells(one, "4 requests to 1 endpoints were seen, by 10 samples.\n");
+	rule_tells(one, "  javax.servlet.http.HttpServlet.service");
+	rule_tells(two, "5 requests to 2 endpoints were seen, by 10 samples.\n");
+	rule_tells(two, "       1     20 ms     20 ms     20 ms     10 ms   100.0%     0.0%     "
+			"0.0%     0.0%  shop.CartServlet.doPost\n");
+	assert_int_equal(stretch_open(&s, path, &e), 0);
+	assert_int_equal(requests_print(&s, &o, stdout, &e), -EINVAL);
+	assert_int_equal(e.exit, EXIT_USAGE);
+	stretch_free(&s);
+	unlink(path);
+}
+
 static void without(void **state)
 {
 	const struct requests_options o = {.slowest = 1};
@@ -238,10 +339,8 @@ static void without(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(filters),
-		cmocka_unit_test(view),
-		cmocka_unit_test(as_json),
-		cmocka_unit_test(without),
+		cmocka_unit_test(filters), cmocka_unit_test(view),    cmocka_unit_test(as_json),
+		cmocka_unit_test(rules),   cmocka_unit_test(without),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,7 @@ static const struct opt opts[] = {
 	{OPT_ENUM, 'f', "format", "FORMAT", "where no name says it: jfr, html, text ...",
 	 &o.render.format, .choices = {FORMAT_CHOICES, "jfr"}},
 	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.render.force},
+	FILTER_SAMPLE_OPTS(o.render.filter),
 	SOCKET_OPT(o.socket),
 	{OPT_END},
 };
@@ -70,7 +71,11 @@ static int format_choose(struct error *e)
 		o.render.format = FMT_JFR;
 	if (o.render.format < 0)
 		o.render.format = format_by_name(o.render.out);
-	return 0; /* of a name that says nothing rendering_run() says so */
+	if (o.render.format != FMT_JFR || !filter_samples_given(&o.render.filter))
+		return 0; /* of a name that says nothing rendering_run() says so */
+	error_set(e, -EINVAL, EXIT_USAGE, "a recording is dumped whole: it cannot be filtered");
+	return error_hint(
+		e, "dump it to a file, and give these options to what reads that; or -f html ...");
 }
 
 /* One JVM that has nothing of that time is passed over where there are others. */
@@ -173,8 +178,9 @@ const struct command cmd_dump = {
 		"a PID\nor NAME it is of all JVMs that are recorded. What is rendered is cut to "
 		"the "
 		"time; a JFR file\nhas whole chunks, which are up to a minute longer. Of JVMs that "
-		"have ended: gnomon render DIR.\n",
+		"have ended: gnomon render DIR.\n\n" FILTER_NOTES,
 	.examples = "  gnomon dump shop -o page.html\n"
+		    "  gnomon dump shop -e 'GET /cart' --slower-than 500ms -o slow.html\n"
 		    "  gnomon dump 4711 --last 10m -o x.jfr\n"
 		    "  gnomon dump --from 14:00 --to 14:05 -o all.html\n"
 		    "  gnomon dump 4711 -o - | jfr summary /dev/stdin\n",

@@ -9,7 +9,7 @@
 static struct {
 	uint64_t slowest, slower_ns;
 	struct instant from, to;
-	struct opt_list endpoints, traces, spans, threads;
+	struct opt_list endpoints, rules, traces, spans, threads;
 	bool json;
 } o = {.slowest = 10};
 
@@ -17,6 +17,8 @@ static const struct opt opts[] = {
 	{OPT_COUNT, 'n', "slowest", "N", "how many of the slowest are told (10)", &o.slowest,
 	 .max = 100000},
 	{OPT_LIST, 'e', "endpoint", "GLOB", "only requests to such an endpoint", &o.endpoints},
+	{OPT_LIST, 0, "endpoint-rule", "RULE", "requests are what is done below such a method",
+	 &o.rules},
 	{OPT_LIST, 0, "trace", "GLOB", "only requests of such a trace id", &o.traces},
 	{OPT_LIST, 0, "span", "GLOB", "only requests with such a local root span", &o.spans},
 	{OPT_DURATION, 0, "slower-than", "TIME", "only requests that took so long: 500ms",
@@ -40,7 +42,8 @@ static int requests(const char *path, struct error *e)
 				     .traces = patterns(&o.traces),
 				     .spans = patterns(&o.spans),
 				     .slower_ns = o.slower_ns},
-			  .threads = patterns(&o.threads)},
+			  .threads = patterns(&o.threads),
+			  .rules = patterns(&o.rules)},
 		.slowest = (unsigned int)o.slowest,
 		.json = o.json,
 	};
@@ -71,10 +74,14 @@ const struct command cmd_requests = {
 	.usage = "requests FILE.jfr|DIR [options]",
 	.examples = "  gnomon requests app.jfr\n"
 		    "  gnomon requests app.jfr -e 'GET /cart' --slower-than 500ms\n"
+		    "  gnomon requests app.jfr --endpoint-rule 'HttpServlet.service > "
+		    "com.shop.*.do*'\n"
 		    "  gnomon requests app.jfr --json | jq '.endpoints[] | {endpoint, p99_ns}'\n"
 		    "  gnomon requests /var/lib/gnomon/shop-host-4711-* --from -5m\n",
 	.notes = "Which request each thread worked for the program's tracer says, or "
-		 "gnomon-context.jar.\n\n" FILTER_TIME_NOTES,
+		 "gnomon-context.jar.\nWithout these RULE tells of requests by the stacks: METHOD, "
+		 "or 'METHOD > CALLED', where\nwhat is done below METHOD is a request, and the "
+		 "outermost such CALLED below it its endpoint.\n\n" FILTER_TIME_NOTES,
 	.opts = opts,
 	.takes = TAKES_RECORDINGS,
 	.run = run,

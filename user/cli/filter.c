@@ -16,6 +16,7 @@ void filter_apply(const struct filter *f, struct profile_options *o)
 	o->threads = patterns(&f->threads);
 	o->states = patterns(&f->states);
 	o->endpoints = patterns(&f->endpoints);
+	o->endpoint_rules = patterns(&f->endpoint_rules);
 	o->traces = patterns(&f->traces);
 	o->spans = patterns(&f->spans);
 	o->slower_ns = f->slower_ns;
@@ -64,11 +65,16 @@ int filter_stretch(const char *path, const struct instant *from, const struct in
 	return rc;
 }
 
+bool filter_samples_given(const struct filter *f)
+{
+	return f->threads.n || f->states.n || f->endpoints.n || f->endpoint_rules.n ||
+	       f->traces.n || f->spans.n || f->slower_ns || f->include.n || f->exclude.n ||
+	       f->focus.n || f->hide.n;
+}
+
 static bool filter_given(const struct filter *f)
 {
-	return f->from.kind || f->to.kind || f->threads.n || f->states.n || f->endpoints.n ||
-	       f->traces.n || f->spans.n || f->slower_ns || f->include.n || f->exclude.n ||
-	       f->focus.n;
+	return f->from.kind || f->to.kind || filter_samples_given(f);
 }
 
 void filter_idle_note(const struct profile *p)

@@ -10,7 +10,7 @@
 struct filter {
 	struct instant from, to;
 	struct opt_list threads, states, endpoints, include, exclude, focus, hide, idle_rules;
-	struct opt_list traces, spans;
+	struct opt_list traces, spans, endpoint_rules;
 	uint64_t slower_ns;
 	bool idle;
 };
@@ -30,6 +30,8 @@ struct filter {
 	 &(f).states},                                                                             \
 	{OPT_LIST, 'e', "endpoint", "GLOB", "only while such an endpoint was served",              \
 	 &(f).endpoints},                                                                          \
+	{OPT_LIST, 0, "endpoint-rule", "RULE", "requests are what is done below such a method",    \
+	 &(f).endpoint_rules},                                                                     \
 	{OPT_LIST, 0, "trace", "GLOB", "only what was done for such a trace id", &(f).traces},     \
 	{OPT_LIST, 0, "span", "GLOB", "only what was done in such a span", &(f).spans},            \
 	{OPT_DURATION, 0, "slower-than", "TIME", "only for requests that took so long: 500ms",     \
@@ -54,10 +56,17 @@ struct filter {
 	"contains\n"                                                                               \
 	"it. Options that take one may be repeated: any of them has to match. Endpoints are "      \
 	"those\n"                                                                                  \
-	"of events with a text field 'endpoint': the application's own, or a tracer's.\n\n"        \
+	"of gnomon.Context, or of events with a text field 'endpoint'. With --endpoint-rule "      \
+	"METHOD, or "                                                                              \
+	"'METHOD > CALLED',\nrequests are what is done below METHOD, and the outermost such "      \
+	"CALLED "                                                                                  \
+	"is the endpoint.\n\n"                                                                     \
 	"A thread that waits for work, as a pool's worker, a timer or a selector does, is IDLE "   \
-	"and\nleft out; a line says how much that is. RULE is GLOB, or 'GLOB > GLOB' for a "       \
+	"and\nleft out; a line says how much that is. Its RULE is GLOB, or 'GLOB > GLOB' for a "   \
 	"caller and\nwhat it called, and adds to those known.\n"
+
+/* Whether it leaves out any samples, but for their time. */
+bool filter_samples_given(const struct filter *f);
 
 /* Fill the options of a profile, but for its time. */
 void filter_apply(const struct filter *f, struct profile_options *o);

@@ -7,6 +7,7 @@
 
 #include "base/idmap.h"
 #include "base/utf8.h"
+#include "out/entered.h"
 
 #define FIELDS_MAX 32
 
@@ -237,6 +238,63 @@ static int events_take(struct contexts *x, struct jfr_reader *r)
 	return rc;
 }
 
+/* ---- requests by rule ---- */
+
+/* One more request, and the context that is of it. */
+static int request_add(struct contexts *x, uint32_t endpoint)
+{
+	struct contexts_index *i = x->index;
+	uint32_t none = names_add(&x->names, "", 0, NULL);
+
+	if (none == NAME_NONE ||
+	    !room((void **)&x->requests, x->nrequests, &i->requests_cap, sizeof(*x->requests)) ||
+	    !room((void **)&x->contexts, x->ncontexts, &i->contexts_cap, sizeof(*x->contexts)))
+		return -ENOMEM;
+	x->contexts[x->ncontexts++] = (struct context){.trace = none,
+						       .span = none,
+						       .root = none,
+						       .endpoint = endpoint,
+						       .operation = none,
+						       .request = x->nrequests};
+	x->requests[x->nrequests++] = (struct request){.trace = none,
+						       .root = none,
+						       .endpoint = endpoint,
+						       .from_ns = INT64_MAX,
+						       .to_ns = INT64_MIN};
+	return 0;
+}
+
+static int entered_take(struct contexts *x, const struct entered *v)
+{
+	struct contexts_index *i = x->index;
+	struct stretch_of s = {.key = key_of(v->chunk, v->thread),
+			       .from = v->from_ns,
+			       .to = v->to_ns,
+			       .context = v->request};
+
+	if (v->request == x->nrequests && request_add(x, v->endpoint))
+		return -ENOMEM;
+	if (!room((void **)&i->v, i->n, &i->cap, sizeof(*i->v)))
+		return -ENOMEM;
+	request_grow(&x->requests[v->request], &s, v->samples);
+	i->v[i->n++] = s;
+	return 0;
+}
+
+static int rules_take(struct contexts *x, struct jfr_reader *r, const struct pattern_list *rules,
+		      struct error *e)
+{
+	struct entered *v = NULL;
+	size_t n = 0;
+	int rc = entered_read(r, rules, &x->names, &v, &n, e);
+
+	for (size_t k = 0; k < n && !rc; k++)
+		if (entered_take(x, &v[k]))
+			rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	free(v);
+	return rc;
+}
+
 static int by_key_and_time(const void *a, const void *b)
 {
 	const struct stretch_of *x = a, *y = b;
@@ -262,7 +320,30 @@ static void index_make(struct contexts_index *i)
 	i->budget = BUDGET;
 }
 
-int contexts_read(struct contexts **out, const struct stretch *s, struct error *e)
+static int events_read(struct contexts *x, struct jfr_reader *r, const struct stretch *s,
+		       struct error *e)
+{
+	int rc = events_take(x, r);
+
+	return rc ? error_set(e, rc, rc == -ENOMEM ? EXIT_INTERNAL : EXIT_INPUT,
+			      "cannot read '%s': %s", s->path, strerror(-rc))
+		  : 0;
+}
+
+int contexts_missing(const struct stretch *s, const struct pattern_list *rules, struct error *e)
+{
+	if (rules->n) {
+		error_set(e, -ENODATA, EXIT_INPUT, "no stack of '%s' has a method of such a rule",
+			  s->path);
+		return error_hint(e, "methods are called as 'gnomon render' has them");
+	}
+	error_set(e, -ENODATA, EXIT_INPUT, "'%s' tells of no requests", s->path);
+	return error_hint(e, "a tracer has to publish them, or gnomon-context.jar, or name methods "
+			     "with --endpoint-rule: see gnomon-requests(1)");
+}
+
+int contexts_read(struct contexts **out, const struct stretch *s, const struct pattern_list *rules,
+		  struct error *e)
 {
 	struct contexts *x;
 	struct jfr_reader *r;
@@ -278,12 +359,14 @@ int contexts_read(struct contexts **out, const struct stretch *s, struct error *
 	x = calloc(1, sizeof(*x));
 	if (x)
 		x->index = calloc(1, sizeof(*x->index));
-	rc = x && x->index ? events_take(x, r) : -ENOMEM;
+	if (!x || !x->index)
+		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory reading '%s'", s->path);
+	else
+		rc = rules->n ? rules_take(x, r, rules, e) : events_read(x, r, s, e);
 	jfr_reader_close(r);
 	if (rc) {
 		contexts_free(x);
-		return error_set(e, rc, rc == -ENOMEM ? EXIT_INTERNAL : EXIT_INPUT,
-				 "cannot read '%s': %s", s->path, strerror(-rc));
+		return rc;
 	}
 	index_make(x->index);
 	*out = x;

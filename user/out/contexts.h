@@ -3,7 +3,7 @@
  * Which request each sample of a recording belongs to: its gnomon.Context events, which are written
  * behind the samples that they are about, so that the file is read for them first. A request is all
  * of one trace and one local root span, on whatever threads; where no local root span is told, of
- * one trace.
+ * one trace. Or requests are told by rules for endpoints (entered.h), and have no ids.
  */
 #ifndef GNOMON_OUT_CONTEXTS_H
 #define GNOMON_OUT_CONTEXTS_H
@@ -38,10 +38,13 @@ struct contexts {
 };
 
 /*
- * Memory grows with the number of such events; a file may have none. EXIT_USAGE for "-", which can
- * be read once only.
+ * Memory grows with the number of such events, with rules with that of samples; a file may have
+ * none. EXIT_USAGE for "-", which can be read once only, and for what is no rule.
  */
-int contexts_read(struct contexts **out, const struct stretch *s, struct error *e);
+int contexts_read(struct contexts **out, const struct stretch *s, const struct pattern_list *rules,
+		  struct error *e);
+/* That there are none: EXIT_INPUT. */
+int contexts_missing(const struct stretch *s, const struct pattern_list *rules, struct error *e);
 void contexts_free(struct contexts *x);
 
 /* The number of the context of a sample of chunk `chunk`, or CONTEXT_NONE. */

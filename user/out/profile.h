@@ -130,6 +130,7 @@ struct profile_options {
 	 */
 	uint64_t from_ns, to_ns;
 	struct pattern_list threads, states, endpoints;
+	struct pattern_list endpoint_rules;   /* requests are those of these rules (entered.h) */
 	struct pattern_list traces, spans;    /* of requests, as gnomon.Context has them */
 	uint64_t slower_ns;		      /* requests that took so long; 0: any */
 	struct pattern_list include, exclude; /* samples with, without such a frame */

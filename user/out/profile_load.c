@@ -873,7 +873,7 @@ static void span_tell(struct profile *p, const struct stretch *s)
 static int requests_choose(struct load *l, const struct stretch *s, struct error *e)
 {
 	const struct profile_options *o = &l->p->opt;
-	bool by_ids = o->traces.n || o->spans.n || o->slower_ns;
+	bool by_ids = o->traces.n || o->spans.n || o->slower_ns || o->endpoint_rules.n;
 	int rc = 0;
 
 	l->requests = (struct context_filter){.endpoints = o->endpoints,
@@ -883,7 +883,7 @@ static int requests_choose(struct load *l, const struct stretch *s, struct error
 	l->chosen = by_ids || o->endpoints.n;
 	/* standard input can be read once only */
 	if (l->chosen || (o->keep_links && strcmp(s->path, "-") != 0))
-		rc = contexts_read(&l->contexts, s, e);
+		rc = contexts_read(&l->contexts, s, &o->endpoint_rules, e);
 	if (rc || !l->contexts || l->contexts->ncontexts)
 		return rc;
 	contexts_free(l->contexts);
@@ -892,9 +892,7 @@ static int requests_choose(struct load *l, const struct stretch *s, struct error
 		return 0;
 	if (!by_ids)
 		return endpoints_read(&l->endpoints, s, &o->endpoints, e);
-	error_set(e, -ENODATA, EXIT_INPUT, "'%s' tells of no requests", s->path);
-	return error_hint(e, "a tracer has to publish them, or gnomon-context.jar: see "
-			     "gnomon-requests(1)");
+	return contexts_missing(s, &o->endpoint_rules, e);
 }
 
 int profile_load_stretch(struct profile *p, const struct stretch *s, int side,

@@ -434,13 +434,10 @@ static void reading_end(struct reading *x)
 
 static int all_read(struct reading *x, const struct stretch *s, struct error *e)
 {
-	int rc = contexts_read(&x->v->contexts, s, e);
+	int rc = contexts_read(&x->v->contexts, s, &x->opt->rules, e);
 
-	if (!rc && !x->v->contexts->ncontexts) {
-		rc = error_set(e, -ENODATA, EXIT_INPUT, "'%s' tells of no requests", s->path);
-		error_hint(e, "a tracer has to publish them, or gnomon-context.jar: see "
-			      "gnomon-requests(1)");
-	}
+	if (!rc && !x->v->contexts->ncontexts)
+		rc = contexts_missing(s, &x->opt->rules, e);
 	if (!rc)
 		rc = waits_read(&x->waits, s, e);
 	if (!rc && endpoints_make(x))

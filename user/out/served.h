@@ -55,6 +55,7 @@ struct served {
 struct served_options {
 	struct context_filter filter;
 	struct pattern_list threads;
+	struct pattern_list rules; /* for endpoints; none: requests are those that are told */
 };
 
 /* EXIT_INPUT where the recording tells of no requests. Memory grows with their number. */
