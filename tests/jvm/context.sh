@@ -4,17 +4,28 @@
 PROBE=$BUILD/tests/jvm/context_probe
 [ -x "$PROBE" ] || make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${PROBE#"$ROOT"/}" || exit 1
 
-# context_classes NAME...: the jar's classes and these programs of context/ beside the tests' own.
-context_classes() {
-    local jar=$BUILD/gnomon-context.jar files=("${@/%/.java}")
+# context_jar: the jar's classes beside the tests' own.
+context_jar() {
+    local jar=$BUILD/gnomon-context.jar
 
-    files=("${files[@]/#/$LIB_DIR/context/}")
     [ -s "$jar" ] || make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${jar#"$ROOT"/}" || exit 1
     classes
     cp -r "$CLASSES" "$T/classes"
     CLASSES=$T/classes
     (cd "$CLASSES" && "$(jdk_newest)/bin/jar" xf "$jar" && rm -r META-INF) || fail "the jar is none"
+}
+
+# context_compile NAME...: these programs of context/, too.
+context_compile() {
+    local files=("${@/%/.java}")
+
+    files=("${files[@]/#/$LIB_DIR/context/}")
     "$(jdk_oldest)/bin/javac" --release 17 -Xlint:all,-try -Werror -cp "$CLASSES" -d "$CLASSES" "${files[@]}" ||
         fail "$* does not compile"
     chmod -R a+rwX "$CLASSES"
+}
+
+context_classes() {
+    context_jar
+    context_compile "$@"
 }
