@@ -236,7 +236,8 @@ static void cpu_in(uint32_t t, uint64_t at_ms, uint32_t in)
 }
 
 /*
- * Thread a gets, for 70 ms, is idle, gets and posts; b is in the servlet, gets, and does so much
+ * Thread a gets, for 70 ms, is idle, gets and posts; b is in the servlet, gets, for so long that it
+ * would be two requests but for samples between of whose stacks not all is known, and does so much
  * later once more.
  */
 static void scene_by_rule(void)
@@ -252,6 +253,21 @@ static void scene_by_rule(void)
 	cpu_in(0, 100, gets);
 	jfrw_wall_sample(w, 110 * MS, thread[0], gets, JFR_STATE_SLEEPING, 4, 80 * MS);
 	cpu_in(0, 190, idle);
+	cpu_in(1, 165,
+	       jfrw_stack(w,
+			  (struct frame_name[]){{.klass = "libc.so.6",
+						 .method = "syscall",
+						 .sig = "()L;",
+						 .type = FRAME_NATIVE}},
+			  1, true));
+	cpu_in(1, 220,
+	       jfrw_stack(w,
+			  (struct frame_name[]){{.klass = "(jvm)",
+						 .method = "[unloaded method]",
+						 .sig = "()L;",
+						 .type = FRAME_JIT}},
+			  1, false));
+	cpu_in(1, 275, gets);
 	cpu_in(0, 200, gets);
 	cpu_in(0, 210, posts);
 	cpu_in(1, 100, early);
@@ -298,14 +314,14 @@ static void rules(void **state)
 	struct stretch s;
 
 	scene_by_rule();
-	assert_int_equal(by_rule(one, NULL, 0), 6 * 10 + 4 * 20);
-	assert_int_equal(by_rule(two, NULL, 0), 6 * 10 + 4 * 20);
+	assert_int_equal(by_rule(one, NULL, 0), 9 * 10 + 4 * 20);
+	assert_int_equal(by_rule(two, NULL, 0), 9 * 10 + 4 * 20);
 	assert_int_equal(by_rule(two, "doPost", 0), 10);
-	assert_int_equal(by_rule(two, "doGet", 0), 5 * 10 + 4 * 20);
-	assert_int_equal(by_rule(two, NULL, 60), 10 + 4 * 20);
-	rule_tells(one, "4 requests to 1 endpoints were seen, by 10 samples.\n");
+	assert_int_equal(by_rule(two, "doGet", 0), 8 * 10 + 4 * 20);
+	assert_int_equal(by_rule(two, NULL, 60), 10 + 4 * 20 + 5 * 10);
+	rule_tells(one, "4 requests to 1 endpoints were seen, by 13 samples.\n");
 	rule_tells(one, "  javax.servlet.http.HttpServlet.service");
-	rule_tells(two, "5 requests to 2 endpoints were seen, by 10 samples.\n");
+	rule_tells(two, "5 requests to 2 endpoints were seen, by 13 samples.\n");
 	rule_tells(two, "       1     20 ms     20 ms     20 ms     10 ms   100.0%     0.0%     "
 			"0.0%     0.0%  shop.CartServlet.doPost\n");
 	assert_int_equal(stretch_open(&s, path, &e), 0);

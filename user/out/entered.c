@@ -11,13 +11,16 @@
 #include "out/stable.h"
 #include "out/waits.h"
 
-#define RULES_MAX   16
+#define RULES_MAX   15
 #define INTERVAL_NS 50000000 /* where a recording does not say, the longest that is usual */
 #define GAP	    3	     /* intervals: ticks of two that follow are up to two apart */
 
 #define NOT_BELOW    UINT32_MAX	      /* of no rule's frame */
-#define NOT_KNOWN    (UINT32_MAX - 1) /* the stack's outer part is missing */
+#define NOT_KNOWN    (UINT32_MAX - 1) /* the stack's outer part, or a method's name, is missing */
 #define IN_NO_METHOD UINT32_MAX
+
+/* A bit of a method beside those of two for each rule: gnomon's or our own "[unknown method]". */
+#define UNNAMED (1u << 31)
 
 struct rule {
 	char *text; /* of which the others are parts */
@@ -103,7 +106,7 @@ static bool fits(const char *pattern, const char *text)
 /* Of which rules a method is the frame, and above these of which it is the callee. */
 static uint32_t rules_of(const struct reading *x, const char *method)
 {
-	uint32_t bits = 0;
+	uint32_t bits = strstr(method, "[un") ? UNNAMED : 0;
 
 	for (size_t i = 0; i < x->nrules; i++) {
 		const struct rule *r = &x->rules[i];
@@ -152,7 +155,7 @@ static bool method_look(struct reading *x, const struct jfr_frame *f, uint64_t *
 static bool stack_look(struct reading *x, const struct jfr_sample *s, uint64_t *endpoint)
 {
 	uint32_t callees[RULES_MAX], found = NOT_BELOW;
-	bool truncated = false, weak = false;
+	bool truncated = false, unnamed = false, weak = false;
 	struct jfr_value frames;
 	struct jfr_frame f;
 	uint64_t m;
@@ -164,6 +167,7 @@ static bool stack_look(struct reading *x, const struct jfr_sample *s, uint64_t *
 	while (jfr_stack_next(x->r, &frames, &f)) {
 		if (!method_look(x, &f, &m))
 			return false;
+		unnamed = unnamed || m >> 32 & UNNAMED;
 		for (size_t i = 0; m >> 32 && i < x->nrules; i++) {
 			bool named = callees[i] != IN_NO_METHOD;
 
@@ -175,7 +179,9 @@ static bool stack_look(struct reading *x, const struct jfr_sample *s, uint64_t *
 				callees[i] = (uint32_t)m;
 		}
 	}
-	*endpoint = found == NOT_BELOW && truncated ? NOT_KNOWN : found | (uint64_t)weak << 32;
+	*endpoint = found | (uint64_t)weak << 32;
+	if (found == NOT_BELOW && (truncated || unnamed))
+		*endpoint = NOT_KNOWN;
 	return true;
 }
 
@@ -228,7 +234,7 @@ static int sample_take(struct reading *x, const struct jfr_event *ev, const stru
 	one.endpoint = (uint32_t)*slot;
 	one.weak = *slot >> 32;
 	one.who = thread_of(x, s);
-	if (one.endpoint == NOT_KNOWN || !one.who)
+	if (!one.who)
 		return 0;
 	if (s->step_ns > 0 && !__builtin_mul_overflow(s->step_ns, (int64_t)(s->ticks - 1), &span) &&
 	    __builtin_add_overflow(one.from, span, &one.to))
@@ -297,6 +303,18 @@ static bool goes_on(const struct seen *last, const struct seen *s, int64_t gap)
 	       (!__builtin_sub_overflow(s->from, last->to, &apart) && apart <= gap);
 }
 
+/* A stack whose outer part is missing neither ends a request nor is of one, but where it goes on.
+ */
+static void last_pass(struct seen *last, const struct seen *s, int64_t gap)
+{
+	struct seen same = *s;
+
+	same.endpoint = last->endpoint;
+	same.weak = last->weak;
+	if (goes_on(last, &same, gap) && s->to > last->to)
+		last->to = s->to;
+}
+
 /* `last` is the request so far: its end, and its name once that is known. */
 static void last_go_on(struct seen *last, const struct seen *s)
 {
@@ -324,6 +342,10 @@ static size_t requests_make(struct seen *s, size_t nseen, int64_t gap, struct en
 	for (size_t i = 0; i < nseen; i++) {
 		bool same = n && goes_on(&last, &s[i], gap);
 
+		if (s[i].endpoint == NOT_KNOWN) {
+			last_pass(&last, &s[i], gap);
+			continue;
+		}
 		if (!same && n)
 			request_name(v, n, request - 1, v[n - 1].endpoint);
 		if (same) {
