@@ -201,8 +201,6 @@ static int event_take(struct contexts *x, struct jfr_reader *r, const struct jfr
 	struct stretch_of s = {0};
 	int n, rc;
 
-	if (strcmp(ev->cls->name, "gnomon.Context"))
-		return 0;
 	n = jfr_event_fields(r, ev, v, FIELDS_MAX);
 	for (int k = 0; k < FIELDS; k++) {
 		int at = jfr_class_field(ev->cls, names[k]);
@@ -227,11 +225,17 @@ static int event_take(struct contexts *x, struct jfr_reader *r, const struct jfr
 
 static int events_take(struct contexts *x, struct jfr_reader *r)
 {
+	const struct jfr_class *cls = NULL;
 	struct jfr_event ev;
+	uint64_t chunk = 0;
 	int rc;
 
 	while ((rc = jfr_reader_next(r, &ev)) > 0) {
-		rc = event_take(x, r, &ev);
+		if (ev.chunk != chunk) { /* by its class, and not by name: most events are others */
+			cls = jfr_class_find(r, "gnomon.Context");
+			chunk = ev.chunk;
+		}
+		rc = ev.cls == cls ? event_take(x, r, &ev) : 0;
 		if (rc)
 			return rc;
 	}

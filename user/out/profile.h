@@ -141,6 +141,7 @@ struct profile_options {
 	bool causes;	  /* what a wait waited for is called by the Java method that waits */
 	bool owners;	  /* with these: below a lock who had it, and what that thread did */
 	bool keep_times;
+	bool no_facts;	 /* only samples count: facts, vitals and lanes stay empty */
 	bool keep_links; /* samples of different spans are different cells */
 	/*
 	 * A thread that waits for work is IDLE, by rules over its frames (out/idle.h), as those are

@@ -783,7 +783,7 @@ static int event_note(struct load *l, const struct jfr_event *ev)
 {
 	struct profile *p = l->p;
 
-	if (l->behind)
+	if (l->behind || p->opt.no_facts)
 		return 0;
 	facts_event(&p->facts, l->r, ev);
 	vitals_event(&p->vitals[l->side], l->r, ev);
