@@ -18,6 +18,7 @@ const volatile __u32 gn_cpus = 1;
 #define PATH_STEPS  16
 
 extern __u64 gn_clock_offset;
+extern __u32 gn_visit_level;
 
 struct look_at {
 	__u64 tick;
@@ -238,18 +239,20 @@ struct {
 	__type(value, struct taken);
 } takings SEC(".maps");
 
-#define OWED_MAX (64 * gn_wall_ns)
+#define OWED_MAX 64 /* intervals */
 
 static __always_inline bool interval_taken(__u64 *owed, __u64 *last, __u64 now)
 {
+	__u64 interval = gn_wall_ns << (gn_visit_level & 15); /* what a visited tick stands for */
+
 	if (*last && now > *last)
 		*owed += now - *last;
 	*last = now;
-	if (*owed > OWED_MAX)
-		*owed = OWED_MAX;
-	if (*owed < gn_wall_ns)
+	if (*owed > OWED_MAX * interval)
+		*owed = OWED_MAX * interval;
+	if (*owed < interval)
 		return false;
-	*owed -= gn_wall_ns;
+	*owed -= interval;
 	return true;
 }
 

@@ -171,4 +171,18 @@ int task_scan(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/*
+ * Threads of processes that were let go and live on are nobody's again: their switches cost nothing
+ * more, and should they be recorded once more, all of them are as they are found then.
+ */
+SEC("iter/task")
+int task_leave(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (task && !proc_find(task_tgid(task)))
+		bpf_task_storage_delete(&threads, task);
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -118,13 +118,18 @@ static __always_inline struct holder *holder_at(__u32 cpu, __u64 tick)
 	return h && h->tick == (__u32)tick + 1 ? h : NULL;
 }
 
-/* The one that had the CPU at the last tick at which it was not the thread itself. */
+/*
+ * The one that had the CPU at the last tick at which it was not the thread itself. Of ticks that
+ * nobody visited it is not known.
+ */
 static __always_inline struct holder *holder_before(const struct wall_part *p, __u64 tick)
 {
+	__u64 group =
+		tick >> (gn_visit_level & 15); /* of which this is the tick that was visited */
 	struct holder *h = NULL;
 
 	for (int i = 1; i <= QUEUED_BACK; i++) {
-		h = holder_at(p->cpu, tick - i);
+		h = holder_at(p->cpu, gn_level_tick(group - i, gn_visit_level & 15));
 		if (h && h->tid != p->s.h.tid && h->kind && h->kind != GN_CAUSE_AT_ONCE)
 			break;
 	}

@@ -151,8 +151,10 @@ extern __u32 gn_unread;
 
 static __always_inline bool is_resting(struct task_struct *task, struct gn_thread *t)
 {
-	return t && rate_has_wall(t) && remote_due(task, t) &&
-	       tick_wants_stack(task, t, t->next_tick);
+	if (!t)
+		return false;
+	rate_refresh(t, thread_id(task, t) >> 32); /* it may have slept since before its rate */
+	return rate_has_wall(t) && remote_due(task, t) && tick_wants_stack(task, t, t->next_tick);
 }
 
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whose the locks are that threads wait for is what the program says: two locks that one thread holds by turns, each for
 # a known part of the time, as monitors, ReentrantLocks and read-write locks; a chain of three; deadlocks of three, which
-# are there before the recording. Wrong owners: none.
+# are there before the recording. Wrong owners: none. By both engines, and by a daemon, which takes some of its ticks only.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -64,20 +64,43 @@ joined() {
         "$(grep -o "Deadlock of 3 threads: '[a-z]*-" "$T/words" | sed "s/.*'//; s/-//" | sort | tr '\n' ' ' | sed 's/ $//')"
 }
 
+# recorded_daemon JFR: by a daemon, which has ticks four times as often as it takes one.
+recorded_daemon() {
+    local daemon
+
+    printf '%s\n' "directory = $T/recordings" "socket = none" "chunk-time = 10m" "min-free = 0" "no-vitals = yes" "wall = 20ms" \
+        "record = no" "[mine]" "name = $OWN_NAME.jar" >"$T/gnomon.conf"
+    emptied "$T/daemon.err"
+    "$GNOMON" daemon --config "$T/gnomon.conf" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
+    daemon=$!
+    CHILDREN+=("$daemon")
+    until_true 120 file_has "$T/daemon.err" "process $JVM_PID: recording" || fail "it is not recorded: $(cat "$T/daemon.err")"
+    sleep 3
+    kill -TERM "$daemon"
+    pid_gone "$daemon" 60 || fail "the daemon does not end"
+    mv "$T"/recordings/"$OWN_NAME"-*/*.jfr "$1" || fail "not one file: $(ls "$T"/recordings/*)"
+    rm -r "$T/recordings"
+}
+
 causes_locks() {
     local engine jfr version
 
     version=$(jdk_version "$JDK")
-    jvm_start Locks monitor lock rw chain deadlock deadlock-lock
-    for engine in switch scan; do
+    own_jar Locks
+    jvm_start -jar "$OWN_JAR" monitor lock rw chain deadlock deadlock-lock
+    for engine in switch scan daemon; do
         jfr=$T/locks-$version-$engine.jfr
-        "$GNOMON" record -q -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" || fail "record"
+        if [ $engine = daemon ]; then
+            recorded_daemon "$jfr"
+        else
+            "$GNOMON" record -q -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" || fail "record"
+        fi
         query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' (enter|park) ' |
             grep -v Semaphore@ >"$T/owners-$engine"
     done
     jvm_go
     jvm_done
-    for engine in switch scan; do
+    for engine in switch scan daemon; do
         cp "$T/owners-$engine" "$T/owners"
         owners_check "$T/locks-$version-$engine.jfr"
         shares_check "$T/locks-$version-$engine.jfr"

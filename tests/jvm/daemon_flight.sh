@@ -44,6 +44,8 @@ whole() {
     jfr_print "$1" jdk.JVMInformation,jdk.ActiveSetting >"$T/print"
     grep -q 'period\|gnomon.version' "$T/print" || fail "'$1' does not say how it was recorded"
 }
+# named_most: in that of the last files that has the most, since a thread may have had no CPU for a second
+named_most() { tail -n 4 "$T/files" | while read -r f; do named_samples "$f"; done | sort -n | tail -n 1; }
 named_samples() { weight "$1" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)'; }
 
 reload() {
@@ -104,9 +106,9 @@ frames_lost() {
 killed() {
     local f n dir
 
-    # it was begun anew just now: the first files of that, in which the frames of what sleeps may be missing, are behind us
+    # it was begun anew just now: the first file of that is behind us, one that is full, and one that may still be written
     n=$(files_of "$FIRST" | wc -l)
-    wait_files "$FIRST" $((n + 7))
+    wait_files "$FIRST" $((n + 4))
     kill -KILL "$DAEMON"
     pid_gone "$DAEMON" 60
     wait "$DAEMON" 2>/dev/null
@@ -118,12 +120,12 @@ killed() {
     while read -r f; do jfr_silent "$(jdk_newest)" summary "$f"; done <"$T/files"
     f=$(tail -n 3 "$T/files" | head -n 1)
     whole "$f"
-    assert_ge "samples with their method in one of its files alone" 1 "$(named_samples "$f")"
+    assert_ge "samples with their method in one of its files alone" 1 "$(named_most)"
     # it had been let go and was taken in again: also what slept all the time
     assert_ge "wall samples of an idle thread in that file" 5 \
         "$(weight "$f" $WALL_EVENT thread=idle-thread-number-1 'frame=Harness\.await')"
     # what is told of a sleeper until it is read again may have no frames
-    assert_between "ticks of 5 ms without frames in that file" 0 240 "$(frames_lost "$f")"
+    assert_between "ticks of 5 ms without frames in that file" 0 30 "$(frames_lost "$f")"
     assert_match "the JVM of a file in the middle" "pid = $FIRST\$" "$T/print"
     whole "$(files_of "$SECOND" | tail -n 1)"
     mine
@@ -149,7 +151,7 @@ by_time() {
         "$(busy_ms "$DIR" --from 0 --to 2s)" "$(busy_ms "$DIR" --from "$(start_of "$DIR")" --to 2s)"
     "$GNOMON" summary "$DIR" --from -2s >"$T/out" 2>"$T/err" || fail "summary: $(cat "$T/err")"
     assert_match "which JVM it is of" "pid $FIRST" "$T/out"
-    "$GNOMON" diff "$DIR" 0..2s -2s.. >"$T/out" 2>"$T/err" || fail "diff: $(cat "$T/err")"
+    "$GNOMON" diff "$DIR" 0..6s -6s.. >"$T/out" 2>"$T/err" || fail "diff: $(cat "$T/err")"
     assert_match "two times that both have samples" 'cpu time: A [1-9].*, B [1-9]' "$T/out"
     "$GNOMON" render "$REC" >"$T/out" 2>"$T/err"
     assert_eq "exit code for the directory of all" 7 $?

@@ -60,12 +60,14 @@ struct capture {
 	_Atomic int crowded; /* 1 + the CPU whose ring was too small for an accounting, or 0 */
 	/* losses that are of no known thread, as they were told last */
 	uint64_t unplaced[GN_LOSS_MAX];
-	_Atomic bool remote_due; /* threads were found that have no stack yet */
-	_Atomic bool reread_due; /* some thread's stack may be read better now */
-	bool resting;		 /* threads that rest are queued to be read, */
-	bool rereading;		 /* among them some that have a stack */
-	bool unsent;		 /* lists of frames have been lost since losses were told last */
-	uint64_t pending[2];	 /* gn_pending, as the last visit of each parity saw it */
+	_Atomic bool remote_due;   /* threads were found that have no stack yet */
+	_Atomic bool reread_due;   /* some thread's stack may be read better now */
+	bool resting;		   /* threads that rest are queued to be read, */
+	bool rereading;		   /* among them some that have a stack */
+	bool unsent;		   /* lists of frames have been lost since losses were told last */
+	uint64_t pending[2];	   /* gn_pending, as the last visit of each parity saw it */
+	void (*sooner)(void *ctx); /* NULL: nobody wants to know */
+	void *sooner_ctx;
 };
 
 /* Logs for which of the optional features this kernel needs another way. */
@@ -421,10 +423,13 @@ static void tgid_forget(struct capture *c, pid_t tgid)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Threads look at their process's again; and which ticks are visited. */
+/*
+ * Threads look at their process's again; and which ticks are visited. Whoever waits for the next of
+ * them would wait for too long where they have become more.
+ */
 static void rates_changed(struct capture *c)
 {
-	uint32_t least = GN_LEVEL_MAX;
+	uint32_t least = GN_LEVEL_MAX, before = capture_visit_level(c);
 	struct gn_proc proc;
 
 	if (!c->rates)
@@ -435,6 +440,8 @@ static void rates_changed(struct capture *c)
 			least = proc.rate.level;
 	__atomic_store_n(&c->skel->bss->gn_visit_level, least, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&c->skel->data->gn_rate_gen, 1, __ATOMIC_RELEASE);
+	if (least < before && c->sooner)
+		c->sooner(c->sooner_ctx);
 }
 
 int capture_add(struct capture *c, pid_t tgid, struct error *e)
@@ -472,7 +479,7 @@ uint64_t capture_wall_of(uint64_t tick_ns, uint64_t ns)
 int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_ns)
 {
 	uint64_t tick = c->skel->rodata->gn_wall_ns;
-	uint32_t level = gn_level_of(*wall_ns, tick);
+	uint32_t level = gn_level_of(*wall_ns, tick), before;
 	int fd = bpf_map__fd(c->skel->maps.procs);
 	struct gn_proc proc;
 
@@ -484,11 +491,14 @@ int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_
 		capture_account_of(c, tgid);
 	if (cpu_ns && !proc.rate.cpu_ns)
 		c->skel->data->gn_clock_gen++;
+	before = proc.rate.level;
 	proc.rate = (struct gn_rate){.cpu_ns = cpu_ns, .level = level};
 	if (bpf_map_update_elem(fd, &tgid, &proc, BPF_EXIST))
 		return -errno;
 	*wall_ns = capture_wall_of(tick, *wall_ns);
 	rates_changed(c);
+	if (before == GN_LEVEL_NONE && level != GN_LEVEL_NONE)
+		c->remote_due = true; /* who fell asleep meanwhile has no stack */
 	return 0;
 }
 
@@ -499,6 +509,12 @@ uint64_t capture_switches_of(const struct capture *c, pid_t tgid)
 	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.procs), &tgid, &proc))
 		return 0;
 	return proc.switches;
+}
+
+void capture_on_sooner(struct capture *c, void (*fn)(void *ctx), void *ctx)
+{
+	c->sooner = fn;
+	c->sooner_ctx = ctx;
 }
 
 uint32_t capture_visit_level(const struct capture *c)
@@ -658,6 +674,18 @@ static int iterate_tgids(const struct capture *c, struct bpf_program *prog, cons
 			rc = one;
 	}
 	return rc;
+}
+
+void capture_let_go(struct capture *c, pid_t tgid)
+{
+	int rc;
+
+	capture_account_of(c, tgid);
+	capture_remove(c, tgid);
+	rc = iterate_tgids(c, c->skel->progs.task_leave, &tgid, 1);
+	if (rc)
+		log_debug("process %d is still looked at when it switches: %s", tgid,
+			  strerror(-rc));
 }
 
 /*

@@ -55,6 +55,8 @@ void capture_close(struct capture *c);
 
 int capture_add(struct capture *c, pid_t tgid, struct error *e);
 void capture_remove(struct capture *c, pid_t tgid);
+/* It lives on: what it waits for is accounted for before, and its threads are forgotten. */
+void capture_let_go(struct capture *c, pid_t tgid);
 
 /*
  * With `rates`: how often a process that was added is sampled from now on; 0: it has no such
@@ -71,6 +73,8 @@ uint64_t capture_switches_of(const struct capture *c, pid_t tgid);
 
 /* Ticks that no process takes need no visit: the level (kern/abi.h) of those that one does. */
 uint32_t capture_visit_level(const struct capture *c);
+/* `fn` is called, on the draining thread, when more ticks need one than before; NULL: no more. */
+void capture_on_sooner(struct capture *c, void (*fn)(void *ctx), void *ctx);
 
 /* The processes added, malloc'd. 0 or -ENOMEM. From the draining thread, as these two. */
 int capture_targets(struct capture *c, pid_t **out, size_t *n);

@@ -30,21 +30,29 @@ struct ticks {
 	uint64_t considered_ns, switches; /* when, and the counter as it was */
 	int agreed;
 	bool told;  /* the user was told that another engine cannot be had */
-	sem_t stop; /* posted once */
+	sem_t wake; /* posted when another tick is the next one, and at the end */
+	_Atomic bool ends;
 	pthread_t thread;
 	struct ticks_stats stats;
 };
 
-/* False when the thread is to stop. */
+/* False: it was woken before. */
 static bool sleep_until(struct ticks *t, uint64_t ns)
 {
 	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 	int rc;
 
 	do
-		rc = sem_clockwait(&t->stop, CLOCK_MONOTONIC, &ts);
+		rc = sem_clockwait(&t->wake, CLOCK_MONOTONIC, &ts);
 	while (rc && errno == EINTR);
 	return rc != 0;
+}
+
+static void on_sooner(void *ctx)
+{
+	struct ticks *t = ctx;
+
+	sem_post(&t->wake);
 }
 
 /*
@@ -149,23 +157,27 @@ static uint64_t visit_time(const struct ticks *t, uint64_t tick)
 static void *ticks_main(void *arg)
 {
 	struct ticks *t = arg;
-	uint64_t tick = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
+	uint64_t from = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
 
 	pthread_setname_np(pthread_self(), "gnomon-ticks");
 	priority_raise();
-	for (;; tick++) {
-		uint64_t due;
+	while (!atomic_load(&t->ends)) {
+		uint64_t tick = gn_level_next(from, capture_visit_level(t->capture));
+		uint64_t due = visit_time(t, tick), coming;
 
-		tick = gn_level_next(tick, capture_visit_level(t->capture));
-		due = visit_time(t, tick);
-
-		if (!sleep_until(t, due))
-			return NULL;
+		if (!sleep_until(t, due)) {
+			/* those that nobody wanted when they passed are not to be made up for */
+			coming = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
+			from = coming > from ? coming : from;
+			continue;
+		}
 		if (now_ns() - due > LATE_NS)
 			t->stats.late++;
 		visit(t, tick);
 		engine_consider(t, tick);
+		from = tick + 1;
 	}
+	return NULL;
 }
 
 int ticks_start(struct ticks **out, struct capture *c, const struct ticks_config *cfg,
@@ -183,13 +195,14 @@ int ticks_start(struct ticks **out, struct capture *c, const struct ticks_config
 									      : WALL_ENGINE_SWITCH;
 	if (!capture_can_switch(c))
 		t->cfg.engine = WALL_ENGINE_SCAN;
-	sem_init(&t->stop, 0, 0);
+	sem_init(&t->wake, 0, 0);
 	rc = pthread_create(&t->thread, NULL, ticks_main, t);
 	if (rc) {
-		sem_destroy(&t->stop);
+		sem_destroy(&t->wake);
 		free(t);
 		return error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc));
 	}
+	capture_on_sooner(c, on_sooner, t);
 	*out = t;
 	return 0;
 }
@@ -203,9 +216,11 @@ void ticks_stop(struct ticks *t, struct ticks_stats *out)
 {
 	if (!t)
 		return;
-	sem_post(&t->stop);
+	capture_on_sooner(t->capture, NULL, NULL);
+	atomic_store(&t->ends, true);
+	sem_post(&t->wake);
 	pthread_join(t->thread, NULL);
-	sem_destroy(&t->stop);
+	sem_destroy(&t->wake);
 	if (out)
 		*out = t->stats;
 	free(t);

@@ -193,6 +193,16 @@ static bool is_same_owner(const struct owners_run *a, const struct owners_run *b
 	return a == b || (a && b && a->owner == b->owner && a->kind == b->kind);
 }
 
+/* Groups [from, until) of a wait, laid as readers lay its sample: each tick follows the last one.
+ */
+static void groups_write(struct target *t, const struct cause_wait *w, uint64_t from,
+			 uint64_t until, const struct owners_run *run)
+{
+	uint64_t begin = w->tick >> w->level;
+
+	part_write(t, w, w->tick + ((from - begin) << w->level), (until - from) << w->level, run);
+}
+
 /* Of some ticks only (kern/abi.h): whose it was at one is whose it was for all that it stands for.
  */
 static void coarse_settle(struct target *t, const struct cause_wait *w)
@@ -205,14 +215,13 @@ static void coarse_settle(struct target *t, const struct cause_wait *w)
 		next = owners_at(t->locks->owners, w->cause, gn_level_tick(group, w->level),
 				 &until);
 		if (group > first && !is_same_owner(run, next)) {
-			part_write(t, w, gn_level_tick(first, w->level),
-				   (group - first) << w->level, run);
+			groups_write(t, w, first, group, run);
 			first = group;
 		}
 		run = next;
 	}
 	if (first < end)
-		part_write(t, w, gn_level_tick(first, w->level), (end - first) << w->level, run);
+		groups_write(t, w, first, end, run);
 }
 
 /* A part for each owner. */

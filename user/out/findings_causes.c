@@ -152,6 +152,9 @@ void find_causes(struct find *x)
 /* ---- threads that wait for each other in a circle -------------------------------------------- */
 
 #define CIRCLE_TICKS 3 /* as many of each of its threads */
+/* a process may take few of the ticks (gnomon.RateChange), and then the last one was before the end
+ */
+#define CIRCLE_END_NS 100000000
 
 static void circle_say(struct find *x, const struct blame_circle *c)
 {
@@ -180,7 +183,8 @@ static void circle_say(struct find *x, const struct blame_circle *c)
 void find_deadlocks(struct find *x)
 {
 	const struct blame *b = &x->p->blame;
-	int64_t end = b->last_ns - CIRCLE_TICKS * (int64_t)x->p->period_ns[JFR_SOURCE_WALL];
+	int64_t lasts = CIRCLE_TICKS * (int64_t)x->p->period_ns[JFR_SOURCE_WALL];
+	int64_t end = b->last_ns - (lasts > CIRCLE_END_NS ? lasts : CIRCLE_END_NS);
 
 	for (size_t i = 0; i < b->ncircles; i++)
 		if (b->circles[i].ticks >= (uint64_t)CIRCLE_TICKS * b->circles[i].n &&

@@ -439,6 +439,18 @@ static void keep(struct daemon *d, uint64_t now)
 	d->keep_ns = now + (took * KEEP_PART > KEEP_NS ? took * KEEP_PART : KEEP_NS);
 }
 
+/* What is free is told each second, however seldom all files are looked at. */
+static void space_look(struct daemon *d)
+{
+	uint64_t bytes;
+
+	if (retention_free(d->cfg->dir, &bytes))
+		return;
+	pthread_mutex_lock(&d->lock);
+	d->look.free_bytes = bytes;
+	pthread_mutex_unlock(&d->lock);
+}
+
 /* Whole or not at all: it takes its name when it is written. */
 static int metrics_to(struct daemon *d, const char *path, const char *temp, struct error *e)
 {
@@ -488,6 +500,8 @@ static void turn(struct daemon *d)
 		notify("WATCHDOG=1");
 	if (place_take(&d->place, &e) || now >= d->keep_ns)
 		keep(d, now);
+	else
+		space_look(d);
 	if (d->cfg->metrics && now >= d->metrics_ns)
 		metrics_keep(d, now);
 }

@@ -143,7 +143,7 @@ static void let_go_again(struct fleet *f, pid_t pid)
 	HASH_FIND_INT(f->let_go, &pid, l);
 	if (!l)
 		return;
-	capture_forgotten(f->cap);
+	capture_epoch(f->cap);
 	let_go_drop(f, l);
 }
 
@@ -299,26 +299,31 @@ int fleet_capture(struct fleet *f, struct capture *c, struct error *e)
 
 /* ---- those that come later ------------------------------------------------------------------- */
 
-static void member_end(struct fleet *f, struct member *m)
+static void member_leaves(struct member *m)
 {
 	close(m->pidfd); /* also takes it out of the epoll set */
 	m->pidfd = -1;
-	if (m->state == ON)
-		capture_remove(f->cap, m->pid);
 	m->state = ENDED;
 }
 
-/* It lives on; what it waits for right now is accounted for before. */
+static void member_end(struct fleet *f, struct member *m)
+{
+	if (m->state == ON)
+		capture_remove(f->cap, m->pid);
+	member_leaves(m);
+}
+
+/* It lives on. */
 static void member_let_go(struct fleet *f, struct member *m)
 {
 	if (m->state == ENDED)
 		return;
 	if (m->state == ON) {
-		capture_account_of(f->cap, m->pid);
+		capture_let_go(f->cap, m->pid);
 		let_go_note(f, m->pid);
 	}
 	log_info("process %d: not recorded any more", m->pid);
-	member_end(f, m);
+	member_leaves(m);
 }
 
 /* If open files are lacking it is looked for again: there may be some when another has ended. */

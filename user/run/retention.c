@@ -326,6 +326,16 @@ static int shrink_all(const struct retention_policy *p, int root, struct retenti
 	return rc;
 }
 
+int retention_free(const char *dir, uint64_t *bytes)
+{
+	struct statvfs fs;
+
+	if (statvfs(dir, &fs))
+		return -errno;
+	*bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	return 0;
+}
+
 int retention_apply(const struct retention_policy *p, const char *dir, struct retention_look *out,
 		    struct error *e)
 {

@@ -50,4 +50,7 @@ struct retention_look {
 int retention_apply(const struct retention_policy *p, const char *dir, struct retention_look *out,
 		    struct error *e);
 
+/* What the file system of `dir` has left for whoever is not root. 0 or -errno. */
+int retention_free(const char *dir, uint64_t *bytes);
+
 #endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes with rates of their own, in the running kernel: a thread that sleeps has its stack,
+ * also if it fell asleep while nothing of its process was sampled, or while that was not recorded.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "asleep.h"
+#include "base/clock.h"
+#include "capture/capture.h"
+#include "capture/ticks.h"
+
+#define MS   1000000ull
+#define TICK (5 * MS)
+#define WALL (20 * MS) /* so that it takes one of four ticks */
+
+/* Sleeps in read() until it is woken, answers, and sleeps again. */
+struct sleeper {
+	pid_t pid;
+	int wake, answer;
+};
+
+static void sleep_ms(uint64_t ms)
+{
+	struct timespec ts = {(time_t)(ms / 1000), (long)(ms % 1000 * MS)};
+
+	nanosleep(&ts, NULL);
+}
+
+static void sleeper_rests(const struct sleeper *s)
+{
+	for (int i = 0; i < 6000 && !is_asleep(s->pid, s->pid); i++)
+		sleep_ms(10);
+	assert_true(is_asleep(s->pid, s->pid));
+}
+
+static void sleeper_start(struct sleeper *s)
+{
+	int to[2], from[2];
+	char byte;
+
+	assert_int_equal(pipe(to), 0);
+	assert_int_equal(pipe(from), 0);
+	s->pid = fork();
+	if (!s->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(to[1]);
+		while (read(to[0], &byte, 1) == 1 && write(from[1], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	assert_true(s->pid > 0);
+	close(to[0]);
+	close(from[1]);
+	s->wake = to[1];
+	s->answer = from[0];
+	sleeper_rests(s);
+}
+
+static void sleeper_turn(const struct sleeper *s)
+{
+	char byte = 0;
+
+	assert_int_equal(write(s->wake, &byte, 1), 1);
+	assert_int_equal(read(s->answer, &byte, 1), 1);
+	sleeper_rests(s);
+}
+
+static void sleeper_end(const struct sleeper *s)
+{
+	close(s->wake);
+	close(s->answer);
+	waitpid(s->pid, NULL, 0);
+}
+
+/* What came: ticks of waits with a stack and without, and whether the last stack's frames did. */
+struct told {
+	uint64_t with, without, stack;
+	uint64_t lists[64];
+	unsigned int nlists;
+};
+
+static void on_record(void *ctx, const struct gn_rec *rec)
+{
+	const struct gn_stack *list = (const void *)rec;
+	const struct gn_sample *s = (const void *)rec;
+	struct told *t = ctx;
+
+	if (rec->type == GN_REC_STACK && t->nlists < 64)
+		t->lists[t->nlists++] = list->id;
+	if (rec->type != GN_REC_SAMPLE || s->clock != GN_CLOCK_WALL)
+		return;
+	t->stack = s->stack;
+	if (s->stack)
+		t->with += s->n;
+	else
+		t->without += s->n;
+}
+
+static bool has_frames(const struct told *t)
+{
+	for (unsigned int i = 0; i < t->nlists; i++)
+		if (t->stack && t->lists[i] == t->stack)
+			return true;
+	return false;
+}
+
+static void look(struct capture *c, pid_t pid, struct told *t)
+{
+	assert_int_equal(capture_account_of(c, pid), 0);
+	assert_true(capture_drain(c, on_record, t) >= 0);
+}
+
+/* Until a sample of the thread has a stack. */
+static void wait_stack(struct capture *c, pid_t pid, struct told *t)
+{
+	*t = (struct told){0};
+	for (int i = 0; i < 600 && !t->with; i++) {
+		sleep_ms(100);
+		look(c, pid, t);
+	}
+	assert_true(t->with > 0);
+}
+
+static void rate_set(struct capture *c, pid_t pid, uint64_t wall)
+{
+	uint64_t is = wall;
+
+	assert_int_equal(capture_rate(c, pid, 0, &is), 0);
+	assert_int_equal(is, wall);
+}
+
+static struct capture *begin(const struct sleeper *s, struct ticks **ticks)
+{
+	const struct capture_config cfg = {.wall_ns = TICK, .start_ns = now_ns(), .rates = true};
+	const struct ticks_config tc = {
+		.start_ns = cfg.start_ns, .wall_ns = TICK, .engine = WALL_ENGINE_SWITCH};
+	struct error e = {0};
+	struct capture *c;
+
+	if (capture_open(&c, &cfg, &e) || capture_add(c, s->pid, &e) || capture_attach(c, &e))
+		fail_msg("%s", e.msg);
+	if (!capture_can_switch(c))
+		skip();
+	rate_set(c, s->pid, WALL);
+	if (ticks_start(ticks, c, &tc, &e))
+		fail_msg("%s", e.msg);
+	return c;
+}
+
+static void end(struct capture *c, struct ticks *ticks, const struct sleeper *s)
+{
+	ticks_stop(ticks, NULL);
+	capture_stop(c);
+	capture_close(c);
+	sleeper_end(s);
+}
+
+/* Without wall samples for a while, in which it runs once. */
+static void test_off_and_on(void **state)
+{
+	struct ticks *ticks;
+	struct sleeper s;
+	struct capture *c;
+	struct told t;
+
+	sleeper_start(&s);
+	c = begin(&s, &ticks);
+	wait_stack(c, s.pid, &t);
+	rate_set(c, s.pid, 0);
+	sleeper_turn(&s);
+	t = (struct told){0};
+	look(c, s.pid, &t);
+	t = (struct told){0};
+	sleep_ms(100);
+	look(c, s.pid, &t);
+	assert_int_equal(t.with + t.without, 0);
+	rate_set(c, s.pid, WALL);
+	wait_stack(c, s.pid, &t);
+	end(c, ticks, &s);
+}
+
+/* Let go and taken in again: whether it ran meanwhile or not, frames come for its stack. */
+static void back_again(bool runs)
+{
+	struct error e = {0};
+	struct ticks *ticks;
+	struct sleeper s;
+	struct capture *c;
+	struct told t;
+
+	sleeper_start(&s);
+	c = begin(&s, &ticks);
+	wait_stack(c, s.pid, &t);
+	capture_let_go(c, s.pid);
+	t = (struct told){0};
+	assert_true(capture_drain(c, on_record, &t) >= 0);
+	if (runs)
+		sleeper_turn(&s);
+	t = (struct told){0};
+	sleep_ms(100);
+	look(c, s.pid, &t);
+	assert_int_equal(t.with + t.without, 0);
+	capture_epoch(c);
+	assert_int_equal(capture_add(c, s.pid, &e), 0);
+	assert_int_equal(capture_scan(c), 0);
+	rate_set(c, s.pid, WALL);
+	wait_stack(c, s.pid, &t);
+	assert_true(has_frames(&t));
+	end(c, ticks, &s);
+}
+
+static void test_again_asleep(void **state)
+{
+	back_again(false);
+}
+
+static void test_again_after_a_turn(void **state)
+{
+	back_again(true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_off_and_on),
+		cmocka_unit_test(test_again_asleep),
+		cmocka_unit_test(test_again_after_a_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
