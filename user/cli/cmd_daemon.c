@@ -77,6 +77,8 @@ static int reload(void *ctx, struct daemon_orders *orders, struct error *e)
 	orders->keep = d->settings.keep;
 	orders->budget = d->settings.limits;
 	d->settings.rules = (struct rules){0};
+	orders->triggers = d->settings.triggers;
+	d->settings.triggers = (struct triggers){0};
 	settings_free(&newer);
 	return 0;
 }
@@ -111,7 +113,8 @@ static int ship_begin(struct daemon_state *d, struct session_config *session, st
 static int record(struct daemon_state *d, struct error *e)
 {
 	struct settings *s = &d->settings;
-	struct daemon_orders orders = {.rules = s->rules, .keep = s->keep, .budget = s->limits};
+	struct daemon_orders orders = {
+		.rules = s->rules, .triggers = s->triggers, .keep = s->keep, .budget = s->limits};
 	struct daemon_config cfg = {
 		.record = s->record,
 		.dir = s->directory,
@@ -129,6 +132,7 @@ static int record(struct daemon_state *d, struct error *e)
 	int rc = names_read(d, e);
 
 	s->rules = (struct rules){0};
+	s->triggers = (struct triggers){0};
 	if (!rc)
 		rc = pidns_check(e);
 	if (!rc)
@@ -138,7 +142,16 @@ static int record(struct daemon_state *d, struct error *e)
 	if (shipping_finish(d->ship, true, &late))
 		log_warn("%s", late.msg);
 	rules_free(&orders.rules);
+	triggers_free(&orders.triggers);
 	return rc;
+}
+
+static void check_tell(const struct settings *s)
+{
+	size_t n = s->rules.n + s->triggers.n;
+
+	printf("%s: %zu section%s, no error\n", o.config ? o.config : SETTINGS_PATH, n,
+	       n == 1 ? "" : "s");
 }
 
 static int run(int argc, char **argv, struct error *e)
@@ -154,8 +167,7 @@ static int run(int argc, char **argv, struct error *e)
 	if (settings_read(&d.settings, o.config, e))
 		return (int)e->exit;
 	if (o.check) {
-		printf("%s: %zu section%s, no error\n", o.config ? o.config : SETTINGS_PATH,
-		       d.settings.rules.n, d.settings.rules.n == 1 ? "" : "s");
+		check_tell(&d.settings);
 		settings_free(&d.settings);
 		return EXIT_OK;
 	}

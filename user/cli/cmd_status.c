@@ -83,6 +83,20 @@ static void delivery_print(const struct delivery *d)
 		       format_count(d->unreadable + d->untold).s);
 }
 
+static void triggers_print(const struct control_state *s)
+{
+	for (uint32_t i = 0; i < s->ntriggers; i++) {
+		const struct control_trigger *t = &s->triggers[i];
+
+		printf("trigger  '%s': fired %s times", t->name, format_count(t->fired).s);
+		if (t->failed)
+			printf(", %s of them not all was done", format_count(t->failed).s);
+		if (t->held_back)
+			printf("; held back %s times", format_count(t->held_back).s);
+		printf("\n");
+	}
+}
+
 static void head_print(const struct control_state *s)
 {
 	const struct overhead_cost *c = &s->cost;
@@ -112,6 +126,7 @@ static void head_print(const struct control_state *s)
 		printf("         IT TAKES NOTHING: %s are held in memory, what is beyond is lost\n",
 		       format_bytes(s->totals.held_bytes).s);
 	delivery_print(&s->delivery);
+	triggers_print(s);
 }
 
 static const struct table_column columns[] = {

@@ -10,6 +10,7 @@
 
 #include "cli/opt.h"
 #include "cli/recording.h"
+#include "cli/triggers.h"
 #include "run/control.h"
 
 #define LINE_MAX_BYTES 190 /* libinih cuts longer ones in two */
@@ -150,6 +151,28 @@ static int rule_setting(const char *section, const char *name, const char *value
 	return last ? rule_set(last, name, value, e) : no_memory(e);
 }
 
+static int trigger_setting(const char *label, const char *name, const char *value, struct error *e)
+{
+	struct triggers *t = &now.triggers;
+	struct trigger *last = t->n ? &t->v[t->n - 1] : NULL;
+
+	if (!last || strcmp(last->whom.label, label))
+		last = triggers_add(t, label);
+	if (!last && t->n == TRIGGERS_MAX)
+		return error_set(e, -E2BIG, EXIT_USAGE, "there are more than %d triggers",
+				 TRIGGERS_MAX);
+	return last ? trigger_set(last, name, value, e) : no_memory(e);
+}
+
+static int section_setting(const char *section, const char *name, const char *value,
+			   struct error *e)
+{
+	const char *trigger = trigger_label(section);
+
+	return trigger ? trigger_setting(trigger, name, value, e)
+		       : rule_setting(section, name, value, e);
+}
+
 /* One that says nothing of which JVMs it is about would decide for all. */
 static int rules_check(struct error *e)
 {
@@ -176,7 +199,7 @@ static int on_pair(void *ctx, const char *section, const char *name, const char 
 
 	if (e->exit)
 		return 0; /* the first one counts */
-	return !(*section ? rule_setting(section, name, value, e) : setting(name, value, e));
+	return !(*section ? section_setting(section, name, value, e) : setting(name, value, e));
 }
 
 static int lines_check(const char *text, const char *path, struct error *e)
@@ -264,6 +287,8 @@ static int parse(const char *text, const char *path, struct error *e)
 		return why.hint[0] ? error_hint(e, "%s", why.hint) : -EINVAL;
 	}
 	rc = rules_check(&why);
+	if (!rc)
+		rc = triggers_check(&now.triggers, &why);
 	if (!rc)
 		rc = group_find(&why);
 	if (!rc)
@@ -354,6 +379,7 @@ void settings_free(struct settings *s)
 		free(p);
 	}
 	rules_free(&s->rules);
+	triggers_free(&s->triggers);
 	free((void *)s->record.threads);
 	shipping_options_free(&s->ship);
 	*s = (struct settings){0};
@@ -372,10 +398,13 @@ const char *settings_renew(struct settings *s, struct settings *newer)
 {
 	const char *name = pair_missing(s->strings, newer->strings);
 	struct rules rules = s->rules;
+	struct triggers triggers = s->triggers;
 
 	s->keep = newer->keep;
 	s->limits = newer->limits;
 	s->rules = newer->rules;
 	newer->rules = rules;
+	s->triggers = newer->triggers;
+	newer->triggers = triggers;
 	return name ? name : pair_missing(newer->strings, s->strings);
 }

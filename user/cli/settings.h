@@ -15,6 +15,7 @@
 #include "run/retention.h"
 #include "run/rules.h"
 #include "run/session.h"
+#include "run/trigger.h"
 
 #define SETTINGS_PATH "/etc/gnomon/gnomon.conf"
 
@@ -27,6 +28,7 @@ struct settings {
 	const char *budget, *jvm_budget; /* as they were given */
 	struct budget_limits limits;	 /* that these are */
 	struct rules rules;
+	struct triggers triggers;
 	struct session_config record; /* how; of whom and where to is not in it */
 	struct shipping_options ship; /* where it is sent to meanwhile */
 	void *strings;		      /* internal: what the above points to */

@@ -167,6 +167,8 @@ void totals_add(struct totals *sum, const struct totals *t)
 	sum->cpu_samples += t->cpu_samples;
 	sum->wall_samples += t->wall_samples;
 	sum->wall_records += t->wall_records;
+	sum->wall_queued += t->wall_queued;
+	sum->wall_blocked += t->wall_blocked;
 	sum->stacks += t->stacks;
 	walks_sum(&sum->cpu, &t->cpu);
 	walks_sum(&sum->wall, &t->wall);

@@ -70,7 +70,8 @@ struct totals {
 	uint64_t cpu_ns;       /* that those stand for */
 	uint64_t wall_samples; /* ticks */
 	uint64_t wall_records;
-	uint64_t stacks; /* distinct */
+	uint64_t wall_queued, wall_blocked; /* ticks in these states */
+	uint64_t stacks;		    /* distinct */
 	struct walks cpu, wall;
 	uint64_t lost[LOSS_MAX];
 	uint64_t threads; /* seen */

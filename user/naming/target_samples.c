@@ -316,6 +316,9 @@ static void sample_count(struct target *t, const struct gn_sample *s, const stru
 	if (wall) {
 		t->totals.wall_samples += s->n;
 		t->totals.wall_records++;
+		t->totals.wall_queued += s->state == GN_ST_QUEUED ? s->n : 0;
+		t->totals.wall_blocked +=
+			s->state == GN_ST_SLEEP && st && st->sleep == STATE_BLOCKED ? s->n : 0;
 	} else {
 		t->totals.cpu_samples += s->n;
 		t->totals.cpu_ns += s->n * (s->span ? s->span : t->env->cfg.cpu_ns);

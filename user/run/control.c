@@ -156,8 +156,10 @@ static int answer_take(const struct reply *r, const uint8_t *rest, size_t len,
 	a->state = r->state;
 	END(a->state.directory);
 	END(a->state.version);
-	if (a->state.delivery.n > DELIVERY_MOST)
+	if (a->state.delivery.n > DELIVERY_MOST || a->state.ntriggers > TRIGGERS_MAX)
 		return -EBADMSG;
+	for (uint32_t i = 0; i < a->state.ntriggers; i++)
+		END(a->state.triggers[i].name);
 	for (uint64_t i = 0; i < a->state.delivery.n; i++)
 		END(a->state.delivery.to[i].to);
 	if (a->state.njvms > CONTROL_JVM_MAX || len != a->state.njvms * sizeof(*a->jvms))

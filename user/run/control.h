@@ -24,6 +24,7 @@
 #include "model/totals.h"
 #include "run/rates.h"
 #include "run/retention.h"
+#include "run/trigger.h"
 
 #define CONTROL_PATH	"/run/gnomon/gnomon.sock"
 #define CONTROL_JVM_MAX GN_MAX_PROCS
@@ -62,6 +63,14 @@ struct control_jvm {
 	char dir[512]; /* of its files */
 };
 
+/* What a trigger of the configuration did. */
+struct control_trigger {
+	char name[48];
+	uint64_t fired, held_back; /* by its limits */
+	uint64_t failed;	   /* of `fired`: not all could be done */
+	uint64_t last_ns;	   /* since 1970; 0: never */
+};
+
 struct control_state {
 	int32_t pid;
 	uint32_t njvms, cpus;
@@ -76,6 +85,8 @@ struct control_state {
 	struct retention_look disk; /* some seconds old */
 	struct retention_policy keep;
 	struct delivery delivery; /* n 0: nothing is sent */
+	uint32_t ntriggers, pad;
+	struct control_trigger triggers[TRIGGERS_MAX];
 	char directory[512];
 	char version[32];
 };

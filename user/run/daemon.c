@@ -22,6 +22,7 @@
 #include "run/notify.h"
 #include "run/place.h"
 #include "run/rates.h"
+#include "run/sentry.h"
 #include "target/select.h"
 
 #define TURN_MS	   1000
@@ -50,6 +51,7 @@ struct daemon {
 	uint64_t metrics_ns; /* when these are to be written */
 	bool metrics_failed; /* and that was said */
 	struct census *census;
+	struct sentry *sentry;
 	struct control *control;
 	struct retention_look look; /* the last one; these two guarded by the lock, too */
 	bool look_failed;
@@ -224,6 +226,8 @@ static bool is_wanted(void *ctx, const struct cgroup_mounts *mounts, const struc
 	wishes = rule && rules_rate(rule, &wish);
 	rates_wish(d->rates, &j->id, RATE_CONFIGURATION, wishes ? &wish : NULL);
 	pthread_mutex_unlock(&d->lock);
+	if (wanted)
+		sentry_jvm(d->sentry, mounts, j);
 	return wanted;
 }
 
@@ -340,6 +344,7 @@ static int state_take(struct daemon *d, struct control_answer *a, struct error *
 	if (census_take(d->census, a))
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	s->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	sentry_tell(d->sentry, s);
 	if (d->cfg->delivery)
 		d->cfg->delivery(d->cfg->ctx, &s->delivery);
 	snprintf(s->directory, sizeof(s->directory), "%s", d->cfg->dir);
@@ -392,6 +397,7 @@ static void reload(struct daemon *d)
 		*d->orders = newer;
 		pthread_mutex_unlock(&d->lock);
 		rules_free(&old.rules);
+		sentry_orders(d->sentry, &d->orders->triggers);
 		d->keep_ns = 0;
 		atomic_store(&d->chosen, true);
 		log_info("the configuration was read again");
@@ -489,6 +495,17 @@ static void metrics_keep(struct daemon *d, uint64_t now)
 	d->metrics_ns = now + METRICS_NS;
 }
 
+static void triggers_look(struct daemon *d)
+{
+	struct control_answer a = {0};
+
+	if (sentry_is_idle(d->sentry))
+		return;
+	if (!census_take(d->census, &a))
+		sentry_second(d->sentry, &a);
+	control_answer_free(&a);
+}
+
 static void turn(struct daemon *d)
 {
 	struct error e = {0};
@@ -504,6 +521,7 @@ static void turn(struct daemon *d)
 		space_look(d);
 	if (d->cfg->metrics && now >= d->metrics_ns)
 		metrics_keep(d, now);
+	triggers_look(d);
 }
 
 static void *daemon_main(void *arg)
@@ -622,6 +640,7 @@ static void parts_free(struct daemon *d)
 	census_free(d->census);
 	rates_free(d->rates);
 	budget_free(d->budget);
+	sentry_free(d->sentry);
 }
 
 int daemon_run(const struct daemon_config *cfg, struct daemon_orders *orders, struct error *e)
@@ -636,8 +655,9 @@ int daemon_run(const struct daemon_config *cfg, struct daemon_orders *orders, st
 		d->rates = rates_new(&d->usual, d->tick_ns);
 		d->limits = orders->budget;
 		d->budget = budget_new(&d->limits);
+		d->sentry = sentry_new(&(struct sentry_config){.dir = cfg->dir, .rates = d->rates});
 	}
-	if (!d || !d->census || !d->rates || !d->budget) {
+	if (!d || !d->sentry || !d->census || !d->rates || !d->budget) {
 		if (d)
 			parts_free(d);
 		free(d);
@@ -646,6 +666,7 @@ int daemon_run(const struct daemon_config *cfg, struct daemon_orders *orders, st
 	d->cfg = cfg;
 	d->place = (struct place){.dir = cfg->dir, .lock = -1, .gid = cfg->gid};
 	d->orders = orders;
+	sentry_orders(d->sentry, &orders->triggers);
 	pthread_mutex_init(&d->lock, NULL);
 	rc = place_take(&d->place, e);
 	if (!rc) {

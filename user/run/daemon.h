@@ -15,10 +15,12 @@
 #include "run/retention.h"
 #include "run/rules.h"
 #include "run/session.h"
+#include "run/trigger.h"
 
 /* What may change while it records. */
 struct daemon_orders {
 	struct rules rules;
+	struct triggers triggers; /* the daemon's, once they are handed over */
 	struct retention_policy keep;
 	struct budget_limits budget;
 };

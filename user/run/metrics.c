@@ -205,6 +205,33 @@ static void disk_write(const struct control_state *s, FILE *to)
 	       (double)s->totals.file_bytes);
 }
 
+/* ---- triggers -------------------------------------------------------------------------------- */
+
+static void trigger_numbers(const struct control_state *s, FILE *to, const char *name,
+			    const char *help, size_t offset)
+{
+	metrics_head(to, name, "counter", help);
+	for (uint32_t i = 0; i < s->ntriggers; i++) {
+		const char *c = (const char *)&s->triggers[i];
+
+		fprintf(to, "%s{trigger=\"", name);
+		text_write(s->triggers[i].name, to);
+		fprintf(to, "\"} %" PRIu64 "\n", *(const uint64_t *)(c + offset));
+	}
+}
+
+static void triggers_write(const struct control_state *s, FILE *to)
+{
+	trigger_numbers(s, to, "gnomon_trigger_fired_total", "How often a trigger fired.",
+			offsetof(struct control_trigger, fired));
+	trigger_numbers(s, to, "gnomon_trigger_held_back_total",
+			"How often it did not, since it had fired so often.",
+			offsetof(struct control_trigger, held_back));
+	trigger_numbers(s, to, "gnomon_trigger_failed_total",
+			"How often not all that it says could be done.",
+			offsetof(struct control_trigger, failed));
+}
+
 /* ---- what is sent ---------------------------------------------------------------------------- */
 
 static void push_numbers(const struct delivery *d, FILE *to, const char *name, const char *type,
@@ -333,6 +360,7 @@ void metrics_write(const struct control_answer *a, FILE *to)
 	losses_write(a, to);
 	stacks_write(a, to);
 	push_write(&a->state.delivery, to);
+	triggers_write(&a->state, to);
 	intervals_write(a, to);
 	sampled_write(a, to);
 	jvm_numbers(a, to, "gnomon_jvm_budget_step", "gauge",

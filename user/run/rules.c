@@ -22,15 +22,19 @@ struct rule *rules_add(struct rules *r, const char *label)
 	return v;
 }
 
+void rule_free(struct rule *r)
+{
+	free(r->label);
+	free(r->name);
+	free(r->container);
+	free(r->cgroup);
+	free(r->user);
+}
+
 void rules_free(struct rules *r)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		free(r->v[i].label);
-		free(r->v[i].name);
-		free(r->v[i].container);
-		free(r->v[i].cgroup);
-		free(r->v[i].user);
-	}
+	for (size_t i = 0; i < r->n; i++)
+		rule_free(&r->v[i]);
 	free(r->v);
 	*r = (struct rules){0};
 }
@@ -55,8 +59,7 @@ static bool user_match(const char *user, const struct jvm_proc *j)
 	return !strcmp(user, j->user) || !strcmp(user, number);
 }
 
-static bool rule_fits(const struct rule *r, const struct cgroup_mounts *mounts,
-		      const struct jvm_proc *j)
+bool rule_fits(const struct rule *r, const struct cgroup_mounts *mounts, const struct jvm_proc *j)
 {
 	const struct select_spec name = {.name = r->name}, container = {.container = r->container},
 				 cgroup = {.cgroup = r->cgroup};

@@ -32,11 +32,15 @@ struct rules {
 /* One more rule, of nothing but its label. NULL: no memory. */
 struct rule *rules_add(struct rules *r, const char *label);
 void rules_free(struct rules *r);
+void rule_free(struct rule *r); /* what it points to */
 
 /* What it wishes of how often its JVMs are sampled. False: nothing. */
 bool rules_rate(const struct rule *r, struct rate_wish *out);
 
-/* The rule that fits, or NULL. Pure but for `mounts`. */
+/* Pure but for `mounts`, as the next two. */
+bool rule_fits(const struct rule *r, const struct cgroup_mounts *mounts, const struct jvm_proc *j);
+
+/* The rule that fits, or NULL. */
 const struct rule *rules_find(const struct rules *r, const struct cgroup_mounts *mounts,
 			      const struct jvm_proc *j);
 bool rules_want(const struct rules *r, const struct cgroup_mounts *mounts,

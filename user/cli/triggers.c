@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/triggers.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/opt.h"
+#include "cli/recording.h"
+
+#define LABEL	"trigger"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+#define HOUR_NS (3600 * RECORDING_S)
+#define DAY_NS	(24 * HOUR_NS)
+
+const char *trigger_label(const char *section)
+{
+	size_t n = strlen(LABEL);
+
+	if (strncmp(section, LABEL " ", n + 1))
+		return NULL;
+	section += n;
+	return section + strspn(section, " ");
+}
+
+static int bad(struct error *e, const char *name, const char *value)
+{
+	return error_set(e, -EINVAL, EXIT_USAGE, "'%s' is no '%s'", value, name);
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+/* "80%"; what is behind it. NULL: it is none. */
+static const char *percent_parse(const char *s, double *share)
+{
+	char *end = NULL;
+	double v = strtod(s, &end);
+
+	if (end == s || *end != '%' || !(v > 0 && v <= 1e6))
+		return NULL;
+	*share = v / 100;
+	return end + 1 + strspn(end + 1, " ");
+}
+
+static int share_parse(struct trigger *t, const char *s)
+{
+	if (*s != '>')
+		return -EINVAL;
+	s = percent_parse(s + 1 + strspn(s + 1, " "), &t->above);
+	if (!s)
+		return -EINVAL;
+	t->below = 0.8 * t->above;
+	return *s ? -EINVAL : 0;
+}
+
+/* "14:30" */
+static int minute_parse(struct trigger *t, const char *s)
+{
+	unsigned int hour, minute;
+	int n = 0;
+
+	if (sscanf(s, "%2u:%2u%n", &hour, &minute, &n) != 2 || s[n] || hour > 23 || minute > 59)
+		return -EINVAL;
+	t->at_minute = 60 * hour + minute;
+	return 0;
+}
+
+static int when_set(struct trigger *t, const char *value, struct error *e)
+{
+	size_t n = strcspn(value, " >");
+	const char *rest = value + n + strspn(value + n, " ");
+	int rc = -EINVAL;
+
+	if (t->what)
+		return error_set(e, -EINVAL, EXIT_USAGE, "'when' is given twice");
+	for (enum trigger_what w = TRIGGER_NONE + 1; w < TRIGGER_WHATS; w++)
+		if (strlen(trigger_word(w)) == n && !strncmp(value, trigger_word(w), n))
+			t->what = w;
+	if (t->what && t->what < TRIGGER_SHARES)
+		rc = share_parse(t, rest);
+	else if (t->what == TRIGGER_AT)
+		rc = minute_parse(t, rest);
+	else if (t->what)
+		rc = *rest ? -EINVAL : 0;
+	if (!rc)
+		return 0;
+	bad(e, "when", value);
+	return error_hint(e, "it is cpu, queued, blocked, gc or throttled > N%%, start, exit, or "
+			     "at HH:MM");
+}
+
+/* Below which share it may fire again. */
+static int again_set(struct trigger *t, const char *value, struct error *e)
+{
+	const char *rest = percent_parse(value, &t->below);
+
+	return rest && !*rest ? 0 : bad(e, "again-below", value);
+}
+
+/* ---- actions --------------------------------------------------------------------------------- */
+
+/* Words of a command, as they are: no shell looks at them. */
+static int run_set(struct trigger *t, const char *value, struct error *e)
+{
+	size_t argc = 0;
+
+	while (t->argv[argc])
+		argc++;
+	for (value += strspn(value, " \t"); *value; value += strspn(value, " \t")) {
+		size_t n = strcspn(value, " \t");
+
+		if (argc == TRIGGER_ARGS)
+			return error_set(e, -E2BIG, EXIT_USAGE, "'run' has more than %d words",
+					 TRIGGER_ARGS);
+		t->argv[argc] = strndup(value, n);
+		if (!t->argv[argc++])
+			return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+		value += n;
+	}
+	if (t->argv[0] && t->argv[0][0] == '/')
+		return 0;
+	bad(e, "run", t->argv[0] ? t->argv[0] : "");
+	return error_hint(e, "it is the whole path of a program, and its arguments");
+}
+
+static int user_set(struct trigger *t, const char *value, struct error *e)
+{
+	const struct passwd *p = getpwnam(value);
+
+	if (!p)
+		return error_set(e, -EINVAL, EXIT_USAGE, "there is no user '%s'", value);
+	t->uid = p->pw_uid;
+	t->gid = p->pw_gid;
+	return 0;
+}
+
+/* ---- sections -------------------------------------------------------------------------------- */
+
+static int whom_set(struct trigger *t, const char *name, const char *value, struct error *e)
+{
+	char **to = !strcmp(name, "name")	 ? &t->whom.name
+		    : !strcmp(name, "container") ? &t->whom.container
+		    : !strcmp(name, "cgroup")	 ? &t->whom.cgroup
+		    : !strcmp(name, "user")	 ? &t->whom.user
+						 : NULL;
+
+	if (!to)
+		return -ENOENT;
+	if (*to || !*value)
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 *value ? "'%s' is given twice" : "'%s' has no value", name);
+	*to = strdup(value);
+	return *to ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+}
+
+static int number_set(struct trigger *t, const char *name, const char *value, struct error *e)
+{
+	const struct opt opts[] = {
+		{OPT_DURATION, 0, "for", "TIME", "", &t->for_ns, .min = 2 * RECORDING_S,
+		 .max = HOUR_NS},
+		{OPT_DURATION, 0, "every", "TIME", "", &t->every_ns, .min = RECORDING_S,
+		 .max = 30 * DAY_NS},
+		{OPT_DURATION, 0, "cpu", "TIME", "", &t->rate.rate.cpu_ns,
+		 .min = RECORDING_TICK_MIN, .max = RECORDING_TICK_MAX},
+		{OPT_DURATION, 0, "wall", "TIME", "", &t->rate.rate.wall_ns,
+		 .min = RECORDING_TICK_MIN, .max = RECORDING_TICK_MAX},
+		{OPT_DURATION, 0, "rate-for", "TIME", "", &t->rate_ns, .min = RECORDING_S,
+		 .max = DAY_NS},
+		{OPT_DURATION, 0, "dump", "TIME", "", &t->dump_ns, .min = RECORDING_S,
+		 .max = 30 * DAY_NS},
+		{OPT_END},
+	};
+
+	return opt_assign(opts, name, value, e);
+}
+
+int trigger_set(struct trigger *t, const char *name, const char *value, struct error *e)
+{
+	int rc = whom_set(t, name, value, e);
+
+	if (rc != -ENOENT)
+		return rc;
+	if (!strcmp(name, "when"))
+		return when_set(t, value, e);
+	if (!strcmp(name, "again-below"))
+		return again_set(t, value, e);
+	if (!strcmp(name, "run"))
+		return run_set(t, value, e);
+	if (!strcmp(name, "run-as"))
+		return user_set(t, value, e);
+	rc = number_set(t, name, value, e);
+	t->rate.cpu |= !strcmp(name, "cpu");
+	t->rate.wall |= !strcmp(name, "wall");
+	if (rc != -ENOENT)
+		return rc;
+	error_set(e, -EINVAL, EXIT_USAGE, "a trigger has no '%s'", name);
+	return error_hint(e, "gnomon-daemon(1) lists what it has");
+}
+
+static int trigger_check(const struct trigger *t, struct error *e)
+{
+	const char *label = t->whom.label;
+
+	if (!*label)
+		return error_set(e, -EINVAL, EXIT_USAGE, "a trigger has no name");
+	if (label[strspn(label, LETTERS)]) /* files are called so */
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 "trigger '%s': a name is of letters, digits, - and _", label);
+	if (!t->what)
+		return error_set(e, -EINVAL, EXIT_USAGE, "trigger '%s' does not say when", label);
+	if (t->what < TRIGGER_SHARES && t->below > t->above)
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 "trigger '%s' would fire again above what it fires at", label);
+	if ((t->rate.cpu || t->rate.wall) != (t->rate_ns != 0))
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 "trigger '%s': 'cpu' or 'wall', and 'rate-for', go together",
+				 label);
+	if (t->what == TRIGGER_EXIT && t->rate_ns)
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 "trigger '%s': who has ended is not sampled any more", label);
+	if (t->uid == (uint32_t)-1 && t->argv[0])
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 "trigger '%s' does not say as whom (run-as) it runs '%s'", label,
+				 t->argv[0]);
+	return 0;
+}
+
+int triggers_check(const struct triggers *t, struct error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n && !rc; i++)
+		rc = trigger_check(&t->v[i], e);
+	return rc;
+}
