@@ -481,6 +481,9 @@ struct gn_thread {
 	__u32 look_gen;	   /* gn_scan_gen, 0 never */
 	/* the interval (seq) in which it was looked for the Java object that it waits for */
 	__u32 lock_looked;
+	/* how often in a row its process was changing its mappings when it was to be read from
+	 * outside; and the interval of that, plus 1, if it is to be read again */
+	__u32 torn, torn_seq;
 	__u32 lock_watched; /* and the one in which it is in `lock_waiters`; kern/lock.bpf.h */
 	__u64 queue;	    /* with causes: the run queue (struct cfs_rq) it queued in last */
 	/* where processes have rates of their own (kern/rate.bpf.h) */

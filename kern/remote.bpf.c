@@ -41,6 +41,18 @@ int resting_scan(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* It is read once more with the next tick; of which parity that is, who reads those that rest does
+ * not know. */
+static __always_inline void torn_put(__u64 tick, __u32 tid)
+{
+	if (tick != GN_RESTING) {
+		pending_put(!tick_parity(tick), tid);
+		return;
+	}
+	pending_put(0, tid);
+	pending_put(1, tid);
+}
+
 /*
  * 1 if its stack was taken. Not static, so that the verifier looks at it once: within the loop it
  * would follow the walk anew for each state of that.
@@ -53,15 +65,14 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 
 	if (!task)
 		return 0;
-	mappings_busy = false;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t && t->next_tick <= tick && rate_has_wall(t) && remote_due(task, t)) {
 		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
 			pending_put(!tick_parity(tick), tid); /* the next visit may be its own */
 		else
 			taken = remote_take(task, t);
-		if (!taken && mappings_busy)
-			pending_put(tick == GN_RESTING ? 0 : !tick_parity(tick), tid);
+		if (!taken && is_torn(t))
+			torn_put(tick, tid);
 	}
 	bpf_task_release(task);
 	return taken;

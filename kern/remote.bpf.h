@@ -52,11 +52,32 @@ struct remote_found {
 	__u64 context; /* of its request */
 };
 
+#define TORN_MOST 16 /* in a row: a target that changes its mappings all the time costs no more */
+
 /*
- * The stack id of a task off the CPU in `state`; 0 if it could not be read, or not now
- * (mappings_busy), or got the CPU meanwhile.
+ * Whether its memory is to be read once more, since the target was changing its mappings: who does
+ * so keeps others from looking at them, for milliseconds where it gives gigabytes back, as a heap
+ * does.
  */
-static __always_inline __u64 remote_stack(struct task_struct *task, const struct gn_thread *t,
+static __always_inline bool is_torn(const struct gn_thread *t)
+{
+	return t->torn_seq == t->seq + 1;
+}
+
+static __always_inline void torn_note(struct gn_thread *t)
+{
+	t->torn_seq = 0;
+	if (!remote_torn)
+		t->torn = 0;
+	else if (t->torn++ < TORN_MOST)
+		t->torn_seq = t->seq + 1;
+}
+
+/*
+ * The stack id of a task off the CPU in `state`; 0 if it could not be read, or got the CPU
+ * meanwhile.
+ */
+static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_thread *t,
 					  __u32 state, struct remote_found *found)
 {
 	__u64 who = thread_id(task, t), id;
@@ -67,10 +88,12 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 
 	if (!s)
 		return 0;
-	remote_begin();
+	remote_forget();
 	found->context = context_of(who, task, 0);
-	if (gn_only_context && !found->context)
+	if (gn_only_context && !found->context) {
+		torn_note(t);
 		return 0;
+	}
 	stack_begin(s, who, bpf_ktime_get_ns());
 	len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
@@ -82,7 +105,8 @@ static __always_inline __u64 remote_stack(struct task_struct *task, const struct
 	uw_walk(&s->uw, task);
 	found->vthread = vthread_of(who, task, 0);
 	found->cause = cause_of(who, task, state);
-	if (!s->uw.n || mappings_busy || task_has_run(task, switches))
+	torn_note(t);
+	if (!s->uw.n || task_has_run(task, switches) || is_torn(t))
 		return 0;
 	id = stack_finish(s, NULL);
 	count_add(GN_CNT_CAPTURES, 1);
@@ -101,7 +125,7 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 	__u64 switches = task_switches(task);
 	__u64 had = t->stack, id = remote_stack(task, t, t->state, &found);
 
-	if (id || (!mappings_busy && !task_has_run(task, switches)))
+	if (id || !(is_torn(t) || task_has_run(task, switches)))
 		context_wanted(t, seq, found.context);
 	if (!id)
 		return 0;
@@ -140,6 +164,8 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 		return false;
 	if (!id && t->remote_seq == t->seq)
 		id = t->remote;
+	if (is_torn(t))
+		return true;
 	if (!id || !gn_reread)
 		return !id;
 	return !(id & GN_STACK_WHOLE) || !bpf_map_lookup_elem(&sent, &id) || lock_is_due(task, t) ||

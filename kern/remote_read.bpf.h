@@ -28,12 +28,8 @@
 /* The mapping that was looked at last, of the thread that is walked. One thread reads remotely. */
 static __u64 readable_start, readable_end;
 
-/*
- * Some mapping could not be looked at, since the process changed its mappings just then, as one
- * that maps and unmaps much does all the time. Waiting for that could be for ever: it is tried
- * again later.
- */
-static bool mappings_busy;
+/* Reads since the last remote_forget() that failed as the target was changing its mappings. */
+static __u64 remote_torn;
 
 #define VM_UFFD_MISSING 0x200 /* include/linux/mm.h: a process serves these pages (userfaultfd) */
 #define VM_UFFD_WP	0x1000
@@ -70,16 +66,16 @@ static long mapping_look(struct task_struct *task, struct vm_area_struct *vma, v
 	return 0;
 }
 
-static __always_inline void remote_forget(void)
+static __always_inline void readable_forget(void)
 {
 	readable_start = readable_end = 0;
 }
 
 /* Before a walk: what was looked at is another thread's. */
-static __always_inline void remote_begin(void)
+static __always_inline void remote_forget(void)
 {
-	remote_forget();
-	mappings_busy = false;
+	readable_forget();
+	remote_torn = 0;
 }
 
 static __always_inline bool is_readable(__u64 addr, __u32 len)
@@ -90,15 +86,15 @@ static __always_inline bool is_readable(__u64 addr, __u32 len)
 /* 0, or negative: not to be read, or the mappings are being changed. */
 remote_fn int remote_look(struct task_struct *task remote_task, __u64 addr, __u32 len)
 {
-	long err;
+	long rc;
 
 	if (is_readable(addr, len))
 		return 0;
-	remote_forget();
-	err = bpf_find_vma(task, addr, mapping_look, NULL, 0);
-	if (err == -16) /* EBUSY */
-		mappings_busy = true;
-	if (err)
+	readable_forget();
+	rc = bpf_find_vma(task, addr, mapping_look, NULL, 0);
+	if (rc == -16) /* EBUSY: it does not wait for who changes them */
+		remote_torn++;
+	if (rc)
 		return -14; /* EFAULT */
 	if (is_readable(addr, len))
 		return 0;

@@ -25,8 +25,8 @@ int remote_scan(struct bpf_iter__task *ctx)
 		return 0;
 	if (ring_is_nearly_full())
 		gn_unread++;
-	else
-		remote_take(task, t);
+	else if (!remote_take(task, t) && is_torn(t))
+		gn_unread++;
 	return 0;
 }
 

@@ -108,7 +108,8 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 		stack = remote_stack(task, t, l->state, &found);
 		if (!stack && task_has_run(task, switches))
 			return false;
-		context_wanted(t, t->seq, found.context);
+		if (!is_torn(t))
+			context_wanted(t, t->seq, found.context);
 	}
 	t->stack = stack;
 	t->vthread = found.vthread;

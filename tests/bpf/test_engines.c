@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -475,6 +477,113 @@ static void test_queued_before(void **state)
 	free(s);
 }
 
+/* ---- a process that changes its mappings ---- */
+
+#define CHANGED (64ul << 20)
+#define POLLERS 20
+
+struct changing {
+	_Atomic bool changes; /* the child does, as fast as it can */
+	_Atomic uint64_t times;
+	_Atomic pid_t poller[POLLERS];
+};
+
+static struct changing *changing;
+
+static void *poller_run(void *arg)
+{
+	struct pollfd p = {.fd = *(int *)arg, .events = POLLIN};
+	static _Atomic int next;
+
+	changing->poller[next++] = (pid_t)syscall(SYS_gettid);
+	for (;;)
+		poll(&p, 1, -1);
+	return NULL;
+}
+
+/* Each change of so many pages holds up who looks at the mappings for as long as it takes. */
+static void changing_child(int fd)
+{
+	void *m = mmap(NULL, CHANGED, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	pthread_t th;
+
+	madvise(m, CHANGED, MADV_NOHUGEPAGE);
+	for (int i = 0; i < POLLERS; i++)
+		pthread_create(&th, NULL, poller_run, &fd);
+	for (;;) {
+		if (!changing->changes) {
+			sleep_until(now_ns() + MS);
+			continue;
+		}
+		mprotect(m, CHANGED, PROT_READ);
+		mprotect(m, CHANGED, PROT_READ | PROT_WRITE);
+		changing->times++;
+	}
+}
+
+static void on_poller(void *ctx, const struct gn_rec *rec)
+{
+	const struct gn_sample *sample = (const void *)rec;
+	struct seen *s = ctx;
+
+	if (rec->type != GN_REC_SAMPLE || (pid_t)rec->tid == s->worker)
+		return;
+	s->sleeper_ticks[0]++; /* a sample for each, since none of them wakes */
+	s->stackless += !sample->cause;
+}
+
+/* What cannot be looked at just now is looked at a little later: who polls tells for what. */
+static void changing_run(bool scan)
+{
+	struct capture_config cfg = {.wall_ns = WALL_NS, .causes = true, .wall_scan = scan};
+	struct seen *s = calloc(1, sizeof(*s));
+	struct capture *c;
+	uint64_t before;
+	int fd[2];
+
+	changing = mmap(NULL, sizeof(*changing), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(changing != MAP_FAILED);
+	assert_int_equal(pipe(fd), 0);
+	s->worker = fork();
+	if (!s->worker)
+		changing_child(fd[0]);
+	for (int i = 0; i < POLLERS; i++)
+		while (!changing->poller[i] || !is_asleep(s->worker, changing->poller[i]))
+			;
+	c = recording_open(s, &cfg, !scan);
+	changing->changes = true;
+	before = changing->times;
+	while (changing->times < before + 2)
+		;
+	recording_attach(c, s);
+	visit(c, s, s->first, 3);
+	changing->changes = false;
+	visit(c, s, gn_ticks_until(now_ns() - s->start_ns, WALL_NS), 40);
+	capture_account(c, 0);
+	capture_stop(c);
+	assert_true(capture_drain(c, on_poller, s) >= 0);
+	capture_close(c);
+	worker_end(s);
+	close(fd[0]);
+	close(fd[1]);
+	assert_true(s->sleeper_ticks[0] >= POLLERS);
+	assert_int_equal(s->stackless, 0);
+	munmap(changing, sizeof(*changing));
+	free(s);
+}
+
+static void test_changing(void **state)
+{
+	changing_run(false);
+}
+
+static void test_changing_scan(void **state)
+{
+	changing_run(true);
+}
+
 /* ---- CPU clocks ---- */
 
 #define CPU_NS (MS / 2)
@@ -602,6 +711,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_switch),	      cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_queued_before), cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_changes_back),  cmocka_unit_test(test_moved_between),
+		cmocka_unit_test(test_changing),      cmocka_unit_test(test_changing_scan),
 		cmocka_unit_test(test_cpu_changes),
 	};
 
