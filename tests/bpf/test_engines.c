@@ -544,8 +544,8 @@ static void changing_run(bool scan)
 	uint64_t before, next;
 	int fd[2];
 
-	changing = mmap(NULL, sizeof(*changing), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	changing = mmap(NULL, sizeof(*changing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
 	assert_true(changing != MAP_FAILED);
 	assert_int_equal(pipe(fd), 0);
 	s->worker = fork();
@@ -574,7 +574,8 @@ static void changing_run(bool scan)
 	close(fd[0]);
 	close(fd[1]);
 	assert_true(s->sleeper_ticks[0] >= POLLERS);
-	/* a wait has one cause for all of its ticks; a scan that cannot look leaves its own without */
+	/* a wait has one cause for all of its ticks; a scan that cannot look leaves its own without
+	 */
 	assert_true(s->stackless <= (scan ? POLLERS * (next + 1 - s->first) : 0));
 	munmap(changing, sizeof(*changing));
 	free(s);

@@ -23,6 +23,7 @@
 static char path[] = "/tmp/gnomon-joins-XXXXXX";
 static struct jfrw *w;
 static uint32_t threads[THREADS], waits_in[THREADS], sleeps, runs;
+static const char *kind;
 
 static uint32_t stack_of(const char *method)
 {
@@ -41,6 +42,7 @@ static void begin(void)
 	struct error e = {0};
 	int fd;
 
+	kind = "monitor";
 	strcpy(path + strlen(path) - 6, "XXXXXX");
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
@@ -81,7 +83,7 @@ static void lock(unsigned int who, const char *what, int owner, uint64_t tick, u
 				.thread = threads[who],
 				.stack = waits_in[who],
 				.state = JFR_STATE_BLOCKED,
-				.kind = jfrw_name(w, JFR_WORD, "monitor"),
+				.kind = jfrw_name(w, JFR_WORD, kind),
 				.operation = jfrw_name(w, JFR_WORD, "enter"),
 				.cause = jfrw_name(w, JFR_WORD, what),
 				.samples = (uint32_t)__builtin_popcountll(bits),
@@ -157,7 +159,8 @@ static void chain(void **state)
 	unlink(path);
 }
 
-static bool deadlock_found(void)
+/* Whether a finding begins so. */
+static bool is_found(const char *text)
 {
 	struct profile_options o = {.causes = true};
 	struct findings *x = NULL;
@@ -167,14 +170,17 @@ static bool deadlock_found(void)
 	p = profile_of(path, &o);
 	assert_int_equal(findings_new(&x, p, NULL), 0);
 	for (size_t i = 0; i < x->n; i++)
-		told |= !strcmp(
-			x->v[i].text,
-			"Deadlock of 3 threads: 'a' waits in shop.Db.x for (monitor) L@1, "
-			"which 'b' has; 'b' waits in shop.Db.y for (monitor) M@2, which 'c' "
-			"has; 'c' waits in shop.Db.z for (monitor) N@3, which 'a' has.");
+		told |= !strncmp(x->v[i].text, text, strlen(text));
 	findings_free(x);
 	profile_free(p);
 	return told;
+}
+
+static bool deadlock_found(void)
+{
+	return is_found("Deadlock of 3 threads: 'a' waits in shop.Db.x for (monitor) L@1, "
+			"which 'b' has; 'b' waits in shop.Db.y for (monitor) M@2, which 'c' "
+			"has; 'c' waits in shop.Db.z for (monitor) N@3, which 'a' has.");
 }
 
 static void circle_write(unsigned int last)
@@ -207,6 +213,47 @@ static void circle(void **state)
 	unlink(path);
 }
 
+#define LONG_TICKS 60 /* of which a finding says that it was throughout */
+
+/* A thread that was blocked throughout, and who had its lock. */
+static void owner_named(void **state)
+{
+	begin();
+	for (unsigned int i = 0; i < LONG_TICKS; i++)
+		wall(0, waits_in[0], 1 + i, 1);
+	wall(1, sleeps, 1, LONG_TICKS * 2 / 3);
+	lock(0, "L@1", 1, 1, (1ull << LONG_TICKS) - 1);
+	assert_int_equal(jfrw_flush(w, tick_ns(1 + LONG_TICKS), NULL), 0);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_true(is_found("The thread 'a' was blocked throughout: it waited for a lock in "
+			     "shop.Db.x for 100% of the time. Most of it was for (monitor) L@1; "
+			     "'b' had it for 100% of that, most of it in shop.Db.sleep."));
+	unlink(path);
+}
+
+static void three_wait(const char *what)
+{
+	begin();
+	kind = what;
+	for (unsigned int i = 0; i < THREADS; i++) {
+		waits_in[i] = waits_in[0];
+		wall(i, waits_in[0], 10, LONG_TICKS);
+		lock(i, "L@1", -1, 10, (1ull << LONG_TICKS) - 1);
+	}
+	assert_int_equal(jfrw_close(w, NULL), 0);
+}
+
+/* What threads wait for within the JVM may have the state of a wait for a lock: it is none. */
+static void jvm_is_no_lock(void **state)
+{
+	three_wait("monitor");
+	assert_true(is_found("3 threads waited for a lock in shop.Db.x, 3.60 s together"));
+	unlink(path);
+	three_wait("JVM");
+	assert_false(is_found("3 threads waited for a lock"));
+	unlink(path);
+}
+
 /* Owners that are not there, circles that none of the waiters is in, ticks beyond all. */
 static void liars(void **state)
 {
@@ -231,10 +278,9 @@ static void liars(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_tick),
-		cmocka_unit_test(chain),
-		cmocka_unit_test(circle),
-		cmocka_unit_test(liars),
+		cmocka_unit_test(same_tick),	  cmocka_unit_test(chain),
+		cmocka_unit_test(circle),	  cmocka_unit_test(owner_named),
+		cmocka_unit_test(jvm_is_no_lock), cmocka_unit_test(liars),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

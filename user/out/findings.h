@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What stands out in a recording, in words, each with the place in the page where it is seen. A
- * finding says what the recording proves, and where it ends: who held a lock is not in it.
+ * finding says what the recording proves, and where it ends: who held a lock where no causes were
+ * recorded.
  *
  * They are of whole recordings: with a filter by thread, state, endpoint or frame there are none,
  * as "throughout" would be of what the filter left. The profile has to be loaded with show_idle.

@@ -115,6 +115,52 @@ static void owner_text(const struct profile *p, const struct caused *c, char *to
 			 most->place == NAME_NONE ? "" : names_get(&p->names, most->place));
 }
 
+static bool is_jvms(const struct profile *p, uint32_t cause)
+{
+	return !strncmp(names_get(&p->names, cause), "(JVM) ", strlen("(JVM) "));
+}
+
+bool find_cell_is_jvms(const struct profile *p, const struct prof_cell *c)
+{
+	const struct prof_frame *leaf = &p->frames[p->nodes[c->node].frame];
+
+	return leaf->type == PROF_CAUSE && is_jvms(p, leaf->name);
+}
+
+/* Waits for locks at `place`, with a cause, of one thread or of all (UINT32_MAX). */
+static size_t locks_gather(const struct profile *p, uint32_t place, uint32_t self, struct caused *v)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->ncells; i++) {
+		const struct prof_cell *c = &p->cells[i];
+		const struct prof_frame *leaf = &p->frames[p->nodes[c->node].frame];
+
+		if (leaf->type == PROF_CAUSE && c->dims & 1 << DIM_WALL &&
+		    (self == UINT32_MAX || p->threads[c->thread].self == self) &&
+		    find_lock_place(p, c) == place)
+			v[n++] = (struct caused){leaf->name, NAME_NONE, c->ns};
+	}
+	qsort(v, n, sizeof(*v), by_name_and_place);
+	return causes_join(v, n);
+}
+
+bool find_lock_owner(struct find *x, uint32_t place, uint32_t self, char *to, size_t size)
+{
+	const struct profile *p = x->p;
+	struct caused *v = malloc(sizeof(*v) * ((size_t)p->ncells + 1));
+	char owner[1024] = "";
+
+	x->failed |= !v;
+	if (v && locks_gather(p, place, self, v))
+		owner_text(p, &v[0], owner, sizeof(owner));
+	if (*owner)
+		snprintf(to, size, "Most of it was for %s%s.", names_get(&p->names, v[0].name),
+			 owner);
+	free(v);
+	return *owner;
+}
+
 static void cause_say(struct find *x, const struct caused *c, uint64_t off_ns)
 {
 	const struct profile *p = x->p;

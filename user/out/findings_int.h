@@ -67,6 +67,15 @@ void find_losses(struct find *x);
 void find_causes(struct find *x);
 void find_deadlocks(struct find *x);
 
+/* It waits for something within the JVM: some of that has the state of a wait for a lock. */
+bool find_cell_is_jvms(const struct profile *p, const struct prof_cell *c);
+
+/*
+ * A sentence on the lock that was waited for longest at that place, by one thread or by all
+ * (UINT32_MAX), and who had it. False: that is not known.
+ */
+bool find_lock_owner(struct find *x, uint32_t place, uint32_t self, char *to, size_t size);
+
 /* findings_memory.c */
 void find_live(struct find *x);
 void find_full(struct find *x);

@@ -46,7 +46,7 @@ uint32_t find_lock_place(const struct profile *p, const struct prof_cell *c)
 	bool monitor = state_is(p, c, "BLOCKED"), lock = monitor;
 	uint32_t n;
 
-	if (!monitor && !state_is(p, c, "PARKED"))
+	if ((!monitor && !state_is(p, c, "PARKED")) || find_cell_is_jvms(p, c))
 		return NAME_NONE;
 	for (n = profile_node_java(p, c->node); n != NODE_ROOT; n = p->nodes[n].parent) {
 		const char *name = profile_frame_name(p, p->nodes[n].frame);
@@ -77,7 +77,7 @@ void find_blocked(struct find *x)
 	const struct profile *p = x->p;
 	const struct find_self *first = NULL;
 	const char *name, *place;
-	char link[64];
+	char link[64], owner[2048];
 	uint32_t n = 0, same = 0;
 
 	for (uint32_t i = 0; i < p->nselves && find_knows_threads(x); i++) {
@@ -94,11 +94,15 @@ void find_blocked(struct find *x)
 	name = names_get(&p->names, p->threads[first->thread].name);
 	place = names_get(&p->names, first->lock_place);
 	if (n == 1) {
-		snprintf(link, sizeof(link), "d=wall&t=%u", p->threads[first->thread].self);
+		uint32_t self = p->threads[first->thread].self;
+		bool known = find_lock_owner(x, first->lock_place, self, owner, sizeof(owner));
+
+		snprintf(link, sizeof(link), "d=wall&t=%u", self);
 		find_add(x, "blocked", link,
 			 "The thread '%s' was blocked throughout: it waited for a lock in %s for "
-			 "%.0f%% of the time.",
-			 name, place, find_percent(first->lock_ns, first->wall_ns));
+			 "%.0f%% of the time.%s%s",
+			 name, place, find_percent(first->lock_ns, first->wall_ns),
+			 known ? " " : "", known ? owner : "");
 		return;
 	}
 	if (p->blame.nrows) {
@@ -173,6 +177,7 @@ void find_hot_lock(struct find *x)
 	struct wait *v = malloc(sizeof(*v) * ((size_t)p->ncells + 1));
 	struct buffer link = BUFFER_INIT;
 	const char *place;
+	char owner[2048];
 	uint32_t threads = 0;
 	struct wait w;
 
@@ -184,15 +189,15 @@ void find_hot_lock(struct find *x)
 	if (w.place == NAME_NONE || find_share(w.ns, x->recorded_ns) < HOT_SHARE)
 		return;
 	place = names_get(&p->names, w.place);
+	if (!find_lock_owner(x, w.place, UINT32_MAX, owner, sizeof(owner)))
+		snprintf(owner, sizeof(owner), "Who held it the recording does not say.");
 	buffer_printf(&link, "d=wall&s=BLOCKED,PARKED&q=");
 	find_encode(&link, place, true);
 	buffer_byte(&link, 0);
 	find_add(x, "hot lock", link.failed ? "" : (char *)link.data,
 		 "%u threads waited for a lock in %s, %s together: %.1f of them at a time, on "
 		 "average. %s",
-		 threads, place, format_ns(w.ns).s, find_share(w.ns, x->recorded_ns),
-		 p->blame.nrows ? "Who held it 'gnomon render --causes' shows."
-				: "Who held it the recording does not say.");
+		 threads, place, format_ns(w.ns).s, find_share(w.ns, x->recorded_ns), owner);
 	buffer_free(&link);
 }
 
