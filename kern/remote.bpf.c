@@ -53,9 +53,11 @@ static __always_inline void torn_put(__u64 tick, __u32 tid)
 	pending_put(1, tid);
 }
 
+#define STACK_TORN 2
+
 /*
- * 1 if its stack was taken. Not static, so that the verifier looks at it once: within the loop it
- * would follow the walk anew for each state of that.
+ * 1 if its stack was taken; STACK_TORN if it is to be read once more. Not static, so that the
+ * verifier looks at it once: within the loop it would follow the walk anew for each state of that.
  */
 __noinline int remote_take_pending(__u32 tid, __u64 tick)
 {
@@ -69,10 +71,8 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 	if (t && t->next_tick <= tick && rate_has_wall(t) && remote_due(task, t)) {
 		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
 			pending_put(!tick_parity(tick), tid); /* the next visit may be its own */
-		else
-			taken = remote_take(task, t);
-		if (!taken && is_torn(t))
-			torn_put(tick, tid);
+		else if (!(taken = remote_take(task, t)) && is_torn(t))
+			taken = STACK_TORN;
 	}
 	bpf_task_release(task);
 	return taken;
@@ -95,6 +95,7 @@ static __always_inline bool pending_waits(const struct gn_remote_tick *arg)
 static long pending_step(__u32 i, struct gn_remote_tick *arg)
 {
 	__u32 tid = 0;
+	int taken;
 
 	if (pending_waits(arg)) {
 		arg->left = 1;
@@ -103,7 +104,11 @@ static long pending_step(__u32 i, struct gn_remote_tick *arg)
 	if (pending_pop(arg->tick, &tid))
 		return 1;
 	arg->popped++;
-	arg->taken += remote_take_pending(tid, arg->tick);
+	taken = remote_take_pending(tid, arg->tick);
+	if (taken == STACK_TORN)
+		torn_put(arg->tick, tid);
+	else
+		arg->taken += taken;
 	return 0;
 }
 
