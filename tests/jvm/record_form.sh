@@ -62,12 +62,16 @@ for part in $(find "$T/parts" -name '*.jfr' | sort | sed '$d' | sed -n '2,3p'); 
     ms=$(chunk_ms "$part")
     ticks=$(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)
     assert_between "ms of a chunk" 1000 "$most" "$ms"
-    # beside others it may be told of a second late, and be in the next chunk
-    assert_ge "ticks of a sleeper in one chunk" 5 "$ticks"
     strict assert_near "ms of a chunk" 1100 "$ms" 150
     strict assert_near "ticks of a sleeper in one chunk" "$(calc "$ms / 20")" "$ticks" 10
     n=$((n + 1))
 done
+# beside others it may be told of late, and be in a later chunk
+ticks=0
+for part in $(find "$T/parts" -name '*.jfr' | sort | sed 1d); do
+    ticks=$((ticks + $(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)))
+done
+assert_ge "ticks of a sleeper after the first chunk" 50 "$ticks"
 assert_eq "chunks looked at" 2 $n
 
 form size 3 --chunk-size 64k --cpu 100us --wall 1ms
