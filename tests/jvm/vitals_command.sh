@@ -54,9 +54,13 @@ at_rest() {
 # values [OPTION]
 values() {
     JVM_OPTS="-XX:+UseSerialGC -Xmx64m ${1:-}" jvm_start Collect 60 10 300
-    "$GNOMON" vitals "$JVM_PID" -n 2 -i 1s --json >"$T/json" 2>"$T/err" || fail "vitals: $(cat "$T/err")"
-    assert_empty "what is said of it" "$T/err"
-    assert_eq "lines" 2 "$(wc -l <"$T/json")"
+    # a starved machine may have it collect nothing in a line's second
+    for _ in 1 2 3 4 5 6 7 8; do
+        "$GNOMON" vitals "$JVM_PID" -n 2 -i 1s --json >"$T/json" 2>"$T/err" || fail "vitals: $(cat "$T/err")"
+        assert_empty "what is said of it" "$T/err"
+        assert_eq "lines" 2 "$(wc -l <"$T/json")"
+        [ "$(figure collections "$T/json")" = 0 ] || break
+    done
     assert_between "heap" 1 $((64 << 20)) "$(figure heap "$T/json")"
     assert_ge "collections" 1 "$(figure collections "$T/json")"
     assert_between "time of collections, ns" 1 "$(figure period "$T/json")" "$(figure gcTime "$T/json")"
