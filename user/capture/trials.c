@@ -509,6 +509,7 @@ static const struct trial trials[] = {
 	HELPER(task_pt_regs, ALL, &at_clock, "registers of user code", "5.15"),
 	HELPER(get_current_task_btf, ALL, &at_clock, "the running thread", "5.11"),
 	HELPER(task_storage_get, ALL, &at_clock, "state of a thread", "5.12"),
+	HELPER(task_storage_delete, ALL, &at_tasks, "threads that are recorded no longer", "5.12"),
 	HELPER(find_vma, WALL, &at_sleeper, "what of a sleeping thread's memory may be read", "5.17"),
 	HELPER(map_lookup_percpu_elem, ALL, &at_tasks, "clocks of other CPUs", "5.19"),
 	HELPER(seq_write, ALL, &at_tasks, "sleepers accounted for bit by bit", "5.7"),
