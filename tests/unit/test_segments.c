@@ -415,12 +415,13 @@ static void nowhere(void **state)
 
 #define KIB 1024ull
 
-/* Six files of 10 KiB, a minute apart, of two JVMs by turns; the last is open. */
-static void six(struct retention_file v[6])
+/* Six files of 10 KiB, a minute apart, of two JVMs by turns; the first is so old, the last open. */
+static void six(struct retention_file v[6], uint64_t age)
 {
 	for (uint32_t i = 0; i < 6; i++)
 		v[i] = (struct retention_file){
 			.jvm = i % 2,
+			.age_ns = age > i * 60 * S ? age - i * 60 * S : 0,
 			.written_ns = UNIX + i * 60 * S,
 			.bytes = 10 * KIB,
 			.open = i == 5,
@@ -429,12 +430,12 @@ static void six(struct retention_file v[6])
 
 /* What goes, as a word of letters: "ab" are the first two. */
 static const char *planned(const struct retention_policy *p, struct retention_file *v, size_t n,
-			   uint64_t now, uint64_t space)
+			   uint64_t space)
 {
 	static char out[32];
 	size_t k = 0;
 
-	assert_int_equal(retention_plan(p, v, n, now, space), 0);
+	assert_int_equal(retention_plan(p, v, n, space), 0);
 	for (size_t i = 0; i < n; i++)
 		if (v[i].goes)
 			out[k++] = (char)('a' + i);
@@ -451,24 +452,27 @@ static void bounds(void **state)
 				all = {.age_max_ns = 290 * S,
 				       .jvm_max_bytes = 20 * KIB,
 				       .total_max_bytes = 39 * KIB};
-	uint64_t now = UNIX + 300 * S;
 	struct retention_file v[6];
 
-	six(v);
-	assert_string_equal(planned(&none, v, 6, now, 0), "");
-	assert_string_equal(planned(&age, v, 6, now, 0), "abc");
-	assert_string_equal(planned(&jvm, v, 6, now, 0), "ab");
-	assert_string_equal(planned(&total, v, 6, now, 0), "ab");
-	assert_string_equal(planned(&space, v, 6, now, 100 * KIB), "");
-	assert_string_equal(planned(&space, v, 6, now, 85 * KIB), "ab");
+	six(v, 300 * S);
+	assert_string_equal(planned(&none, v, 6, 0), "");
+	assert_string_equal(planned(&age, v, 6, 0), "abc");
+	assert_string_equal(planned(&jvm, v, 6, 0), "ab");
+	assert_string_equal(planned(&total, v, 6, 0), "ab");
+	assert_string_equal(planned(&space, v, 6, 100 * KIB), "");
+	assert_string_equal(planned(&space, v, 6, 85 * KIB), "ab");
 	/* the open one stays, whatever is asked */
-	assert_string_equal(planned(&space, v, 6, now, 0), "abcde");
-	assert_string_equal(planned(&age, v, 6, now + 3600 * S, 0), "abcde");
+	assert_string_equal(planned(&space, v, 6, 0), "abcde");
+	six(v, 3900 * S);
+	assert_string_equal(planned(&age, v, 6, 0), "abcde");
+	six(v, 300 * S);
 	/* each bound is held, and what one has taken the others count */
-	assert_string_equal(planned(&all, v, 6, now, 0), "abc");
-	/* a clock that was set back makes nothing old */
-	assert_string_equal(planned(&age, v, 6, UNIX - 3600 * S, 0), "");
-	assert_string_equal(planned(&all, v, 0, now, 0), "");
+	assert_string_equal(planned(&all, v, 6, 0), "abc");
+	/* of files that seem to be of the future the first go first */
+	six(v, 0);
+	assert_string_equal(planned(&age, v, 6, 0), "");
+	assert_string_equal(planned(&total, v, 6, 0), "ab");
+	assert_string_equal(planned(&all, v, 0, 0), "");
 }
 
 /* In whatever order they are found. */
@@ -477,10 +481,10 @@ static void oldest_first(void **state)
 	struct retention_policy total = {.total_max_bytes = 25 * KIB};
 	struct retention_file v[6], w[6];
 
-	six(v);
+	six(v, 300 * S);
 	for (int i = 0; i < 6; i++)
 		w[i] = v[(i * 5 + 3) % 6]; /* d c b a f e */
-	assert_string_equal(planned(&total, w, 6, UNIX, 0), "abcd");
+	assert_string_equal(planned(&total, w, 6, 0), "abcd");
 }
 
 static void file_make(const char *name, size_t kib, uint64_t age_s)
@@ -512,6 +516,63 @@ static bool there(const char *name)
 	return !access(path, F_OK);
 }
 
+/* However the clock is set, what was written is as old as it is. */
+static void ages(void **state)
+{
+	struct age_clock c = {0};
+	uint64_t year = 365 * 24 * 3600 * S;
+
+	age_look(&c, UNIX, 100 * S);
+	assert_int_equal(age_of(&c, UNIX - 5 * S), 5 * S);
+	assert_int_equal(age_of(&c, UNIX + 5 * S), 0);
+	/* it drifts, which is no jump */
+	age_look(&c, UNIX + 101 * S, 200 * S);
+	assert_int_equal(age_of(&c, UNIX), 101 * S);
+	/* the machine slept for an hour: that is time, too */
+	age_look(&c, UNIX + 3701 * S, 3800 * S);
+	assert_int_equal(age_of(&c, UNIX), 3701 * S);
+	/* a year forward, within ten seconds */
+	age_look(&c, UNIX + 3711 * S + year, 3810 * S);
+	assert_int_equal(age_of(&c, UNIX), 3711 * S);
+	assert_int_equal(age_of(&c, UNIX + 3701 * S), 10 * S);
+	/* and what was written since is young */
+	age_look(&c, UNIX + 3731 * S + year, 3830 * S);
+	assert_int_equal(age_of(&c, UNIX + 3721 * S + year), 10 * S);
+	assert_int_equal(age_of(&c, UNIX + 3701 * S), 30 * S);
+	/* back by an hour: what was written before seems to be of the future */
+	age_look(&c, UNIX + 141 * S + year, 3840 * S);
+	assert_int_equal(age_of(&c, UNIX + 3721 * S + year), 20 * S);
+	assert_int_equal(age_of(&c, UNIX + 3701 * S), 40 * S);
+}
+
+/* A clock that is set a year forward removes nothing. */
+static void age_held(void **state)
+{
+	struct retention_policy p = {.age_max_ns = 3600 * S};
+	uint64_t now = (uint64_t)time(NULL) * S, year = 365 * 24 * 3600 * S;
+	struct age_clock clock = {0};
+	struct retention_look look;
+	struct error e = {0};
+
+	file_make("jvm/20251123T140000Z.jfr", 4, 7200);
+	file_make("jvm/20251123T140100Z.jfr", 4, 600);
+	file_make("jvm/20251123T140200Z.jfr", 4, 60);
+	age_look(&clock, now, 1000 * S);
+	age_look(&clock, now + year, 1001 * S);
+	assert_int_equal(retention_apply(&p, &clock, root, &look, &e), 0);
+	assert_int_equal(look.removed, 1);
+	assert_int_equal(look.files, 2);
+}
+
+/* One that was never set. */
+static const struct age_clock *clock_now(void)
+{
+	static struct age_clock c;
+
+	age_look(&c, (uint64_t)time(NULL) * S, 1000 * S);
+	return &c;
+}
+
 /* Old files go, with a directory that becomes empty; others' names, links and what is locked stay.
  */
 static void removing(void **state)
@@ -540,7 +601,7 @@ static void removing(void **state)
 	snprintf(path, sizeof(path), "%s/open/20251123T140000Z.jfr", root);
 	fd = open(path, O_RDONLY);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_int_equal(retention_apply(&p, root, &look, &e), 0);
+	assert_int_equal(retention_apply(&p, clock_now(), root, &look, &e), 0);
 	assert_int_equal(look.removed, 3);
 	assert_int_equal(look.files, 2);
 	assert_int_equal(look.jvms, 3);
@@ -552,7 +613,7 @@ static void removing(void **state)
 	assert_true(there("20251123T140000Z.jfr") && there("elsewhere.jfr"));
 	assert_true(there("open/20251123T140000Z.jfr"));
 	close(fd); /* its writer has ended */
-	assert_int_equal(retention_apply(&p, root, &look, &e), 0);
+	assert_int_equal(retention_apply(&p, clock_now(), root, &look, &e), 0);
 	assert_int_equal(look.removed, 1);
 	assert_false(there("open"));
 }
@@ -563,7 +624,8 @@ static void no_directory(void **state)
 	struct retention_look look;
 	struct error e = {0};
 
-	assert_int_equal(retention_apply(&p, "/nonexistent/gnomon", &look, &e), -ENOENT);
+	assert_int_equal(retention_apply(&p, clock_now(), "/nonexistent/gnomon", &look, &e),
+			 -ENOENT);
 	assert_non_null(strstr(e.msg, "'/nonexistent/gnomon'"));
 }
 
@@ -581,6 +643,8 @@ int main(void)
 		cmocka_unit_test(nowhere),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(oldest_first),
+		cmocka_unit_test(ages),
+		cmocka_unit_test_setup_teardown(age_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(removing, setup, teardown),
 		cmocka_unit_test(no_directory),
 	};

@@ -46,8 +46,9 @@ struct daemon {
 	_Atomic bool hangup, chosen, ends;
 	_Atomic uint64_t alive_ns; /* the session's last turn */
 	_Atomic size_t processes;
-	uint64_t keep_ns;    /* when the directory is to be looked at */
-	bool keep_failed;    /* and that was said */
+	uint64_t keep_ns; /* when the directory is to be looked at */
+	bool keep_failed; /* and that was said */
+	struct age_clock age;
 	uint64_t metrics_ns; /* when these are to be written */
 	bool metrics_failed; /* and that was said */
 	struct census *census;
@@ -426,7 +427,7 @@ static void keep(struct daemon *d, uint64_t now)
 	uint64_t took;
 
 	if (!rc)
-		rc = retention_apply(&d->orders->keep, d->cfg->dir, &look, &e);
+		rc = retention_apply(&d->orders->keep, &d->age, d->cfg->dir, &look, &e);
 	if (rc && !d->keep_failed)
 		log_warn("%s", e.msg);
 	d->keep_failed = rc != 0;
@@ -511,6 +512,7 @@ static void turn(struct daemon *d)
 	struct error e = {0};
 	uint64_t now = now_ns();
 
+	age_look(&d->age, clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_BOOTTIME));
 	if (atomic_exchange(&d->hangup, false))
 		reload(d);
 	if (now - atomic_load(&d->alive_ns) < ALIVE_NS)

@@ -9,7 +9,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "jfr/segment.h"
@@ -21,6 +20,8 @@ static int older_first(const void *a, const void *b)
 	const struct retention_file *x = *(struct retention_file *const *)a,
 				    *y = *(struct retention_file *const *)b;
 
+	if (x->age_ns != y->age_ns)
+		return x->age_ns < y->age_ns ? 1 : -1;
 	return (x->written_ns > y->written_ns) - (x->written_ns < y->written_ns);
 }
 
@@ -64,10 +65,10 @@ static void space_make(struct retention_file *const *v, size_t n, uint64_t is, u
 }
 
 static void plan(const struct retention_policy *p, struct retention_file *const *v, size_t n,
-		 uint64_t *sums, uint64_t now_ns, uint64_t free_bytes)
+		 uint64_t *sums, uint64_t free_bytes)
 {
 	for (size_t i = 0; i < n && p->age_max_ns; i++)
-		if (now_ns > v[i]->written_ns && now_ns - v[i]->written_ns > p->age_max_ns)
+		if (v[i]->age_ns > p->age_max_ns)
 			go(v[i]);
 	if (p->jvm_max_bytes)
 		jvms_shrink(v, n, p->jvm_max_bytes, sums);
@@ -78,7 +79,7 @@ static void plan(const struct retention_policy *p, struct retention_file *const 
 }
 
 int retention_plan(const struct retention_policy *p, struct retention_file *files, size_t n,
-		   uint64_t now_ns, uint64_t free_bytes)
+		   uint64_t free_bytes)
 {
 	struct retention_file **v = calloc(n + 1, sizeof(struct retention_file *));
 	uint32_t jvms = 1;
@@ -94,7 +95,7 @@ int retention_plan(const struct retention_policy *p, struct retention_file *file
 	sums = calloc(jvms, sizeof(*sums));
 	if (v && sums) {
 		qsort(v, n, sizeof(*v), older_first);
-		plan(p, v, n, sums, now_ns, free_bytes);
+		plan(p, v, n, sums, free_bytes);
 	}
 	n = v && sums;
 	free(sums);
@@ -109,6 +110,7 @@ struct entry {
 };
 
 struct listing {
+	const struct age_clock *clock;
 	struct retention_file *files;
 	struct entry *entries; /* of the same numbers */
 	size_t n, cap;
@@ -175,6 +177,7 @@ static void latest_look(struct listing *l, size_t first, int dir)
 
 static int file_add(struct listing *l, int dir, const char *name)
 {
+	uint64_t written;
 	struct stat st;
 
 	if (!segment_is(name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
@@ -182,10 +185,11 @@ static int file_add(struct listing *l, int dir, const char *name)
 		return 0;
 	if (!listing_room(l))
 		return -ENOMEM;
+	written = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 	l->files[l->n] = (struct retention_file){
 		.jvm = (uint32_t)l->njvms,
-		.written_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+		.age_ns = age_of(l->clock, written),
+		.written_ns = written,
 		.bytes = (uint64_t)st.st_blocks * 512,
 	};
 	strcpy(l->entries[l->n++].name, name);
@@ -297,17 +301,10 @@ static int jvm_shrink(const struct listing *l, uint32_t jvm, int root, struct re
 	return rc;
 }
 
-static uint64_t unix_ns(void)
+static int shrink_all(const struct retention_policy *p, const struct age_clock *clock, int root,
+		      struct retention_look *out)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static int shrink_all(const struct retention_policy *p, int root, struct retention_look *out)
-{
-	struct listing l = {0};
+	struct listing l = {.clock = clock};
 	struct statvfs fs;
 	int rc = listing_read(&l, root), one;
 
@@ -315,7 +312,7 @@ static int shrink_all(const struct retention_policy *p, int root, struct retenti
 		rc = -errno;
 	if (!rc) {
 		out->free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-		rc = retention_plan(p, l.files, l.n, unix_ns(), out->free_bytes);
+		rc = retention_plan(p, l.files, l.n, out->free_bytes);
 	}
 	out->jvms = l.njvms;
 	for (uint32_t jvm = 0; jvm < l.njvms && rc != -ENOMEM; jvm++) {
@@ -336,13 +333,13 @@ int retention_free(const char *dir, uint64_t *bytes)
 	return 0;
 }
 
-int retention_apply(const struct retention_policy *p, const char *dir, struct retention_look *out,
-		    struct error *e)
+int retention_apply(const struct retention_policy *p, const struct age_clock *clock,
+		    const char *dir, struct retention_look *out, struct error *e)
 {
 	int root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
 	*out = (struct retention_look){0};
-	rc = root < 0 ? -errno : shrink_all(p, root, out);
+	rc = root < 0 ? -errno : shrink_all(p, clock, root, out);
 	if (root >= 0)
 		close(root);
 	if (rc)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "run/age.h"
 
 struct retention_policy {
 	uint64_t age_max_ns;	  /* since a file was written last; 0: any */
@@ -23,18 +24,16 @@ struct retention_policy {
 
 struct retention_file {
 	uint32_t jvm;	     /* files of one JVM have one number */
-	uint64_t written_ns; /* when it was written last, since 1970 */
+	uint64_t age_ns;     /* since it was written last (run/age.h) */
+	uint64_t written_ns; /* when that was, since 1970: tells files of one age apart */
 	uint64_t bytes;	     /* that it takes on the disk */
 	bool open;	     /* it is being written, and stays */
 	bool goes;	     /* retention_plan() says so */
 };
 
-/*
- * Pure: which of the files go, of which none has to be sorted. `now_ns` since 1970. -ENOMEM: none
- * of them.
- */
+/* Pure: which of the files go, of which none has to be sorted. -ENOMEM: none of them. */
 int retention_plan(const struct retention_policy *p, struct retention_file *v, size_t n,
-		   uint64_t now_ns, uint64_t free_bytes);
+		   uint64_t free_bytes);
 
 struct retention_look {
 	uint64_t files, bytes; /* that stay */
@@ -47,8 +46,8 @@ struct retention_look {
  * Looks at the directory and removes what goes, and directories in which nothing is left. 0, or the
  * first negative errno, of which *e says more; what could be done was done.
  */
-int retention_apply(const struct retention_policy *p, const char *dir, struct retention_look *out,
-		    struct error *e);
+int retention_apply(const struct retention_policy *p, const struct age_clock *clock,
+		    const char *dir, struct retention_look *out, struct error *e);
 
 /* What the file system of `dir` has left for whoever is not root. 0 or -errno. */
 int retention_free(const char *dir, uint64_t *bytes);

@@ -62,14 +62,6 @@ struct sentry {
 	struct commands commands;
 };
 
-static uint64_t unix_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 struct sentry *sentry_new(const struct sentry_config *cfg)
 {
 	struct sentry *s = calloc(1, sizeof(*s));
@@ -214,7 +206,9 @@ static int stretch_write(const char *from, uint64_t last_ns, int fd, struct erro
 		close(fd);
 		return rc;
 	}
-	rc = st.known ? stretch_cut(&st, (int64_t)(unix_ns() - last_ns), INT64_MAX, e) : 0;
+	rc = st.known
+		     ? stretch_cut(&st, (int64_t)(clock_ns(CLOCK_REALTIME) - last_ns), INT64_MAX, e)
+		     : 0;
 	f = rc ? NULL : fdopen(fd, "w");
 	if (!rc)
 		rc = f ? stretch_copy(&st, f, e) : error_set(e, -ENOMEM, EXIT_INTERNAL, "memory");
@@ -230,7 +224,7 @@ static int dump_to(struct sentry *s, const struct trigger *t, const struct firin
 {
 	char name[NAME_MAX], time[32];
 	const char *part = ".part";
-	time_t now = (time_t)(unix_ns() / 1000000000u);
+	time_t now = (time_t)(clock_ns(CLOCK_REALTIME) / 1000000000u);
 	struct tm tm;
 	int fd, rc;
 
@@ -324,7 +318,7 @@ static void fire(struct sentry *s, struct watched *w, size_t i, const char *word
 		return;
 	}
 	told->fired++;
-	told->last_ns = unix_ns();
+	told->last_ns = clock_ns(CLOCK_REALTIME);
 	s->ndue++;
 	*f = (struct firing){.trigger = i, .id = w->id, .is = w->is};
 	snprintf(f->words, sizeof(f->words), "%s", words);
