@@ -93,7 +93,7 @@ static int secret_take(char **to, const char *path, struct error *e)
 			 "the first line of '%s' has nothing, or control characters", path);
 }
 
-static int pem_take(char **to, const char *path, struct error *e)
+int pushing_pem(char **to, const char *path, struct error *e)
 {
 	int rc = content_take(to, path, e);
 
@@ -162,12 +162,12 @@ static int headers_take(const struct pushing *p, struct destination *d, struct e
 
 static int tls_take(const struct pushing *p, struct destination *d, struct error *e)
 {
-	int rc = pem_take(&d->ca, p->ca, e);
+	int rc = pushing_pem(&d->ca, p->ca, e);
 
 	if (!rc)
-		rc = pem_take(&d->cert, p->cert, e);
+		rc = pushing_pem(&d->cert, p->cert, e);
 	if (!rc)
-		rc = pem_take(&d->key, p->key, e);
+		rc = pushing_pem(&d->key, p->key, e);
 	if (!rc && !d->cert != !d->key)
 		rc = error_set(e, -EINVAL, EXIT_USAGE, "--cert and --key go together");
 	d->insecure = p->insecure;

@@ -67,6 +67,9 @@ int pushing_destination(const struct pushing *p, struct destination *d, struct e
  */
 int pushing_labels(const struct pushing *p, const char *service, struct labels *l, struct error *e);
 
+/* A file in PEM form; NULL where path is NULL. EXIT_INPUT. */
+int pushing_pem(char **to, const char *path, struct error *e);
+
 /* The spool of --spool, or one of its own that goes with it. */
 struct pushing_spool {
 	struct spool *s;

@@ -40,6 +40,7 @@ struct follow {
 	struct finished **queue; /* first come, first read; memory of each as its path is long */
 	size_t n, cap;
 	struct maker maker;
+	struct podwatch pods;
 	struct finished *making[MAKER_MOST];
 	uint64_t round_ns; /* CLOCK_REALTIME, when what waits is to be read */
 	uint64_t jitter_ns;
@@ -277,6 +278,8 @@ static void round_look(struct follow *f)
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 	bool due = f->in < 0 || now >= f->round_ns;
 
+	if (!podwatch_is_ready(&f->pods))
+		return;
 	/* a clock that was set back is no reason to wait for longer than a window */
 	if (due || f->round_ns - now > f->cfg->window_ns)
 		f->round_ns = round_after(f, now);
@@ -306,7 +309,7 @@ static void restarts_look(struct follow *f)
 
 static void turn(struct follow *f)
 {
-	struct pollfd fds[2 + DELIVERY_MOST] = {
+	struct pollfd fds[3 + DELIVERY_MOST] = {
 		{.fd = f->in, .events = POLLIN},
 		{.fd = f->maker.pid > 0 ? f->maker.out : -1, .events = POLLIN},
 	};
@@ -317,7 +320,8 @@ static void turn(struct follow *f)
 									  : f->lanes[i].sender.out,
 			.events = POLLIN,
 		};
-	if (poll(fds, 2 + (nfds_t)f->cfg->n, 1000) < 0)
+	fds[2 + f->cfg->n] = (struct pollfd){.fd = f->pods.out, .events = POLLIN};
+	if (poll(fds, 3 + (nfds_t)f->cfg->n, 1000) < 0)
 		return;
 	if (fds[0].revents)
 		input_take(f);
@@ -326,6 +330,9 @@ static void turn(struct follow *f)
 	for (size_t i = 0; i < f->cfg->n; i++)
 		if (fds[2 + i].revents)
 			lane_listen(f, &f->lanes[i]);
+	if (fds[2 + f->cfg->n].revents)
+		podwatch_take(&f->pods);
+	podwatch_look(&f->pods, now_ns());
 	round_look(f);
 	restarts_look(f);
 	publish(f);
@@ -340,12 +347,15 @@ static void follow_begin(struct follow *f)
 	f->jitter_ns = chance % (f->cfg->window_ns / 2);
 	f->round_ns = round_after(f, clock_ns(CLOCK_REALTIME));
 	f->maker.out = -1;
+	podwatch_init(&f->pods, f->cfg->pods);
+	podwatch_look(&f->pods, now);
 	f->now.n = f->cfg->n;
 	f->form = (struct window_form){.to = f->to,
 				       .n = f->cfg->n,
 				       .label = f->cfg->label,
 				       .ctx = f->cfg->ctx,
-				       .links = f->cfg->links};
+				       .links = f->cfg->links,
+				       .pods = &f->pods.table};
 	for (size_t i = 0; i < f->cfg->n; i++) {
 		struct lane *l = &f->lanes[i];
 
@@ -371,6 +381,7 @@ int follow(const struct follower_config *cfg, int in, struct delivery *shared)
 		turn(f);
 	held_look(f);
 	publish(f);
+	podwatch_free(&f->pods);
 	buffer_free(&f->text);
 	free(f->queue);
 	free(f);

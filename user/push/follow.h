@@ -3,6 +3,7 @@
 #ifndef GNOMON_PUSH_FOLLOW_H
 #define GNOMON_PUSH_FOLLOW_H
 
+#include "push/podwatch.h"
 #include "push/sender.h"
 #include "push/window.h"
 
@@ -19,7 +20,8 @@ struct follower_config {
 	uint64_t window_ns; /* as in the form of the files */
 	int (*label)(void *ctx, const char *service, struct labels *l); /* struct window_form */
 	void *ctx;
-	bool links; /* likewise */
+	bool links;			/* likewise */
+	const struct pods_source *pods; /* NULL: what pods are called is not asked */
 };
 
 /*

@@ -57,8 +57,8 @@ static int settings_tell(const struct sender *s, const struct destination *d)
 	return rc;
 }
 
-int sender_start(struct sender *s, const struct spool *spool, const struct destination *d,
-		 struct error *e)
+/* With `third` as its descriptor SENDER_SPOOL. */
+static int program_start(struct sender *s, int third, const struct destination *d, struct error *e)
 {
 	char path[PATH_MAX];
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = beside_path(PROGRAM, path, sizeof(path));
@@ -81,7 +81,7 @@ int sender_start(struct sender *s, const struct spool *spool, const struct desti
 		return error_set(e, rc, EXIT_INTERNAL, "cannot run '%s': %s", path, strerror(-rc));
 	}
 	if (!s->pid)
-		child_run(path, in[0], out[1], spool_fd(spool));
+		child_run(path, in[0], out[1], third);
 	close(in[0]);
 	close(out[1]);
 	s->in = in[1];
@@ -93,6 +93,23 @@ int sender_start(struct sender *s, const struct spool *spool, const struct desti
 	}
 	fcntl(s->in, F_SETFL, O_NONBLOCK);
 	return 0;
+}
+
+int sender_start(struct sender *s, const struct spool *spool, const struct destination *d,
+		 struct error *e)
+{
+	return program_start(s, spool_fd(spool), d, e);
+}
+
+int sender_ask(struct sender *s, const struct destination *d, struct error *e)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC), rc;
+
+	if (nothing < 0)
+		return error_set(e, -errno, EXIT_INTERNAL, "cannot open /dev/null");
+	rc = program_start(s, nothing, d, e);
+	close(nothing);
+	return rc;
 }
 
 void sender_wake(struct sender *s)

@@ -35,6 +35,9 @@ struct sender {
 int sender_start(struct sender *s, const struct spool *spool, const struct destination *d,
 		 struct error *e);
 
+/* It asks for the URL of `d`, with d->get: `out` has what it answers (user/send/http.h). */
+int sender_ask(struct sender *s, const struct destination *d, struct error *e);
+
 /* There may be something new in the spool. Never waits. */
 void sender_wake(struct sender *s);
 

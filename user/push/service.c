@@ -98,7 +98,9 @@ static void resource_take(struct search *x, const struct fields *f)
 	}
 	while ((at = strchr(key, '.')))
 		*at = '_';
-	if (!labels_get(x->labels, key) && labels_set(x->labels, key, value) == -ENOMEM)
+	/* which container it is in the kernel knows better than the program */
+	if ((!labels_get(x->labels, key) || !strcmp(source, "control group")) &&
+	    labels_set(x->labels, key, value) == -ENOMEM)
 		x->rc = -ENOMEM;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "push/pods.h"
 #include "push/service.h"
 
 static int destination_fill(const struct window_to *to, const struct profile *p,
@@ -44,7 +45,7 @@ int window_push(const struct window_form *f, const struct stretch *s, struct win
 	struct profile *p = NULL;
 	int rc = service_of_recording(s, service, &labels, e);
 
-	if (!rc && f->label(f->ctx, service, &labels))
+	if (!rc && (pods_label(f->pods, &labels) || f->label(f->ctx, service, &labels)))
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	if (!rc)
 		rc = profile_read(f, s, &p, e);

@@ -25,7 +25,8 @@ struct window_form {
 	 */
 	int (*label)(void *ctx, const char *service, struct labels *l);
 	void *ctx;
-	bool links; /* with span and trace ids */
+	bool links;		   /* with span and trace ids */
+	const struct buffer *pods; /* a table of push/pods.h */
 };
 
 /* What came of it, in profiles. */

@@ -65,9 +65,6 @@ struct http *http_new(const struct destination *d)
 	curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(h->curl, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(h->curl, CURLOPT_USERAGENT, "gnomon");
-	curl_easy_setopt(h->curl, CURLOPT_POST, 1L);
-	curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, on_body);
-	curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, h);
 	curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->failure);
 	if (d->proxy)
 		curl_easy_setopt(h->curl, CURLOPT_PROXY, d->proxy);
@@ -202,6 +199,9 @@ void http_post(struct http *h, const struct payload *p, const struct buffer *bod
 	h->nwords = h->nbody = 0;
 	h->failure[0] = '\0';
 	if (list && !url.failed) {
+		curl_easy_setopt(h->curl, CURLOPT_POST, 1L);
+		curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, on_body);
+		curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, h);
 		curl_easy_setopt(h->curl, CURLOPT_URL, (char *)url.data);
 		curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, list);
 		curl_easy_setopt(h->curl, CURLOPT_POSTFIELDS, (char *)body->data);
@@ -213,4 +213,63 @@ void http_post(struct http *h, const struct payload *p, const struct buffer *bod
 	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, NULL);
 	curl_slist_free_all(list);
 	buffer_free(&url);
+}
+
+/* ---- a question ---- */
+
+struct content {
+	struct buffer b;
+	size_t most;
+};
+
+static size_t on_content(char *data, size_t size, size_t n, void *ctx)
+{
+	struct content *c = ctx;
+
+	(void)size; /* 1 */
+	if (n > c->most - c->b.len)
+		return 0;
+	buffer_add(&c->b, data, n);
+	return c->b.failed ? 0 : n;
+}
+
+static void content_tell(struct http *h, CURLcode rc, const struct content *c, FILE *to)
+{
+	long status = 0;
+
+	curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (rc == CURLE_OK && status == 200)
+		fwrite(c->b.data, 1, c->b.len, to);
+	else if (rc == CURLE_OK)
+		fprintf(to, "!it answers %ld", status);
+	else if (rc == CURLE_WRITE_ERROR)
+		fprintf(to, "!it answers more than %zu bytes", c->most);
+	else
+		fprintf(to, "!%s", h->failure[0] ? h->failure : curl_easy_strerror(rc));
+}
+
+void http_get(struct http *h, uint64_t limit_ns, size_t most, FILE *to)
+{
+	struct content c = {.b = BUFFER_INIT, .most = most};
+	struct curl_slist *list = NULL;
+	struct buffer bearer = BUFFER_INIT;
+	bool failed = false;
+
+	h->failure[0] = '\0';
+	buffer_printf(&bearer, "Bearer %s", h->to->bearer ? h->to->bearer : "");
+	buffer_byte(&bearer, 0);
+	if (h->to->bearer && !bearer.failed)
+		header_add(&list, &failed, "Authorization", (char *)bearer.data);
+	curl_easy_setopt(h->curl, CURLOPT_URL, h->to->url);
+	curl_easy_setopt(h->curl, CURLOPT_NOPROXY, "*");
+	curl_easy_setopt(h->curl, CURLOPT_HTTPGET, 1L);
+	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, list);
+	curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, on_content);
+	curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, &c);
+	curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, (long)(limit_ns / 1000000) + 1);
+	content_tell(h, curl_easy_perform(h->curl), &c, to);
+	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, NULL);
+	curl_slist_free_all(list);
+	buffer_free(&bearer);
+	buffer_free(&c.b);
 }

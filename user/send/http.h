@@ -7,6 +7,8 @@
 #ifndef GNOMON_SEND_HTTP_H
 #define GNOMON_SEND_HTTP_H
 
+#include <stdio.h>
+
 #include "base/buffer.h"
 #include "send/retry.h"
 #include "spool/destination.h"
@@ -21,5 +23,11 @@ void http_free(struct http *h);
 /* In at most `limit_ns`. */
 void http_post(struct http *h, const struct payload *p, const struct buffer *body,
 	       uint64_t limit_ns, struct answer *a);
+
+/*
+ * Asks for the URL itself, by no proxy, and writes the answer to `to`, of at most `most` bytes; or,
+ * where that was not 200, or was larger, "!" and why.
+ */
+void http_get(struct http *h, uint64_t limit_ns, size_t most, FILE *to);
 
 #endif

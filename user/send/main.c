@@ -50,10 +50,29 @@ static int fail(const char *what, int rc)
 	return EXIT_INTERNAL;
 }
 
+#define GET_MOST (64u << 20)
+
+static int ask(const struct destination *d, struct http *h)
+{
+	http_get(h, d->timeout_ns, GET_MOST, stdout);
+	return fflush(stdout) ? EXIT_INTERNAL : EXIT_OK;
+}
+
+static int send_all(const struct destination *d, struct http *h)
+{
+	struct spool *s = spool_of(SENDER_SPOOL);
+	int rc;
+
+	if (!s)
+		return fail("no spool", -ENOMEM);
+	rc = courier_run(s, d, h, STDIN_FILENO, stdout);
+	spool_close(s);
+	return rc ? fail("cannot read the spool", rc) : EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
 	struct destination d = {0};
-	struct spool *s = NULL;
 	struct http *h;
 	int rc;
 
@@ -71,12 +90,8 @@ int main(int argc, char **argv)
 	h = http_new(&d);
 	if (!h)
 		return fail("libcurl", -ENOMEM);
-	s = spool_of(SENDER_SPOOL);
-	if (!s)
-		return fail("no spool", -ENOMEM);
-	rc = courier_run(s, &d, h, STDIN_FILENO, stdout);
-	spool_close(s);
+	rc = d.get ? ask(&d, h) : send_all(&d, h);
 	http_free(h);
 	destination_free(&d);
-	return rc ? fail("cannot read the spool", rc) : EXIT_OK;
+	return rc;
 }

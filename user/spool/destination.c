@@ -63,6 +63,8 @@ void destination_write(const struct destination *d, struct buffer *b)
 			 *(const unsigned long long *)((const char *)d + numbers[i].at));
 		member_write(b, numbers[i].name, number);
 	}
+	if (d->get)
+		member_write(b, "get", "");
 	if (d->insecure)
 		member_write(b, "insecure", "");
 	member_write(b, "end", "");
@@ -81,6 +83,8 @@ static int member_set(struct destination *d, const char *key, const char *value,
 	for (size_t i = 0; i < COUNT(numbers); i++)
 		if (!strcmp(key, numbers[i].name))
 			*(uint64_t *)((char *)d + numbers[i].at) = strtoull(copy, NULL, 10);
+	if (!strcmp(key, "get"))
+		d->get = true;
 	if (!strcmp(key, "insecure"))
 		d->insecure = true;
 	if (!strcmp(key, "header") && d->nheaders < DESTINATION_HEADERS)

@@ -26,7 +26,8 @@ struct destination {
 	char *cert, *key; /* PEM: the client's */
 	char *headers[DESTINATION_HEADERS]; /* "Name: value" */
 	size_t nheaders;
-	bool insecure;	       /* any certificate will do */
+	bool get;      /* nothing is sent: the answer to a GET of the URL is told (user/send) */
+	bool insecure; /* any certificate will do */
 	uint64_t timeout_ns;   /* of one request */
 	uint64_t max_age_ns;   /* older payloads are not sent; 0: any */
 	uint64_t finish_ns;    /* when nothing new comes: how long to go on without success */
