@@ -36,10 +36,11 @@ static void member_add(struct pod *p, struct json_value of, const char *key, con
 /* The lines once more, each behind the key. */
 static void lines_put(struct buffer *table, const struct pod *p, const char *key)
 {
-	const char *at = (const char *)p->lines.data, *end = at + p->lines.len;
+	const char *at = (const char *)p->lines.data, *end;
 
-	if (!*key || strpbrk(key, " \n"))
+	if (!at || !*key || strpbrk(key, " \n"))
 		return;
+	end = at + p->lines.len;
 	while (at < end) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 
