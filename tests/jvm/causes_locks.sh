@@ -39,6 +39,11 @@ shares_check() {
     done
 }
 
+# deadlocks_in FILE: whose they are, of wrapped text.
+deadlocks_in() {
+    tr -s ' \n' ' ' <"$1" | grep -o "Deadlock of 3 threads: '[a-z]*-" | sed "s/.*'//; s/-//" | sort | tr '\n' ' ' | sed 's/ $//'
+}
+
 # joined JFR: what the owner did at the ticks of a wait is below its cause: the lock that is held in holdLong() is waited
 # for while that sleeps, and no other is; so is each link of the chain, and who waits in a circle is told.
 joined() {
@@ -59,9 +64,7 @@ joined() {
     grep -q ';\[chain-1\];.*Locks.waitForLast;(monitor) [^;]*;\[chain-2\];.*Locks.holdLong' "$T/joined" ||
         fail "the chain of three is not told: $(grep chain "$T/joined")"
     "$GNOMON" summary "$jfr" >"$T/summary" || fail "summary"
-    tr -s ' \n' ' ' <"$T/summary" >"$T/words"
-    assert_eq "deadlocks that summary tells" "dead tied" \
-        "$(grep -o "Deadlock of 3 threads: '[a-z]*-" "$T/words" | sed "s/.*'//; s/-//" | sort | tr '\n' ' ' | sed 's/ $//')"
+    assert_eq "deadlocks that summary tells" "dead tied" "$(deadlocks_in "$T/summary")"
 }
 
 # recorded_daemon JFR: by a daemon, which has ticks four times as often as it takes one.
@@ -93,7 +96,8 @@ causes_locks() {
         if [ $engine = daemon ]; then
             recorded_daemon "$jfr"
         else
-            "$GNOMON" record -q -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" || fail "record"
+            "$GNOMON" record -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" 2>"$T/closing" || fail "record"
+        assert_eq "deadlocks that record tells at its end" "dead tied" "$(deadlocks_in "$T/closing")"
         fi
         query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' (enter|park) ' |
             grep -v Semaphore@ >"$T/owners-$engine"

@@ -286,6 +286,13 @@ static void wrapped(const char *kind, const char *text, FILE *to)
 	fputc('\n', to);
 }
 
+void findings_print_kind(const struct findings *f, const char *kind, FILE *to)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (!strcmp(f->v[i].kind, kind))
+			wrapped(f->v[i].kind, f->v[i].text, to);
+}
+
 void findings_print(const struct findings *f, FILE *to)
 {
 	if (!f->n)

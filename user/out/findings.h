@@ -34,6 +34,9 @@ void findings_free(struct findings *f);
 /* For terminals: wrapped, and with an empty line before. */
 void findings_print(const struct findings *f, FILE *to);
 
+/* For terminals, those of one kind alone, which may be none. */
+void findings_print_kind(const struct findings *f, const char *kind, FILE *to);
+
 /* The machine's CPU time that others on its host took is worth telling of. */
 bool findings_says_stolen(uint64_t stolen_ns, uint64_t machine_ns);
 

@@ -219,7 +219,7 @@ static void circle_say(struct find *x, const struct blame_circle *c)
 	buffer_byte(&b, 0);
 	x->failed |= b.failed;
 	if (!b.failed)
-		find_add(x, "wait", "", "Deadlock of %u threads: %s.", c->n, (char *)b.data);
+		find_add(x, "deadlock", "", "Deadlock of %u threads: %s.", c->n, (char *)b.data);
 	buffer_free(&b);
 }
 

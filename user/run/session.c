@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "capture/ticks.h"
 #include "capture/unwinder.h"
 #include "naming/recorder.h"
+#include "out/findings.h"
 #include "out/report.h"
 #include "run/choice.h"
 #include "run/cpuclocks.h"
@@ -800,6 +802,28 @@ static void session_stop(struct session *s)
 		recorder_cpus(s->rec, s->cpus);
 }
 
+#define DEADLOCK_FILE_MAX (16 << 20) /* of larger files `gnomon summary` says it */
+
+/*
+ * Threads that wait for each other say so at once, and not only to who asks: nothing of what they
+ * were to do will be done. What cannot be read has been written all the same.
+ */
+static void deadlocks_say(const char *path)
+{
+	struct profile_options o = {.causes = true, .show_idle = true};
+	struct findings *found = NULL;
+	struct profile *p = NULL;
+	struct stat st;
+
+	if (stat(path, &st) || st.st_size > DEADLOCK_FILE_MAX || profile_new(&p, &o, NULL))
+		return;
+	if (!profile_load(p, path, 0, NULL, NULL) && !profile_finish(p, NULL) &&
+	    !findings_new(&found, p, NULL))
+		findings_print_kind(found, "deadlock", stderr);
+	findings_free(found);
+	profile_free(p);
+}
+
 static void summary_print(struct session *s, const struct totals *t)
 {
 	uint64_t counters[GN_CNT_MAX];
@@ -832,6 +856,9 @@ static void summary_print(struct session *s, const struct totals *t)
 	r.captures = counters[GN_CNT_CAPTURES] - r.remote;
 	r.ring_bytes = capture_ring_bytes(s->cap);
 	report_summary(&r, t, &c);
+	if (s->cfg->causes && !s->cfg->follow && !s->cfg->isolate)
+		for (size_t i = 0; i < r.nfiles; i++)
+			deadlocks_say(r.files[i].path);
 }
 
 /* Removes files that were finished without a sample. */
