@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: tools/check.sh [--only SUITE[,SUITE...]] [NAME-PATTERN...]
 #
-# Builds and tests. Suites: layers, unit, manuals, arm64, bpf, jvm (these by default), browser, peers, format, san, fuzz, accuracy. One
+# Builds and tests. Suites: layers, unit, manuals, bpf, jvm (these by default), arm64, browser, peers, format, san, fuzz, accuracy. One
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
 # Scripts of which a line says "# overlaps" run first, three times as many at a time as there are CPUs (AT_ONCE: so many),
@@ -17,7 +17,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 . tools/stolen.sh
 
-suites=layers,unit,manuals,arm64,bpf,jvm
+suites=layers,unit,manuals,bpf,jvm
+[ -z "${EVERY_JDK:-}" ] || suites=$suites,arm64
 if [ "${1:-}" = --only ]; then
     suites=${2:?--only needs suites}
     shift 2

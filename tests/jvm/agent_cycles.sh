@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Attach and let go many times: nothing may grow in the target, and what a killed gnomon leaves
 # must not be in the way of the next.
+# in make check-all
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/agent.sh"

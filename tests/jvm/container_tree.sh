@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # JDK 21 and 25 of Debian 13 in a container with its own C library and loader, of which this host
 # has none: names and unwind tables have to come from the container's files.
+# in make check-all
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/container.sh"

@@ -4,6 +4,7 @@
 # tells that endpoint, how long its requests took, and that they stalled for as long as the JVM's own log says; so does the
 # endpoint's flame graph, below ByteBuffer.allocate; and so do requests that are told by the stacks alone. With a large heap they ran and were queued, as the scheduler's account of the threads
 # has it, and it is said who had the CPUs.
+# in make check-all
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/context.sh"
 

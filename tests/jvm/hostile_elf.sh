@@ -3,6 +3,7 @@
 # Libraries made to cost their reader dearly: unwind tables that unfold to hundreds of megabytes, tables of symbols
 # that are none of the disk's, so many unwind rules that no other process had any: it is their process's
 # recording that says what it lacks, and the JVM beside has its stacks.
+# in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/hostile.sh"

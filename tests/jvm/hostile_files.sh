@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A target whose /tmp is full of traps where gnomon and the attach protocol have their files, and
 # whose name is made to mislead: gnomon goes on or refuses, in time, and writes nowhere else.
+# in make check-all
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
 

@@ -4,6 +4,7 @@
 # question and answers none, plainly or below an overlay: gnomon lists them, records them and a
 # victim beside them, and ends when it is told to. Who asks that file system cannot be killed.
 # Alone: whoever looks for JVMs meanwhile waits for these file systems, too.
+# in make check-all
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hostile.sh"
 

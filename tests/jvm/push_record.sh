@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is recorded is sent while it is recorded: `record --push` and the daemon's `push`. A server has what the file has,
 # to the nanosecond; one that hangs is nothing to the other, nor to the recording, and has it from the spool later.
+# in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/push.sh"

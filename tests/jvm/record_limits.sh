@@ -3,6 +3,7 @@
 # More threads than files may be open: samples come by per-CPU clocks, as many as they should be,
 # and the recording says so. Likewise where there are thousands of threads. Too few files for gnomon itself: what
 # to do about it.
+# in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Unwind tables of live targets: one that is too large, has too many rules, or makes no sense costs the
 # stacks of its library alone; it is given back when its process ends; and copies of a file share one.
+# in make check-all
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
