@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Why threads are queued for a CPU: two busy threads and a busy process of another container on one CPU, by both
-# engines; then a group whose CPU limit leaves them next to nothing. Each sample of a thread that was queued has a cause,
+# engines; then a group whose CPU limit leaves them next to nothing, or half a CPU. Each sample of a thread that was queued has a cause,
 # among them the ones that must be, and none that cannot be. The shares are those of the scheduler's own account.
 # overlaps
 . "$(dirname "$0")/lib.sh"
@@ -100,6 +100,8 @@ limit_shares() {
 }
 
 causes_cpu() {
+    local e g quota
+
     jvm_start Idle 0 2
     for g in "${OWN[@]}"; do echo "$JVM_PID" >"$g/cgroup.procs" || fail "the JVM is not let in"; done
     taskset -a -p -c "$CPU" "$JVM_PID" >/dev/null || fail "cannot bind the target to a CPU"
@@ -111,9 +113,11 @@ causes_cpu() {
     done
     kill "$HOG"
     HOG=
-    group_limits 3000 -1 2>/dev/null
-    recorded switch
-    limit_shares "causes_cpu limit"
+    for quota in 3000 50000; do
+        group_limits $quota -1 2>/dev/null
+        recorded switch
+        limit_shares "causes_cpu limit of $((quota / 1000))%"
+    done
     group_limits -1 -1 2>/dev/null
     jvm_unharmed
     jvm_end

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deaf_fuse PID DIR [FILE]: mounts a file system on DIR in PID's mount namespace that never
+ * deaf_fuse PID DIR [FILE [MS]]: mounts a file system on DIR in PID's mount namespace that never
  * answers, and prints "READY". Until it is ended whoever asks for anything in DIR waits. With FILE
  * there is a file of that name in it, of 32 kB, that can be opened and mapped: whoever reads it
- * waits.
+ * waits. With MS he is given zeros after so many milliseconds, one after the other.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -89,14 +89,30 @@ static void look_up(int fd, const struct fuse_in_header *h, bool there)
 		answer(fd, h, -ENOENT, NULL, 0);
 }
 
-/* All is answered but what reads it. */
-static void serve(int fd, const char *file)
+/* How it is read: never, or `ms` after it was asked for. */
+static void read_answer(int fd, const struct fuse_in_header *h, int ms)
+{
+	static const char zeros[2048];
+	const struct fuse_read_in *r = (const void *)(h + 1);
+
+	if (!ms) {
+		puts("READ");
+		fflush(stdout);
+		return;
+	}
+	usleep((useconds_t)ms * 1000);
+	answer(fd, h, 0, zeros, r->size < sizeof(zeros) ? r->size : sizeof(zeros));
+}
+
+/* All is answered but what reads it, which `ms` is for. */
+static void serve(int fd, const char *file, int ms)
 {
 	static union {
 		struct fuse_in_header h;
 		char bytes[1 << 17];
 	} in;
-	struct fuse_open_out opened = {.fh = 1};
+	/* a slow one is asked each time */
+	struct fuse_open_out opened = {.fh = 1, .open_flags = ms ? FOPEN_DIRECT_IO : 0};
 	struct fuse_attr_out attr = {.attr_valid = 3600};
 
 	while (read(fd, &in, sizeof(in)) >= (ssize_t)sizeof(in.h)) {
@@ -113,8 +129,7 @@ static void serve(int fd, const char *file)
 			answer(fd, &in.h, 0, &opened, sizeof(opened));
 			break;
 		case FUSE_READ:
-			puts("READ");
-			fflush(stdout);
+			read_answer(fd, &in.h, ms);
 			break;
 		case FUSE_FORGET:
 		case FUSE_BATCH_FORGET:
@@ -131,7 +146,7 @@ int main(int argc, char **argv)
 	char ns[64], opt[128];
 	int mnt, fd;
 
-	if (argc != 3 && argc != 4)
+	if (argc < 3 || argc > 5)
 		return 2;
 	snprintf(ns, sizeof(ns), "/proc/%s/ns/mnt", argv[1]);
 	mnt = open(ns, O_RDONLY);
@@ -146,8 +161,8 @@ int main(int argc, char **argv)
 	init_answer(fd);
 	puts("READY");
 	fflush(stdout);
-	if (argc == 4)
-		serve(fd, argv[3]);
+	if (argc > 3)
+		serve(fd, argv[3], argc > 4 ? atoi(argv[4]) : 0);
 	pause();
 	return 0;
 }

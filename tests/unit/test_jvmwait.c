@@ -54,6 +54,7 @@ static void held_up(void **state)
 	const struct frame_name stall[] = {K("futex_wait"), N("ZPageAllocator::alloc_page_stall"),
 					   N("ZHeap::alloc_page"), S("fast_new_array"),
 					   J("java.nio.ByteBuffer", "allocate")};
+	const struct frame_name single[] = {N("XPageAllocator::alloc_page_stall"), J("A", "a")};
 	const struct frame_name operation[] = {N("Monitor::wait"), N("VMThread::execute"),
 					       N("G1CollectedHeap::do_collection_pause"),
 					       J("A", "a")};
@@ -63,6 +64,7 @@ static void held_up(void **state)
 					  J("A", "a")};
 
 	IS(stall, "ZGC allocation stall", NULL);
+	IS(single, "ZGC allocation stall", NULL);
 	IS(operation, "VM operation", "G1 heap");
 	IS(point, "safepoint", NULL);
 	IS(lock, "lock of the JVM", NULL);

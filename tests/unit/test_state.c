@@ -93,11 +93,19 @@ static void test_io(void **state)
 	const struct frame_name epoll[] = {K("schedule"), K("ep_poll"), C("epoll_wait"),
 					   J("sun.nio.ch.EPoll", "wait", "(IJII)I")};
 	const struct frame_name read[] = {K("schedule"), K("anon_pipe_read"), C("read")};
+	/* interruptible, and of no device */
+	const struct frame_name fuse[] = {K("schedule"),    K("request_wait_answer"),
+					  K("fuse_lookup"), K("path_openat"),
+					  C("open64"),	    J("app.Main", "open", "()V")};
+	const struct frame_name other[] = {K("schedule"), K("some_file_system_waits"),
+					   K("vfs_read"), K("ksys_read"), C("read")};
 	const struct frame_name gc[] = {K("schedule"), K("futex_wait"), C("pthread_cond_wait"),
 					L("Monitor::wait_without_safepoint_check")};
 
 	assert_int_equal(state_of(GN_ST_SLEEP, epoll, LEN(epoll)), STATE_IO);
 	assert_int_equal(state_of(GN_ST_SLEEP, read, LEN(read)), STATE_IO);
+	assert_int_equal(state_of(GN_ST_SLEEP, fuse, LEN(fuse)), STATE_IO);
+	assert_int_equal(state_of(GN_ST_SLEEP, other, LEN(other)), STATE_IO);
 	assert_int_equal(state_of(GN_ST_SLEEP, gc, LEN(gc)), STATE_IDLE);
 }
 

@@ -93,6 +93,7 @@ of_some() {
     run 'some of the threads' ./reservoir.sh "$seconds"
     run 'impossible and incomplete stacks of a known call tree' \
         env TREE_HOMES="$(bash -c '. ../bench/lib.sh; jdk_newest')" ./tree.sh 3 default
+    run 'what threads wait for' env ONE_JDK=1 ./causes.sh "$seconds" waits chain
     run 'counts, shares and waits (tests/jvm)' ./tests.sh record_basic record_count_shortlived record_shares record_waits
 }
 
@@ -108,6 +109,7 @@ of_all() {
     run 'counts of CPU samples (tests/jvm)' ./tests.sh record_count_existing record_count_native record_count_shortlived
     run 'what else the tests hold figures of (tests/jvm)' ./tests.sh record_basic record_ends record_form record_limits \
         record_rename record_threads stacks_remapped stacks_rest stacks_tables record_hundred record_without
+    run 'what threads wait for' ./causes.sh "$seconds"
     run 'who had the CPUs of queued threads (tests/jvm)' ./tests.sh causes_cpu
     run 'loads and waits beside the JVM itself (tests/jvm)' ./tests.sh vitals_events
     # the newest JDK alone: each takes 15 s

@@ -14,13 +14,15 @@ struct sign {
 
 /*
  * The first frame from the leaf decides. runtime/safepoint.cpp, handshake.cpp, vmThread.cpp,
- * mutex.cpp; gc/z/zPageAllocator.cpp, gc/shenandoah, gc/shared/gcLocker.cpp;
- * compiler/compileBroker.cpp; oops/instanceKlass.cpp, classfile/systemDictionary.cpp.
+ * mutex.cpp; gc/z/zPageAllocator.cpp, gc/x/xPageAllocator.cpp, gc/shenandoah,
+ * gc/shared/gcLocker.cpp; compiler/compileBroker.cpp; oops/instanceKlass.cpp,
+ * classfile/systemDictionary.cpp.
  */
 static const struct sign waits[] = {
 	{"SafepointSynchronize::block", "safepoint", false},
 	{"HandshakeState::", "handshake", false},
 	{"ZPageAllocator::alloc_page_stall", "ZGC allocation stall", false},
+	{"XPageAllocator::alloc_page_stall", "ZGC allocation stall", false}, /* 21, by default */
 	{"ShenandoahControlThread::handle_alloc_failure", "Shenandoah allocation failure", false},
 	{"ShenandoahController::handle_alloc_failure", "Shenandoah allocation failure", false},
 	{"VMThread::execute", "VM operation", true},

@@ -50,6 +50,12 @@ static const struct sign kernel_signs[] = {
 	{PREFIX, NULL, "inotify_read", STATE_IO},
 	{PREFIX, NULL, "eventfd_read", STATE_IO},
 	{PREFIX, NULL, "do_wait", STATE_IO}, /* for a child process */
+	/* whatever it is that they wait for within: FUSE's process, a server of files */
+	{PREFIX, NULL, "request_wait_answer", STATE_IO},
+	{PREFIX, NULL, "rpc_wait_bit_killable", STATE_IO},
+	{PREFIX, NULL, "vfs_read", STATE_IO},
+	{PREFIX, NULL, "vfs_write", STATE_IO},
+	{PREFIX, NULL, "vfs_fsync_range", STATE_IO},
 };
 
 static const struct sign native_signs[] = {
