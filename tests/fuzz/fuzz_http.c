@@ -44,7 +44,11 @@ static bool is_option_of(const struct route *r, const char *arg)
 	for (int i = 0; i < ROUTE_PARAMS && r->params[i].name; i++) {
 		const char *o = r->params[i].option;
 
-		if (o && !strncmp(arg, o, strlen(o)) && arg[strlen(o)] == '=' && arg[strlen(o) + 1])
+		if (!o)
+			continue;
+		if (r->params[i].flag ? !strcmp(arg, o)
+				      : !strncmp(arg, o, strlen(o)) && arg[strlen(o)] == '=' &&
+						arg[strlen(o) + 1])
 			return true;
 	}
 	return false;

@@ -61,6 +61,8 @@ metrics() {
     sed -n 's/^\\fB\(gnomon_[a-z_]*\)\\fR (.*/\1/p' "$ROOT/user/man/gnomon-metrics.7" | sort >"$T/documented"
     diff "$T/types" "$T/documented" >"$T/differs"
     assert_empty "metrics and their manual page differ" "$T/differs"
+    on_disk() { [ "$(figure gnomon_jvm_disk_bytes)" -gt 0 ] 2>/dev/null; }
+    until_true 60 on_disk || fail "what it takes on the disk: $(figure gnomon_jvm_disk_bytes)"
     until_true 60 test -s "$T/gnomon.prom" || fail "the file of metrics is not written: $(cat "$T/daemon.err")"
     sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' "$T/gnomon.prom" | sort >"$T/file-types"
     diff "$T/types" "$T/file-types" >"$T/differs"

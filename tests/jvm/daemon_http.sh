@@ -128,6 +128,26 @@ start_stop() {
     got 404 /start?jvm=999999999 -X POST
 }
 
+# How often it is sampled, for a time and as usual again.
+set_rates() {
+    got 200 "/set?jvm=$PID&cpu=2ms&no-wall=yes&for=600s" -X POST
+    got 200 /jvms
+    assert_match "its CPU interval" '"cpu_interval_ns": 2000000,' "$T/body"
+    assert_match "its wall interval" '"wall_interval_ns": 0,' "$T/body"
+    assert_match "who wants it so" '"rate_by": "command",' "$T/body"
+    got 200 "/set?jvm=$PID&usual=yes" -X POST
+    got 200 /jvms
+    assert_match "who wants it so then" '"rate_by": "configuration",' "$T/body"
+    got 400 "/set?jvm=$PID" -X POST
+    assert_match "why" "nothing to set" "$T/body"
+    got 400 "/set?jvm=$PID&cpu=soon" -X POST
+    got 400 "/set?jvm=$PID&no-cpu=perhaps" -X POST
+    assert_match "why" "'no-cpu' is yes or no" "$T/body"
+    got 400 "/set?cpu=1ms" -X POST
+    got 405 "/set?jvm=$PID&cpu=1ms"
+    got 404 "/set?jvm=999999999&cpu=1ms" -X POST
+}
+
 # What makes no sense is answered by what is wrong with it.
 nonsense() {
     got 404 /
@@ -249,6 +269,7 @@ http_start --token-file "$TOKEN"
 no_rights
 answers
 start_stop
+set_rates
 nonsense
 tokens
 hostile

@@ -86,6 +86,12 @@ assert_match "of which" "^GNOMON_PID=$JVM_PID\$" "$OPEN/went"
 assert_eq "how often one whose condition never holds" 0 "$(fired never)"
 ask status >"$T/status"
 assert_match "the status" "^trigger  'went': fired 1 times" "$T/status"
+ask status --json | python3 -c '
+import json, sys
+t = {x["name"]: x for x in json.load(sys.stdin)["triggers"]}
+assert t["busy"]["when"] == "cpu > 0.5%" and t["busy"]["fired"] >= 1 and t["busy"]["last_ms"] > 1e12, t
+assert t["never"]["fired"] == 0 and t["never"]["last_ms"] == 0 and t["went"]["failed"] == 0, t
+' || fail "triggers in status --json"
 kill -TERM "$DAEMON"
 pid_gone "$DAEMON" 60 || fail "it does not end"
 wait "$DAEMON"

@@ -73,6 +73,16 @@ static void test_commands(void **state)
 	assert_int_equal(param(&c, "jvm", "4711", &e), 0);
 	assert_int_equal(route_end(&c, &e), 0);
 	assert_string_equal(line_of(&c), "gnomon stop --socket " SOCKET " -- 4711");
+	begin(&c, "POST", "/set");
+	assert_int_equal(param(&c, "jvm", "shop", &e), 0);
+	assert_int_equal(param(&c, "cpu", "1ms", &e), 0);
+	assert_int_equal(param(&c, "no-wall", "yes", &e), 0);
+	assert_int_equal(param(&c, "no-cpu", "no", &e), 0);
+	assert_int_equal(param(&c, "usual", "--help", &e), -EINVAL);
+	assert_string_equal(e.msg, "'usual' is yes or no");
+	assert_int_equal(route_end(&c, &e), 0);
+	assert_string_equal(line_of(&c),
+			    "gnomon set --socket " SOCKET " --cpu=1ms --no-wall -- shop");
 }
 
 static void test_no_such(void **state)

@@ -559,7 +559,7 @@ static void age_held(void **state)
 	file_make("jvm/20251123T140200Z.jfr", 4, 60);
 	age_look(&clock, now, 1000 * S);
 	age_look(&clock, now + year, 1001 * S);
-	assert_int_equal(retention_apply(&p, &clock, root, &look, &e), 0);
+	assert_int_equal(retention_apply(&p, &clock, root, NULL, &look, &e), 0);
 	assert_int_equal(look.removed, 1);
 	assert_int_equal(look.files, 2);
 }
@@ -571,6 +571,24 @@ static const struct age_clock *clock_now(void)
 
 	age_look(&c, (uint64_t)time(NULL) * S, 1000 * S);
 	return &c;
+}
+
+static char jvm_names[8][64];
+static uint64_t jvm_bytes[8];
+static int njvms;
+
+static void on_jvm(void *ctx, const char *name, uint64_t bytes)
+{
+	snprintf(jvm_names[njvms], sizeof(jvm_names[0]), "%s", name);
+	jvm_bytes[njvms++] = bytes;
+}
+
+static uint64_t bytes_of(const char *name)
+{
+	for (int i = 0; i < njvms; i++)
+		if (!strcmp(jvm_names[i], name))
+			return jvm_bytes[i];
+	return UINT64_MAX;
 }
 
 /* Old files go, with a directory that becomes empty; others' names, links and what is locked stay.
@@ -601,7 +619,13 @@ static void removing(void **state)
 	snprintf(path, sizeof(path), "%s/open/20251123T140000Z.jfr", root);
 	fd = open(path, O_RDONLY);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_int_equal(retention_apply(&p, clock_now(), root, &look, &e), 0);
+	assert_int_equal(retention_apply(&p, clock_now(), root,
+					 &(struct retention_tell){.jvm = on_jvm}, &look, &e),
+			 0);
+	assert_int_equal(njvms, 3);
+	assert_int_equal(bytes_of("old"), 0);
+	assert_int_equal(bytes_of("mixed"), look.bytes - bytes_of("open"));
+	assert_int_not_equal(bytes_of("mixed"), 0);
 	assert_int_equal(look.removed, 3);
 	assert_int_equal(look.files, 2);
 	assert_int_equal(look.jvms, 3);
@@ -613,7 +637,7 @@ static void removing(void **state)
 	assert_true(there("20251123T140000Z.jfr") && there("elsewhere.jfr"));
 	assert_true(there("open/20251123T140000Z.jfr"));
 	close(fd); /* its writer has ended */
-	assert_int_equal(retention_apply(&p, clock_now(), root, &look, &e), 0);
+	assert_int_equal(retention_apply(&p, clock_now(), root, NULL, &look, &e), 0);
 	assert_int_equal(look.removed, 1);
 	assert_false(there("open"));
 }
@@ -624,7 +648,7 @@ static void no_directory(void **state)
 	struct retention_look look;
 	struct error e = {0};
 
-	assert_int_equal(retention_apply(&p, clock_now(), "/nonexistent/gnomon", &look, &e),
+	assert_int_equal(retention_apply(&p, clock_now(), "/nonexistent/gnomon", NULL, &look, &e),
 			 -ENOENT);
 	assert_non_null(strstr(e.msg, "'/nonexistent/gnomon'"));
 }

@@ -227,6 +227,24 @@ static void json_delivery(struct json *j, const struct delivery *d)
 	json_close(j, '}');
 }
 
+static void json_triggers(struct json *j, const struct control_state *s)
+{
+	json_open(j, "triggers", '[');
+	for (uint32_t i = 0; i < s->ntriggers; i++) {
+		const struct control_trigger *t = &s->triggers[i];
+
+		json_open(j, NULL, '{');
+		json_string(j, "name", t->name);
+		json_string(j, "when", t->when);
+		json_number(j, "fired", t->fired);
+		json_number(j, "held_back", t->held_back);
+		json_number(j, "failed", t->failed);
+		json_number(j, "last_ms", t->last_ns / 1000000);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void json_state(struct json *j, const struct control_state *s)
 {
 	json_number(j, "pid", (uint64_t)s->pid);
@@ -252,6 +270,7 @@ static void json_state(struct json *j, const struct control_state *s)
 	json_close(j, '}');
 	if (s->delivery.n)
 		json_delivery(j, &s->delivery);
+	json_triggers(j, s);
 	json_totals(j, &s->totals);
 }
 
@@ -271,6 +290,7 @@ static void json_jvm(struct json *j, const struct control_jvm *v)
 	json_string(j, "rate_reason", v->reason);
 	json_number(j, "rate_for_ms", v->for_ns / 1000000);
 	json_number(j, "budget_step", v->step);
+	json_number(j, "disk_bytes", v->disk_bytes);
 	json_totals(j, &v->totals);
 	json_close(j, '}');
 }

@@ -84,6 +84,7 @@ static int when_set(struct trigger *t, const char *value, struct error *e)
 		rc = minute_parse(t, rest);
 	else if (t->what)
 		rc = *rest ? -EINVAL : 0;
+	snprintf(t->words, sizeof(t->words), "%s", value);
 	if (!rc)
 		return 0;
 	bad(e, "when", value);

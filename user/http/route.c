@@ -25,6 +25,14 @@ static const struct route routes[] = {
 	 .params = {{"jvm", NULL, true}}},
 	{"POST", "/stop", TEXT, .of_jvm = true, .command = {"stop"},
 	 .params = {{"jvm", NULL, true}}},
+	{"POST", "/set", TEXT, .of_jvm = true, .command = {"set"},
+	 .params = {{"jvm", NULL, true},
+		    {"cpu", "--cpu"},
+		    {"wall", "--wall"},
+		    {"for", "--for"},
+		    {"no-cpu", "--no-cpu", .flag = true},
+		    {"no-wall", "--no-wall", .flag = true},
+		    {"usual", "--usual", .flag = true}}},
 };
 #define ROUTES (sizeof(routes) / sizeof(routes[0]))
 
@@ -97,6 +105,17 @@ static int param_unknown(const struct route *r, const char *name, size_t len, st
 	return error_hint(e, known[0] ? "it has: %s" : "it has none%s", known);
 }
 
+/* -EINVAL: it is neither yes nor no. */
+static int flag_param(struct route_call *call, const struct route_param *p, const char *value,
+		      size_t len, struct error *e)
+{
+	if (len == 3 && !memcmp(value, "yes", 3))
+		argument(call, p->option);
+	else if (len != 2 || memcmp(value, "no", 2))
+		return error_set(e, -EINVAL, EXIT_USAGE, "'%s' is yes or no", p->name);
+	return 0;
+}
+
 int route_param(struct route_call *call, const char *name, size_t name_len, const char *value,
 		size_t value_len, struct error *e)
 {
@@ -112,6 +131,8 @@ int route_param(struct route_call *call, const char *name, size_t name_len, cons
 		return error_set(e, -EINVAL, EXIT_USAGE, "'%s' has no value that could be one",
 				 p->name);
 	call->seen |= 1u << i;
+	if (p->flag)
+		return flag_param(call, p, value, value_len, e);
 	text = call->text[i];
 	snprintf(text, sizeof(call->text[i]), "%s%s%.*s", p->option ? p->option : "",
 		 p->option ? "=" : "", (int)value_len, value);

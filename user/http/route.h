@@ -24,6 +24,7 @@ struct route_param {
 	const char *name;
 	const char *option; /* "--last"; NULL: the JVM, an operand */
 	bool needed;
+	bool flag; /* the option has no value: the parameter's is yes, or no for without it */
 };
 
 struct route {

@@ -23,7 +23,7 @@ struct jvm {
 	struct control_jvm c;
 	struct figures now, before, earlier; /* `before` is 10 s older, if it is so old */
 	uint64_t named_ns;
-	bool seen;
+	bool seen, disk_seen;
 	UT_hash_handle hh;
 };
 
@@ -175,6 +175,31 @@ void census_second(struct census *c, const struct control_state *s, uint64_t now
 			jvm_drop(c, j);
 		else
 			j->seen = false;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+void census_disk(struct census *c, const char *name, uint64_t bytes)
+{
+	pthread_mutex_lock(&c->lock);
+	for (struct jvm *j = c->jvms; j; j = j->hh.next) {
+		const char *slash = strrchr(j->c.dir, '/');
+
+		if (!slash || strcmp(slash + 1, name))
+			continue;
+		j->c.disk_bytes = bytes;
+		j->disk_seen = true;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+void census_disk_end(struct census *c)
+{
+	pthread_mutex_lock(&c->lock);
+	for (struct jvm *j = c->jvms; j; j = j->hh.next) {
+		if (!j->disk_seen)
+			j->c.disk_bytes = 0;
+		j->disk_seen = false;
 	}
 	pthread_mutex_unlock(&c->lock);
 }

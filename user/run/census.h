@@ -24,6 +24,13 @@ void census_jvm(struct census *c, const struct jvm_proc *j, const char *dir);
 void census_target(struct census *c, pid_t pid, const struct totals *t, uint64_t now_ns);
 void census_second(struct census *c, const struct control_state *s, uint64_t now_ns);
 
+/*
+ * What the files of each take, by the name of its directory; census_disk_end() when all were told:
+ * who was not among them has none.
+ */
+void census_disk(struct census *c, const char *name, uint64_t bytes);
+void census_disk_end(struct census *c);
+
 /* All of it; what is not told by census_second() is left to the caller. 0 or -ENOMEM. */
 int census_take(struct census *c, struct control_answer *a);
 

@@ -60,12 +60,14 @@ struct control_jvm {
 	uint32_t by, step; /* enum rate_by, enum rate_step */
 	char reason[160];
 	char name[128], container[64], user[40];
-	char dir[512]; /* of its files */
+	char dir[512];	     /* of its files */
+	uint64_t disk_bytes; /* that these take; some seconds old */
 };
 
 /* What a trigger of the configuration did. */
 struct control_trigger {
 	char name[48];
+	char when[TRIGGER_WORDS];  /* as the configuration has it */
 	uint64_t fired, held_back; /* by its limits */
 	uint64_t failed;	   /* of `fired`: not all could be done */
 	uint64_t last_ns;	   /* since 1970; 0: never */

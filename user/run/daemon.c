@@ -418,16 +418,23 @@ static void status_notify(const struct daemon *d, const struct retention_look *l
 	notify(text);
 }
 
+static void on_disk(void *ctx, const char *name, uint64_t bytes)
+{
+	census_disk(ctx, name, bytes);
+}
+
 /* What fails is said once, until it works again. */
 static void keep(struct daemon *d, uint64_t now)
 {
+	const struct retention_tell tell = {on_disk, d->census};
 	struct retention_look look;
 	struct error e = {0};
 	int rc = place_take(&d->place, &e);
 	uint64_t took;
 
 	if (!rc)
-		rc = retention_apply(&d->orders->keep, &d->age, d->cfg->dir, &look, &e);
+		rc = retention_apply(&d->orders->keep, &d->age, d->cfg->dir, &tell, &look, &e);
+	census_disk_end(d->census);
 	if (rc && !d->keep_failed)
 		log_warn("%s", e.msg);
 	d->keep_failed = rc != 0;

@@ -341,6 +341,11 @@ static double jvm_written(const struct control_jvm *j)
 	return (double)j->totals.file_bytes;
 }
 
+static double jvm_disk(const struct control_jvm *j)
+{
+	return (double)j->disk_bytes;
+}
+
 static double jvm_held(const struct control_jvm *j)
 {
 	return (double)j->totals.held_bytes;
@@ -370,6 +375,8 @@ void metrics_write(const struct control_answer *a, FILE *to)
 		    "When the JVM started, since 1970.", jvm_start);
 	jvm_numbers(a, to, "gnomon_jvm_written_bytes_total", "counter",
 		    "What was written into its recording.", jvm_written);
+	jvm_numbers(a, to, "gnomon_jvm_disk_bytes", "gauge",
+		    "What its recording takes on the disk now.", jvm_disk);
 	jvm_numbers(a, to, "gnomon_jvm_held_bytes", "gauge",
 		    "What of it is in memory since the disk takes nothing.", jvm_held);
 	jvm_numbers(a, to, "gnomon_jvm_threads_seen_total", "counter",

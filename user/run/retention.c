@@ -302,7 +302,7 @@ static int jvm_shrink(const struct listing *l, uint32_t jvm, int root, struct re
 }
 
 static int shrink_all(const struct retention_policy *p, const struct age_clock *clock, int root,
-		      struct retention_look *out)
+		      const struct retention_tell *tell, struct retention_look *out)
 {
 	struct listing l = {.clock = clock};
 	struct statvfs fs;
@@ -316,8 +316,12 @@ static int shrink_all(const struct retention_policy *p, const struct age_clock *
 	}
 	out->jvms = l.njvms;
 	for (uint32_t jvm = 0; jvm < l.njvms && rc != -ENOMEM; jvm++) {
+		uint64_t before = out->bytes;
+
 		one = jvm_shrink(&l, jvm, root, out);
 		rc = rc ? rc : one;
+		if (tell)
+			tell->jvm(tell->ctx, l.jvms[jvm].name, out->bytes - before);
 	}
 	listing_free(&l);
 	return rc;
@@ -334,12 +338,13 @@ int retention_free(const char *dir, uint64_t *bytes)
 }
 
 int retention_apply(const struct retention_policy *p, const struct age_clock *clock,
-		    const char *dir, struct retention_look *out, struct error *e)
+		    const char *dir, const struct retention_tell *tell, struct retention_look *out,
+		    struct error *e)
 {
 	int root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
 	*out = (struct retention_look){0};
-	rc = root < 0 ? -errno : shrink_all(p, clock, root, out);
+	rc = root < 0 ? -errno : shrink_all(p, clock, root, tell, out);
 	if (root >= 0)
 		close(root);
 	if (rc)

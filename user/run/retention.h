@@ -42,12 +42,19 @@ struct retention_look {
 	uint64_t jvms; /* directories */
 };
 
+/* Is told what stays in each directory. */
+struct retention_tell {
+	void (*jvm)(void *ctx, const char *name, uint64_t bytes);
+	void *ctx;
+};
+
 /*
  * Looks at the directory and removes what goes, and directories in which nothing is left. 0, or the
- * first negative errno, of which *e says more; what could be done was done.
+ * first negative errno, of which *e says more; what could be done was done. `tell` may be NULL.
  */
 int retention_apply(const struct retention_policy *p, const struct age_clock *clock,
-		    const char *dir, struct retention_look *out, struct error *e);
+		    const char *dir, const struct retention_tell *tell, struct retention_look *out,
+		    struct error *e);
 
 /* What the file system of `dir` has left for whoever is not root. 0 or -errno. */
 int retention_free(const char *dir, uint64_t *bytes);

@@ -482,6 +482,7 @@ void sentry_tell(struct sentry *s, struct control_state *to)
 			.last_ns = s->told[i].last_ns,
 		};
 		snprintf(c->name, sizeof(c->name), "%s", s->triggers.v[i].whom.label);
+		memcpy(c->when, s->triggers.v[i].words, sizeof(c->when));
 	}
 	pthread_mutex_unlock(&s->lock);
 }

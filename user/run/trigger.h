@@ -16,6 +16,7 @@
 
 #define TRIGGERS_MAX   32
 #define TRIGGER_ARGS   16
+#define TRIGGER_WORDS  64
 #define TRIGGER_POINTS 16 /* of a JVM's figures that are kept for each trigger */
 
 enum trigger_what {
@@ -36,12 +37,13 @@ const char *trigger_word(enum trigger_what what);
 struct trigger {
 	struct rule whom; /* the label is the trigger's */
 	enum trigger_what what;
-	double above;	    /* of shares: 1 is 100% */
-	double below;	    /* it may fire again once it was below that */
-	uint64_t for_ns;    /* shares are of the last so long */
-	uint32_t at_minute; /* of the day */
-	uint64_t every_ns;  /* of one JVM it fires so often at most, */
-	uint32_t hourly;    /* and of all so many times an hour */
+	char words[TRIGGER_WORDS]; /* what the configuration says of it, as much as there is room */
+	double above;		   /* of shares: 1 is 100% */
+	double below;		   /* it may fire again once it was below that */
+	uint64_t for_ns;	   /* shares are of the last so long */
+	uint32_t at_minute;	   /* of the day */
+	uint64_t every_ns;	   /* of one JVM it fires so often at most, */
+	uint32_t hourly;	   /* and of all so many times an hour */
 	struct rate_wish rate;
 	uint64_t rate_ns;	      /* that is in force for so long */
 	uint64_t dump_ns;	      /* the last so long is kept; 0: nothing is */
