@@ -47,7 +47,7 @@ JDK=$(jdk_newest)
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
 printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" \
     "[mine]" "name = $OWN_NAME.jar" \
-    "[trigger busy]" "name = $OWN_NAME.jar" "when = cpu > 0.5%" "for = 2s" "every = 1s" "wall = 5ms" "rate-for = 10m" "dump = 1m" \
+    "[trigger busy]" "name = $OWN_NAME.jar" "when = cpu > 0.5%" "for = 2s" "wall = 5ms" "rate-for = 10m" "dump = 1m" \
     "run = $OPEN/hook one  two" "run-as = nobody" \
     "[trigger never]" "when = blocked > 5000%" "dump = 1m" \
     "[trigger came]" "name = $OWN_NAME.jar" "when = start" \
