@@ -25,11 +25,13 @@
 #define TICK (5 * MS)
 #define WALL (20 * MS) /* so that it takes one of four ticks */
 
-/* Sleeps in read() until it is woken, answers, and sleeps again. */
+/* Sleeps in read() until it is woken, naps so often for NAP, answers, and sleeps again. */
 struct sleeper {
 	pid_t pid;
 	int wake, answer;
 };
+
+#define NAP (50 * 1000l)
 
 static void sleep_ms(uint64_t ms)
 {
@@ -45,7 +47,15 @@ static void sleeper_rests(const struct sleeper *s)
 	assert_true(is_asleep(s->pid, s->pid));
 }
 
-static void sleeper_start(struct sleeper *s)
+static void naps(int n)
+{
+	struct timespec ts = {.tv_nsec = NAP};
+
+	for (int i = 0; i < n; i++)
+		nanosleep(&ts, NULL);
+}
+
+static void sleeper_start(struct sleeper *s, int times)
 {
 	int to[2], from[2];
 	char byte;
@@ -56,8 +66,11 @@ static void sleeper_start(struct sleeper *s)
 	if (!s->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(to[1]);
-		while (read(to[0], &byte, 1) == 1 && write(from[1], &byte, 1) == 1)
-			;
+		while (read(to[0], &byte, 1) == 1) {
+			naps(times);
+			if (write(from[1], &byte, 1) != 1)
+				break;
+		}
 		_exit(0);
 	}
 	assert_true(s->pid > 0);
@@ -175,7 +188,7 @@ static void test_off_and_on(void **state)
 	struct capture *c;
 	struct told t;
 
-	sleeper_start(&s);
+	sleeper_start(&s, 0);
 	c = begin(&s, &ticks);
 	wait_stack(c, s.pid, &t);
 	rate_set(c, s.pid, 0);
@@ -200,7 +213,7 @@ static void back_again(bool runs)
 	struct capture *c;
 	struct told t;
 
-	sleeper_start(&s);
+	sleeper_start(&s, 0);
 	c = begin(&s, &ticks);
 	wait_stack(c, s.pid, &t);
 	capture_let_go(c, s.pid);
@@ -231,12 +244,34 @@ static void test_again_after_a_turn(void **state)
 	back_again(true);
 }
 
+/*
+ * One that switches often falls asleep long before the next tick, and so without its stack. It is
+ * read after that tick, though nothing else happens at any of those that are visited.
+ */
+static void test_rests_after_many(void **state)
+{
+	struct ticks *ticks;
+	struct sleeper s;
+	struct capture *c;
+	struct told t = {0};
+
+	sleeper_start(&s, 1500);
+	c = begin(&s, &ticks);
+	for (int i = 0; i < 8; i++) {
+		sleeper_turn(&s);
+		look(c, s.pid, &t); /* what was before it slept */
+		wait_stack(c, s.pid, &t);
+	}
+	end(c, ticks, &s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_off_and_on),
 		cmocka_unit_test(test_again_asleep),
 		cmocka_unit_test(test_again_after_a_turn),
+		cmocka_unit_test(test_rests_after_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1084,10 +1084,11 @@ int capture_switches(struct capture *c)
 /* A thread that is being added to the queue right now is found two ticks later. */
 static bool pending_any(struct capture *c, uint64_t tick)
 {
-	uint64_t n = __atomic_load_n(&c->skel->bss->gn_pending[tick & 1], __ATOMIC_ACQUIRE);
-	bool any = n != c->pending[tick & 1];
+	size_t odd = tick >> capture_visit_level(c) & 1; /* as tick_parity() has it */
+	uint64_t n = __atomic_load_n(&c->skel->bss->gn_pending[odd], __ATOMIC_ACQUIRE);
+	bool any = n != c->pending[odd];
 
-	c->pending[tick & 1] = n;
+	c->pending[odd] = n;
 	return any;
 }
 
