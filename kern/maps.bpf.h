@@ -135,10 +135,16 @@ struct {
  * from outside (remote.bpf.c). One queue per parity of the tick, so that the one being emptied is
  * not being filled.
  */
+struct pending {
+	__u64 storage; /* where its struct gn_thread was then; 0 unknown */
+	__u32 tid;     /* for bpf_task_from_pid() */
+	__u32 pad;
+};
+
 struct gn_pending {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, 65536);
-	__type(value, __u32); /* tid */
+	__type(value, struct pending);
 };
 struct gn_pending pending_even SEC(".maps") __weak;
 struct gn_pending pending_odd SEC(".maps") __weak;

@@ -46,11 +46,11 @@ int resting_scan(struct bpf_iter__task *ctx)
 static __always_inline void torn_put(__u64 tick, __u32 tid)
 {
 	if (tick != GN_RESTING) {
-		pending_put(!tick_parity(tick), tid);
+		pending_put(!tick_parity(tick), NULL, tid);
 		return;
 	}
-	pending_put(0, tid);
-	pending_put(1, tid);
+	pending_put(0, NULL, tid);
+	pending_put(1, NULL, tid);
 }
 
 #define STACK_TORN 2
@@ -70,7 +70,7 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t && t->next_tick <= tick && rate_has_wall(t) && remote_due(task, t)) {
 		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
-			pending_put(!tick_parity(tick), tid); /* the next visit may be its own */
+			pending_put(!tick_parity(tick), t, tid); /* the next visit may be its own */
 		else if (!(taken = remote_take(task, t)) && is_torn(t))
 			taken = STACK_TORN;
 	}
@@ -78,12 +78,40 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 	return taken;
 }
 
-static __always_inline long pending_pop(__u64 tick, __u32 *tid)
+/* The part of struct gn_thread that tells whether it is to be read. */
+struct pending_look {
+	__u64 next_tick, stack, run_delay, cpu_ns;
+	__u32 phase, round, state, seq;
+};
+
+static __always_inline long pending_pop(__u64 tick, struct pending *p)
 {
 	if (tick == GN_RESTING)
-		return bpf_map_pop_elem(&resting, tid);
-	return tick_parity(tick) ? bpf_map_pop_elem(&pending_odd, tid)
-				 : bpf_map_pop_elem(&pending_even, tid);
+		return bpf_map_pop_elem(&resting, &p->tid);
+	return tick_parity(tick) ? bpf_map_pop_elem(&pending_odd, p)
+				 : bpf_map_pop_elem(&pending_even, p);
+}
+
+/*
+ * Nothing of it is to be read: it has been back since the tick, or its stack was taken as it left
+ * the CPU. So it is with nearly all that switch often, and to find their tasks would be most of a
+ * visit. They are looked at where their storage was: that may be gone and be anything by now, and
+ * then nothing is to be read either.
+ */
+static __noinline bool pending_is_over(__u64 storage, __u64 tick)
+{
+	struct gn_thread *t = (void *)storage;
+	struct pending_look l;
+
+	if (!t || tick == GN_RESTING)
+		return false;
+	_Static_assert(__builtin_offsetof(struct gn_thread, seq) -
+				       __builtin_offsetof(struct gn_thread, next_tick) ==
+			       __builtin_offsetof(struct pending_look, seq),
+		       "it is read as it lies there");
+	if (bpf_probe_read_kernel(&l, sizeof(l), &t->next_tick))
+		return true;
+	return l.phase != GN_PH_OFF || l.next_tick > tick || (l.stack && !gn_reread);
 }
 
 /* A list of frames that does not fit its ring would be missing for as long as its thread rests. */
@@ -94,19 +122,21 @@ static __always_inline bool pending_waits(const struct gn_remote_tick *arg)
 
 static long pending_step(__u32 i, struct gn_remote_tick *arg)
 {
-	__u32 tid = 0;
+	struct pending p = {};
 	int taken;
 
 	if (pending_waits(arg)) {
 		arg->left = 1;
 		return 1;
 	}
-	if (pending_pop(arg->tick, &tid))
+	if (pending_pop(arg->tick, &p))
 		return 1;
 	arg->popped++;
-	taken = remote_take_pending(tid, arg->tick);
+	if (pending_is_over(p.storage, arg->tick))
+		return 0;
+	taken = remote_take_pending(p.tid, arg->tick);
 	if (taken == STACK_TORN)
-		torn_put(arg->tick, tid);
+		torn_put(arg->tick, p.tid);
 	else
 		arg->taken += taken;
 	return 0;
