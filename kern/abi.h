@@ -525,7 +525,8 @@ struct gn_remote_tick {
 /* Argument of the program lock_tick. */
 struct gn_lock_tick {
 	__u64 tick;
-	__u32 visited; /* in: 0; out: threads looked at */
+	__u64 since;   /* only threads from this number of gn_lock_waiters on; 0: all */
+	__u32 visited; /* out: threads looked at */
 	__u32 read;    /* out: locks whose owner was read */
 };
 

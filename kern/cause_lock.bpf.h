@@ -69,16 +69,11 @@ static __noinline int blocker_tell(struct gn_cause_lock *c, const struct gn_lock
 static __noinline void lock_watch(struct task_struct *task)
 {
 	struct gn_thread *t = bpf_task_storage_get(&threads, task, 0, 0);
-	__u32 tid = task->pid;
-	struct lock_waiter w = {};
 
 	if (!t || t->lock_watched == t->seq)
 		return;
-	w.seq = t->lock_watched = t->seq;
-	if (!bpf_map_update_elem(&lock_waiters, &tid, &w, BPF_NOEXIST))
-		__sync_fetch_and_add(&gn_lock_waiters, 1);
-	else
-		bpf_map_update_elem(&lock_waiters, &tid, &w, BPF_EXIST);
+	t->lock_watched = t->seq;
+	lock_waiter_put(task->pid, t->seq);
 }
 
 /* Fills in the cause, which is zeros. 0: it is none, or not known. */

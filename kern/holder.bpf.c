@@ -12,6 +12,7 @@
 #include "pidns.bpf.h"
 
 const volatile __u32 gn_cpus = 1;
+__u32 gn_groups = 0;
 
 #define QUEUE_STEPS 6 /* tasks of a run queue that are looked at */
 #define GROUP_STEPS 8 /* groups one above the other */
@@ -364,17 +365,32 @@ static __always_inline __u64 spent_name(struct task_group *group)
 }
 
 /* A group may be gone and its memory another's: its cgroup tells. */
-static long group_look(void *map, __u64 *key, __u64 *cgroup, struct look_at *x)
+static __always_inline bool group_is_there(__u64 group)
 {
-	struct task_group *group = (void *)*key, *spent;
-	struct group_look l = {.group = group, .tick = x->tick};
-	__u64 gone = *key;
+	__u64 *cgroup = bpf_map_lookup_elem(&groups, &group);
 
-	if (group_cgroup(group) != *cgroup) {
-		bpf_map_delete_elem(&groups, &gone);
+	if (!cgroup)
+		return false;
+	if (group_cgroup((const struct task_group *)group) == *cgroup)
+		return true;
+	bpf_map_delete_elem(&groups, &group);
+	return false;
+}
+
+static long group_look(__u32 i, struct look_at *x)
+{
+	__u64 *place = bpf_map_lookup_elem(&group_list, &i);
+	struct group_look l = {.tick = x->tick};
+	struct task_group *spent;
+
+	if (!place || !*place)
+		return 0;
+	l.group = (struct task_group *)*place;
+	if (!group_is_there((__u64)l.group)) {
+		__sync_val_compare_and_swap(place, (__u64)l.group, 0);
 		return 0;
 	}
-	spent = group_spent(group);
+	spent = group_spent(l.group);
 	if (!spent)
 		return 0;
 	l.who = spent_name(spent);
@@ -396,7 +412,7 @@ int cpus_look(struct gn_cpus_look *ctx)
 
 	bpf_loop(gn_cpus, cpu_look, &x, 0);
 	if (bpf_core_field_exists(struct task_group, cfs_bandwidth))
-		bpf_for_each_map_elem(&groups, group_look, &x, 0);
+		bpf_loop(gn_groups < GROUPS ? gn_groups : GROUPS, group_look, &x, 0);
 	return 0;
 }
 

@@ -55,6 +55,17 @@ struct {
 	__type(value, __u64);
 } groups SEC(".maps") __weak;
 
+/* Those groups one after another, since to go through a hash is to go through all of its places. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GROUPS);
+	__type(key, __u32);
+	__type(value, __u64); /* 0: none */
+} group_list SEC(".maps") __weak;
+
+/* So many were put there, ever. */
+extern __u32 gn_groups;
+
 /* Of a run queue (struct cfs_rq *): ticks at which it was not served, its group's time being used
  * up. */
 struct limited {
@@ -87,15 +98,32 @@ static __always_inline __u64 group_cgroup(const struct task_group *group)
 	return BPF_CORE_READ(group, css.cgroup, kn, id);
 }
 
+/* Where there are too many, the one that was first is watched anew when it is met again. */
+static __noinline __attribute__((unused)) int group_add(__u64 group)
+{
+	__u64 id = group_cgroup((const struct task_group *)group), *place, old;
+	__u32 at;
+
+	if (bpf_map_update_elem(&groups, &group, &id, BPF_NOEXIST))
+		return 0;
+	at = __sync_fetch_and_add(&gn_groups, 1) & (GROUPS - 1);
+	place = bpf_map_lookup_elem(&group_list, &at);
+	if (!place)
+		return 0;
+	old = *place;
+	*place = group;
+	if (old)
+		bpf_map_delete_elem(&groups, &old);
+	return 0;
+}
+
 /* From the next tick on it is known whether this group's time is used up. */
 static __always_inline void group_watch(const struct task_group *group)
 {
-	__u64 key = (__u64)group, id;
+	__u64 key = (__u64)group;
 
-	if (!group || bpf_map_lookup_elem(&groups, &key))
-		return;
-	id = group_cgroup(group);
-	bpf_map_update_elem(&groups, &key, &id, BPF_ANY);
+	if (group && !bpf_map_lookup_elem(&groups, &key))
+		group_add(key);
 }
 
 #endif

@@ -33,22 +33,40 @@ struct {
 
 /*
  * Threads that wait for a lock that is somebody's: at each tick it is looked whose
- * (kern/lock_tick.bpf.h).
+ * (kern/lock_tick.bpf.h), and who waits on is put behind the others again. Places by number, not a
+ * hash, since to go through that is to go through all of its places; and no queue: those are not
+ * for programs that may sleep before Linux 6.3.
  */
+#define LOCK_WAITERS 16384 /* a power of two; with more, the first of them are not looked at */
+
 struct lock_waiter {
-	__u32 seq; /* the interval in which it waits */
+	__u64 number; /* plus 1: it is all there */
+	__u32 tid;    /* for bpf_task_from_pid() */
+	__u32 seq;    /* the interval in which it waits */
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH); /* no queue: those are not for programs that may sleep
-					    before Linux 6.3 */
-	__uint(max_entries, 16384);
-	__type(key, __u32); /* tid, for bpf_task_from_pid() */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LOCK_WAITERS);
+	__type(key, __u32);
 	__type(value, struct lock_waiter);
 } lock_waiters SEC(".maps") __weak;
 
-/* How many there are: so the collector need not look in vain. */
-extern __u64 gn_lock_waiters;
+/* How many were put there, ever; up to which they have been looked at. */
+extern __u64 gn_lock_waiters, gn_lock_seen;
+
+static __always_inline void lock_waiter_put(__u32 tid, __u32 seq)
+{
+	__u64 number = __sync_fetch_and_add(&gn_lock_waiters, 1);
+	__u32 at = number & (LOCK_WAITERS - 1);
+	struct lock_waiter *w = bpf_map_lookup_elem(&lock_waiters, &at);
+
+	if (!w)
+		return;
+	w->tid = tid;
+	w->seq = seq;
+	__sync_lock_test_and_set(&w->number, number + 1); /* after the others */
+}
 
 static __always_inline const struct gn_locks *locks_find(__u32 tgid)
 {

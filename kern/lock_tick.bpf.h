@@ -11,7 +11,7 @@
 
 #include "remote.bpf.h"
 
-__u64 gn_lock_waiters = 0;
+__u64 gn_lock_waiters = 0, gn_lock_seen = 0;
 
 #define LOCKS_READ   4096
 #define WAITERS_MOST 1024 /* threads looked at in a tick: who comes after them is next time */
@@ -139,45 +139,54 @@ __noinline int waiter_visit(__u32 tid, __u32 seq, __u64 tick)
 	return rc;
 }
 
-/* One that has begun to wait anew meanwhile stays. */
-static __always_inline void waiter_drop(__u32 tid, const struct lock_waiter *w, __u32 seq)
-{
-	if (w->seq == seq && !bpf_map_delete_elem(&lock_waiters, &tid))
-		__sync_fetch_and_add(&gn_lock_waiters, -1);
-}
+/* Those from `first` on. */
+struct waiters {
+	__u64 tick, first;
+	__u32 visited, read;
+	__u32 again; /* they stay where they are: they were put there since this tick's first look
+		      */
+};
 
-struct bpf_map;
-
-static long waiter_step(struct bpf_map *map, __u32 *key, struct lock_waiter *w,
-			struct gn_lock_tick *arg)
+static long waiter_step(__u32 i, struct waiters *x)
 {
-	__u32 tid = *key, seq = w->seq;
+	__u64 number = x->first + i;
+	__u32 at = number & (LOCK_WAITERS - 1), tid, seq;
+	struct lock_waiter *w = bpf_map_lookup_elem(&lock_waiters, &at);
 	int rc;
 
-	if (arg->visited >= WAITERS_MOST)
+	if (!w || *(volatile __u64 *)&w->number <= number) /* it is being put there */
 		return 1;
-	rc = waiter_visit(tid, seq, arg->tick);
-	arg->visited++;
+	tid = w->tid;
+	seq = w->seq;
+	rc = waiter_visit(tid, seq, x->tick);
+	x->visited = i + 1;
 	if (rc == WAITS_NO_MORE)
-		waiter_drop(tid, w, seq);
-	else
-		arg->read += rc;
+		return 0;
+	x->read += rc;
+	if (!x->again)
+		lock_waiter_put(tid, seq);
 	return 0;
 }
 
-/*
- * A tick has just passed. The count begins with what user space says, which is 0: from a constant
- * the verifier would follow each thread of WAITERS_MOST by itself (140,000 instructions, not
- * 2,000).
- */
+/* A tick has just passed. */
 SEC("syscall")
 int lock_tick(struct gn_lock_tick *ctx)
 {
-	struct gn_lock_tick arg = {.tick = ctx->tick, .visited = ctx->visited};
+	__u64 end = gn_lock_waiters, n;
+	struct waiters x = {
+		.tick = ctx->tick,
+		.first = ctx->since ? ctx->since : gn_lock_seen,
+		.again = !!ctx->since,
+	};
 
-	bpf_for_each_map_elem(&lock_waiters, waiter_step, &arg, 0);
-	ctx->visited = arg.visited;
-	ctx->read = arg.read;
+	if (end - x.first > LOCK_WAITERS)
+		x.first = end - LOCK_WAITERS;
+	n = end - x.first;
+	bpf_loop(n < WAITERS_MOST ? n : WAITERS_MOST, waiter_step, &x, 0);
+	if (!ctx->since)
+		gn_lock_seen = x.first + x.visited;
+	ctx->visited = x.visited;
+	ctx->read = x.read;
 	return 0;
 }
 

@@ -1105,18 +1105,19 @@ static void cpus_look(struct capture *c, uint64_t tick)
 }
 
 /*
- * Read whose the locks are that threads wait for, if there are other than `but` such threads. How
- * many there are.
+ * Read whose the locks are that threads wait for: of all of them (0), or of those that have come
+ * since an earlier call of this tick has returned `since`.
  */
-static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t but)
+static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
 {
 	uint64_t *waiters = (uint64_t *)&c->skel->bss->gn_lock_waiters;
-	struct gn_lock_tick arg = {.tick = tick};
+	struct gn_lock_tick arg = {.tick = tick, .since = since};
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
+	uint64_t seen = since ? since : c->skel->bss->gn_lock_seen;
 
-	if (!c->can_lock || __atomic_load_n(waiters, __ATOMIC_ACQUIRE) == but ||
+	if (!c->can_lock || __atomic_load_n(waiters, __ATOMIC_ACQUIRE) == seen ||
 	    programs_begin(c->programs, PROGRAMS_REMOTE))
-		return but;
+		return seen;
 	bpf_prog_test_run_opts(bpf_program__fd(remote(c)->progs.lock_tick), &opts);
 	return __atomic_load_n(waiters, __ATOMIC_ACQUIRE);
 }

@@ -517,7 +517,6 @@ static const struct trial trials[] = {
 	HELPER(ringbuf_query, ALL, &at_clock, "room for records", "5.8"),
 	HELPER(ringbuf_reserve, WALL, &at_switch, "who had the CPUs", "5.8"),
 	HELPER(ringbuf_submit, WALL, &at_switch, "who had the CPUs", "5.8"),
-	HELPER(for_each_map_elem, WALL, &at_call, "groups without CPU time", "5.13"),
 	HELPER(probe_read_kernel, ALL, &at_clock, "the kernel's structures", "5.5"),
 	HELPER(probe_read_kernel_str, ALL, &at_rename, "thread names", "5.5"),
 
