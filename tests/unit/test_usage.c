@@ -70,6 +70,7 @@ static void process(void **state)
 	assert_int_equal(u.system_ns, proc_ticks_ns(15));
 	assert_int_equal(u.rss, 25 * (uint64_t)sysconf(_SC_PAGESIZE));
 	assert_int_equal(u.io_wait_ns, proc_ticks_ns(42));
+	assert_int_equal(u.threads, 5);
 	assert_int_equal(proc_usage_parse("7 (a", 4, &u), -EBADMSG);
 	assert_int_equal(proc_usage_parse("7 (a) S 1 2", 11, &u), -EBADMSG);
 	for (size_t len = 0; len < sizeof(stat); len++)

@@ -272,12 +272,29 @@ static void load_of_no_time(void **state)
 	loads(1000, 1);
 }
 
+/* Seconds between two looks: many JVMs, and many threads of one, are looked at less often. */
+static void looks(size_t jvms, uint64_t threads, uint64_t seconds)
+{
+	assert_int_equal(vitals_interval(jvms, threads), seconds * 1000 * MS);
+}
+
+static void intervals(void **state)
+{
+	looks(1, 0, 1);
+	looks(1, 3999, 1);
+	looks(1, 4000, 2);
+	looks(1, 30000, 15);
+	looks(19, 10, 1);
+	looks(100, 10, 10);
+	looks(100, 4000, 10);
+	looks(20, 30000, 15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),
-		cmocka_unit_test(after_the_end),
-		cmocka_unit_test(gaps_after_the_end),
+		cmocka_unit_test(intervals),	   cmocka_unit_test(kinds),
+		cmocka_unit_test(after_the_end),   cmocka_unit_test(gaps_after_the_end),
 		cmocka_unit_test(load_of_no_time),
 	};
 

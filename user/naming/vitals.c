@@ -26,6 +26,7 @@
 #define SHARED_NS  500000000ull	  /* the machine is not looked at more often */
 #define WAIT_NS	   10000000ull	  /* shorter waits are no events */
 #define MANY	   10		  /* JVMs that are looked at each second */
+#define THREADS	   2000		  /* in a JVM that is looked at each second */
 #define IO_NS	   50000000ull	  /* what was read then is of now */
 #define IO_MANY	   128		  /* processes of which that is asked at a time */
 
@@ -97,10 +98,16 @@ static const struct host_usage *host_look(struct vitals_host *h, uint64_t now)
 	return &h->now;
 }
 
-/* Where there are many JVMs, each is looked at less often: a hundred cost what ten do. */
-static uint64_t second_ns(const struct vitals_host *h)
+/*
+ * Where there are many JVMs, each is looked at less often: a hundred cost what ten do. And so is
+ * one with many threads, over all of which the kernel adds up what is asked for.
+ */
+uint64_t vitals_interval(size_t jvms, uint64_t threads)
 {
-	return SECOND_NS * (h->nusers < MANY ? 1 : h->nusers / MANY);
+	uint64_t by_jvms = jvms / MANY, by_threads = threads / THREADS;
+	uint64_t more = by_jvms > by_threads ? by_jvms : by_threads;
+
+	return SECOND_NS * (more ? more : 1);
 }
 
 static uint64_t since(uint64_t now, uint64_t was)
@@ -110,7 +117,9 @@ static uint64_t since(uint64_t now, uint64_t was)
 
 static bool is_due(const struct vitals *v, uint64_t now)
 {
-	return !v->second.time_ns || since(now, v->second.time_ns) >= second_ns(v->host);
+	uint64_t least = vitals_interval(v->host->nusers, v->second.proc.threads);
+
+	return !v->second.time_ns || since(now, v->second.time_ns) >= least;
 }
 
 static float share(uint64_t part, uint64_t whole)

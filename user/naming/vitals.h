@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The JVM's pulse in its recording: ten times a second its performance counters are looked at for
- * collections, once a second for the rest (every N / 10 seconds
- * where N JVMs are recorded at once), and the kernel's files about the process, its control
- * group and the machine (jfr/vitals.h: what is written; gnomon-jfr(5): what each is made of). Used
- * from the naming thread.
+ * collections, once a second for the rest (less often where there are many JVMs or threads:
+ * vitals_interval()), and the kernel's files about the process, its control group and the machine
+ * (jfr/vitals.h: what is written; gnomon-jfr(5): what each is made of). Used from the naming
+ * thread.
  */
 #ifndef GNOMON_NAMING_VITALS_H
 #define GNOMON_NAMING_VITALS_H
@@ -27,6 +27,10 @@ void vitals_host_free(struct vitals_host *h);
 /* `environment`: its variables are wanted, too. NULL: no memory. */
 struct vitals *vitals_new(pid_t pid, struct jfrw *out, struct vitals_host *host, bool environment);
 void vitals_free(struct vitals *v); /* NULL is fine */
+
+/* ns between two looks at what comes each second, of one of so many JVMs that has so many threads.
+ */
+uint64_t vitals_interval(size_t jvms, uint64_t threads);
 
 /*
  * Look at what is due at `now`, and write it. `vm` is the JVM as it can be read now, or NULL; it is

@@ -85,6 +85,9 @@ static void stat_field(struct proc_usage *u, int n, uint64_t v)
 	case 15:
 		u->system_ns = proc_ticks_ns(v);
 		break;
+	case 20:
+		u->threads = v;
+		break;
 	case 24:
 		u->rss = v * (uint64_t)sysconf(_SC_PAGESIZE);
 		break;

@@ -32,6 +32,7 @@ struct proc_usage {
 	uint64_t minor_faults, major_faults;
 	uint64_t io_wait_ns;	/* 0 without delay accounting */
 	uint64_t rss, rss_peak; /* bytes, now */
+	uint64_t threads;
 	struct proc_io io;
 };
 
