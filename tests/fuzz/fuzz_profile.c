@@ -14,7 +14,8 @@
 // FUZZ-LINK: user/model/threadname.c
 // FUZZ-LINK: user/out/findings.c user/out/findings_causes.c user/out/findings_cpu.c user/out/findings_memory.c user/out/findings_wait.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S
-// FUZZ-LINK: user/push/series.c user/base/protobuf.c
+// FUZZ-LINK: user/push/series.c user/push/otlp.c user/push/parts.c user/push/labels.c user/spool/spool.c user/base/protobuf.c
+// FUZZ-LINK: user/out/nativefiles.c
 // FUZZ-LINK: user/base/buffer.c user/base/error.c user/base/idmap.c user/base/utf8.c
 // clang-format on
 /* A recording with any content, through all that shows it. */
@@ -30,7 +31,7 @@
 #include "out/requests.h"
 #include "out/summary.h"
 #include "out/text.h"
-#include "push/series.h"
+#include "push/otlp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,19 +45,31 @@ static void findings_show(const struct profile *p, FILE *f)
 	findings_free(found);
 }
 
+struct seen {
+	uint64_t samples;
+	struct parts parts;
+};
+
 static int series_see(void *ctx, const struct series *s)
 {
-	uint64_t *seen = ctx;
+	struct seen *seen = ctx;
+	struct buffer request = BUFFER_INIT;
 
-	*seen += s->n;
+	seen->samples += s->n;
+	otlp.encode(&seen->parts, s, &request);
+	buffer_free(&request);
 	return s->n ? 0 : -1;
 }
 
 static void show(const struct profile *p, const struct jfr_report *r, FILE *f)
 {
 	struct html_options h = {.title = "x"};
-	struct series_form windows = {.window_ns = 15000000000, .dims = {true, true, true}};
-	uint64_t seen = 0;
+	struct series_form windows = {.window_ns = 15000000000,
+				      .dims = {true, true, true},
+				      .apart = SERIES_THREADS,
+				      .ticks = true};
+	struct labels labels = {0};
+	struct seen seen = {.parts = {.protocol = &otlp, .p = p, .labels = &labels}};
 
 	summary_head(p, r, "x", f);
 	summary_quality(p, r, f);
@@ -105,6 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				    .hide = {&any, size % 2},
 				    .endpoints = {&any, size % 8 == 7},
 				    .slower_ns = size % 16 == 6,
+				    .keep_links = size % 4 == 1,
+				    .keep_files = size % 2 == 1,
 				    .causes = size % 4 < 3,
 				    .owners = size % 2 == 0};
 	struct profile *p = NULL;

@@ -7,6 +7,7 @@
 # GNOMON_PEERS (default /var/cache/gnomon-peers). Root, for a recording.
 PEERS=$(cd "$(dirname "$0")" && pwd)
 . "$PEERS/../jvm/lib.sh"
+. "$PEERS/../jvm/context.sh"
 . "$PEERS/../jvm/push.sh"
 need_root
 need_gnomon push
@@ -53,14 +54,15 @@ judge_serves() {
     JUDGE=http://localhost:$(cat "$T/judge/port")
 }
 
-recorded_mixed() {
-    classes
-    mkdir "$T/java"
-    cp -r "$CLASSES/." "$T/java"
-    "$(jdk_oldest)/bin/javac" --release 17 -cp "$T/java" -d "$T/java" "$PEERS/Mixed.java" || fail "Mixed.java"
-    CLASSES=$T/java
-    chmod -R a+rX "$T/java"
+# The programs: those of the tests, with contexts, and Mixed.
+programs() {
+    context_classes ContextLoad
+    "$(jdk_oldest)/bin/javac" --release 17 -cp "$CLASSES" -d "$CLASSES" "$PEERS/Mixed.java" || fail "Mixed.java"
+    chmod -R a+rX "$CLASSES"
     classes() { :; } # they are there
+}
+
+recorded_mixed() {
     jvm_start Mixed
     rm -f "$T/judge/"*.pb
     "$GNOMON" record -p "$JVM_PID" -d 6 --push "otlp+$JUDGE" --push-window 2s -o "$T/mixed.jfr" >"$T/said" 2>&1 ||
@@ -83,11 +85,47 @@ expected() {
     [ "$1" = 0 ] || echo "samples/count $1"
 }
 
+# A program with contexts, sent while it is recorded: its requests' links are the recording's ids, and a file's, too.
+spans() {
+    local want
+
+    JVM_OPTS="-XX:+UseSerialGC" jvm_start ContextLoad still
+    rm -f "$T/judge/"*.pb
+    "$GNOMON" record "$JVM_PID" -d 3 --push "otlp+$JUDGE" -l env=test -o "$T/spans.jfr" >"$T/said" 2>&1 || fail "gnomon: $(cat "$T/said")"
+    jvm_end
+    want=$(query "$T/spans.jfr" values gnomon.Context traceId spanId | grep -Ex '[0-9a-f]{32} [0-9a-f]{16}' | sort -u)
+    [ -n "$want" ] || fail "the recording has no ids"
+    assert_eq "links of what was sent while it was recorded" "$want" "$(otlp links "$T/judge/"*.pb)"
+    rm -f "$T/judge/"*.pb
+    pushed "$T/spans.jfr" --protocol otlp -l env=test --to "$JUDGE"
+    assert_eq "links" "$want" "$(otlp links "$T/judge/"*.pb)"
+    assert_eq "what the process is" "env=test
+process.pid=$JVM_PID
+process.runtime.name=$(query "$T/spans.jfr" values jdk.JVMInformation jvmName | sort -u)
+process.runtime.version=$("$(jdk_newest)/bin/java" -XshowSettings:properties -version 2>&1 | sed -n 's/^ *java.runtime.version = //p')
+service.name=shop" "$(otlp resources "$T/judge/"*.pb | grep -v ^container)"
+    mkdir "$T/kept"
+    cp "$T/judge/"*.pb "$T/kept"
+    note "ok   links of $(wc -l <<<"$want") spans"
+}
+
+# builds FILE: its mappings are those files of the process that have code in its stacks, by their own build ids
+builds() {
+    local name id path
+
+    [[ $(otlp builds "$T/judge/"*.pb) == *libjvm.so\ * ]] || fail "no mapping of libjvm.so: $(otlp builds "$T/judge/"*.pb)"
+    while read -r name id; do
+        path=$(query "$1" values jdk.NativeLibrary name | grep -F "/$name" | grep -x ".*/$name" | head -n 1)
+        assert_eq "build id of '$name'" "$(readelf -n "$path" | sed -n 's/.*Build ID: //p')" "$id"
+    done < <(otlp builds "$T/judge/"*.pb)
+    note "ok   $(otlp builds "$T/judge/"*.pb | wc -l) builds"
+}
+
 can_fail() {
     local f
 
     mkdir "$T/spoilt"
-    otlp spoil "$(find "$T/judge" -name '*.pb' | head -n 1)" "$T/spoilt"
+    otlp spoil "$T/spoilt" "$T/judge/"*.pb "$T/kept/"*.pb || fail "nothing to spoil"
     for f in "$T/spoilt/"*.pb; do
         ! otlp check "$f" >/dev/null || fail "nothing is wrong with $(basename "$f" .pb)"
     done
@@ -134,12 +172,16 @@ for kind in chunks deep names; do
     recording $kind
     valid $kind $((N_CPU * 20000000)) 0
 done
+programs
+spans
 recorded_mixed
 rm "$T/judge/"*.pb
 pushed "$T/mixed.jfr" --protocol otlp --window 2s --to "$JUDGE"
 assert_eq "sums of what was sent while it was recorded" "$(otlp sums "$T/judge/"*.pb | cut -d' ' -f1,2)" "$LIVE"
 CPU=$(($(weight "$T/mixed.jfr" "$CPU_EVENT") * 10000000)) OFF=$(($(weight "$T/mixed.jfr" "$WALL_EVENT") * 20000000))
 valid mixed "$CPU" "$OFF"
+assert_eq "time queued" $(($(weight "$T/mixed.jfr" "$WALL_EVENT" state=STATE_QUEUED) * 20000000)) "$(otlp queued "$T/judge/"*.pb)"
+builds "$T/mixed.jfr"
 can_fail
 wait "$FETCH" || fail "see above"
 collector_takes "$CPU" "$OFF"

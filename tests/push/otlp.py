@@ -9,7 +9,11 @@ usage: otlp.py serve DIR        a server on 127.0.0.1: DIR/port when it listens;
        otlp.py check FILE...    says what is wrong with requests; exit code 1 then
        otlp.py sums FILE...     "KIND NANOSECONDS SAMPLES" of requests
        otlp.py collected FILE   the same of what a collector's fileexporter wrote (JSON), references resolved
-       otlp.py spoil FILE DIR   writes requests in which one thing is wrong each: check has to find fault with every one
+       otlp.py links FILE...    "TRACE SPAN" of the samples that have a link, each pair once
+       otlp.py builds FILE...   "NAME BUILD-ID" of the mappings, each pair once
+       otlp.py queued FILE...   nanoseconds of the samples that were queued for a CPU, as their attributes say
+       otlp.py resources FILE...  "KEY=VALUE" of the resources, each once
+       otlp.py spoil DIR FILE...  writes requests in which one thing is wrong each: check has to find fault with every one
 """
 import gzip
 import http.server
@@ -22,6 +26,7 @@ from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.profiles.v1development import profiles_service_pb2 as service
 from opentelemetry.proto.profiles.v1development import profiles_pb2 as profiles
 
+BUILD_IDS = ("process.executable.build_id.gnu", "process.executable.build_id.go", "process.executable.build_id.htlhash")
 TABLES = ("mapping_table", "location_table", "function_table", "link_table", "string_table", "attribute_table", "stack_table")
 
 
@@ -58,20 +63,23 @@ class Judge:
         return self.ref("string_table", i, what)
 
     def attributes(self, indices, what):
-        keys = []
+        """Their values by key, and what these are counted in."""
+        keys, values = [], {}
         for i in indices:
             if i == 0:
                 self.say(f"{what}: attribute 0")
             a = self.ref("attribute_table", i, what)
             if a is not None:
                 keys.append(self.text(a.key_strindex, what))
-                self.text(a.unit_strindex, what)
+                values[keys[-1]] = (getattr(a.value, a.value.WhichOneof("value") or "string_value"),
+                                    self.text(a.unit_strindex, what))
                 if not keys[-1]:
                     self.say(f"{what}: an attribute without a key")
                 if a.value.WhichOneof("value") is None:
                     self.say(f"{what}: attribute {keys[-1]} without a value")
         if len(set(keys)) != len(keys):
             self.say(f"{what}: two attributes of one key")
+        return values
 
     def tables(self):
         for t in TABLES:
@@ -94,8 +102,14 @@ class Judge:
                 continue
             if k == 0:
                 self.say(f"{what}: location 0")
-            self.ref("mapping_table", loc.mapping_index, what)
-            self.attributes(loc.attribute_indices, what)
+            m = self.ref("mapping_table", loc.mapping_index, what)
+            if m is not None and loc.mapping_index:
+                self.mapping(m, f"{what}: mapping {loc.mapping_index}")
+            frame = self.attributes(loc.attribute_indices, what).get("profile.frame.type")
+            if frame not in (("jvm", ""), ("native", ""), ("kernel", "")):
+                self.say(f"{what}: a frame of type {frame}")
+            if loc.mapping_index and frame != ("native", ""):
+                self.say(f"{what}: a mapping of a frame of type {frame}")
             for line in loc.lines:
                 f = self.ref("function_table", line.function_index, what)
                 if f is not None:
@@ -103,6 +117,28 @@ class Judge:
                         self.say(f"{what}: a function without a name")
                     self.text(f.system_name_strindex, what)
                     self.text(f.filename_strindex, what)
+
+    def mapping(self, m, what):
+        """specification/profiles/mappings.md: which build it is of."""
+        found = self.attributes(m.attribute_indices, what)
+        if not any(k in found for k in BUILD_IDS):
+            self.say(f"{what}: it has no build id")
+        if not self.text(m.filename_strindex, what):
+            self.say(f"{what}: it has no name")
+        if not m.memory_start < m.memory_limit:
+            self.say(f"{what}: it is empty")
+
+    def thread(self, p, s, what):
+        """What each sample of ours says of its thread."""
+        found = self.attributes(s.attribute_indices, what)
+        state = found.get("thread.state", (None,))[0]
+        queued = found.get("thread.queued_time")
+        if not found.get("thread.name", ("",))[0] or not state:
+            self.say(f"{what}: no thread or no state")
+        if not isinstance(found.get("thread.id", (1,))[0], int):
+            self.say(f"{what}: a thread's id that is no number")
+        if (state == "QUEUED" and bool(s.values)) != (queued is not None) or (queued and queued != (sum(s.values), "ns")):
+            self.say(f"{what}: state {state}, queued {queued} of {list(s.values)}")
 
     def profile(self, p, what):
         shapes, seen = set(), set()
@@ -129,7 +165,7 @@ class Judge:
             if any(v < 0 for v in s.values):
                 self.say(f"{at}: a negative value")
             self.stack(s.stack_index, at)
-            self.attributes(s.attribute_indices, at)
+            self.thread(p, s, at)
             link = self.ref("link_table", s.link_index, at)
             if link is not None and s.link_index and (len(link.trace_id), len(link.span_id)) != (16, 8):
                 self.say(f"{at}: a link of other lengths")
@@ -149,6 +185,8 @@ class Judge:
             names = [a.key for a in rp.resource.attributes]
             if len(set(names)) != len(names) or not all(names):
                 self.say(f"resource {i}: attributes of one key, or of none")
+            if any(a.key == "process.pid" and a.value.int_value <= 0 for a in rp.resource.attributes):
+                self.say(f"resource {i}: process.pid is none")
             if "service.name" not in names:
                 self.say(f"resource {i}: no service.name")
             for k, sp in enumerate(rp.scope_profiles):
@@ -190,6 +228,47 @@ def sums_of(requests):
     return sums
 
 
+def samples_of(requests):
+    for r in requests:
+        for rp in r.resource_profiles:
+            for sp in rp.scope_profiles:
+                for p in sp.profiles:
+                    for s in p.samples:
+                        yield r.dictionary, s
+
+
+def links_of(requests):
+    for d, s in samples_of(requests):
+        if s.link_index:
+            yield f"{d.link_table[s.link_index].trace_id.hex()} {d.link_table[s.link_index].span_id.hex()}"
+
+
+def attributes_of(d, indices):
+    for i in indices:
+        yield d.string_table[d.attribute_table[i].key_strindex], d.attribute_table[i].value
+
+
+def builds_of(requests):
+    for r in requests:
+        d = r.dictionary
+        for m in d.mapping_table[1:]:
+            for key, value in attributes_of(d, m.attribute_indices):
+                if key in BUILD_IDS:
+                    yield f"{d.string_table[m.filename_strindex]} {value.string_value}"
+
+
+def queued_of(requests):
+    return sum(value.int_value for d, s in samples_of(requests)
+               for key, value in attributes_of(d, s.attribute_indices) if key == "thread.queued_time")
+
+
+def resources_of(requests):
+    for r in requests:
+        for rp in r.resource_profiles:
+            for a in rp.resource.attributes:
+                yield f"{a.key}={a.value.int_value or a.value.string_value}"
+
+
 def collected(path):
     """A collector writes names of its own for resources, and JSON: only profiles and the dictionary are looked at."""
     sums = {}
@@ -214,8 +293,8 @@ def collected(path):
     return sums
 
 
-def spoil(body, directory):
-    """Each of these is one thing that may go wrong."""
+def spoil(directory, bodies):
+    """Each of these is one thing that may go wrong; a request that does not have the thing says so by False."""
     def first(r):
         return r.resource_profiles[0].scope_profiles[0].profiles[0]
 
@@ -237,6 +316,8 @@ def spoil(body, directory):
 
     def shape(r):
         x = first(r).samples[0]
+        if len(first(r).samples) < 2:
+            return False
         if x.values:
             del x.values[:]
             x.timestamps_unix_nano.append(first(r).time_unix_nano)
@@ -257,15 +338,43 @@ def spoil(body, directory):
         x = first(r).samples[0].attribute_indices
         x.append(x[0])
 
-    for how in (index, orphan, zero, twice, early, shape, same, short, nameless, keys):
-        r = read(body)
-        how(r)
+    def build(r):
+        if len(r.dictionary.mapping_table) < 2:
+            return False
+        del r.dictionary.mapping_table[1].attribute_indices[:]
+
+    def link(r):
+        if len(r.dictionary.link_table) < 2:
+            return False
+        r.dictionary.link_table[1].span_id = b"1234"
+
+    def queued(r):
+        for _, x in samples_of([r]):
+            if any(key == "thread.queued_time" for key, _ in attributes_of(r.dictionary, x.attribute_indices)):
+                x.values[0] += 1
+                return None
+        return False
+
+    def pid(r):
+        for a in r.resource_profiles[0].resource.attributes:
+            if a.key == "process.pid":
+                a.value.string_value = "4711"
+                return None
+        return False
+
+    for how in (index, orphan, zero, twice, early, shape, same, short, nameless, keys, build, link, queued, pid):
+        for body in bodies:
+            r = read(body)
+            if how(r) is not False:
+                break
+        else:
+            sys.exit(f"no request has what '{how.__name__}' spoils")
         with open(os.path.join(directory, how.__name__ + ".pb"), "wb") as f:
             f.write(r.SerializeToString())
     with open(os.path.join(directory, "field.pb"), "wb") as f:
-        f.write(body + b"\xf8\x06\x01")  # field 111
+        f.write(bodies[0] + b"\xf8\x06\x01")  # field 111
     with open(os.path.join(directory, "cut.pb"), "wb") as f:
-        f.write(body[:-3])
+        f.write(bodies[0][:-3])
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -332,8 +441,13 @@ def main():
         sums = collected(files[0]) if what == "collected" else sums_of([read(open(f, "rb").read()) for f in files])
         for kind in sorted(sums):
             print(kind, *sums[kind])
+    elif what in ("links", "builds", "resources"):
+        of = {"links": links_of, "builds": builds_of, "resources": resources_of}[what]
+        print("\n".join(sorted(set(of([read(open(f, "rb").read()) for f in files])))))
+    elif what == "queued":
+        print(queued_of([read(open(f, "rb").read()) for f in files]))
     elif what == "spoil":
-        spoil(open(files[0], "rb").read(), files[1])
+        spoil(files[0], [open(f, "rb").read() for f in files[1:]])
     else:
         sys.exit(__doc__)
 

@@ -397,6 +397,74 @@ static void test_labels(void **state)
 	labels_free(&l);
 }
 
+/* What is of a program's run has places of its own, and is a label once somebody names it so. */
+static void test_run(void **state)
+{
+	struct labels l = {0};
+	char many[40];
+
+	for (int i = 0; labels_room(&l); i++) {
+		snprintf(many, sizeof(many), "n%d=v", i);
+		assert_int_equal(labels_parse(&l, many), 0);
+	}
+	assert_int_equal(l.n, LABELS_MOST);
+	assert_int_equal(labels_set_run(&l, "process_pid", "1"), 0);
+	assert_int_equal(labels_set_run(&l, "process_pid", "4711"), 0);
+	assert_int_equal(labels_set_run(&l, "process_runtime_name", ""), 0);
+	assert_int_equal(l.n, LABELS_MOST + 1);
+	label_is(&l, "process_pid", "4711");
+	assert_int_equal(labels_set(&l, "more", "v"), -E2BIG);
+	assert_int_equal(labels_parse(&l, "n0="), 0);
+	assert_int_equal(labels_room(&l), 1);
+	assert_int_equal(labels_parse(&l, "process_pid=1"), 0);
+	assert_int_equal(labels_room(&l), 0);
+	for (int i = 0; i < LABELS_RUN; i++) {
+		snprintf(many, sizeof(many), "run%d", i);
+		assert_int_equal(labels_set_run(&l, many, "v"), 0);
+	}
+	assert_int_equal(labels_set_run(&l, "one_more", "v"), -E2BIG);
+	labels_free(&l);
+}
+
+/* ---- files of native frames ---- */
+
+static void file_add(struct native_files *f, const char *name, const char *id, bool doubtful)
+{
+	f->v = reallocarray(f->v, f->n + 1, sizeof(*f->v));
+	assert_non_null(f->v);
+	f->v[f->n++] = (struct native_file){
+		.name = names_add(&f->names, name, strlen(name), NULL),
+		.id = names_add(&f->names, id, strlen(id), NULL),
+		.doubtful = doubtful,
+	};
+}
+
+static const char *file_id(const struct native_files *f, const char *frame)
+{
+	const struct native_file *one = native_files_of(f, frame);
+
+	return one ? names_get(&f->names, one->id) : "none";
+}
+
+static void test_native_files(void **state)
+{
+	struct native_files f = {0};
+
+	file_add(&f, "libc.so", "aa", false);
+	file_add(&f, "libc.so.6", "bb", false);
+	file_add(&f, "libx.so", "cc", true);
+	file_add(&f, "liby.so", "", false);
+	assert_string_equal(file_id(&f, "libc.so.6.poll"), "bb");
+	assert_string_equal(file_id(&f, "libc.so.6+0x12"), "bb");
+	assert_string_equal(file_id(&f, "libc.so.poll"), "aa");
+	assert_string_equal(file_id(&f, "libc.so"), "none"); /* that is no frame of it */
+	assert_string_equal(file_id(&f, "libc.software.poll"), "none");
+	assert_string_equal(file_id(&f, "libx.so.f"), "none"); /* of two builds */
+	assert_string_equal(file_id(&f, "liby.so.f"), "none"); /* without a build id */
+	assert_string_equal(file_id(&f, ""), "none");
+	native_files_free(&f);
+}
+
 /* Pairs that are too long, empty or none are left out; what is known is not everything. */
 static void attributes_each(void)
 {
@@ -444,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_lost), cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_ticks),	     cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_parts),	     cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_run),	     cmocka_unit_test(test_native_files),
 		cmocka_unit_test(test_service),	     cmocka_unit_test(test_links),
 	};
 

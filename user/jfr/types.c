@@ -291,6 +291,14 @@ static const struct jfr_field resource_fields[] = {
 	F(jfr_resource, source, "source", JFR_STRING, 0, "Source"),
 };
 
+static const struct jfr_field native_file_fields[] = {
+	F(jfr_native_file, name, "name", JFR_STRING, 0, "Name"),
+	F(jfr_native_file, base, "baseAddress", JFR_LONG, JFR_ADDRESS, "Base Address"),
+	F(jfr_native_file, top, "topAddress", JFR_LONG, JFR_ADDRESS, "Top Address"),
+	F(jfr_native_file, offset, "fileOffset", JFR_LONG, JFR_BYTES, "File Offset"),
+	F(jfr_native_file, build_id, "buildId", JFR_STRING, 0, "Build Id"),
+};
+
 static const struct jfr_field context_fields[] = {
 	F(jfr_context, duration_ns, "duration", JFR_LONG, JFR_SPAN_TICKS, "Duration"),
 	F(jfr_context, thread, "eventThread", JFR_THREAD, 0, "Thread"),
@@ -420,6 +428,8 @@ static const struct jfr_type_info table[] = {
 	[JFR_RATE_CHANGE] =
 		EVENT("gnomon.RateChange", rate_change_fields, "Rate Change",
 		      "How often the process is sampled from here on, and who wants it so", OWN),
+	[JFR_NATIVE_FILE] = EVENT("gnomon.NativeFile", native_file_fields, "Native File",
+				  "A file with code in which frames of samples lie", OWN),
 
 	[JFR_LABEL] = ANNOTATION("jdk.jfr.Label", NULL, 0, FIELDS(value_field)),
 	[JFR_DESCRIPTION] = ANNOTATION("jdk.jfr.Description", NULL, 0, FIELDS(value_field)),

@@ -52,7 +52,7 @@ enum jfr_type {
 	JFR_OOP_MODE,
 	JFR_POOL_END,
 
-	JFR_EVENT_FIRST = 64,
+	JFR_EVENT_FIRST = 32,
 	JFR_EXECUTION_SAMPLE = JFR_EVENT_FIRST,
 	JFR_CPU_TIME_SAMPLE,
 	JFR_CPU_TIME_SAMPLES_LOST,
@@ -75,6 +75,7 @@ enum jfr_type {
 	JFR_RESOURCE,
 	JFR_CONTEXT,
 	JFR_RATE_CHANGE,
+	JFR_NATIVE_FILE,
 
 	JFR_VITALS_FIRST, /* jfr/vitals.h: declared only in files that have them */
 	JFR_CPU_LOAD = JFR_VITALS_FIRST,
@@ -428,6 +429,13 @@ struct jfr_wait_cause {
 struct jfr_resource {
 	const char *key, *value;
 	const char *source; /* who says so */
+};
+
+/* A file in which frames lie: one mapping of its code. */
+struct jfr_native_file {
+	const char *name; /* the class of these frames */
+	uint64_t base, top, offset;
+	const char *build_id; /* hexadecimal; "": it has none */
 };
 
 /*

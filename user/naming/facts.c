@@ -227,6 +227,31 @@ void facts_libraries(struct jfrw *out, uint64_t time, const struct symproc *nati
 	}
 }
 
+static void id_print(char to[static 2 * ELF_BUILD_ID_MAX + 1], const struct elf_build_id *id)
+{
+	for (size_t i = 0; i < id->len; i++)
+		snprintf(to + 2 * i, 3, "%02x", id->bytes[i]);
+	to[2 * id->len] = '\0';
+}
+
+void facts_files(struct jfrw *out, uint64_t time, struct symproc *native, uint32_t mark)
+{
+	char id[2 * ELF_BUILD_ID_MAX + 1];
+	struct symproc_file f;
+
+	while (symproc_file_next(native, mark, &f)) {
+		id_print(id, f.id);
+		jfrw_native_file(out, time,
+				 &(struct jfr_native_file){
+					 .name = f.name,
+					 .base = f.start,
+					 .top = f.end,
+					 .offset = f.offset,
+					 .build_id = id,
+				 });
+	}
+}
+
 /*
  * The JVM's own version string, from its memory or, without VM structures, from its library; if
  * neither has one, what the release file says. JMC looks for "JRE (" in it.

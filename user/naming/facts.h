@@ -29,6 +29,12 @@ int facts_jvm(struct jfrw *out, pid_t tgid, struct vm *vm, uint64_t time);
 /* Files mapped executable, as jdk.NativeLibrary. */
 void facts_libraries(struct jfrw *out, uint64_t time, const struct symproc *native);
 
+/*
+ * Those in which frames lie that were named, as gnomon.NativeFile: each once for a mark, which is
+ * the chunk's number.
+ */
+void facts_files(struct jfrw *out, uint64_t time, struct symproc *native, uint32_t mark);
+
 /* jdk.ContainerCPUThrottling, where the process's control group has a CPU quota. */
 void facts_throttling(struct jfrw *out, uint64_t time, pid_t tgid);
 

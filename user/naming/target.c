@@ -209,6 +209,7 @@ static void flush(struct target *t, bool last, uint64_t now)
 	target_budget_tell(t, now);
 	quality_write(&t->cpu, t->out, now);
 	quality_write(&t->wall, t->out, now);
+	facts_files(t->out, now, resolver_native(t->names), jfrw_chunk(t->out));
 	throttling_write(t, now, last);
 	if (last || jfrw_chunk_ends(t->out, now))
 		roster_each(t->threads, target_wait_write, t);

@@ -405,6 +405,7 @@ void profile_free(struct profile *p)
 	free(p->counts);
 	lanes_free(&p->lanes);
 	blame_free(&p->blame);
+	native_files_free(&p->files);
 	free(p);
 }
 

@@ -24,6 +24,7 @@
 #include "jfr/read_sample.h"
 #include "jfr/stretch.h"
 #include "out/blame.h"
+#include "out/nativefiles.h"
 #include "out/names.h"
 #include "out/lanes.h"
 #include "out/pattern.h"
@@ -143,6 +144,7 @@ struct profile_options {
 	bool keep_times;
 	bool no_facts;	 /* only samples count: facts, vitals and lanes stay empty */
 	bool keep_links; /* samples of different spans are different cells */
+	bool keep_files; /* in which files native frames lie, also with no_facts */
 	/*
 	 * A thread that waits for work is IDLE, by rules over its frames (out/idle.h), as those are
 	 * that wait in native code. What is idle counts nowhere unless it is asked for.
@@ -227,6 +229,7 @@ struct profile {
 	struct prof_vitals vitals[2]; /* per side */
 	struct lanes lanes;	      /* with keep_times */
 	struct blame blame;	      /* with causes */
+	struct native_files files;    /* with keep_files */
 	struct prof_index *index;     /* internal */
 };
 

@@ -43,8 +43,9 @@ struct load {
 	struct chain chain;  /* whom it waited for, and that one, and so on */
 	int side;
 	uint64_t chunk;
-	int64_t start_ns;	 /* of this recording */
-	int64_t end_ns;		 /* of its chunks that are not `behind` */
+	const struct jfr_class *file_class; /* gnomon.NativeFile, with keep_files; or NULL */
+	int64_t start_ns;		    /* of this recording */
+	int64_t end_ns;			    /* of its chunks that are not `behind` */
 	uint64_t from_ns, to_ns; /* what is wanted of it, since its start; to 0: to its end */
 	bool behind;		 /* this chunk begins after that */
 	bool part;		 /* as in struct stretch */
@@ -673,6 +674,8 @@ static void chunk_begin(struct load *l, uint64_t chunk)
 		end = c->start_ns;
 	if (!l->behind && end > l->end_ns)
 		l->end_ns = end;
+	if (l->p->opt.keep_files)
+		l->file_class = jfr_class_find(l->r, "gnomon.NativeFile");
 	idmap_clear(&l->stacks);
 	idmap_clear(&l->methods);
 	idmap_clear(&l->types);
@@ -783,7 +786,11 @@ static int event_note(struct load *l, const struct jfr_event *ev)
 {
 	struct profile *p = l->p;
 
-	if (l->behind || p->opt.no_facts)
+	if (l->behind)
+		return 0;
+	if (l->file_class && ev->cls == l->file_class)
+		return native_files_event(&p->files, l->r, ev);
+	if (p->opt.no_facts)
 		return 0;
 	facts_event(&p->facts, l->r, ev);
 	vitals_event(&p->vitals[l->side], l->r, ev);

@@ -361,6 +361,7 @@ static void follow_begin(struct follow *f)
 
 		l->to = &f->cfg->to[i];
 		f->to[i] = (struct window_to){l->to->protocol, l->to->spool};
+		f->form.files |= l->to->protocol->files;
 		snprintf(f->now.to[i].to, sizeof(f->now.to[i].to), "%s", l->to->destination->url);
 		l->sender = (struct sender){.in = -1, .out = -1};
 		lane_start(l, now);

@@ -60,14 +60,34 @@ static void label_drop(struct labels *l, size_t i)
 	memmove(&l->v[i], &l->v[i + 1], (--l->n - i) * sizeof(l->v[0]));
 }
 
+static size_t count(const struct labels *l, bool run)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += l->v[i].run == run;
+	return n;
+}
+
+size_t labels_room(const struct labels *l)
+{
+	return LABELS_MOST - count(l, false);
+}
+
+/* Is there no more room for one like this? */
+static bool is_full(const struct labels *l, bool run)
+{
+	return count(l, run) == (run ? LABELS_RUN : LABELS_MOST);
+}
+
 /* Takes the strings over. */
-static int label_put(struct labels *l, char *name, char *value)
+static int label_put(struct labels *l, char *name, char *value, bool run)
 {
 	size_t i = place_of(l, name);
 
 	if (i < l->n && !strcmp(l->v[i].name, name))
 		label_drop(l, i);
-	if (!*value || l->n == LABELS_MOST) {
+	if (!*value || is_full(l, run)) {
 		int rc = *value ? -E2BIG : 0;
 
 		free(name);
@@ -75,20 +95,30 @@ static int label_put(struct labels *l, char *name, char *value)
 		return rc;
 	}
 	memmove(&l->v[i + 1], &l->v[i], (l->n++ - i) * sizeof(l->v[0]));
-	l->v[i] = (struct label){.name = name, .value = value};
+	l->v[i] = (struct label){.name = name, .value = value, .run = run};
 	return 0;
 }
 
-int labels_set(struct labels *l, const char *name, const char *value)
+static int label_make(struct labels *l, const char *name, const char *value, bool run)
 {
 	int rc;
 	char *n = name_made(name, &rc), *v = n ? value_made(value) : NULL;
 
 	if (n && v)
-		return label_put(l, n, v);
+		return label_put(l, n, v, run);
 	free(n);
 	free(v);
 	return rc ? rc : -ENOMEM;
+}
+
+int labels_set(struct labels *l, const char *name, const char *value)
+{
+	return label_make(l, name, value, false);
+}
+
+int labels_set_run(struct labels *l, const char *name, const char *value)
+{
+	return label_make(l, name, value, true);
 }
 
 int labels_parse(struct labels *l, const char *text)

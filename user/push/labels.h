@@ -12,14 +12,22 @@
 #include "base/buffer.h"
 
 #define LABELS_MOST 24 /* and those of the samples are no more than 30 with these */
+#define LABELS_RUN                                                                                 \
+	3 /* beside these: process_pid, process_runtime_name, process_runtime_version              \
+	   */
 
 struct label {
 	char *name, *value;
+	/*
+	 * Of this run of the program: an attribute of it where there are such, and no label, which
+	 * would make a series of each run.
+	 */
+	bool run;
 };
 
 /* By name, each name once. */
 struct labels {
-	struct label v[LABELS_MOST];
+	struct label v[LABELS_MOST + LABELS_RUN];
 	size_t n;
 };
 
@@ -30,8 +38,14 @@ struct labels {
  */
 int labels_set(struct labels *l, const char *name, const char *value);
 
+/* The same of what is of the run: -E2BIG beyond LABELS_RUN. */
+int labels_set_run(struct labels *l, const char *name, const char *value);
+
 /* "name=value". */
 int labels_parse(struct labels *l, const char *text);
+
+/* How many more there may be, of LABELS_MOST. */
+size_t labels_room(const struct labels *l);
 
 /* NULL: there is none. */
 const char *labels_get(const struct labels *l, const char *name);

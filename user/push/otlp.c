@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -35,8 +36,16 @@ enum {
 	SAMPLE_TIMES = 5,
 };
 enum { LINK_TRACE = 1, LINK_SPAN = 2 };
-enum { STACK_LOCATIONS = 1, LOCATION_LINES = 3, LOCATION_ATTRIBUTES = 4, LINE_FUNCTION = 1 };
-enum { FUNCTION_NAME = 1, ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE = 2 };
+enum { STACK_LOCATIONS = 1, LINE_FUNCTION = 1, FUNCTION_NAME = 1 };
+enum { LOCATION_MAPPING = 1, LOCATION_LINES = 3, LOCATION_ATTRIBUTES = 4 };
+enum {
+	MAPPING_START = 1,
+	MAPPING_LIMIT = 2,
+	MAPPING_OFFSET = 3,
+	MAPPING_FILE = 4,
+	MAPPING_ATTRIBUTES = 5,
+};
+enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE = 2, ATTRIBUTE_UNIT = 3 };
 
 /* In the order of the dictionary's fields, which are numbered from 1. */
 enum table { MAPPINGS, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS, TABLES };
@@ -45,6 +54,9 @@ enum table { MAPPINGS, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS,
 #define THREAD_ID    "thread.id"
 #define THREAD_NAME  "thread.name"
 #define THREAD_STATE "thread.state"
+#define QUEUED_TIME                                                                                \
+	"thread.queued_time" /* of a sample's time: waiting for a CPU, as a number of ns */
+#define BUILD_ID "process.executable.build_id.gnu"
 
 /* Entries are their own encodings: equal ones are one. Entry 0 is the empty one. */
 struct encoder {
@@ -81,10 +93,11 @@ static uint64_t entry_done(struct encoder *x, enum table t)
 	return entry_add(x, t, x->entry.data, x->entry.len);
 }
 
-/* A text, or a number where `s` is NULL. */
-static uint64_t attribute(struct encoder *x, const char *key, const char *s, int64_t number)
+/* A text, or a number where `s` is NULL; `unit` NULL: it has none. */
+static uint64_t attribute_unit(struct encoder *x, const char *key, const char *s, int64_t number,
+			       const char *unit)
 {
-	uint64_t k = string(x, key);
+	uint64_t k = string(x, key), u = unit ? string(x, unit) : 0;
 
 	buffer_clear(&x->inner);
 	if (s)
@@ -94,7 +107,13 @@ static uint64_t attribute(struct encoder *x, const char *key, const char *s, int
 	buffer_clear(&x->entry);
 	protobuf_int(&x->entry, ATTRIBUTE_KEY, k);
 	protobuf_message(&x->entry, ATTRIBUTE_VALUE, &x->inner);
+	protobuf_int(&x->entry, ATTRIBUTE_UNIT, u);
 	return entry_done(x, ATTRIBUTES);
+}
+
+static uint64_t attribute(struct encoder *x, const char *key, const char *s, int64_t number)
+{
+	return attribute_unit(x, key, s, number, NULL);
 }
 
 static const char *frame_type(const struct profile *p, uint32_t frame)
@@ -113,14 +132,44 @@ static uint64_t function(struct encoder *x, uint32_t frame)
 	return entry_done(x, FUNCTIONS);
 }
 
+static bool is_native(const struct profile *p, uint32_t frame)
+{
+	return p->frames[frame].type == FRAME_NATIVE || p->frames[frame].type == FRAME_CPP;
+}
+
+/* Entry 0 where it is not known which build of which file the frame is of. */
+static uint64_t mapping(struct encoder *x, uint32_t frame)
+{
+	const struct native_files *files = &x->p->files;
+	const struct native_file *f = NULL;
+	uint64_t id, name;
+
+	if (is_native(x->p, frame))
+		f = native_files_of(files, profile_frame_name(x->p, frame));
+	if (!f)
+		return 0;
+	id = attribute(x, BUILD_ID, names_get(&files->names, f->id), 0);
+	name = string(x, names_get(&files->names, f->name));
+	buffer_clear(&x->inner);
+	protobuf_varint(&x->inner, id);
+	buffer_clear(&x->entry);
+	protobuf_int(&x->entry, MAPPING_START, f->start);
+	protobuf_int(&x->entry, MAPPING_LIMIT, f->end);
+	protobuf_int(&x->entry, MAPPING_OFFSET, f->offset);
+	protobuf_int(&x->entry, MAPPING_FILE, name);
+	protobuf_message(&x->entry, MAPPING_ATTRIBUTES, &x->inner);
+	return entry_done(x, MAPPINGS);
+}
+
 static uint64_t location_make(struct encoder *x, uint32_t frame)
 {
-	uint64_t f = function(x, frame);
+	uint64_t f = function(x, frame), m = mapping(x, frame);
 	uint64_t type = attribute(x, FRAME_TYPE, frame_type(x->p, frame), 0);
 
 	buffer_clear(&x->inner);
 	protobuf_int(&x->inner, LINE_FUNCTION, f);
 	buffer_clear(&x->entry);
+	protobuf_int(&x->entry, LOCATION_MAPPING, m);
 	protobuf_message(&x->entry, LOCATION_LINES, &x->inner);
 	buffer_clear(&x->inner);
 	protobuf_varint(&x->inner, type);
@@ -189,7 +238,8 @@ static void value_type(struct encoder *x, struct buffer *to, int field, const ch
 	buffer_free(&m);
 }
 
-static void sample_attributes(struct encoder *x, const struct pprof_sample *s, struct buffer *to)
+static void sample_attributes(struct encoder *x, enum dim dim, const struct pprof_sample *s,
+			      struct buffer *to)
 {
 	const struct prof_thread *t = &x->p->threads[s->thread];
 	const char *state = names_get(&x->p->names, x->p->states[s->state].name);
@@ -198,6 +248,8 @@ static void sample_attributes(struct encoder *x, const struct pprof_sample *s, s
 		protobuf_varint(to, attribute(x, THREAD_ID, NULL, series_thread_id(t)));
 	protobuf_varint(to, attribute(x, THREAD_NAME, names_get(&x->p->names, t->name), 0));
 	protobuf_varint(to, attribute(x, THREAD_STATE, state, 0));
+	if (dim == DIM_OFF && !strcmp(state, "QUEUED"))
+		protobuf_varint(to, attribute_unit(x, QUEUED_TIME, NULL, (int64_t)s->v[0], "ns"));
 }
 
 /* What a CPU sample counts are its times; what a wait is worth is its value. */
@@ -251,7 +303,7 @@ static void samples_write(struct encoder *x, const struct series *s, struct buff
 		buffer_clear(&m);
 		protobuf_int(&m, SAMPLE_STACK, stack(x, s->samples[i].node));
 		buffer_clear(&scratch);
-		sample_attributes(x, &s->samples[i], &scratch);
+		sample_attributes(x, s->dim, &s->samples[i], &scratch);
 		protobuf_message(&m, SAMPLE_ATTRIBUTES, &scratch);
 		protobuf_int(&m, SAMPLE_LINK, link_of(x, s->samples[i].link));
 		sample_worth(s, i, &tick, &m, &scratch);
@@ -296,6 +348,8 @@ static const char *attribute_name(const char *label)
 		{"container_name", "container.name"},
 		{"host_name", "host.name"},
 		{"process_pid", "process.pid"},
+		{"process_runtime_name", "process.runtime.name"},
+		{"process_runtime_version", "process.runtime.version"},
 		{"k8s_cluster_name", "k8s.cluster.name"},
 		{"k8s_namespace_name", "k8s.namespace.name"},
 		{"k8s_node_name", "k8s.node.name"},
@@ -315,6 +369,18 @@ static const char *attribute_name(const char *label)
 	return label;
 }
 
+/* The conventions have one that is a number. */
+static void value_write(struct buffer *to, const char *attribute, const char *text)
+{
+	char *end;
+	unsigned long long n = strtoull(text, &end, 10);
+
+	if (!strcmp(attribute, "process.pid") && *text && !*end)
+		protobuf_int(to, ANY_INT, n);
+	else
+		protobuf_text(to, ANY_STRING, text);
+}
+
 static void resource_write(const struct labels *l, struct buffer *to)
 {
 	struct buffer resource = BUFFER_INIT, pair = BUFFER_INIT, value = BUFFER_INIT;
@@ -322,7 +388,7 @@ static void resource_write(const struct labels *l, struct buffer *to)
 	for (size_t i = 0; i < l->n; i++) {
 		buffer_clear(&pair);
 		buffer_clear(&value);
-		protobuf_text(&value, ANY_STRING, l->v[i].value);
+		value_write(&value, attribute_name(l->v[i].name), l->v[i].value);
 		protobuf_text(&pair, KEY_VALUE_KEY, attribute_name(l->v[i].name));
 		protobuf_message(&pair, KEY_VALUE_VALUE, &value);
 		protobuf_message(&resource, RESOURCE_ATTRIBUTES, &pair);
@@ -376,6 +442,7 @@ const struct protocol otlp = {
 	.samples = 16000,
 	.apart = SERIES_THREADS,
 	.ticks = true,
+	.files = true,
 	.encode = request_encode,
 	.pack = request_pack,
 };

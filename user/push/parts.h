@@ -18,6 +18,7 @@ struct protocol {
 	size_t bytes, samples;		    /* most of one payload, before compression */
 	enum series_apart apart;	    /* how far threads are told apart */
 	bool ticks;			    /* series have to have these */
+	bool files;			    /* the profile has to have these (keep_files) */
 	/* Appends what is held against `bytes`. 0 or -errno. */
 	int (*encode)(const struct parts *u, const struct series *s, struct buffer *raw);
 	/* Appends what is sent, made of that. */

@@ -205,7 +205,7 @@ static int line_set(struct labels *l, const char *line, size_t n)
 	if (!value)
 		return 0;
 	*value++ = '\0';
-	if (l->n + LABELS_KEPT >= LABELS_MOST && !labels_get(l, text))
+	if (labels_room(l) <= LABELS_KEPT && !labels_get(l, text))
 		return 0;
 	rc = labels_set(l, text, value);
 	return rc == -ENOMEM ? rc : 0;

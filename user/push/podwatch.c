@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rights.h"
 #include "base/utf8.h"
@@ -251,4 +252,11 @@ void podwatch_free(struct podwatch *w)
 	}
 	buffer_free(&w->table);
 	buffer_free(&w->text);
+}
+
+void podwatch_await(struct podwatch *w)
+{
+	podwatch_look(w, now_ns());
+	while (!podwatch_is_ready(w))
+		podwatch_take(w);
 }

@@ -43,6 +43,9 @@ void podwatch_take(struct podwatch *w);
 /* The first answer is there, or none will come. */
 bool podwatch_is_ready(const struct podwatch *w);
 
+/* Waits for it. */
+void podwatch_await(struct podwatch *w);
+
 void podwatch_free(struct podwatch *w);
 
 #endif

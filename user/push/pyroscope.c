@@ -70,7 +70,8 @@ static int request_pack(const struct parts *u, const struct series *s, const str
 	id_make(id);
 	label_add(&series, "__name__", u->protocol->names[s->dim]);
 	for (size_t i = 0; i < l->n; i++)
-		label_add(&series, l->v[i].name, l->v[i].value);
+		if (!l->v[i].run)
+			label_add(&series, l->v[i].name, l->v[i].value);
 	protobuf_message(&sample, RAW_PROFILE, &packed);
 	protobuf_text(&sample, RAW_ID, id);
 	protobuf_message(&series, SERIES_SAMPLES, &sample);

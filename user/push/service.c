@@ -121,11 +121,46 @@ static void main_take(char to[static SERVICE_LEN], const char *command)
 	text_take(to, name);
 }
 
+static void run_set(struct search *x, const char *name, const char *value)
+{
+	if (labels_set_run(x->labels, name, value) == -ENOMEM)
+		x->rc = -ENOMEM;
+}
+
+/* "17.0.15+6" of "OpenJDK 64-Bit Server VM (17.0.15+6) for linux-amd64 JRE (17.0.15+6), built ..."
+ */
+static void version_cut(char *text)
+{
+	char *jre = strstr(text, "JRE ("), *from = strchr(jre ? jre : text, '('), *end;
+
+	if (!from || !(end = strchr(from, ')')))
+		return;
+	*end = '\0';
+	memmove(text, from + 1, (size_t)(end - from));
+}
+
+/* Which process, and which JVM runs it. */
+static void run_take(struct search *x, const struct fields *f)
+{
+	char text[512], pid[24];
+	uint64_t number = field_number(f, "pid");
+
+	snprintf(pid, sizeof(pid), "%llu", (unsigned long long)number);
+	if (number)
+		run_set(x, "process_pid", pid);
+	field_text(f, "jvmName", text, sizeof(text));
+	run_set(x, "process_runtime_name", text);
+	field_text(f, "jvmVersion", text, sizeof(text));
+	version_cut(text);
+	run_set(x, "process_runtime_version", text);
+}
+
 static void jvm_take(struct search *x, const struct fields *f)
 {
 	size_t cap = 65536;
 	char *text = malloc(cap);
 
+	run_take(x, f);
 	if (!text)
 		return;
 	field_text(f, "jvmArguments", text, cap);

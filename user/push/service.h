@@ -23,7 +23,7 @@
 
 /*
  * Where nothing says it: "". *more gets what else it is called (container_id, k8s_pod_uid ...), as
- * target/attributes.h knows it.
+ * target/attributes.h knows it, and which process it is and what runs it, as labels of its run.
  */
 int service_of_recording(const struct stretch *s, char to[static SERVICE_LEN], struct labels *more,
 			 struct error *e);

@@ -28,7 +28,12 @@ static int destination_fill(const struct window_to *to, const struct profile *p,
 static int profile_read(const struct window_form *f, const struct stretch *s, struct profile **p,
 			struct error *e)
 {
-	struct profile_options po = {.keep_times = true, .keep_links = f->links, .no_facts = true};
+	struct profile_options po = {
+		.keep_times = true,
+		.keep_links = f->links,
+		.keep_files = f->files,
+		.no_facts = true,
+	};
 	struct jfr_report r;
 	int rc = profile_new(p, &po, e);
 

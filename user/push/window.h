@@ -26,6 +26,7 @@ struct window_form {
 	int (*label)(void *ctx, const char *service, struct labels *l);
 	void *ctx;
 	bool links;		   /* with span and trace ids */
+	bool files;		   /* some protocol wants them */
 	const struct buffer *pods; /* a table of push/pods.h */
 };
 

@@ -294,6 +294,11 @@ size_t image_nameless(const struct image *img)
 	return img->n_functions;
 }
 
+const struct elf_build_id *image_build_id(const struct image *img)
+{
+	return &img->id;
+}
+
 bool image_is_theirs(const struct image *img)
 {
 	return img->theirs;

@@ -39,6 +39,9 @@ size_t image_nameless(const struct image *img); /* functions that are not named 
 size_t image_bytes(const struct image *img);	/* memory held */
 bool image_equal(const struct image *a, const struct image *b);
 
+/* The file's own; its length is 0 where it has none. */
+const struct elf_build_id *image_build_id(const struct image *img);
+
 /* What it is called by depends on the root it was loaded for: no other process's image of the file.
  */
 bool image_is_theirs(const struct image *img);

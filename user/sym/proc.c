@@ -32,6 +32,7 @@ struct region {
 	struct image_ref *ref; /* NULL for the vDSO */
 	int rc;		       /* of loading; 1: not tried yet */
 	bool unread;	       /* for want of budget: counted */
+	uint32_t mark;	       /* symproc_file_next()'s last */
 };
 
 struct symproc {
@@ -465,6 +466,26 @@ bool symproc_moved(struct symproc *sp, uint64_t now)
 int symproc_refresh(struct symproc *sp)
 {
 	return sp->ended ? -ESRCH : refresh(sp);
+}
+
+bool symproc_file_next(struct symproc *sp, uint32_t mark, struct symproc_file *out)
+{
+	for (size_t i = 0; i < sp->n_regions; i++) {
+		struct region *r = &sp->regions[i];
+
+		if (!r->ref || r->mark == mark) /* the vDSO has none: it is no file */
+			continue;
+		r->mark = mark;
+		*out = (struct symproc_file){
+			.name = r->name,
+			.start = r->map.start,
+			.end = r->map.end,
+			.offset = r->map.offset,
+			.id = image_build_id(r->image),
+		};
+		return true;
+	}
+	return false;
 }
 
 const struct maps *symproc_maps(const struct symproc *sp)

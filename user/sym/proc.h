@@ -77,6 +77,19 @@ void symproc_has_read(struct symproc *sp, uint64_t cpu_ns);
 /* Files that were left unread by symproc_lookup(), ever. */
 size_t symproc_unread(const struct symproc *sp);
 
+/* A file in which addresses were named: one mapping of its code. */
+struct symproc_file {
+	const char *name; /* as klass; until the mappings are read again */
+	uint64_t start, end, offset;
+	const struct elf_build_id *id; /* its length is 0 where the file has none */
+};
+
+/*
+ * The next one that was not asked for with this mark (not 0) yet; false: there is none. Of those
+ * that are not mapped any more, too, while late samples may have their names.
+ */
+bool symproc_file_next(struct symproc *sp, uint32_t mark, struct symproc_file *out);
+
 /* The mappings as last read, the open /proc/PID, and whether the process was seen to have ended. */
 const struct maps *symproc_maps(const struct symproc *sp);
 int symproc_proc_fd(const struct symproc *sp);
