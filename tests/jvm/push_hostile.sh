@@ -37,7 +37,7 @@ taken_all_the_same() {
 nobody_there() {
     run_push "$T/normal.jfr" --to http://localhost:1 --finish 1s
     assert_eq "exit code where nobody listens" 6 $RC
-    grep -qi "connect" "$T/out" && grep -q '3 given up' "$T/out" || fail "it says: $(cat "$T/out")"
+    grep -qi "connect" "$T/out" && grep -q '3 given up' "$T/out" && grep -q 'is a server there' "$T/out" || fail "it says: $(cat "$T/out")"
 }
 
 # 500 for ever to one of them: the others go out, each once
@@ -53,6 +53,55 @@ poisoned() {
         grep -q 'poison' "$T/out" || fail "it says: $(cat "$T/out")"
         assert_eq "taken beside $name" 2 "$(lines poisoned taken)"
     done
+}
+
+# A web server that is no server of profiles: its page is told as text, also where it says that all is well
+pages() {
+    local status
+
+    push_server pages
+    for status in 200 404; do
+        mode pages page $status
+        run_push "$T/normal.jfr" --to "$URL"
+        assert_eq "exit code of a page with $status" 6 $RC "$(cat "$OUT")"
+        grep -q "refused with $status: .*: Not here Try elsewhere .$" "$OUT" || fail "it says: $(cat "$OUT")"
+        grep -q 'Pyroscope listens at port 4040' "$OUT" || fail "it says: $(cat "$OUT")"
+        grep -q '3 of 3 profiles not taken' "$OUT" || fail "it says: $(cat "$OUT")"
+    done
+}
+
+# what a server asks for with Retry-After is waited for; another payload does not go before
+patient() {
+    push_server patient
+    mode patient status 503 20
+    run_push "$T/normal.jfr" --to "$URL" --finish 5s
+    assert_eq "exit code where it is to wait for longer than it may" 6 $RC "$(cat "$OUT")"
+    assert_eq "requests while it was to wait" 1 "$(lines patient seen)"
+    grep -q '3 given up' "$OUT" || fail "it says: $(cat "$OUT")"
+}
+
+# What lay in the spool for more than an hour is not sent, and counted; what is younger is.
+aged() {
+    local spool=$T/spool-aged f n=0
+
+    run_push "$T/normal.jfr" --to http://localhost:1 --finish 0s --spool "$spool"
+    assert_eq "exit code where nobody listens" 6 $RC "$(cat "$OUT")"
+    for f in "$spool/"*.payload; do
+        n=$((n + 1))
+        [ $n -gt 2 ] || python3 -c '
+import re, sys
+b = open(sys.argv[1], "rb").read()
+was = int(re.search(rb"\ntime (\d+)\n", b)[1])
+open(sys.argv[1], "r+b").write(b.replace(b"\ntime %d\n" % was, b"\ntime %d\n" % (was - 3700 * 10**9), 1))' "$f"
+    done
+    assert_eq "payloads kept" 3 $n
+    push_server aged
+    run_push --to "$URL" --spool "$spool"
+    assert_eq "exit code where some are too old" 6 $RC "$(cat "$OUT")"
+    grep -q '2 of 3 profiles not taken: 0 refused, 2 too old' "$OUT" || fail "it says: $(cat "$OUT")"
+    assert_eq "requests" 1 "$(lines aged seen)"
+    assert_eq "taken" 1 "$(lines aged taken)"
+    assert_eq "payloads left" 0 "$(find "$spool" -name '*.payload' | wc -l)"
 }
 
 # the credentials go nowhere else
@@ -113,7 +162,10 @@ for p in "${TRIES[@]}"; do wait "$p" || fail "see above"; done
 taken_all_the_same huge
 taken_all_the_same endless
 nobody_there
+pages
+patient
+aged
 poisoned
 redirected
 rights
-note "429, 503, 500, 408, resets, hanging, huge and endless answers, poison, redirections"
+note "Retry-After, what grew old in the spool, 429, 503, 500, 408, resets, hanging, huge and endless answers, poison, redirections"

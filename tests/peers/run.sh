@@ -8,6 +8,8 @@
 PEERS=$(cd "$(dirname "$0")" && pwd)
 . "$PEERS/../jvm/lib.sh"
 . "$PEERS/../jvm/tree.sh"
+. "$PEERS/../jvm/push.sh"
+umask 022
 need_root
 need_gnomon render
 for c in go mvn protoc npm node; do need_cmd $c; done
@@ -205,6 +207,23 @@ pprof_all() {
 # ---- viewers -------------------------------------------------------------------------------
 
 # viewed KIND FILE ARG...: what js/view.mjs tells of it, into $T/view
+# pprof_pushed FILE: the profiles that `push` sends of it, as they come to a server; together they have the recording's time
+pprof_pushed() {
+    local f cpu=$(($(weight "$1" $CPU_EVENT) * 10000000)) off=$(($(weight "$1" $WALL_EVENT) * 20000000))
+
+    push_server pushed --keep
+    run_push "$1" --idle --by-thread --window 2s --max-age 0 --to "$URL"
+    [ $RC = 0 ] || { cp "$OUT" "$T/push.err"; return 1; }
+    : >"$T/pushed.sums"
+    for f in "$T/pushed/"*.pb.gz; do
+        pprof "$f" || return
+        cat "$T/pprof.out" >>"$T/pushed.sums"
+    done
+    awk '{ sum[$1] += $2 } END { for (k in sum) printf "%s %d\n", k, sum[k] }' "$T/pushed.sums" | sort >"$T/sums.pushed"
+    printf '%s\n' "cpu/nanoseconds $cpu" "off_cpu/nanoseconds $off" "wall/nanoseconds $((cpu + off))" >"$T/sums.want"
+    diff "$T/sums.want" "$T/sums.pushed" >"$T/push.err"
+}
+
 viewed() { timeout 400 node "$PEERS/js/view.mjs" "$@" >"$T/view" 2>"$T/view.err"; }
 
 # ms_of FILE KIND [FILTER]: what its samples of that kind are worth, as the JDK's reader finds them
@@ -374,6 +393,7 @@ readers() {
 viewers() {
     passes "jfrconv, JDK $1" "$T/$1-all.jfr" jfrconv
     passes "pprof, JDK $1" "$T/$1-all.jfr" pprof_all
+    passes "pprof as it is pushed, JDK $1" "$T/$1-all.jfr" pprof_pushed
     passes "speedscope, JDK $1" "$T/$1-all.jfr" speedscope
     passes "the Firefox Profiler, JDK $1" "$T/$1-all.jfr" firefox
     passes "SVG in a browser, JDK $1" "$T/$1-all.jfr" svg

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server with the limits of Grafana Pyroscope's push API, for tests; Python's standard library alone.
 
-usage: pyroscope.py DIR [--tls CERT KEY [CLIENT-CA]] [--expect 'Name: value']...
+usage: pyroscope.py DIR [--tls CERT KEY [CLIENT-CA]] [--expect 'Name: value']... [--port PORT] [--keep]
 
 DIR/port is written when it listens (on 127.0.0.1). Each request that it takes is a line of DIR/taken (JSON: labels, sample
-type, period, sums by label, times), each that it does not one of DIR/refused. DIR/mode, if it is there, says how it behaves, and
+type, period, sums by label, times; with --keep DIR/N.pb.gz is the profile of line N), each that it does not one of DIR/refused. DIR/mode, if it is there, says how it behaves, and
 is read anew for each request:
 
     ok                      as Pyroscope (the default)
-    status CODE             answers CODE to all, without Retry-After
+    status CODE [SECONDS]   answers CODE to all, without Retry-After, or with so many seconds
     poison NAME             500 to each series of that __name__
     reset                   closes the connection without an answer
     hang                    never answers
@@ -17,6 +17,7 @@ is read anew for each request:
     endless                 200, with an answer that never ends
     drip                    200, with one byte of a header each second
     redirect URL            307
+    page CODE               CODE and a page in HTML, as a web server has it
 
 A field that the schemas (push.v1, perftools.profiles) do not have is refused with 400 and named.
 """
@@ -190,8 +191,8 @@ def pprof_checked(p):
 # ---- the push API ---------------------------------------------------------------------------------
 
 class Server:
-    def __init__(self, directory):
-        self.dir = directory
+    def __init__(self, directory, keep):
+        self.dir, self.keep, self.kept = directory, keep, 0
         self.lock = threading.Lock()
         self.tokens, self.then = float(BURST), time.monotonic()
 
@@ -266,6 +267,11 @@ class Server:
         age = time.time() - p["time"] / 1e9
         if age > OLDEST_S or age < -NEWEST_S:
             raise invalid("profile outside of the time window")
+        if self.keep:
+            with self.lock:
+                self.kept += 1
+                with open(os.path.join(self.dir, f"{self.kept}.pb.gz"), "wb") as f:
+                    f.write(gzip.compress(raw))
         frames = sorted({text(p, p["functions"][f]) for at in p["locations"].values() for f in at})
         self.note("taken", {
             "labels": labels, "types": ["/".join((text(p, t), text(p, u))) for t, u in p["types"]], "total": total,
@@ -299,14 +305,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.wfile.flush()
 
-    def refuse(self, status, code, message):
+    def refuse(self, status, code, message, extra=()):
         self.server.push_server.note("refused", {"status": status, "message": message})
-        self.answer(status, json.dumps({"code": code, "message": message}, separators=(",", ":")).encode())
+        self.answer(status, json.dumps({"code": code, "message": message}, separators=(",", ":")).encode(), extra)
 
     def odd(self, mode):
         """True: the mode has answered, in its way."""
         if mode[0] == "status":
-            self.refuse(int(mode[1]), "unavailable", "as the test wants it")
+            self.refuse(int(mode[1]), "unavailable", "as the test wants it",
+                        [("Retry-After", mode[2])] if len(mode) > 2 else [])
+        elif mode[0] == "page":
+            self.answer(int(mode[1]), b"<!DOCTYPE HTML>\n<html lang='en'>\n  <head><title>Not  here</title></head>\n  <body>\n"
+                        b"    <p>Try <b>elsewhere</b>.</p>\n  </body>\n</html>\n")
         elif mode[0] == "redirect":
             self.answer(307, b"", [("Location", mode[1])])
         elif mode[0] == "reset":
@@ -376,11 +386,17 @@ class Quiet(http.server.ThreadingHTTPServer):
 def main():
     directory, rest = sys.argv[1], sys.argv[2:]
     expect = []
-    tls = None
+    tls, port, keep = None, 0, False
     while rest:
         if rest[0] == "--expect":
             expect.append(rest[1])
             rest = rest[2:]
+        elif rest[0] == "--port":
+            port = int(rest[1])
+            rest = rest[2:]
+        elif rest[0] == "--keep":
+            keep = True
+            rest = rest[1:]
         elif rest[0] == "--tls":
             tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             tls.load_cert_chain(rest[1], rest[2])
@@ -391,8 +407,8 @@ def main():
                 rest = rest[1:]
         else:
             sys.exit(__doc__)
-    httpd = Quiet(("127.0.0.1", 0), Handler)
-    httpd.push_server, httpd.expect = Server(directory), expect
+    httpd = Quiet(("127.0.0.1", port), Handler)
+    httpd.push_server, httpd.expect = Server(directory, keep), expect
     if tls:
         httpd.socket = tls.wrap_socket(httpd.socket, server_side=True)
     with open(os.path.join(directory, "port.new"), "w") as f:

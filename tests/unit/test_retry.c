@@ -23,6 +23,10 @@ static void test_verdicts(void **state)
 
 	assert_int_equal(of(200), VERDICT_SENT);
 	assert_int_equal(of(204), VERDICT_SENT);
+	assert_int_equal(answer_verdict(&(struct answer){.status = 200, .is_page = true}),
+			 VERDICT_REFUSED);
+	assert_int_equal(answer_verdict(&(struct answer){.status = 502, .is_page = true}),
+			 VERDICT_LATER);
 	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
 		assert_int_equal(of(later[i]), VERDICT_LATER);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)

@@ -104,9 +104,12 @@ pid_gone "$DAEMON" 90 || fail "it does not end"
 
 note "$JVMS JVMs, windows of $WINDOW s, for $seconds s; load $(cut -d' ' -f1-3 /proc/loadavg)"
 note "sending: $(calc "$spent / $seconds") % of a core, memory $MEMORY; the daemon itself: $(calc "$daemon_spent / $seconds") %"
-taken soak '
+taken soak "WINDOW = $WINDOW"'
 import collections
 by = collections.defaultdict(lambda: [0, 0, 0])
+settled = min(t["time"] for t in ALL) + 2 * WINDOW * 10**9 # the first one of each JVM begins with its recording
+late = sorted(t["time"] / 1e9 % WINDOW for t in ALL if t["time"] > settled)
+print(f"  windows begin behind a multiple of {WINDOW} s: {late[len(late) // 2]:.2f} s, of 99% at most {late[len(late) * 99 // 100]:.2f} s")
 for t in ALL:
     w = by[t["labels"]["service_name"], t["time"]]
     w[0] += t["packed"]; w[1] += t["raw"]; w[2] += t["samples"]
@@ -114,7 +117,8 @@ for name in sorted({n for n, _ in by}):
     v = [w for (n, _), w in by.items() if n == name]
     print(f"  {name}: {len(v)} windows, gzip {sum(w[0] for w in v) // len(v)} bytes in the mean, {max(w[0] for w in v)} at most; "
           f"{max(w[2] for w in v)} samples at most")
-'
+assert max(w[0] for w in by.values()) < 100000, "a window of more than 100 kB"
+' || fail "see above"
 assert_eq "what the server refused" 0 "$(lines soak refused)" "$(head -n 3 "$T/soak/refused" 2>/dev/null)"
 ! grep -q 'not sent\|refused\|lost' "$T/daemon.err" || fail "$(cat "$T/daemon.err")"
 compgen -G "$REC/.push/*/*.payload" >"$T/out"

@@ -7,14 +7,17 @@
 #include "base/log.h"
 #include "cli/cmds.h"
 #include "cli/filter.h"
+#include "cli/podding.h"
 #include "cli/pushing.h"
 #include "out/format.h"
 #include "push/limits.h"
 #include "push/otlp.h"
+#include "push/pods.h"
 #include "push/service.h"
 
 static struct {
 	struct pushing to;
+	struct podding pods;
 	struct filter filter;
 	struct opt_list dims;
 	uint64_t window_ns;
@@ -36,6 +39,7 @@ static const struct opt opts[] = {
 	 &o.by_thread},
 	{OPT_DURATION, 0, "max-age", "TIME", "do not send what is older; 0 sends all (1h)",
 	 &o.to.max_age_ns, .bare = true},
+	PODDING_OPTS(o.pods),
 	PUSHING_OPTS(o.to),
 	{OPT_STRING, 0, "spool", "DIR", "keep there what could not be sent, and send it next time",
 	 &o.to.spool},
@@ -50,6 +54,8 @@ struct push {
 	struct pushing_spool spool;
 	struct sender sender;
 	struct parts made; /* of the recording at hand; counts are of all */
+	struct pods_source from;
+	struct podwatch pods; /* of the answer; nobody is asked again */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -121,7 +127,11 @@ static int profile_push(struct push *u, const struct profile *p, const char *pat
 
 static int recording_push(struct push *u, const char *path, struct error *e)
 {
-	struct profile_options po = {.keep_times = true, .keep_links = !o.to.no_spans};
+	struct profile_options po = {
+		.keep_times = true,
+		.keep_links = !o.to.no_spans,
+		.keep_files = u->made.protocol->files,
+	};
 	struct labels labels = {0};
 	struct profile *p = NULL;
 	struct jfr_report r;
@@ -134,6 +144,8 @@ static int recording_push(struct push *u, const char *path, struct error *e)
 	s.to_ns = po.to_ns;
 	if (!rc)
 		rc = service_of_recording(&s, service, &labels, e);
+	if (!rc && pods_label(&u->pods.table, &labels))
+		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	if (!rc)
 		rc = pushing_labels(&o.to, service, &labels, e);
 	if (!rc)
@@ -171,8 +183,8 @@ static int unsent(const struct push *u, struct error *e)
 		  "%s of %s profiles not taken: %s refused, %s too old, %s %s", format_count(n).s,
 		  format_count(n + c->sent).s, format_count(c->refused).s, format_count(c->old).s,
 		  format_count(c->left).s, u->spool.own[0] ? "given up" : "kept in the spool");
-	if (c->left && u->sender.last[0])
-		return error_hint(e, "%s", u->sender.last);
+	if ((c->left || c->refused) && u->sender.last[0])
+		return error_hint(e, "%s", pushing_remedy(&u->sender)); /* why was told before */
 	if (c->old)
 		return error_hint(e,
 				  "Pyroscope takes what is at most an hour old; --max-age 0 sends "
@@ -202,11 +214,24 @@ static int finish(struct push *u, int rc, struct error *e)
 	return rc;
 }
 
+static int pods_ask(struct push *u, struct error *e)
+{
+	bool wanted = false;
+	int rc = podding_source(&o.pods, o.to.timeout_ns, &u->from, &wanted, e);
+
+	podwatch_init(&u->pods, !rc && wanted ? &u->from : NULL);
+	if (!rc)
+		podwatch_await(&u->pods);
+	return rc;
+}
+
 static int push(struct push *u, char **files, int n, struct error *e)
 {
 	const struct protocol *protocol = pushing_protocol(&o.to.url, o.by_thread);
 	int rc = pushing_destination(&o.to, &u->to, e);
 
+	if (!rc)
+		rc = pods_ask(u, e);
 	if (!rc)
 		rc = pushing_spool_open(&o.to, &u->spool, e);
 	if (!rc)
@@ -223,7 +248,7 @@ static int push(struct push *u, char **files, int n, struct error *e)
 
 static int run(int argc, char **argv, struct error *e)
 {
-	struct push u = {.sender = {.in = -1, .out = -1}};
+	struct push u = {.sender = {.in = -1, .out = -1}, .pods = {.out = -1}};
 	int rc;
 
 	if (!argc && !o.to.spool) {
@@ -235,6 +260,8 @@ static int run(int argc, char **argv, struct error *e)
 	sender_end(&u.sender);
 	pushing_spool_close(&u.spool);
 	destination_free(&u.to);
+	podwatch_free(&u.pods);
+	podding_end(&u.from);
 	return rc ? (int)e->exit : EXIT_OK;
 }
 

@@ -30,29 +30,6 @@ static void answer_await(struct sender *s)
 		;
 }
 
-static const char *remedy_of(int status)
-{
-	switch (status) {
-	case 0:
-		return "is a server there, and is the way to it open? A proxy is given by --proxy, "
-		       "certificates by --ca";
-	case 401:
-	case 403:
-		return "it wants to know who sends: --tenant, --basic, --bearer or --header";
-	case 404:
-	case 405:
-	case 501:
-		return "Pyroscope listens at port 4040; of a collector (port 4318, "
-		       "--feature-gates=service.profilesSupport) the URL begins with otlp+";
-	case 429:
-		return "the limits of the tenant are reached, by others too";
-	case 415:
-		return "it takes no gzip, or another version of the protocol";
-	}
-	return status >= 300 && status < 400 ? "give the URL that it redirects to"
-					     : "its own log may say more";
-}
-
 static void answer_tell(struct doctor *d, const struct sender *s, const char *what)
 {
 	const struct sender_counts *c = &s->counts;
@@ -65,7 +42,7 @@ static void answer_tell(struct doctor *d, const struct sender *s, const char *wh
 	}
 	made = doctor_add(d, CHECK_MISSING, EXIT_OUTPUT, "takes profiles", "%s",
 			  s->last[0] ? s->last : "no answer");
-	doctor_remedy(made, "%s", remedy_of(s->status));
+	doctor_remedy(made, "%s", pushing_remedy(s));
 }
 
 int doctor_server(struct doctor *d, const struct pushing *options, struct error *e)

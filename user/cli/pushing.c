@@ -296,3 +296,33 @@ void pushing_spool_close(struct pushing_spool *s)
 	spool_close(s->s);
 	s->s = NULL;
 }
+
+/* ---- what to do ---- */
+
+const char *pushing_remedy(const struct sender *s)
+{
+	int status = s->status;
+
+	if (strstr(s->last, "wrong version number"))
+		return "it seems to speak http, and not https";
+	switch (status) {
+	case 0:
+		return "is a server there, and is the way to it open? A proxy is given by --proxy, "
+		       "certificates by --ca";
+	case 401:
+	case 403:
+		return "it wants to know who sends: --tenant, --basic, --bearer or --header";
+	case 200: /* a page */
+	case 404:
+	case 405:
+	case 501:
+		return "Pyroscope listens at port 4040; of a collector (port 4318, "
+		       "--feature-gates=service.profilesSupport) the URL begins with otlp+";
+	case 429:
+		return "the limits of the tenant are reached, by others too";
+	case 415:
+		return "it takes no gzip, or another version of the protocol";
+	}
+	return status >= 300 && status < 400 ? "give the URL that it redirects to"
+					     : "its own log may say more";
+}

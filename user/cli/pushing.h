@@ -67,6 +67,9 @@ int pushing_destination(const struct pushing *p, struct destination *d, struct e
  */
 int pushing_labels(const struct pushing *p, const char *service, struct labels *l, struct error *e);
 
+/* What a user may do about what the server said last. */
+const char *pushing_remedy(const struct sender *s);
+
 /* A file in PEM form; NULL where path is NULL. EXIT_INPUT. */
 int pushing_pem(char **to, const char *path, struct error *e);
 

@@ -37,7 +37,7 @@ static void shipping_free(struct shipping *l)
 		pushing_spool_close(&l->spools[i]);
 		destination_free(&l->destinations[i]);
 	}
-	destination_free(&l->pods.kubelet);
+	podding_end(&l->pods);
 	free(l);
 }
 
@@ -124,59 +124,13 @@ static int destinations_add(struct shipping *l, const struct shipping_options *o
 	return rc;
 }
 
-/* ---- pods ------------------------------------------------------------------------------------ */
-
-#define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount/"
-
-/* What a pod has of its service account, if it is there. */
-static const char *account_file(const char *given, const char *path)
-{
-	return given ? given : !access(path, R_OK) ? path : NULL;
-}
-
-static int kubelet_take(struct shipping *l, const struct shipping_options *o, struct error *e)
-{
-	struct destination *d = &l->pods.kubelet;
-
-	if (!strncmp(o->pods, "http://", 7)) {
-		error_set(e, -EINVAL, EXIT_USAGE, "--pods: the token would go over the network");
-		return error_hint(e, "the kubelet's URL begins with https://");
-	}
-	l->pods.token = account_file(o->pods_token, ACCOUNT "token");
-	d->timeout_ns = o->to.timeout_ns;
-	d->url = strdup(o->pods);
-	if (!d->url)
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	return pushing_pem(&d->ca, account_file(o->pods_ca, ACCOUNT "ca.crt"), e);
-}
-
-static int pods_take(struct shipping *l, const struct shipping_options *o, struct error *e)
-{
-	struct pods_source *p = &l->pods;
-
-	if (!o->pods && (o->pod_labels.n || o->pods_token || o->pods_ca))
-		return error_set(e, -EINVAL, EXIT_USAGE, "options for pods go with --pods");
-	if (!o->pods)
-		return 0;
-	if (o->pod_labels.n > PODS_WANTED)
-		return error_set(e, -E2BIG, EXIT_USAGE, "more than %d labels of pods", PODS_WANTED);
-	for (size_t i = 0; i < o->pod_labels.n; i++)
-		p->wanted[p->nwanted++] = o->pod_labels.v[i];
-	l->cfg.pods = p;
-	if (!strncmp(o->pods, "https://", 8) || !strncmp(o->pods, "http://", 7))
-		return kubelet_take(l, o, e);
-	p->path = o->pods;
-	return access(p->path, R_OK) ? error_set(e, -errno, EXIT_INPUT, "cannot read '%s': %s",
-						 p->path, strerror(errno))
-				     : 0;
-}
-
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 int shipping_start(struct shipping **out, const struct shipping_options *o,
 		   struct session_config *session, struct error *e)
 {
 	struct shipping *l;
+	bool pods = false;
 	int rc;
 
 	*out = NULL;
@@ -187,7 +141,9 @@ int shipping_start(struct shipping **out, const struct shipping_options *o,
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	rc = destinations_add(l, o, e);
 	if (!rc)
-		rc = pods_take(l, o, e);
+		rc = podding_source(&o->pods, o->to.timeout_ns, &l->pods, &pods, e);
+	if (!rc && pods)
+		l->cfg.pods = &l->pods;
 	if (!rc)
 		rc = follower_start(&l->follower, &l->cfg, e);
 	if (rc) {
@@ -264,7 +220,7 @@ int shipping_finish(struct shipping *l, bool quiet, struct error *e)
 void shipping_options_free(struct shipping_options *o)
 {
 	free(o->urls.v);
-	free(o->pod_labels.v);
+	free(o->pods.labels.v);
 	free(o->to.labels.v);
 	free(o->to.renames.v);
 	free(o->to.headers.v);

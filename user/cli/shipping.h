@@ -3,6 +3,7 @@
 #ifndef GNOMON_CLI_SHIPPING_H
 #define GNOMON_CLI_SHIPPING_H
 
+#include "cli/podding.h"
 #include "cli/pushing.h"
 #include "push/follower.h"
 #include "run/session.h"
@@ -14,8 +15,7 @@ struct shipping_options {
 	struct opt_list urls;
 	uint64_t window_ns;
 	bool by_thread;
-	const char *pods, *pods_token, *pods_ca;
-	struct opt_list pod_labels;
+	struct podding pods;
 };
 
 #define SHIPPING_INIT                                                                              \
@@ -33,14 +33,7 @@ struct shipping_options {
 	 &(o).window_ns, .min = 1000000000, .max = 3600000000000, .bare = true},                   \
 	{OPT_FLAG, 0, "push-by-thread", NULL, "a label for each thread in it, not only for its group", \
 	 &(o).by_thread},                                                                          \
-	{OPT_STRING, 0, "pods", "URL", "what pods are called: the kubelet's https://NODE:10250/pods, or a file", \
-	 &(o).pods},                                                                               \
-	{OPT_LIST, 0, "pod-label", "NAME", "a label of pods that is sent, too (may be repeated)",  \
-	 &(o).pod_labels},                                                                         \
-	{OPT_STRING, 0, "pods-token", "FILE", "the kubelet's bearer token (the service account's)", \
-	 &(o).pods_token},                                                                         \
-	{OPT_STRING, 0, "pods-ca", "FILE", "certificates for the kubelet (the service account's)", \
-	 &(o).pods_ca},                                                                            \
+	PODDING_OPTS((o).pods),                                                                    \
 	PUSHING_OPTS((o).to),                                                                      \
 	{OPT_STRING, 0, "spool", "DIR", "what could not be sent is kept below it", &(o).to.spool}, \
 	{OPT_SIZE, 0, "spool-size", "SIZE", "for each URL so much of it, the oldest goes first (256m)", \

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/utf8.h"
 
@@ -166,6 +167,38 @@ static void rejection_read(struct http *h, struct answer *a)
 	snprintf(a->words, sizeof(a->words), "rejected: %s", at < h->nwords ? h->words + at : "");
 }
 
+static bool is_page(const char *words)
+{
+	words += strspn(words, " \t\r\n");
+	return !strncasecmp(words, "<!doctype html", 14) || !strncasecmp(words, "<html", 5);
+}
+
+/* The text of a page, without its elements and with single blanks: its title, mostly. */
+static void page_read(const char *page, char *to, size_t size)
+{
+	bool within = false, blank = true;
+	size_t n = 0;
+
+	for (; *page && n + 1 < size; page++) {
+		bool space = *page == '<' || strchr(" \t\r\n", *page);
+
+		within = *page == '<' || (within && *page != '>');
+		if (within || *page == '>') {
+			space = true;
+			if (*page == '>')
+				continue;
+		}
+		if (space && !blank)
+			to[n++] = ' ';
+		else if (!space)
+			to[n++] = *page;
+		blank = space;
+	}
+	while (n && to[n - 1] == ' ')
+		n--;
+	to[n] = '\0';
+}
+
 static void answer_read(struct http *h, CURLcode rc, struct answer *a)
 {
 	curl_off_t after = 0;
@@ -180,8 +213,12 @@ static void answer_read(struct http *h, CURLcode rc, struct answer *a)
 	if (!a->status)
 		snprintf(a->words, sizeof(a->words), "%s",
 			 h->failure[0] ? h->failure : curl_easy_strerror(rc));
+	else if (is_page(h->words))
+		page_read(h->words, a->words, sizeof(a->words));
 	else
 		snprintf(a->words, sizeof(a->words), "%s", message_of(h->words));
+	/* whoever answers so to everything has stored nothing */
+	a->is_page = a->status && is_page(h->words);
 	if (a->status == 200 && is_rejection(h))
 		rejection_read(h, a);
 	utf8_clean(a->words, strlen(a->words), false);

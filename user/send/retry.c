@@ -8,7 +8,7 @@
 enum verdict answer_verdict(const struct answer *a)
 {
 	if (a->status >= 200 && a->status < 300)
-		return VERDICT_SENT;
+		return a->is_page ? VERDICT_REFUSED : VERDICT_SENT;
 	if (!a->status || a->status == 408 || a->status == 429 || a->status >= 500)
 		return VERDICT_LATER;
 	return VERDICT_REFUSED;

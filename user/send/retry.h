@@ -3,18 +3,20 @@
 #ifndef GNOMON_SEND_RETRY_H
 #define GNOMON_SEND_RETRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct answer {
 	int status;		 /* of HTTP; 0: none came */
 	uint64_t retry_after_ns; /* as the server asked, 0 not */
+	bool is_page;		 /* for people: no server of profiles answers so */
 	char words[256];	 /* the server's, or what went wrong; printable */
 };
 
 enum verdict {
 	VERDICT_SENT,
 	VERDICT_LATER,	 /* no answer, 408, 429, 5xx */
-	VERDICT_REFUSED, /* any other: it would be refused again */
+	VERDICT_REFUSED, /* any other: it would be refused again; or a page in place of an answer */
 };
 
 enum verdict answer_verdict(const struct answer *a);

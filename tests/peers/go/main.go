@@ -132,8 +132,8 @@ func readPprof(b []byte) error {
 	}
 	for i, t := range p.SampleType {
 		fmt.Printf("%s/%s %d\n", t.Type, t.Unit, sums[i])
-		// with several kinds it is for tools that expect dashes
-		if len(p.SampleType) == 2 && !typeName.MatchString(t.Type) {
+		// with more kinds it is for tools that expect dashes
+		if len(p.SampleType) <= 2 && !typeName.MatchString(t.Type) {
 			return fmt.Errorf("Pyroscope refuses the sample type %q", t.Type)
 		}
 	}
