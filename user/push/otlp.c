@@ -90,7 +90,8 @@ static uint64_t name(struct encoder *x, uint32_t id)
 static uint64_t entry_done(struct encoder *x, enum table t)
 {
 	x->failed |= x->entry.failed || x->inner.failed;
-	return entry_add(x, t, x->entry.data, x->entry.len);
+	/* an empty one may have no memory yet */
+	return entry_add(x, t, x->entry.len ? (const void *)x->entry.data : "", x->entry.len);
 }
 
 /* A text, or a number where `s` is NULL; `unit` NULL: it has none. */
