@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Performance counters that lie (perfliar.c), change while they are read, or lie in a file whose server does not answer
-# hold up nothing; and a JVM's own are neither written nor locked by who reads them.
+# Performance counters that lie (perfliar.c), change while they are read, have a FIFO where their file was, or lie in a file
+# whose server does not answer hold up nothing; and a JVM's own are neither written nor locked by who reads them.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -36,7 +36,8 @@ lies() {
     local how
 
     mkdir -p "$T/hsperfdata_x"
-    for how in large lengths many cut changing; do
+    for how in large lengths many cut changing fifo; do
+        rm -f "$T/hsperfdata_x/1"
         liar "$T/hsperfdata_x/1" $how
         case $how in
         large | many) looked_at $how 'damaged' ;;

@@ -215,7 +215,7 @@ own_jar() {
     classes
     OWN_NAME=$1-$$
     OWN_JAR=$T/$OWN_NAME.jar
-    printf 'Main-Class: %s\nClass-Path: file://%s/\n' "$1" "$CLASSES" >"$T/manifest"
+    printf 'Main-Class: %s\nClass-Path: file://%s/\n' "$1" "${CLASSES//:// file://}" >"$T/manifest"
     "$(jdk_newest)/bin/jar" --create --file "$OWN_JAR" --manifest "$T/manifest" || fail "no jar"
 }
 

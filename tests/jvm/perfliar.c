@@ -9,6 +9,7 @@
  * many     it says that there are two thousand million entries
  * cut      the file ends where the entries begin: reading what is mapped behind it fails
  * changing all of it is other nonsense every few us
+ * fifo     where the file was there is a FIFO now, which nobody writes to
  * untouched the file is there already, and is mapped to be read alone; nobody reads it
  *
  * Prints READY and runs until killed.
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define USED 32768
@@ -95,6 +97,8 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[3], "many"))
 		head(p, USED, 2000000000);
 	else if (!strcmp(argv[3], "cut") && ftruncate(fd, 32))
+		return 1;
+	else if (!strcmp(argv[3], "fifo") && (unlink(argv[2]) || mkfifo(argv[2], 0600)))
 		return 1;
 	puts("READY");
 	fflush(stdout);

@@ -105,10 +105,11 @@ static uint64_t span(const struct vitals *v, enum counter id)
 
 static int sums_take(struct vitals *v, struct sums *s)
 {
-	int rc = proc_usage_read(v->pid, NULL, &s->proc);
+	int rc = proc_usage_read(v->pid, &s->proc);
 
 	if (rc)
 		return -ESRCH;
+	proc_memory_read(v->pid, &s->proc);
 	s->time_ns = now_ns();
 	host_usage_read(&s->host);
 	group_usage_read(&v->group, &s->group);

@@ -17,7 +17,8 @@
 
 #define NEAR	     512u /* bytes between two values that are rather read than left out */
 #define RANGES	     24
-#define PROPERTY_MAX 65536 /* bytes of a text that is read once */
+#define AT_ONCE	     32768u /* bytes: all that a JVM has, if it was not told otherwise */
+#define PROPERTY_MAX 65536  /* bytes of a text that is read once */
 #define PATH_BYTES   4096
 
 struct slot {
@@ -235,8 +236,23 @@ static int index_make(struct counters *c)
 /* ---- polling -----------------------------------------------------------------------------------
  */
 
+/*
+ * Each read of memory is preceded by a question whether that may be read, which costs more than the
+ * bytes between the pieces.
+ */
+static bool at_once(const struct counters *c)
+{
+	return c->file < 0 && c->nranges &&
+	       c->ranges[c->nranges - 1].to - c->ranges[0].from <= AT_ONCE;
+}
+
 static int values_read(struct counters *c, bool glance)
 {
+	if (!glance && at_once(c)) {
+		uint32_t from = c->ranges[0].from, to = c->ranges[c->nranges - 1].to;
+
+		return bytes_read(c, from, c->values + from, to - from);
+	}
 	for (unsigned int i = 0; i < c->nranges; i++) {
 		const struct range *r = &c->ranges[i];
 

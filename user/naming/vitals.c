@@ -43,6 +43,7 @@ struct look {
 	struct host_usage host;
 	struct proc_usage proc;
 	struct group_usage group;
+	bool group_looked; /* else it is of the look before */
 	uint64_t safepoints, safepoint_ns, sync_ns;
 };
 
@@ -71,6 +72,7 @@ struct vitals {
 	uint64_t threads_ns;
 	struct jfr_java_threads java_threads;
 	struct jfr_class_loading classes;
+	uint64_t stat_rss; /* as that file had it */
 	struct proc_io io;
 	uint64_t io_ns;	     /* when that was read; 0: not yet */
 	struct vitals *next; /* of the host's */
@@ -89,12 +91,15 @@ void vitals_host_free(struct vitals_host *h)
 	free(h);
 }
 
-static const struct host_usage *host_look(struct vitals_host *h, uint64_t now)
+/* `memory`: that, too. */
+static const struct host_usage *host_look(struct vitals_host *h, uint64_t now, bool memory)
 {
 	if (!h->time_ns || now - h->time_ns >= SHARED_NS) {
 		host_usage_read(&h->now);
 		h->time_ns = now;
 	}
+	if (memory && !h->now.memory)
+		host_memory_read(&h->now);
 	return &h->now;
 }
 
@@ -332,6 +337,7 @@ static void set_up(struct vitals *v, struct vm *vm, uint64_t now)
 		jvmsetup_environment(v->out, now, v->pid);
 	jvmsetup_processes(v->out, now, v->pid);
 	group_find(v->pid, &v->group);
+	v->slow.time_ns = 0; /* its files have not been looked at */
 	v->contained = v->group.quota || v->group.memory_limit ||
 		       (!container_read(v->pid, &c) && c.kind != CONTAINER_NONE);
 }
@@ -384,7 +390,7 @@ static void jvm_write(struct vitals *v, uint64_t now, bool slow)
 
 static void has_text(const struct vitals *v, const struct look *is, char *text, size_t cap)
 {
-	unsigned int has = is->group.has;
+	unsigned int has = is->group_looked ? is->group.has : 0;
 
 	snprintf(text, cap, "process%s%s%s%s%s%s", has & GROUP_CPU ? " cpu" : "",
 		 has & GROUP_THROTTLING ? " throttling" : "", has & GROUP_MEMORY ? " memory" : "",
@@ -396,7 +402,7 @@ static void has_text(const struct vitals *v, const struct look *is, char *text, 
 
 static void own_write(struct vitals *v, const struct look *was, const struct look *is)
 {
-	const struct group_usage *g = &is->group, *h = &was->group;
+	const struct group_usage *g = &is->group, *h = was->group.has ? &was->group : g;
 	const struct proc_usage *p = &is->proc, *q = &was->proc;
 	uint64_t error = vmclock_error(&v->gc.clock);
 	char has[96];
@@ -459,17 +465,45 @@ static void io_look(struct vitals *v, uint64_t now, bool last)
 	}
 }
 
-static int look_take(struct vitals *v, uint64_t now, bool last, struct look *l)
+/*
+ * Most of it /proc/PID/stat has. What stands in other files, each of which costs as much, is looked
+ * at where that one has changed: who has used no CPU has neither read nor written, and who has
+ * touched no new page has not grown.
+ */
+static int proc_look(struct vitals *v, uint64_t now, bool slow, bool last, struct proc_usage *p)
 {
-	int rc;
+	const struct proc_usage *was = &v->second.proc;
+	int rc = proc_usage_read(v->pid, p);
 
-	io_look(v, now, last);
-	rc = proc_usage_read(v->pid, &v->io, &l->proc);
+	if (rc)
+		return rc;
+	if (slow || p->user_ns != was->user_ns || p->system_ns != was->system_ns)
+		io_look(v, now, last);
+	p->io = v->io;
+	if (slow || p->minor_faults != was->minor_faults || p->rss != v->stat_rss) {
+		v->stat_rss = p->rss;
+		proc_memory_read(v->pid, p);
+	} else {
+		p->rss = was->rss;
+		p->rss_peak = was->rss_peak;
+	}
+	return 0;
+}
+
+static int look_take(struct vitals *v, uint64_t now, bool slow, bool last, struct look *l)
+{
+	int rc = proc_look(v, now, slow, last, &l->proc);
+
 	if (rc)
 		return rc;
 	l->time_ns = now;
-	l->host = *host_look(v->host, now);
-	group_usage_read(&v->group, &l->group);
+	l->host = *host_look(v->host, now, slow);
+	l->group = v->second.group;
+	l->group_looked = slow || v->contained;
+	if (slow)
+		group_usage_read(&v->group, &l->group);
+	else if (v->contained)
+		group_usage_glance(&v->group, &l->group);
 	if (!v->counters)
 		return 0;
 	l->safepoints = counter_value(v->counters, CTR_SAFEPOINTS);
@@ -507,7 +541,7 @@ static void second_look(struct vitals *v, struct vm *vm, uint64_t now, bool last
 	bool slow = last || !v->slow.time_ns || since(now, v->slow.time_ns) >= SLOW_NS;
 	struct look is = {0};
 
-	if (look_take(v, now, last, &is))
+	if (look_take(v, now, slow, last, &is))
 		return; /* it has ended */
 	if (slow && vm)
 		codecache_use(vm, &v->code);
@@ -647,7 +681,7 @@ bool vitals_threads_due(struct vitals *v, uint64_t now, uint64_t *machine_ns)
 
 	if (v->threads_ns && since(now, v->threads_ns) < SLOW_NS)
 		return false;
-	host = host_look(v->host, now);
+	host = host_look(v->host, now, false);
 	*machine_ns = v->threads_ns ? since(host->all_ns, v->threads.all_ns) : 0;
 	v->threads = *host;
 	v->threads_ns = now;

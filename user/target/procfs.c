@@ -466,17 +466,44 @@ ssize_t file_read(const char *path, char *buf, size_t cap)
 	return n;
 }
 
+ssize_t file_read_once(const char *path, char *buf, size_t cap)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, buf, cap - 1);
+	while (n < 0 && errno == EINTR);
+	n = n < 0 ? -errno : n;
+	close(fd);
+	buf[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
 /* Some files ask who reads, too, and not only who opens: io. */
-ssize_t proc_read(pid_t pid, const char *name, char *buf, size_t cap)
+static ssize_t text_read(pid_t pid, const char *name, char *buf, size_t cap,
+			 ssize_t (*read)(const char *path, char *buf, size_t cap))
 {
 	char path[128];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	n = file_read(path, buf, cap);
+	n = read(path, buf, cap);
 	if (is_denied((int)n))
 		n = broker_proc_text(pid, name, buf, cap);
 	return n == -ENOENT ? -ESRCH : n;
+}
+
+ssize_t proc_read(pid_t pid, const char *name, char *buf, size_t cap)
+{
+	return text_read(pid, name, buf, cap, file_read);
+}
+
+ssize_t proc_read_once(pid_t pid, const char *name, char *buf, size_t cap)
+{
+	return text_read(pid, name, buf, cap, file_read_once);
 }
 
 static int text_direct(pid_t pid, const char *name, bool link, char text[PROC_TEXT_BYTES])
@@ -486,7 +513,7 @@ static int text_direct(pid_t pid, const char *name, bool link, char text[PROC_TE
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	n = link ? readlink(path, text, PROC_TEXT_BYTES - 1)
-		 : file_read(path, text, PROC_TEXT_BYTES);
+		 : file_read_once(path, text, PROC_TEXT_BYTES);
 	if (n < 0 && link)
 		n = -errno;
 	text[n < 0 ? 0 : n] = '\0';

@@ -120,12 +120,19 @@ pid_t proc_status_inner(const struct proc_status *st);
  */
 ssize_t proc_read(pid_t pid, const char *name, char *buf, size_t cap);
 
+/*
+ * The same by one read, of a file that the kernel makes as one piece (seq_file's single_open(), and
+ * those of control groups): stat, status, io. Others may have more than it gives.
+ */
+ssize_t proc_read_once(pid_t pid, const char *name, char *buf, size_t cap);
+
 /* The same into memory of its own (free()), up to max bytes; *len without the terminator. */
 int proc_read_all(pid_t pid, const char *name, size_t max, char **text, size_t *len);
 
 /*
  * Read /proc/PID/NAME, or where that link leads, of each of n processes: NUL terminated, "" where
- * it cannot be had. Where that takes rights that we lack, others are asked once for all.
+ * it cannot be had. Where that takes rights that we lack, others are asked once for all. As
+ * proc_read_once(), it is for files of one piece.
  */
 #define PROC_TEXT_BYTES 256
 void proc_texts_read(const pid_t *pids, size_t n, const char *name, bool link,
@@ -133,6 +140,8 @@ void proc_texts_read(const pid_t *pids, size_t n, const char *name, bool link,
 
 /* Read any kernel text file; NUL terminated. Returns the length. */
 ssize_t file_read(const char *path, char *buf, size_t cap);
+/* As proc_read_once(). */
+ssize_t file_read_once(const char *path, char *buf, size_t cap);
 
 /*
  * The stolen time in ns since boot. The kernel makes the whole of /proc/stat for it: 0.1 ms on a

@@ -147,17 +147,19 @@ int host_usage_read(struct host_usage *out)
 	/* interrupts have a line of a number each, in front of which is what we want but for ctxt
 	 */
 	static __thread char buf[64 << 10];
-	ssize_t n = file_read("/proc/stat", buf, sizeof(buf));
-	int rc;
+	ssize_t n = file_read_once("/proc/stat", buf, sizeof(buf));
 
 	*out = (struct host_usage){0};
-	if (n < 0)
-		return (int)n;
-	rc = host_stat_parse(buf, (size_t)n, out);
-	n = file_read("/proc/meminfo", buf, sizeof(buf));
+	return n < 0 ? (int)n : host_stat_parse(buf, (size_t)n, out);
+}
+
+void host_memory_read(struct host_usage *out)
+{
+	char buf[4096];
+	ssize_t n = file_read_once("/proc/meminfo", buf, sizeof(buf));
+
 	if (n > 0)
 		host_meminfo_parse(buf, (size_t)n, out);
-	return rc;
 }
 
 static struct proc_io io_parse(const char *text, size_t len)
@@ -182,28 +184,24 @@ void proc_io_read(const pid_t *pids, size_t n, struct proc_io *out)
 	}
 }
 
-int proc_usage_read(pid_t pid, const struct proc_io *io, struct proc_usage *out)
+int proc_usage_read(pid_t pid, struct proc_usage *out)
 {
 	char buf[4096];
-	ssize_t n = proc_read(pid, "stat", buf, sizeof(buf));
-	uint64_t kb = 0;
-	int rc;
+	ssize_t n = proc_read_once(pid, "stat", buf, sizeof(buf));
 
-	if (n < 0)
-		return (int)n;
-	rc = proc_usage_parse(buf, (size_t)n, out);
-	if (rc)
-		return rc;
-	n = proc_read(pid, "status", buf, sizeof(buf));
+	return n < 0 ? (int)n : proc_usage_parse(buf, (size_t)n, out);
+}
+
+void proc_memory_read(pid_t pid, struct proc_usage *out)
+{
+	char buf[4096];
+	ssize_t n = proc_read_once(pid, "status", buf, sizeof(buf));
+	uint64_t kb = 0;
+
 	if (n > 0 && flat_number(buf, (size_t)n, "VmHWM:", &kb))
 		out->rss_peak = kb << 10;
 	if (n > 0 && flat_number(buf, (size_t)n, "VmRSS:", &kb))
 		out->rss = kb << 10; /* stat's may lag behind by much */
-	if (io)
-		out->io = *io;
-	else
-		proc_io_read(&pid, 1, &out->io);
-	return 0;
 }
 
 int thread_usage_read(pid_t pid, pid_t tid, uint64_t *user_ns, uint64_t *system_ns)
@@ -214,7 +212,7 @@ int thread_usage_read(pid_t pid, pid_t tid, uint64_t *user_ns, uint64_t *system_
 	int rc;
 
 	snprintf(name, sizeof(name), "task/%d/stat", tid);
-	n = proc_read(pid, name, buf, sizeof(buf));
+	n = proc_read_once(pid, name, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n;
 	rc = proc_usage_parse(buf, (size_t)n, &u);
@@ -230,7 +228,7 @@ static ssize_t group_read(const char *dir, const char *name, char *buf, size_t c
 	if (!dir[0])
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return file_read(path, buf, cap);
+	return file_read_once(path, buf, cap);
 }
 
 /* *v stays as it is where there is none. */
@@ -260,6 +258,7 @@ int group_find(pid_t pid, struct group *out)
 	struct cgroup_places where;
 	struct cgroup_ref ref;
 	int rc = cgroup_mounts_read(&mounts);
+	uint64_t any;
 
 	*out = (struct group){0};
 	if (!rc)
@@ -276,48 +275,65 @@ int group_find(pid_t pid, struct group *out)
 	if (!out->kills[0])
 		memcpy(out->kills, out->v2, sizeof(out->v2));
 	memcpy(out->memory, where.memory[0] ? where.memory : out->kills, sizeof(out->memory));
+	out->memory_v2 = group_number(out->memory, "memory.current", &any);
 	return 0;
 }
 
-/* Version 1 where it has the controller: the group of version 2 may be the root then. */
-static void cpu_read(const struct group *g, struct group_usage *out)
+/* Of version 2: its CPU time. */
+static void cpu_stat_cpu(const char *text, size_t len, struct group_usage *out)
 {
-	char buf[4096];
-	ssize_t n;
 	uint64_t us;
 
-	if (group_number(g->accounting, "cpuacct.usage", &out->cpu_ns)) {
-		out->has |= GROUP_CPU;
-		group_number(g->accounting, "cpuacct.usage_user", &out->user_ns);
-		group_number(g->accounting, "cpuacct.usage_sys", &out->system_ns);
-		return;
-	}
-	n = group_read(g->v2, "cpu.stat", buf, sizeof(buf));
-	if (n <= 0 || !flat_number(buf, (size_t)n, "usage_usec", &us))
+	if (!flat_number(text, len, "usage_usec", &us))
 		return;
 	out->has |= GROUP_CPU;
 	out->cpu_ns = us * US;
-	if (flat_number(buf, (size_t)n, "user_usec", &us))
+	if (flat_number(text, len, "user_usec", &us))
 		out->user_ns = us * US;
-	if (flat_number(buf, (size_t)n, "system_usec", &us))
+	if (flat_number(text, len, "system_usec", &us))
 		out->system_ns = us * US;
 }
 
 /* Both versions' names: throttled_usec, and throttled_time in ns. */
-static void throttling_read(const char *dir, struct group_usage *out)
+static void cpu_stat_throttling(const char *text, size_t len, struct group_usage *out)
 {
-	char buf[4096];
-	ssize_t n = group_read(dir, "cpu.stat", buf, sizeof(buf));
 	uint64_t us;
 
-	if (n <= 0)
-		return;
 	out->has |= GROUP_THROTTLING;
-	flat_number(buf, (size_t)n, "nr_periods", &out->slices);
-	flat_number(buf, (size_t)n, "nr_throttled", &out->throttled_slices);
-	flat_number(buf, (size_t)n, "throttled_time", &out->throttled_ns);
-	if (flat_number(buf, (size_t)n, "throttled_usec", &us))
+	flat_number(text, len, "nr_periods", &out->slices);
+	flat_number(text, len, "nr_throttled", &out->throttled_slices);
+	flat_number(text, len, "throttled_time", &out->throttled_ns);
+	if (flat_number(text, len, "throttled_usec", &us))
 		out->throttled_ns = us * US;
+}
+
+/*
+ * Version 1 where it has the controller: the group of version 2 may be the root then. Of that one
+ * the file is often the same as that of the group with the quota. `all`: its parts, too.
+ */
+static void cpu_read(const struct group *g, bool all, struct group_usage *out)
+{
+	bool v1 = group_number(g->accounting, "cpuacct.usage", &out->cpu_ns);
+	bool same = !v1 && !strcmp(g->v2, g->throttling);
+	char buf[4096];
+	ssize_t n;
+
+	if (v1) {
+		out->has |= GROUP_CPU;
+		if (all) {
+			group_number(g->accounting, "cpuacct.usage_user", &out->user_ns);
+			group_number(g->accounting, "cpuacct.usage_sys", &out->system_ns);
+		}
+	} else {
+		n = group_read(g->v2, "cpu.stat", buf, sizeof(buf));
+		if (n > 0)
+			cpu_stat_cpu(buf, (size_t)n, out);
+		if (n > 0 && same)
+			cpu_stat_throttling(buf, (size_t)n, out);
+	}
+	n = same ? 0 : group_read(g->throttling, "cpu.stat", buf, sizeof(buf));
+	if (n > 0)
+		cpu_stat_throttling(buf, (size_t)n, out);
 }
 
 static void kills_read(const char *dir, struct group_usage *out)
@@ -333,40 +349,54 @@ static void kills_read(const char *dir, struct group_usage *out)
 	}
 }
 
-static bool memory_v2(const char *dir, struct group_usage *out)
+static void hits_read(const struct group *g, struct group_usage *out)
 {
 	char buf[1024];
-	uint64_t swap = 0;
 	ssize_t n;
 
-	if (!group_number(dir, "memory.current", &out->memory))
-		return false; /* the root's, or not enabled */
-	group_number(dir, "memory.swap.current", &swap);
-	out->memory_swap = out->memory + swap;
-	n = group_read(dir, "memory.events", buf, sizeof(buf));
+	if (!g->memory_v2) {
+		group_number(g->memory, "memory.failcnt", &out->limit_hits);
+		return;
+	}
+	n = group_read(g->memory, "memory.events", buf, sizeof(buf));
 	if (n > 0)
 		flat_number(buf, (size_t)n, "max", &out->limit_hits);
-	return true;
 }
 
-static bool memory_v1(const char *dir, struct group_usage *out)
+static void swap_read(const struct group *g, struct group_usage *out)
 {
-	if (!group_number(dir, "memory.usage_in_bytes", &out->memory))
-		return false;
-	out->memory_swap = out->memory;
-	group_number(dir, "memory.memsw.usage_in_bytes", &out->memory_swap);
-	group_number(dir, "memory.failcnt", &out->limit_hits);
-	return true;
+	uint64_t swap = 0;
+
+	if (g->memory_v2) {
+		group_number(g->memory, "memory.swap.current", &swap);
+		out->memory_swap = out->memory + swap;
+	} else {
+		out->memory_swap = out->memory;
+		group_number(g->memory, "memory.memsw.usage_in_bytes", &out->memory_swap);
+	}
 }
 
-/* Who was killed is told of the group that it was in: version 1 tells no group above. */
-static void memory_read(const struct group *g, struct group_usage *out)
+/*
+ * Who was killed is told of the group that it was in: version 1 tells no group above. The root's
+ * memory nobody tells in version 2, nor a group's without the controller.
+ */
+static void memory_read(const struct group *g, bool all, struct group_usage *out)
 {
-	if (!memory_v2(g->memory, out) && !memory_v1(g->memory, out))
+	uint64_t hits = out->limit_hits;
+
+	if (!group_number(g->memory, g->memory_v2 ? "memory.current" : "memory.usage_in_bytes",
+			  &out->memory))
 		return;
 	out->has |= GROUP_MEMORY;
+	if (all)
+		swap_read(g, out);
+	if (all || g->memory_limit)
+		hits_read(g, out);
+	if (!all && out->limit_hits == hits)
+		return;
 	kills_read(g->memory, out);
-	kills_read(g->kills, out);
+	if (strcmp(g->memory, g->kills))
+		kills_read(g->kills, out);
 }
 
 static bool pressures_read(const char *dir, const char *suffix, struct group_usage *out)
@@ -389,14 +419,25 @@ static bool pressures_read(const char *dir, const char *suffix, struct group_usa
 	return any;
 }
 
-void group_usage_read(const struct group *g, struct group_usage *out)
+static void group_look(const struct group *g, bool all, struct group_usage *out)
 {
-	*out = (struct group_usage){.memory_limit = g->memory_limit};
-	cpu_read(g, out);
-	throttling_read(g->throttling, out);
-	memory_read(g, out);
+	out->has = 0;
+	out->memory_limit = g->memory_limit;
+	cpu_read(g, all, out);
+	memory_read(g, all, out);
 	if (pressures_read(g->v2, ".pressure", out))
 		out->has |= GROUP_PRESSURE;
 	else if (pressures_read("/proc/pressure", "", out))
 		out->has |= GROUP_HOST_PRESSURE;
+}
+
+void group_usage_read(const struct group *g, struct group_usage *out)
+{
+	*out = (struct group_usage){0};
+	group_look(g, true, out);
+}
+
+void group_usage_glance(const struct group *g, struct group_usage *out)
+{
+	group_look(g, false, out);
 }

@@ -65,6 +65,7 @@ struct group {
 	char throttling[CGROUP_DIR_LEN], memory[CGROUP_DIR_LEN];
 	uint64_t memory_limit; /* the tightest of it and those above, 0 none */
 	bool quota;
+	bool memory_v2; /* the files of `memory` are called as in version 2 */
 };
 
 /* ---- pure: 0 or -EBADMSG -----------------------------------------------------------------------
@@ -81,13 +82,26 @@ bool flat_number(const char *text, size_t len, const char *name, uint64_t *v);
 
 /* ---- readers: 0 or a negative errno ------------------------------------------------------------
  */
+/* But for memory, which is 0. */
 int host_usage_read(struct host_usage *out);
-/* `io`: its bytes, if they are known already, or NULL. -ESRCH: gone. */
-int proc_usage_read(pid_t pid, const struct proc_io *io, struct proc_usage *out);
+/* Memory alone. */
+void host_memory_read(struct host_usage *out);
+
+/* But for io and rss_peak, which are 0; and rss may lag behind by much. -ESRCH: gone. */
+int proc_usage_read(pid_t pid, struct proc_usage *out);
+/* rss and rss_peak alone. */
+void proc_memory_read(pid_t pid, struct proc_usage *out);
 /* Bytes of n processes; who may look there is asked once for all. 0 where they are not known. */
 void proc_io_read(const pid_t *pids, size_t n, struct proc_io *out);
+
 int group_find(pid_t pid, struct group *out);
 void group_usage_read(const struct group *g, struct group_usage *out);
+/*
+ * The same with fewer files, where *out is of a look shortly before: the parts of CPU time and
+ * memory_swap stay as they were; and so do limit_hits without a limit, and oom_kills where the
+ * limit was not hit since.
+ */
+void group_usage_glance(const struct group *g, struct group_usage *out);
 
 /* CPU time of one thread, in steps of 10 ms. */
 int thread_usage_read(pid_t pid, pid_t tid, uint64_t *user_ns, uint64_t *system_ns);
