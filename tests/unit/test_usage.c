@@ -142,27 +142,29 @@ static struct proc_io truth(void)
 	return (struct proc_io){r, w};
 }
 
-static void bytes_are(const struct proc_io *is)
+/* A page of the program may have to be read from storage meanwhile. */
+static void bytes_are(const struct proc_io *is, const struct proc_io *before)
 {
-	struct proc_io want = truth();
+	struct proc_io after = truth();
 
-	assert_int_equal(is->read, want.read);
-	assert_int_equal(is->written, want.written);
+	assert_in_range(is->read, before->read, after.read);
+	assert_in_range(is->written, before->written, after.written);
 }
 
 /* Alone, and in one question with others by who has the rights. */
 static void bytes(void **state)
 {
 	const pid_t pids[] = {getpid(), INT32_MAX, getpid()};
-	struct proc_io v[3];
+	struct proc_io v[3], before;
 	char path[] = "/var/tmp/gnomon-test.XXXXXX", block[65536] = {1};
 	int fd = mkstemp(path);
 
 	assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
 	for (int i = 0; i < 2; i++) {
+		before = truth();
 		proc_io_read(pids, 3, v);
-		bytes_are(&v[0]);
-		bytes_are(&v[2]);
+		bytes_are(&v[0], &before);
+		bytes_are(&v[2], &before);
 		assert_true(!v[1].read && !v[1].written);
 		assert_int_equal(broker_start(), 0);
 		broker_rely();
