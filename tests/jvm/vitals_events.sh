@@ -42,7 +42,9 @@ loads_near() {
 
     read -r -a want < <(means "$T/jvms.jfr")
     read -r -a got < <(means "$T/ours.jfr")
-    softly assert_ge "loads of ours" 4 "${got[3]:-0}"
+    # of five or six, where gnomon has the CPU each second
+    softly assert_ge "loads of ours" 2 "${got[3]:-0}"
+    strict assert_ge "loads of ours" 4 "${got[3]:-0}"
     if [ "${want[3]:-0}" -lt 3 ]; then
         note "the JVM was too late to look at its loads"
         return
