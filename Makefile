@@ -183,10 +183,10 @@ $(BUILD)/tests/unit/test_http: $(BUILD)/tests/unit/test_http.o $(HTTP_PURE) $(BU
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka
 
-$(BUILD)/tests/browser/scene: $(BUILD)/tests/browser/scene.o $(BUILD)/libgnomon.a
+$(BUILD)/tests/browser/%: $(BUILD)/tests/browser/%.o $(BUILD)/libgnomon.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-$(BUILD)/tests/browser/scene.o: CPPFLAGS += -Itests/unit
+$(BUILD)/tests/browser/%.o: CPPFLAGS += -Itests/unit
 
 # What others link is enough to read a recording.
 $(BUILD)/tests/unit/test_jfrread: $(BUILD)/tests/unit/test_jfrread.o $(BUILD)/libgnomon-jfr.a
@@ -223,7 +223,7 @@ check-unit: $(UNIT_BIN) ## unit tests (no root)
 check-bpf: $(BPFT_BIN) ## BPF tests in this kernel (root)
 	@set -e; for t in $(BPFT_BIN); do $$t; done
 
-check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen $(BUILD)/tests/browser/scene ## the pages, in a headless Chromium (needs chromium, node)
+check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen $(BUILD)/tests/browser/scene $(BUILD)/tests/browser/served ## the pages, in a headless Chromium (needs chromium, node)
 	@BUILD=$(BUILD) tests/browser/run.sh
 
 check-peers: ## recordings in other people's readers: JMC, jfr-parser, jfrconv, pprof, speedscope, the Firefox Profiler; fetched once (root)

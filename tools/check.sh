@@ -275,8 +275,8 @@ suite_browser() {
     fi
     # make names it from here where it lies below
     build jfrgen "$BUILD" "${BUILD#"$PWD"/}/tools/bench/jfrgen" || return
-    build scene "$BUILD" "${BUILD#"$PWD"/}/tests/browser/scene" || return
-    timed 300 tests/browser/run.sh
+    build scene "$BUILD" "${BUILD#"$PWD"/}/tests/browser/scene" "${BUILD#"$PWD"/}/tests/browser/served" || return
+    timed 600 tests/browser/run.sh
     case $rc in
     0) report_ok browser pages "$took" ;;
     77) report_skip browser pages "$(sed -n 's/^skip: //p' "$out" | tail -n 1)" ;;

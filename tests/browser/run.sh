@@ -45,10 +45,12 @@ gen() { "$BUILD/tools/bench/jfrgen" "$@"; }
 "$BUILD/tests/browser/scene" "$tmp/scene.jfr" && gen 20000 2000 30 20 1 >"$tmp/a.jfr" &&
     gen 20000 2000 30 20 2 >"$tmp/b.jfr" || exit 1
 "$gnomon" render "$tmp/scene.jfr" -o "$tmp/scene.html" || exit 1
+"$BUILD/tests/browser/served" "$tmp/served.jfr" && "$gnomon" render "$tmp/served.jfr" -o "$tmp/served.html" || exit 1
 "$gnomon" render "$tmp/a.jfr" -o "$tmp/a.html" || exit 1
 "$gnomon" diff "$tmp/a.jfr" "$tmp/b.jfr" -o "$tmp/diff.html" || exit 1
-for page in scene a diff; do use tree $page; done
+for page in scene served a diff; do use tree $page; done
 use scene scene
+use served served
 for page in a diff; do use page $page; done
 
 gen 1000000 100000 60 2000 >"$tmp/big.jfr" || exit 1

@@ -48,8 +48,12 @@ static uint32_t node_of(struct profile *p, uint32_t under, const char *frame)
 static uint32_t cell_of(struct profile *p, uint32_t node, const char *thread, int64_t id,
 			const char *state, enum jfr_source source)
 {
-	return profile_cell(p, node, profile_thread(p, name_of(p, thread), id, id),
-			    profile_state(p, state), source, 0, 0, 0);
+	return profile_cell(
+		p, &(struct prof_cell){.node = node,
+				       .below = node,
+				       .thread = profile_thread(p, name_of(p, thread), id, id),
+				       .state = (uint16_t)profile_state(p, state),
+				       .source = (uint8_t)source});
 }
 
 static void ticks_add(struct profile *p, uint32_t cell, int64_t at_ns, uint64_t span_ns, uint32_t n)
@@ -178,8 +182,12 @@ static void test_merged(void **state)
 	ticks_add(p, cell_of(p, a, "other", 3, "PARKED", JFR_SOURCE_WALL), 0, 0, 1);
 	/* pool-2 once more: a constant of its own, the same thread to any reader */
 	ticks_add(p,
-		  profile_cell(p, a, profile_thread(p, name_of(p, "pool-2"), 12, 2),
-			       profile_state(p, "PARKED"), JFR_SOURCE_WALL, 0, 0, 0),
+		  profile_cell(p, &(struct prof_cell){.node = a,
+						      .below = a,
+						      .thread = profile_thread(
+							      p, name_of(p, "pool-2"), 12, 2),
+						      .state = (uint16_t)profile_state(p, "PARKED"),
+						      .source = JFR_SOURCE_WALL}),
 		  0, 0, 1);
 	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(series_each(p, &f, got_take, &g), 0);
@@ -217,7 +225,12 @@ static void test_links(void **state)
 	for (uint32_t link = 0; link < 3; link++)
 		for (uint32_t again = 0; again < 2; again++)
 			ticks_add(p,
-				  profile_cell(p, a, thread, parked, JFR_SOURCE_WALL, 0, 0, link),
+				  profile_cell(p, &(struct prof_cell){.node = a,
+								      .below = a,
+								      .thread = thread,
+								      .state = (uint16_t)parked,
+								      .source = JFR_SOURCE_WALL,
+								      .link = link}),
 				  0, 0, 1 + link);
 	assert_int_equal(profile_finish(p, NULL), 0);
 	assert_int_equal(series_each(p, &f, links_take, &g), 0);

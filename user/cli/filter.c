@@ -28,6 +28,16 @@ void filter_apply(const struct filter *f, struct profile_options *o)
 	o->show_idle = f->idle || (f->states.n && pattern_match(&o->states, "IDLE"));
 }
 
+void filter_served(const struct filter *f, struct served_options *o)
+{
+	*o = (struct served_options){.filter = {.endpoints = patterns(&f->endpoints),
+						.traces = patterns(&f->traces),
+						.spans = patterns(&f->spans),
+						.slower_ns = f->slower_ns},
+				     .threads = patterns(&f->threads),
+				     .rules = patterns(&f->endpoint_rules)};
+}
+
 /* Of what cannot be looked at before it is read, such as stdin. */
 static int span_unseen(const struct instant *from, const struct instant *to, struct stretch *s,
 		       struct error *e)

@@ -6,6 +6,7 @@
 #include "cli/instant.h"
 #include "cli/opt.h"
 #include "out/profile.h"
+#include "out/served.h"
 
 struct filter {
 	struct instant from, to;
@@ -70,6 +71,8 @@ bool filter_samples_given(const struct filter *f);
 
 /* Fill the options of a profile, but for its time. */
 void filter_apply(const struct filter *f, struct profile_options *o);
+/* Likewise of what is read of requests. */
+void filter_served(const struct filter *f, struct served_options *o);
 
 /*
  * Open a recording, a file or a directory of the daemon, and cut of it what lies from `from` to

@@ -12,6 +12,7 @@
 #include "out/speedscope.h"
 #include "out/svg.h"
 #include "out/text.h"
+#include "out/told.h"
 
 static const struct {
 	const char *suffix;
@@ -97,13 +98,55 @@ static bool format_tells_idle(int format)
 	return format == FMT_TEXT || format == FMT_HTML || format == FMT_SVG;
 }
 
-static int profile_write(const struct rendering *o, const struct profile *p, const char *title,
-			 FILE *f, struct error *e)
+/* What the page's Requests tab tells. */
+struct told_requests {
+	struct served *served; /* NULL: of none */
+	struct told told;
+};
+
+static void told_requests_free(struct told_requests *r)
+{
+	told_free(&r->told);
+	served_free(r->served);
+}
+
+/*
+ * The requests of one recording, where it tells of any or rules do: of several each has its own.
+ * That it tells of none is said by who loads it, if any are wanted.
+ */
+static int requests_tell(const struct rendering *o, struct told_requests *r, char **files, int n,
+			 struct error *e)
+{
+	struct error why = {0};
+	struct served_options so;
+	struct stretch s;
+	int rc;
+
+	if (o->format != FMT_HTML || n != 1 || !strcmp(files[0], "-"))
+		return 0;
+	rc = filter_stretch(files[0], &o->filter.from, &o->filter.to, &s, e);
+	if (rc)
+		return rc;
+	filter_served(&o->filter, &so);
+	rc = served_read(&r->served, &s, &so, &why);
+	if (!rc && told_make(&r->told, r->served))
+		rc = error_set(&why, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	stretch_free(&s);
+	if (rc == -ENODATA)
+		return 0;
+	if (rc && e)
+		*e = why;
+	return rc;
+}
+
+static int profile_write(const struct rendering *o, const struct profile *p,
+			 const struct served *served, const char *title, FILE *f, struct error *e)
 {
 	struct html_options h = {
 		.title = title,
 		.first = dim_chosen(o, p),
 		.idle = o->filter.idle,
+		.served = served,
 	};
 
 	if (!format_tells_idle(o->format))
@@ -172,6 +215,7 @@ int rendering_run(struct rendering *o, char **files, int n, const char *title, s
 {
 	struct profile_options po = {
 		.lines = o->lines, .split_tiers = o->split_tiers, .causes = o->causes};
+	struct told_requests requests = {0};
 	struct profile *p = NULL;
 	struct output out;
 	int rc = format_infer(o, e);
@@ -184,18 +228,24 @@ int rendering_run(struct rendering *o, char **files, int n, const char *title, s
 	po.keep_times = o->format == FMT_HTML || o->format == FMT_FIREFOX ||
 			(o->format == FMT_SPEEDSCOPE && o->by_thread);
 	o->filter.idle = po.show_idle;
-	po.owners = po.causes;
+	po.owners = po.causes && o->format != FMT_HTML;
 	po.causes |= page_causes(o, files, n);
+	po.owners_aside = po.causes && o->format == FMT_HTML;
 	po.show_idle |= o->format == FMT_HTML; /* the page can hide it */
 	rc = output_open(&out, o->out, o->force, e);
 	if (rc)
 		return rc;
-	rc = profile_new(&p, &po, e);
+	rc = requests_tell(o, &requests, files, n, e);
+	po.told = requests.served ? &requests.told : NULL;
+	if (!rc)
+		rc = profile_new(&p, &po, e);
 	if (!rc)
 		rc = files_load(o, p, n, files, e);
 	if (!rc)
-		rc = profile_write(o, p, title ? title : base_name(files[0]), out.f, e);
+		rc = profile_write(o, p, requests.served, title ? title : base_name(files[0]),
+				   out.f, e);
 	rc = output_close(&out, rc, e);
 	profile_free(p);
+	told_requests_free(&requests);
 	return rc;
 }

@@ -28,6 +28,8 @@ asset_\name\()_end:
 	.incbin "user/out/page/lanes.js"
 	.incbin "user/out/page/timeline.js"
 	.incbin "user/out/page/methods.js"
+	.incbin "user/out/page/causes.js"
+	.incbin "user/out/page/requests.js"
 	.incbin "user/out/page/link.js"
 	.incbin "user/out/page/controls.js"
 	.incbin "user/out/page/main.js"

@@ -179,6 +179,8 @@ static int head_write(const struct profile *p, const struct html_options *o, FIL
 		idle == NODE_NONE ? -1 : (int)idle, o->idle ? "true" : "false");
 	us_write(p->period_ns, JFR_SOURCES, f);
 	html_lanes(&p->lanes, p->lanes.recordings == 1 ? p->vitals[0].unseen : 0, f);
+	if (o->served && p->opt.told)
+		html_requests(o->served, p->opt.told, p->start_ns, f);
 	fprintf(f, "}");
 	return rc;
 }

@@ -10,12 +10,14 @@
 #include <stdio.h>
 
 #include "out/profile.h"
+#include "out/served.h"
 
 struct html_options {
 	const char *title;
-	enum dim first; /* shown first, if it has time */
-	bool diff;	/* it has two sides */
-	bool idle;	/* idle threads are shown at first */
+	enum dim first;		     /* shown first, if it has time */
+	bool diff;		     /* it has two sides */
+	bool idle;		     /* idle threads are shown at first */
+	const struct served *served; /* with opt.told: what the Requests tab tells; else NULL */
 };
 
 /*

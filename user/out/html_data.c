@@ -12,12 +12,12 @@
  *	threads  n; n names; groups; selves, the same number for all names of one thread; flags
  *	         (bytes): 1 virtual, 2 Java
  *	states   n; n names
- *	cells    n, by node; node less the previous one's; thread; state; flags (bytes): dims |
- *	         side << 3 | source << 4; samples; 0 if its time is samples x period of its source,
- *	         else us + 1
- *	times    0, or 1 and of each thread how many; then by thread and start: which of the cells
- *	         of its thread; start less the previous one's of the thread; ticks; 0 if it spans
- *	         (ticks - 1) x period, else span + 1. Times are in units of html_time_unit_us().
+ *	cells    n, by node, which is below a lock its owner's; node less the previous one's;
+ *thread; state; flags (bytes): dims | side << 3 | source << 4; samples; 0 if its time is samples x
+ *period of its source, else us + 1 times    0, or 1 and of each thread how many; then by thread and
+ *start: which of the cells of its thread; start less the previous one's of the thread; ticks; 0 if
+ *it spans (ticks - 1) x period, else span + 1; 0, or 1 and prof_time.request. Times are in units of
+ *html_time_unit_us().
  *
  * n names are n lengths and then their bytes, UTF-8.
  */
@@ -224,7 +224,7 @@ static int by_node(const void *a, const void *b, void *arg)
 	const struct places *w = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct prof_cell *c = &w->p->cells[x], *d = &w->p->cells[y];
-	uint32_t nx = w->node[c->node], ny = w->node[d->node];
+	uint32_t nx = w->node[c->below], ny = w->node[d->below];
 
 	if (nx != ny)
 		return nx < ny ? -1 : 1;
@@ -258,8 +258,8 @@ static void put_cells(struct buffer *b, struct places *w)
 	put(b, n);
 	for (uint32_t i = 0; i < n; i++) {
 		w->local[v[i]] = w->thread[p->cells[v[i]].thread]++;
-		put(b, w->node[p->cells[v[i]].node] - node);
-		node = w->node[p->cells[v[i]].node];
+		put(b, w->node[p->cells[v[i]].below] - node);
+		node = w->node[p->cells[v[i]].below];
 	}
 	for (uint32_t i = 0; i < n; i++)
 		put(b, p->cells[v[i]].thread);
@@ -360,6 +360,9 @@ static void put_times(struct buffer *b, struct places *w, const uint32_t *v, siz
 		put(b, p->times[v[i]].ticks);
 	for (size_t i = 0; i < n; i++)
 		put(b, time_span(w, &p->times[v[i]]));
+	put(b, p->opt.told != NULL);
+	for (size_t i = 0; i < n && p->opt.told; i++)
+		put(b, p->times[v[i]].request);
 }
 
 static int times_add(struct buffer *b, struct places *w)

@@ -259,7 +259,8 @@ static uint64_t cell_mix(const struct prof_cell *c)
 {
 	return idmap_mix(((uint64_t)c->node << 32 | c->thread) ^
 			 idmap_mix(((uint64_t)c->state << 16 | c->source << 8 | c->side) ^
-				   c->period_ns << 32 ^ idmap_mix(c->link)));
+				   c->period_ns << 32 ^
+				   idmap_mix((uint64_t)c->below << 32 | c->link)));
 }
 
 static bool cell_same(const struct profile *p, uint32_t i, const void *key)
@@ -268,19 +269,19 @@ static bool cell_same(const struct profile *p, uint32_t i, const void *key)
 
 	return a->node == b->node && a->thread == b->thread && a->state == b->state &&
 	       a->source == b->source && a->side == b->side && a->period_ns == b->period_ns &&
-	       a->link == b->link;
+	       a->link == b->link && a->below == b->below;
 }
 
-uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
-		      enum jfr_source source, int side, uint64_t period_ns, uint32_t link)
+uint32_t profile_cell(struct profile *p, const struct prof_cell *of)
 {
-	struct prof_cell c = {.node = node,
-			      .thread = thread,
-			      .state = (uint16_t)state,
-			      .source = (uint8_t)source,
-			      .side = (uint8_t)side,
-			      .link = link,
-			      .period_ns = period_ns};
+	struct prof_cell c = {.node = of->node,
+			      .below = of->below,
+			      .thread = of->thread,
+			      .state = of->state,
+			      .source = of->source,
+			      .side = of->side,
+			      .link = of->link,
+			      .period_ns = of->period_ns};
 	struct prof_index *x = p->index;
 	uint64_t h = cell_mix(&c), *slot = index_slot(&x->cells, p, h, cell_same, &c);
 

@@ -30,6 +30,8 @@
 #include "out/pattern.h"
 #include "out/vitals.h"
 
+struct told;
+
 enum dim {
 	DIM_CPU = 0,
 	DIM_WALL,
@@ -88,7 +90,8 @@ struct prof_thread {
 };
 
 struct prof_cell {
-	uint32_t node; /* of the leaf */
+	uint32_t node;	/* of the leaf */
+	uint32_t below; /* with owners_aside: below a lock what its owner did; else as `node` */
 	uint32_t thread;
 	uint16_t state;
 	uint8_t source; /* enum jfr_source */
@@ -116,6 +119,7 @@ struct prof_time {
 	uint64_t span_ns;
 	uint32_t cell;
 	uint32_t ticks;
+	uint32_t request; /* with `told`: its number there + 1; 0: none of these */
 };
 
 struct prof_state {
@@ -138,13 +142,15 @@ struct profile_options {
 	struct pattern_list focus;	      /* the stack begins at the outermost such frame */
 	struct pattern_list hide;	      /* such frames go, their time stays */
 	bool lines;			      /* frames of different lines are different frames */
-	bool split_tiers; /* interpreted, C1, C2 and inlined are different frames */
-	bool causes;	  /* what a wait waited for is called by the Java method that waits */
-	bool owners;	  /* with these: below a lock who had it, and what that thread did */
+	bool split_tiers;  /* interpreted, C1, C2 and inlined are different frames */
+	bool causes;	   /* what a wait waited for is called by the Java method that waits */
+	bool owners;	   /* with these: below a lock who had it, and what that thread did */
+	bool owners_aside; /* likewise, but in prof_cell.below, beside the stack without it */
 	bool keep_times;
-	bool no_facts;	 /* only samples count: facts, vitals and lanes stay empty */
-	bool keep_links; /* samples of different spans are different cells */
-	bool keep_files; /* in which files native frames lie, also with no_facts */
+	bool no_facts;		 /* only samples count: facts, vitals and lanes stay empty */
+	bool keep_links;	 /* samples of different spans are different cells */
+	bool keep_files;	 /* in which files native frames lie, also with no_facts */
+	const struct told *told; /* with keep_times: which request samples are of; NULL: any */
 	/*
 	 * A thread that waits for work is IDLE, by rules over its frames (out/idle.h), as those are
 	 * that wait in native code. What is idle counts nowhere unless it is asked for.

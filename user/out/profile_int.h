@@ -38,8 +38,8 @@ uint32_t profile_frame(struct profile *p, uint32_t name, uint8_t type);
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame);
 uint32_t profile_thread(struct profile *p, uint32_t name, int64_t os_id, int64_t java_id);
 uint32_t profile_state(struct profile *p, const char *name);
-uint32_t profile_cell(struct profile *p, uint32_t node, uint32_t thread, uint32_t state,
-		      enum jfr_source source, int side, uint64_t period_ns, uint32_t link);
+/* By all of *c but its sums. */
+uint32_t profile_cell(struct profile *p, const struct prof_cell *c);
 /* 0 where these are no ids. */
 uint32_t profile_link(struct profile *p, const char *trace, const char *span);
 /* Which names are of one thread, and how many threads there are. 0 or -ENOMEM. */

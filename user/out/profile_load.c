@@ -6,6 +6,7 @@
 #include "out/joins.h"
 #include "out/profile_int.h"
 #include "out/stable.h"
+#include "out/told.h"
 #include "out/waits.h"
 
 #include <errno.h>
@@ -37,6 +38,7 @@ struct load {
 	bool chosen;	     /* not all requests are wanted */
 	struct idmap links;  /* contexts to the profile's */
 	uint32_t link;	     /* of the sample at hand */
+	uint32_t request;    /* likewise, as in struct prof_time */
 	struct waits *waits; /* NULL: what waits waited for is not asked */
 	struct joins *joins; /* with waits */
 	const char *cause;   /* of the sample at hand, or NULL */
@@ -389,6 +391,7 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 				       .span_ns = span,
 				       .cell = cell,
 				       .ticks = ticks > UINT32_MAX ? UINT32_MAX : (uint32_t)ticks,
+				       .request = l->request,
 			       });
 }
 
@@ -602,7 +605,7 @@ static uint64_t chain_follow(struct load *l, uint64_t chunk, const struct jfr_sa
 static int sample_add(struct load *l, const struct jfr_sample *s)
 {
 	struct profile *p = l->p;
-	uint64_t node, thread, state, ticks;
+	uint64_t node, below, thread, state, ticks;
 	int64_t at;
 	uint32_t cell;
 
@@ -621,9 +624,12 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 		return 0;
 	if (l->cause && node != NODE_NONE)
 		node = caused_node(l, node);
-	if (p->opt.owners && node != NODE_NONE)
-		node = owners_node(l, node, s);
-	if (thread == NODE_NONE || state == NODE_NONE || node == NODE_NONE)
+	below = node;
+	if ((p->opt.owners || p->opt.owners_aside) && node != NODE_NONE)
+		below = owners_node(l, node, s);
+	if (p->opt.owners)
+		node = below;
+	if (thread == NODE_NONE || state == NODE_NONE || node == NODE_NONE || below == NODE_NONE)
 		return -ENOMEM;
 	if (node & IDLE && p->states[state].waits)
 		state = profile_state(p, "IDLE");
@@ -635,8 +641,14 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 		return -ENOMEM;
 	p->facts.truncated_samples[s->source] += node & TRUNCATED ? ticks : 0;
 	p->facts.no_stack_samples[s->source] += node & EMPTY ? ticks : 0;
-	cell = profile_cell(p, (uint32_t)node, (uint32_t)thread, (uint32_t)state, s->source,
-			    l->side, s->period_ns, l->link);
+	cell = profile_cell(p, &(struct prof_cell){.node = (uint32_t)node,
+						   .below = (uint32_t)below,
+						   .thread = (uint32_t)thread,
+						   .state = (uint16_t)state,
+						   .source = (uint8_t)s->source,
+						   .side = (uint8_t)l->side,
+						   .period_ns = s->period_ns,
+						   .link = l->link});
 	return cell == NODE_NONE ? -ENOMEM : cell_add(l, cell, s, at, ticks);
 }
 
@@ -754,6 +766,16 @@ static int link_note(struct load *l, uint32_t context)
 	return l->link == NODE_NONE ? -ENOMEM : 0;
 }
 
+/* As in struct prof_time. */
+static uint32_t request_told(const struct load *l, uint32_t context)
+{
+	const struct told *t = l->p->opt.told;
+
+	if (!t || context == CONTEXT_NONE)
+		return 0;
+	return told_number(t, l->contexts->contexts[context].request);
+}
+
 /* Adds the sample, or, with causes, its parts of one cause each. */
 static int sample_add_caused(struct load *l, const struct jfr_event *ev, const struct jfr_sample *s)
 {
@@ -770,6 +792,7 @@ static int sample_add_caused(struct load *l, const struct jfr_event *ev, const s
 		rc = link_note(l, context);
 		if (rc)
 			return rc;
+		l->request = request_told(l, context);
 	}
 	if (!l->waits || s->source != JFR_SOURCE_WALL)
 		return l->endpoints ? sample_add_served(l, ev, s) : sample_add(l, s);
@@ -889,7 +912,7 @@ static int requests_choose(struct load *l, const struct stretch *s, struct error
 					      .slower_ns = o->slower_ns};
 	l->chosen = by_ids || o->endpoints.n;
 	/* standard input can be read once only */
-	if (l->chosen || (o->keep_links && strcmp(s->path, "-") != 0))
+	if (l->chosen || o->told || (o->keep_links && strcmp(s->path, "-") != 0))
 		rc = contexts_read(&l->contexts, s, &o->endpoint_rules, e);
 	if (rc || !l->contexts || l->contexts->ncontexts)
 		return rc;

@@ -112,9 +112,12 @@ static int cells_merge(struct split *s, struct profile *p)
 {
 	for (uint32_t i = 0; i < s->ncells; i++) {
 		const struct prof_cell *c = &s->cells[i];
-		uint32_t k = profile_cell(p, s->node[c->node], c->thread, c->state, c->source,
-					  c->side, c->period_ns, c->link);
+		struct prof_cell merged = *c;
+		uint32_t k;
 
+		merged.node = s->node[c->node];
+		merged.below = s->node[c->below];
+		k = profile_cell(p, &merged);
 		if (k == NODE_NONE)
 			return -ENOMEM;
 		p->cells[k].dims = c->dims; /* which follow from state and source */

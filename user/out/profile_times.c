@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When samples were taken. An hour of a large server has tens of millions of them, more than a page
- * can hold or show: above a limit, those of one cell that lie in one span of time become one that
- * stands for all, and the span doubles until they are few. No tick is lost by that, and times are
- * as exact as the span, of which a page is a few thousand wide.
+ * can hold or show: above a limit, those of one cell and request that lie in one span of time
+ * become one that stands for all, and the span doubles until they are few. No tick is lost by that,
+ * and times are as exact as the span, of which a page is a few thousand wide.
  */
 #include "out/profile_int.h"
 
@@ -24,6 +24,8 @@ static int by_cell(const void *a, const void *b)
 
 	if (x->cell != y->cell)
 		return x->cell < y->cell ? -1 : 1;
+	if (x->request != y->request)
+		return x->request < y->request ? -1 : 1;
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
@@ -43,7 +45,8 @@ static size_t times_merge(struct prof_time *v, size_t n, uint64_t bin_ns)
 	size_t k = 0;
 
 	for (size_t i = 1; i < n; i++) {
-		if (v[i].cell == v[k].cell && bin_of(&v[i], bin_ns) == bin_of(&v[k], bin_ns))
+		if (v[i].cell == v[k].cell && v[i].request == v[k].request &&
+		    bin_of(&v[i], bin_ns) == bin_of(&v[k], bin_ns))
 			time_extend(&v[k], &v[i]);
 		else
 			v[++k] = v[i];

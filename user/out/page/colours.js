@@ -48,7 +48,7 @@ function stateFill(name, dim) {
 }
 
 // Frames show their state where most time is none of a CPU.
-const byState = () => !head.diff && S.dim !== 0;
+const byState = () => !compared() && S.dim !== 0;
 
 // The state that a node was in longest.
 function mainState(n) {
@@ -60,7 +60,7 @@ function mainState(n) {
 
 function frameColour(n, dim) {
   if (!n) return typeColour(GROUP, '', dim);
-  if (head.diff) return diffColour(n);
+  if (compared()) return diffColour(n);
   if (byState()) return stateFill(D.states[mainState(n)], dim);
   return typeColour(typeOf(n), nameOf(n), dim);
 }

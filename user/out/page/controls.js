@@ -2,21 +2,39 @@
 // Tabs, switches and what stands out.
 
 // Another tab is one more line here, and its section in page.html.
-const TABS = [{id: 'flame', name: 'Flame graph', section: 'flame'}, {id: 'methods', name: 'Methods', section: 'methods'}];
+const TABS = [{id: 'flame', name: 'Flame graph', section: 'flame', key: ''},
+  {id: 'causes', name: 'Causes', section: 'flame', key: 'w', has: () => hasCauses()},
+  {id: 'requests', name: 'Requests', section: 'requests', key: 'e', has: () => !!head.requests},
+  {id: 'methods', name: 'Methods', section: 'methods', key: 'm'}];
+
+const tabsHere = () => TABS.filter(t => !t.has || t.has());
+
+// The flame graph is there, of whatever.
+const inFlame = () => S.tab === 'flame' || S.tab === 'causes';
 
 function tabs() {
   const el = $('tabs');
   el.textContent = '';
-  for (const t of TABS) {
-    const b = button(t.name, t.id === 'methods' ? 'm' : '', () => act('tab', () => tabOpen(t.id)));
+  for (const t of TABS) $(t.section).hidden = true;
+  for (const t of tabsHere()) {
+    const b = button(t.name, t.key, () => act('tab', () => tabOpen(t.id)));
     b.setAttribute('role', 'tab');
     b.setAttribute('aria-selected', S.tab === t.id);
     el.append(b);
-    $(t.section).hidden = S.tab !== t.id;
+    if (S.tab === t.id) $(t.section).hidden = false;
   }
 }
 
-function tabOpen(id) { S.tab = id; tabs(); controls(); drawAll(); }
+// To a tab, or from it back to the flame graph.
+const tabToggle = id => tabsHere().some(t => t.id === id) && act('tab', () => tabOpen(S.tab === id ? 'flame' : id));
+
+function tabOpen(id) {
+  const changes = (id === 'causes') !== (S.tab === 'causes');
+  S.tab = id;
+  if (changes) causesUsual(id === 'causes');
+  tabs(); controls();
+  if (changes) remake(); else drawAll();
+}
 
 function radio(box, items) {
   box.textContent = '';
@@ -80,7 +98,8 @@ function controls() {
   folds.textContent = '';
   if (hasBoth()) folds.append(chip('Java only', '', S.java, () => setJava(!S.java), 'native frames of Java threads folded away (j)'));
   folds.append(chip('fold trunks', '', S.trunks, () => setTrunks(!S.trunks), 'runs of frames that call one other each are one row (t)'));
-  $('orient').hidden = folds.lastChild.hidden = $('split-label').hidden = S.tab !== 'flame';
+  folds.hidden = S.tab === 'requests';
+  $('orient').hidden = folds.lastChild.hidden = $('split-label').hidden = !inFlame();
   $('split').value = S.split;
   bandsControl(); statesFill(); legendFill();
 }
@@ -97,8 +116,8 @@ function statesFill() {
 function legendFill() {
   const el = $('legend'), seen = new Set();
   el.textContent = '';
-  if (head.diff) { el.append(chip('less in B', 'hsl(212 75% 62%)'), chip('more in B', 'hsl(8 75% 62%)')); return; }
-  if (byState() || S.tab !== 'flame') return; // the states' own colours
+  if (compared()) { const [, b] = sideNames(); el.append(chip(`less in ${b}`, 'hsl(212 75% 62%)'), chip(`more in ${b}`, 'hsl(8 75% 62%)')); return; }
+  if (byState() || !inFlame()) return; // the states' own colours
   for (let i = 1; i < D.base.n; i++) seen.add(D.types[D.base.frame[i]]);
   [...seen].sort().forEach(t => el.append(chip(TYPE_LABEL[t], typeColour(t, '', false))));
 }

@@ -111,6 +111,23 @@ function decodeCells(c, periods) {
   return {n, node, thread, state, dims, side, us, samples, source: flags.map(f => f >> 4)};
 }
 
+// Stacks of waits for a lock go on below it with what its owner did, and so on: `below`. Without that they
+// end at what is waited for: `cut`. (Which of both is looked at is `node`: view.js.)
+function cutCells(c, base, types) {
+  const {n, parent, frame, hasJava} = base, cut = new Int32Array(n);
+  let owners = false;
+  for (let i = 1; i < n; i++) {
+    const p = parent[i];
+    cut[i] = cut[p] !== p ? cut[p] : types[frame[p]] === CAUSE ? p : i;
+    owners = owners || cut[i] !== i;
+  }
+  c.below = c.node;
+  c.cut = owners ? c.node.map(i => cut[i]) : c.node;
+  c.belowJava = Uint8Array.from(c.below, i => hasJava[i]); // the stack has Java in it
+  c.cutJava = owners ? Uint8Array.from(c.cut, i => hasJava[i]) : c.belowJava;
+  c.node = c.cut; c.java = c.cutJava;
+}
+
 // By thread and start; those of thread t are from[t] .. from[t + 1] - 1.
 function decodeTimes(c, d, unit, periods) {
   const from = new Int32Array(d.threads.length + 1);
@@ -129,7 +146,8 @@ function decodeTimes(c, d, unit, periods) {
       span[i] = span[i] ? (span[i] - 1) * unit : (ticks[i] - 1) * periods[d.cells.source[k]];
     }
   }
-  return {n, from, cell, start, ticks, span};
+  // of which of head.requests.told they are, + 1; 0: of none
+  return {n, from, cell, start, ticks, span, request: c.number() ? c.numbers(n) : null};
 }
 
 function cellsByThread(d) {
@@ -157,7 +175,7 @@ function decode(bytes, head) {
   d.flags = c.take(n).slice();
   d.states = c.names(c.number());
   d.cells = decodeCells(c, head.periods_us);
-  d.cells.java = Uint8Array.from(d.cells.node, n => d.base.hasJava[n]); // the stack has Java in it
+  cutCells(d.cells, d.base, d.types);
   d.times = decodeTimes(c, d, head.time_unit_us, head.periods_us);
   return d;
 }

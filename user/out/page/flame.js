@@ -31,7 +31,8 @@ function onlyKid(n, least) {
 function trunkFrom(n, least) {
   if (!S.trunks || S.reverse || !n || S.open.has(n)) return null;
   const run = [];
-  for (let k = onlyKid(n, least); k >= 0; k = onlyKid(k, least)) run.push(k);
+  const told = k => k < 0 || D.types[T.frame[k]] === CAUSE; // is never folded
+  for (let k = onlyKid(n, least); !told(k); k = onlyKid(k, least)) run.push(k);
   const last = run.length ? run[run.length - 1] : n, {kids, many} = T.wide(last, least), keep = kids.length || many ? 1 : LEAVES;
   run.length = Math.max(0, run.length - keep);
   return run.length >= TRUNK ? run : null;
@@ -100,7 +101,7 @@ function label(g, s, type, w) {
   if (fits(g, s, w) === s.length) return s;
   const short = shortName(s, type);
   if (fits(g, short, w) === short.length) return short;
-  const last = isNative(type) || type === CAUSE ? short : short.slice(short.lastIndexOf('.') + 1);
+  const last = isNative(type) || type === CAUSE || type === GROUP ? short : short.slice(short.lastIndexOf('.') + 1);
   if (fits(g, last, w) === last.length) return last;
   const n = fits(g, last, w - fits.dots);
   return n > 1 ? last.slice(0, n) + '…' : '';
@@ -112,7 +113,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-ser
 const yOf = (d, full, view) => S.flip ? Math.max(full, view) - (d + 1) * ROW - 2 : d * ROW + 2;
 
 function draw() {
-  if (!T || S.tab !== 'flame') return;
+  if (!T || !inFlame()) return;
   crumbs(); detail(); // first: they may change what height is left
   const box = $('scroll'), width = box.clientWidth, view = box.clientHeight;
   layout(width);
@@ -204,6 +205,7 @@ function crumbs() {
   const limits = document.createElement('span');
   limits.id = 'limits';
   if (S.thread) limits.append(button(`${threadSaid()} ✕`, 'All threads again (Esc)', () => pickThread(null)));
+  if (S.request) limits.append(button(`${requestSaid()} ✕`, 'All requests again (Esc)', () => requestPick(null)));
   if (S.bands) limits.append(button(`${BANDS_CHOICE.find(c => c[0] === S.bands)[1]} ✕`, 'All times again (Esc)', () => bandsPick('')));
   if (rangeChosen()) {
     const spans = rangeChosen(), x = button(`${fmtUs(spans[0][0])} – ${fmtUs(spans[spans.length - 1][1])}` +
@@ -218,6 +220,7 @@ const threadSaid = () => S.thread.virtual ? 'virtual threads' : S.thread.self !=
 
 const numbers = n => {
   const z = T.total[0];
+  if (S.compare) return requestsCompared(n);
   if (head.diff) return `A ${fmtUs(T.total[n])} ${pct(T.total[n], z)}   B ${fmtUs(T.other[n])} ${pct(T.other[n], T.other[0])}`;
   return `${fmtUs(T.total[n])} · ${pct(T.total[n], z)} of all` +
     (S.zoom ? ` · ${pct(T.total[n], T.total[S.zoom])} of the zoom` : '') + selfSaid(n);

@@ -28,7 +28,7 @@ function lanesInit() {
 
 // How many threads had a CPU, and how many waited for one.
 function cpuLane() {
-  const all = {threads: D.threads.map((_, t) => t)};
+  const all = {everything: true, threads: D.threads.map((_, t) => t)};
   const states = D.states.map((name, s) => [name, s]).filter(([name]) => stateRank(name) >= 4);
   return {name: 'CPU', unit: 'threads', stack(from, to, w) {
     const counts = rasterCached(all, from, to, w, rasterGroup);

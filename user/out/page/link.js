@@ -6,7 +6,8 @@
 //	s=RUNNING,IO    states shown         q=REGEX         search
 //	r=FROM-TO       time, in us          t=N  g=NAME     thread by its number (t=virtual: those), or pool
 //	b=in|out        during, outside collections
-//	o=flame|callers direction            p=group         split by
+//	o=flame|callers direction            p=group         split by (none: causes by nothing)
+//	e=NAME  u=N     requests to an endpoint, or one of them; c=1: its slow ones against its fast ones
 //	n=1  f=1        native frames shown, trunks unfolded
 //	z=1a.2f         zoom: frames from the root, base 36
 //	k=self|total    order of the methods
@@ -30,7 +31,10 @@ function linkOf() {
   put('t', k.virtual ? 'virtual' : k.self, k.virtual || k.self !== undefined);
   put('g', D.groups[k.group], k.group !== undefined);
   put('o', S.reverse ? 'callers' : 'flame', S.reverse || S.flip);
-  put('p', S.split, S.split);
+  put('p', S.split || 'none', S.split !== usualSplit());
+  if (S.request && S.request.endpoint !== undefined) p.set('e', endpointName(S.request.endpoint));
+  put('u', S.request && S.request.one, S.request && S.request.one !== undefined);
+  put('c', 1, S.compare);
   put('n', 1, !S.java && hasBoth());
   put('f', 1, !S.trunks);
   put('z', framesOf(S.zoom).map(f => f.toString(36)).join('.'), S.zoom > 0 && !S.split);
@@ -52,7 +56,8 @@ function linkRead(text) {
   const p = new URLSearchParams(text), pick = (k, list, other) => list.includes(p.get(k)) ? p.get(k) : other;
   const dim = head.dims.indexOf(p.get('d')), states = p.has('s') ? p.get('s').split(',') : null;
   S.dim = dim >= 0 && (head.totals_us[dim] || head.diff) ? dim : usual.dim;
-  S.tab = pick('v', TABS.map(t => t.id), 'flame');
+  S.tab = pick('v', tabsHere().map(t => t.id), 'flame');
+  if (S.tab === 'causes' && dim < 0) S.dim = head.totals_us[2] ? 2 : S.dim;
   S.off = states && states.some(s => D.states.includes(s)) ? new Set(D.states.map((_, s) => s).filter(s => !states.includes(D.states[s])))
     : new Set(usual.off ? usual.off.split(',').map(Number) : []);
   S.query = (p.get('q') || '').slice(0, 1000);
@@ -63,7 +68,8 @@ function linkRead(text) {
   const self = p.has('t') ? Number(p.get('t')) : -1, group = D.groups.indexOf(p.get('g'));
   S.thread = p.get('t') === 'virtual' ? {virtual: true} : D.selfOf.includes(self) ? {self} : group >= 0 ? {group} : null;
   S.reverse = p.get('o') === 'callers'; S.flip = p.get('o') === 'flame';
-  S.split = S.reverse ? '' : pick('p', ['group', 'thread', 'state'], '');
+  S.split = S.reverse ? '' : pick('p', ['group', 'thread', 'state', 'none', ...hasCauses() ? ['cause'] : []], usualSplit()).replace('none', '');
+  requestRead(p);
   S.java = p.get('n') !== '1'; S.trunks = p.get('f') !== '1';
   S.sort = pick('k', ['self', 'total', 'name'], 'self');
   return (p.get('z') || '').split('.').slice(0, 4096).map(f => parseInt(f, 36));
@@ -72,6 +78,7 @@ function linkRead(text) {
 function linkGo(text) {
   const frames = linkRead(text);
   $('search').value = S.query;
+  requestTime();
   tabs(); threadShow(); controls();
   remake(frames);
   scrollHome();

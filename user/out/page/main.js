@@ -16,6 +16,7 @@ function back() {
   else if (S.select >= 0) { S.select = -1; draw(); }
   else if (S.zoom) act('zoom', () => zoom(0));
   else if (rangeChosen()) rangeClear();
+  else if (S.request) requestPick(null);
   else if (S.bands) bandsPick('');
   else if (S.thread) act('thread', () => pickThread(null));
 }
@@ -29,7 +30,7 @@ const KEYS = {
   '/': () => $('search').focus(), Escape: back, '?': () => $('keys').showModal(),
   1: () => setDim(0), 2: () => setDim(1), 3: () => setDim(2),
   g: bandsNext,
-  m: () => act('tab', () => tabOpen(S.tab === 'methods' ? 'flame' : 'methods')),
+  m: () => tabToggle('methods'), w: () => tabToggle('causes'), e: () => tabToggle('requests'),
   i: () => setOrient(!S.flip, false), r: () => setOrient(false, !S.reverse),
   j: () => hasBoth() && setJava(!S.java), t: () => setTrunks(!S.trunks),
   x: () => head.idle >= 0 && toggleState(head.idle),
@@ -49,7 +50,7 @@ function keydown(e) {
   const go = KEYS[e.key];
   if (!go || e.target.tagName === 'SELECT' || e.ctrlKey || e.metaKey || e.altKey || $('keys').open) return;
   if (e.key === 'Enter' && e.target.matches('button, a, summary')) return;
-  if (e.key.startsWith('Arrow') && S.tab !== 'flame') return;
+  if (e.key.startsWith('Arrow') && !inFlame()) return;
   e.preventDefault();
   go(e.key);
 }
@@ -63,7 +64,7 @@ function searchEvents() {
 }
 
 function events() {
-  flameEvents(); methodsEvents(); searchEvents();
+  flameEvents(); methodsEvents(); requestsEvents(); searchEvents();
   addEventListener('keydown', keydown);
   addEventListener('resize', () => { timelineDraw(); draw(); });
   addEventListener('hashchange', () => { const h = location.hash.slice(1); if (h !== written) act('link', () => linkGo(h)); });
@@ -87,11 +88,12 @@ async function main() {
   S.dim = head.totals_us[head.first] ? head.first : Math.max(0, head.totals_us.findIndex(x => x > 0));
   if (head.idle >= 0 && !head.show_idle) S.off.add(head.idle);
   linkInit();
+  $('split-cause').hidden = !hasCauses();
   findingsFill(); threadsFill(); timelineInit(); events();
   if (D.times.n) timelineEvents();
   linkGo(location.hash.slice(1));
   // for the console, and for tests
-  window.gnomon = {S, TL, took, data: D, tree: () => T, frames: () => rects, fixed: lanesHeight, reweigh,
+  window.gnomon = {S, TL, took, data: D, requests: head.requests, tree: () => T, frames: () => rects, fixed: lanesHeight, reweigh,
     timelineDraw, spread: timelineSpread, go: linkGo, search: q => { S.query = q; search(); }};
   document.documentElement.dataset.ready = Math.round(performance.now());
   (window.requestIdleCallback || setTimeout)(() => { D.methods = D.methods || methodsIndex(); }); // before it is asked for

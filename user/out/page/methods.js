@@ -8,7 +8,7 @@ const METHODS_SHOWN = 200;
 function methodsIndex() {
   const {n, parent, frame} = D.base, c = D.cells, from = new Int32Array(n + 1), outer = new Uint8Array(n);
   const open = new Int32Array(D.frames), first = new Int32Array(D.frames + 1), nodes = new Int32Array(n);
-  for (let i = 0, k = 0; i <= n; i++) { while (k < c.n && c.node[k] < i) k++; from[i] = k; }
+  for (let i = 0, k = 0; i <= n; i++) { while (k < c.n && c.cut[k] < i) k++; from[i] = k; }
   for (let i = 1, top = 0; i < n; top = i++) {
     for (; top !== parent[i]; top = parent[top]) open[frame[top]]--;
     outer[i] = open[frame[i]]++ ? 0 : 1;
@@ -86,7 +86,8 @@ function stateBar(td, us) {
 
 function methodShare(kind, f) {
   const [a, b] = D.weighed.sides, share = s => pct(s[kind][f], s.all);
-  return head.diff ? `A ${share(a)}  B ${share(b)}` : `${fmtUs(a[kind][f])} · ${share(a)}`;
+  const [one, two] = sideNames();
+  return compared() ? `${one} ${share(a)}  ${two} ${share(b)}` : `${fmtUs(a[kind][f])} · ${share(a)}`;
 }
 
 function methodsDraw() {

@@ -26,13 +26,15 @@ function spansMake() {
 
 const sampleFrom = i => D.times.a[i], sampleTo = i => D.times.b[i];
 
-// Calls each(i, cell) for what of the row's samples lies in a span of time and is not left out.
+// Calls each(i, cell) for what of the row's samples lies in a span of time and is not left out. Of requests that were
+// chosen there is nothing else, but in a row of everything.
 function eachSample(row, from, to, each) {
-  const {a, b, cell, start, longest, from: first} = D.times, state = D.cells.state, shown = D.states.map((_, s) => !S.off.has(s));
+  const wanted = row.everything ? null : requestsWanted();
+  const {a, b, cell, start, longest, request, from: first} = D.times, state = D.cells.state, shown = D.states.map((_, s) => !S.off.has(s));
   for (const th of row.threads)
     for (let i = first[th], end = first[th + 1]; i < end; i++) {
       if (start[i] - longest > to) break;
-      if (a[i] <= to && b[i] >= from && shown[state[cell[i]]]) each(i, cell[i]);
+      if (a[i] <= to && b[i] >= from && shown[state[cell[i]]] && (!wanted || wanted[request[i]])) each(i, cell[i]);
     }
 }
 

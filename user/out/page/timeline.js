@@ -3,7 +3,7 @@
 // one row, too. What is clicked or dragged here is what the flame graph shows.
 
 const TL_ROW = 16, TL_GROUP = 26, TL_NAME = 200, TL_AXIS = 20;
-const TL = {groups: [], rows: [], quiet: null, selves: [], begin: 0, from: 0, to: 1, end: 1, drag: null, open: new Set(), cursor: null, set: ''};
+const TL = {groups: [], rows: [], quiet: null, selves: [], begin: 0, from: 0, to: 1, end: 1, drag: null, open: new Set(), cursor: null, set: '', chosen: ''};
 
 // ---- rows ---------------------------------------------------------------------------------------
 
@@ -49,12 +49,16 @@ function timelineInit() {
 // Which rows there are, with what is folded, and where. Threads that were in no state that is shown
 // share the last one: they did nothing.
 function timelineRows() {
+  const own = requestThreads(), one = S.request && S.request.one !== undefined;
   const seen = s => [...s.states].some(k => !S.off.has(k)), quiet = {kind: 'group', key: 'quiet', quiet: true, members: [], threads: [], cpu: 0};
   let y = 0;
   TL.rows = [];
   const add = (row, h) => { row.y = y; row.h = h; y += h; TL.rows.push(row); };
   const open = g => { if (TL.open.has(g.key)) for (const s of g.members) { s.inside = true; add(s, TL_ROW); } };
-  for (const g of TL.groups) {
+  for (const all of TL.groups) {
+    const g = own ? groupOf(all, own) : all;
+    if (!g.members.length) continue;
+    if (one) { for (const s of g.members) { s.inside = false; add(s, TL_ROW); } continue; } // of one request each thread is told
     if (!g.members.some(seen)) { quiet.members.push(...g.members); continue; }
     if (g.members.length === 1 && g.key !== 'virtual') { g.members[0].inside = false; add(g.members[0], TL_ROW); continue; }
     add(g, TL_GROUP);
@@ -66,7 +70,15 @@ function timelineRows() {
     open(quiet);
   }
   TL.height = y;
-  TL.rowsOf = [...S.off].sort().join();
+  TL.rowsOf = rowsKey();
+}
+
+const rowsKey = () => [...S.off].sort().join() + '/' + requestKey();
+
+// The pool with those of its threads alone that worked for requests.
+function groupOf(g, own) {
+  const members = g.members.filter(s => s.threads.some(th => own[th]));
+  return {...g, members, threads: members.flatMap(s => s.threads), cpu: members.reduce((sum, s) => sum + s.cpu, 0), rasterThread: null, rasterGroup: null, rasterHits: null};
 }
 
 const lanesHeight = () => TL_AXIS + LANES.length * LANE;
@@ -74,7 +86,7 @@ const lanesHeight = () => TL_AXIS + LANES.length * LANE;
 // Rasters are made once for a view of the time and the states shown; those of the search anew for
 // another one.
 function rasterCached(row, from, to, w, make) {
-  const key = [from, to, w, [...S.off].sort().join(), make === rasterGroup ? '' : S.query + S.java].join();
+  const key = [from, to, w, rowsKey(), make === rasterGroup ? '' : S.query + S.java].join();
   const kept = row[make.name] = row[make.name] || {};
   if (kept.key !== key) { kept.key = key; kept.raster = make(row, from, to, w); }
   return kept.raster;
@@ -92,7 +104,7 @@ const tlWidth = () => Math.max(1, Math.floor($('tl-scroll').clientWidth - TL_NAM
 
 function timelineDraw() {
   if (!D || !D.times.n) return;
-  if (TL.rowsOf !== [...S.off].sort().join()) timelineRows();
+  if (TL.rowsOf !== rowsKey()) timelineRows();
   const box = $('tl-scroll'), fixed = lanesHeight(), full = TL.height + fixed + 2;
   // as high as it needs, up to a third of the window and half of what lanes take, but no more than what it leaves to
   // the flame graph, until the user drags its lower edge
@@ -203,6 +215,7 @@ function marksDraw(g, w, view, look) {
   const y = lanesHeight() + k.row.y - $('tl-scroll').scrollTop;
   if (y < lanesHeight() - k.row.h || y > view) return;
   g.strokeRect(x(k.from), y + .5, Math.max(3, x(k.to) - x(k.from)), k.row.h - 1);
+  if (k.i !== undefined) arrowsDraw(g, k, x, view, look);
 }
 
 // ---- what is under the pointer ------------------------------------------------------------------
@@ -230,7 +243,7 @@ function segmentLines(seg) {
   const cell = D.times.cell[seg.i], stack = cellStack(cell), shown = stack.slice(0, 12).map(f => shortName(D.names[f], D.types[f]));
   return [`${D.states[seg.state]} for ${fmtUs(seg.to - seg.from)}, ${fmtUs(Math.max(0, seg.from))} – ${fmtUs(seg.to)}`,
     `${seg.ticks.toLocaleString('en')} sample${seg.ticks === 1 ? '' : 's'}` + (seg.stacks > 1 ? ` in ${seg.stacks.toLocaleString('en')} stacks; this one:` : ':'),
-    ...shown.map(s => '  ' + s), stack.length > 12 ? `  ⋯ ${stack.length - 12} more` : ''];
+    ...shown.map(s => '  ' + s), stack.length > 12 ? `  ⋯ ${stack.length - 12} more` : '', ...causeLines(cell)];
 }
 
 function groupLines(row, x) {
@@ -253,6 +266,7 @@ function timelineTip(e) {
   const seg = segmentNear(row, us);
   if (!seg) { tipShow(clientX, clientY, row.name, [`nothing at ${fmtUs(us)}`]); return; }
   TL.cursor = seg;
+  seg.at = us;
   tipShow(clientX, clientY, row.name, segmentLines(seg));
 }
 
@@ -390,6 +404,7 @@ function timelineKey(e) {
     ArrowUp: () => cursorTo(TL.rows[Math.max(0, at - 1)], us),
     ArrowRight: () => k && cursorStep(1), ArrowLeft: () => k && cursorStep(-1),
     Enter: () => { if (!k) return; if (k.row.kind === 'group') groupToggle(k.row); else if (k.i !== undefined) act('segment', () => segmentPick(k)); },
+    o: () => k && k.i !== undefined && ownerShow(k),
     '+': () => timelineSpread(us, .5), '-': () => timelineSpread(us, 2),
     ',': () => timelineMove(-.5), '.': () => timelineMove(.5),
   }[e.key];

@@ -15,6 +15,8 @@ const S = {
   range: null,        // [from, to] in us; or
   spans: null,        // several, in order and apart: what is looked at is in any of them
   bands: '',          // of that only what is 'in' bands, or 'out' of them (lanes.js)
+  request: null,      // {endpoint: number} or {one: number}, of head.requests
+  compare: false,     // of that endpoint: its slow ones held against its fast ones
   zoom: 0, select: -1, hover: -1, open: new Set(), // nodes; trunks unfolded
   sort: 'self',
 };
@@ -56,14 +58,15 @@ function spansMeasure(spans) {
   return {before, within: us => { const k = until(us); return k > 0 && us <= spans[k - 1][1]; }};
 }
 
-// The time of every cell within the spans chosen.
-function cellTimes() {
+// The time of every cell within the spans chosen; of certain requests: where wanted[of it] is `is`.
+function cellTimes(wanted, is) {
   const t = D.times, c = D.cells, spans = timesChosen();
-  if (!spans || !t.n) return c.us;
-  const w = new Float64Array(c.n), {before, within} = spansMeasure(spans);
+  if ((!spans && !wanted) || !t.n) return c.us;
+  const w = new Float64Array(c.n), {before, within} = spansMeasure(spans || []);
   for (let i = 0; i < t.n; i++) {
+    if (wanted && wanted[t.request[i]] !== is) continue;
     const a = t.start[i], b = a + t.span[i], k = t.cell[i];
-    const share = t.span[i] ? (before(b) - before(a)) / t.span[i] : within(a) ? 1 : 0;
+    const share = !spans ? 1 : t.span[i] ? (before(b) - before(a)) / t.span[i] : within(a) ? 1 : 0;
     if (share) w[k] += share * t.ticks[i] * c.us[k] / c.samples[k];
   }
   return w;
@@ -75,12 +78,20 @@ function isChosen(t) {
   return k.virtual ? (D.flags[t] & 1) !== 0 : k.self !== undefined ? D.selfOf[t] === k.self : D.groupOf[t] === k.group;
 }
 
+// Two sides are held against each other: two recordings, or slow requests and fast ones.
+const compared = () => head.diff || S.compare;
+const sideNames = () => head.diff ? ['A', 'B'] : ['fast', 'slow'];
+
 // The weights of the cells that were chosen: of A, or all, and of B.
 function chosen() {
-  const c = D.cells, all = cellTimes(), bit = 1 << S.dim, w = new Float64Array(c.n), v = new Float64Array(c.n);
+  const c = D.cells, wanted = requestsWanted(), all = cellTimes(wanted, 1), other = S.compare ? cellTimes(wanted, 2) : null;
+  const bit = 1 << S.dim, w = new Float64Array(c.n), v = new Float64Array(c.n);
   const ok = D.threads.map((_, t) => isChosen(t)), shown = D.states.map((_, s) => !S.off.has(s));
-  for (let i = 0; i < c.n; i++)
-    if (c.dims[i] & bit && shown[c.state[i]] && ok[c.thread[i]]) (c.side[i] ? v : w)[i] = all[i];
+  for (let i = 0; i < c.n; i++) {
+    if (!(c.dims[i] & bit) || !shown[c.state[i]] || !ok[c.thread[i]]) continue;
+    (c.side[i] ? v : w)[i] = all[i];
+    if (other) v[i] = other[i];
+  }
   return [w, v];
 }
 
@@ -98,10 +109,14 @@ function nodeOf(frames) {
   return n;
 }
 
+// What stacks are split by, of a cell.
+const LABELS = {state: i => D.states[D.cells.state[i]], group: i => D.groups[D.groupOf[D.cells.thread[i]]],
+  thread: i => D.threads[D.cells.thread[i]], cause: i => causeOf(i) || NO_CAUSE};
+
 function treeMake() {
-  const c = D.cells, [w, v] = chosen(), fold = S.java && hasBoth();
-  const label = {state: i => D.states[c.state[i]], group: i => D.groups[D.groupOf[c.thread[i]]], thread: i => D.threads[c.thread[i]]};
-  return S.reverse ? new Reverse(D, w, v, {fold, diff: head.diff}) : new Forward(D, w, v, {label: label[S.split], fold, diff: head.diff});
+  cellsFollow();
+  const [w, v] = chosen(), fold = S.java && hasBoth(), diff = compared();
+  return S.reverse ? new Reverse(D, w, v, {fold, diff}) : new Forward(D, w, v, {label: LABELS[S.split], fold, diff});
 }
 
 // A new tree for new choices; what was zoomed to and selected stays so, if it is still there.
@@ -149,12 +164,13 @@ function stateMix(n) {
 const sharesSaid = list => list.filter(t => t[1] >= .005).sort((a, b) => b[1] - a[1])
   .map(([name, p]) => p > .995 ? name : `${Math.round(100 * p)}% ${name}`).join(', ');
 
-// By name, so that a frame is found where it was in another recording; of callers the most first.
+// By name, so that a frame is found where it was in another recording; of callers and causes the most first.
 function inOrder(kids) {
   if (kids.sorted) return kids;
   kids.sorted = true;
   const name = k => D.names[T.frame[k]];
-  return kids.sort((x, y) => S.reverse && weight(x) !== weight(y) ? weight(y) - weight(x)
+  const most = S.reverse || (S.split === 'cause' && kids.length && !T.parent[kids[0]]);
+  return kids.sort((x, y) => most && weight(x) !== weight(y) ? weight(y) - weight(x)
     : name(x) < name(y) ? -1 : name(x) > name(y) ? 1 : T.frame[x] - T.frame[y]);
 }
 
@@ -198,7 +214,7 @@ function hitsFind() {
     const h = has[c.node[i]];
     hits[i] = fold && c.java[i] ? h & 2 ? 2 : h : h ? 2 : 0;
   }
-  const labels = {state: i => D.states[c.state[i]], group: i => D.groups[D.groupOf[c.thread[i]]], thread: i => D.threads[c.thread[i]]}[S.reverse ? '' : S.split];
+  const labels = LABELS[S.reverse ? '' : S.split];
   if (labels) {
     const re = patternOf(S.query);
     for (let i = 0; i < c.n; i++) if (re.test(labels(i))) hits[i] = 2;
@@ -223,11 +239,12 @@ function search() {
     for (let i = 0; i < D.names.length; i++) match[i] = re.test(D.names[i]) ? 1 : 0;
     cellHits = hitsFind();
     const [a, b] = hitSums(2), all = hitSums(1)[0];
-    out.textContent = head.diff ? `A ${pct(a, T.total[0])} · B ${pct(b, T.other[0])}` : `${pct(a, T.total[0])} · ${fmtUs(a)}` +
+    const [one, two] = sideNames();
+    out.textContent = compared() ? `${one} ${pct(a, T.total[0])} · ${two} ${pct(b, T.other[0])}` : `${pct(a, T.total[0])} · ${fmtUs(a)}` +
       (!a && all ? ` · ${pct(all, T.total[0])} in native code (j)` : '');
   }
   drawAll();
 }
 
-function drawAll() { draw(); timelineDraw(); methodsDraw(); linkWrite(); }
+function drawAll() { draw(); timelineDraw(); methodsDraw(); requestsDraw(); linkWrite(); }
 
