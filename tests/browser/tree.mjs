@@ -30,7 +30,7 @@ function check(what, ok) {
 }
 
 const isJava = n => [0, 1, 2, 6, 7].includes(d.types[d.base.frame[n]]);
-const isMark = n => d.names[d.base.frame[n]].startsWith('(gnomon).');
+const isMark = n => d.names[d.base.frame[n]].startsWith('(gnomon).') || d.types[d.base.frame[n]] === 9;
 // Nodes of a cell's stack, leaf first; with fold, of a stack that has Java only its Java frames, and
 // the recorder's marks.
 function stackOf(i, fold) {
@@ -127,6 +127,13 @@ for (const fold of [false, true]) {
     compare(`by ${by}${says}`, bySum(labels[by], false, fold), byTree(new Forward(d, ones, none, {label: labels[by], fold})));
   compare('callers' + says, bySum(null, true, fold), byTree(new Reverse(d, ones, none, {fold})));
   compareMethods(fold);
+}
+// And with what owners of locks did: the Causes tab.
+if (c.below !== c.cut) {
+  Object.assign(c, {node: c.below, java: c.belowJava});
+  for (const fold of [false, true]) compare('owners' + (fold ? ', Java only' : ''), bySum(null, false, fold), byTree(new Forward(d, ones, none, {fold})));
+  compare('owners first', bySum(null, true, true), byTree(new Reverse(d, ones, none, {fold: true})));
+  check('owners are told', d.names.some((name, f) => d.types[f] === 9 && /^\[.*\]$/.test(name)));
 }
 compareTotals();
 if (!head.diff) compareTimes();

@@ -49,6 +49,7 @@ public final class GnomonContext implements AutoCloseable {
     private ByteBuffer buffer; // null: nothing is published
     private int at; // of the record in it
     private int depth;
+    private boolean assigned; // the outermost scope is not opened and closed, but as a tracer says it is now
     private long[] ids = new long[IDS * 8];
     private Name[] names = new Name[2 * 8]; // of a level: endpoint, operation
     private Name writtenEndpoint;
@@ -119,9 +120,12 @@ public final class GnomonContext implements AutoCloseable {
 
     @Override
     public void close() {
-        if (depth == 0 || Thread.currentThread() != owner) {
-            return;
+        if (depth > (assigned ? 1 : 0) && Thread.currentThread() == owner) {
+            pop();
         }
+    }
+
+    private void pop() {
         depth--;
         if (depth > 0) {
             write();
@@ -132,6 +136,40 @@ public final class GnomonContext implements AutoCloseable {
                 Library.leave(owner, at);
                 buffer = null;
             }
+        }
+    }
+
+    /** This is the thread's outermost scope now, in place of the one before. Not where the program has opened one. */
+    static void assign(String endpoint, String operation, String traceId, String spanId, String root) {
+        GnomonContext c = CURRENT.get();
+        int inner = c.depth;
+
+        if (inner > 0 && !c.assigned) {
+            return;
+        }
+        c.assigned = true;
+        c.depth = 0;
+        c.fill(Name.of(endpoint), Name.of(operation), hex(traceId, 0), hex(traceId, 16), hex(spanId, 0), hex(root, 0));
+        c.depth = Math.max(inner, 1);
+        if (inner <= 1) {
+            c.write();
+        }
+    }
+
+    /** There is no such scope any more. */
+    static void withdraw() {
+        GnomonContext c = CURRENT.get();
+
+        if (!c.assigned) {
+            return;
+        }
+        c.assigned = false;
+        System.arraycopy(c.ids, IDS, c.ids, 0, IDS * (c.depth - 1));
+        System.arraycopy(c.names, 2, c.names, 0, 2 * (c.depth - 1));
+        if (c.depth == 1) {
+            c.pop();
+        } else {
+            c.depth--;
         }
     }
 
@@ -178,13 +216,20 @@ public final class GnomonContext implements AutoCloseable {
     }
 
     private void push(Name endpoint, Name operation, long traceIdHigh, long traceIdLow, long spanId, long root) {
+        fill(endpoint, operation, traceIdHigh, traceIdLow, spanId, root);
+        depth++;
+        write();
+    }
+
+    /** The level behind the innermost. */
+    private void fill(Name endpoint, Name operation, long traceIdHigh, long traceIdLow, long spanId, long root) {
         int level = IDS * depth;
 
         if (level == ids.length) {
             ids = Arrays.copyOf(ids, 2 * ids.length);
             names = Arrays.copyOf(names, 2 * names.length);
         }
-        if (depth == 0 && isVirtual) {
+        if (depth == 0 && isVirtual && buffer == null) {
             enter();
         }
         ids[level] = traceIdHigh;
@@ -193,8 +238,6 @@ public final class GnomonContext implements AutoCloseable {
         ids[level + 3] = root;
         names[2 * depth] = endpoint;
         names[2 * depth + 1] = operation;
-        depth++;
-        write();
     }
 
     private void enter() {
@@ -271,6 +314,7 @@ public final class GnomonContext implements AutoCloseable {
         return x + 0x3030303030303030L + letters * ('a' - 10 - '0');
     }
 
+    /** Of 16 hexadecimal digits; 0 where they are none. */
     private static long hex(String s, int from) {
         long v = 0;
         int all = 0;

@@ -11,7 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Threads "scope-N" whose methods serve() and query() a tracer was told to make spans of. At the end the file args[0] has each
  * context that the tracer's API said a thread was in, "THREAD TRACE SPAN" a line, the lower 16 digits of the trace.
- * args[1]: platform or virtual.
+ * args[1]: platform or virtual. -Dotel=true: no tracer makes the spans but Spans, by OpenTelemetry's SDK.
  */
 public final class Traced {
     private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
@@ -24,7 +24,7 @@ public final class Traced {
     private static String digits(Object id) {
         String s = String.valueOf(id);
         // Datadog's are decimal where they fit 64 bits, else hexadecimal
-        String hex = s.length() < 32 && s.matches("[0-9]+") && !Boolean.getBoolean("hex") ? new BigInteger(s).toString(16) : s;
+        String hex = s.length() < 32 && s.matches("[0-9]+") && !Boolean.getBoolean("hex") && !Spans.USED ? new BigInteger(s).toString(16) : s;
 
         hex = "0".repeat(Math.max(0, 16 - hex.length())) + hex;
         return hex.substring(hex.length() - 16);
@@ -42,7 +42,10 @@ public final class Traced {
             Object trace;
             Object span;
 
-            if (Boolean.getBoolean("hex")) {
+            if (Spans.USED) {
+                trace = Spans.traceId();
+                span = Spans.spanId();
+            } else if (Boolean.getBoolean("hex")) {
                 Class<?> api = Class.forName("co.elastic.apm.api.ElasticApm");
                 Object current = call(api, null, "currentSpan");
                 Class<?> type = Class.forName("co.elastic.apm.api.Span");
@@ -96,7 +99,11 @@ public final class Traced {
     private static void run() {
         try {
             for (;;) {
-                serve();
+                if (Spans.USED) {
+                    Spans.serve();
+                } else {
+                    serve();
+                }
                 outside();
             }
         } catch (InterruptedException e) {
@@ -120,6 +127,9 @@ public final class Traced {
     public static void main(String[] args) throws ReflectiveOperationException, IOException {
         for (int i = 0; i < 4; i++) {
             start("scope-" + i, args[1].equals("virtual"));
+        }
+        if (Spans.USED && Spans.problem() != null) {
+            throw new IllegalStateException(Spans.problem());
         }
         System.out.println("READY " + ProcessHandle.current().pid());
         int c;
