@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Threads that the JVM itself holds up: one needs a class whose initialization another has begun and does not end;
 # with ZGC ten allocate more than the heap has, so that they stall, by ByteBuffer.allocate. Each is told with its cause, and none of these
-# waits as one for a monitor.
+# waits as one for a monitor. One has the JVM collect, which waits for another that stops late: that one is told, with its stack.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -38,4 +38,24 @@ causes_jvm() {
     jvm_end
 }
 
+# What a thread waits for that has the JVM collect: mostly for one that does not stop, at some of these ticks with its
+# name (it has to have a CPU, or to want one, and to have been told of in time), at none with another's.
+stopped() {
+    JFR=$T/stopped-$(jdk_version "$JDK").jfr
+    JVM_OPTS="-XX:+UseSerialGC -XX:-UseCountedLoopSafepoints" jvm_start Stopped
+    "$GNOMON" record -q -p "$JVM_PID" -d 3s -o "$JFR" || fail "record"
+    query "$JFR" values gnomon.WaitCause eventThread samples owner kind cause | grep '^asks ' >"$T/asks"
+    assert_ge "samples that wait until all threads have stopped" 20 \
+        "$(awk '/JVM VM operation \(until all threads have stopped\)$/ { n += $2 } END { print n + 0 }' "$T/asks")"
+    assert_eq "threads that it waits for" late "$(awk '/until all/ && $3 != "-" { print $3 }' "$T/asks" | sort -u)"
+    assert_eq "threads that operations wait for" "" \
+        "$(grep JVM "$T/asks" | grep -v 'until all' | sed 's/^asks [0-9]* //' | grep -v '^- ' | grep -v '^VM Thread ')"
+    "$GNOMON" render "$JFR" -f collapsed -D off --idle --causes >"$T/caused" || fail "render --causes"
+    grep -Eq 'Stopped.collect;.*;\(JVM\) VM operation \(until all threads have stopped\);\[late\];.*;Stopped.loop' "$T/caused" ||
+        fail "who is waited for is not told with a stack: $(grep 'Stopped.collect' "$T/caused")"
+    jvm_unharmed
+    jvm_end
+}
+
 for_each_jdk causes_jvm
+for_each_jdk stopped

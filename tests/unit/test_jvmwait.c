@@ -10,6 +10,7 @@
 
 #include "model/jvmwait.h"
 #include "model/state.h"
+#include "model/vmop.h"
 
 #define K(m)                                                                                       \
 	{                                                                                          \
@@ -91,12 +92,53 @@ static void any_number(void **state)
 		assert_non_null(jvmwait_words((uint8_t)w, &of));
 }
 
+static void operations(void **state)
+{
+	const struct frame_name pause[] = {K("futex_wait"),
+					   N("WorkerThreads::run_task"),
+					   N("G1CollectedHeap::do_collection_pause_at_safepoint"),
+					   N("VM_G1CollectForAllocation::doit"),
+					   N("VM_Operation::evaluate"),
+					   N("VMThread::run")};
+	const struct frame_name stop[] = {K("hrtimer_nanosleep"), N("back_off"),
+					  N("SafepointSynchronize::synchronize_threads"),
+					  N("SafepointSynchronize::begin"),
+					  N("VMThread::inner_execute")};
+	const struct frame_name later[] = {N("VM_OfTomorrow::doit"), N("VM_Operation::evaluate")};
+	const struct frame_name asks[] = {N("VM_GC_Operation::doit_prologue"),
+					  N("VMThread::execute"), J("A", "a")};
+	const struct frame_name rests[] = {K("futex_wait"), N("Monitor::wait"),
+					   N("VMThread::wait_for_operation"), N("VMThread::run")};
+	const struct frame_name java[] = {J("A", "VM_G1CollectFull::doit")};
+
+	assert_string_equal(vmop_words(vmop_of(pause, 6)), "G1CollectForAllocation");
+	assert_int_equal(vmop_of(stop, 5), VMOP_STOPPING);
+	assert_string_equal(vmop_words(VMOP_STOPPING), "until all threads have stopped");
+	assert_string_equal(vmop_words(vmop_of(later, 2)), "another operation");
+	assert_int_equal(vmop_of(asks, 3), 0);
+	assert_int_equal(vmop_of(rests, 4), 0);
+	assert_int_equal(vmop_of(java, 1), 0);
+	const struct frame_name loop[] = {K("irqentry_exit_to_user_mode"), J("A", "loop")};
+	const struct frame_name within[] = {N("Method::line_number_from_bci"), J("A", "a")};
+	const struct frame_name beside[] = {
+		{.klass = "libzip.so", .method = "deflate", .sig = "", .type = FRAME_NATIVE},
+		J("A", "a")};
+
+	assert_true(vmop_delays(loop, 2));
+	assert_true(vmop_delays(within, 2));
+	assert_false(vmop_delays(beside, 2));
+	assert_false(vmop_delays(loop, 1));
+	for (int op = 0; op < 256; op++)
+		assert_non_null(vmop_words((uint8_t)op));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(held_up),
 		cmocka_unit_test(not_held_up),
 		cmocka_unit_test(any_number),
+		cmocka_unit_test(operations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

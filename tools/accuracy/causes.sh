@@ -6,14 +6,15 @@
 # within 3 points, no wrong cause and no wrong owner, less than 5% of the waits without one. Cases: `waits`
 # (java/Waiters.java: monitors, locks, what threads hand over, sockets, a file on a slow device), `chain` (Locks of
 # tests/jvm: three threads that wait for each other, and the method that the last one is in), `stalls` (HeldUp: ten
-# threads that allocate more than the heap has, with ZGC; the JVM's own log), or all. On each JDK, and on 21 of the tree
+# threads that allocate more than the heap has, with ZGC; the JVM's own log), `stops` (Stopped: a thread that is late to
+# safepoints; the log), or all. On each JDK, and on 21 of the tree
 # of tests/jvm/tree.sh where that is there; ONE_JDK=1: on the newest.
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/tree.sh"
 [ "$PROFILER" = gnomon ] || skip "of gnomon only"
 seconds=${1:-12}
 cases=("${@:2}")
-[ ${#cases[@]} != 0 ] || cases=(waits chain stalls)
+[ ${#cases[@]} != 0 ] || cases=(waits chain stalls stops)
 
 # One directory, as programs in the tree have but one.
 mkdir "$T/classes"
@@ -157,6 +158,39 @@ stalls() {
             }
             END { printf "3 of it by ByteBuffer.allocate|100|%.4f|%%|-\n", all ? 100 * good / all : 0 }' "$T/caused"
     } | judged "stalls, JDK $version"
+    jvm_unharmed
+    jvm_end
+}
+
+# stopping_ns FROM TO: between these times, the time to safepoint by the JVM's log, which is written at the end of each
+stopping_ns() {
+    sed -n 's/^\[\([0-9]*\)ms\].*Safepoint .*Reaching safepoint: \([0-9]*\) ns.* Total: \([0-9]*\) ns.*/\1 \2 \3/p' "$JVM_OUT" |
+        awk -v from="$1" -v to="$2" '
+            { begin = $1 * 1e6 - $3; end = begin + $2 }
+            end > from && begin < to { n += (end < to ? end : to) - (begin > from ? begin : from) }
+            END { printf "%.0f\n", n }'
+}
+
+# A collection is asked for, and a thread is late: for how long that one is waited for.
+stops() {
+    local version jfr from to
+
+    version=$(jdk_version "$JDK")
+    jfr=$T/stops-$version.jfr
+    JVM_OPTS="-XX:+UseSerialGC -XX:-UseCountedLoopSafepoints -Xlog:safepoint=info:stdout:timemillis" jvm_start Stopped
+    cpu_spent 1000
+    "$GNOMON" record -q -p "$JVM_PID" --wall 5ms -d "${seconds}s" -o "$jfr" || fail "record"
+    from=$(query "$jfr" values $WALL_EVENT startTime | sort -n | head -n 1)
+    to=$((from + seconds * 1000000000))
+    cpu_spent 1000 # one that went on at the end is over, and in the log
+    query "$jfr" values gnomon.WaitCause eventThread samples owner kind cause | grep '^asks .* JVM VM operation (until all' >"$T/asks"
+    awk -v want="$(calc "100 * $(stopping_ns "$from" "$to") / ($seconds * 1e9)")" -v all="$(calc "$seconds / 0.005")" '
+        { n += $2; if ($3 == "late") known += $2; else if ($3 != "-") wrong += $2 }
+        END {
+            printf "3 until a late thread has stopped|%.4f|%.4f|%%|%.4f\n", want, 100 * n / all, 100 * sqrt(want / 100 * (1 - want / 100) / all)
+            printf "0 wrong owners|0|%d|samples|-\n", wrong
+            printf "5 without an owner|0|%.4f|%%|-\n", n ? 100 * (n - known) / n : 100
+        }' "$T/asks" | judged "stops, JDK $version"
     jvm_unharmed
     jvm_end
 }

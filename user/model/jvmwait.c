@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/jvmwait.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define LOOK_AT 48 /* so many frames from the leaf are looked at */
@@ -96,4 +95,12 @@ const char *jvmwait_words(uint8_t wait, const char **of)
 
 	*of = whose && whose <= COUNT(callers) ? callers[whose - 1].words : NULL;
 	return how && how <= COUNT(waits) ? waits[how - 1].words : "?";
+}
+
+bool jvmwait_is_vm(uint8_t wait)
+{
+	size_t how = wait >> 4;
+	const char *words = how && how <= COUNT(waits) ? waits[how - 1].words : "";
+
+	return !strcmp(words, "safepoint") || !strcmp(words, "VM operation");
 }

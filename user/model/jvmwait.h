@@ -7,6 +7,7 @@
 #ifndef GNOMON_MODEL_JVMWAIT_H
 #define GNOMON_MODEL_JVMWAIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@
 uint8_t jvmwait_of(const struct frame_name *frames, size_t n);
 
 #define JVMWAIT_MAX 256
+
+/* Whether it ends when the VM thread lets it: a safepoint, or an operation of that thread's. */
+bool jvmwait_is_vm(uint8_t wait);
 
 /* In words, as "VM operation" and "G1 heap"; `of`: whose matter it is, NULL not known. */
 const char *jvmwait_words(uint8_t wait, const char **of);

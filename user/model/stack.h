@@ -14,6 +14,8 @@ struct stack {
 	uint8_t sleep;	  /* enum thread_state for GN_ST_SLEEP */
 	uint8_t disk;	  /* and for GN_ST_DISK */
 	uint8_t jvm;	  /* jvmwait_of() */
+	uint8_t vmop;	  /* vmop_of() */
+	bool delays;	  /* vmop_delays() */
 	bool guessed;	  /* a frame was found by a heuristic */
 	bool unnamed;	  /* has one whose class was unloaded too soon */
 };

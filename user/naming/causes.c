@@ -180,6 +180,10 @@ void cause_words_lock(const struct gn_cause_rec *rec, const char *klass, struct 
 static void jvm_words(const struct gn_cause *c, struct cause_words *w)
 {
 	const char *of, *how = jvmwait_words((uint8_t)c->ino, &of);
+	uint8_t op = (uint8_t)(c->ino >> 8);
+
+	if (op)
+		of = vmop_words(op);
 
 	w->kind = "JVM";
 	snprintf(w->cause, sizeof(w->cause), "%s%s%s%s", how, of ? " (" : "", of ? of : "",
@@ -386,10 +390,10 @@ bool causes_add(struct causes *c, const struct gn_cause_rec *rec, const char *kl
 }
 
 /* The kernel's ids are hashes of 64 bits: it has none so small. Odd ones are locks'. */
-uint64_t causes_jvm(struct causes *c, uint8_t wait)
+uint64_t causes_jvm(struct causes *c, uint8_t wait, uint8_t op)
 {
-	struct gn_cause_rec rec = {
-		.id = (uint64_t)wait << 1, .of.kind = GN_CAUSE_JVM, .of.ino = wait};
+	uint64_t ino = wait | (uint64_t)op << 8;
+	struct gn_cause_rec rec = {.id = ino << 1, .of.kind = GN_CAUSE_JVM, .of.ino = ino};
 
 	if (wait && !content_find(c, rec.id))
 		causes_add(c, &rec, "");

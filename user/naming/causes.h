@@ -13,6 +13,7 @@
 
 #include "jfr/write.h"
 #include "model/jvmwait.h"
+#include "model/vmop.h"
 #include "naming/causewords.h"
 
 /* The record may hold anything; what is written is UTF-8 without control characters. */
@@ -69,12 +70,21 @@ bool causes_has_owner(const struct causes *c, uint64_t cause);
  */
 bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state);
 
-/* The id of a wait within the JVM (model/jvmwait.h), which is known from now on. */
-uint64_t causes_jvm(struct causes *c, uint8_t wait);
+/*
+ * The id of a wait within the JVM (model/jvmwait.h) while its VM thread was in `op` (model/vmop.h;
+ * 0 none, or not known), which is known from now on.
+ */
+uint64_t causes_jvm(struct causes *c, uint8_t wait, uint8_t op);
 
 static inline bool causes_are_jvm(uint64_t cause)
 {
-	return cause && !(cause & 1) && cause >> 1 < JVMWAIT_MAX;
+	return cause && !(cause & 1) && cause >> 1 < JVMWAIT_MAX * VMOP_MAX;
+}
+
+/* It is one that ends when the VM thread lets it. */
+static inline bool causes_are_vm(uint64_t cause)
+{
+	return causes_are_jvm(cause) && jvmwait_is_vm((uint8_t)(cause >> 1));
 }
 
 /* False: it is something else, or its content is not known (yet). Valid until the next call. */

@@ -13,6 +13,7 @@
 #include "base/slab.h"
 #include "model/jvmwait.h"
 #include "model/state.h"
+#include "model/vmop.h"
 #include "naming/stacklog.h"
 
 /* old stacks are dropped when there are so many more than twice those left the last time */
@@ -219,6 +220,8 @@ static void name(struct stacks *s, struct stack_entry *k, const struct gn_stack 
 	st->end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	st->sleep = (uint8_t)state_of(GN_ST_SLEEP, frames, n);
 	st->jvm = jvmwait_of(frames, n);
+	st->vmop = vmop_of(frames, n);
+	st->delays = vmop_delays(frames, n);
 	st->disk = (uint8_t)state_on_disk(st->sleep);
 }
 

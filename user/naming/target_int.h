@@ -128,7 +128,15 @@ void target_locks_exec(struct target *t);
 void target_locks_meet(struct target *t, pid_t tid, const struct resolved_thread *java);
 void target_locks_part(struct target *t, pid_t tid);
 
-/* A wait for a lock: its cause is noted when its owners are known. */
+/*
+ * What the VM thread did (model/vmop.h), at `n` ticks or near one, and who ran of the threads of
+ * Java: naming/vmline.h.
+ */
+void target_vm_note(struct target *t, pid_t tid, uint64_t tick, uint32_t n, uint8_t op);
+void target_vm_near(struct target *t, pid_t tid, uint64_t tick, uint8_t op);
+void target_vm_ran(struct target *t, pid_t tid, uint64_t time_ns);
+
+/* A wait for a lock, or for the VM thread: its cause is noted when its owners are known. */
 void target_locks_hold(struct target *t, const struct cause_wait *w);
 /* Notes those that have waited for long enough; `all`, before ids of the file become others. */
 void target_locks_settle(struct target *t, uint64_t now, bool all);

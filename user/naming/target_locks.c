@@ -14,6 +14,7 @@
 #include "naming/causes.h"
 #include "naming/owners.h"
 #include "naming/tables.h"
+#include "naming/vmline.h"
 
 #define HELD_NS	 500000000ull /* for so long a wait is kept for owners that may come */
 #define HELD_MAX 65536
@@ -26,9 +27,10 @@ struct held {
 
 struct locks {
 	struct owners *owners;
-	bool told;	 /* the kernel side knows how this JVM's threads wait */
-	uint64_t ask_ns; /* all threads were looked at */
-	struct held *v;	 /* in the order in which they came */
+	bool told;	   /* the kernel side knows how this JVM's threads wait */
+	uint64_t ask_ns;   /* all threads were looked at */
+	struct vmline *vm; /* what the VM thread did */
+	struct held *v;	   /* in the order in which they came */
 	size_t from, n, cap;
 };
 
@@ -38,8 +40,10 @@ struct locks *target_locks_new(void)
 
 	if (l)
 		l->owners = owners_new();
-	if (l && !l->owners) {
-		free(l);
+	if (l)
+		l->vm = vmline_new();
+	if (l && (!l->owners || !l->vm)) {
+		target_locks_free(l);
 		return NULL;
 	}
 	return l;
@@ -50,6 +54,7 @@ void target_locks_free(struct locks *l)
 	if (!l)
 		return;
 	owners_free(l->owners);
+	vmline_free(l->vm);
 	free(l->v);
 	free(l);
 }
@@ -167,8 +172,9 @@ void target_owner(struct target *t, const struct gn_owner_rec *rec)
 
 /* ---- waits ---- */
 
-static void part_write(struct target *t, const struct cause_wait *whole, uint64_t tick,
-		       uint64_t ticks, const struct owners_run *run)
+/* Some of its ticks. */
+static struct cause_wait part_of(const struct target *t, const struct cause_wait *whole,
+				 uint64_t tick, uint64_t ticks)
 {
 	const struct target_config *cfg = &t->env->cfg;
 	struct cause_wait w = *whole;
@@ -178,6 +184,14 @@ static void part_write(struct target *t, const struct cause_wait *whole, uint64_
 	w.first_ns = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
 	w.last_ns = cfg->start_ns + gn_tick_time(tick + ticks - 1, cfg->wall_ns);
 	w.span_ns = whole->samples ? whole->span_ns / whole->samples * ticks : 0;
+	return w;
+}
+
+static void part_write(struct target *t, const struct cause_wait *whole, uint64_t tick,
+		       uint64_t ticks, const struct owners_run *run)
+{
+	struct cause_wait w = part_of(t, whole, tick, ticks);
+
 	w.whose = CAUSE_OWNER_UNKNOWN;
 	if (run && run->kind == GN_OWNER_NOBODY)
 		w.whose = CAUSE_OWNER_NOBODY;
@@ -224,11 +238,88 @@ static void coarse_settle(struct target *t, const struct cause_wait *w)
 		groups_write(t, w, first, end, run);
 }
 
+/* ---- waits for the VM thread ---- */
+
+void target_vm_note(struct target *t, pid_t tid, uint64_t tick, uint32_t n, uint8_t op)
+{
+	vmline_note(t->locks->vm, tid, tick, n, op);
+}
+
+void target_vm_near(struct target *t, pid_t tid, uint64_t tick, uint8_t op)
+{
+	vmline_near(t->locks->vm, tid, tick, op);
+}
+
+void target_vm_ran(struct target *t, pid_t tid, uint64_t time_ns)
+{
+	vmline_ran(t->locks->vm, tid, time_ns);
+}
+
+struct vm_state {
+	uint8_t op;
+	pid_t tid; /* for whom: the VM thread, or the last one that it waited for itself */
+};
+
+/*
+ * Who runs has a CPU sample each CPU interval, so that one that had not stopped at the tick had one
+ * within so long before or after it.
+ */
+static struct vm_state vm_state_at(const struct target *t, uint64_t tick)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	uint64_t time = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
+	struct vm_state s = {0};
+	pid_t late = 0;
+
+	s.op = vmline_at(t->locks->vm, tick, &s.tid);
+	if (s.op == VMOP_STOPPING && cfg->cpu_ns)
+		late = vmline_last(t->locks->vm, time - cfg->cpu_ns, time + cfg->cpu_ns);
+	if (!s.op || s.op == VMOP_STOPPING)
+		s.tid = late;
+	return s;
+}
+
+/* Groups [from, until) of it, of one state. */
+static void vm_part_write(struct target *t, const struct cause_wait *whole, uint64_t from,
+			  uint64_t until, struct vm_state s)
+{
+	uint64_t begin = whole->tick >> whole->level;
+	struct cause_wait w = part_of(t, whole, whole->tick + ((from - begin) << whole->level),
+				      (until - from) << whole->level);
+
+	w.cause = causes_jvm(t->causes, (uint8_t)(whole->cause >> 1), s.op);
+	w.owner = s.tid ? target_thread_of(t, s.tid, w.first_ns) : 0;
+	w.whose = w.owner ? CAUSE_OWNER_THREAD : CAUSE_OWNER_NONE;
+	causes_note(t->causes, &w, t->out);
+}
+
+static void vm_settle(struct target *t, const struct cause_wait *w)
+{
+	uint64_t group = w->tick >> w->level, end = group + (w->samples >> w->level);
+	struct vm_state now, last = {0};
+	uint64_t first = group;
+
+	for (; group < end; group++) {
+		now = vm_state_at(t, gn_level_tick(group, w->level));
+		if (group > first && (now.op != last.op || now.tid != last.tid)) {
+			vm_part_write(t, w, first, group, last);
+			first = group;
+		}
+		last = now;
+	}
+	if (first < end)
+		vm_part_write(t, w, first, end, last);
+}
+
 /* A part for each owner. */
 static void wait_settle(struct target *t, const struct cause_wait *w)
 {
 	uint64_t tick = w->tick, end = tick + w->samples, until;
 
+	if (causes_are_vm(w->cause)) {
+		vm_settle(t, w);
+		return;
+	}
 	if (!causes_fits(t->causes, w->cause, w->state))
 		return;
 	if (!causes_has_owner(t->causes, w->cause)) {

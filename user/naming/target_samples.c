@@ -144,12 +144,18 @@ static struct cause_wait cause_wait_of(struct target *t, const struct wait *h)
 	};
 }
 
-/* Of a lock it depends on each tick whose it was, and so pieces of one wait are not joined. */
+/* It depends on each tick whose it was, or what the VM thread did. */
+static bool is_by_tick(uint64_t cause)
+{
+	return gn_cause_id_is_lock(cause) || causes_are_vm(cause);
+}
+
+/* So pieces of one wait are not joined. */
 static void lock_note(struct target *t, const struct wait *h)
 {
 	struct cause_wait w;
 
-	if (!t->env->cfg.causes || !gn_cause_id_is_lock(h->cause))
+	if (!t->env->cfg.causes || !is_by_tick(h->cause))
 		return;
 	w = cause_wait_of(t, h);
 	target_locks_hold(t, &w);
@@ -159,7 +165,7 @@ static void cause_note(struct target *t, const struct wait *h)
 {
 	struct cause_wait w;
 
-	if (!t->env->cfg.causes || !h->cause || gn_cause_id_is_lock(h->cause))
+	if (!t->env->cfg.causes || !h->cause || is_by_tick(h->cause))
 		return;
 	w = cause_wait_of(t, h);
 	causes_note(t->causes, &w, t->out);
@@ -262,7 +268,7 @@ static uint64_t sample_cause(struct target *t, const struct gn_sample *s, const 
 {
 	if (!st || !st->jvm || s->state == GN_ST_QUEUED || s->state == GN_ST_STOPPED)
 		return s->cause;
-	return causes_jvm(t->causes, st->jvm);
+	return causes_jvm(t->causes, st->jvm, 0);
 }
 
 static void wall_write(struct target *t, const struct gn_sample *s, struct member *m,
@@ -325,6 +331,58 @@ static void sample_count(struct target *t, const struct gn_sample *s, const stru
 	}
 }
 
+static bool is_vm_thread(const struct member *m)
+{
+	return m && !m->java && !strcmp(m->comm, "VM Thread");
+}
+
+/* Who runs at the tick has a CPU sample that is close to it. */
+static bool is_close(const struct target *t, uint64_t time, uint64_t tick)
+{
+	const struct target_config *cfg = &t->env->cfg;
+	uint64_t at = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
+
+	return (at > time ? at - time : time - at) <= cfg->cpu_ns;
+}
+
+#define DELAYS_TICKS 64 /* of a thread that is queued so many are told */
+
+/* A thread of Java that has not stopped, should the VM thread wait for that: it runs, or wants to.
+ */
+static void delay_note(struct target *t, const struct gn_sample *s, uint64_t tick)
+{
+	const struct target_config *cfg = &t->env->cfg;
+
+	if (s->clock != GN_CLOCK_WALL)
+		target_vm_ran(t, (pid_t)s->h.tid, s->h.time);
+	else if (s->state == GN_ST_QUEUED)
+		for (uint32_t i = 0; i < s->n && i < DELAYS_TICKS; i++)
+			target_vm_ran(t, (pid_t)s->h.tid,
+				      cfg->start_ns + gn_tick_time(tick + i, cfg->wall_ns));
+}
+
+/* What the VM thread does, and which of Java's threads have not stopped for it. */
+static void vm_note(struct target *t, const struct gn_sample *s, const struct member *m,
+		    const struct stack *st)
+{
+	bool wall = s->clock == GN_CLOCK_WALL;
+	uint64_t tick;
+
+	if (!t->env->cfg.causes || !t->env->cfg.wall_ns || s->h.time < t->env->cfg.start_ns)
+		return;
+	tick = tick_of(t, s->h.time);
+	if (!is_vm_thread(m)) {
+		if (m && m->java && st && st->delays)
+			delay_note(t, s, tick);
+	} else if (!wall) {
+		for (uint64_t k = tick; k <= tick + 1; k++)
+			if (is_close(t, s->h.time, k))
+				target_vm_near(t, (pid_t)s->h.tid, k, st ? st->vmop : 0);
+	} else {
+		target_vm_note(t, (pid_t)s->h.tid, tick, s->n, st ? st->vmop : 0);
+	}
+}
+
 static void cpu_write(struct target *t, const struct gn_sample *s, uint32_t thread, uint32_t stack)
 {
 	context_note(t, s->context, thread, s->n, s->h.time, s->h.time);
@@ -340,6 +398,7 @@ static void sample_write(struct target *t, const struct gn_sample *s, struct sta
 	if (s->stack && !st)
 		target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
 	sample_count(t, s, st);
+	vm_note(t, s, m, found);
 	if (s->clock == GN_CLOCK_WALL) {
 		wall_write(t, s, m, stack, sample_state(s, found), sample_cause(t, s, found));
 	} else {

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "naming/vmline.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define TICKS 4096 /* a power of two */
+#define RUNS  1024 /* likewise */
+
+struct vmline {
+	pid_t tid;
+	struct {
+		uint64_t tick; /* plus 1; 0: none */
+		uint8_t op;
+	} at[TICKS];
+	struct {
+		uint64_t time_ns;
+		pid_t tid;
+	} ran[RUNS];
+	size_t nran; /* ever */
+};
+
+struct vmline *vmline_new(void)
+{
+	return calloc(1, sizeof(struct vmline));
+}
+
+void vmline_free(struct vmline *v)
+{
+	free(v);
+}
+
+static bool has(const struct vmline *v, uint64_t tick)
+{
+	return v->at[tick & (TICKS - 1)].tick == tick + 1;
+}
+
+static void put(struct vmline *v, uint64_t tick, uint8_t op)
+{
+	v->at[tick & (TICKS - 1)].tick = tick + 1;
+	v->at[tick & (TICKS - 1)].op = op;
+}
+
+void vmline_note(struct vmline *v, pid_t tid, uint64_t tick, uint32_t n, uint8_t op)
+{
+	uint32_t from = n > TICKS ? n - TICKS : 0;
+
+	v->tid = tid;
+	for (uint32_t i = from; i < n; i++)
+		put(v, tick + i, op);
+}
+
+void vmline_near(struct vmline *v, pid_t tid, uint64_t tick, uint8_t op)
+{
+	v->tid = tid;
+	if (!has(v, tick))
+		put(v, tick, op);
+}
+
+void vmline_ran(struct vmline *v, pid_t tid, uint64_t time_ns)
+{
+	v->ran[v->nran & (RUNS - 1)].time_ns = time_ns;
+	v->ran[v->nran & (RUNS - 1)].tid = tid;
+	v->nran++;
+}
+
+uint8_t vmline_at(const struct vmline *v, uint64_t tick, pid_t *tid)
+{
+	*tid = v->tid;
+	return has(v, tick) ? v->at[tick & (TICKS - 1)].op : 0;
+}
+
+/* They come by the rings of several CPUs, and so not in the order of time. */
+pid_t vmline_last(const struct vmline *v, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t last = 0;
+	pid_t tid = 0;
+
+	for (size_t i = 0; i < RUNS && i < v->nran; i++)
+		if (v->ran[i].time_ns >= from_ns && v->ran[i].time_ns <= to_ns &&
+		    v->ran[i].time_ns >= last) {
+			last = v->ran[i].time_ns;
+			tid = v->ran[i].tid;
+		}
+	return tid;
+}
