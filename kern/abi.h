@@ -201,13 +201,17 @@ struct gn_vthread_rec {
  */
 enum gn_cause_kind {
 	GN_CAUSE_NONE = 0,
-	GN_CAUSE_INET = 1,   /* a socket: family, protocol, addresses and ports */
-	GN_CAUSE_UNIX = 2,   /* path: its own address, or else its peer's, as in sun_path */
+	GN_CAUSE_INET = 1, /* a socket: family, protocol, addresses and ports */
+	/* path: its own address, or else its peer's, as in sun_path; dev: its peer's pid, fs: and
+	   name */
+	GN_CAUSE_UNIX = 2,
 	GN_CAUSE_SOCKET = 3, /* of another family */
 	GN_CAUSE_PIPE = 4,   /* ino */
 	GN_CAUSE_FILE = 5,   /* also a named pipe, a device, a directory: path, dev, ino */
-	GN_CAUSE_ANON = 6,   /* path: what the kernel calls it, "[eventfd]" */
-	GN_CAUSE_POLL = 7,   /* several at once: count */
+	/* path: what the kernel calls it, "[eventfd]"; of an epoll count: of its descriptors, of
+	 * which there are more if not `whole` */
+	GN_CAUSE_ANON = 6,
+	GN_CAUSE_POLL = 7, /* several at once: count */
 	/* of Java: struct gn_cause_lock */
 	GN_CAUSE_MONITOR = 8, /* of an object */
 	GN_CAUSE_BLOCKER = 9, /* what java.lang.Thread's parkBlocker refers to */

@@ -17,7 +17,8 @@
 #include "cause_id.bpf.h"
 #include "cause_lock.bpf.h"
 
-#define PATH_NAMES 64 /* names and mount points of a path at most */
+#define PATH_NAMES  64	 /* names and mount points of a path at most */
+#define EPOLL_STEPS 1024 /* in a tree of descriptors: of twice as many as are counted */
 
 #define IFMT   0170000 /* include/uapi/linux/stat.h */
 #define IFSOCK 0140000
@@ -26,14 +27,15 @@
 #define ANON_INODE_MAGIC 0x09041934 /* include/uapi/linux/magic.h */
 #define PIPEFS_MAGIC	 0x50495045
 
-#define IPPROTO_TCP  6
-#define AF_UNIX	     1
-#define AF_INET	     2
-#define AF_INET6     10
-#define POLLIN	     0x1 /* include/uapi/asm-generic/poll.h */
-#define POLLOUT	     0x4
-#define TCP_SYN_SENT 2
-#define TCP_LISTEN   10 /* include/net/tcp_states.h; of other protocols' sockets, too */
+#define IPPROTO_TCP    6
+#define AF_UNIX	       1
+#define PID_OF_PROCESS 1 /* PIDTYPE_TGID: include/linux/pid_types.h */
+#define AF_INET	       2
+#define AF_INET6       10
+#define POLLIN	       0x1 /* include/uapi/asm-generic/poll.h */
+#define POLLOUT	       0x4
+#define TCP_SYN_SENT   2
+#define TCP_LISTEN     10 /* include/net/tcp_states.h; of other protocols' sockets, too */
 
 #ifdef UW_REMOTE
 #define cause_scratch			      cause_remote_scratch /* a switch may interrupt it */
@@ -108,6 +110,30 @@ static __always_inline void inet_read(struct gn_cause *c, struct sock *sk)
 	}
 }
 
+/*
+ * Who made the connection's other end, or had it made (SO_PEERCRED): a process by its number and
+ * its name, if there still is one.
+ */
+static __always_inline void peer_read(struct gn_cause_rec *r, struct sock *sk)
+{
+	struct pid *pid =
+		bpf_core_field_exists(sk->sk_peer_pid) ? BPF_CORE_READ(sk, sk_peer_pid) : NULL;
+	void *node;
+
+	r->of.dev = 0;
+	r->fs[0] = 0;
+	if (!pid)
+		return;
+	r->of.dev = gn_pidns_level ? pidns_number(pid) : BPF_CORE_READ(pid, numbers[0].nr);
+	node = BPF_CORE_READ(pid, tasks[PID_OF_PROCESS].first);
+	if (!node)
+		return;
+	node -= bpf_core_field_offset(struct task_struct, pid_links) +
+		PID_OF_PROCESS * 2 * sizeof(void *);
+	bpf_probe_read_kernel_str(r->fs, sizeof(r->fs),
+				  node + bpf_core_field_offset(struct task_struct, comm));
+}
+
 /* The address of a connection's other end, if it has none itself: who accepted it was named. */
 static __always_inline void unix_read(struct gn_cause_rec *r, struct sock *sk)
 {
@@ -115,6 +141,7 @@ static __always_inline void unix_read(struct gn_cause_rec *r, struct sock *sk)
 	struct unix_address *a;
 	__s32 len;
 
+	peer_read(r, sk);
 	if (!bpf_core_field_exists(u->peer))
 		return;
 	a = BPF_CORE_READ(u, addr);
@@ -231,14 +258,73 @@ static __always_inline void path_read(struct gn_cause_rec *r, struct file *file)
 	r->len = w.off;
 }
 
+/* Through the tree, each node as it is met first; on its way up where both its sides were seen. */
+struct epoll_walk {
+	struct rb_node *node;
+	__u32 n;
+	__u32 up;
+};
+
+static long epoll_step(__u32 i, struct epoll_walk *w)
+{
+	struct rb_node *node = w->node, *next, *up;
+
+	if (!w->up) {
+		w->n++;
+		next = BPF_CORE_READ(node, rb_left);
+		if (!next)
+			next = BPF_CORE_READ(node, rb_right);
+		if (next)
+			w->node = next;
+		else
+			w->up = 1;
+		return 0;
+	}
+	up = (void *)(BPF_CORE_READ(node, __rb_parent_color) & ~3UL);
+	w->node = up;
+	if (!up)
+		return 1;
+	if (BPF_CORE_READ(up, rb_left) != node)
+		return 0;
+	next = BPF_CORE_READ(up, rb_right);
+	if (next) {
+		w->node = next;
+		w->up = 0;
+	}
+	return 0;
+}
+
+/*
+ * How many descriptors an epoll has; `whole`: or more. Others may change the tree meanwhile: each
+ * step is a read that may fail.
+ */
+static __always_inline void epoll_count(struct gn_cause_rec *r, struct file *file)
+{
+	struct epoll_walk w = {};
+	struct eventpoll *ep = (struct eventpoll *)BPF_CORE_READ(file, private_data);
+
+	if (!bpf_core_field_exists(ep->rbr))
+		return;
+	w.node = BPF_CORE_READ(ep, rbr.rb_root.rb_node);
+	r->whole = 1;
+	if (!w.node)
+		return;
+	bpf_loop(EPOLL_STEPS, epoll_step, &w, 0);
+	r->of.count = w.n;
+	r->whole = !w.node;
+}
+
 static __always_inline void anon_read(struct gn_cause_rec *r, struct file *file)
 {
 	long n = bpf_probe_read_kernel_str(r->path, GN_CAUSE_NAME,
 					   BPF_CORE_READ(file, f_path.dentry, d_name.name));
 
 	r->of.ino = 0;
-	if (n > 1)
-		r->len = n - 1;
+	if (n <= 1)
+		return;
+	r->len = n - 1;
+	if (r->path[1] == 'e' && r->path[6] == 'p') /* "[eventpoll]" */
+		epoll_count(r, file);
 }
 
 static __noinline void content_read(struct gn_cause_rec *r, struct file *file)

@@ -189,9 +189,18 @@ struct upid {
 	struct pid_namespace *ns;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct pid {
 	unsigned int level;
-	struct upid numbers[]; /* level + 1 of them */
+	struct hlist_head tasks[2]; /* and more: enum pid_type */
+	struct upid numbers[];	    /* level + 1 of them */
 };
 
 struct thread_info {
@@ -226,6 +235,7 @@ struct task_struct {
 	pid_t tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	struct hlist_node pid_links[2]; /* and more, as in struct pid */
 	long unsigned int nvcsw;
 	long unsigned int nivcsw;
 	u64 start_time;
@@ -326,6 +336,7 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
+	struct pid *sk_peer_pid;
 };
 
 struct socket {
@@ -344,6 +355,23 @@ struct unix_address {
 struct unix_sock { /* CONFIG_UNIX; of a module's the kernel's BTF knows nothing */
 	struct unix_address *addr;
 	struct sock *peer;
+};
+
+struct rb_node {
+	long unsigned int __rb_parent_color;
+	struct rb_node *rb_right, *rb_left;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+struct eventpoll { /* CONFIG_EPOLL */
+	struct rb_root_cached rbr;
 };
 
 /* ---- BPF iterators (include/linux/bpf.h) ----------------------------------------------------- */

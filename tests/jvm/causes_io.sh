@@ -40,6 +40,13 @@ jdk_check() {
     assert_eq "jdk.FileRead" "fifo $T/fifo" "$(query "$jfr" values jdk.FileRead eventThread path | grep '^fifo ' | sort -u)"
 }
 
+# details_check JFR: how many descriptors the selector has (its own, by which it is woken), whose the Unix socket's other end is.
+details_check() {
+    query "$1" values $CAUSE_EVENT eventThread state detail >"$T/details"
+    assert_eq "descriptors of the selector" "selects STATE_IO 1 descriptor" "$(grep '^selects STATE_IO' "$T/details" | sort -u)"
+    assert_eq "the peer of the Unix socket" "unix STATE_IO peer java, process $JVM_PID" "$(grep '^unix STATE_IO' "$T/details" | sort -u)"
+}
+
 # causes_check JFR: each thread has the cause that it said, and no other.
 causes_check() {
     local jfr=$1 word thread op want got io
@@ -71,6 +78,7 @@ causes_io() {
         causes_check "$jfr"
         causes_shown "$jfr"
         jdk_check "$jfr"
+        details_check "$jfr"
     done
     "$GNOMON" record -q -p "$JVM_PID" -d 1s --no-causes -o "$T/none-$version.jfr" || fail "record --no-causes"
     assert_eq "causes with --no-causes" 0 "$(weight "$T/none-$version.jfr" $CAUSE_EVENT)"

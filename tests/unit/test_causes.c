@@ -86,10 +86,20 @@ static void others(void **state)
 {
 	struct gn_cause_rec r = with_path(GN_CAUSE_UNIX, "/run/x.sock", 12);
 
+	strcpy(r.fs, "postgres");
+	r.of.dev = 4711;
+	says(&r, "Unix socket", "write", "/run/x.sock", "peer postgres, process 4711");
+	memset(r.fs, 'x', sizeof(r.fs)); /* it has no end */
+	says(&r, "Unix socket", "write", "/run/x.sock", "peer xxxxxxxxxxxxxxxx, process 4711");
+	r.fs[0] = 0;
+	says(&r, "Unix socket", "write", "/run/x.sock", "peer ended, process 4711");
+	r.of.dev = 0;
 	says(&r, "Unix socket", "write", "/run/x.sock", "");
 	r = with_path(GN_CAUSE_UNIX, "\0abstract", 9);
+	r.of.dev = 0;
 	says(&r, "Unix socket", "write", "@abstract", "");
 	r = with_path(GN_CAUSE_UNIX, "", 0);
+	r.of.dev = 0;
 	says(&r, "Unix socket", "write", "unnamed, inode 77", "");
 	r = with_path(GN_CAUSE_PIPE, "", 0);
 	says(&r, "pipe", "write", "pipe:[77]", "");
@@ -100,7 +110,10 @@ static void others(void **state)
 	r = with_path(GN_CAUSE_FILE, "", 0);
 	says(&r, "file", "write", "/", "ext4, device 8:1");
 	r = with_path(GN_CAUSE_ANON, "[eventpoll]", 11);
-	says(&r, "epoll", "write", "[eventpoll]", "");
+	r.of.count = 512;
+	says(&r, "epoll", "write", "[eventpoll]", "512 descriptors");
+	r.whole = 0;
+	says(&r, "epoll", "write", "[eventpoll]", "512 or more descriptors");
 	r = with_path(GN_CAUSE_ANON, "[timerfd]", 9);
 	says(&r, "kernel object", "write", "[timerfd]", "");
 	r = with_path(GN_CAUSE_POLL, "", 0);

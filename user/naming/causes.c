@@ -99,6 +99,10 @@ static void unix_words(const struct gn_cause_rec *r, struct cause_words *w)
 	else
 		snprintf(w->cause, sizeof(w->cause), "@%.*s", (int)strnlen(r->path + 1, len - 1),
 			 r->path + 1);
+	if (r->of.dev)
+		snprintf(w->detail, sizeof(w->detail), "peer %.*s, process %u",
+			 r->fs[0] ? (int)strnlen(r->fs, sizeof(r->fs)) : 5,
+			 r->fs[0] ? r->fs : "ended", r->of.dev);
 }
 
 /* Names come from the last one on. */
@@ -137,8 +141,12 @@ static void anon_words(const struct gn_cause_rec *r, struct cause_words *w)
 	size_t len = r->len < GN_CAUSE_NAME ? r->len : GN_CAUSE_NAME;
 
 	w->kind = "kernel object";
-	if (len == strlen("[eventpoll]") && !memcmp(r->path, "[eventpoll]", len))
+	if (len == strlen("[eventpoll]") && !memcmp(r->path, "[eventpoll]", len)) {
 		w->kind = "epoll";
+		snprintf(w->detail, sizeof(w->detail), "%llu%s descriptor%s",
+			 (unsigned long long)r->of.count, r->whole ? "" : " or more",
+			 r->of.count == 1 && r->whole ? "" : "s");
+	}
 	snprintf(w->cause, sizeof(w->cause), "%.*s", len ? (int)strnlen(r->path, len) : 3,
 		 len ? r->path : "[?]");
 }
