@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ring buffers in the running kernel: a collector that is held up makes them grow, and every record
- * taken is either read or counted as lost, whatever happens meanwhile.
+ * Ring buffers in the running kernel: a collector that is held up makes them grow, a quiet time
+ * makes them shrink, and every record taken is either read or counted as lost, whatever happens
+ * meanwhile.
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -87,9 +88,14 @@ static pid_t burner(void)
 		getppid();
 }
 
-static void record_open(struct capture **c, struct clocks **clk, pid_t pid, size_t bytes)
+static void record_open_quiet(struct capture **c, struct clocks **clk, pid_t pid, size_t bytes,
+			      uint64_t quiet_ns)
 {
-	struct capture_config cfg = {.cpu_ns = MS / 10, .ring_bytes = bytes};
+	struct capture_config cfg = {
+		.cpu_ns = MS / 10,
+		.ring_bytes = bytes,
+		.ring_quiet_ns = quiet_ns,
+	};
 	struct error e = {0};
 
 	if (capture_open(c, &cfg, &e))
@@ -100,6 +106,11 @@ static void record_open(struct capture **c, struct clocks **clk, pid_t pid, size
 				     capture_clock_fd(*c, CAPTURE_CPU_CLOCK), &e),
 			 0);
 	assert_int_equal(clocks_add(*clk, pid, &e), 0);
+}
+
+static void record_open(struct capture **c, struct clocks **clk, pid_t pid, size_t bytes)
+{
+	record_open_quiet(c, clk, pid, bytes, 0);
 }
 
 static void test_growth(void **state)
@@ -140,6 +151,61 @@ static void test_growth(void **state)
 	capture_counters(c, counters);
 	assert_int_equal(t.cpu, counters[GN_CNT_CPU]);
 	assert_true(lost_late * 100 <= t.cpu);
+	assert_int_equal(t.disorder, 0);
+	capture_close(c);
+}
+
+/*
+ * A ring that has grown shrinks again while records are taken all the time, few at each drain: all
+ * of them are read. Then it is held up again, and grows.
+ */
+static void test_shrinking(void **state)
+{
+	uint64_t counters[GN_CNT_MAX], lost = 0, lost_before;
+	size_t at_first, grown, least;
+	struct tally t = {0};
+	struct capture *c;
+	struct clocks *clk;
+	pid_t pid = burner();
+
+	record_open_quiet(&c, &clk, pid, 32 << 10, 200 * MS);
+	at_first = capture_ring_bytes(c);
+	for (int i = 0; i < 2; i++) {
+		cpu_wait(pid, 700); /* 7,000 samples, of which 32 kB hold 580 */
+		assert_true(capture_drain(c, tally_record, &t) >= 0);
+	}
+	grown = capture_ring_bytes(c);
+	assert_true(grown >= 2 * at_first);
+	capture_losses(c, add_loss, &lost);
+	assert_true(lost > 0);
+	/* some 100 samples each, whatever else the machine does; the replaced ones go in a second
+	 */
+	least = grown;
+	for (int i = 0; i < 1000 && (i < 200 || least > at_first); i++) {
+		cpu_wait(pid, 10);
+		assert_true(capture_drain(c, tally_record, &t) >= 0);
+		if (capture_ring_bytes(c) < least)
+			least = capture_ring_bytes(c);
+	}
+	assert_int_equal(least, at_first);
+	lost_before = lost;
+	capture_losses(c, add_loss, &lost);
+	assert_int_equal(lost, lost_before);
+	for (int i = 0; i < 2; i++) {
+		cpu_wait(pid, 700);
+		assert_true(capture_drain(c, tally_record, &t) >= 0);
+	}
+	assert_true(capture_ring_bytes(c) > at_first);
+	capture_losses(c, add_loss, &lost);
+	assert_true(lost > lost_before);
+	clocks_close(clk);
+	capture_stop(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	capture_losses(c, add_loss, &lost);
+	capture_counters(c, counters);
+	assert_int_equal(t.cpu, counters[GN_CNT_CPU]);
 	assert_int_equal(t.disorder, 0);
 	capture_close(c);
 }
@@ -256,6 +322,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_shrinking),
 		cmocka_unit_test(test_cap),
 		cmocka_unit_test(test_crowded),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How large a ring buffer becomes after losses. */
+/* How large a ring buffer becomes after losses, and after quiet times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,11 +35,27 @@ static void test_cap(void **state)
 	assert_int_equal(rings_size(128 * MB, 128 * MB, 64 * MB), 128 * MB);
 }
 
+static void test_quiet(void **state)
+{
+	assert_int_equal(rings_size_quiet(64 * MB, 0, 128 * KB), 128 * KB);
+	assert_int_equal(rings_size_quiet(64 * MB, 32 * KB, 128 * KB), 128 * KB);
+	assert_int_equal(rings_size_quiet(64 * MB, 33 * KB, 128 * KB), 256 * KB);
+	assert_int_equal(rings_size_quiet(64 * MB, 1 * MB, 128 * KB), 4 * MB);
+	assert_int_equal(rings_size_quiet(64 * MB, 8 * MB, 128 * KB), 32 * MB);
+	/* more than an eighth is in use */
+	assert_int_equal(rings_size_quiet(64 * MB, 8 * MB + 1, 128 * KB), 64 * MB);
+	assert_int_equal(rings_size_quiet(256 * KB, 33 * KB, 128 * KB), 256 * KB);
+	/* never more than before */
+	assert_int_equal(rings_size_quiet(128 * KB, 0, 128 * KB), 128 * KB);
+	assert_int_equal(rings_size_quiet(128 * KB, 0, 256 * KB), 128 * KB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_quiet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

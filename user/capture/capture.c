@@ -144,6 +144,7 @@ static int rings_create(struct capture *c, const struct capture_config *cfg, str
 		.ncpu = c->ncpu,
 		.bytes = cfg->ring_bytes ? cfg->ring_bytes : RING_BYTES,
 		.max = cfg->ring_max ? cfg->ring_max : RING_MAX,
+		.quiet_ns = cfg->ring_quiet_ns,
 	};
 
 	c->per_cpu = calloc((size_t)c->ncpu, sizeof(*c->per_cpu));
@@ -1270,6 +1271,9 @@ static void rings_adapt(struct capture *c)
 	rc = rings_grow(c->rings, c->per_cpu, now_ns());
 	if (rc < 0)
 		log_debug("a ring buffer could not grow: %s", strerror(-rc));
+	rc = rings_shrink(c->rings, now_ns());
+	if (rc < 0)
+		log_debug("a ring buffer could not shrink: %s", strerror(-rc));
 }
 
 void capture_make_room(struct capture *c)

@@ -34,6 +34,7 @@ struct capture_config {
 	uint32_t draw_shift; /* then: log2 of the ticks of a draw */
 	/* Ring buffers per CPU, powers of two of pages: at first and at most; 0 = default */
 	size_t ring_bytes, ring_max;
+	uint64_t ring_quiet_ns; /* as in capture/rings.h */
 	const char *btf; /* for tests: a file of the kernel's types as if it had others; or NULL */
 };
 

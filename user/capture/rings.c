@@ -2,6 +2,7 @@
 #include "capture/rings.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,10 +17,25 @@
 /* the longest programs are sleepable ones, of a tick or a scan, which take milliseconds */
 #define GRACE_NS 1000000000ull
 
+#define QUIET_MAX_NS 3600000000000ull
+/* rings that shrink at once: an old kernel waits 15 ms for each, in which nothing is drained */
+#define SHRINK_MAX 8
+
 struct ring {
 	struct ring_buffer *rb;
 	int fd;
 	size_t bytes;
+};
+
+/* What is known of a CPU's ring, whichever it is. */
+struct use {
+	uint64_t lost;	   /* bytes, as told last */
+	uint64_t taken;	   /* bytes, by this drain */
+	uint64_t most;	   /* by one drain since `since_ns` */
+	uint64_t since_ns; /* 0: it is not looked at yet */
+	uint64_t quiet_ns;
+	size_t reserved;
+	bool shrunk; /* and has not grown since */
 };
 
 struct old_ring {
@@ -32,8 +48,9 @@ struct rings {
 	struct rings_config cfg;
 	int epoll;
 	struct ring *cpu;
-	uint64_t *lost; /* per CPU, as told last */
+	struct use *use; /* likewise, for each CPU */
 	struct old_ring *retired;
+	uint64_t taken; /* bytes of the ring that is drained */
 	rings_fn fn;
 	void *ctx;
 };
@@ -56,11 +73,23 @@ size_t rings_size(size_t bytes, uint64_t lost, size_t max)
 	return size;
 }
 
+size_t rings_size_quiet(size_t bytes, uint64_t taken, size_t least)
+{
+	size_t size = least;
+
+	if (taken > bytes / 8)
+		return bytes;
+	while (size < bytes && size < 4 * taken)
+		size *= 2;
+	return size < bytes ? size : bytes;
+}
+
 static int on_record(void *ctx, void *data, size_t size)
 {
 	struct rings *r = ctx;
 	const struct gn_rec *rec = data;
 
+	r->taken += size + BPF_RINGBUF_HDR_SZ;
 	if (size >= sizeof(*rec) && rec->size <= size)
 		r->fn(r->ctx, rec);
 	return 0;
@@ -92,11 +121,6 @@ static int ring_open(struct rings *r, struct ring *ring, size_t bytes)
 	return rc;
 }
 
-static int ring_publish(const struct rings *r, int cpu, const struct ring *ring)
-{
-	return innermap_put(r->cfg.outer, &(uint32_t){(uint32_t)cpu}, &ring->fd, 1);
-}
-
 /* Put one ring for each CPU into the map of maps, all at once. */
 static int rings_publish(const struct rings *r)
 {
@@ -125,13 +149,17 @@ int rings_open(struct rings **out, const struct rings_config *cfg, struct error 
 	r->cfg = *cfg;
 	r->epoll = -1;
 	r->cpu = calloc((size_t)cfg->ncpu, sizeof(*r->cpu));
-	r->lost = calloc((size_t)cfg->ncpu, sizeof(*r->lost));
-	if (!r->cpu || !r->lost) {
+	r->use = calloc((size_t)cfg->ncpu, sizeof(*r->use));
+	if (!r->cpu || !r->use) {
 		rings_close(r);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
-	for (int i = 0; i < cfg->ncpu; i++)
+	if (!r->cfg.quiet_ns)
+		r->cfg.quiet_ns = RINGS_QUIET_NS;
+	for (int i = 0; i < cfg->ncpu; i++) {
 		r->cpu[i].fd = -1;
+		r->use[i].quiet_ns = r->cfg.quiet_ns;
+	}
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (r->epoll < 0)
 		rc = -errno;
@@ -169,7 +197,7 @@ void rings_close(struct rings *r)
 	if (r->epoll >= 0)
 		close(r->epoll);
 	free(r->cpu);
-	free(r->lost);
+	free(r->use);
 	free(r);
 }
 
@@ -191,9 +219,11 @@ int rings_drain(struct rings *r, rings_fn fn, void *ctx)
 		sum += n;
 	}
 	for (int i = 0; i < r->cfg.ncpu; i++) {
+		r->taken = 0;
 		n = ring_buffer__consume(r->cpu[i].rb);
 		if (n < 0)
 			return n;
+		r->use[i].taken = r->taken;
 		sum += n;
 	}
 	return sum;
@@ -218,33 +248,94 @@ static void retired_expire(struct rings *r, uint64_t now_ns)
 	}
 }
 
-static int ring_replace(struct rings *r, int cpu, size_t bytes, uint64_t now_ns)
+/* A ring that is not in the map any more is drained on for a while. The older go first. */
+static void ring_retire(struct rings *r, struct old_ring *old, const struct ring *ring,
+			uint64_t now_ns)
 {
-	struct old_ring *old = calloc(1, sizeof(*old)), **at = &r->retired;
-	struct ring ring;
-	int rc;
+	struct old_ring **at = &r->retired;
 
-	if (!old)
-		return -ENOMEM;
-	rc = ring_open(r, &ring, bytes);
-	if (!rc) {
-		rc = ring_publish(r, cpu, &ring);
-		if (rc)
-			ring_close(&ring);
-	}
+	old->ring = *ring;
+	old->since_ns = now_ns;
+	while (*at)
+		at = &(*at)->next;
+	*at = old;
+}
+
+/* Rings of other sizes in place of those of some CPUs. */
+struct change {
+	uint32_t n;
+	uint32_t cpu[SHRINK_MAX];
+	int fds[SHRINK_MAX];
+	struct ring rings[SHRINK_MAX];
+	struct old_ring *old[SHRINK_MAX];
+};
+
+static int change_add(struct rings *r, struct change *c, int cpu, size_t bytes)
+{
+	struct old_ring *old = calloc(1, sizeof(*old));
+	int rc = old ? ring_open(r, &c->rings[c->n], bytes) : -ENOMEM;
+
 	if (rc) {
 		free(old);
 		return rc;
 	}
-	log_info("the ring buffer of CPU %d grows from %zu to %zu kB", cpu,
-		 r->cpu[cpu].bytes / 1024, bytes / 1024);
-	old->ring = r->cpu[cpu];
-	old->since_ns = now_ns;
-	while (*at)
-		at = &(*at)->next; /* older rings are drained before newer ones */
-	*at = old;
-	r->cpu[cpu] = ring;
+	c->cpu[c->n] = (uint32_t)cpu;
+	c->fds[c->n] = c->rings[c->n].fd;
+	c->old[c->n++] = old;
 	return 0;
+}
+
+static void change_drop(struct change *c)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		ring_close(&c->rings[i]);
+		free(c->old[i]);
+	}
+	c->n = 0;
+}
+
+static void ring_put(struct rings *r, struct change *c, uint32_t i, uint64_t now_ns)
+{
+	struct ring *in_use = &r->cpu[c->cpu[i]];
+
+	log_info("the ring buffer of CPU %u %s from %zu to %zu kB", c->cpu[i],
+		 c->rings[i].bytes > in_use->bytes ? "grows" : "shrinks", in_use->bytes / 1024,
+		 c->rings[i].bytes / 1024);
+	ring_retire(r, c->old[i], in_use, now_ns);
+	*in_use = c->rings[i];
+	r->use[c->cpu[i]].since_ns = 0;
+}
+
+/*
+ * Waits until no program that cannot sleep has the old ones. Where it fails some of the new ones
+ * may be in place: the old ones are put back, and the new ones are drained like old ones.
+ */
+static int change_do(struct rings *r, struct change *c, uint64_t now_ns)
+{
+	int rc = innermap_put(r->cfg.outer, c->cpu, c->fds, c->n);
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		if (!rc || innermap_put(r->cfg.outer, &c->cpu[i], &r->cpu[c->cpu[i]].fd, 1))
+			ring_put(r, c, i, now_ns);
+		else
+			ring_retire(r, c->old[i], &c->rings[i], now_ns);
+	}
+	return rc;
+}
+
+static int ring_grow(struct rings *r, int cpu, size_t bytes, uint64_t now_ns)
+{
+	struct use *u = &r->use[cpu];
+	struct change c = {0};
+	int rc = change_add(r, &c, cpu, bytes);
+
+	if (!rc)
+		rc = change_do(r, &c, now_ns);
+	if (!rc && u->shrunk) {
+		u->quiet_ns = u->quiet_ns < QUIET_MAX_NS / 4 ? 4 * u->quiet_ns : QUIET_MAX_NS;
+		u->shrunk = false;
+	}
+	return rc;
 }
 
 int rings_grow(struct rings *r, const uint64_t *lost, uint64_t now_ns)
@@ -253,20 +344,76 @@ int rings_grow(struct rings *r, const uint64_t *lost, uint64_t now_ns)
 
 	retired_expire(r, now_ns);
 	for (int i = 0; i < r->cfg.ncpu; i++) {
-		uint64_t since = lost[i] - r->lost[i];
+		uint64_t since = lost[i] - r->use[i].lost;
 		size_t size = rings_size(r->cpu[i].bytes, since, r->cfg.max);
 		int one;
 
-		r->lost[i] = lost[i];
+		r->use[i].lost = lost[i];
 		if (size == r->cpu[i].bytes)
 			continue;
-		one = ring_replace(r, i, size, now_ns);
+		one = ring_grow(r, i, size, now_ns);
 		if (!one)
 			replaced++;
 		else if (!rc)
 			rc = one;
 	}
 	return rc ? rc : replaced;
+}
+
+/* What it was used for is known for long enough. */
+static bool use_is_known(struct use *u, uint64_t now_ns)
+{
+	if (!u->since_ns) {
+		u->since_ns = now_ns;
+		u->most = 0;
+	}
+	if (u->taken > u->most)
+		u->most = u->taken;
+	return now_ns - u->since_ns >= u->quiet_ns;
+}
+
+static size_t size_wished(const struct rings *r, int cpu)
+{
+	size_t bytes = r->cpu[cpu].bytes, least = r->cfg.bytes;
+	const struct use *u = &r->use[cpu];
+
+	least = u->reserved > least ? u->reserved : least;
+	return rings_size_quiet(bytes, u->most, least < bytes ? least : bytes);
+}
+
+/* Notes which rings are to become smaller, as many as may do so at once. */
+static int change_find(struct rings *r, struct change *c, uint64_t now_ns)
+{
+	int rc = 0;
+
+	for (int i = 0; i < r->cfg.ncpu; i++) {
+		size_t size;
+
+		if (!use_is_known(&r->use[i], now_ns) || c->n == SHRINK_MAX || rc)
+			continue;
+		size = size_wished(r, i);
+		r->use[i].since_ns = 0; /* it is looked at anew */
+		if (size < r->cpu[i].bytes)
+			rc = change_add(r, c, i, size);
+	}
+	return rc;
+}
+
+int rings_shrink(struct rings *r, uint64_t now_ns)
+{
+	struct change c = {0};
+	int rc = change_find(r, &c, now_ns);
+
+	if (rc) {
+		change_drop(&c);
+		return rc;
+	}
+	if (!c.n)
+		return 0;
+	for (uint32_t i = 0; i < c.n; i++)
+		r->use[c.cpu[i]].shrunk = true;
+	rc = change_do(r, &c, now_ns);
+	return rc ? rc : (int)c.n;
 }
 
 int rings_reserve(struct rings *r, int cpu, size_t bytes, uint64_t now_ns)
@@ -277,7 +424,8 @@ int rings_reserve(struct rings *r, int cpu, size_t bytes, uint64_t now_ns)
 		return -EINVAL;
 	while (size < bytes && size < max)
 		size *= 2;
-	return size > r->cpu[cpu].bytes ? ring_replace(r, cpu, size, now_ns) : 0;
+	r->use[cpu].reserved = size;
+	return size > r->cpu[cpu].bytes ? ring_grow(r, cpu, size, now_ns) : 0;
 }
 
 size_t rings_bytes(const struct rings *r)
