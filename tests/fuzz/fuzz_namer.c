@@ -3,7 +3,7 @@
  * What a process that names may say to capture once somebody else has taken it over: any bytes, as
  * asks. What reaches the tables has been looked at, and is what capture/utable.c takes.
  */
-// FUZZ-LINK: user/wire/ask.c user/wire/clerk.c user/wire/scrutiny.c user/wire/rules.c user/capture/utable.c
+// FUZZ-LINK: user/wire/ask.c user/wire/clerk.c user/wire/desk.c user/wire/scrutiny.c user/wire/rules.c user/capture/utable.c
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +91,20 @@ static int carrier(void *ctx, pid_t tgid, pid_t tid, const struct gn_carrier *ca
 	return 0;
 }
 
+static int contexts(void *ctx, pid_t tgid, const struct gn_ctx_places *places)
+{
+	if (places->n > CTX_PLACE_MAX)
+		abort();
+	return 0;
+}
+
+static int locks(void *ctx, pid_t tgid, const struct gn_locks *locks)
+{
+	if (locks->mark_shift > 63 || locks->klass_shift > 63 || locks->hash_shift > 63)
+		abort();
+	return 0;
+}
+
 static int programs(void *ctx, uint32_t *program, uint32_t *link)
 {
 	return 0;
@@ -142,6 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		.coders_get = coders_get,
 		.java_thread = java_thread,
 		.carrier = carrier,
+		.contexts = contexts,
+		.locks = locks,
 		.programs = programs,
 	};
 	struct utable *t;

@@ -20,7 +20,7 @@ begin() {
     BEGAN_NS=$(process_cpu_ns "$JVM_PID")
     namer_is_there || fail "no process that names: $(cat "$GN_ERR")"
     NAMERS=$(pgrep -P "$GN_PID" 'gnomon-[ns]') # with those that may take over
-    assert_eq "processes that name, or may" 4 "$(wc -w <<<"$NAMERS")"
+    assert_eq "processes that name, or may" 2 "$(wc -w <<<"$NAMERS")"
     SIZE=$(stat -c %s "$FILE")
     until_true 60 larger_than "$FILE" "$SIZE" || fail "nothing is written"
 }

@@ -312,6 +312,13 @@ static void prisoner(void *arg)
 		t->rc[i] = t->v[i].try();
 }
 
+static int confine_self(void)
+{
+	int rc = confine_mould();
+
+	return rc ? rc : confine_calls();
+}
+
 static bool has_landlock(void)
 {
 	return syscall(LANDLOCK_CREATE, NULL, 0, 1) > 0;

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "base/shared.h"
+
 #define TRIES	1000
 #define LOOK_AT 16 /* places in which a thread's loss may be */
 
@@ -13,6 +15,21 @@ struct board *board_new(void)
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
+}
+
+int board_new_shared(struct board **out)
+{
+	void *p;
+	int fd = shared_new("gnomon-board", sizeof(struct board), &p);
+
+	if (fd >= 0)
+		*out = p;
+	return fd;
+}
+
+struct board *board_of(int fd)
+{
+	return shared_map(fd, sizeof(struct board));
 }
 
 void board_free(struct board *b)

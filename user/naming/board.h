@@ -64,6 +64,10 @@ struct board {
 };
 
 struct board *board_new(void); /* NULL: no memory */
+
+/* For another process, which has it by the descriptor: that, or -errno. */
+int board_new_shared(struct board **out);
+struct board *board_of(int fd); /* there; NULL: no memory */
 void board_free(struct board *b);
 
 /* The session's: so many of the thread (0: of none) are lost. */

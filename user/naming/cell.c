@@ -89,6 +89,20 @@ int cell_start(struct cell **out, void (*main)(void *arg), void *arg, const int 
 	return 0;
 }
 
+int cell_of(struct cell **out, pid_t pid)
+{
+	struct cell *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return -ENOMEM;
+	}
+	c->pid = pid;
+	*out = c;
+	return 0;
+}
+
 void cell_kill(struct cell *c)
 {
 	if (c->pid)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that naming is locked up in. It is a copy of this one, made while there is one
- * thread, and has nothing of it but the memory of then, stderr, the descriptors it is given and the
- * broker's. It ends with whoever made it.
+ * A process that is locked up. It is a copy of this one, made while there is one thread, and has
+ * nothing of it but the memory of then, stderr, the descriptors it is given and the broker's. It
+ * ends with whoever made it.
  */
 #ifndef GNOMON_NAMING_CELL_H
 #define GNOMON_NAMING_CELL_H
@@ -10,8 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct cell;
+
+/* A child of this process that is there already (naming/mould.h). 0 or -errno: it is killed. */
+int cell_of(struct cell **out, pid_t pid);
 
 /* Runs main(arg) there. 0 or -errno. */
 int cell_start(struct cell **out, void (*main)(void *arg), void *arg, const int *fds, size_t n);

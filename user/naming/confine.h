@@ -16,7 +16,13 @@
 #ifndef GNOMON_NAMING_CONFINE_H
 #define GNOMON_NAMING_CONFINE_H
 
-/* 0, or -errno: what the kernel has, and what could not be given up. */
-int confine_self(void);
+/*
+ * First, in the process of which others are made (naming/mould.h): all but the system calls. 0, or
+ * -errno: what the kernel has, and what could not be given up.
+ */
+int confine_mould(void);
+
+/* Then, in the copy that names: the system calls. Likewise. */
+int confine_calls(void);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "naming/board.h"
 #include "naming/cell.h"
+#include "naming/mould.h"
 #include "naming/queue.h"
 
 #define END_MS 200 /* for so long the end of one that was killed is waited for */
@@ -28,19 +29,23 @@ static void end_close(int *fd)
 	*fd = -1;
 }
 
-int line_open(struct line *l, size_t queue_bytes)
-{
-	int rc;
+static const struct line unopened = {.replies = {-1, -1}, .gifts = {-1, -1}, .asks = {-1, -1}};
 
-	*l = (struct line){.replies = {-1, -1}, .gifts = {-1, -1}, .asks = {-1, -1}};
-	l->queue = queue_new(queue_bytes);
-	l->board = board_new();
-	if (!l->queue || !l->board)
-		return -ENOMEM;
-	rc = ends_open(&l->replies, SOCK_SEQPACKET);
+static int sockets_open(struct line *l)
+{
+	int rc = ends_open(&l->replies, SOCK_SEQPACKET);
+
 	if (!rc)
 		rc = ends_open(&l->gifts, SOCK_SEQPACKET);
 	return rc ? rc : ends_open(&l->asks, SOCK_STREAM);
+}
+
+int line_open(struct line *l, size_t queue_bytes)
+{
+	*l = unopened;
+	l->queue = queue_new(queue_bytes);
+	l->board = board_new();
+	return l->queue && l->board ? sockets_open(l) : -ENOMEM;
 }
 
 /* What it shares with its process. */
@@ -66,72 +71,62 @@ void line_close(struct line *l)
 
 /* ---- the process ---- */
 
-struct start {
-	struct line *line, *others;
-	size_t nothers;
-	void (*main)(void *arg);
-	void *arg;
-};
-
-/* The others' memory would be ours to write otherwise. */
-static void start(void *arg)
-{
-	struct start *s = arg;
-
-	for (size_t i = 0; i < s->nothers; i++)
-		if (&s->others[i] != s->line)
-			shared_free(&s->others[i]);
-	s->main(s->arg);
-}
-
-int line_fork(struct line *l, void (*main)(void *arg), void *arg, const int keep[LINE_KEEP],
-	      struct line *others, size_t nothers)
-{
-	struct start s = {l, others, nothers, main, arg};
-	int fds[3 + LINE_KEEP] = {l->replies.theirs, l->gifts.theirs, l->asks.theirs};
-	size_t n = 3;
-	int rc;
-
-	for (size_t i = 0; i < LINE_KEEP; i++)
-		if (keep[i] > 0)
-			fds[n++] = keep[i];
-	rc = cell_start(&l->cell, start, &s, fds, n);
-	if (rc)
-		return rc;
-	end_close(&l->replies.theirs);
-	end_close(&l->gifts.theirs);
-	end_close(&l->asks.theirs);
-	return 0;
-}
+enum { QUEUE, BOARD, REPLIES, GIFTS, ASKS };
 
 static struct signs signs_of(const struct line *l)
 {
 	return (struct signs){
-		.steps = l->board->beats.steps,
-		.ours = l->board->beats.ours,
+		.steps = l->board ? l->board->beats.steps : 0,
+		.ours = l->board ? l->board->beats.ours : 0,
 		.delay_ns = l->cell ? cell_delay_ns(l->cell) : 0,
 	};
 }
 
-void line_go(struct line *l, uint64_t now)
+static int copy_begin(struct line *l, int queue, int board, struct mould *m)
 {
-	struct signs s = signs_of(l);
-	char go = 1;
+	const int fds[MOULD_FDS] = {
+		[QUEUE] = queue,	   [BOARD] = board,	    [REPLIES] = l->replies.theirs,
+		[GIFTS] = l->gifts.theirs, [ASKS] = l->asks.theirs,
+	};
+	int rc = mould_copy(m, fds, &l->cell);
 
-	patience_begin(&l->patience, &s, now);
-	if (send(l->replies.ours, &go, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
-		l->gone = true;
+	end_close(&l->replies.theirs);
+	end_close(&l->gifts.theirs);
+	end_close(&l->asks.theirs);
+	return rc;
 }
 
-bool line_await(const struct line *l)
+int line_begin(struct line *l, size_t queue_bytes, struct mould *m, uint64_t now)
 {
-	ssize_t n;
-	char go;
+	int queue, board, rc;
+	struct signs s;
 
-	do
-		n = recv(l->replies.theirs, &go, 1, 0);
-	while (n < 0 && errno == EINTR);
-	return n == 1;
+	*l = unopened;
+	queue = queue_new_shared(queue_bytes, &l->queue);
+	board = board_new_shared(&l->board);
+	rc = queue < 0 ? queue : board < 0 ? board : sockets_open(l);
+	if (!rc)
+		rc = copy_begin(l, queue, board, m);
+	end_close(&queue);
+	end_close(&board);
+	s = signs_of(l);
+	if (!rc)
+		patience_begin(&l->patience, &s, now);
+	l->gone = rc != 0;
+	return rc;
+}
+
+int line_of(struct line *l, size_t queue_bytes, const int *fds)
+{
+	*l = unopened;
+	l->queue = queue_of(fds[QUEUE], queue_bytes);
+	l->board = board_of(fds[BOARD]);
+	l->replies.theirs = fds[REPLIES];
+	l->gifts.theirs = fds[GIFTS];
+	l->asks.theirs = fds[ASKS];
+	close(fds[QUEUE]);
+	close(fds[BOARD]);
+	return l->queue && l->board ? 0 : -ENOMEM;
 }
 
 void line_look(struct line *l, uint64_t now)
@@ -151,6 +146,8 @@ void line_end(struct line *l, uint64_t now, uint64_t spent_ns)
 bool line_kill(struct line *l)
 {
 	l->gone = true;
+	if (!l->cell)
+		return true;
 	cell_kill(l->cell);
 	return cell_wait(l->cell, END_MS);
 }

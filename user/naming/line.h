@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One that names, as the session has it: a process of its own, or a thread of this one, and all
- * that goes to and fro. Several processes are made at the start, of which one works; when it is
- * lost the next one takes over, with nothing that the lost one had in its hands.
+ * that goes to and fro. Where it is lost another one takes over, with nothing that the lost one had
+ * in its hands.
  */
 #ifndef GNOMON_NAMING_LINE_H
 #define GNOMON_NAMING_LINE_H
@@ -16,6 +16,7 @@
 
 struct board;
 struct cell;
+struct mould;
 struct queue;
 
 /* Two ends: the session's and naming's. */
@@ -32,22 +33,16 @@ struct line {
 	bool gone; /* nothing more will come from it */
 };
 
-/* What is shared. 0 or -errno; line_close() in any case. */
+/* For a thread. 0 or -errno; line_close() in any case. */
 int line_open(struct line *l, size_t queue_bytes);
+
+/* With a process, a copy of the mould's. Likewise. */
+int line_begin(struct line *l, size_t queue_bytes, struct mould *m, uint64_t now);
+
+/* In that process: the line as it has it, from what it was given. 0 or -errno. */
+int line_of(struct line *l, size_t queue_bytes, const int *fds);
+
 void line_close(struct line *l); /* ends its process, too */
-
-/*
- * The process, while there is one thread. main(arg) runs in it as soon as it may go; it has this
- * line's descriptors and those of `keep` that are any (> 0), and of `others`, which are open,
- * nothing.
- */
-#define LINE_KEEP 2
-int line_fork(struct line *l, void (*main)(void *arg), void *arg, const int keep[LINE_KEEP],
-	      struct line *others, size_t nothers);
-void line_go(struct line *l, uint64_t now);
-
-/* For its process: waits until it may go. False: it never will. */
-bool line_await(const struct line *l);
 
 /* Looks for signs of life. */
 void line_look(struct line *l, uint64_t now);

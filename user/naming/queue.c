@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "naming/queue.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -11,6 +12,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/shared.h"
 
 #define ALIGN8(n) (((n) + 7) & ~(size_t)7)
 #define AGAIN	  65536		    /* an empty queue begins anew after so many bytes */
@@ -49,24 +52,49 @@ struct queue {
 	size_t peeked; /* it has looked at records up to here */
 };
 
-struct queue *queue_new(size_t bytes)
+/* In memory that is shared, which goes where it fails. */
+static struct queue *queue_in(unsigned char *p, size_t bytes)
 {
 	struct queue *q = calloc(1, sizeof(*q));
-	unsigned char *p;
 
 	_Static_assert(sizeof(struct shared) <= PAGE, "the ring begins at the second page");
-	if (!q)
-		return NULL;
-	q->cap = bytes;
-	p = mmap(NULL, PAGE + bytes, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED) {
-		free(q);
+	if (!q) {
+		munmap(p, PAGE + bytes);
 		return NULL;
 	}
+	q->cap = bytes;
 	q->shared = (struct shared *)p;
 	q->data = p + PAGE;
 	return q;
+}
+
+struct queue *queue_new(size_t bytes)
+{
+	void *p = mmap(NULL, PAGE + bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : queue_in(p, bytes);
+}
+
+int queue_new_shared(size_t bytes, struct queue **out)
+{
+	void *p;
+	int fd = shared_new("gnomon-queue", PAGE + bytes, &p);
+
+	if (fd < 0)
+		return fd;
+	*out = queue_in(p, bytes);
+	if (*out)
+		return fd;
+	close(fd);
+	return -ENOMEM;
+}
+
+struct queue *queue_of(int fd, size_t bytes)
+{
+	void *p = shared_map(fd, PAGE + bytes);
+
+	return p ? queue_in(p, bytes) : NULL;
 }
 
 void queue_free(struct queue *q)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bounded queue from the draining thread to naming: records copied whole, in order. One
- * producer, one consumer, which may be a process that the producer's forks: each has the queue as
- * it was made then, and what is shared is in memory that both see. The producer never waits: what
- * does not fit is refused and counted by the caller.
+ * producer, one consumer, which may be another process: each has a queue of its own, and what is
+ * shared is in memory that both see. The producer never waits: what does not fit is refused and
+ * counted by the caller.
  */
 #ifndef GNOMON_NAMING_QUEUE_H
 #define GNOMON_NAMING_QUEUE_H
@@ -16,6 +16,10 @@
 struct queue;
 
 struct queue *queue_new(size_t bytes); /* a power of two; NULL: no memory */
+
+/* For another process, which has it by the descriptor: that, or -errno. */
+int queue_new_shared(size_t bytes, struct queue **out);
+struct queue *queue_of(int fd, size_t bytes); /* there; NULL: no memory */
 void queue_free(struct queue *q);
 
 bool queue_push(struct queue *q, const struct gn_rec *rec); /* false: full */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The naming side of a session, as the session has it: what it is handed, what it says. Naming
- * itself (naming/namer.h) is a process of its own, or a thread for tests. The draining thread only
- * pushes, and never waits for it. All functions are for the session's thread, unless they say
- * otherwise.
+ * itself (naming/namer.h) is a thread, or processes of their own: one for each trust domain, that
+ * is for all processes with the same `owner` (jvm_owner(): user and container), RECORDER_DOMAINS at
+ * most, and one for all others together. The draining thread only pushes, and never waits for it.
+ * All functions are for the session's thread, unless they say otherwise.
  */
 #ifndef GNOMON_NAMING_RECORDER_H
 #define GNOMON_NAMING_RECORDER_H
@@ -14,10 +15,13 @@
 
 #include "base/error.h"
 #include "kern/abi.h"
+#include "naming/outcome.h"
 #include "naming/records.h"
 #include "naming/target.h"
 
 struct recorder;
+
+#define RECORDER_DOMAINS 15
 
 /*
  * With `process` while there is one thread, and before there is anything that it must not have.
@@ -29,23 +33,19 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, bool p
 /*
  * A target: opens its file, its symbols, and for a JVM the source of its names. Before
  * recorder_start. Names that cannot be had are a warning, not an error. On an error no file is
- * left. -EINTR, here and where the recording is begun: cfg.interrupted() said so.
+ * left. -EINTR, here and where the recording is begun: cfg.interrupted() said so. `owner` is looked
+ * at with processes only.
  */
-int recorder_target(struct recorder *r, pid_t tgid, const char *path, bool overwrite,
-		    struct error *e);
+int recorder_target(struct recorder *r, pid_t tgid, uint64_t owner, const char *path,
+		    bool overwrite, struct error *e);
 
 /*
  * The same while it runs; never overwrites. 0: recorder_added() tells in its time; -EAGAIN: there
  * is no room; -ENAMETOOLONG; or why there is no file. Give its process to the capture only then,
  * so that its first stacks find their tables.
  */
-int recorder_add(struct recorder *r, pid_t tgid, const char *path);
+int recorder_add(struct recorder *r, pid_t tgid, uint64_t owner, const char *path);
 
-struct recorder_added {
-	pid_t tgid;
-	int rc;		    /* 0, or what kept it from being recorded */
-	struct error error; /* then */
-};
 bool recorder_added(struct recorder *r, struct recorder_added *out);
 
 /* The process has ended and its records are pushed: finish its file. 0, or -EAGAIN. */
@@ -97,19 +97,19 @@ void recorder_cpus(struct recorder *r, const struct neighbours *cpus);
 /* Live figures of all files together, a tenth of a second old at most. */
 void recorder_totals(struct recorder *r, struct totals *out);
 /* The same of each target: fn is called before it returns. */
-typedef void (*recorder_target_fn)(void *ctx, pid_t tgid, const struct totals *t);
 void recorder_targets(struct recorder *r, recorder_target_fn fn, void *ctx);
 
 /*
- * The first error that stopped the writing (disk full), or 0. To be asked ten times a second: it
- * also looks after naming's process, and has another one take over when that was lost.
+ * The first error that stopped the writing (disk full), or 0; with processes only where none of
+ * them is left that works, else it is a warning. To be asked ten times a second: it also looks
+ * after the processes, and has another one take over where one was lost.
  */
 int recorder_error(struct recorder *r, struct error *e);
 
 /* Whether records are wanted as soon as they are there, since what names them goes away. */
 bool recorder_hurries(const struct recorder *r, uint64_t now);
 
-/* Of its process, if it has one: CPU time, and bytes resident that are not this one's. */
+/* Of its processes, if it has any: CPU time, and bytes resident that are not this one's. */
 uint64_t recorder_cpu_ns(const struct recorder *r);
 uint64_t recorder_memory(const struct recorder *r);
 
@@ -119,7 +119,6 @@ uint64_t recorder_memory(const struct recorder *r);
  * what is not counted): then names, then samples are left out, then it is killed and its files are
  * closed without it. `enough`, asked all the time, may be NULL; true: who waits waits no longer.
  */
-typedef bool (*recorder_enough_fn)(void *ctx);
 int recorder_finish(struct recorder *r, recorder_enough_fn enough, void *ctx, struct error *e);
 
 /* All of them, in the order of their ends. After recorder_finish; they live until the close. */

@@ -264,7 +264,7 @@ static int member_first(struct fleet *f, pid_t pid, uint64_t owner, const char *
 		return error_set(e, -errno, EXIT_INTERNAL, "cannot watch process %d: %s", pid,
 				 strerror(errno));
 	m->state = ON;
-	rc = recorder_target(f->rec, pid, path, f->cfg.overwrite, e);
+	rc = recorder_target(f->rec, pid, owner, path, f->cfg.overwrite, e);
 	if (rc)
 		member_free(f, m);
 	return rc;
@@ -348,7 +348,7 @@ static void jvm_take(struct fleet *f, const struct jvm_proc *j)
 	if (!rc && !proc_id_alive(&j->id))
 		rc = -ESRCH;
 	if (!rc)
-		rc = recorder_add(f->rec, m->pid, path);
+		rc = recorder_add(f->rec, m->pid, m->owner, path);
 	if (rc && m)
 		member_free(f, m);
 	if (rc == -EMFILE)

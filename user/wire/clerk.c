@@ -16,17 +16,22 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "wire/ask.h"
+#include "wire/desk.h"
 #include "wire/scrutiny.h"
 
 #define BUDGET_ONCE   2000000000ull
 #define BUDGET_SECOND 50000000ull
-#define SLOW_LOOKS    500 /* of 10 ms: it is not waited for any longer */
-#define SLOW_LOOK_MS  10
+/* what makes work for all may be asked so often at once and a second */
+#define STIRS_ONCE   1000
+#define STIRS_SECOND 50
+#define SLOW_LOOKS   500 /* of 10 ms: it is not waited for any longer */
+#define SLOW_LOOK_MS 10
 
 struct clerk {
 	int fd;
 	struct bucket_size budget;
-	struct bucket spent;
+	struct bucket spent, stirs;
+	uint64_t freed; /* what it was told of last */
 	_Atomic uint64_t slowed;
 	const struct unwinder *unwinder;
 	struct clerk_duties duties;
@@ -37,6 +42,11 @@ struct clerk {
 static bool is_recorded(const struct clerk *c, pid_t tgid)
 {
 	return tgid > 0 && c->duties.is_recorded(c->duties.whose, tgid);
+}
+
+static bool is_ours(const struct clerk *c, pid_t tgid)
+{
+	return tgid > 0 && (!c->duties.is_ours || c->duties.is_ours(c->duties.whose, tgid));
 }
 
 /* A thread of a process that is recorded. */
@@ -52,17 +62,38 @@ static bool thread_is_recorded(const struct clerk *c, pid_t tgid, pid_t tid)
 
 /* ---- the unwinder ---- */
 
+/* The key of a file's table, with whose word it is by. Its length, 0: it is none. */
+static size_t key_of(const struct clerk *c, const struct ask *ask, uint8_t key[UNWIND_KEY_MAX])
+{
+	size_t n = c->duties.domain ? sizeof(c->duties.domain) : 0;
+
+	if (ask->key_len + n > UNWIND_KEY_MAX)
+		return 0;
+	memcpy(key, &c->duties.domain, n);
+	memcpy(key + n, ask->key, ask->key_len);
+	return n + ask->key_len;
+}
+
+static uint32_t file_find(const struct clerk *c, const struct ask *ask)
+{
+	uint8_t key[UNWIND_KEY_MAX];
+	size_t n = key_of(c, ask, key);
+
+	return n ? c->unwinder->file_find(c->unwinder->ctx, key, n) : UNWIND_NO_FILE;
+}
+
 static int file_add(struct clerk *c, const struct ask *ask, const struct ask_body *body,
 		    struct answer *a)
 {
 	const struct unwinder *u = c->unwinder;
+	uint8_t key[UNWIND_KEY_MAX];
+	size_t n = key_of(c, ask, key);
 
 	if (!is_recorded(c, ask->tgid))
 		return -ESRCH;
-	if (scrutiny_table(&body->table))
+	if (!n || scrutiny_table(&body->table))
 		return -EPROTO;
-	return u->file_add(u->ctx, ask->tgid, ask->key, ask->key_len, &body->table, &a->file,
-			   &a->refused);
+	return u->file_add(u->ctx, ask->tgid, key, n, &body->table, &a->file, &a->refused);
 }
 
 static int proc_set(struct clerk *c, const struct ask *ask, const struct ask_body *body)
@@ -132,7 +163,52 @@ static int locks(struct clerk *c, const struct ask *ask)
 	return u->locks(u->ctx, ask->tgid, &ask->locks);
 }
 
+static int proc_drop(struct clerk *c, const struct ask *ask)
+{
+	const struct unwinder *u = c->unwinder;
+
+	if (!is_ours(c, ask->tgid))
+		return -ESRCH;
+	u->proc_drop(u->ctx, ask->tgid, now_ns());
+	return 0;
+}
+
+static int coders_get(struct clerk *c, const struct ask *ask, struct answer *a)
+{
+	const struct unwinder *u = c->unwinder;
+
+	return is_ours(c, ask->tgid) ? u->coders_get(u->ctx, ask->tgid, &a->coders) : -ESRCH;
+}
+
+static bool freed(struct clerk *c)
+{
+	bool news = c->unwinder->freed(c->unwinder->ctx, now_ns());
+
+	return c->duties.desk ? desk_freed(c->duties.desk, news, &c->freed) : news;
+}
+
 /* ---- the rest ---- */
+
+/* What makes work for all may be asked now and then. 0, or -EAGAIN. */
+static int stir(struct clerk *c)
+{
+	static const struct bucket_size size = {STIRS_ONCE, STIRS_SECOND};
+	uint64_t now = now_ns();
+
+	if (!bucket_has(&c->stirs, &size, now))
+		return -EAGAIN;
+	bucket_take(&c->stirs, &size, now, 1);
+	return 0;
+}
+
+static int all_stir(struct clerk *c, void (*on)(void *ctx))
+{
+	int rc = stir(c);
+
+	if (!rc)
+		on(c->duties.ctx);
+	return rc;
+}
 
 static int programs(struct clerk *c, const struct ask *ask, struct answer *a)
 {
@@ -145,10 +221,11 @@ static int programs(struct clerk *c, const struct ask *ask, struct answer *a)
 
 static int chunk_end(struct clerk *c, const struct ask *ask)
 {
-	if (!is_recorded(c, ask->tgid))
-		return -ESRCH;
-	c->duties.on_chunk_end(c->duties.ctx, ask->tgid);
-	return 0;
+	int rc = is_recorded(c, ask->tgid) ? stir(c) : -ESRCH;
+
+	if (!rc)
+		c->duties.on_chunk_end(c->duties.ctx, ask->tgid);
+	return rc;
 }
 
 static int thread_wanted(struct clerk *c, const struct ask *ask, const struct ask_body *body,
@@ -165,26 +242,23 @@ static int thread_wanted(struct clerk *c, const struct ask *ask, const struct as
 static int ask_do(struct clerk *c, const struct ask *ask, const struct ask_body *body,
 		  struct answer *a)
 {
-	const struct unwinder *u = c->unwinder;
-
 	switch (ask->kind) {
 	case ASK_FILE_FIND:
-		a->file = u->file_find(u->ctx, ask->key, ask->key_len);
+		a->file = file_find(c, ask);
 		return 0;
 	case ASK_FILE_ADD:
 		return file_add(c, ask, body, a);
 	case ASK_PROC_SET:
 		return proc_set(c, ask, body);
 	case ASK_PROC_DROP:
-		u->proc_drop(u->ctx, ask->tgid, now_ns());
-		return 0;
+		return proc_drop(c, ask);
 	case ASK_FREED:
-		a->flag = u->freed(u->ctx, now_ns());
+		a->flag = freed(c);
 		return 0;
 	case ASK_JVM_SET:
 		return jvm_set(c, ask, body);
 	case ASK_CODERS_GET:
-		return u->coders_get(u->ctx, ask->tgid, &a->coders);
+		return coders_get(c, ask, a);
 	case ASK_JAVA_THREAD:
 		return java_thread(c, ask);
 	case ASK_CARRIER:
@@ -196,11 +270,9 @@ static int ask_do(struct clerk *c, const struct ask *ask, const struct ask_body 
 	case ASK_PROGRAMS:
 		return programs(c, ask, a);
 	case ASK_EPOCH:
-		c->duties.on_epoch(c->duties.ctx);
-		return 0;
+		return all_stir(c, c->duties.on_epoch);
 	case ASK_TABLES:
-		c->duties.on_tables(c->duties.ctx);
-		return 0;
+		return all_stir(c, c->duties.on_tables);
 	case ASK_CHUNK_END:
 		return chunk_end(c, ask);
 	case ASK_THREAD:
@@ -245,7 +317,11 @@ static bool ask_serve(struct clerk *c)
 	}
 	if (rc)
 		return false;
+	if (c->duties.desk)
+		desk_enter(c->duties.desk);
 	a.rc = ask_do(c, &ask, &body, &a);
+	if (c->duties.desk)
+		desk_leave(c->duties.desk);
 	ask_body_free(&body);
 	if (a.rc == -EPROTO && !c->refused++)
 		log_warn("naming asked for what it never asks for, of process %d: it is refused",

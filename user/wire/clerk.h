@@ -3,6 +3,10 @@
  * Capture's end of what naming asks (wire/ask.h), where that is a process of its own: a thread that
  * reads one ask after another, believes none of it (wire/scrutiny.h), does what is asked of
  * processes that are recorded, and answers. What is no ask at all ends the conversation.
+ *
+ * Where several name, each has a clerk, and nothing that one says is of use or harm to another one:
+ * it may speak of its own processes, and the table of a file is found again by who made it. What
+ * makes work for all (an epoch, new tables, the end of a chunk) it may say so often.
  */
 #ifndef GNOMON_WIRE_CLERK_H
 #define GNOMON_WIRE_CLERK_H
@@ -11,6 +15,7 @@
 #include "wire/unwinder.h"
 
 struct clerk;
+struct desk;
 
 /* What is asked besides the unwinder; on the clerk's thread. */
 struct clerk_duties {
@@ -27,7 +32,13 @@ struct clerk_duties {
 	struct bucket_size budget;
 	/* Whether tables may be made for the process; from the clerk's thread, too. */
 	bool (*is_recorded)(void *whose, pid_t tgid);
+	/* Whether it is, or was until it ended, one of those that are named there. NULL: all are */
+	bool (*is_ours)(void *whose, pid_t tgid);
 	void *whose;
+	/* with several clerks: where they wait for each other, and by whose word a file's table is
+	 */
+	struct desk *desk;
+	uint32_t domain;
 };
 
 /* `fd`, one end of a stream socket, stays the caller's. 0 or -errno. */

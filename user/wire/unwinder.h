@@ -17,7 +17,7 @@
 #include "kern/abi_jvm.h"
 #include "wire/rules.h"
 
-#define UNWIND_KEY_MAX	 64 /* bytes */
+#define UNWIND_KEY_MAX	 72 /* bytes: 64 of naming's, and whose it is (wire/clerk.h) */
 #define UNWIND_NO_FILE	 0
 #define UNWIND_MAX_ROWS	 (4U << 20)	/* LLVM's library has 1.3 million */
 #define UNWIND_MAX_BYTES (256ULL << 20) /* of pages, of all files; libjvm.so's are 1.1 MB */
