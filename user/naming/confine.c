@@ -18,7 +18,6 @@
 #include "base/calls.h"
 #include "base/rights.h"
 #include "broker/broker.h"
-#include "sym/ksyms.h"
 #include "target/mapquery.h"
 
 #define SPACE_MIN                                                                                  \
@@ -184,7 +183,6 @@ int confine_calls(void)
 static void last_open(void)
 {
 	tzset();
-	ksyms_keep();
 }
 
 int confine_mould(void)

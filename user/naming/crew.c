@@ -943,6 +943,12 @@ bool crew_has_ended(struct crew *c, recorder_enough_fn enough, void *ctx)
 	return true;
 }
 
+void crew_let_go(struct crew *c)
+{
+	line_kill(c->line);
+	crew_close(c, false);
+}
+
 void crew_close(struct crew *c, bool keep)
 {
 	if (!c)

@@ -54,6 +54,9 @@ void crew_close(struct crew *c, bool keep); /* as recorder_close(); NULL is fine
 uint32_t crew_number(const struct crew *c);
 bool crew_is_idle(const struct crew *c); /* it has no file that is not finished */
 
+/* Closes one that is a process and idle, and waits for nothing that it may still have to do. */
+void crew_let_go(struct crew *c);
+
 /* As recorder_NAME(), for its own targets. */
 int crew_target(struct crew *c, pid_t tgid, const char *path, bool overwrite, bool alone,
 		struct error *e);

@@ -2,6 +2,7 @@
 #include "naming/line.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "naming/cell.h"
 #include "naming/mould.h"
 #include "naming/queue.h"
+#include "sym/ksyms.h"
 
 #define END_MS 200 /* for so long the end of one that was killed is waited for */
 
@@ -71,7 +73,7 @@ void line_close(struct line *l)
 
 /* ---- the process ---- */
 
-enum { QUEUE, BOARD, REPLIES, GIFTS, ASKS };
+enum { QUEUE, BOARD, REPLIES, GIFTS, ASKS, KSYMS };
 
 static struct signs signs_of(const struct line *l)
 {
@@ -82,14 +84,29 @@ static struct signs signs_of(const struct line *l)
 	};
 }
 
+/* A descriptor in any case: where there are no such symbols nothing is read. */
+static int ksyms_give(void)
+{
+	int fd = ksyms_source();
+
+	return fd < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fd;
+}
+
 static int copy_begin(struct line *l, int queue, int board, struct mould *m)
 {
+	int ksyms = ksyms_give(), rc = ksyms < 0 ? -errno : 0;
 	const int fds[MOULD_FDS] = {
-		[QUEUE] = queue,	   [BOARD] = board,	    [REPLIES] = l->replies.theirs,
-		[GIFTS] = l->gifts.theirs, [ASKS] = l->asks.theirs,
+		[QUEUE] = queue,
+		[BOARD] = board,
+		[REPLIES] = l->replies.theirs,
+		[GIFTS] = l->gifts.theirs,
+		[ASKS] = l->asks.theirs,
+		[KSYMS] = ksyms,
 	};
-	int rc = mould_copy(m, fds, &l->cell);
 
+	if (!rc)
+		rc = mould_copy(m, fds, &l->cell);
+	end_close(&ksyms);
 	end_close(&l->replies.theirs);
 	end_close(&l->gifts.theirs);
 	end_close(&l->asks.theirs);
@@ -124,6 +141,7 @@ int line_of(struct line *l, size_t queue_bytes, const int *fds)
 	l->replies.theirs = fds[REPLIES];
 	l->gifts.theirs = fds[GIFTS];
 	l->asks.theirs = fds[ASKS];
+	ksyms_from(fds[KSYMS]);
 	close(fds[QUEUE]);
 	close(fds[BOARD]);
 	return l->queue && l->board ? 0 : -ENOMEM;

@@ -16,7 +16,7 @@
 struct cell;
 struct mould;
 
-#define MOULD_FDS 5
+#define MOULD_FDS 6
 
 /* What a copy does, with descriptors that are its own. */
 typedef void (*mould_main_fn)(void *arg, const int fds[MOULD_FDS]);

@@ -143,7 +143,7 @@ static void domain_let_go(struct recorder *r, struct domain *d)
 	totals_add(&r->gone, &t);
 	r->gone_cpu_ns += crew_cpu_ns(d->crew);
 	seats_clear(r->shared.seats, number);
-	crew_close(d->crew, false);
+	crew_let_go(d->crew);
 	*d = (struct domain){0};
 	r->last = NULL;
 }

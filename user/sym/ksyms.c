@@ -272,10 +272,16 @@ bool ksyms_bpf_changed(const struct ksyms *k)
 
 static int source = -1;
 
-int ksyms_keep(void)
+int ksyms_source(void)
 {
-	source = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	return source < 0 ? -errno : 0;
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void ksyms_from(int fd)
+{
+	source = fd;
 }
 
 /* Whoever opens it has to be allowed to see addresses, not who reads it. */

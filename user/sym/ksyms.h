@@ -28,8 +28,12 @@ struct ksyms;
  */
 int ksyms_open(struct ksyms **out, struct error *e);
 
-/* From now on what is opened now is read, with the rights of now. 0 or -errno. */
-int ksyms_keep(void);
+/*
+ * For a process that may not see addresses: what is read there, opened with the rights of here. A
+ * descriptor or -errno. Two processes do not share one, whose place in the file each would move.
+ */
+int ksyms_source(void);
+void ksyms_from(int fd); /* there: from now on that is read; it is taken over */
 
 /* The same from a text, for tests: "ffffffff81000000 T _stext" and "... t f	[module]" lines. */
 int ksyms_parse(struct ksyms **out, const char *text, size_t len);
