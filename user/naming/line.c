@@ -96,12 +96,8 @@ static int copy_begin(struct line *l, int queue, int board, struct mould *m)
 {
 	int ksyms = ksyms_give(), rc = ksyms < 0 ? -errno : 0;
 	const int fds[MOULD_FDS] = {
-		[QUEUE] = queue,
-		[BOARD] = board,
-		[REPLIES] = l->replies.theirs,
-		[GIFTS] = l->gifts.theirs,
-		[ASKS] = l->asks.theirs,
-		[KSYMS] = ksyms,
+		[QUEUE] = queue,	   [BOARD] = board,	    [REPLIES] = l->replies.theirs,
+		[GIFTS] = l->gifts.theirs, [ASKS] = l->asks.theirs, [KSYMS] = ksyms,
 	};
 
 	if (!rc)
