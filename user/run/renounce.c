@@ -20,9 +20,8 @@
  * that are refused. SYSLOG: the kernel's symbols, which a process that names is given open.
  */
 static const unsigned int needed[] = {
-	CAP_BPF,  CAP_PERFMON,	    CAP_CHOWN,	  CAP_DAC_OVERRIDE,
-	CAP_KILL, CAP_SYS_RESOURCE, CAP_SYS_NICE, CAP_SYS_ADMIN,
-	CAP_SYSLOG,
+	CAP_BPF,	  CAP_PERFMON,	CAP_CHOWN,     CAP_DAC_OVERRIDE, CAP_KILL,
+	CAP_SYS_RESOURCE, CAP_SYS_NICE, CAP_SYS_ADMIN, CAP_SYSLOG,
 };
 
 static const uint32_t refused[] = {
