@@ -219,7 +219,7 @@ pprof_pushed() {
         pprof "$f" || return
         cat "$T/pprof.out" >>"$T/pushed.sums"
     done
-    awk '{ sum[$1] += $2 } END { for (k in sum) printf "%s %d\n", k, sum[k] }' "$T/pushed.sums" | sort >"$T/sums.pushed"
+    awk '{ sum[$1] += $2 } END { for (k in sum) printf "%s %.0f\n", k, sum[k] }' "$T/pushed.sums" | sort >"$T/sums.pushed"
     printf '%s\n' "cpu/nanoseconds $cpu" "off_cpu/nanoseconds $off" "wall/nanoseconds $((cpu + off))" >"$T/sums.want"
     diff "$T/sums.want" "$T/sums.pushed" >"$T/push.err"
 }
