@@ -123,7 +123,8 @@ static void head_print(const struct control_state *s)
 	       s->disk.files == 1 ? "" : "s", format_bytes(s->disk.free_bytes).s,
 	       s->disk_failed ? "; IT CANNOT BE LOOKED AT, see the daemon's log" : "");
 	if (s->totals.held_bytes)
-		printf("         IT TAKES NOTHING: %s are held in memory, what is beyond is lost\n",
+		printf("         IT TAKES NOTHING: %s of the last are held in memory, what is "
+		       "older is lost\n",
 		       format_bytes(s->totals.held_bytes).s);
 	delivery_print(&s->delivery);
 	triggers_print(s);

@@ -31,8 +31,8 @@ struct jfrw_form {
 	/*
 	 * The path is a directory, and each chunk a file of its own in it (jfr/segment.h). What
 	 * goes wrong with the disk does not stick then: it is tried again each second, and until it
-	 * works so many bytes at most are held in memory (0: 64 MiB); what is beyond is counted as
-	 * lost.
+	 * works so many bytes at most are held in memory (0: 64 MiB), by halves: where there is no
+	 * more room the older one is counted as lost.
 	 */
 	bool segments;
 	uint64_t held_max_bytes;

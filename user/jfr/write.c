@@ -185,7 +185,8 @@ static bool hand_over(struct jfrw *w)
 	if (w->no_memory)
 		return false;
 	len = w->segment.len;
-	full = chunk_is_full(w, w->last_mono, len);
+	full = w->ring || chunk_is_full(w, w->last_mono, len);
+	w->ring = false;
 	header_fill(w, header);
 	if (w->chunk_len) {
 		outfile_submit(w->file, &w->segment, header, w->chunk_at, full);
@@ -257,6 +258,41 @@ static void flush(struct jfrw *w, uint64_t mono_ns)
 	if (w->segment_events && hand_over(w))
 		chunk_next(w);
 	report_loss(w, mono_ns);
+}
+
+/*
+ * The disk refuses what was handed over, and as much again is held behind it. What is of the same
+ * chunk is put to that, so that what follows is a chunk by itself; when that is so the older half
+ * is given up: what is held is a ring of two.
+ */
+static void ring_turn(struct jfrw *w)
+{
+	uint8_t header[JFR_HEADER_SIZE];
+	uint64_t len;
+
+	if (!w->cfg.form.segments || w->no_memory ||
+	    w->segment.len + w->pending <= w->cfg.form.held_max_bytes / 2 ||
+	    !outfile_refused(w->file))
+		return;
+	if (!w->chunk_len) {
+		w->ring = true;
+		outfile_abandon(w->file);
+		return;
+	}
+	checkpoint_write(w);
+	len = w->segment.len;
+	header_fill(w, header);
+	if (w->segment.failed || !outfile_extend(w->file, &w->segment, header, true))
+		return; /* later; one more checkpoint does no harm */
+	w->chunk_len += len;
+	w->stats.bytes += len;
+	w->handed_bytes += len;
+	w->handed_events += w->segment_events;
+	w->segment_events = 0;
+	w->handed_samples.cpu += w->segment_samples.cpu;
+	w->handed_samples.wall += w->segment_samples.wall;
+	w->segment_samples = (struct jfrw_samples){0};
+	chunk_next(w);
 }
 
 bool jfrw_busy(const struct jfrw *w)
@@ -658,6 +694,7 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 	if (b->failed || w->segment.failed) {
 		w->segment.failed = false; /* only whole events were added: the rest is intact */
 		event_drop(w, b->len + 1);
+		ring_turn(w);
 		return;
 	}
 	w->segment_events++;
@@ -666,6 +703,7 @@ void jfrw_event(struct jfrw *w, enum jfr_type type, uint64_t mono_ns, const void
 		w->last_mono = mono_ns;
 	if (w->segment.len + w->pending > SEGMENT_FLUSH)
 		flush(w, mono_ns);
+	ring_turn(w);
 }
 
 static void execution_sample(struct jfrw *w, uint64_t mono_ns, uint32_t thread, uint32_t stack,

@@ -32,8 +32,10 @@ struct outfile {
 	atomic_bool busy;
 	_Atomic uint64_t refused; /* bytes of the job, when it was tried in vain */
 	bool quit;
-	bool last;     /* somebody waits for the job: it is not tried again */
-	bool stalled;  /* jobs fail, and that was said */
+	bool last;    /* somebody waits for the job: it is not tried again */
+	bool stalled; /* jobs fail, and that was said */
+	bool tried;   /* the job is, without the lock */
+	bool abandoned;
 	atomic_int rc; /* sticky */
 	/* the job; its owner is the thread while busy */
 	struct buffer data;
@@ -205,26 +207,43 @@ static int job_write(struct outfile *f)
 static void stall_say(struct outfile *f, int rc)
 {
 	if (rc && !f->stalled)
-		log_warn("cannot write to '%s': %s; what is recorded is held in memory until there "
-			 "is no more room",
+		log_warn("cannot write to '%s': %s; what is recorded is held in memory, the last "
+			 "of it "
+			 "where there is no more room",
 			 f->dir, strerror(-rc));
 	else if (!rc && f->stalled)
 		log_warn("'%s' is written to again", f->dir);
 	f->stalled = rc != 0;
 }
 
+/* A file that nothing was written into is none. */
+static void job_abandon(struct outfile *f)
+{
+	f->gone = true;
+	if (!f->end && !f->turn_ns)
+		outfile_remove(f->fd, f->path);
+}
+
 /* With the lock. False: it is to be tried again. */
 static bool job_run(struct outfile *f)
 {
-	bool again;
+	bool again, given_up;
 	int rc;
 
+	f->tried = true;
 	pthread_mutex_unlock(&f->lock);
 	rc = job_write(f);
 	pthread_mutex_lock(&f->lock);
-	again = rc && f->dir && !f->last && !f->quit;
+	f->tried = false;
+	given_up = rc && f->abandoned;
+	f->abandoned = false;
+	again = rc && f->dir && !f->last && !f->quit && !given_up;
 	if (again || !rc)
 		stall_say(f, rc);
+	if (given_up) {
+		job_abandon(f);
+		rc = 0;
+	}
 	atomic_store(&f->refused, again ? f->data.len : 0);
 	if (again)
 		return false;
@@ -239,7 +258,7 @@ static void pause_before_again(struct outfile *f)
 	uint64_t until = now_ns() + AGAIN_NS;
 	struct timespec ts = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
 
-	while (!f->quit && !f->last && now_ns() < until)
+	while (!f->quit && !f->last && !f->abandoned && now_ns() < until)
 		pthread_cond_timedwait(&f->changed, &f->lock, &ts);
 }
 
@@ -412,6 +431,35 @@ bool outfile_gone(struct outfile *f)
 	f->gone = false;
 	pthread_mutex_unlock(&f->lock);
 	return gone;
+}
+
+bool outfile_extend(struct outfile *f, struct buffer *data, const uint8_t *header, bool whole)
+{
+	bool taken;
+
+	pthread_mutex_lock(&f->lock);
+	taken = atomic_load(&f->refused) && !f->tried;
+	if (taken) {
+		buffer_add(&f->data, data->data, data->len);
+		taken = !f->data.failed;
+		f->data.failed = false; /* what was in it is as it was */
+	}
+	if (taken) {
+		memcpy(f->has_header ? f->header : f->data.data, header, sizeof(f->header));
+		f->whole = whole;
+		atomic_store(&f->refused, f->data.len);
+		buffer_clear(data);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return taken;
+}
+
+void outfile_abandon(struct outfile *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->abandoned = atomic_load(&f->refused) != 0;
+	pthread_cond_broadcast(&f->changed);
+	pthread_mutex_unlock(&f->lock);
 }
 
 void outfile_submit(struct outfile *f, struct buffer *data, const uint8_t *header,

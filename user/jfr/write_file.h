@@ -46,8 +46,20 @@ int outfile_open_segments(struct outfile **out, const char *dir, struct error *e
 /* The next job is the first of another file, which is named by that time. Only while not busy. */
 void outfile_turn(struct outfile *f, uint64_t unix_ns);
 
-/* The last job was dropped, since its file had been removed; told once. Only while not busy. */
+/*
+ * The last job was dropped, since its file had been removed or it was given up; told once. Only
+ * while not busy.
+ */
 bool outfile_gone(struct outfile *f);
+
+/*
+ * While the disk refuses the job. Appends to it what outfile_submit() would be given next, of the
+ * same chunk: false, and nothing is taken, where the job is just being tried.
+ */
+bool outfile_extend(struct outfile *f, struct buffer *data, const uint8_t *header, bool whole);
+
+/* Likewise: it is given up at the next try, should that fail, too; outfile_gone() tells then. */
+void outfile_abandon(struct outfile *f);
 
 /* So many bytes the disk has refused so far, of the job that is being tried again; 0: none. */
 uint64_t outfile_refused(const struct outfile *f);

@@ -40,6 +40,7 @@ struct jfrw {
 	uint64_t segment_events; /* in it */
 	/* what the file was given last, which is lost where the file was removed under it */
 	uint64_t handed_events, handed_bytes;
+	bool ring; /* the disk refuses it: the next one is given a chunk of its own */
 	/* CPU samples and wall ticks; what is settled is in the file, or was told as lost */
 	struct jfrw_samples {
 		uint64_t cpu, wall;
