@@ -202,6 +202,54 @@ static void chunks_are_files(void **state)
 	assert_int_equal(stacks_in(path), 1);
 }
 
+/* When what the file tells begins, since 1970. */
+static uint64_t start_of(const char *path)
+{
+	struct jfr_reader *r;
+	struct jfr_event ev;
+	struct error e = {0};
+	uint64_t start;
+
+	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
+	assert_int_equal(jfr_reader_next(r, &ev), 1);
+	start = (uint64_t)jfr_reader_chunk(r)->start_ns;
+	jfr_reader_close(r);
+	return start;
+}
+
+/*
+ * The machine sleeps for an hour, which the clock that never jumps does not count; later the other
+ * one is set back by two. The files that begin after it have the time that it is then.
+ */
+static void clocks_part(void **state)
+{
+	const uint64_t hour = 3600 * S;
+	struct jfrw *w = writer(0);
+	char path[512];
+
+	for (uint64_t s = 0; s < 230; s += 10) {
+		uint64_t unix_ns = UNIX + s * S + MS; /* so much is no jump */
+
+		unix_ns += s >= 30 ? hour : 0;
+		unix_ns -= s >= 90 ? 2 * hour : 0;
+		jfrw_clock(w, unix_ns, START + s * S);
+		sample(w, START + s * S);
+		wait_written(w);
+	}
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_int_equal(file_at(0, path, sizeof(path)), 4);
+	/* set back: it comes before, by its name as by its time */
+	assert_non_null(strstr(path, "/20251123T130210Z.jfr"));
+	assert_in_range(start_of(path), UNIX - hour + 130 * S, UNIX - hour + 131 * S);
+	file_at(2, path, sizeof(path));
+	assert_int_equal(start_of(path), UNIX);
+	file_at(3, path, sizeof(path));
+	assert_non_null(strstr(path, "/20251123T150100Z.jfr"));
+	assert_in_range(start_of(path), UNIX + hour + 60 * S, UNIX + hour + 61 * S);
+	assert_int_equal(samples_in(path), 7);
+	assert_int_equal(stacks_in(path), 7);
+}
+
 /* A restart goes on beside the old files, also within their second. */
 /* Who follows is told of each file once it is whole, and of the last one at the end. */
 static void told(void **state)
@@ -694,6 +742,7 @@ int main(void)
 		cmocka_unit_test(told_in_vain),
 		cmocka_unit_test_setup_teardown(beside_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(removed, setup, teardown),
+		cmocka_unit_test_setup_teardown(clocks_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(disk_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(disk_full_long, setup, teardown),
 		cmocka_unit_test(nowhere),

@@ -5,6 +5,7 @@
 BENCH_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$BENCH_DIR/../../tests/jvm/lib.sh"
 . "$BENCH_DIR/../stolen.sh"
+. "$BENCH_DIR/verdict.sh"
 # As it was given: the script that sources this, and its arguments.
 COMMAND=${0#"$ROOT"/}${*:+ $*}
 
@@ -127,21 +128,6 @@ times() {
     awk -v ns="$2" '{ v[$1] = $2 } END { if (v["read_1024_warm"] && v["hash_cold"])
         printf " = %.1f reads of 1 KiB, %.1f cold look-ups", ns / v["read_1024_warm"], ns / v["hash_cold"] }' "$1"
 }
-
-VERDICTS=0
-# verdict WHAT VALUE UNIT OP BOUND: the figure and whether `VALUE OP BOUND` holds (OP: < or <=).
-# The script's exit code is that of verdicts_end.
-verdict() {
-    local word=pass
-
-    if ! awk -v v="$2" -v b="$5" -v o="$4" 'BEGIN { exit !(o == "<" ? v < b : v <= b) }'; then
-        word=FAIL
-        VERDICTS=1
-    fi
-    printf '%-4s  %-58s %12s %-8s bound %s %s\n' $word "$1" "$2" "$3" "$4" "$5"
-    [ -z "${RESULTS:-}" ] || echo "$(basename "$0" .sh),$1,$2,$3,$4,$5,$word" >>"$RESULTS"
-}
-verdicts_end() { exit $VERDICTS; }
 
 # ---- profilers -----------------------------------------------------------------------------
 

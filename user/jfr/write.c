@@ -20,6 +20,7 @@
 #define CONSTANTS_STEP	  (4 * MIB)   /* a chunk ends when they doubled and grew by so much */
 #define DROP_MIN	  (256 << 10) /* constants are dropped if that frees so many bytes */
 #define DROP_PART	  4	      /* and so large a part of all */
+#define CLOCK_OFF_NS	  10000000    /* less is not worth a step between two chunks */
 #define SEGMENT_FLUSH	  (1 * MIB)   /* hand over early: readers like small checkpoints */
 #define HELD_DEFAULT	  (64 * MIB)  /* beyond it, while the disk is busy, events are dropped */
 #define TICKS_PER_SECOND  1000000000ull
@@ -34,7 +35,7 @@ static bool failed(const struct jfrw *w)
 
 static uint64_t chunk_unix_ns(const struct jfrw *w)
 {
-	return w->cfg.start_unix_ns + w->chunk_mono - w->cfg.start_mono_ns;
+	return w->chunk_mono + w->unix_offset;
 }
 
 /*
@@ -71,12 +72,21 @@ static void chunk_begin(struct jfrw *w, uint64_t mono_ns)
 	w->chunk_at = w->cfg.form.segments ? 0 : w->chunk_at + w->chunk_len;
 	w->chunk_len = 0;
 	w->chunk_mono = w->last_mono = mono_ns;
+	w->unix_offset = w->clock_offset;
 	w->checkpoint_at = 0;
 	w->fixed_written = false;
 	w->constants = constants_memory(w);
 	buffer_add(&w->segment, room, sizeof(room));
 	buffer_add(&w->segment, w->metadata.data, w->metadata.len);
 	w->no_memory |= w->segment.failed;
+}
+
+void jfrw_clock(struct jfrw *w, uint64_t unix_ns, uint64_t mono_ns)
+{
+	int64_t is = (int64_t)(unix_ns - mono_ns), off = is - (int64_t)w->clock_offset;
+
+	if (off > CLOCK_OFF_NS || off < -CLOCK_OFF_NS)
+		w->clock_offset = (uint64_t)is;
 }
 
 void jfrw_begin(struct jfrw *w, uint64_t mono_ns)
@@ -382,6 +392,7 @@ static struct jfrw *writer_new(const struct jfrw_config *cfg)
 		ok &= w->pools[t] != NULL;
 	}
 	w->keep_mono = cfg->start_mono_ns;
+	w->clock_offset = cfg->start_unix_ns - cfg->start_mono_ns;
 	metadata_write(&w->metadata, w->salt, gmt_offset_ms(cfg->start_unix_ns), &cfg->form);
 	chunk_begin(w, cfg->resumed ? cfg->resumed_mono_ns : cfg->start_mono_ns);
 	if (!ok || !w->cfg.path || w->metadata.failed || w->no_memory) {

@@ -29,11 +29,13 @@ struct jfrw {
 	uint64_t keep_mono; /* when it began, or later */
 
 	/* the chunk */
-	uint32_t chunk;		 /* counts from 1 */
-	uint64_t chunk_at;	 /* in the file */
-	uint64_t chunk_len;	 /* handed over; 0: the header is still in `segment` */
-	uint64_t chunk_mono;	 /* its start */
-	uint64_t last_mono;	 /* the latest time in it */
+	uint32_t chunk;	     /* counts from 1 */
+	uint64_t chunk_at;   /* in the file */
+	uint64_t chunk_len;  /* handed over; 0: the header is still in `segment` */
+	uint64_t chunk_mono; /* its start */
+	uint64_t last_mono;  /* the latest time in it */
+	/* CLOCK_REALTIME less CLOCK_MONOTONIC: by this chunk, and by the next one */
+	uint64_t unix_offset, clock_offset;
 	uint64_t end_mono;	 /* the recording's end, 0 not known */
 	uint64_t checkpoint_at;	 /* the last one, in the chunk; 0 none */
 	struct buffer segment;	 /* what the next flush appends */

@@ -214,6 +214,8 @@ static void flush(struct target *t, bool last, uint64_t now)
 	if (last || jfrw_chunk_ends(t->out, now))
 		roster_each(t->threads, target_wait_write, t);
 	target_locks_settle(t, now, last || jfrw_chunk_ends(t->out, now));
+	if (t->env->cfg.form.segments)
+		jfrw_clock(t->out, clock_ns(CLOCK_REALTIME), now_ns());
 	causes_write(t->causes, t->out);
 	requests_write(t->requests, t->out);
 	if (jfrw_flush(t->out, now, &e))

@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: tools/soak/daemon.sh (as root; `make soak-daemon`)
+#
+# A daemon with a budget of 1% records ten JVMs, a busy web shop, its customers and eight that are idle, for
+# SOAK_SECONDS (3600). Then: what it took of the host's CPUs, its memory and whether that grew, its disk and the cap of
+# that; and of each JVM the CPU time and the time off the CPU that its recording tells, beside the kernel's own account.
+#
+# DAEMON_JVMS (10): how many. DAEMON_BUDGET (1): percent. DAEMON_CAP (64): MB on the disk. SOAK_WARMUP: seconds after which
+# memory has to be flat (half, at most 600).
+# shellcheck source=tests/jvm/lib.sh
+. "$(dirname "$0")/../../tests/jvm/lib.sh"
+# shellcheck source=tools/bench/verdict.sh
+. "$(dirname "$0")/../bench/verdict.sh"
+need_root
+need_gnomon status
+
+SECONDS_ALL=${SOAK_SECONDS:-3600}
+JVMS=${DAEMON_JVMS:-10}
+BUDGET=${DAEMON_BUDGET:-1}
+CAP=${DAEMON_CAP:-64}
+WARMUP=${SOAK_WARMUP:-$((SECONDS_ALL / 2 < 600 ? SECONDS_ALL / 2 : 600))}
+REC=$T/recordings
+SOCK=$T/gnomon.sock
+JAVA=$(jdk_newest)/bin
+SERIES=$BUILD/soak/daemon.csv
+mkdir -p "$BUILD/soak"
+
+shop_start() {
+    local port
+
+    mkdir "$T/shop"
+    "$JAVA/javac" -d "$T/shop" "$ROOT"/tools/demo/shop/*.java || fail "javac"
+    "$JAVA/java" -Xmx256m -cp "$T/shop" shop.Server >"$T/server.log" 2>&1 &
+    CHILDREN+=("$!")
+    PIDS=("$!")
+    until_true 120 file_has "$T/server.log" READY || fail "the shop does not start"
+    port=$(awk '$1 == "READY" { print $2; exit }' "$T/server.log")
+    "$JAVA/java" -Xmx256m -cp "$T/shop" shop.Load "$port" 24 >"$T/load.log" 2>&1 &
+    CHILDREN+=("$!")
+    PIDS+=("$!")
+}
+others_start() {
+    JDK=$(jdk_newest) JVM_OPTS="-Xmx64m -XX:+UseSerialGC"
+    for ((i = 2; i < JVMS; i++)); do
+        jvm_start -jar "$OWN_JAR" 30 0
+        PIDS+=("$JVM_PID")
+    done
+}
+
+ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
+figure() { ask status --metrics 2>/dev/null | awk -v name="$1" 'index($0, name "{") == 1 || $1 == name { sum += $NF } END { printf "%.6g\n", sum }'; }
+# It has figures, so its file has begun.
+recorded_all() { [ "$(ask status --metrics 2>/dev/null | grep -c '^gnomon_jvm_sampled_seconds_total{.*kind="cpu"')" = "$JVMS" ]; }
+
+daemon_start() {
+    printf '%s\n' "directory = $REC" "socket = $SOCK" "min-free = 0" "max-total-size = ${CAP}m" "budget = $BUDGET%" "record = no" \
+        "[shop]" "name = shop.*" "[others]" "name = $OWN_NAME.jar" >"$T/gnomon.conf"
+    "$GNOMON" daemon --config "$T/gnomon.conf" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
+    DAEMON=$!
+    CHILDREN+=("$DAEMON")
+    until_true 180 recorded_all || fail "of $JVMS JVMs $(figure gnomon_jvms) are recorded: $(cat "$T/daemon.err")"
+}
+
+# account: a line for each thread: PID, TID, when it started, its CPU time; seconds, by the kernel.
+account() {
+    python3 - "${PIDS[@]}" <<'END'
+import os, sys, time
+hz = os.sysconf("SC_CLK_TCK")
+now = time.clock_gettime(time.CLOCK_BOOTTIME)
+for pid in sys.argv[1:]:
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            stat = open(f"/proc/{pid}/task/{tid}/stat").read()
+            ran = int(open(f"/proc/{pid}/task/{tid}/schedstat").read().split()[0]) / 1e9
+        except OSError:
+            continue
+        f = stat[stat.rindex(")") + 2:].split()
+        print(pid, tid, int(f[19]) / hz, ran, now)
+    stat = open(f"/proc/{pid}/stat").read()
+    f = stat[stat.rindex(")") + 2:].split()
+    print(pid, 0, 0, (int(f[11]) + int(f[12])) / hz, now)
+END
+}
+
+# A line of the series: what there is now.
+look() {
+    ask status --metrics >"$T/metrics" 2>/dev/null
+    awk -v at="$1" '
+        { v[$1] = $2 }
+        END {
+            printf "%s,%.6f,%.0f,%.0f,%.0f\n", at, v["gnomon_cost_seconds_total{part=\"collector\"}"] + v["gnomon_cost_seconds_total{part=\"bpf\"}"],
+                v["gnomon_memory_bytes"], v["gnomon_disk_bytes"], v["gnomon_cost_ratio"] * 1e6
+        }' "$T/metrics" >>"$SERIES"
+}
+
+watch() {
+    local began=$EPOCHREALTIME now
+
+    while now=$(calc "$EPOCHREALTIME - $began") && now=${now%.*} && ((now < SECONDS_ALL)); do
+        look "$now"
+        pid_ended "$DAEMON" && fail "it has ended: $(tail -n 5 "$T/daemon.err")"
+        nap 1
+    done
+    look "$SECONDS_ALL"
+}
+
+# column NAME HOW: of the series past the warm-up: max, or growth by the line of least squares.
+column() {
+    awk -F, -v c="$1" -v how="$2" -v from="$WARMUP" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) c = i; next }
+        $c > max { max = $c }
+        $1 >= from { n++; x += $1; y += $c; xx += $1 * $1; xy += $1 * $c; last = $1; if (n == 1) first = $1 }
+        END {
+            d = n * xx - x * x
+            print how == "max" ? max : d ? (n * xy - x * y) / d * (last - first) : 0
+        }' "$SERIES"
+}
+
+# The longest time for which the cost was above 1.5 x the budget, one second apart.
+longest_over() {
+    awk -F, -v b="$BUDGET" 'NR > 1 { now = $5 / 1e4 > 1.5 * b ? now + 1 : 0; if (now > most) most = now } END { print most + 0 }' "$SERIES"
+}
+
+# What the recording of each JVM tells beside the kernel's account, between the two looks.
+totals() {
+    local pid dir
+
+    for pid in "${PIDS[@]}"; do
+        dir=$(compgen -G "$REC/*-$pid-*Z") || fail "process $pid has no directory"
+        for kind in cpu off; do
+            "$GNOMON" render "$dir" -f collapsed -D $kind --idle 2>"$T/err" | awk -v p="$pid" -v k=$kind '{ sum += $NF } END { printf "%s %s %.3f\n", p, k, sum / 1e9 }'
+        done
+    done >"$T/told"
+    python3 - "$T/before" "$T/after" "$T/told" <<'END'
+import collections, sys
+def read(path):
+    t = collections.defaultdict(dict)
+    for line in open(path):
+        pid, tid, start, ran, now = line.split()
+        t[pid][tid] = float(start), float(ran), float(now)
+    return t
+before, after = read(sys.argv[1]), read(sys.argv[2])
+told = {(a, b): float(c) for a, b, c in (l.split() for l in open(sys.argv[3]))}
+for pid in after:
+    cpu = after[pid]["0"][1] - before[pid]["0"][1]
+    off = 0
+    for tid, (start, ran, now) in after[pid].items():
+        if tid != "0":
+            off += now - max(start, before[pid]["0"][2]) - (ran - before[pid].get(tid, (0, 0))[1])
+    print(pid, "%.3f %.3f %.3f %.3f" % (cpu, told[pid, "cpu"], off, told[pid, "off"]))
+END
+}
+
+own_jar Idle
+shop_start
+others_start
+echo seconds,cost,memory,disk,ratio >"$SERIES"
+daemon_start
+account >"$T/before"
+cost_before=$(figure gnomon_cost_seconds_total) begun=$EPOCHREALTIME
+watch
+spent=$(calc "$(figure gnomon_cost_seconds_total) - $cost_before") took=$(calc "$EPOCHREALTIME - $begun")
+ask status | sed 's/^/  | /'
+account >"$T/after"
+kill -TERM "$DAEMON"
+pid_gone "$DAEMON" 90 || fail "it does not end"
+wait "$DAEMON"
+assert_eq "exit code" 0 $? "$(tail -n 5 "$T/daemon.err")"
+note "$JVMS JVMs for $took s; load $(cut -d' ' -f1-3 /proc/loadavg); steps of the budget: $(grep -c '(step ' "$T/daemon.err")"
+verdict "cost of the host" "$(calc "100 * $spent / $took / $(nproc)" | sed 's/\.\(...\).*/.\1/')" % '<=' "$BUDGET"
+verdict "longest above 1.5 x the budget" "$(longest_over)" s '<=' 3
+verdict "memory, at most" "$(calc "$(column memory max) / 1e6" | sed 's/\.\(.\).*/.\1/')" MB '<=' $((64 + 2 * JVMS))
+verdict "memory after $WARMUP s, growth" "$(calc "$(column memory growth) / 1e6" | sed 's/\.\(..\).*/.\1/')" MB '<=' "${SOAK_RSS_MB:-4}"
+verdict "disk, at most" "$(calc "$(column disk max) / 1e6" | sed 's/\.\(.\).*/.\1/')" MB '<=' "$(calc "$CAP * 1.048576 + 8")"
+if ! totals >"$T/totals"; then
+    fail "no totals"
+fi
+while read -r pid cpu cpu_told off off_told; do
+    note "process $pid: CPU time ${cpu}s by the kernel, ${cpu_told}s told; off the CPU ${off}s, ${off_told}s told"
+    # as few samples as an idle JVM has are off by chance
+    verdict "process $pid, CPU time off by" "$(awk -v a="$cpu" -v b="$cpu_told" 'BEGIN { d = a ? 100 * (b - a) / a : 0; printf "%.2f", d < 0 ? -d : d }')" % '<=' \
+        "$(awk -v a="$cpu" 'BEGIN { b = a ? 300 / sqrt(a * 100) : 100; printf "%.1f", b < 2 ? 2 : b }')"
+    verdict "process $pid, time off the CPU, off by" "$(awk -v a="$off" -v b="$off_told" 'BEGIN { d = a ? 100 * (b - a) / a : 0; printf "%.2f", d < 0 ? -d : d }')" % '<=' 2
+done <"$T/totals"
+verdicts_end
