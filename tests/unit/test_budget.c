@@ -37,10 +37,12 @@ static double cost_now(void)
 	return sum;
 }
 
+static double own; /* what the daemon costs without any sample */
+
 static double second(void)
 {
 	struct budget_change c;
-	double cost = cost_now();
+	double cost = cost_now() + own;
 
 	now += S;
 	for (int i = 0; i < JVMS; i++) {
@@ -65,9 +67,11 @@ static int begin(void **state)
 	memset(steps, 0, sizeof(steps));
 	memset(spent, 0, sizeof(spent));
 	now = 0;
+	own = 0;
 	b = budget_new(&l);
 	assert_non_null(b);
-	second(); /* what was spent before is nobody's */
+	for (int i = 0; i < 6; i++)
+		second(); /* what was spent before is nobody's, and they are not new any more */
 	return 0;
 }
 
@@ -203,11 +207,41 @@ static void nobody(void **state)
 	budget_second(b, now + S, 0.5);
 	assert_false(budget_change(b, &c));
 	costs(0.03, 0, 0);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 10; i++)
 		second();
 	assert_true(steps[0] > 0);
 	budget_second(b, now + 2 * S, 0.5);
 	assert_false(budget_change(b, &c));
+}
+
+/* What the daemon takes itself is not taken from JVMs that cost next to nothing, nor from others
+ * more than they cost. */
+static void base(void **state)
+{
+	own = 0.03;
+	costs(0.00002, 0.00001, 0.004);
+	for (int i = 0; i < 30; i++)
+		second();
+	assert_int_equal(steps[0], RATE_FULL);
+	assert_int_equal(steps[1], RATE_FULL);
+	assert_true(steps[2] > RATE_FULL);
+}
+
+/* A JVM that comes: its first seconds pass, what it costs then counts. */
+static void taken_in(void **state)
+{
+	budget_free(b);
+	b = budget_new(&(struct budget_limits){.share = 0.01});
+	costs(0.2, 0.001, 0);
+	for (int i = 0; i < 5; i++)
+		second();
+	for (int i = 0; i < JVMS; i++)
+		assert_int_equal(steps[i], RATE_FULL);
+	costs(0.001, 0.02, 0);
+	for (int i = 0; i < 4; i++)
+		second();
+	assert_int_equal(steps[0], RATE_FULL);
+	assert_true(steps[1] > RATE_FULL);
 }
 
 /* All of them off is all that can be done. */
@@ -231,6 +265,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_more, begin, end),
 		cmocka_unit_test_setup_teardown(each_jvm, begin, end),
 		cmocka_unit_test_setup_teardown(nobody, begin, end),
+		cmocka_unit_test_setup_teardown(base, begin, end),
+		cmocka_unit_test_setup_teardown(taken_in, begin, end),
 		cmocka_unit_test_setup_teardown(hopeless, begin, end),
 	};
 

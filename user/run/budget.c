@@ -9,14 +9,18 @@
 #define PATIENCE_NS 10000000000ull /* under the budget for so long: a step back */
 #define SURE	    2		   /* seconds over the budget */
 #define FAR	    1.5		   /* so many times the budget: all that is needed at once */
+#define NEW_NS	    5000000000ull  /* taking a JVM in costs more than recording it, and passes */
+#define UNDER	    4		   /* so many times what is estimated a JVM may cost */
+#define WORTH	    0.01	   /* of the budget: who costs less is left alone */
 
 struct spender {
 	pid_t pid;
 	enum rate_step step;
 	double before, now; /* spent */
 	double share;	    /* of all CPUs, in the last second, as estimated */
-	double kept; /* the same before it was sampled less, for what a step back will cost */
-	bool known;  /* `before` is */
+	double kept;	   /* the same before it was sampled less, for what a step back will cost */
+	bool known;	   /* `before` is */
+	uint64_t first_ns; /* when it was told first */
 	bool seen, changed;
 	char reason[128];
 	UT_hash_handle hh;
@@ -26,6 +30,7 @@ struct jvm_budget {
 	struct budget_limits limits;
 	struct spender *v;
 	int over;	   /* for so many seconds it was over the budget */
+	uint64_t now_ns;   /* of the last second */
 	uint64_t under_ns; /* since when it is under the budget; 0: it is not */
 };
 
@@ -74,11 +79,15 @@ void budget_jvm(struct jvm_budget *b, pid_t pid, double spent)
 	s->seen = true;
 }
 
-/* Of the cost each JVM has its part, by what it spent in the last second. */
-static void shares_set(struct jvm_budget *b, double cost)
+/*
+ * Of the cost each JVM has its part, by what it spent in the last second; but no more than it can
+ * have cost. The rest is the daemon's own, and does not become less by sampling less.
+ */
+static void shares_set(struct jvm_budget *b, uint64_t now_ns, double cost)
 {
+	double sum = 0, ns = b->now_ns < now_ns && b->now_ns ? (double)(now_ns - b->now_ns) : 1e9,
+	       most;
 	struct spender *s, *next;
-	double sum = 0;
 
 	HASH_ITER(hh, b->v, s, next) {
 		if (!s->seen) {
@@ -88,11 +97,21 @@ static void shares_set(struct jvm_budget *b, double cost)
 		s->share = s->known && s->now > s->before ? s->now - s->before : 0;
 		sum += s->share;
 		s->before = s->now;
+		s->first_ns = s->known ? s->first_ns : now_ns;
 		s->known = true;
 		s->seen = false;
 	}
-	for (s = b->v; s && sum > 0; s = s->hh.next)
+	for (s = b->v; s && sum > 0; s = s->hh.next) {
+		most = UNDER * s->share / ns;
 		s->share *= cost / sum;
+		s->share = s->share < most ? s->share : most;
+	}
+	b->now_ns = now_ns;
+}
+
+static bool is_new(const struct jvm_budget *b, const struct spender *s)
+{
+	return b->now_ns - s->first_ns < NEW_NS;
 }
 
 static void step_to(struct spender *s, enum rate_step step)
@@ -123,7 +142,8 @@ static struct spender *costliest(struct jvm_budget *b)
 	struct spender *s, *most = NULL;
 
 	for (s = b->v; s; s = s->hh.next)
-		if (s->step < RATE_OFF && s->share > 0 && (!most || s->share > most->share))
+		if (s->step < RATE_OFF && !is_new(b, s) && s->share > WORTH * b->limits.share &&
+		    (!most || s->share > most->share))
 			most = s;
 	return most;
 }
@@ -157,7 +177,7 @@ static void each_less(struct jvm_budget *b)
 	for (struct spender *s = b->v; s; s = s->hh.next) {
 		double cost = s->share;
 
-		if (!limit || cost <= limit || s->step == RATE_OFF || s->changed)
+		if (!limit || cost <= limit || s->step == RATE_OFF || s->changed || is_new(b, s))
 			continue;
 		do
 			step_to(s, s->step + 1);
@@ -215,7 +235,7 @@ void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 {
 	bool over;
 
-	shares_set(b, cost);
+	shares_set(b, now_ns, cost);
 	over = b->limits.share && cost > b->limits.share;
 	if (over || any_over(b)) {
 		b->under_ns = 0;

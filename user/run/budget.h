@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps what a daemon costs within a share of the host's CPUs: over it for two seconds the
- *costliest JVMs are sampled less, a step of run/rates.h at a time; when it has been under it for
- *ten, one of them gets a step back. (One second over it passes: taking in a JVM costs more than
- *recording it.) Pure: it is told what was measured each second, and says what is to be.
+ * costliest JVMs are sampled less, a step of run/rates.h at a time; when it has been under it for
+ * ten, one of them gets a step back. One second over it passes, and nothing is taken from a JVM in
+ *its first five: taking it in costs more than recording it. Pure: it is told what was measured each
+ *second, and says what is to be.
  *
  *	for each second:
  *		budget_jvm(b, pid, spent_ns) for each JVM that is recorded
@@ -32,8 +33,10 @@ void budget_free(struct jvm_budget *b);			      /* NULL is fine */
 /* Others from now on; without any all JVMs have all their samples again. */
 void budget_limits(struct jvm_budget *b, const struct budget_limits *l);
 
-/* What it has cost so far, as estimated, whatever the unit: how much more than others it grew
- * counts. */
+/*
+ * What it has cost so far, as estimated: ns of all CPUs together. How much more than others' it
+ * grew counts; what was measured beyond a few times of it is nobody's.
+ */
 void budget_jvm(struct jvm_budget *b, pid_t pid, double spent);
 
 /* The cost of the second that ends at now_ns, a share of all CPUs. JVMs not told since the last

@@ -101,7 +101,7 @@ static int jvm_name(void *ctx, const struct jvm_proc *j, char *path, size_t cap)
 
 /*
  * What a JVM costs beside others, roughly: the ns that its samples, its new stacks and its switches
- * take. All of the cost is shared out by it.
+ * take. The cost is shared out by it.
  */
 static double cost_of(const struct totals *t, uint64_t switches)
 {
@@ -114,7 +114,7 @@ static void on_target(void *ctx, pid_t pid, const struct totals *t, uint64_t swi
 	struct daemon *d = ctx;
 
 	census_target(d->census, pid, t, now_ns());
-	budget_jvm(d->budget, pid, cost_of(t, switches));
+	budget_jvm(d->budget, pid, cost_of(t, switches) / (double)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* A reload may be at it just now: then they are those of before for another second. */
