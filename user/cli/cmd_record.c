@@ -13,7 +13,7 @@
 #define PROCESSES_MAX 256 /* of one user in one container */
 
 static struct recording rec = REC_INIT;
-static bool no_wall, no_cpu, no_vitals, no_waits, no_causes, only_context;
+static bool no_wall, no_cpu, no_vitals, no_waits, no_causes, no_unmounted, only_context;
 static uint64_t reservoir, depth, max_processes = PROCESSES_MAX;
 static int engine = CPU_ENGINE_AUTO, wall_engine = WALL_ENGINE_AUTO, jvm = RESOLVE_AUTO;
 static int cpu_event = JFRW_EXECUTION;
@@ -50,6 +50,8 @@ static const struct opt opts[] = {
 	 &no_waits},
 	{OPT_FLAG, 0, "no-causes", NULL,
 	 "no gnomon.WaitCause: for which peer, file, pipe or lock threads wait", &no_causes},
+	{OPT_FLAG, 0, "no-unmounted", NULL,
+	 "no gnomon.UnmountedThreads: where virtual threads wait that nobody runs", &no_unmounted},
 	{OPT_FLAG, 0, "only-context", NULL,
 	 "wall samples only of threads that work for a request, as a tracer says", &only_context},
 	{OPT_FLAG, 0, "environment", NULL,
@@ -202,6 +204,7 @@ static int config_take(struct error *e)
 	cfg->form.vitals = !no_vitals;
 	cfg->waits = !no_vitals && !no_waits;
 	cfg->causes = !no_causes && !cfg->form.plain;
+	cfg->unmounted = !no_unmounted && !no_wall && !only_context && !cfg->form.plain;
 	cfg->only_context = only_context;
 	cfg->form.cpu_event = (enum jfrw_cpu_event)cpu_event;
 	return contradictions(e) ? (int)e->exit : intervals_read(e);
@@ -217,7 +220,7 @@ static int run(int argc, char **argv, struct error *e)
 void record_settings_begin(void)
 {
 	rec = (struct recording)REC_INIT;
-	no_wall = no_cpu = no_vitals = no_waits = no_causes = only_context = false;
+	no_wall = no_cpu = no_vitals = no_waits = no_causes = no_unmounted = only_context = false;
 	reservoir = depth = 0;
 	max_processes = PROCESSES_MAX;
 	rec.ship.to.finish_ns = 10 * RECORDING_S; /* what is left the next one sends */

@@ -25,6 +25,8 @@ static const struct opt opts[] = {
 	{OPT_FLAG, 0, "causes", NULL,
 	 "below the method that waits, what it waits for: peers, files, locks, and who has these",
 	 &o.causes},
+	{OPT_FLAG, 0, "unmounted", NULL,
+	 "virtual threads that nobody runs, too: they are one thread, and so named", &o.unmounted},
 	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force},
 	FILTER_OPTS(o.filter),
 	{OPT_END},
@@ -53,6 +55,7 @@ const struct command cmd_render = {
 		"  gnomon render app.jfr -o app.speedscope.json # for speedscope.app\n"
 		"  gnomon render app.jfr -f tree -D off -t 'http-*'\n"
 		"  gnomon render app.jfr -f tree -D off --causes # for whom threads wait\n"
+		"  gnomon render app.jfr -f tree -D wall --unmounted -t 'virtual threads that*'\n"
 		"  gnomon render app.jfr -f collapsed -D wall | sort -k2 -n | tail\n"
 		"  gnomon render a.jfr b.jfr -o cpu.pb.gz -D cpu --from 10s --to 1m\n"
 		"  gnomon render /var/lib/gnomon/shop-host-4711-* --from 14:00 --to 14:05 -o "

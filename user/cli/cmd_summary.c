@@ -7,6 +7,7 @@
 #include "cli/filter.h"
 #include "out/findings.h"
 #include "out/summary.h"
+#include "out/unmounted.h"
 
 static struct {
 	bool events;
@@ -20,6 +21,30 @@ static const struct opt opts[] = {
 	FILTER_OPTS(o.filter),
 	{OPT_END},
 };
+
+/* The virtual threads that nobody ran: of the same time, by a look of their own. */
+static int unmounted(const struct profile *p, const struct stretch *s, struct error *e)
+{
+	struct profile_options po = {.unmounted = JFR_UNMOUNTED_ALONE, .show_idle = true};
+	struct profile *alone = NULL;
+	int rc;
+
+	if (!p->facts.unmounted.period_ns || !strcmp(s->path, "-"))
+		return 0;
+	filter_apply(&o.filter, &po);
+	po.unmounted = JFR_UNMOUNTED_ALONE;
+	po.threads = (struct pattern_list){0};
+	po.no_facts = true;
+	rc = profile_new(&alone, &po, e);
+	if (!rc)
+		rc = profile_load_stretch(alone, s, 0, NULL, e);
+	if (!rc)
+		rc = profile_finish(alone, e);
+	if (!rc)
+		rc = unmounted_print(alone, &p->facts, (unsigned int)o.top, stdout, e);
+	profile_free(alone);
+	return rc;
+}
 
 static int summary(const char *path, struct error *e)
 {
@@ -47,6 +72,8 @@ static int summary(const char *path, struct error *e)
 		summary_quality(p, &r, stdout);
 		rc = summary_groups(p, (unsigned int)o.top, stdout, e);
 	}
+	if (!rc)
+		rc = unmounted(p, &s, e);
 	if (!rc)
 		rc = findings_new(&found, p, e);
 	if (!rc)

@@ -228,6 +228,7 @@ int rendering_run(struct rendering *o, char **files, int n, const char *title, s
 	po.keep_times = o->format == FMT_HTML || o->format == FMT_FIREFOX ||
 			(o->format == FMT_SPEEDSCOPE && o->by_thread);
 	o->filter.idle = po.show_idle;
+	po.unmounted = o->unmounted ? JFR_UNMOUNTED_TOO : JFR_UNMOUNTED_NONE;
 	po.owners = po.causes && o->format != FMT_HTML;
 	po.causes |= page_causes(o, files, n);
 	po.owners_aside = po.causes && o->format == FMT_HTML;

@@ -29,7 +29,7 @@ struct rendering {
 	const char *out;
 	int format; /* enum format; -1: by the name of `out` */
 	int dim;    /* enum dim; -1: CPU if there is any */
-	bool force, by_thread, lines, split_tiers, causes;
+	bool force, by_thread, lines, split_tiers, causes, unmounted;
 	uint64_t top, min_percent;
 	struct filter filter;
 };

@@ -34,6 +34,9 @@ struct jfr_sampler {
 	const struct jfr_class *rate; /* gnomon.RateChange */
 	int rate_cpu;
 	struct jfr_rates rates; /* of this chunk */
+	enum jfr_unmounted unmounted;
+	struct binding others; /* gnomon.UnmountedThreads */
+	int others_threads;
 	uint64_t period[JFR_SOURCES];
 	bool event_cpu, event_wall; /* what async-profiler's "interval" is of */
 	struct jfr_event ev;	    /* being handed out in parts */
@@ -67,6 +70,11 @@ void jfr_sampler_free(struct jfr_sampler *s)
 	free(s);
 }
 
+void jfr_sampler_unmounted(struct jfr_sampler *s, enum jfr_unmounted which)
+{
+	s->unmounted = which;
+}
+
 static int field_at(const struct jfr_class *c, const char *a, const char *b)
 {
 	int i = jfr_class_field(c, a);
@@ -74,6 +82,23 @@ static int field_at(const struct jfr_class *c, const char *a, const char *b)
 	if (i < 0 && b)
 		i = jfr_class_field(c, b);
 	return i < FIELDS_MAX ? i : -1;
+}
+
+static void unmounted_bind(struct jfr_sampler *s)
+{
+	const struct jfr_class *c = jfr_class_find(s->r, "gnomon.UnmountedThreads");
+
+	s->others = (struct binding){
+		.cls = c,
+		.thread = -1,
+		.stack = field_at(c, "stackTrace", NULL),
+		.state = field_at(c, "state", NULL),
+		.samples = -1,
+		.span = -1,
+		.period = field_at(c, "period", NULL),
+		.failed = -1,
+	};
+	s->others_threads = field_at(c, "threads", NULL);
 }
 
 static void chunk_bind(struct jfr_sampler *s)
@@ -103,6 +128,7 @@ static void chunk_bind(struct jfr_sampler *s)
 	s->rate = jfr_class_find(s->r, "gnomon.RateChange");
 	s->rate_cpu = field_at(s->rate, "cpuInterval", NULL);
 	rate_changes_begin(&s->rates);
+	unmounted_bind(s);
 }
 
 /* "20 ms", "10ms" or plain nanoseconds; 0 for anything else, such as "everyChunk". */
@@ -256,6 +282,22 @@ static bool sample_read(struct jfr_sampler *s, const struct binding *b, const st
 	return true;
 }
 
+/* Threads that waited at one place, each for a period. */
+static void unmounted_read(struct jfr_sampler *s, const struct jfr_event *ev,
+			   struct jfr_sample *out)
+{
+	struct jfr_value v[FIELDS_MAX];
+	int n = jfr_event_fields(s->r, ev, v, FIELDS_MAX), i = s->others_threads;
+
+	out->source = JFR_SOURCE_WALL;
+	out->unmounted = true;
+	if (!sample_read(s, &s->others, ev, out) || i < 0 || i >= n || !(v[i].d > 0) ||
+	    !out->period_ns)
+		out->ticks = 0;
+	else
+		out->scale = v[i].d;
+}
+
 /*
  * Takes a part off what is left of an event: one tick or, with batches, those that the same scale
  * applies to. A chunk without gnomon.ThreadReservoir is of a recording of all threads.
@@ -266,7 +308,7 @@ static void part_take(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sa
 
 	*ev = s->ev;
 	*out = s->left;
-	if (s->left.source == JFR_SOURCE_WALL && s->choice_seen)
+	if (s->left.source == JFR_SOURCE_WALL && s->choice_seen && !s->left.unmounted)
 		out->scale = reservoir_scale(&s->reservoir, out->time_ns, out->step_ns,
 					     s->left.ticks, &out->ticks);
 	if (!s->batches)
@@ -288,7 +330,9 @@ static int event_look(struct jfr_sampler *s, const struct jfr_event *ev, struct 
 		return choice_read(s, ev);
 	if (ev->cls == s->rate)
 		return rate_read(s, ev);
-	for (int i = 0; i < JFR_SOURCES; i++) {
+	if (s->unmounted != JFR_UNMOUNTED_NONE && s->others.cls == ev->cls)
+		unmounted_read(s, ev, out);
+	for (int i = 0; i < JFR_SOURCES && s->unmounted != JFR_UNMOUNTED_ALONE; i++) {
 		if (s->bind[i].cls != ev->cls)
 			continue;
 		out->source = (enum jfr_source)i;

@@ -29,7 +29,8 @@ struct jfr_sample {
 	int64_t step_ns; /* between ticks of a batch, 0 if unknown or single */
 	/* an interval, when the event itself or gnomon.RateChange says so; else 0 */
 	uint64_t period_ns;
-	bool failed; /* the stack could not be walked */
+	bool failed;	/* the stack could not be walked */
+	bool unmounted; /* of virtual threads that nobody ran: `scale` of them, without a thread */
 	struct jfr_value thread, stack, state;
 };
 
@@ -45,6 +46,14 @@ struct jfr_sampler;
  */
 struct jfr_sampler *jfr_sampler_new(struct jfr_reader *r, bool batches);
 void jfr_sampler_free(struct jfr_sampler *s);
+
+/*
+ * gnomon.UnmountedThreads: which virtual threads waited that nobody ran. Unless asked for they are
+ * no samples; else they are wall samples, beside the others or with none of these.
+ */
+enum jfr_unmounted { JFR_UNMOUNTED_NONE, JFR_UNMOUNTED_TOO, JFR_UNMOUNTED_ALONE };
+
+void jfr_sampler_unmounted(struct jfr_sampler *s, enum jfr_unmounted which);
 
 /* As jfr_reader_next(); *out describes ev when it is a sample. */
 int jfr_sampler_next(struct jfr_sampler *s, struct jfr_event *ev, struct jfr_sample *out);

@@ -285,6 +285,30 @@ static const struct jfr_field wait_cause_fields[] = {
 	F(jfr_wait_cause, ticks, "ticks", JFR_LONG, 0, "Bits of the Samples' Ticks from There On"),
 };
 
+static const struct jfr_field unmounted_threads_fields[] = {
+	F(jfr_unmounted_threads, stack, "stackTrace", JFR_STACK_TRACE, 0, "Stack Trace"),
+	F(jfr_unmounted_threads, state, "state", JFR_THREAD_STATE, 0, "Thread State"),
+	F(jfr_unmounted_threads, threads, "threads", JFR_DOUBLE, 0, "Threads"),
+	F(jfr_unmounted_threads, seen, "seen", JFR_LONG, 0, "Threads Drawn"),
+	F(jfr_unmounted_threads, period_ns, "period", JFR_LONG, JFR_SPAN_TICKS, "Period"),
+	F(jfr_unmounted_threads, name, "exampleName", JFR_STRING, 0, "Name of One of Them"),
+	F(jfr_unmounted_threads, id, "exampleId", JFR_LONG, 0, "Java Thread Id of That"),
+};
+
+static const struct jfr_field unmounted_look_fields[] = {
+	F(jfr_unmounted_look, period_ns, "period", JFR_LONG, JFR_SPAN_TICKS, "Period"),
+	F(jfr_unmounted_look, places, "places", JFR_LONG, 0, "Places in Tables of Threads"),
+	F(jfr_unmounted_look, drawn, "drawn", JFR_LONG, 0, "Places Drawn"),
+	F(jfr_unmounted_look, threads, "threads", JFR_DOUBLE, 0, "Threads That Nobody Runs"),
+	F(jfr_unmounted_look, mounted, "mounted", JFR_DOUBLE, 0, "Mounted Threads"),
+	F(jfr_unmounted_look, unsettled, "unsettled", JFR_DOUBLE, 0,
+	  "Threads That Changed Meanwhile"),
+	F(jfr_unmounted_look, unknown, "unknown", JFR_DOUBLE, 0, "Threads without a Stack"),
+	F(jfr_unmounted_look, strange, "strange", JFR_DOUBLE, 0, "Places That Were Not Followed"),
+	F(jfr_unmounted_look, left_out, "leftOut", JFR_LONG, 0, "Containers Left Out"),
+	F(jfr_unmounted_look, cpu_ns, "cpuTime", JFR_LONG, JFR_SPAN_NS, "CPU Time"),
+};
+
 static const struct jfr_field resource_fields[] = {
 	F(jfr_resource, key, "key", JFR_STRING, 0, "Key"),
 	F(jfr_resource, value, "value", JFR_STRING, 0, "Value"),
@@ -430,6 +454,12 @@ static const struct jfr_type_info table[] = {
 		      "How often the process is sampled from here on, and who wants it so", OWN),
 	[JFR_NATIVE_FILE] = EVENT("gnomon.NativeFile", native_file_fields, "Native File",
 				  "A file with code in which frames of samples lie", OWN),
+	[JFR_UNMOUNTED_THREADS] = EVENT(
+		"gnomon.UnmountedThreads", unmounted_threads_fields, "Unmounted Virtual Threads",
+		"Virtual threads that nobody runs, by where they wait", OWN),
+	[JFR_UNMOUNTED_LOOK] =
+		EVENT("gnomon.UnmountedLook", unmounted_look_fields, "Look at Virtual Threads",
+		      "How many virtual threads nobody runs, and how that is known", OWN),
 
 	[JFR_LABEL] = ANNOTATION("jdk.jfr.Label", NULL, 0, FIELDS(value_field)),
 	[JFR_DESCRIPTION] = ANNOTATION("jdk.jfr.Description", NULL, 0, FIELDS(value_field)),

@@ -76,6 +76,8 @@ enum jfr_type {
 	JFR_CONTEXT,
 	JFR_RATE_CHANGE,
 	JFR_NATIVE_FILE,
+	JFR_UNMOUNTED_THREADS,
+	JFR_UNMOUNTED_LOOK,
 
 	JFR_VITALS_FIRST, /* jfr/vitals.h: declared only in files that have them */
 	JFR_CPU_LOAD = JFR_VITALS_FIRST,
@@ -423,6 +425,33 @@ struct jfr_wait_cause {
 	uint32_t owner; /* who had it; 0: nobody, or it is not known: then detail says so */
 	uint64_t tick;	/* of a lock: the number of the first sample's tick */
 	uint64_t ticks; /* bit n: tick + n is one of them, up to 64; 0: they are consecutive */
+};
+
+/*
+ * Virtual threads that nobody runs, and that wait at one place in one state. Each stands for
+ * period_ns before the event.
+ */
+struct jfr_unmounted_threads {
+	uint32_t stack;
+	uint32_t state; /* enum jfr_state; QUEUED: they may run, and wait for a carrier */
+	double threads; /* so many, by those drawn */
+	uint64_t seen;	/* of those drawn */
+	uint64_t period_ns;
+	const char *name; /* of one of them, "" none */
+	uint64_t id;	  /* its Thread.threadId() */
+};
+
+/* One look at the virtual threads, which those events with the same time are of. */
+struct jfr_unmounted_look {
+	uint64_t period_ns;	/* 0: none was seen; the next look tells of that time, too */
+	uint64_t places, drawn; /* in the tables of threads, and those that were looked at */
+	double threads;		/* nobody runs them, and where they wait is told */
+	double mounted;		/* carriers run them, or are about to, or they end */
+	double unsettled;	/* they changed while they were read */
+	double unknown;		/* what was found was no stack, or there were too many different */
+	double strange;		/* places that could not be followed */
+	uint64_t left_out;	/* containers of threads that were not looked at */
+	uint64_t cpu_ns;	/* what it cost */
 };
 
 /* What the process is called, by the names of OpenTelemetry's conventions. */

@@ -127,7 +127,7 @@ void java_string_decode(const uint8_t *p, size_t len, bool wide, char *out, size
 	out[n] = 0;
 }
 
-static void string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
+void java_string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
 {
 	uint64_t klass = klass_above(vm, str, "java/lang/String"), array;
 	uint8_t buf[2 * THREAD_NAME_MAX], coder;
@@ -208,7 +208,7 @@ static bool group_read(struct vm *vm, struct trail *t, uint64_t group, char *nam
 	find_group_fields(vm, klass);
 	if (o->group_name == FIELD_NONE || o->group_parent == FIELD_NONE)
 		return false;
-	string_read(vm, follow(vm, t, group + o->group_name), name, room);
+	java_string_read(vm, follow(vm, t, group + o->group_name), name, room);
 	*parent = follow(vm, t, group + o->group_parent);
 	return name[0] && strlen(name) < room - 1; /* a longer one may have been cut */
 }
@@ -268,14 +268,13 @@ static void object_read(struct vm *vm, struct java_thread *t)
 	if (o->tid != FIELD_NONE && !mem_u64(vm->mem, obj + o->tid, &id))
 		t->id = (int64_t)id;
 	if (o->name != FIELD_NONE)
-		string_read(vm, oop_load(vm, obj + o->name, false), t->name, sizeof(t->name));
+		java_string_read(vm, oop_load(vm, obj + o->name, false), t->name, sizeof(t->name));
 	groups_read(vm, obj, t->groups, sizeof(t->groups));
 	if (carrier)
 		mem_u64(vm->mem, t->thread + vm->at.jt_vthread + vm->at.oh_obj, &t->carrier);
 }
 
-/* The class of virtual threads, found by its name below java.lang.Thread; 0: not loaded yet. */
-static uint64_t virtual_klass(struct vm *vm)
+uint64_t vm_virtual_klass(struct vm *vm)
 {
 	struct oops *o = oops_of(vm);
 	uint64_t thread, base;
@@ -306,7 +305,7 @@ int vm_vthreads(struct vm *vm, struct gn_vthreads *out)
 	if (!vm_has(vm, VM_THREAD_NAMES) || vm->at.class_thread == VM_NONE ||
 	    vm->at.class_string == VM_NONE)
 		return -ENOTSUP;
-	klass = virtual_klass(vm);
+	klass = vm_virtual_klass(vm);
 	if (!klass)
 		return -ENOENT;
 	o = vm->oops;

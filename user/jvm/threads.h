@@ -52,6 +52,15 @@ int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread
  */
 int vm_vthreads(struct vm *vm, struct gn_vthreads *out);
 
+/*
+ * The class of virtual threads, 0: not loaded yet. oops_of() has been called then, and knows where
+ * a thread's name and id are.
+ */
+uint64_t vm_virtual_klass(struct vm *vm);
+
+/* After oops_of(): a String's text, "" if it cannot be read. */
+void java_string_read(struct vm *vm, uint64_t str, char *out, size_t cap);
+
 /* A String's bytes (Latin-1; wide: UTF-16 in the machine's order) as UTF-8 with a terminator. */
 void java_string_decode(const uint8_t *p, size_t len, bool wide, char *out, size_t cap);
 

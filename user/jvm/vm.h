@@ -47,6 +47,8 @@ struct vm_layout {
 	uint64_t jt_pending, jt_waiting, jt_lock_stack, jt_stack_base, jt_stack_size, jt_owner_id;
 	uint64_t ls_top, ls_base, om_object, om_owner, om_stack_locker;
 	uint64_t klass_supers, heap_active, heap_collections, mark_hash_shift, mark_hash_mask;
+	/* classes of the JVM's own loader, and their static fields */
+	uint64_t klass_mirror, klass_loader, klass_next, loader_klasses, ik_state, ik_state_ready;
 	uint64_t mark_klass_shift, klass_subklass, klass_sibling, class_thread, class_string;
 	/* the rest */
 	uint64_t flag_list, flag_count, flag_name, flag_addr, flag_size, flag_flags, flag_type;

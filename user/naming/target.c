@@ -144,6 +144,7 @@ static bool look(struct target *t, uint64_t now)
 	waiting_tell(t);
 	jvm_tell(t, now);
 	vitals_tell(t, now, false);
+	target_virtuals_poll(t, now, false);
 	upkeep_poll(&t->tables, now);
 	publisher_poll(t->publisher, resolver_native(t->names), t->env->tables, now);
 	target_locks_follow(t);
@@ -406,11 +407,12 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid,
 	t->vthreads = vthreads_new();
 	t->causes = causes_new();
 	t->locks = target_locks_new();
+	t->virtuals = target_virtuals_new();
 	t->publisher = publisher_new(tgid);
 	t->requests = requests_new(t->publisher);
 	rc = files_open(t, f, e);
 	if (!rc && (!t->threads || !t->vthreads || !t->causes || !t->publisher || !t->requests ||
-		    !t->locks))
+		    !t->locks || !t->virtuals))
 		rc = error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	if (!rc)
 		rc = parts_new(t, e);
@@ -460,6 +462,8 @@ void target_end(struct target *t)
 
 	target_late_retry(t, now_ns(), true);
 	if (!target_is_blind(t))
+		target_virtuals_poll(t, now_ns(), true);
+	if (!target_is_blind(t))
 		vitals_tell(t, now_ns(), true);
 	flush(t, true, now_ns());
 	if (jfrw_close(t->out, &e))
@@ -488,6 +492,7 @@ void target_free(struct target *t, bool keep)
 	lifespans_free(&t->lifespans);
 	roster_free(t->threads);
 	vthreads_free(t->vthreads);
+	target_virtuals_free(t->virtuals);
 	causes_free(t->causes);
 	requests_free(t->requests);
 	publisher_free(t->publisher);

@@ -29,7 +29,8 @@ struct target {
 	struct causes *causes;
 	struct requests *requests;
 	struct publisher *publisher;
-	struct locks *locks; /* target_locks.c */
+	struct locks *locks;	   /* target_locks.c */
+	struct virtuals *virtuals; /* target_virtuals.c */
 	struct jfrw *out;
 	uint64_t start_ns; /* CLOCK_MONOTONIC, when its file begins */
 	bool continues;	   /* a file that was begun by another process that names */
@@ -140,6 +141,17 @@ void target_vm_ran(struct target *t, pid_t tid, uint64_t time_ns);
 void target_locks_hold(struct target *t, const struct cause_wait *w);
 /* Notes those that have waited for long enough; `all`, before ids of the file become others. */
 void target_locks_settle(struct target *t, uint64_t now, bool all);
+
+/* ---- target_virtuals.c ---- */
+
+struct virtuals *target_virtuals_new(void); /* NULL: no memory */
+void target_virtuals_free(struct virtuals *v);
+
+/*
+ * Looks at its virtual threads that nobody runs, once a second; `last`: if there was some time
+ * since the last look.
+ */
+void target_virtuals_poll(struct target *t, uint64_t now, bool last);
 
 /* ---- target_samples.c ---- */
 

@@ -157,6 +157,7 @@ struct profile_options {
 	 */
 	struct pattern_list idle_rules; /* beside those known */
 	bool show_idle;
+	enum jfr_unmounted unmounted; /* virtual threads that nobody ran count as a thread, too */
 };
 
 enum prof_quality_kind { QUALITY_CPU, QUALITY_WALL, QUALITY_OTHER, QUALITY_KINDS };
@@ -193,6 +194,10 @@ struct profile_facts {
 	} cpus;
 	double jvm_cpu_sum; /* jdk.CPULoad: sum and number */
 	uint64_t jvm_cpu_n;
+	struct { /* gnomon.UnmountedLook: sums; threads by the ns that they are of */
+		uint64_t looks, period_ns, places, drawn, left_out, cpu_ns;
+		double threads_ns, mounted_ns, unsettled_ns, unknown_ns, strange_ns;
+	} unmounted;
 	struct { /* gnomon.ThreadReservoir: sums over the choices that left threads out */
 		uint64_t n, last; /* how many, and the number of the last one */
 		uint64_t live, eligible, sampled;
@@ -238,6 +243,9 @@ struct profile {
 	struct native_files files;    /* with keep_files */
 	struct prof_index *index;     /* internal */
 };
+
+/* What all virtual threads that nobody ran are called as a thread. */
+#define PROFILE_UNMOUNTED "virtual threads that nobody runs"
 
 int profile_new(struct profile **p, const struct profile_options *o, struct error *e);
 void profile_free(struct profile *p);

@@ -196,18 +196,43 @@ bool profile_sampled_threads(const struct profile *p, char *to, size_t size)
 	return true;
 }
 
+static void unmounted_read(struct profile_facts *x, const struct fields *f)
+{
+	int64_t ticks = field(f, "period")->i;
+	double ns = ticks > 0 ? (double)jfr_ticks_span(f->r, ticks) : 0;
+
+	x->unmounted.looks++;
+	x->unmounted.period_ns += (uint64_t)ns;
+	x->unmounted.places += number(f, "places");
+	x->unmounted.drawn += number(f, "drawn");
+	x->unmounted.left_out += number(f, "leftOut");
+	x->unmounted.cpu_ns += number(f, "cpuTime");
+	x->unmounted.threads_ns += field(f, "threads")->d * ns;
+	x->unmounted.mounted_ns += field(f, "mounted")->d * ns;
+	x->unmounted.unsettled_ns += field(f, "unsettled")->d * ns;
+	x->unmounted.unknown_ns += field(f, "unknown")->d * ns;
+	x->unmounted.strange_ns += field(f, "strange")->d * ns;
+}
+
 void facts_event(struct profile_facts *x, struct jfr_reader *r, const struct jfr_event *ev)
 {
 	static const struct {
 		const char *name;
 		void (*read)(struct profile_facts *x, const struct fields *f);
 	} readers[] = {
-		{"jdk.JVMInformation", jvm_read},  {"jdk.OSInformation", os_read},
-		{"jdk.CPUInformation", cpu_read},  {"jdk.CPUTimeSamplesLost", cpu_lost_read},
-		{"jdk.DataLoss", data_loss_read},  {"jdk.ContainerCPUThrottling", throttling_read},
-		{"jdk.CPULoad", load_read},	   {"gnomon.StackQuality", quality_read},
-		{"gnomon.SamplesLost", lost_read}, {"gnomon.Overhead", overhead_read},
-		{"gnomon.CPUUse", cpu_use_read},   {"gnomon.ThreadReservoir", reservoir_read},
+		{"jdk.JVMInformation", jvm_read},
+		{"jdk.OSInformation", os_read},
+		{"jdk.CPUInformation", cpu_read},
+		{"jdk.CPUTimeSamplesLost", cpu_lost_read},
+		{"jdk.DataLoss", data_loss_read},
+		{"jdk.ContainerCPUThrottling", throttling_read},
+		{"jdk.CPULoad", load_read},
+		{"gnomon.StackQuality", quality_read},
+		{"gnomon.SamplesLost", lost_read},
+		{"gnomon.Overhead", overhead_read},
+		{"gnomon.CPUUse", cpu_use_read},
+		{"gnomon.ThreadReservoir", reservoir_read},
+		{"gnomon.UnmountedLook", unmounted_read},
 	};
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {

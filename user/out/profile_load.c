@@ -270,7 +270,10 @@ static uint64_t thread_load(struct load *l, const struct jfr_sample *s)
 	uint32_t name, id;
 
 	buffer_clear(b);
-	if (jfr_thread_get(l->r, &s->thread, &t)) {
+	if (s->unmounted) {
+		buffer_printf(b, PROFILE_UNMOUNTED);
+		t.is_virtual = true;
+	} else if (jfr_thread_get(l->r, &s->thread, &t)) {
 		jfr_value_string(l->r, &t.java_name, b);
 		if (t.is_virtual)
 			virtual_load(&t, b);
@@ -614,7 +617,8 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 	ticks = ticks_within(l, &at, s->step_ns, s->ticks);
 	if (!ticks)
 		return 0;
-	thread = remembered(l, &l->threads, (uint64_t)s->thread.i, s, thread_load);
+	thread = remembered(l, &l->threads, (uint64_t)s->thread.i * 2 + s->unmounted, s,
+			    thread_load);
 	state = remembered(l, &l->states, (uint64_t)s->state.i * JFR_SOURCES + s->source, s,
 			   state_load);
 	if (thread == NODE_FILTERED)
@@ -784,6 +788,8 @@ static int sample_add_caused(struct load *l, const struct jfr_event *ev, const s
 	struct waited w;
 	int rc = 0;
 
+	if (s->unmounted) /* of no thread, for no request that is known */
+		return l->chosen ? 0 : sample_add(l, s);
 	if (l->contexts) {
 		uint32_t context = contexts_of(l->contexts, ev->chunk, s);
 
@@ -955,6 +961,8 @@ int profile_load_stretch(struct profile *p, const struct stretch *s, int side,
 		return rc;
 	}
 	l.s = jfr_sampler_new(l.r, true);
+	if (l.s)
+		jfr_sampler_unmounted(l.s, p->opt.unmounted);
 	rc = l.s ? events_load(&l) : -ENOMEM;
 	if (!rc)
 		rc = report_take(&l, rep);

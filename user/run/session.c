@@ -265,6 +265,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.total_max_bytes = cfg->total_max_bytes,
 		.waits = cfg->waits,
 		.causes = cfg->causes,
+		.unmounted = cfg->unmounted,
 		.environment = cfg->environment,
 		.launched = cfg->argv != NULL,
 		.on_epoch = on_epoch,

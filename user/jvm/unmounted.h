@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Virtual threads that nobody runs: JDK 21 and later. No thread of the kernel tells of them. They
+ * are found as the JDK itself finds them for a thread dump (jdk.internal.vm.ThreadContainers): each
+ * container has a set of its threads, a java.util.concurrent.ConcurrentHashMap: the root container
+ * has those that were started with nothing else, and each executor its own, by a registry. What a
+ * thread waits for lies in its continuation's StackChunk.
+ *
+ * There may be a million, so some are drawn. All places of all tables, one behind the other, are
+ * cut into as many equal stretches as there are to be drawn, and of each the place at the same,
+ * random distance from its start is looked at, with all that hang there. So each place, and each
+ * thread, is drawn with the same probability, however many share its place, and a thread stands for
+ * 1 / probability = places / drawn of them: sums of that are right on average. (Which place a
+ * thread hangs at goes by its identity hash, which has nothing to do with where it waits.)
+ *
+ * The JVM runs meanwhile. A stack is told only if it was the thread's at one instant: it is read
+ * twice, with the thread's state between, and was the same both times. And nothing counts of a draw
+ * during which a collection was under way, since that moves objects: so only collectors that stop
+ * all threads for it are looked at. What cannot be told is counted.
+ */
+#ifndef GNOMON_JVM_UNMOUNTED_H
+#define GNOMON_JVM_UNMOUNTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kern/abi.h"
+
+struct vm;
+struct unmounted;
+
+#define UNMOUNTED_NAME 128 /* bytes of a name kept, with the terminator */
+
+enum unmounted_state {
+	UNMOUNTED_NONE = 0, /* it is mounted, or has ended, or is about to */
+	UNMOUNTED_QUEUED,   /* may run, and waits for a carrier */
+	UNMOUNTED_PARKED,
+	UNMOUNTED_PARKED_TIMED,
+	UNMOUNTED_BLOCKED, /* on a monitor: since JDK 24 */
+	UNMOUNTED_WAITING, /* in Object.wait() */
+	UNMOUNTED_WAITING_TIMED,
+	UNMOUNTED_STATES
+};
+
+struct unmounted_thread {
+	int64_t id; /* Thread.threadId() */
+	enum unmounted_state state;
+	const struct gn_frame *frames; /* innermost first; none: it has not begun */
+	uint32_t nframes;
+	bool cut;      /* there are more */
+	uint64_t name; /* for unmounted_name() */
+};
+
+/* What was found at places that were looked at, and what not. */
+struct unmounted_counts {
+	uint64_t threads;   /* virtual ones, whatever they do */
+	uint64_t told;	    /* of these nobody runs, and where they are is known */
+	uint64_t mounted;   /* carriers run them, or are about to; or they have ended */
+	uint64_t unsettled; /* they changed while they were read */
+	uint64_t unknown;   /* what was found is no stack */
+	uint64_t strange; /* places with something that is no entry of a map, or too many of them */
+};
+
+/* NULL: out of memory. */
+struct unmounted *unmounted_new(void);
+void unmounted_free(struct unmounted *u);
+
+/*
+ * Looks which containers there are. 0; -ENOENT: there are no virtual threads so far; -EAGAIN: not
+ * now, as a collection is under way; -ENOTSUP: this JVM does not tell.
+ */
+int unmounted_begin(struct unmounted *u, struct vm *vm);
+
+/* After that: how many places there are, and how many containers were too many to be looked at. */
+uint64_t unmounted_places(const struct unmounted *u);
+uint64_t unmounted_left_out(const struct unmounted *u);
+
+/*
+ * Draws n of the places, or takes all of them if there are no more, and tells of each thread found
+ * there that nobody runs. 0: it counts, and each stands for places / min(n, places) of them;
+ * -EAGAIN: objects moved, and nothing of it counts. `random` is any number.
+ */
+typedef void (*unmounted_fn)(void *ctx, const struct unmounted_thread *t);
+int unmounted_draw(struct unmounted *u, struct vm *vm, uint32_t n, uint64_t random, unmounted_fn fn,
+		   void *ctx, struct unmounted_counts *counts);
+
+/* Within fn: what the thread is called, "" for most. */
+void unmounted_name(struct vm *vm, uint64_t name, char buf[static UNMOUNTED_NAME]);
+
+#endif
