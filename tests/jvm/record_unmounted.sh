@@ -67,7 +67,7 @@ recorded() {
     jfr_readable "$jfr"
 }
 
-# many OPTION...: of this JDK, with collections meanwhile.
+# many OPTIONS: of this JDK, with collections meanwhile.
 many() {
     local label
 
@@ -91,13 +91,13 @@ nothing() {
     jvm_end
 }
 
-# by_collector GC
-by_collector() { many -XX:+Use"$1"GC; }
-
 each() {
     [ "$(jdk_version "$JDK")" -ge 21 ] || return 0
     TURN=$((TURN + 1))
-    some_of 1 by_collector G1 Parallel Serial
+    case $(jdk_version "$JDK") in
+    21) some_of 1 many "-XX:+UseG1GC" "-XX:+UseZGC" "-XX:+UseZGC -XX:+ZGenerational" ;;
+    *) some_of 1 many "-XX:+UseG1GC" "-XX:+UseZGC" "-XX:+UseParallelGC" "-XX:+UseSerialGC" ;;
+    esac
     nothing
 }
 

@@ -8,6 +8,7 @@
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
+#include "jvm/zheap.h"
 #include "kern/abi_jvm.h"
 
 #define FIELDS_MAX 1024 /* fields of a class */
@@ -63,6 +64,8 @@ uint64_t oop_load(struct vm *vm, uint64_t addr, bool wide)
 	}
 	if (mem_u64(vm->mem, addr, &v) || !v)
 		return 0;
+	if (o->z)
+		return zheap_object(vm, o->z, v);
 	return o->zgc ? gn_zgc_address(v) : v;
 }
 

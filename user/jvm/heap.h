@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct vm;
+struct zheap;
 
 #define FIELD_NONE 0 /* offset 0 is the object's header */
 
@@ -21,6 +22,7 @@ struct oops {
 	uint32_t name, tid, eetop, value, coder;
 	uint32_t group, holder, holder_group, group_name, group_parent;
 	bool thread_done, string_done, holder_done, group_done;
+	const struct zheap *z; /* while it is set, references are followed to where objects are */
 	bool unknown; /* it cannot be told; looking again would take as long for every thread */
 };
 

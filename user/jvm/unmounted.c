@@ -12,6 +12,7 @@
 #include "jvm/threads.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
+#include "jvm/zheap.h"
 
 #define MAPS_MAX     1024
 #define REGISTRY_MAX 65536	/* places of the registry that are looked at */
@@ -59,6 +60,8 @@ struct unmounted {
 	struct known k;
 	struct fields f;
 	bool fields_done, asked, deaf;
+	bool z; /* the collector moves objects while threads run */
+	struct zheap zheap;
 	uint8_t state_of[STATES]; /* enum unmounted_state */
 	struct map maps[MAPS_MAX];
 	uint32_t nmaps;
@@ -101,11 +104,15 @@ uint64_t unmounted_left_out(const struct unmounted *u)
 /* ---- collections ------------------------------------------------------------------------------
  */
 
-static bool collector_stops(struct vm *vm)
+/* False: it moves objects in a way that is not known. */
+static bool collector_known(struct unmounted *u, struct vm *vm)
 {
-	return vm->at.heap != VM_NONE && vm->at.heap_active != VM_NONE &&
-	       vm->at.heap_collections != VM_NONE && vm_flag(vm, "UseZGC") != 1 &&
-	       vm_flag(vm, "UseShenandoahGC") != 1;
+	if (vm->at.heap == VM_NONE || vm_flag(vm, "UseShenandoahGC") == 1)
+		return false;
+	u->z = vm_flag(vm, "UseZGC") == 1;
+	if (u->z)
+		return !zheap_find(vm, &u->zheap);
+	return vm->at.heap_active != VM_NONE && vm->at.heap_collections != VM_NONE;
 }
 
 static bool pause_read(struct vm *vm, struct pause *p)
@@ -118,18 +125,30 @@ static bool pause_read(struct vm *vm, struct pause *p)
 			     sizeof(p->collections));
 }
 
-/* None is under way; what is read from now on is of the present. */
-static bool pause_begin(struct vm *vm, struct pause *p)
+/* No pause is under way; what is read from now on is of the present. */
+static bool pause_begin(struct unmounted *u, struct vm *vm, struct pause *p)
 {
 	mem_flush(vm->mem);
-	return pause_read(vm, p) && !p->active;
+	if (!u->z)
+		return pause_read(vm, p) && !p->active;
+	if (!zheap_begin(vm, &u->zheap))
+		return false;
+	vm->oops->z = &u->zheap;
+	return true;
 }
 
-/* There was none since, so no object has moved. */
-static bool pause_none(struct vm *vm, const struct pause *since)
+/*
+ * There was none since, so no object has moved; with ZGC, which needs none for that: no reference
+ * has come to mean another address.
+ */
+static bool pause_none(struct unmounted *u, struct vm *vm, const struct pause *since)
 {
 	struct pause now;
 
+	if (u->z) {
+		vm->oops->z = NULL;
+		return zheap_same(vm, &u->zheap);
+	}
 	return pause_read(vm, &now) && !now.active && now.collections == since->collections;
 }
 
@@ -273,7 +292,7 @@ static int jvm_look(struct unmounted *u, struct vm *vm)
 		u->virtual = vm_virtual_klass(vm);
 	if (!u->virtual || !class_is_ready(vm, u->virtual))
 		return -ENOENT;
-	if (!u->asked && (!collector_stops(vm) || vm->oops->tid == FIELD_NONE)) {
+	if (!u->asked && (!collector_known(u, vm) || vm->oops->tid == FIELD_NONE)) {
 		u->deaf = true;
 		return -ENOTSUP;
 	}
@@ -320,7 +339,8 @@ static bool table_read(struct vm *vm, uint64_t table, struct map *m)
 	return true;
 }
 
-typedef void (*key_fn)(struct look *l, uint64_t key);
+/* `at`: where the reference to the key is. */
+typedef void (*key_fn)(struct look *l, uint64_t at, uint64_t key);
 
 static void place_each(struct look *l, const struct map *m, uint32_t i, int forwards, key_fn fn);
 
@@ -361,7 +381,7 @@ static void place_each(struct look *l, const struct map *m, uint32_t i, int forw
 			l->counts->strange++;
 			return;
 		}
-		fn(l, oop_load(vm, node + u->f.key, false));
+		fn(l, node + u->f.key, oop_load(vm, node + u->f.key, false));
 		node = oop_load(vm, node + u->f.next, false);
 	}
 }
@@ -395,12 +415,13 @@ static void set_add(struct unmounted *u, struct vm *vm, uint64_t set)
 	u->places += m.length;
 }
 
-static void container_add(struct look *l, uint64_t reference)
+static void container_add(struct look *l, uint64_t at, uint64_t reference)
 {
 	struct unmounted *u = l->u;
 	struct vm *vm = l->vm;
 	uint64_t c = reference ? oop_load(vm, reference + u->f.referent, false) : 0, klass, flock;
 
+	(void)at;
 	klass = c ? oop_klass(vm, c) : 0;
 	if (!klass)
 		return;
@@ -455,10 +476,10 @@ int unmounted_begin(struct unmounted *u, struct vm *vm)
 	rc = jvm_look(u, vm);
 	if (rc)
 		return rc;
-	if (!pause_begin(vm, &p))
+	if (!pause_begin(u, vm, &p))
 		return -EAGAIN;
 	rc = containers_look(u, vm);
-	if (pause_none(vm, &p))
+	if (pause_none(u, vm, &p))
 		return rc;
 	u->fields_done = known; /* static fields lie in objects */
 	return -EAGAIN;
@@ -469,7 +490,7 @@ int unmounted_begin(struct unmounted *u, struct vm *vm)
 
 /* A StackChunk as it was read: its fields, and where its stack's words are in the buffers. */
 struct part {
-	uint64_t addr;
+	uint64_t addr, parent;
 	uint8_t header[HEADER_MAX];
 	int32_t sp, bottom;
 	uint32_t at, have;
@@ -541,7 +562,7 @@ static int parts_read(struct look *l, uint64_t chunk, struct parts *all)
 
 	all->n = all->words = 0;
 	all->cut = false;
-	while (chunk && !all->cut) {
+	while (chunk) {
 		if (all->n == CHUNKS_MAX) {
 			all->cut = true;
 			break;
@@ -551,8 +572,27 @@ static int parts_read(struct look *l, uint64_t chunk, struct parts *all)
 		if (rc)
 			return rc;
 		chunk = oop_load(l->vm, all->of[n].addr + l->u->f.parent, false);
+		all->of[n].parent = chunk;
 	}
 	return 0;
+}
+
+/* Whether the reference at `from` still is one to the object at `to`. */
+static bool refers(struct look *l, uint64_t from, uint64_t to)
+{
+	struct unmounted *u = l->u;
+	const struct oops *o = l->vm->oops;
+	uint64_t v = 0, is;
+
+	if (mem_read_now(l->vm->mem, from, &v, o->compressed ? 4 : 8))
+		return false;
+	u->zheap.now = true;
+	is = !v		     ? 0
+	     : o->compressed ? o->base + (v << o->shift)
+	     : u->z	     ? zheap_object(l->vm, &u->zheap, v)
+			     : v;
+	u->zheap.now = false;
+	return is == to;
 }
 
 /* Whether they are now what they were. */
@@ -568,8 +608,7 @@ static bool parts_same(struct look *l, const struct parts *all)
 		    memcmp(header + u->f.sp, p->header + u->f.sp, 4) ||
 		    memcmp(header + u->f.bottom, p->header + u->f.bottom, 4) ||
 		    memcmp(header + u->f.size, p->header + u->f.size, 4) ||
-		    memcmp(header + u->f.parent, p->header + u->f.parent,
-			   l->vm->oops->compressed ? 4 : 8))
+		    !refers(l, p->addr + u->f.parent, p->parent))
 			return false;
 		if (p->have &&
 		    (mem_read_now(l->vm->mem, part_addr(u, p), u->again, (size_t)p->have * 8) ||
@@ -605,28 +644,14 @@ static bool state_now(struct look *l, uint64_t thread, int32_t *state)
 	return !mem_read_now(l->vm->mem, thread + l->u->f.state, state, sizeof(*state));
 }
 
-static uint64_t tail_of(struct look *l, uint64_t cont)
-{
-	return oop_load(l->vm, cont + l->u->f.tail, false);
-}
-
-static bool tail_same(struct look *l, uint64_t cont, uint64_t tail)
-{
-	uint8_t was[8] = {0}, is[8] = {0};
-	size_t width = l->vm->oops->compressed ? 4 : 8;
-
-	(void)tail;
-	return !mem_read(l->vm->mem, cont + l->u->f.tail, was, width) &&
-	       !mem_read_now(l->vm->mem, cont + l->u->f.tail, is, width) && !memcmp(was, is, 8);
-}
-
 /*
  * Reads the stack of a thread that is in `state`. At the instant at which its state was read the
  * second time all words were what they were before and after that.
  */
 static int stack_read(struct look *l, uint64_t thread, int32_t state, struct unmounted_thread *t)
 {
-	uint64_t cont = oop_load(l->vm, thread + l->u->f.cont, false), tail;
+	const struct fields *f = &l->u->f;
+	uint64_t cont = oop_load(l->vm, thread + f->cont, false), tail;
 	uint64_t klass = cont ? oop_klass(l->vm, cont) : 0, super = 0;
 	struct parts all;
 	int32_t now;
@@ -636,10 +661,10 @@ static int stack_read(struct look *l, uint64_t thread, int32_t state, struct unm
 				    (mem_u64(l->vm->mem, klass + l->vm->at.klass_super, &super) ||
 				     super != l->u->k.continuation)))
 		return -EBADMSG;
-	tail = tail_of(l, cont);
+	tail = oop_load(l->vm, cont + f->tail, false);
 	rc = parts_read(l, tail, &all);
-	if (!state_now(l, thread, &now) || now != state || !tail_same(l, cont, tail) ||
-	    (!rc && !parts_same(l, &all)))
+	if (!state_now(l, thread, &now) || now != state || !refers(l, thread + f->cont, cont) ||
+	    !refers(l, cont + f->tail, tail) || (!rc && !parts_same(l, &all)))
 		return -EAGAIN;
 	if (rc)
 		return rc;
@@ -649,7 +674,7 @@ static int stack_read(struct look *l, uint64_t thread, int32_t state, struct unm
 	return rc < 0 ? rc : 0;
 }
 
-static void thread_look(struct look *l, uint64_t thread)
+static void thread_look(struct look *l, uint64_t at, uint64_t thread)
 {
 	struct unmounted *u = l->u;
 	struct unmounted_thread t = {0};
@@ -673,6 +698,8 @@ static void thread_look(struct look *l, uint64_t thread)
 		return;
 	}
 	rc = stack_read(l, thread, state, &t);
+	if (!refers(l, at, thread))
+		rc = -EAGAIN; /* it has moved */
 	if (!rc && !t.nframes && t.state != UNMOUNTED_QUEUED)
 		rc = -EBADMSG;
 	if (rc) {
@@ -697,25 +724,26 @@ int unmounted_draw(struct unmounted *u, struct vm *vm, uint32_t n, uint64_t rand
 {
 	struct unmounted_counts mine = {0};
 	struct look l = {.u = u, .vm = vm, .counts = &mine, .fn = fn, .ctx = ctx};
-	uint64_t behind = 0, first;
+	uint64_t behind = 0;
 	struct pause p = {0};
 	uint32_t map = 0;
 
-	if (!u->places || !n || !pause_begin(vm, &p))
+	if (!u->places || !n || !pause_begin(u, vm, &p))
 		return -EAGAIN;
 	memset(&u->codes, 0, sizeof(u->codes));
 	if (n > u->places)
 		n = (uint32_t)u->places;
-	/* the i-th of n is at (i * places + first) / n, first < places */
-	first = random % u->places;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t at = (i * u->places + first) / n;
+		uint64_t at;
 
+		/* Knuth's; its high bits are the better ones */
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		at = (i * u->places + (random >> 20) % u->places) / n; /* of the i-th stretch */
 		while (at - behind >= u->maps[map].length)
 			behind += u->maps[map++].length;
 		place_each(&l, &u->maps[map], (uint32_t)(at - behind), 0, thread_look);
 	}
-	if (!pause_none(vm, &p))
+	if (!pause_none(u, vm, &p))
 		return -EAGAIN;
 	counts->threads += mine.threads;
 	counts->told += mine.told;

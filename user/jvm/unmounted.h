@@ -7,16 +7,18 @@
  * thread waits for lies in its continuation's StackChunk.
  *
  * There may be a million, so some are drawn. All places of all tables, one behind the other, are
- * cut into as many equal stretches as there are to be drawn, and of each the place at the same,
- * random distance from its start is looked at, with all that hang there. So each place, and each
- * thread, is drawn with the same probability, however many share its place, and a thread stands for
- * 1 / probability = places / drawn of them: sums of that are right on average. (Which place a
- * thread hangs at goes by its identity hash, which has nothing to do with where it waits.)
+ * cut into as many equal stretches as there are to be drawn, and of each a random place is looked
+ * at, with all that hang there. So each place, and each thread, is drawn with the same probability,
+ * however many share its place, and a thread stands for 1 / probability = places / drawn of them:
+ * sums of that are right on average. (Which place a thread hangs at goes by its identity hash,
+ * which has nothing to do with where it waits.)
  *
  * The JVM runs meanwhile. A stack is told only if it was the thread's at one instant: it is read
- * twice, with the thread's state between, and was the same both times. And nothing counts of a draw
- * during which a collection was under way, since that moves objects: so only collectors that stop
- * all threads for it are looked at. What cannot be told is counted.
+ * twice, with the thread's state between, and was the same both times. Objects move meanwhile. Of
+ * most collectors they do while all threads are stopped: nothing counts of a draw during which that
+ * was so. ZGC moves them at any time: references are followed as its load barrier does it
+ * (zheap.h), before and behind that instant, and nothing counts of a draw during which one of its
+ * phases began. Shenandoah is not known. What cannot be told is counted.
  */
 #ifndef GNOMON_JVM_UNMOUNTED_H
 #define GNOMON_JVM_UNMOUNTED_H
