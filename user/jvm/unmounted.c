@@ -14,16 +14,20 @@
 #include "jvm/vmstructs.h"
 #include "jvm/zheap.h"
 
-#define MAPS_MAX     1024
-#define REGISTRY_MAX 65536	/* places of the registry that are looked at */
-#define TABLE_MAX    (1u << 30) /* ConcurrentHashMap's own */
-#define CHAIN_MAX    256	/* entries at one place; more than eight become a tree */
-#define FORWARDS_MAX 2
-#define CHUNKS_MAX   8	   /* of one thread */
-#define WORDS_MAX    32768 /* of their stacks together */
-#define CHUNK_WORDS  (1 << 24)
-#define HEADER_MAX   128 /* bytes of a StackChunk before its stack */
-#define STATES	     256 /* above are flags */
+#define MAPS_MAX      1024
+#define REGISTRY_MAX  65536	 /* places of the registry that are looked at */
+#define TABLE_MAX     (1u << 30) /* ConcurrentHashMap's own */
+#define CHAIN_MAX     256	 /* entries at one place; more than eight become a tree */
+#define FORWARDS_MAX  2
+#define CHUNKS_MAX    8	    /* of one thread */
+#define WORDS_MAX     32768 /* of their stacks together */
+#define CHUNK_WORDS   (1 << 24)
+#define HEADER_MAX    128 /* bytes of a StackChunk before its stack */
+#define REGISTRY_WORK 200000
+#define DRAW_WORK     20000 /* and PLACE_WORK for each place */
+#define PLACE_WORK    300
+#define FRAME_WORK    4
+#define STATES	      256 /* above are flags */
 
 #define MAP  "java/util/concurrent/ConcurrentHashMap"
 #define ROOT "jdk/internal/vm/ThreadContainers$RootContainer$TrackingRootContainer"
@@ -79,6 +83,7 @@ struct look {
 	struct unmounted_counts *counts;
 	unmounted_fn fn;
 	void *ctx;
+	uint64_t work, most; /* what it may cost: see spend() */
 };
 
 struct unmounted *unmounted_new(void)
@@ -340,6 +345,16 @@ static bool table_read(struct vm *vm, uint64_t table, struct map *m)
 }
 
 /* `at`: where the reference to the key is. */
+/*
+ * Entries, frames and words may be any number, in a heap that is made so. False: it has cost as
+ * much as it may.
+ */
+static bool spend(struct look *l, uint64_t work)
+{
+	l->work += work;
+	return l->work <= l->most;
+}
+
 typedef void (*key_fn)(struct look *l, uint64_t at, uint64_t key);
 
 static void place_each(struct look *l, const struct map *m, uint32_t i, int forwards, key_fn fn);
@@ -377,6 +392,8 @@ static void place_each(struct look *l, const struct map *m, uint32_t i, int forw
 			node = oop_load(vm, node + u->f.first, false);
 			continue;
 		}
+		if (!spend(l, 1))
+			return;
 		if (!klass || (klass != u->k.node && klass != u->k.tree_node) || n > CHAIN_MAX) {
 			l->counts->strange++;
 			return;
@@ -438,16 +455,17 @@ static void container_add(struct look *l, uint64_t at, uint64_t reference)
 static void registry_look(struct unmounted *u, struct vm *vm)
 {
 	struct unmounted_counts none = {0};
-	struct look l = {.u = u, .vm = vm, .counts = &none};
+	struct look l = {.u = u, .vm = vm, .counts = &none, .most = REGISTRY_WORK};
 	uint64_t mirror = u->k.containers ? class_mirror(vm, u->k.containers) : 0;
 	struct map m;
 
 	if (!mirror || u->f.registry == FIELD_NONE || u->f.referent == FIELD_NONE ||
 	    !set_map(u, vm, oop_load(vm, mirror + u->f.registry, false), &m))
 		return;
-	for (uint32_t i = 0; i < m.length && i < REGISTRY_MAX; i++)
+	for (uint32_t i = 0; i < m.length && i < REGISTRY_MAX && spend(&l, 0); i++)
 		place_each(&l, &m, i, 0, container_add);
-	u->left_out += none.strange + (m.length > REGISTRY_MAX ? m.length - REGISTRY_MAX : 0);
+	u->left_out += none.strange + !spend(&l, 0) +
+		       (m.length > REGISTRY_MAX ? m.length - REGISTRY_MAX : 0);
 }
 
 static int containers_look(struct unmounted *u, struct vm *vm)
@@ -663,12 +681,14 @@ static int stack_read(struct look *l, uint64_t thread, int32_t state, struct unm
 		return -EBADMSG;
 	tail = oop_load(l->vm, cont + f->tail, false);
 	rc = parts_read(l, tail, &all);
+	spend(l, 8 + all.words / 128);
 	if (!state_now(l, thread, &now) || now != state || !refers(l, thread + f->cont, cont) ||
 	    !refers(l, cont + f->tail, tail) || (!rc && !parts_same(l, &all)))
 		return -EAGAIN;
 	if (rc)
 		return rc;
 	rc = parts_frames(l, &all, &t->nframes);
+	spend(l, FRAME_WORK * (uint64_t)t->nframes);
 	t->frames = l->u->frames;
 	t->cut = rc == 1;
 	return rc < 0 ? rc : 0;
@@ -733,7 +753,8 @@ int unmounted_draw(struct unmounted *u, struct vm *vm, uint32_t n, uint64_t rand
 	memset(&u->codes, 0, sizeof(u->codes));
 	if (n > u->places)
 		n = (uint32_t)u->places;
-	for (uint32_t i = 0; i < n; i++) {
+	l.most = DRAW_WORK + PLACE_WORK * (uint64_t)n;
+	for (uint32_t i = 0; i < n && spend(&l, 0); i++) {
 		uint64_t at;
 
 		/* Knuth's; its high bits are the better ones */
@@ -745,6 +766,8 @@ int unmounted_draw(struct unmounted *u, struct vm *vm, uint32_t n, uint64_t rand
 	}
 	if (!pause_none(u, vm, &p))
 		return -EAGAIN;
+	if (!spend(&l, 0))
+		return -E2BIG;
 	counts->threads += mine.threads;
 	counts->told += mine.told;
 	counts->mounted += mine.mounted;

@@ -80,7 +80,8 @@ uint64_t unmounted_left_out(const struct unmounted *u);
 /*
  * Draws n of the places, or takes all of them if there are no more, and tells of each thread found
  * there that nobody runs. 0: it counts, and each stands for places / min(n, places) of them;
- * -EAGAIN: objects moved, and nothing of it counts. `random` is any number.
+ * -EAGAIN: objects moved, and nothing of it counts; -E2BIG: nor does it where there was far more to
+ * read than in any heap that a program makes. `random` is any number.
  */
 typedef void (*unmounted_fn)(void *ctx, const struct unmounted_thread *t);
 int unmounted_draw(struct unmounted *u, struct vm *vm, uint32_t n, uint64_t random, unmounted_fn fn,

@@ -179,7 +179,8 @@ static uint64_t draws_make(struct virtuals *v, struct target *t, struct vm *vm, 
 		draw_settle(&d, !rc);
 		missed += rc != 0;
 		drawn += rc ? 0 : n;
-		if ((!rc && n == places) || clock_ns(CLOCK_THREAD_CPUTIME_ID) - began > COST_NS)
+		if (rc == -E2BIG || (!rc && n == places) ||
+		    clock_ns(CLOCK_THREAD_CPUTIME_ID) - began > COST_NS)
 			break;
 	}
 	return drawn;
@@ -264,9 +265,9 @@ static void look_write(struct virtuals *v, struct target *t, const struct unmoun
  */
 
 /* False: it could not be seen, and the next look tells of this time, too. */
-static bool look(struct virtuals *v, struct target *t, struct vm *vm, uint64_t now)
+static bool look(struct virtuals *v, struct target *t, struct vm *vm, uint64_t now, uint64_t began)
 {
-	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID), drawn = 0, cost;
+	uint64_t drawn = 0;
 	struct unmounted_counts counts = {0};
 	int rc = unmounted_begin(v->reader, vm);
 
@@ -276,14 +277,12 @@ static bool look(struct virtuals *v, struct target *t, struct vm *vm, uint64_t n
 		drawn = draws_make(v, t, vm, began, &counts);
 	look_write(v, t, &counts, drawn, began, now);
 	places_drop(v);
-	cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
-	if (cost * COST_SHARE > LOOK_NS)
-		v->due_ns = now + cost * COST_SHARE;
 	return drawn != 0;
 }
 
 void target_virtuals_poll(struct target *t, uint64_t now, bool last)
 {
+	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID), cost;
 	struct virtuals *v = t->virtuals;
 	struct vm *vm = resolver_vm(t->names);
 
@@ -292,9 +291,10 @@ void target_virtuals_poll(struct target *t, uint64_t now, bool last)
 		return;
 	if (!v->looked_ns || v->looked_ns < t->start_ns)
 		v->looked_ns = t->start_ns;
-	v->due_ns = now + LOOK_NS;
 	if (!v->reader)
 		v->reader = unmounted_new();
-	if (v->reader && now > v->looked_ns && look(v, t, vm, now))
+	if (v->reader && now > v->looked_ns && look(v, t, vm, now, began))
 		v->looked_ns = now;
+	cost = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - began) * COST_SHARE;
+	v->due_ns = now + (cost > LOOK_NS ? cost : LOOK_NS);
 }
