@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	vm->mem = mem_new(memory_read, &m);
 	layout_set(vm, u, o, data);
-	if (u->z && zheap_find(vm, &u->zheap))
+	if (u->z && zheap_find(vm, o->zgc, &u->zheap))
 		u->z = false;
 	u->asked = u->fields_done = true;
 	unmounted_begin(u, vm);

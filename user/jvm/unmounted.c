@@ -116,7 +116,7 @@ static bool collector_known(struct unmounted *u, struct vm *vm)
 		return false;
 	u->z = vm_flag(vm, "UseZGC") == 1;
 	if (u->z)
-		return !zheap_find(vm, &u->zheap);
+		return !zheap_find(vm, vm->oops->zgc, &u->zheap);
 	return vm->at.heap_active != VM_NONE && vm->at.heap_collections != VM_NONE;
 }
 

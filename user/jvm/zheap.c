@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "jvm/heap.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
 #include "kern/abi_jvm.h"
@@ -112,10 +111,9 @@ static bool older_find(struct vm *vm, struct zheap *z, uint64_t heap)
 	       table_take(z, YOUNG, &g);
 }
 
-int zheap_find(struct vm *vm, struct zheap *z)
+int zheap_find(struct vm *vm, bool newer, struct zheap *z)
 {
 	uint64_t heap;
-	bool newer = vm->oops && vm->oops->zgc;
 
 	*z = (struct zheap){0};
 	if (vm->at.heap == VM_NONE || mem_u64(vm->mem, vm->at.heap, &heap) || !is_metadata(heap))

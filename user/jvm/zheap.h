@@ -25,8 +25,8 @@ struct zheap {
 	uint32_t bytes;			/* of one: its entries follow */
 };
 
-/* 0; -ENOTSUP: it does not tell where these tables are. */
-int zheap_find(struct vm *vm, struct zheap *z);
+/* `newer`: with generations. 0; -ENOTSUP: it does not tell where these tables are. */
+int zheap_find(struct vm *vm, bool newer, struct zheap *z);
 
 /* Reads which colours are good now. False: not to be read. */
 bool zheap_begin(struct vm *vm, struct zheap *z);
