@@ -4,7 +4,7 @@
  * has a file of performance counters mapped, as a JVM has, whose bytes are the input and change
  * between two looks; processes, control groups and the machine are other bytes of it.
  */
-// FUZZ-LINK: user/naming/vitals.c user/jvm/perfdata.c user/jvm/counters.c user/jvm/collections.c
+// FUZZ-LINK: user/naming/vitals.c user/model/live.c user/jvm/perfdata.c user/jvm/counters.c user/jvm/collections.c
 // FUZZ-LINK: user/jvm/vmclock.c user/jvm/gctimer.c user/jvm/gccause.c user/jvm/statics.c user/jvm/mem.c
 // FUZZ-LINK: user/target/procfs.c user/base/inroot.c user/base/utf8.c tests/fuzz/novm.c
 // FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
@@ -96,8 +96,9 @@ uint32_t jfrw_class(struct jfrw *w, const char *name)
 	return 1;
 }
 
-uint64_t jvmsetup_flags(struct jfrw *out, uint64_t time, struct vm *vm)
+uint64_t jvmsetup_flags(struct jfrw *out, uint64_t time, struct vm *vm, uint64_t *live)
 {
+	*live = 0;
 	return 0;
 }
 

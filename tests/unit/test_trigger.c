@@ -80,6 +80,55 @@ static void test_time_of_day(void **state)
 	assert_false(trigger_at(&t, 23 * 60, 12 * 60)); /* the clock was set */
 }
 
+/* It holds from one look to the next; a level that is not known is none. */
+static void test_level(void **state)
+{
+	const struct trigger t = {.what = TRIGGER_FROZEN, .above = 30, .below = 24};
+
+	assert_false(trigger_level(&t, &m, 0));
+	assert_false(trigger_level(&t, &m, 30));
+	assert_true(trigger_level(&t, &m, 31));
+	assert_false(trigger_level(&t, &m, 32));
+	assert_false(trigger_level(&t, &m, 25));
+	assert_false(trigger_level(&t, &m, 40));
+	assert_false(trigger_level(&t, &m, 1));
+	assert_true(trigger_level(&t, &m, 31));
+}
+
+/* Another circle is another deadlock, though the first one lasts. */
+static void test_deadlocks(void **state)
+{
+	const struct trigger t = {.what = TRIGGER_DEADLOCK};
+
+	assert_false(trigger_level(&t, &m, 0));
+	assert_true(trigger_level(&t, &m, 2));
+	assert_false(trigger_level(&t, &m, 2));
+	assert_true(trigger_level(&t, &m, 5));
+	assert_false(trigger_level(&t, &m, 2));
+	assert_true(trigger_level(&t, &m, 4));
+}
+
+static void test_watch(void **state)
+{
+	struct trigger v[3] = {
+		{.what = TRIGGER_METHOD, .method = "a.B.*"},
+		{.what = TRIGGER_CPU},
+		{.what = TRIGGER_FROZEN, .method = "c"},
+	};
+	struct triggers t = {v, 3};
+	struct watch_orders o;
+
+	triggers_watch(&t, 7, &o);
+	assert_int_equal(o.number, 7);
+	assert_int_equal(o.n, 2);
+	assert_int_equal(o.locks, 0);
+	assert_string_equal(o.method[v[0].slot], "a.B.*");
+	assert_string_equal(o.method[v[2].slot], "c");
+	v[1].what = TRIGGER_DEADLOCK;
+	triggers_watch(&t, 8, &o);
+	assert_int_equal(o.locks, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -87,6 +136,9 @@ int main(void)
 		cmocka_unit_test_setup(test_burst, setup),
 		cmocka_unit_test_setup(test_anew, setup),
 		cmocka_unit_test(test_time_of_day),
+		cmocka_unit_test_setup(test_level, setup),
+		cmocka_unit_test_setup(test_deadlocks, setup),
+		cmocka_unit_test(test_watch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

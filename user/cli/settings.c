@@ -288,13 +288,13 @@ static int parse(const char *text, const char *path, struct error *e)
 	}
 	rc = rules_check(&why);
 	if (!rc)
-		rc = triggers_check(&now.triggers, &why);
-	if (!rc)
 		rc = group_find(&why);
 	if (!rc)
 		rc = budgets_set(&why);
 	if (!rc)
 		rc = record_settings_end(&now.record, &now.ship, &why);
+	if (!rc)
+		rc = triggers_check(&now.triggers, &now.record, &why);
 	if (!rc && now.record.clock == CPU_ENGINE_THREAD)
 		rc = error_set(&why, -EINVAL, EXIT_USAGE,
 			       "'cpu-engine = thread' is for one JVM: those of a daemon are "

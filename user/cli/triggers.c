@@ -44,6 +44,23 @@ static const char *percent_parse(const char *s, double *share)
 	return end + 1 + strspn(end + 1, " ");
 }
 
+/* "30s" */
+static int seconds_parse(struct trigger *t, const char *s)
+{
+	uint64_t ns = 0;
+	const struct opt opts[] = {
+		{OPT_DURATION, 0, "when", "TIME", "", &ns, .min = RECORDING_S, .max = HOUR_NS},
+		{OPT_END},
+	};
+	struct error e = {0};
+
+	if (*s != '>' || opt_assign(opts, "when", s + 1 + strspn(s + 1, " "), &e))
+		return -EINVAL;
+	t->above = (double)ns / 1e9;
+	t->below = 0.8 * t->above;
+	return 0;
+}
+
 static int share_parse(struct trigger *t, const char *s)
 {
 	if (*s != '>')
@@ -78,7 +95,9 @@ static int when_set(struct trigger *t, const char *value, struct error *e)
 	for (enum trigger_what w = TRIGGER_NONE + 1; w < TRIGGER_WHATS; w++)
 		if (strlen(trigger_word(w)) == n && !strncmp(value, trigger_word(w), n))
 			t->what = w;
-	if (t->what && t->what < TRIGGER_SHARES)
+	if (t->what == TRIGGER_FROZEN)
+		rc = seconds_parse(t, rest);
+	else if ((t->what && t->what < TRIGGER_SHARES) || t->what == TRIGGER_LIVE)
 		rc = share_parse(t, rest);
 	else if (t->what == TRIGGER_AT)
 		rc = minute_parse(t, rest);
@@ -88,8 +107,8 @@ static int when_set(struct trigger *t, const char *value, struct error *e)
 	if (!rc)
 		return 0;
 	bad(e, "when", value);
-	return error_hint(e, "it is cpu, queued, blocked, gc or throttled > N%%, start, exit, or "
-			     "at HH:MM");
+	return error_hint(e, "it is cpu, queued, blocked, gc, throttled, method or live > N%%, "
+			     "frozen > TIME, deadlock, start, exit, or at HH:MM");
 }
 
 /* Below which share it may fire again. */
@@ -135,6 +154,18 @@ static int user_set(struct trigger *t, const char *value, struct error *e)
 	t->uid = p->pw_uid;
 	t->gid = p->pw_gid;
 	return 0;
+}
+
+static int method_set(struct trigger *t, const char *value, struct error *e)
+{
+	if (t->method || !*value)
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 *value ? "'method' is given twice" : "'method' has no value");
+	if (strlen(value) >= WATCH_PATTERN)
+		return error_set(e, -E2BIG, EXIT_USAGE, "'method' has more than %d characters",
+				 WATCH_PATTERN - 1);
+	t->method = strdup(value);
+	return t->method ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
 /* ---- sections -------------------------------------------------------------------------------- */
@@ -187,6 +218,8 @@ int trigger_set(struct trigger *t, const char *name, const char *value, struct e
 		return when_set(t, value, e);
 	if (!strcmp(name, "again-below"))
 		return again_set(t, value, e);
+	if (!strcmp(name, "method"))
+		return method_set(t, value, e);
 	if (!strcmp(name, "run"))
 		return run_set(t, value, e);
 	if (!strcmp(name, "run-as"))
@@ -211,7 +244,12 @@ static int trigger_check(const struct trigger *t, struct error *e)
 				 "trigger '%s': a name is of letters, digits, - and _", label);
 	if (!t->what)
 		return error_set(e, -EINVAL, EXIT_USAGE, "trigger '%s' does not say when", label);
-	if (t->what < TRIGGER_SHARES && t->below > t->above)
+	if (trigger_has_method(t) != (t->method != NULL))
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 t->method ? "trigger '%s' has a method, and is about none"
+					   : "trigger '%s' does not say which 'method' it is about",
+				 label);
+	if (t->what < TRIGGER_LEVELS && t->below > t->above)
 		return error_set(e, -EINVAL, EXIT_USAGE,
 				 "trigger '%s' would fire again above what it fires at", label);
 	if ((t->rate.cpu || t->rate.wall) != (t->rate_ns != 0))
@@ -228,11 +266,43 @@ static int trigger_check(const struct trigger *t, struct error *e)
 	return 0;
 }
 
-int triggers_check(const struct triggers *t, struct error *e)
+/* What it decides by is not recorded. */
+static int source_check(const struct trigger *t, const struct session_config *how, struct error *e)
 {
+	bool vitals =
+		t->what == TRIGGER_GC || t->what == TRIGGER_THROTTLED || t->what == TRIGGER_LIVE;
+	bool cpu = t->what == TRIGGER_CPU || t->what == TRIGGER_METHOD;
+	bool wall = t->what == TRIGGER_QUEUED || t->what == TRIGGER_BLOCKED ||
+		    t->what == TRIGGER_FROZEN || t->what == TRIGGER_DEADLOCK;
+	const char *missing = NULL;
+
+	if (vitals && !how->form.vitals)
+		missing = "no-vitals";
+	else if (cpu && !how->cpu_ns)
+		missing = "no-cpu";
+	else if (wall && !how->wall_ns)
+		missing = "no-wall";
+	else if (t->what == TRIGGER_DEADLOCK && !how->causes)
+		missing = "no-causes";
+	if (!missing)
+		return 0;
+	return error_set(e, -EINVAL, EXIT_USAGE, "trigger '%s' would never fire with '%s'",
+			 t->whom.label, missing);
+}
+
+int triggers_check(const struct triggers *t, const struct session_config *how, struct error *e)
+{
+	size_t methods = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < t->n && !rc; i++)
 		rc = trigger_check(&t->v[i], e);
+	for (size_t i = 0; i < t->n && !rc; i++)
+		rc = source_check(&t->v[i], how, e);
+	for (size_t i = 0; i < t->n; i++)
+		methods += trigger_has_method(&t->v[i]);
+	if (!rc && methods > WATCH_METHODS)
+		rc = error_set(e, -E2BIG, EXIT_USAGE, "there are more than %d triggers of methods",
+			       WATCH_METHODS);
 	return rc;
 }

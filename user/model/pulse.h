@@ -29,6 +29,9 @@ struct pulse {
 	uint64_t collections[PULSE_COLLECTORS], pause_ns[PULSE_COLLECTORS];
 	uint64_t safepoints, safepoint_ns, to_safepoint_ns;
 	uint64_t heap_used, heap_committed, heap_max; /* heap_max: 0 not known */
+	/* what the last old collection left, and the most that may live; 0: not known */
+	uint64_t live, live_max;
+	uint64_t live_ns; /* when that was, CLOCK_MONOTONIC */
 	uint64_t metaspace;
 	uint64_t classes; /* loaded now */
 	uint64_t cpu_ns, rss;

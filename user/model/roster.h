@@ -29,6 +29,18 @@ struct wait {
 	uint64_t context;	/* likewise */
 };
 
+/* At which stack a thread is, and since when, as of its last sample. */
+struct hold {
+	uint64_t since_ns, until_ns; /* until_ns 0: not known */
+	uint64_t cause;		     /* the lock that it waits for, 0: none */
+	uint64_t tick;		     /* the last one at which it did */
+	uint32_t stack;		     /* id in the file, 0: none */
+	uint32_t watch;		     /* struct stack's */
+	uint16_t watched;	     /* likewise */
+	bool sleeps;
+	pid_t owner; /* of that lock, 0: not known */
+};
+
 /* CPU time as it was when it was last told, of a thread that has run. */
 struct thread_load {
 	uint64_t user_ns, system_ns;
@@ -48,6 +60,7 @@ struct member {
 	bool again;		 /* it could not tell then: it is to be asked again */
 	struct wait wait;	 /* kept for the roster's user */
 	struct thread_load load; /* likewise */
+	struct hold hold;	 /* likewise */
 	/*
 	 * The roster's own: when it was first heard of; when it was born, if it has not named
 	 * itself since; when it got the name it has; when it ended, 0 if it has not.

@@ -17,6 +17,8 @@ struct stack {
 	uint8_t vmop;	  /* vmop_of() */
 	bool delays;	  /* vmop_delays() */
 	bool guessed;	  /* a frame was found by a heuristic */
+	uint16_t watched; /* bits of the patterns (model/watch.h) that a frame of it fits */
+	uint32_t watch;	  /* of the orders with that number */
 	bool unnamed;	  /* has one whose class was unloaded too soon */
 };
 

@@ -8,6 +8,7 @@
 
 #include "kern/abi.h"
 #include "model/pulse.h"
+#include "model/watch.h"
 
 /* User-space losses, after those of enum gn_loss. */
 enum {
@@ -78,6 +79,7 @@ struct totals {
 	uint64_t file_bytes;
 	uint64_t held_bytes; /* in memory now, since the disk takes nothing */
 	struct pulse pulse;  /* of one JVM; it is not added up */
+	struct watch watch;  /* likewise */
 };
 
 void totals_add(struct totals *sum, const struct totals *t);

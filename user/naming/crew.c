@@ -445,6 +445,8 @@ static int told_again(struct crew *c)
 
 	for (size_t i = 0; i < c->shared->settings->n; i++)
 		crew_push(c, &c->shared->settings->v[i].h);
+	if (c->shared->watch->orders.number)
+		crew_push(c, &c->shared->watch->h);
 	opened_feed(c);
 	if (c->tables)
 		rc = tables_begin(c);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "jfr/write.h"
+#include "model/watch.h"
 #include "naming/board.h"
 #include "naming/resolver.h"
 
@@ -69,6 +70,7 @@ struct target_env {
 	/* the kernel's records of all before have been looked at, if only ahead; 0: not known */
 	uint64_t heard_ns;
 	uint64_t expect_ns; /* until then a JVM may be about to make its code heaps */
+	struct watch_orders watch;
 	bool ending; /* the whole recording ends: tables need not be dropped, since their maps go */
 };
 

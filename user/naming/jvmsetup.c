@@ -204,15 +204,28 @@ static void heap_write(const struct flags *w, struct vm *vm)
 		   });
 }
 
-uint64_t jvmsetup_flags(struct jfrw *out, uint64_t time, struct vm *vm)
+/* G1 and ZGC may use all of the heap for what is old. */
+static uint64_t live_max(const struct flags *w)
+{
+	const char *young, *old;
+	bool apart;
+
+	collector_names(w, &young, &old);
+	apart = !strcmp(old, "SerialOld") || !strcmp(old, "ParallelOld");
+	return apart && w->v[W_NEW_MAX] < w->v[W_MAX] ? w->v[W_MAX] - w->v[W_NEW_MAX] : w->v[W_MAX];
+}
+
+uint64_t jvmsetup_flags(struct jfrw *out, uint64_t time, struct vm *vm, uint64_t *live)
 {
 	struct flags w = {.out = out, .time = time};
 
 	flags_each(vm, on_flag, &w);
+	*live = 0;
 	if (!w.n)
 		return 0;
 	gc_write(&w);
 	heap_write(&w, vm);
+	*live = live_max(&w);
 	return w.v[W_MAX];
 }
 

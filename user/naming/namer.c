@@ -157,6 +157,17 @@ static void on_setting(struct namer *r, const struct rec_setting *set)
 		target_setting(n->target, set->h.time, set->name, set->value);
 }
 
+/* Stacks are held against them as they are named: they are sent once more. */
+static void on_watch(struct namer *r, const struct rec_watch *rec)
+{
+	struct node *n, *tmp;
+
+	r->env.watch = rec->orders;
+	HASH_ITER(hh, r->targets, n, tmp)
+		target_watch_orders(n->target);
+	r->env.cfg.on_epoch(r->env.cfg.ctx);
+}
+
 static void settings_write(struct namer *r, struct target *t, uint64_t now)
 {
 	for (size_t i = 0; i < r->settings.n; i++)
@@ -305,6 +316,9 @@ static void take(struct namer *r, const struct gn_rec *rec)
 		break;
 	case REC_SETTING:
 		on_setting(r, (const void *)rec);
+		break;
+	case REC_WATCH:
+		on_watch(r, (const void *)rec);
 		break;
 	case REC_COST:
 		on_cost(r, (const void *)rec);

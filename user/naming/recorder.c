@@ -36,6 +36,7 @@ struct domain {
 struct recorder {
 	struct crew_shared shared;
 	struct latest settings;
+	struct rec_watch watch;
 	struct domain v[CREWS]; /* a thread's is the first */
 	size_t n;		/* none beyond is in use */
 	uint32_t numbers;	/* that crews were given */
@@ -117,6 +118,7 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, bool p
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	r->shared.target = *cfg;
 	r->shared.settings = &r->settings;
+	r->shared.watch = &r->watch;
 	if (process)
 		rc = processes_prepare(r);
 	if (rc)
@@ -389,6 +391,21 @@ void recorder_setting(struct recorder *r, const char *name, const char *value)
 	snprintf(rec.value, sizeof(rec.value), "%s", value);
 	latest_keep(&r->settings, &rec);
 	all_push(r, &rec.h);
+}
+
+bool recorder_watch(struct recorder *r, const struct watch_orders *orders)
+{
+	struct rec_watch rec = {
+		.h = {.type = REC_WATCH, .size = sizeof(rec), .time = now_ns()},
+		.orders = *orders,
+	};
+
+	bool told = true;
+
+	r->watch = rec;
+	for (size_t i = 0; i < r->n; i++)
+		told &= !r->v[i].crew || crew_push(r->v[i].crew, &rec.h);
+	return told;
 }
 
 void recorder_cost(struct recorder *r, const struct recorder_cost *cost)

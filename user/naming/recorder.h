@@ -76,6 +76,9 @@ void recorder_drained(struct recorder *r, uint64_t ns);
  */
 void recorder_setting(struct recorder *r, const char *name, const char *value);
 
+/* What is watched for from now on. False: there is no room now. */
+bool recorder_watch(struct recorder *r, const struct watch_orders *orders);
+
 void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choice *choice);
 
 /*

@@ -31,6 +31,7 @@ enum {
 	REC_ADD, /* its file comes as a gift (naming/reply.h) */
 	REC_END,
 	REC_TABLES, /* the unwinder is there */
+	REC_WATCH,  /* what triggers want to know */
 	REC_START,  /* the recording begins at the record's time */
 };
 
@@ -44,6 +45,11 @@ struct rec_setting {
 	struct gn_rec h;
 	char name[48];
 	char value[160];
+};
+
+struct rec_watch {
+	struct gn_rec h;
+	struct watch_orders orders;
 };
 
 struct rec_cost {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/slab.h"
+#include "naming/watching.h"
 #include "model/jvmwait.h"
 #include "model/state.h"
 #include "model/vmop.h"
@@ -223,6 +224,8 @@ static void name(struct stacks *s, struct stack_entry *k, const struct gn_stack 
 	st->vmop = vmop_of(frames, n);
 	st->delays = vmop_delays(frames, n);
 	st->disk = (uint8_t)state_on_disk(st->sleep);
+	st->watch = s->env->watch.number;
+	st->watched = watching_fits(&s->env->watch, frames, n);
 }
 
 static struct stack_entry *add(struct stacks *s, const struct gn_stack *rec)
@@ -292,6 +295,7 @@ static bool add_as_it_is(struct stacks *s, const struct gn_stack *rec, uint32_t 
 		return false;
 	list_free(s, k);
 	k->interpreted = false;
+	k->stack.watched = 0;
 	k->stack.jfr = jfr;
 	k->stack.end = rec->end < GN_END_MAX ? rec->end : GN_END_NORULE;
 	k->stack.sleep = (uint8_t)state_of(GN_ST_SLEEP, NULL, 0);

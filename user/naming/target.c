@@ -217,6 +217,7 @@ static void flush(struct target *t, bool last, uint64_t now)
 	target_locks_settle(t, now, last || jfrw_chunk_ends(t->out, now));
 	if (t->env->cfg.form.segments)
 		jfrw_clock(t->out, clock_ns(CLOCK_REALTIME), now_ns());
+	target_watch_look(t, now_ns());
 	causes_write(t->causes, t->out);
 	requests_write(t->requests, t->out);
 	if (jfrw_flush(t->out, now, &e))
@@ -400,6 +401,7 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid,
 	t->tgid = tgid;
 	t->env = env;
 	t->start_ns = f->start_ns ? f->start_ns : now_ns();
+	target_watch_orders(t);
 	t->continues = f->start_ns != 0;
 	t->untried = f->untried;
 	snprintf(t->path, sizeof(t->path), "%s", f->path);

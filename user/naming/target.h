@@ -94,6 +94,9 @@ void target_rate(struct target *t, uint64_t time, const struct jfr_rate_change *
  */
 bool target_turned(struct target *t, uint64_t now);
 
+/* env->watch has changed. */
+void target_watch_orders(struct target *t);
+
 void target_setting(struct target *t, uint64_t time, const char *name, const char *value);
 struct jfr_overhead;
 

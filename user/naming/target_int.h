@@ -56,6 +56,7 @@ struct target {
 	uint64_t file_over;	/* likewise that it left out, since the file is large enough */
 	bool reread, exec_lost; /* records of what its threads did were lost */
 	uint64_t reread_ns;	/* when its threads were last looked at for that */
+	uint64_t watched_ns;	/* what triggers want to know was looked at */
 	struct budget budget;
 	struct totals totals;
 };
@@ -152,6 +153,19 @@ void target_virtuals_free(struct virtuals *v);
  * since the last look.
  */
 void target_virtuals_poll(struct target *t, uint64_t now, bool last);
+
+/* Whose the lock was at that tick; 0: not known, or nobody's. */
+pid_t target_locks_owner(const struct target *t, uint64_t cause, uint64_t tick);
+
+/* ---- target_watch.c ---- */
+
+/* Of a CPU sample; of any sample of a thread that is known. */
+struct watching_sample;
+void target_watch_cpu(struct target *t, const struct stack *st, uint64_t ns);
+void target_watch_thread(struct target *t, struct member *m, const struct watching_sample *s);
+
+/* Each second, and more often. */
+void target_watch_look(struct target *t, uint64_t now);
 
 /* ---- target_samples.c ---- */
 

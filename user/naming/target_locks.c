@@ -170,6 +170,17 @@ void target_owner(struct target *t, const struct gn_owner_rec *rec)
 		run->tid = owner_find(t, run);
 }
 
+pid_t target_locks_owner(const struct target *t, uint64_t cause, uint64_t tick)
+{
+	const struct owners_run *run;
+	uint64_t until;
+
+	if (!t->locks->owners)
+		return 0;
+	run = owners_at(t->locks->owners, cause, tick, &until);
+	return run ? run->tid : 0;
+}
+
 /* ---- waits ---- */
 
 /* Some of its ticks. */

@@ -13,6 +13,7 @@
 #include "naming/requests.h"
 #include "naming/vitals.h"
 #include "naming/vthreads.h"
+#include "naming/watching.h"
 
 #define LATE_NS	    2000000000ull /* a stack's frames may come so much later than its id */
 #define LATE_MAX    65536
@@ -313,6 +314,34 @@ static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
 	       gn_tick_time(tick_last(tick_of(t, s->h.time), s->n, s->level), cfg->wall_ns);
 }
 
+/* The last tick of these at which it was read whose a lock was. */
+static uint64_t owner_tick(uint64_t first, uint32_t n, uint32_t level)
+{
+	if (!level)
+		return first + n - 1;
+	return gn_level_tick((first >> level) + (n >> level) - 1, level);
+}
+
+/* Where its thread is, for triggers. */
+static void hold_note(struct target *t, const struct gn_sample *s, const struct stack *st,
+		      struct member *m)
+{
+	struct watching_sample w = {
+		.last_ns = sample_last(t, s),
+		.span_ns = s->span,
+		.stack = st ? st->jfr : 0,
+		.watch = st ? st->watch : 0,
+		.watched = st ? st->watched : 0,
+		.wait = s->clock == GN_CLOCK_WALL && s->state != GN_ST_QUEUED,
+		.queued = s->clock == GN_CLOCK_WALL && s->state == GN_ST_QUEUED,
+		.cause = gn_cause_id_is_lock(s->cause) ? s->cause : 0,
+	};
+
+	if (w.wait && s->n)
+		w.tick = owner_tick(tick_of(t, s->h.time), s->n, s->level);
+	target_watch_thread(t, m, &w);
+}
+
 static void sample_count(struct target *t, const struct gn_sample *s, const struct stack *st)
 {
 	bool wall = s->clock == GN_CLOCK_WALL;
@@ -326,8 +355,11 @@ static void sample_count(struct target *t, const struct gn_sample *s, const stru
 		t->totals.wall_blocked +=
 			s->state == GN_ST_SLEEP && st && st->sleep == STATE_BLOCKED ? s->n : 0;
 	} else {
+		uint64_t ns = s->n * (s->span ? s->span : t->env->cfg.cpu_ns);
+
 		t->totals.cpu_samples += s->n;
-		t->totals.cpu_ns += s->n * (s->span ? s->span : t->env->cfg.cpu_ns);
+		t->totals.cpu_ns += ns;
+		target_watch_cpu(t, st, ns);
 	}
 }
 
@@ -399,6 +431,7 @@ static void sample_write(struct target *t, const struct gn_sample *s, struct sta
 		target_lost(t, s->h.time, (pid_t)s->h.tid, LOSS_NAMES, s->n);
 	sample_count(t, s, st);
 	vm_note(t, s, m, found);
+	hold_note(t, s, st, m);
 	if (s->clock == GN_CLOCK_WALL) {
 		wall_write(t, s, m, stack, sample_state(s, found), sample_cause(t, s, found));
 	} else {

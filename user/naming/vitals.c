@@ -11,6 +11,7 @@
 #include "jfr/write.h"
 #include "jvm/codecache.h"
 #include "jvm/collections.h"
+#include "model/live.h"
 #include "model/pulse.h"
 #include "naming/causes.h"
 #include "naming/jvmsetup.h"
@@ -61,7 +62,8 @@ struct vitals {
 	bool given_up; /* there are no counters, and it was said */
 	bool set_up;   /* what is written once was */
 	bool flags_told;
-	uint64_t heap_max;
+	uint64_t heap_max, live_max;
+	struct live live;
 	struct codecache_use code;
 	uint64_t meta_used, meta_committed; /* as last told */
 
@@ -212,14 +214,17 @@ static void on_collection(void *ctx, const struct collection *c)
 			   .longest = c->duration_ns,
 		   });
 	kind_write(v, c);
+	live_collection(&v->live, c->id, c->name);
 	jfrw_event(v->out, JFR_GC_PAUSE, c->start_ns,
 		   &(struct jfr_gc_pause){
 			   .duration = c->duration_ns,
 			   .id = c->id,
 			   .name = c->pause,
 		   });
-	if (c->heap_known)
-		heap_write(v, c->start_ns + c->duration_ns, c->id, "After GC", &c->after);
+	if (!c->heap_known)
+		return;
+	heap_write(v, c->start_ns + c->duration_ns, c->id, "After GC", &c->after);
+	live_after(&v->live, c->id, c->start_ns + c->duration_ns, c->after.used);
 }
 
 /* What the heap holds then nobody tells: the counters have it as of the last pause. */
@@ -266,6 +271,7 @@ static void counters_lost(struct vitals *v)
 	counters_close(v->counters);
 	v->counters = NULL;
 	v->gc = (struct collections)COLLECTIONS_INIT;
+	v->live = (struct live){0};
 }
 
 static void give_up(struct vitals *v, uint64_t now, int rc)
@@ -326,7 +332,7 @@ static void set_up(struct vitals *v, struct vm *vm, uint64_t now)
 	struct container c;
 
 	if (vm && !v->flags_told) {
-		v->heap_max = jvmsetup_flags(v->out, now, vm);
+		v->heap_max = jvmsetup_flags(v->out, now, vm, &v->live_max);
 		v->flags_told = true;
 	}
 	if (v->set_up || !(v->counters || v->given_up))
@@ -620,6 +626,9 @@ static void pulse_jvm(const struct vitals *v, struct pulse *p)
 	p->heap_used = v->gc.heap.used;
 	p->heap_committed = v->gc.heap.committed;
 	p->heap_max = v->heap_max;
+	p->live = v->live.last.bytes;
+	p->live_max = v->live_max;
+	p->live_ns = v->live.last.at_ns;
 	p->metaspace = v->gc.heap.meta_used;
 	pulse_collectors(v, p);
 }

@@ -11,7 +11,7 @@
 #include "jfr/read_sample.h"
 #include "jfr/stretch.h"
 #include "out/names.h"
-#include "out/pattern.h"
+#include "base/pattern.h"
 
 #define CONTEXT_NONE UINT32_MAX
 

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "jfr/read.h"
 #include "out/names.h"
-#include "out/pattern.h"
+#include "base/pattern.h"
 
 /* What of one chunk belongs to one request. */
 struct entered {

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "out/pattern.h"
+#include "base/pattern.h"
 
 struct idle_rules;
 

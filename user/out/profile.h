@@ -27,7 +27,7 @@
 #include "out/nativefiles.h"
 #include "out/names.h"
 #include "out/lanes.h"
-#include "out/pattern.h"
+#include "base/pattern.h"
 #include "out/vitals.h"
 
 struct told;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "out/live.h"
+#include "model/live.h"
 
 struct jfr_event;
 struct jfr_reader;

@@ -200,6 +200,13 @@ static bool was_chosen(void *ctx)
 	return atomic_exchange(&d->chosen, false);
 }
 
+static void on_watch(void *ctx, struct watch_orders *orders)
+{
+	struct daemon *d = ctx;
+
+	sentry_watch(d->sentry, orders);
+}
+
 /* ---- on the lookout's ------------------------------------------------------------------------ */
 
 static struct asked *asked_find(struct daemon *d, const struct proc_id *id)
@@ -570,6 +577,7 @@ static int record(struct daemon *d, struct error *e)
 		.hangup = on_hangup,
 		.chosen = was_chosen,
 		.rate = rate_of,
+		.watch = on_watch,
 		.ctx = d,
 	};
 	return session_run(&c, &status, e);

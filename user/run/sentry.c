@@ -21,9 +21,10 @@
 #include "jfr/stretch.h"
 #include "run/command.h"
 
-#define DUMPS_MAX 10 /* of a trigger, the oldest go */
-#define DUE_MAX	  64 /* firings of one second */
-#define HOUR	  3600
+#define DUMPS_MAX    10 /* of a trigger, the oldest go */
+#define DUE_MAX	     64 /* firings of one second */
+#define HOUR	     3600
+#define FIRING_WORDS 200
 
 struct watched {
 	pid_t pid;
@@ -45,7 +46,7 @@ struct firing {
 	size_t trigger;
 	struct proc_id id;
 	struct control_jvm is;
-	char words[80];
+	char words[FIRING_WORDS];
 };
 
 struct sentry {
@@ -53,6 +54,7 @@ struct sentry {
 	pthread_mutex_t lock;
 	struct triggers triggers;
 	struct told told[TRIGGERS_MAX];
+	struct watch_orders watch; /* what naming has to know for the triggers */
 	struct watched *jvms;
 	struct proc_id self; /* JVMs that started later are new */
 	uint32_t minute;     /* of the day, at the last look; -1: there was none */
@@ -104,6 +106,7 @@ void sentry_orders(struct sentry *s, struct triggers *t)
 	s->triggers = *t;
 	*t = (struct triggers){0};
 	memset(s->told, 0, sizeof(s->told));
+	triggers_watch(&s->triggers, s->watch.number + 1, &s->watch);
 	HASH_ITER(hh, s->jvms, w, next) {
 		w->about = 0;
 		memset(w->m, 0, sizeof(w->m));
@@ -356,14 +359,14 @@ static void due_do(struct sentry *s)
 
 /* ---- what is looked at ----------------------------------------------------------------------- */
 
-static struct trigger_sum sum_of(enum trigger_what what, const struct control_jvm *j,
+static struct trigger_sum sum_of(const struct trigger *of, const struct control_jvm *j,
 				 uint64_t tick_ns, uint64_t now)
 {
 	const struct totals *t = &j->totals;
 	const struct pulse *p = &t->pulse;
 	struct trigger_sum s = {.at_ns = now, .whole = now};
 
-	switch (what) {
+	switch (of->what) {
 	case TRIGGER_CPU:
 		s.part = t->cpu_ns;
 		break;
@@ -382,6 +385,10 @@ static struct trigger_sum sum_of(enum trigger_what what, const struct control_jv
 		s.part = p->throttled_slices;
 		s.whole = p->slices;
 		break;
+	case TRIGGER_METHOD:
+		s.part = t->watch.v[of->slot].cpu_ns;
+		s.whole = t->cpu_ns;
+		break;
 	default:
 		break;
 	}
@@ -391,14 +398,67 @@ static struct trigger_sum sum_of(enum trigger_what what, const struct control_jv
 static void share_look(struct sentry *s, struct watched *w, size_t i, uint64_t tick_ns)
 {
 	const struct trigger *t = &s->triggers.v[i];
-	struct trigger_sum sum = sum_of(t->what, &w->is, tick_ns, now_ns());
-	char words[80];
+	struct trigger_sum sum = sum_of(t, &w->is, tick_ns, now_ns());
+	char words[FIRING_WORDS];
 	double share;
 
+	if (t->what == TRIGGER_METHOD && w->is.totals.watch.number != s->watch.number)
+		return; /* naming has not heard of it */
 	if (!trigger_share(t, &w->m[i], &sum, &share))
 		return;
 	snprintf(words, sizeof(words), "%s %.1f%% in the last %" PRIu64 "s, above %g%%",
-		 trigger_word(t->what), 100 * share, t->for_ns / 1000000000u, 100 * t->above);
+		 t->method ? t->method : trigger_word(t->what), 100 * share,
+		 t->for_ns / 1000000000u, 100 * t->above);
+	fire(s, w, i, words);
+}
+
+/* How high it is; 0: not known. */
+static double level_of(const struct trigger *t, const struct totals *is)
+{
+	const struct pulse *p = &is->pulse;
+
+	switch (t->what) {
+	case TRIGGER_LIVE:
+		return p->live_max ? (double)p->live / (double)p->live_max : 0;
+	case TRIGGER_FROZEN:
+		return (double)is->watch.v[t->slot].held_ns / 1e9;
+	default:
+		return is->watch.locked;
+	}
+}
+
+static void level_words(const struct trigger *t, const struct totals *is, double level,
+			char words[FIRING_WORDS])
+{
+	const struct watch_method *m = &is->watch.v[t->slot];
+
+	if (t->what == TRIGGER_LIVE)
+		snprintf(words, FIRING_WORDS,
+			 "the last old collection left %" PRIu64 " of the %" PRIu64
+			 " MB that may live, %.1f%%, above %g%%",
+			 is->pulse.live / 1000000, is->pulse.live_max / 1000000, 100 * level,
+			 100 * t->above);
+	else if (t->what == TRIGGER_FROZEN)
+		snprintf(words, FIRING_WORDS, "thread %d, '%s', at one stack with %s for %.0fs",
+			 m->tid, m->thread, t->method, level);
+	else
+		snprintf(words, FIRING_WORDS, "%u threads wait for each other's locks: %s",
+			 is->watch.locked, is->watch.circle);
+}
+
+/* What naming says of a JVM is of these triggers only once it has heard of them. */
+static void level_look(struct sentry *s, struct watched *w, size_t i)
+{
+	const struct trigger *t = &s->triggers.v[i];
+	const struct totals *is = &w->is.totals;
+	double level = level_of(t, is);
+	char words[FIRING_WORDS];
+
+	if (t->what != TRIGGER_LIVE && is->watch.number != s->watch.number)
+		return;
+	if (!trigger_level(t, &w->m[i], level))
+		return;
+	level_words(t, is, level, words);
 	fire(s, w, i, words);
 }
 
@@ -412,6 +472,8 @@ static void jvm_look(struct sentry *s, struct watched *w, bool is_new, uint32_t 
 			continue;
 		if (t->what < TRIGGER_SHARES)
 			share_look(s, w, i, tick_ns);
+		else if (t->what < TRIGGER_LEVELS)
+			level_look(s, w, i);
 		else if (t->what == TRIGGER_START && is_new && w->id.start > s->self.start)
 			fire(s, w, i, "it has started");
 		else if (t->what == TRIGGER_AT && s->minute != (uint32_t)-1 &&
@@ -466,6 +528,14 @@ void sentry_second(struct sentry *s, const struct control_answer *a)
 	pthread_mutex_unlock(&s->lock);
 	due_do(s);
 	commands_look(&s->commands, now_ns());
+}
+
+void sentry_watch(struct sentry *s, struct watch_orders *orders)
+{
+	pthread_mutex_lock(&s->lock);
+	if (orders->number != s->watch.number)
+		*orders = s->watch;
+	pthread_mutex_unlock(&s->lock);
 }
 
 void sentry_tell(struct sentry *s, struct control_state *to)

@@ -2,7 +2,7 @@
 /*
  * Has an eye on the JVMs of a daemon for its triggers (run/trigger.h), and does what they say:
  * rates for a time, a copy of the last minutes in DIR/triggered, a command. On a thread that may
- * wait for the disk, but sentry_jvm() and sentry_tell(), which any may call.
+ * wait for the disk, but sentry_jvm(), sentry_watch() and sentry_tell(), which any may call.
  */
 #ifndef GNOMON_RUN_SENTRY_H
 #define GNOMON_RUN_SENTRY_H
@@ -31,6 +31,9 @@ void sentry_jvm(struct sentry *s, const struct cgroup_mounts *mounts, const stru
 
 /* Once a second, with all that are recorded: who is not among them any more has ended. */
 void sentry_second(struct sentry *s, const struct control_answer *a);
+
+/* What naming is to be told of them, if these are others than those of orders->number. */
+void sentry_watch(struct sentry *s, struct watch_orders *orders);
 
 /* How often each has fired. */
 void sentry_tell(struct sentry *s, struct control_state *to);

@@ -81,7 +81,8 @@ struct session {
 	bool accounting;      /* it goes on: some threads each time the rings are drained */
 	/* the process whose file soon begins a new chunk; 0: none, -1: several */
 	_Atomic pid_t chunk_of;
-	uint64_t seconds; /* whole seconds that each_second() was called for */
+	uint32_t watching; /* the number of the orders that naming has */
+	uint64_t seconds;  /* whole seconds that each_second() was called for */
 	enum why_ended ended;
 	enum wall_engine wall_engine; /* as the files were told last; AUTO: none */
 };
@@ -470,6 +471,18 @@ static void sampling_begin(struct session *s)
 	s->naming_cpu_ns = recorder_cpu_ns(s->rec);
 }
 
+static void watch_look(struct session *s)
+{
+	const struct session_hooks *h = &s->cfg->hooks;
+	struct watch_orders o = {.number = s->watching};
+
+	if (!h->watch)
+		return;
+	h->watch(h->ctx, &o);
+	if (o.number != s->watching && recorder_watch(s->rec, &o))
+		s->watching = o.number;
+}
+
 static int session_prepare(struct session *s, struct error *e)
 {
 	uint64_t start = now_ns();
@@ -483,6 +496,8 @@ static int session_prepare(struct session *s, struct error *e)
 		rc = launch_prepare(&s->launch, s->cfg->argv, e);
 	if (!rc && is_isolated(s->cfg))
 		rc = renounce(e);
+	if (!rc)
+		watch_look(s); /* before there are stacks */
 	if (!rc)
 		rc = targets_open(s, e);
 	if (!rc)
@@ -604,6 +619,7 @@ static void each_second(struct session *s, uint64_t now)
 	wall_engine_write(s);
 	cpuclocks_consider(&s->clocks, now);
 	second_tell(s, now);
+	watch_look(s);
 	if (s->cfg->quiet || !isatty(STDERR_FILENO))
 		return;
 	recorder_totals(s->rec, &t);

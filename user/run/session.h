@@ -48,6 +48,8 @@ struct session_hooks {
 	void (*second)(void *ctx, const struct session_now *now);
 	void (*hangup)(void *ctx); /* SIGHUP, which ends a session otherwise */
 	pace_fn rate; /* of a process; NULL: cpu_ns and wall_ns of all. With `follow` */
+	/* what triggers want to know: others, once orders->number differs */
+	void (*watch)(void *ctx, struct watch_orders *orders);
 	bool (*chosen)(void *ctx); /* who is to be recorded has changed since this was last asked */
 	void *ctx;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/trigger.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,13 @@
 #define DAY_MINUTE (24 * 60)
 
 static const char *const words[TRIGGER_WHATS] = {
-	[TRIGGER_NONE] = "",	       [TRIGGER_CPU] = "cpu",	[TRIGGER_QUEUED] = "queued",
-	[TRIGGER_BLOCKED] = "blocked", [TRIGGER_GC] = "gc",	[TRIGGER_THROTTLED] = "throttled",
-	[TRIGGER_START] = "start",     [TRIGGER_EXIT] = "exit", [TRIGGER_AT] = "at",
+	[TRIGGER_NONE] = "",	     [TRIGGER_CPU] = "cpu",
+	[TRIGGER_QUEUED] = "queued", [TRIGGER_BLOCKED] = "blocked",
+	[TRIGGER_GC] = "gc",	     [TRIGGER_THROTTLED] = "throttled",
+	[TRIGGER_METHOD] = "method", [TRIGGER_LIVE] = "live",
+	[TRIGGER_FROZEN] = "frozen", [TRIGGER_DEADLOCK] = "deadlock",
+	[TRIGGER_START] = "start",   [TRIGGER_EXIT] = "exit",
+	[TRIGGER_AT] = "at",
 };
 
 const char *trigger_word(enum trigger_what what)
@@ -51,6 +56,7 @@ void triggers_free(struct triggers *t)
 		struct trigger *x = &t->v[i];
 
 		rule_free(&x->whom);
+		free(x->method);
 		for (char **arg = x->argv; *arg; arg++)
 			free(*arg);
 	}
@@ -98,14 +104,35 @@ bool trigger_share(const struct trigger *t, struct trigger_memory *m, const stru
 	/* a few less than there is room for within the time: the oldest is older than that */
 	if (!m->n || s->at_ns - point(m, m->n - 1)->at_ns >= t->for_ns / (TRIGGER_POINTS - 2))
 		point_add(m, s);
-	if (!since)
-		return false;
-	if (*share < t->below)
+	return since && trigger_level(t, m, *share);
+}
+
+/* One more circle of threads is another one, whatever there was before. */
+bool trigger_level(const struct trigger *t, struct trigger_memory *m, double level)
+{
+	bool more = t->what == TRIGGER_DEADLOCK && level > m->level;
+
+	m->level = level;
+	if (level < t->below || more)
 		m->fired = false;
-	if (m->fired || *share <= t->above)
+	if (m->fired || level <= t->above)
 		return false;
 	m->fired = true;
 	return true;
+}
+
+void triggers_watch(struct triggers *t, uint32_t number, struct watch_orders *out)
+{
+	*out = (struct watch_orders){.number = number};
+	for (size_t i = 0; i < t->n; i++) {
+		struct trigger *x = &t->v[i];
+
+		out->locks |= x->what == TRIGGER_DEADLOCK;
+		if (!trigger_has_method(x) || out->n == WATCH_METHODS)
+			continue;
+		x->slot = out->n++;
+		snprintf(out->method[x->slot], WATCH_PATTERN, "%s", x->method);
+	}
 }
 
 bool trigger_at(const struct trigger *t, uint32_t before, uint32_t now)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/watch.h"
 #include "run/rates.h"
 #include "run/rules.h"
 
@@ -26,8 +27,13 @@ enum trigger_what {
 	TRIGGER_BLOCKED,   /* time of threads that enter monitors, of one thread's */
 	TRIGGER_GC,	   /* time for which collections stopped all threads */
 	TRIGGER_THROTTLED, /* slices of its CPU quota in which that was used up */
+	TRIGGER_METHOD,	   /* of its CPU time, that with such a method on the stack */
 	TRIGGER_SHARES,
-	TRIGGER_START = TRIGGER_SHARES,
+	TRIGGER_LIVE = TRIGGER_SHARES, /* what an old collection left, of what may live */
+	TRIGGER_FROZEN,		       /* a thread is at one stack with such a method, seconds */
+	TRIGGER_DEADLOCK,	       /* threads wait for each other's locks, how many */
+	TRIGGER_LEVELS,
+	TRIGGER_START = TRIGGER_LEVELS,
 	TRIGGER_EXIT,
 	TRIGGER_AT, /* a time of day */
 	TRIGGER_WHATS
@@ -38,6 +44,8 @@ struct trigger {
 	struct rule whom; /* the label is the trigger's */
 	enum trigger_what what;
 	char words[TRIGGER_WORDS]; /* what the configuration says of it, as much as there is room */
+	char *method;		   /* of METHOD and FROZEN: a pattern (base/pattern.h) */
+	uint32_t slot;		   /* its number in struct watch_orders */
 	double above;		   /* of shares: 1 is 100% */
 	double below;		   /* it may fire again once it was below that */
 	uint64_t for_ns;	   /* shares are of the last so long */
@@ -65,11 +73,21 @@ struct trigger_sum {
 	uint64_t at_ns, part, whole;
 };
 
+/* Has a method, of which naming has to be told. */
+static inline bool trigger_has_method(const struct trigger *t)
+{
+	return t->what == TRIGGER_METHOD || t->what == TRIGGER_FROZEN;
+}
+
+/* Numbers the methods and makes the orders for naming of them; `number` is that of the orders. */
+void triggers_watch(struct triggers *t, uint32_t number, struct watch_orders *out);
+
 /* What is remembered of one JVM for one trigger; zero at first. */
 struct trigger_memory {
 	struct trigger_sum v[TRIGGER_POINTS]; /* a ring, the oldest at `from` */
 	uint32_t from, n;
 	bool fired;	   /* and has not been below since */
+	double level;	   /* the last one */
 	uint64_t fired_ns; /* the last time; 0: never */
 };
 
@@ -79,6 +97,9 @@ struct trigger_memory {
  */
 bool trigger_share(const struct trigger *t, struct trigger_memory *m, const struct trigger_sum *s,
 		   double *share);
+
+/* Whether a trigger of levels fires with this one. */
+bool trigger_level(const struct trigger *t, struct trigger_memory *m, double level);
 
 /* The time of day came between two looks, which lie at minute `before` and `now` of the day. */
 bool trigger_at(const struct trigger *t, uint32_t before, uint32_t now);

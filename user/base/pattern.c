@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "out/pattern.h"
+#include "base/pattern.h"
 
 #include <fnmatch.h>
 #include <string.h>

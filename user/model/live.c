@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "out/live.h"
+#include "model/live.h"
 
 #include <string.h>
 

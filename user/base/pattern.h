@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of names, as options give them. */
-#ifndef GNOMON_OUT_PATTERN_H
-#define GNOMON_OUT_PATTERN_H
+#ifndef GNOMON_BASE_PATTERN_H
+#define GNOMON_BASE_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * marking found (G1), it is the least that these left from one marking's end to the next one's.
  * Collectors of which only the pauses are known (ZGC, Shenandoah, CMS) leave nothing here.
  */
-#ifndef GNOMON_OUT_LIVE_H
-#define GNOMON_OUT_LIVE_H
+#ifndef GNOMON_MODEL_LIVE_H
+#define GNOMON_MODEL_LIVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
