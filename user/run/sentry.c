@@ -97,6 +97,18 @@ void sentry_free(struct sentry *s)
 	free(s);
 }
 
+/* Naming hears of it only where it is something else than before: it has all stacks sent again. */
+static void watch_renew(struct sentry *s)
+{
+	struct watch_orders o;
+
+	triggers_watch(&s->triggers, s->watch.number, &o);
+	if (!memcmp(&o, &s->watch, sizeof(o)))
+		return;
+	o.number++;
+	s->watch = o;
+}
+
 void sentry_orders(struct sentry *s, struct triggers *t)
 {
 	struct watched *w, *next;
@@ -106,7 +118,7 @@ void sentry_orders(struct sentry *s, struct triggers *t)
 	s->triggers = *t;
 	*t = (struct triggers){0};
 	memset(s->told, 0, sizeof(s->told));
-	triggers_watch(&s->triggers, s->watch.number + 1, &s->watch);
+	watch_renew(s);
 	HASH_ITER(hh, s->jvms, w, next) {
 		w->about = 0;
 		memset(w->m, 0, sizeof(w->m));
