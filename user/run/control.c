@@ -158,8 +158,10 @@ static int answer_take(const struct reply *r, const uint8_t *rest, size_t len,
 	END(a->state.version);
 	if (a->state.delivery.n > DELIVERY_MOST || a->state.ntriggers > TRIGGERS_MAX)
 		return -EBADMSG;
-	for (uint32_t i = 0; i < a->state.ntriggers; i++)
+	for (uint32_t i = 0; i < a->state.ntriggers; i++) {
 		END(a->state.triggers[i].name);
+		END(a->state.triggers[i].when);
+	}
 	for (uint64_t i = 0; i < a->state.delivery.n; i++)
 		END(a->state.delivery.to[i].to);
 	if (a->state.njvms > CONTROL_JVM_MAX || len != a->state.njvms * sizeof(*a->jvms))
@@ -174,6 +176,9 @@ static int answer_take(const struct reply *r, const uint8_t *rest, size_t len,
 		END(a->jvms[i].user);
 		END(a->jvms[i].dir);
 		END(a->jvms[i].reason);
+		END(a->jvms[i].totals.watch.circle);
+		for (int k = 0; k < WATCH_METHODS; k++)
+			END(a->jvms[i].totals.watch.v[k].thread);
 		if (a->jvms[i].by > RATE_BUDGET || a->jvms[i].step >= RATE_STEPS)
 			a->jvms[i].by = a->jvms[i].step = 0;
 	}
