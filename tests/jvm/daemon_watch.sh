@@ -60,7 +60,7 @@ config "[trigger dead]" "when = deadlock" "[trigger none]" "name = $IDLE" "when 
     "[trigger full]" "when = live > 50%" "[trigger fuller]" "when = live > 95%" \
     "[trigger hot]" "name = $IDLE" "when = method > 60%" "method = Harness.burn" "for = 2s" \
     "[trigger cold]" "name = $IDLE" "when = method > 1%" "method = Harness.await" "for = 2s" \
-    "[trigger stuck]" "name = $IDLE" "when = frozen > 2s" "method = Idle.lambda*" \
+    "[trigger stuck]" "name = $IDLE" "when = frozen > 2s" "method = Harness.await" \
     "[trigger moves]" "name = $IDLE" "when = frozen > 1s" "method = No.such"
 "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
 DAEMON=$!
@@ -71,7 +71,7 @@ until_true 120 eval '[ "$(fired dead)" = 1 ]' || fail "a deadlock: fired $(fired
 echo go >&"$FULL_FD"
 until_true 120 has_fired full || fail "a full heap: fired $(fired full) times: $(cat "$T/daemon.err")"
 assert_match "the log of a method" "trigger 'hot': process $IDLING, '.*': Harness.burn [0-9.]*% in the last 2s, above 60%" "$T/daemon.err"
-assert_match "the log of a thread" "trigger 'stuck': process $IDLING, '.*': thread [0-9]*, 'idle-thread-number-[12]', at one stack" "$T/daemon.err"
+assert_match "the log of a thread" "trigger 'stuck': process $IDLING, '.*': thread [0-9]*, '[a-z0-9-]*', at one stack" "$T/daemon.err"
 assert_match "the log of a deadlock" "trigger 'dead': process $DEADLOCKED, '.*': [36] threads wait for each other's locks: '" "$T/daemon.err"
 assert_match "the log of a heap" "trigger 'full': process $FULL, '.*': the last old collection left 3[0-9] of the [0-9]* MB" "$T/daemon.err"
 for t in none fuller cold moves; do
@@ -79,7 +79,7 @@ for t in none fuller cold moves; do
 done
 
 # What has been so since before a reload is found by triggers that come with it.
-config "[trigger again]" "name = $IDLE" "when = frozen > 2s" "method = Idle.lambda*" "[trigger still]" "when = deadlock"
+config "[trigger again]" "name = $IDLE" "when = frozen > 2s" "method = Harness.await" "[trigger still]" "when = deadlock"
 kill -HUP "$DAEMON"
 until_true 120 has_fired again || fail "a thread at one stack after a reload: fired $(fired again) times: $(cat "$T/daemon.err")"
 until_true 120 has_fired still || fail "a deadlock after a reload: fired $(fired still) times: $(cat "$T/daemon.err")"
