@@ -36,7 +36,7 @@ struct crew_shared {
 	struct mould *mould; /* NULL: the one crew is a thread */
 	struct seats *seats; /* likewise */
 	struct recorded_list files;
-	struct latest *settings; /* which a crew that begins is told */
+	struct latest *settings;       /* which a crew that begins is told */
 	const struct rec_watch *watch; /* likewise; its number 0: nothing is watched for */
 	/* with a mould, what the clerks go by, as soon as there is an unwinder */
 	const struct unwinder *unwinder; /* NULL: not yet */
