@@ -10,7 +10,7 @@
 // FUZZ-LINK: user/out/profile_times.c user/out/vitals.c user/model/live.c user/out/fields.c user/out/lanes.c user/out/xml.c user/out/gzip.c user/model/totals.c
 // FUZZ-LINK: user/out/contexts.c user/out/requests.c user/out/served.c user/out/entered.c user/base/json.c
 // FUZZ-LINK: user/out/endpoint.c user/out/waits.c user/out/joins.c user/out/blame.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c
-// FUZZ-LINK: user/out/text.c user/out/methods.c user/out/csv.c user/out/html.c user/out/html_data.c user/out/html_lanes.c user/out/pprof.c
+// FUZZ-LINK: user/out/text.c user/out/methods.c user/out/csv.c user/out/html.c user/out/html_data.c user/out/html_lanes.c user/out/html_requests.c user/out/pprof.c
 // FUZZ-LINK: user/model/threadname.c
 // FUZZ-LINK: user/out/findings.c user/out/findings_causes.c user/out/findings_cpu.c user/out/findings_memory.c user/out/findings_wait.c
 // FUZZ-LINK: user/out/summary.c user/out/diff.c user/out/assets.S

@@ -52,10 +52,22 @@ void proc_io_read(const pid_t *pids, size_t n, struct proc_io *out)
 	take(out, n * sizeof(*out));
 }
 
-int proc_usage_read(pid_t pid, const struct proc_io *io, struct proc_usage *out)
+int proc_usage_read(pid_t pid, struct proc_usage *out)
 {
 	take(out, sizeof(*out));
 	return 0;
+}
+
+void proc_memory_read(pid_t pid, struct proc_usage *out)
+{
+	take(&out->rss, sizeof(out->rss));
+	take(&out->rss_peak, sizeof(out->rss_peak));
+}
+
+void host_memory_read(struct host_usage *out)
+{
+	take(&out->memory, sizeof(out->memory));
+	take(&out->memory_used, sizeof(out->memory_used));
 }
 
 int group_find(pid_t pid, struct group *out)
@@ -66,6 +78,11 @@ int group_find(pid_t pid, struct group *out)
 }
 
 void group_usage_read(const struct group *g, struct group_usage *out)
+{
+	take(out, sizeof(*out));
+}
+
+void group_usage_glance(const struct group *g, struct group_usage *out)
 {
 	take(out, sizeof(*out));
 }
