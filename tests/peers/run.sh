@@ -209,7 +209,7 @@ pprof_all() {
 # viewed KIND FILE ARG...: what js/view.mjs tells of it, into $T/view
 # pprof_pushed FILE: the profiles that `push` sends of it, as they come to a server; together they have the recording's time
 pprof_pushed() {
-    local f cpu=$(($(weight "$1" $CPU_EVENT) * 10000000)) off=$(($(weight "$1" $WALL_EVENT) * 20000000))
+    local f cpu=$(($(weight "$1" $CPU_EVENT) * 5000000)) off=$(($(weight "$1" $WALL_EVENT) * 20000000))
 
     push_server pushed --keep
     run_push "$1" --idle --by-thread --window 2s --max-age 0 --to "$URL"
