@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,22 +32,24 @@ static void sleep_ms(uint64_t ms)
 	nanosleep(&ts, NULL);
 }
 
+static uint64_t cpu_used(clockid_t clk)
+{
+	struct timespec ts;
+
+	assert_int_equal(clock_gettime(clk, &ts), 0);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / MS;
+}
+
 /* Until a busy process has used so much more CPU time, which takes as long as it takes. */
 static void cpu_wait(pid_t pid, uint64_t ms)
 {
-	uint64_t used, until = 0;
-	struct timespec ts;
+	uint64_t until;
 	clockid_t clk;
 
 	assert_int_equal(clock_getcpuclockid(pid, &clk), 0);
-	for (;;) {
-		assert_int_equal(clock_gettime(clk, &ts), 0);
-		used = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / MS;
-		until = until ? until : used + ms;
-		if (used >= until)
-			break;
-		sleep_ms(5);
-	}
+	until = cpu_used(clk) + ms;
+	while (cpu_used(clk) < until)
+		sleep_ms(ms < 5 ? 1 : 5);
 }
 
 struct tally {
@@ -73,19 +77,47 @@ static void add_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t n)
 		*(uint64_t *)ctx += n;
 }
 
+/* How much CPU time a burner may use before it waits for more, in ms; shared with it. */
+static _Atomic uint64_t *allowance;
+
 static pid_t burner(void)
 {
-	pid_t pid = fork();
+	pid_t pid;
 	cpu_set_t one;
+
+	if (!allowance)
+		allowance = mmap(NULL, sizeof(*allowance), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(allowance, MAP_FAILED);
+	*allowance = UINT64_MAX;
+	pid = fork();
 
 	if (pid)
 		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* after a failure, too */
 	/* one ring takes it all */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	for (;;)
-		getppid();
+	for (;;) {
+		if (cpu_used(CLOCK_PROCESS_CPUTIME_ID) >= *allowance)
+			sleep_ms(1);
+		for (int i = 0; i < 1000; i++)
+			getppid();
+	}
+}
+
+/*
+ * Until the burner has used so much more CPU time. It goes on for at most as much again,
+ * however late this process is.
+ */
+static void cpu_wait_paced(pid_t pid, uint64_t ms)
+{
+	clockid_t clk;
+
+	assert_int_equal(clock_getcpuclockid(pid, &clk), 0);
+	*allowance = cpu_used(clk) + 2 * ms;
+	cpu_wait(pid, ms);
 }
 
 static void record_open_quiet(struct capture **c, struct clocks **clk, pid_t pid, size_t bytes,
@@ -178,11 +210,11 @@ static void test_shrinking(void **state)
 	assert_true(grown >= 2 * at_first);
 	capture_losses(c, add_loss, &lost);
 	assert_true(lost > 0);
-	/* some 100 samples each, whatever else the machine does; the replaced ones go in a second
-	 */
+	/* some 20 samples each and at most 50, whatever else the machine does; the replaced ones
+	 * go in a second */
 	least = grown;
-	for (int i = 0; i < 1000 && (i < 200 || least > at_first); i++) {
-		cpu_wait(pid, 10);
+	for (int i = 0; i < 4000 && (i < 800 || least > at_first); i++) {
+		cpu_wait_paced(pid, 2);
 		assert_true(capture_drain(c, tally_record, &t) >= 0);
 		if (capture_ring_bytes(c) < least)
 			least = capture_ring_bytes(c);
@@ -191,6 +223,7 @@ static void test_shrinking(void **state)
 	lost_before = lost;
 	capture_losses(c, add_loss, &lost);
 	assert_int_equal(lost, lost_before);
+	*allowance = UINT64_MAX;
 	for (int i = 0; i < 2; i++) {
 		cpu_wait(pid, 700);
 		assert_true(capture_drain(c, tally_record, &t) >= 0);
