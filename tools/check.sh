@@ -290,12 +290,7 @@ suite_peers() {
         timed 600 tools/deps.sh peers
         [ $rc = 0 ] || { report_fail peers packages "$took, exit code $rc"; return; }
     fi
-    timed 1800 tests/peers/run.sh
-    script_report peers readers
-    timed 1800 tests/peers/otlp.sh
-    script_report peers otlp
-    timed 600 tests/peers/prometheus.sh
-    script_report peers prometheus
+    overlap script peers tests/peers/{otlp,readers,prometheus}.sh
 }
 
 # Who may include whom, and that the script which holds it can fail.

@@ -3,6 +3,7 @@
 # Virtual threads that nobody runs, JDK 21 and later: 100,000 of them at three places in known shares, in the root container
 # and in an executor, are told by place, within 3 points; while others move and objects do, too. No stack is one
 # that the program cannot have. Without virtual threads, and with --no-unmounted, there is nothing.
+# overlaps
 # in make check-all
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tree.sh"

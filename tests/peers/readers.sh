@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: tests/peers/run.sh
+# usage: tests/peers/readers.sh
 #
 # Other people's readers on recordings made now, of every JDK found: README.md beside this file. Fetches
 # what is not in GNOMON_PEERS (default /var/cache/gnomon-peers). Exit code 77, and why, where something
