@@ -19,12 +19,14 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "broker/broker.h"
+#include "broker/grants.h"
 #include "broker/opening.h"
 #include "target/procfs.h"
 
@@ -244,6 +246,161 @@ static void of_most(void **state)
 	assert_int_equal(opening_room(&ask), OPENING_BYTES);
 }
 
+/* What is a link in the midst of a name leads nowhere, whoever asks. */
+static void no_detour(void **state)
+{
+	static const char *const names[] = {"root/etc/passwd", "cwd/..", "exe",
+					    "/version",	       "",	 "task/../../version"};
+	char text[BROKER_TEXT_BYTES], want[PATH_MAX] = "";
+	int fd;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_true(broker_proc_text(getpid(), names[i], text, sizeof(text)) < 0);
+	assert_true(broker_proc_link(getpid(), "root/proc/self", text, sizeof(text)) < 0);
+	assert_true(broker_proc_open(getpid(), "root/etc", O_PATH | O_DIRECTORY) < 0);
+	assert_true(broker_proc_open(getpid(), "cwd", O_PATH | O_DIRECTORY) < 0);
+	assert_true(broker_proc_text(getpid(), "task/self", text, sizeof(text)) < 0);
+	assert_true(broker_proc_text(getpid(), "status", text, sizeof(text)) > 0);
+	assert_true(readlink("/proc/self/exe", want, sizeof(want) - 1) > 0);
+	assert_int_equal(broker_proc_link(getpid(), "exe", text, sizeof(text)), strlen(want));
+	assert_string_equal(text, want);
+	fd = broker_proc_open(getpid(), "root", O_PATH | O_DIRECTORY);
+	assert_true(fd >= 0);
+	close(fd);
+	fd = broker_proc_open(getpid(), "task", O_RDONLY | O_DIRECTORY);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* ---- one that is bound ---- */
+
+/* A process of a user that has no rights here, or of ours. */
+static pid_t nobodys(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!geteuid() && setuid(65534))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static int dir_of(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+#define WANT(is)                                                                                   \
+	do {                                                                                       \
+		if (!(is))                                                                         \
+			return __LINE__;                                                           \
+	} while (0)
+
+/* What is asked in the process that may ask about `ours`, and about itself: 0, or a line. */
+static int asked(pid_t ours, pid_t other)
+{
+	const pid_t pids[] = {other, ours, getpid()};
+	char texts[3][BROKER_TEXT_BYTES];
+	int own = dir_of(ours), others = dir_of(other), file;
+
+	WANT(broker_proc_text(ours, "status", texts[0], BROKER_TEXT_BYTES) > 0);
+	WANT(broker_proc_text(getpid(), "status", texts[0], BROKER_TEXT_BYTES) > 0);
+	WANT(broker_proc_text(other, "status", texts[0], BROKER_TEXT_BYTES) == -EPERM);
+	WANT(broker_proc_link(other, "exe", texts[0], BROKER_TEXT_BYTES) == -EPERM);
+	WANT(broker_proc_open(other, "maps", O_RDONLY) == -EPERM);
+	WANT(!broker_proc_texts(pids, 3, "comm", false, texts));
+	WANT(!texts[0][0] && texts[1][0] && texts[2][0]);
+	/* one that it may ask about, with the directory of another */
+	WANT(broker_exe(ours, others) == -EPERM);
+	WANT(broker_exe(other, others) == -EPERM);
+	WANT(broker_rooted(ours, others, "/etc/passwd", NULL) == -EPERM);
+	WANT(broker_rooted(ours, root, "/etc/passwd", NULL) == -EPERM);
+	file = broker_exe(ours, own);
+	WANT(file >= 0);
+	/* below its root, and not below the directory that came with it */
+	WANT(broker_below(ours, root, "/file", NULL) == -ENOENT);
+	file = broker_below(ours, root, "/etc/passwd", NULL);
+	WANT(file >= 0);
+	file = broker_rooted(ours, own, "/etc/passwd", NULL);
+	WANT(file >= 0);
+	/* what belongs to others, and is for them alone */
+	file = broker_rooted(ours, own, in_dir("file"), NULL);
+	WANT(geteuid() ? file >= 0 : file == -EACCES);
+	WANT(geteuid() || broker_below(getpid(), root, in_dir("other"), NULL) == -EACCES);
+	return 0;
+}
+
+/* What it says of itself does not count either. */
+static void bound(void **state)
+{
+	pid_t ours = nobodys(), other = nobodys(), asker;
+	int go[2], status;
+	char byte = 0;
+
+	text_write("other", "a third one's");
+	if (!geteuid())
+		assert_int_equal(chown(in_dir("other"), 1, 1), 0);
+	assert_int_equal(pipe(go), 0);
+	asker = fork();
+	if (!asker) {
+		int line;
+
+		if (read(go[0], &byte, 1) != 1)
+			_exit(2);
+		line = asked(ours, other);
+		if (line)
+			fprintf(stderr, "line %d\n", line);
+		_exit(line != 0);
+	}
+	assert_int_equal(grants_bind(asker), 0);
+	assert_int_equal(grants_give(asker, other), 0);
+	assert_int_equal(grants_give(asker, ours), 0);
+	grants_take(asker, other);
+	assert_int_equal(write(go[1], &byte, 1), 1);
+	waitpid(asker, &status, 0);
+	assert_int_equal(status, 0);
+	grants_unbind(asker);
+	assert_true(grants_has(asker, other));
+	kill(ours, SIGKILL);
+	kill(other, SIGKILL);
+	waitpid(ours, NULL, 0);
+	waitpid(other, NULL, 0);
+	unlink(in_dir("other"));
+	close(go[0]);
+	close(go[1]);
+}
+
+/* As many as there is room for; what was taken back is room. */
+static void grants_full(void **state)
+{
+	int n = 0;
+
+	assert_int_equal(grants_bind(7), 0);
+	while (!grants_give(7, 1000 + n))
+		n++;
+	assert_int_equal(n, GRANTS_MAX - 2);
+	assert_true(grants_has(7, 1000 + n - 1));
+	assert_false(grants_has(7, 1000 + n));
+	assert_int_equal(grants_bind(8), -ENOSPC);
+	grants_take(7, 1000);
+	assert_false(grants_has(7, 1000));
+	assert_int_equal(grants_give(7, 1000 + n), 0);
+	assert_int_equal(grants_give(7, 0), -EINVAL);
+	assert_false(grants_has(7, 0));
+	assert_false(grants_has(7, -1));
+	grants_unbind(7);
+	assert_false(grants_is_bound(7));
+	assert_int_equal(grants_bind(8), 0);
+	assert_false(grants_has(8, 1001));
+	grants_unbind(8);
+}
+
 /* ---- the processes ---- */
 
 static bool is_worker(pid_t pid)
@@ -369,19 +526,14 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),
-		cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),
-		cmocka_unit_test(program),
-		cmocka_unit_test(directory),
-		cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many),
-		cmocka_unit_test(of_most),
-		cmocka_unit_test(rights),
-		cmocka_unit_test(killed),
-		cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),	 cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),	 cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),	 cmocka_unit_test(program),
+		cmocka_unit_test(directory),	 cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many), cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),	 cmocka_unit_test(bound),
+		cmocka_unit_test(grants_full),	 cmocka_unit_test(rights),
+		cmocka_unit_test(killed),	 cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

@@ -15,6 +15,7 @@
 #include "base/beat.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "broker/grants.h"
 #include "broker/opening.h"
 #include "broker/workers.h"
 
@@ -47,6 +48,7 @@ void broker_stop(void)
 		workers_stop(workers);
 	workers = NULL;
 	reliant = false;
+	grants_close();
 }
 
 size_t broker_descriptors(int fds[2])
@@ -338,6 +340,7 @@ int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len)
 void broker_rely(void)
 {
 	reliant = workers;
+	grants_close();
 }
 
 bool broker_is_relied_on(void)

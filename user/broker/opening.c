@@ -6,12 +6,14 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <linux/nsfs.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -186,6 +188,202 @@ static int checked(int fd, const struct broker_mapping *m, bool exact)
 	return -ESTALE;
 }
 
+/* ---- the kernel's own files of a process ---- */
+
+static int proc_directory(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	fd = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	return pid <= 0 ? -EINVAL : fd < 0 ? -errno : fd;
+}
+
+/*
+ * Names with nothing in them that leads elsewhere: the kernel has made all of it but links, and
+ * none is followed ("root/etc/shadow").
+ */
+static int proc_name_open(const struct opening_ask *ask, pid_t pid, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int dir = ask->path[0] ? proc_directory(pid) : -EINVAL, fd;
+
+	if (dir < 0)
+		return dir;
+	fd = (int)syscall(SYS_openat2, dir, ask->path, &how, sizeof(how));
+	fd = fd < 0 ? -errno : fd;
+	close(dir);
+	return fd;
+}
+
+/* A directory as a mere path. Of the links that are the kernel's own to one only the root is. */
+static int proc_path_open(const struct opening_ask *ask, pid_t pid)
+{
+	int dir, fd;
+
+	if (strcmp(ask->path, "root"))
+		return proc_name_open(ask, pid, O_PATH | O_DIRECTORY);
+	dir = proc_directory(pid);
+	if (dir < 0)
+		return dir;
+	fd = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = fd < 0 ? -errno : fd;
+	close(dir);
+	return fd;
+}
+
+/* For reading, or a mere path. */
+static int proc_open(const struct opening_ask *ask, pid_t pid)
+{
+	if (ask->flags & O_PATH)
+		return proc_path_open(ask, pid);
+	return proc_name_open(ask, pid, O_RDONLY | (ask->flags & O_DIRECTORY));
+}
+
+static int proc_text(const struct opening_ask *ask, pid_t pid, char *to, size_t room)
+{
+	int fd = proc_open(ask, pid);
+	size_t n = 0;
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return fd;
+	while (got > 0 && n < room) {
+		got = read(fd, to + n, room - n);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	if (got < 0)
+		got = -errno;
+	close(fd);
+	return got < 0 ? (int)got : (int)n;
+}
+
+static int proc_link(const struct opening_ask *ask, pid_t pid, char *to, size_t room)
+{
+	int fd = proc_name_open(ask, pid, O_PATH | O_NOFOLLOW);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = readlinkat(fd, "", to, room);
+	n = n < 0 ? -errno : n;
+	close(fd);
+	return (int)n;
+}
+
+static int proc_texts(const struct opening_ask *ask, char (*to)[OPENING_SLOT])
+{
+	if (ask->npids > OPENING_PIDS)
+		return -EINVAL;
+	for (uint32_t i = 0; i < ask->npids; i++) {
+		int n = (ask->kind == OPENING_LINKS ? proc_link : proc_text)(
+			ask, ask->pids[i], to[i], OPENING_SLOT - 1);
+
+		n = n < 0 ? 0 : n;
+		memset(to[i] + n, 0, OPENING_SLOT - (size_t)n);
+	}
+	return (int)(ask->npids * OPENING_SLOT);
+}
+
+/* ---- for one that is bound ---- */
+
+/*
+ * Whether a descriptor that came with the question is /proc/PID of that very process, and not
+ * another's, or an end that another has reached: then it has " (deleted)" behind its name.
+ */
+static bool is_its_own(int at, pid_t pid)
+{
+	char path[32], to[32], want[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	snprintf(want, sizeof(want), "/proc/%d", pid);
+	n = readlink(path, to, sizeof(to) - 1);
+	if (n <= 0)
+		return false;
+	to[n] = '\0';
+	return !strcmp(to, want);
+}
+
+/* Its effective one: what belongs to a process that others may not look into is shown as root's. */
+static int uid_of(pid_t pid, uid_t *uid)
+{
+	const struct opening_ask ask = {.path = "status"};
+	unsigned int real, effective;
+	char text[2048];
+	const char *at;
+	int n = proc_text(&ask, pid, text, sizeof(text) - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
+	at = strstr(text, "\nUid:");
+	if (n < 0 || !at || sscanf(at, "\nUid: %u %u", &real, &effective) != 2)
+		return n < 0 ? n : -ESRCH;
+	*uid = effective;
+	return 0;
+}
+
+/*
+ * What is found by a path that was asked for, and not by the kernel's own links, is a file that the
+ * process itself may read, as its owner or as anybody.
+ */
+static int own_file(const struct opening_ask *ask, int fd)
+{
+	struct stat file;
+	uid_t uid;
+	int rc;
+
+	if (fstat(fd, &file))
+		return -errno;
+	if (file.st_mode & S_IROTH)
+		return 0;
+	rc = uid_of(ask->pid, &uid);
+	return rc ? rc : file.st_uid == uid ? 0 : -EACCES;
+}
+
+/* Below its own root, whatever directory came with the question. */
+static int root_of(const struct opening_ask *ask, int at)
+{
+	const struct opening_ask root = {.path = "root"};
+
+	return ask->bound ? proc_path_open(&root, ask->pid) : dup(at);
+}
+
+static int below(const struct opening_ask *ask, int at, int flags)
+{
+	int root = root_of(ask, at), fd;
+
+	if (root < 0)
+		return root == -1 ? -EBADF : root;
+	fd = inroot_open(root, ask->path, flags);
+	close(root);
+	return fd;
+}
+
+/* Memory is of who has the descriptor already. */
+static int bound_fits(const struct opening_ask *ask, int at)
+{
+	switch (ask->kind) {
+	case OPENING_ROOTED:
+	case OPENING_EXE:
+	case OPENING_MAPPED:
+	case OPENING_ANSWERS:
+		return is_its_own(at, ask->pid) ? 0 : -EPERM;
+	default:
+		return 0;
+	}
+}
+
+static int refused(const struct opening_ask *ask, int at)
+{
+	if (ask->denied)
+		return -EPERM;
+	return ask->bound ? bound_fits(ask, at) : 0;
+}
+
 /* ---- mere paths (O_PATH) ---- */
 
 static int rooted(int proc_fd, const char *path)
@@ -214,7 +412,7 @@ static void mapping_name(const struct broker_mapping *m, char *name, size_t n)
 	snprintf(name, n, "map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
 }
 
-static int mapped(const struct opening_ask *ask, int proc_fd)
+static int mapped(const struct opening_ask *ask, int proc_fd, bool *linked)
 {
 	char name[64];
 	int fd = -ENOENT;
@@ -224,6 +422,7 @@ static int mapped(const struct opening_ask *ask, int proc_fd)
 		fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
 		fd = checked(fd < 0 ? -errno : fd, &ask->mapping, true);
 	}
+	*linked = fd >= 0;
 	if (fd < 0 && ask->path[0])
 		fd = checked(rooted_mapping(proc_fd, ask->path), &ask->mapping, false);
 	return fd;
@@ -236,96 +435,27 @@ static int exe(int proc_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-static int path_open(const struct opening_ask *ask, int at)
+/* *linked: the kernel's own link led there. */
+static int path_open(const struct opening_ask *ask, int at, bool *linked)
 {
+	*linked = ask->kind == OPENING_EXE;
 	switch (ask->kind) {
 	case OPENING_BELOW:
-		return inroot_open(at, ask->path, O_PATH);
+		return below(ask, at, O_PATH);
 	case OPENING_ROOTED:
 		return rooted(at, ask->path);
 	case OPENING_EXE:
 		return exe(at);
 	case OPENING_MAPPED:
-		return mapped(ask, at);
+		return mapped(ask, at, linked);
 	default:
 		return -EINVAL;
 	}
 }
 
-/* ---- the kernel's own files of a process ---- */
-
-/* Names with nothing in them that leads elsewhere: the kernel has made all of it but links. */
-static bool proc_name_fits(const char *name)
-{
-	return name[0] && name[0] != '/' && !strstr(name, "..");
-}
-
-static int proc_path(const struct opening_ask *ask, pid_t pid, char *path, size_t cap)
-{
-	if (pid <= 0 || !proc_name_fits(ask->path) ||
-	    snprintf(path, cap, "/proc/%d/%s", pid, ask->path) >= (int)cap)
-		return -EINVAL;
-	return 0;
-}
-
-/* For reading, or a mere path. Links of a process are followed as mere paths only. */
-static int proc_open(const struct opening_ask *ask, pid_t pid)
-{
-	uint32_t path_only = ask->flags & O_PATH;
-	char path[128];
-	int rc = proc_path(ask, pid, path, sizeof(path)), fd;
-
-	if (rc)
-		return rc;
-	fd = open(path, path_only ? O_PATH | O_DIRECTORY | O_CLOEXEC
-				  : O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (ask->flags & O_DIRECTORY));
-	return fd < 0 ? -errno : fd;
-}
-
-static int proc_text(const struct opening_ask *ask, pid_t pid, char *to, size_t room)
-{
-	int fd = proc_open(ask, pid);
-	size_t n = 0;
-	ssize_t got = 1;
-
-	if (fd < 0)
-		return fd;
-	while (got > 0 && n < room) {
-		got = read(fd, to + n, room - n);
-		n += got > 0 ? (size_t)got : 0;
-	}
-	if (got < 0)
-		got = -errno;
-	close(fd);
-	return got < 0 ? (int)got : (int)n;
-}
-
-static int proc_link(const struct opening_ask *ask, pid_t pid, char *to, size_t room)
-{
-	char path[128];
-	int rc = proc_path(ask, pid, path, sizeof(path));
-	ssize_t n = rc ? rc : readlink(path, to, room);
-
-	return rc ? rc : n < 0 ? -errno : (int)n;
-}
-
-static int proc_texts(const struct opening_ask *ask, char (*to)[OPENING_SLOT])
-{
-	if (ask->npids > OPENING_PIDS)
-		return -EINVAL;
-	for (uint32_t i = 0; i < ask->npids; i++) {
-		int n = (ask->kind == OPENING_LINKS ? proc_link : proc_text)(
-			ask, ask->pids[i], to[i], OPENING_SLOT - 1);
-
-		n = n < 0 ? 0 : n;
-		memset(to[i] + n, 0, OPENING_SLOT - (size_t)n);
-	}
-	return (int)(ask->npids * OPENING_SLOT);
-}
-
 static int directory_open(const struct opening_ask *ask, int at)
 {
-	int fd = inroot_open(at, ask->path, O_PATH | O_DIRECTORY);
+	int fd = below(ask, at, O_PATH | O_DIRECTORY);
 	struct statfs fs;
 
 	if (fd >= 0)
@@ -408,6 +538,10 @@ static int memory(const struct opening_ask *ask, int at, char *bytes)
 
 int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 {
+	int rc = refused(ask, at);
+
+	if (rc)
+		return rc;
 	switch (ask->kind) {
 	case OPENING_MEMORY:
 		return memory(ask, at, bytes);
@@ -425,17 +559,22 @@ int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 
 int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
 {
-	int fd, rc;
+	int fd, rc = refused(ask, at);
+	bool linked;
 
 	*file = (struct broker_file){0};
+	if (rc)
+		return rc;
 	if (ask->kind == OPENING_ANSWERS)
 		return mapping_answers(ask, at);
 	if (ask->kind == OPENING_DIRECTORY)
 		return directory_open(ask, at);
 	if (ask->kind == OPENING_PROC)
 		return proc_open(ask, ask->pid);
-	fd = path_open(ask, at);
+	fd = path_open(ask, at, &linked);
 	rc = fd < 0 ? fd : broker_identify(fd, file);
+	if (!rc && ask->bound && !linked)
+		rc = own_file(ask, fd);
 	if (rc || ask->look) {
 		if (fd >= 0)
 			close(fd);

@@ -37,6 +37,9 @@ struct opening_ask {
 	uint32_t flags;	   /* OPENING_PROC: for open(2) */
 	uint32_t room;	   /* of text that is wanted, bytes */
 	uint32_t npids;	   /* OPENING_TEXTS, OPENING_LINKS */
+	/* Set by the worker, of who asks: he is to have what `pid` itself may read, and no more;
+	 * he is not to have anything of it. */
+	uint32_t bound, denied;
 	int32_t pids[OPENING_PIDS];
 	struct broker_mapping mapping;
 	char path[PATH_MAX]; /* "": none */

@@ -19,17 +19,26 @@
 
 #include "base/clock.h"
 #include "base/rights.h"
+#include "broker/grants.h"
 
 #define READY  2	    /* workers that wait for work, or do some */
 #define END_NS 200000000ull /* the ends of those that do not hang are waited for */
 #define SLOTS  64 /* of which the others hang: with more, nothing is opened until one comes back */
 
-/* In memory that all of them share. A process's number is 0 where there is none. */
+/*
+ * In memory that all of them share, and those that ask: who believes it is misled at most. A
+ * process's number is 0 where there is none.
+ */
 struct slot {
 	_Atomic uint64_t id; /* what it does; 0: nothing */
 	_Atomic pid_t pid;
-	_Atomic bool lost; /* given up */
 };
+
+/* The same as their parent has it, which kills by it. */
+static struct worker {
+	pid_t pid;
+	bool lost; /* given up */
+} made[SLOTS];
 
 struct board {
 	struct slot slots[SLOTS];
@@ -46,7 +55,7 @@ struct workers {
 /* ---- messages with descriptors ---- */
 
 union fds_room {
-	char room[CMSG_SPACE(2 * sizeof(int))];
+	char room[CMSG_SPACE(2 * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 	struct cmsghdr align;
 };
 
@@ -69,7 +78,7 @@ static int message_send(int to, const struct iovec v[2], const int *fds, size_t 
 }
 
 /* The length, 0 at the end, or -errno. *nfds: at most 2, close-on-exec. */
-static ssize_t message_take(int from, void *p, size_t n, int *fds, size_t *nfds)
+static ssize_t message_take(int from, void *p, size_t n, int *fds, size_t *nfds, pid_t *sender)
 {
 	struct iovec v = {p, n};
 	union fds_room c = {0};
@@ -81,10 +90,15 @@ static ssize_t message_take(int from, void *p, size_t n, int *fds, size_t *nfds)
 	do
 		got = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
-	h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	*nfds = h && h->cmsg_type == SCM_RIGHTS ? (h->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
-	if (*nfds)
+	*nfds = 0;
+	*sender = got > 0 ? grants_sender(&m) : 0;
+	for (h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL; h; h = CMSG_NXTHDR(&m, h)) {
+		if (h->cmsg_type != SCM_RIGHTS)
+			continue;
+		*nfds = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		*nfds = *nfds < 2 ? *nfds : 2;
 		memcpy(fds, CMSG_DATA(h), *nfds * sizeof(int));
+	}
 	return got < 0 ? -errno : got;
 }
 
@@ -132,22 +146,37 @@ static void answer(const struct opening_ask *ask, int at, int to)
 		close(fd);
 }
 
+/* Of one that is bound: what it says of that itself does not count. */
+static void limits_set(struct opening_ask *ask, pid_t asker)
+{
+	ask->bound = grants_is_bound(asker);
+	ask->denied = !grants_has(asker, ask->pid);
+	if (ask->kind != OPENING_TEXTS && ask->kind != OPENING_LINKS)
+		return;
+	ask->denied = 0;
+	for (uint32_t i = 0; i < ask->npids && i < OPENING_PIDS; i++)
+		if (!grants_has(asker, ask->pids[i]))
+			ask->pids[i] = 0;
+}
+
 static void worker_main(struct board *b, struct slot *s, int asks)
 {
 	uint64_t told = 0, used;
 	struct opening_ask ask;
 	int fds[2];
 	size_t n;
+	pid_t asker;
 
 	prctl(PR_SET_NAME, "gnomon-opener");
 	for (;;) {
-		ssize_t got = message_take(asks, &ask, sizeof(ask), fds, &n);
+		ssize_t got = message_take(asks, &ask, sizeof(ask), fds, &n, &asker);
 
 		if (got <= 0)
 			_exit(0);
 		ask.path[sizeof(ask.path) - 1] = '\0';
 		if (got == sizeof(ask) && n == 2 && !is_closed(fds[1])) {
 			s->id = ask.id;
+			limits_set(&ask, asker);
 			(opening_room(&ask) ? bytes_answer : answer)(&ask, fds[0], fds[1]);
 			s->id = 0;
 		}
@@ -163,22 +192,24 @@ static void worker_main(struct board *b, struct slot *s, int asks)
 
 static void worker_make(struct board *b, int asks, int control, int children)
 {
-	struct slot *s = b->slots;
+	struct slot *s;
 	pid_t pid;
+	int at = 0;
 
-	while (s < b->slots + SLOTS && s->pid)
-		s++;
-	if (s == b->slots + SLOTS)
+	while (at < SLOTS && made[at].pid)
+		at++;
+	if (at == SLOTS)
 		return;
+	s = &b->slots[at];
 	s->id = 0;
-	s->lost = false;
 	pid = fork();
 	if (!pid) {
 		close(control);
 		close(children);
 		worker_main(b, s, asks);
 	}
-	s->pid = pid < 0 ? 0 : pid;
+	made[at] = (struct worker){.pid = pid < 0 ? 0 : pid};
+	s->pid = made[at].pid;
 }
 
 static void workers_fill(struct board *b, int asks, int control, int children)
@@ -186,7 +217,7 @@ static void workers_fill(struct board *b, int asks, int control, int children)
 	int ready = 0;
 
 	for (int i = 0; i < SLOTS; i++)
-		ready += b->slots[i].pid && !b->slots[i].lost;
+		ready += made[i].pid && !made[i].lost;
 	for (; ready < READY; ready++)
 		worker_make(b, asks, control, children);
 }
@@ -197,18 +228,18 @@ static void ended_reap(struct board *b)
 
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (int i = 0; i < SLOTS; i++)
-			if (b->slots[i].pid == pid)
-				b->slots[i].pid = 0;
+			if (made[i].pid == pid)
+				b->slots[i].pid = made[i].pid = 0;
 }
 
 /* Those that hang end when what they wait for does; nobody waits for them. */
-static void all_end(struct board *b)
+static void all_end(void)
 {
 	uint64_t until = now_ns() + END_NS;
 
 	for (int i = 0; i < SLOTS; i++)
-		if (b->slots[i].pid)
-			kill(b->slots[i].pid, SIGKILL);
+		if (made[i].pid)
+			kill(made[i].pid, SIGKILL);
 	while (now_ns() < until && waitpid(-1, NULL, WNOHANG) >= 0)
 		poll(NULL, 0, 1);
 	_exit(0);
@@ -219,16 +250,17 @@ static void lost_take(struct board *b, int control)
 	uint64_t id;
 	int fds[2];
 	size_t n;
+	pid_t sender;
 
-	if (message_take(control, &id, sizeof(id), fds, &n) <= 0)
-		all_end(b);
+	if (message_take(control, &id, sizeof(id), fds, &n, &sender) <= 0)
+		all_end();
+	if (!id || (grants_is_bound(sender) && (pid_t)(id >> 32) != sender))
+		return; /* nothing of its own */
 	for (int i = 0; i < SLOTS; i++) {
-		struct slot *s = &b->slots[i];
-
-		if (id && s->id == id && s->pid && !s->lost) {
-			s->lost = true;
-			kill(s->pid, SIGKILL);
-		}
+		if (b->slots[i].id != id || !made[i].pid || made[i].lost)
+			continue;
+		made[i].lost = true;
+		kill(made[i].pid, SIGKILL);
 	}
 }
 
@@ -306,6 +338,12 @@ int workers_start(struct workers **out)
 	if (!w->board || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control))
 		rc = -errno;
+	if (!rc)
+		rc = grants_open();
+	if (!rc)
+		rc = grants_listen(asks[1]);
+	if (!rc)
+		rc = grants_listen(control[1]);
 	if (!rc)
 		rc = w->parent = parent_fork(w->board, asks[1], control[1]);
 	if (asks[1] >= 0)

@@ -13,6 +13,7 @@
 
 #include "base/inherit.h"
 #include "broker/broker.h"
+#include "broker/grants.h"
 #include "jvm/attach.h"
 
 #define GRACE_S 5 /* after a job's own time limit its process is killed */
@@ -30,12 +31,12 @@ struct attacher_run {
 /* ---- the process ---- */
 
 union room {
-	char bytes[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 	struct cmsghdr align;
 };
 
-/* A job and where its answers go; false at the end. */
-static bool job_take(int fd, struct attachjob *job, int *answers)
+/* A job, where its answers go and who gave it; false at the end. */
+static bool job_take(int fd, struct attachjob *job, int *answers, pid_t *asker)
 {
 	union room c = {0};
 	struct iovec v = {job, sizeof(*job)};
@@ -47,10 +48,11 @@ static bool job_take(int fd, struct attachjob *job, int *answers)
 	do
 		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 	*answers = -1;
-	if (h && h->cmsg_type == SCM_RIGHTS)
-		memcpy(answers, CMSG_DATA(h), sizeof(*answers));
+	*asker = n > 0 ? grants_sender(&m) : 0;
+	for (h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL; h; h = CMSG_NXTHDR(&m, h))
+		if (h->cmsg_type == SCM_RIGHTS)
+			memcpy(answers, CMSG_DATA(h), sizeof(*answers));
 	if (n == sizeof(*job))
 		job->path[sizeof(job->path) - 1] = '\0';
 	else
@@ -85,6 +87,7 @@ static void process_main(int fd)
 	struct attachjob job;
 	sigset_t all;
 	int answers, keep[3];
+	pid_t asker;
 
 	keep[0] = fd; /* files of targets are opened by others here, too */
 	inherit_only(keep, 1 + broker_descriptors(keep + 1));
@@ -93,8 +96,8 @@ static void process_main(int fd)
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for those that do the jobs */
 	setsid();
 	prctl(PR_SET_NAME, "gnomon-attacher");
-	while (job_take(fd, &job, &answers)) {
-		if (answers >= 0 && job_fits(&job))
+	while (job_take(fd, &job, &answers, &asker)) {
+		if (answers >= 0 && job_fits(&job) && grants_has(asker, job.pid))
 			job_process(&job, answers);
 		if (answers >= 0)
 			close(answers);
@@ -110,6 +113,7 @@ int attacher_start(void)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
+	grants_listen(ends[1]);
 	process = fork();
 	if (!process)
 		process_main(ends[1]);
@@ -145,8 +149,10 @@ static int job_send(const struct attachjob *job, int answers)
 {
 	union room c = {0};
 	struct iovec v = {(void *)job, sizeof(*job)};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+	struct msghdr m = {.msg_iov = &v,
+			   .msg_iovlen = 1,
+			   .msg_control = &c,
+			   .msg_controllen = CMSG_SPACE(sizeof(int))};
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 
 	h->cmsg_level = SOL_SOCKET;

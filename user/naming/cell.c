@@ -103,6 +103,11 @@ int cell_of(struct cell **out, pid_t pid)
 	return 0;
 }
 
+pid_t cell_pid(const struct cell *c)
+{
+	return c->pid;
+}
+
 void cell_kill(struct cell *c)
 {
 	if (c->pid)

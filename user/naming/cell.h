@@ -20,6 +20,7 @@ int cell_of(struct cell **out, pid_t pid);
 /* Runs main(arg) there. 0 or -errno. */
 int cell_start(struct cell **out, void (*main)(void *arg), void *arg, const int *fds, size_t n);
 
+pid_t cell_pid(const struct cell *c); /* 0: it has ended */
 void cell_kill(struct cell *c);
 bool cell_wait(struct cell *c, int ms); /* for its end, so long at most: whether it has ended */
 /* Kills it if it has not ended. One that hangs even so is left behind. NULL is fine. */

@@ -85,6 +85,29 @@ static void file_note(struct crew *c, const struct opened *o, const struct reply
 	free(v->names);
 }
 
+/* Naming is done with it, and is not to look into whoever has its number next. */
+static void target_forget(struct crew *c, pid_t tgid)
+{
+	if (!opened_of(&c->opened, tgid)) /* it may be recorded anew */
+		line_take(c->line, tgid);
+}
+
+static void target_drop(struct crew *c, struct opened *o)
+{
+	pid_t tgid = o->tgid;
+
+	opened_drop(&c->opened, o);
+	target_forget(c, tgid);
+}
+
+static void target_remove(struct crew *c, struct opened *o)
+{
+	pid_t tgid = o->tgid;
+
+	opened_remove(&c->opened, o);
+	target_forget(c, tgid);
+}
+
 /* ---- what naming says ---- */
 
 static void added_note(struct crew *c, const struct opened *o, const struct reply *reply)
@@ -124,7 +147,7 @@ static void opened_end(struct crew *c, struct opened *o, const struct opened_los
 	if (opened_close(o, &c->shared->target.form, lost, &e))
 		log_warn("the end of '%s' is missing: %s", o->path, e.msg);
 	file_note(c, o, &none);
-	opened_drop(&c->opened, o);
+	target_drop(c, o);
 }
 
 static void on_added(struct crew *c, const struct reply *reply)
@@ -141,7 +164,7 @@ static void on_added(struct crew *c, const struct reply *reply)
 		log_warn("process %d is not recorded any more: %s", o->tgid, reply->error.msg);
 		opened_end(c, o, &(struct opened_loss){.time_ns = now_ns()});
 	} else {
-		opened_remove(&c->opened, o);
+		target_remove(c, o);
 	}
 }
 
@@ -152,7 +175,7 @@ static void on_file(struct crew *c, const struct reply *reply)
 	if (!o)
 		return;
 	file_note(c, o, reply);
-	opened_drop(&c->opened, o);
+	target_drop(c, o);
 }
 
 static void on_reply(struct crew *c, const struct reply *reply)
@@ -303,6 +326,9 @@ static int target_push(struct crew *c, const struct opened *o)
 
 	if (snprintf(rec.path, sizeof(rec.path), "%s", o->path) >= (int)sizeof(rec.path))
 		return -ENAMETOOLONG;
+	rc = line_give(c->line, o->tgid);
+	if (rc)
+		return rc;
 	rc = o->fd < 0 ? 0 : gift_send(c->line->gifts.ours, o->serial, o->fd);
 	return rc ? rc : queue_push(c->line->queue, &rec.h) ? 0 : -EAGAIN;
 }
@@ -587,7 +613,7 @@ static int target_await(struct crew *c, struct opened *o, bool alone, struct err
 	int rc = target_push(c, o);
 
 	if (rc == -ENAMETOOLONG) {
-		opened_remove(&c->opened, o);
+		target_remove(c, o);
 		return error_set(e, rc, EXIT_INTERNAL, "cannot hand over a file: %s",
 				 strerror(-rc));
 	}
@@ -598,7 +624,7 @@ static int target_await(struct crew *c, struct opened *o, bool alone, struct err
 	if (!c->nadded && !c->error.rc)
 		return 0;
 	if (!crew_added(c, &a)) {
-		opened_remove(&c->opened, o);
+		target_remove(c, o);
 		if (e)
 			*e = c->error;
 		return c->error.rc;
@@ -625,7 +651,7 @@ int crew_target(struct crew *c, pid_t tgid, const char *path, bool overwrite, bo
 						"cannot hand over a file: %s", strerror(errno))
 				    : namer_target(c->namer, tgid, o->serial, &f, e);
 	if (rc)
-		opened_remove(&c->opened, o);
+		target_remove(c, o);
 	return rc;
 }
 
@@ -640,7 +666,7 @@ int crew_add(struct crew *c, pid_t tgid, const char *path)
 	o->start_ns = now_ns();
 	rc = target_push(c, o);
 	if (rc)
-		opened_remove(&c->opened, o);
+		target_remove(c, o);
 	return rc;
 }
 

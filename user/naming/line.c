@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "broker/grants.h"
 #include "naming/board.h"
 #include "naming/cell.h"
 #include "naming/mould.h"
@@ -59,11 +60,41 @@ static void shared_free(struct line *l)
 	l->board = NULL;
 }
 
+/* ---- what it may ask about ---- */
+
+/* Before it is handed anything. */
+static int asker_bind(struct line *l)
+{
+	l->asker = cell_pid(l->cell);
+	return grants_bind(l->asker);
+}
+
+static void asker_unbind(struct line *l)
+{
+	if (l->asker)
+		grants_unbind(l->asker);
+	l->asker = 0;
+}
+
+int line_give(struct line *l, pid_t tgid)
+{
+	return l->asker ? grants_give(l->asker, tgid) : 0;
+}
+
+void line_take(struct line *l, pid_t tgid)
+{
+	if (l->asker)
+		grants_take(l->asker, tgid);
+}
+
+/* ---- its end ---- */
+
 void line_close(struct line *l)
 {
 	if (l->cell)
 		cell_free(l->cell);
 	l->cell = NULL;
+	asker_unbind(l);
 	shared_free(l);
 	for (struct ends *e = &l->replies; e <= &l->asks; e++) {
 		end_close(&e->ours);
@@ -102,6 +133,8 @@ static int copy_begin(struct line *l, int queue, int board, struct mould *m)
 
 	if (!rc)
 		rc = mould_copy(m, fds, &l->cell);
+	if (!rc)
+		rc = asker_bind(l);
 	end_close(&ksyms);
 	end_close(&l->replies.theirs);
 	end_close(&l->gifts.theirs);

@@ -29,6 +29,7 @@ struct line {
 	struct board *board;
 	struct ends replies, gifts, asks; /* naming/reply.h twice, wire/ask.h */
 	struct cell *cell;		  /* NULL: naming is a thread */
+	pid_t asker;			  /* its process, as long as it is bound by grants; 0 */
 	struct patience patience;
 	bool gone; /* nothing more will come from it */
 };
@@ -43,6 +44,13 @@ int line_begin(struct line *l, size_t queue_bytes, struct mould *m, uint64_t now
 int line_of(struct line *l, size_t queue_bytes, const int *fds);
 
 void line_close(struct line *l); /* ends its process, too */
+
+/*
+ * What its process may ask others about (broker/grants.h): that one too, or not any more. A thread
+ * is not bound. 0; -ENOSPC.
+ */
+int line_give(struct line *l, pid_t tgid);
+void line_take(struct line *l, pid_t tgid);
 
 /* Looks for signs of life. */
 void line_look(struct line *l, uint64_t now);

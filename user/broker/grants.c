@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/grants.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct grants {
+	_Atomic uint32_t n; /* places that are, or have been, taken */
+	_Atomic uint64_t v[GRANTS_MAX];
+};
+
+static struct grants *grants;
+
+int grants_open(void)
+{
+	void *p;
+
+	if (grants)
+		return 0;
+	p = mmap(NULL, sizeof(*grants), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	grants = p;
+	return 0;
+}
+
+void grants_close(void)
+{
+	if (grants)
+		munmap(grants, sizeof(*grants));
+	grants = NULL;
+}
+
+/* The entry of an asker and a process; of the asker alone (pid 0): it is bound. */
+static uint64_t entry_of(pid_t asker, pid_t pid)
+{
+	return (uint64_t)(uint32_t)asker << 32 | (uint32_t)pid;
+}
+
+static _Atomic uint64_t *find(uint64_t entry)
+{
+	uint32_t n = grants ? grants->n : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (grants->v[i] == entry)
+			return &grants->v[i];
+	return NULL;
+}
+
+static int put(uint64_t entry)
+{
+	_Atomic uint64_t *at;
+
+	if (!grants || find(entry))
+		return 0;
+	at = find(0);
+	if (!at && grants->n == GRANTS_MAX)
+		return -ENOSPC;
+	if (at) {
+		*at = entry;
+		return 0;
+	}
+	grants->v[grants->n] = entry;
+	grants->n++; /* after the entry */
+	return 0;
+}
+
+int grants_bind(pid_t asker)
+{
+	int rc = put(entry_of(asker, 0));
+
+	return rc ? rc : grants_give(asker, asker); /* its own */
+}
+
+int grants_give(pid_t asker, pid_t pid)
+{
+	return pid > 0 ? put(entry_of(asker, pid)) : -EINVAL;
+}
+
+void grants_take(pid_t asker, pid_t pid)
+{
+	_Atomic uint64_t *at = pid > 0 ? find(entry_of(asker, pid)) : NULL;
+
+	if (at)
+		*at = 0;
+}
+
+/* The asker itself last: it is bound as long as it has any. */
+void grants_unbind(pid_t asker)
+{
+	_Atomic uint64_t *bound = find(entry_of(asker, 0));
+
+	for (uint32_t i = 0; bound && i < grants->n; i++)
+		if (grants->v[i] >> 32 == (uint32_t)asker && &grants->v[i] != bound)
+			grants->v[i] = 0;
+	if (bound)
+		*bound = 0;
+}
+
+bool grants_is_bound(pid_t asker)
+{
+	return find(entry_of(asker, 0));
+}
+
+bool grants_has(pid_t asker, pid_t pid)
+{
+	return !grants_is_bound(asker) || (pid > 0 && find(entry_of(asker, pid)));
+}
+
+int grants_listen(int socket)
+{
+	int yes = 1;
+
+	return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) ? -errno : 0;
+}
+
+pid_t grants_sender(struct msghdr *m)
+{
+	struct ucred who;
+
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
+		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_CREDENTIALS)
+			continue;
+		memcpy(&who, CMSG_DATA(h), sizeof(who));
+		return who.pid;
+	}
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which processes of ours may ask about which of others: a table in memory that those who are asked
+ * (broker/workers.h, jvm/attacher.h) share with the session, and that those who ask give up before
+ * they read the first byte of a target. Who is not bound may ask about all. The session alone
+ * writes; numbers of processes are as this process has them.
+ */
+#ifndef GNOMON_BROKER_GRANTS_H
+#define GNOMON_BROKER_GRANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#define GRANTS_MAX 8192 /* of all askers together */
+
+/* To be called before any process that shares it is made. 0 or -ENOMEM. */
+int grants_open(void);
+void grants_close(void); /* also of a copy, in a process that is not to have it */
+
+/* From now on it may ask about itself and what it is given. 0; -ENOSPC. Without a table: 0. */
+int grants_bind(pid_t asker);
+int grants_give(pid_t asker, pid_t pid);
+void grants_take(pid_t asker, pid_t pid);
+void grants_unbind(pid_t asker); /* it has ended */
+
+/* What another process is shown by who is asked. */
+bool grants_is_bound(pid_t asker);
+bool grants_has(pid_t asker, pid_t pid); /* true for one that is not bound */
+
+/*
+ * Who sent a message, as the kernel says (SCM_CREDENTIALS; the socket it comes from has
+ * SO_PASSCRED): 0 where that is not told, who is bound to nothing.
+ */
+int grants_listen(int socket); /* sets SO_PASSCRED: 0 or -errno */
+pid_t grants_sender(struct msghdr *m);
+
+#endif
