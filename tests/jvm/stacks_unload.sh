@@ -23,14 +23,26 @@ unload() {
     "$(jdk_newest)/bin/java" -Xshare:auto -cp "$CLASSES" UnloadCheck "$jfr" >"$T/check.out" 2>&1 ||
         softly fail "wrong names: $(head -c 3000 "$T/check.out")"
     note "$(tail -n 1 "$T/check.out")"
-    assert_ge "frames with a name" 100 "$(sed -n 's/.* right \([0-9]*\) .*/\1/p' "$T/check.out")"
+    RIGHT=$(sed -n 's/.* right \([0-9]*\) .*/\1/p' "$T/check.out")
+}
+
+# named MS JVM-OPTION...: on a busy machine nothing that lives so short has a name in time; then longer ones have to.
+named() {
+    local ms=$1
+
+    shift
+    for ms in "$ms" $((4 * ms)) $((16 * ms)); do
+        unload "$ms" "$@"
+        [ "${RIGHT:-0}" -lt 100 ] || return 0
+    done
+    fail "frames with a name: ${RIGHT:-0}, want 100"
 }
 
 UNLOAD_SECONDS=${UNLOAD_SECONDS:-2}
 if [ $# -gt 0 ]; then
-    for_each_jdk unload "$@"
+    for_each_jdk named "$@"
 else
-    for_one_jdk unload 8 -Xint -XX:+UseSerialGC
-    JDK=$(jdk_newest) unload 8 -XX:+UseG1GC -XX:-UsePerfData
+    for_one_jdk named 8 -Xint -XX:+UseSerialGC
+    JDK=$(jdk_newest) named 8 -XX:+UseG1GC -XX:-UsePerfData
 fi
 softly_end
