@@ -61,6 +61,36 @@ with_agent() {
     jvm_end
 }
 
+# Who has taken over a process that names is told of its own JVMs only.
+asks() {
+    local RECORDER namer other
+
+    need_cmd python3
+    jvm_start Idle 5 1
+    other=$JVM_PID
+    sleep 1000 &
+    CHILDREN+=("$!")
+    "$GNOMON" record --isolate -p "$other" -o "$T/asks.jfr" </dev/null >"$T/out" 2>"$T/err" &
+    RECORDER=$!
+    until_true 60 is_confined || fail "no process without rights that names: $(cat "$T/err")"
+    namer=$(named gnomon-namer)
+    until_true 60 asked "$namer" "$other" "${CHILDREN[-1]}" || fail "no answer: $(cat "$T/asked")"
+    assert_eq "its own JVM's name" 0 "$(answer "own comm")"
+    assert_eq "its own JVM's program" 0 "$(answer "own exe")"
+    assert_eq "another's name" -1 "$(answer "other comm")"
+    assert_eq "another's root" -1 "$(answer "other root")"
+    assert_eq "another's program" -1 "$(answer "other exe")"
+    assert_eq "another's program as its own's" -1 "$(answer "others exe as its own")"
+    assert_ge "a file behind a link" 1 "$(answer detour | tr -d -)"
+    kill -INT "$RECORDER"
+    wait "$RECORDER"
+    assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    jvm_end
+}
+asked() { python3 "$(dirname "$0")/namer_asks.py" "$@" >"$T/asked" 2>&1; }
+answer() { sed -n "s/^$1 //p" "$T/asked"; }
+
 for_one_jdk isolated
+for_one_jdk asks
 for_one_jdk with_agent
 softly_end

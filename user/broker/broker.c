@@ -340,7 +340,6 @@ int broker_memory(pid_t pid, int mem_fd, uint64_t addr, void *dst, size_t len)
 void broker_rely(void)
 {
 	reliant = workers;
-	grants_close();
 }
 
 bool broker_is_relied_on(void)

@@ -18,6 +18,7 @@
 #include "base/calls.h"
 #include "base/rights.h"
 #include "broker/broker.h"
+#include "broker/grants.h"
 #include "target/mapquery.h"
 
 #define SPACE_MIN                                                                                  \
@@ -191,6 +192,7 @@ int confine_mould(void)
 
 	last_open();
 	broker_rely();
+	grants_close();
 	rc = space_bound();
 	if (!rc)
 		rc = user_change();

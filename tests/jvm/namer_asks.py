@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""namer_asks.py NAMER OWN OTHER: what a naming process that was taken over may ask the openers.
+
+Through the naming process's own sockets, as that process (root may say so): the command names, main
+directories and programs of a process that it names, and of one that it does not. A line for each
+question: whose, what, and the answer (0 or a negative errno).
+"""
+import array
+import ctypes
+import os
+import socket
+import struct
+import sys
+
+namer, own, other = map(int, sys.argv[1:])
+PIDFD_GETFD = 438
+EXE, PROC, TEXT = 2, 7, 8  # user/broker/opening.h
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def ask(to, kind, pid, path, at, flags=0):
+    """The answer's code; None: nobody answers there."""
+    text = struct.pack("<QIIiiIIIII128i4x3Q2I4096s", namer << 32 | 1, kind, 0, pid, 0, flags,
+                       64 if kind == TEXT else 0, 0, 0, 0, *[0] * 128, *[0] * 5, path)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(10)
+    dirfd = os.open(f"/proc/{at}", os.O_PATH | os.O_DIRECTORY)
+    try:
+        to.sendmsg([text], [
+            (socket.SOL_SOCKET, socket.SCM_CREDENTIALS, struct.pack("iII", namer, 65534, 65534)),
+            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [dirfd, theirs.fileno()])),
+        ])
+        theirs.close()
+        got = ours.recv(4096)
+    except OSError:
+        return None
+    finally:
+        os.close(dirfd)
+    return struct.unpack_from("<i", got)[0] if len(got) >= 8 else None
+
+
+def openers():
+    """Their socket: it was made before all others, and so has the least number."""
+    pidfd = os.pidfd_open(namer)
+    for fd in sorted(map(int, os.listdir(f"/proc/{namer}/fd"))):
+        if not os.readlink(f"/proc/{namer}/fd/{fd}").startswith("socket:"):
+            continue
+        got = libc.syscall(PIDFD_GETFD, pidfd, fd, 0)
+        if got < 0:
+            sys.exit(f"pidfd_getfd: {os.strerror(ctypes.get_errno())}")
+        s = socket.socket(fileno=got)
+        if s.type == socket.SOCK_SEQPACKET:
+            return s
+    sys.exit("no socket")
+
+
+to = openers()
+if ask(to, TEXT, own, b"comm", own) is None:
+    sys.exit("nobody answers")
+print("own comm", ask(to, TEXT, own, b"comm", own))
+print("own exe", ask(to, EXE, own, b"", own))
+print("other comm", ask(to, TEXT, other, b"comm", other))
+print("other root", ask(to, PROC, other, b"root", other, os.O_PATH | os.O_DIRECTORY))
+print("other exe", ask(to, EXE, other, b"", other))
+print("others exe as its own", ask(to, EXE, own, b"", other))
+print("detour", ask(to, TEXT, own, b"root/etc/shadow", own))
