@@ -254,6 +254,23 @@ static void hopeless(void **state)
 		assert_int_equal(steps[i], RATE_OFF);
 }
 
+/* With the daemon itself over the budget, idle JVMs keep their samples: they would lose them in
+ * vain. */
+static void idle_kept(void **state)
+{
+	own = 0.013;
+	costs(0.004, 0.0001, 0.0001);
+	for (int i = 0; i < 60; i++)
+		second();
+	assert_int_equal(steps[0], RATE_OFF);
+	assert_int_equal(steps[1], RATE_FULL);
+	assert_int_equal(steps[2], RATE_FULL);
+	own = 0.001;
+	for (int i = 0; i < 200; i++)
+		second();
+	assert_int_equal(steps[0], RATE_FULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(base, begin, end),
 		cmocka_unit_test_setup_teardown(taken_in, begin, end),
 		cmocka_unit_test_setup_teardown(hopeless, begin, end),
+		cmocka_unit_test_setup_teardown(idle_kept, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #define NEW_NS	    5000000000ull  /* taking a JVM in costs more than recording it, and passes */
 #define UNDER	    4		   /* so many times what is estimated a JVM may cost */
 #define WORTH	    0.01	   /* of the budget: who costs less is left alone */
+#define GREAT	    0.1		   /* of what all cost: who costs less is left alone in vain */
 
 struct spender {
 	pid_t pid;
@@ -136,14 +137,37 @@ void budget_limits(struct jvm_budget *b, const struct budget_limits *l)
 	}
 }
 
-/* The costliest one that can be sampled less. */
-static struct spender *costliest(struct jvm_budget *b)
+/* What it costs, or would with nothing taken from it. */
+static double full_share(const struct spender *s)
 {
+	return s->step ? s->kept : s->share;
+}
+
+/*
+ * What makes a JVM worth sampling less, a share of all CPUs. Where all of them together cannot
+ * bring the cost down to the budget, since the daemon's own part is too large, those that cost
+ * little would lose their samples for nothing.
+ */
+static double worth_of(const struct jvm_budget *b, double cost)
+{
+	double limit = b->limits.share, now = 0, full = 0;
+
+	for (const struct spender *s = b->v; s; s = s->hh.next) {
+		now += s->step == RATE_OFF ? 0 : s->share;
+		full += full_share(s);
+	}
+	return cost - now > limit ? GREAT * full : WORTH * limit;
+}
+
+/* The costliest one that can be sampled less. */
+static struct spender *costliest(struct jvm_budget *b, double cost)
+{
+	double worth = worth_of(b, cost);
 	struct spender *s, *most = NULL;
 
 	for (s = b->v; s; s = s->hh.next)
-		if (s->step < RATE_OFF && !is_new(b, s) && s->share > WORTH * b->limits.share &&
-		    (!most || s->share > most->share))
+		if (s->step < RATE_OFF && !is_new(b, s) && full_share(s) > worth &&
+		    s->share > WORTH * b->limits.share && (!most || s->share > most->share))
 			most = s;
 	return most;
 }
@@ -157,7 +181,7 @@ static void all_less(struct jvm_budget *b, double cost)
 	do {
 		double was;
 
-		s = costliest(b);
+		s = costliest(b, left);
 		if (!s)
 			return;
 		was = s->share;
