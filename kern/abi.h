@@ -515,6 +515,8 @@ struct gn_cpu_time {
 	__u32 began; /* the low half of CLOCK_MONOTONIC */
 };
 
+#define GN_REREAD_LISTS 2 /* gn_reread: also what has a stack that was sent in another epoch */
+
 #define GN_RESTING (~0ULL) /* no tick: threads that have rested since before the recording */
 
 /* Argument of the program remote_tick. */

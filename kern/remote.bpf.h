@@ -152,9 +152,17 @@ static __always_inline bool lock_is_due(const struct task_struct *task, const st
 
 /*
  * Not 0: what was read before there were tables for it, or it was a carrier, is read again, and
- * what has a stack whose frames the collector did not get.
+ * what has a stack whose frames the collector did not get; GN_REREAD_LISTS: or not in this epoch.
  */
 extern __u32 gn_reread;
+
+/* In this epoch, where that is asked for. */
+static __always_inline bool list_is_sent(__u64 id)
+{
+	__u32 *seen = bpf_map_lookup_elem(&sent, &id);
+
+	return seen && (gn_reread != GN_REREAD_LISTS || *seen == gn_epoch);
+}
 
 static __always_inline bool remote_due(const struct task_struct *task, const struct gn_thread *t)
 {
@@ -168,7 +176,7 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 		return true;
 	if (!id || !gn_reread)
 		return !id;
-	return !(id & GN_STACK_WHOLE) || !bpf_map_lookup_elem(&sent, &id) || lock_is_due(task, t) ||
+	return !(id & GN_STACK_WHOLE) || !list_is_sent(id) || lock_is_due(task, t) ||
 	       (!wall_vthread(t) && vthread_is_carrier((__u32)thread_id(task, t)));
 }
 

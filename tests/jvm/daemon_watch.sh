@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Triggers of a daemon that samples decide: a method's share of CPU time, a thread at one stack, threads that wait for each
 # other's locks, and what lives in the heap. Each fires once for its JVM and says which thread it is, those whose
-# condition does not hold never; a deadlock is found after a reload, too.
+# condition does not hold never; those that come with a reload see what has been so since before.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
@@ -78,9 +78,10 @@ for t in none fuller cold moves; do
     assert_eq "how often '$t' has fired" 0 "$(fired $t)"
 done
 
-# A deadlock that has been there since before a reload is found by a trigger that comes with it.
-config "[trigger still]" "when = deadlock"
+# What has been so since before a reload is found by triggers that come with it.
+config "[trigger again]" "name = $IDLE" "when = frozen > 2s" "method = Idle.lambda*" "[trigger still]" "when = deadlock"
 kill -HUP "$DAEMON"
+until_true 120 has_fired again || fail "a thread at one stack after a reload: fired $(fired again) times: $(cat "$T/daemon.err")"
 until_true 120 has_fired still || fail "a deadlock after a reload: fired $(fired still) times: $(cat "$T/daemon.err")"
 kill -TERM "$DAEMON"
 pid_gone "$DAEMON" 60 || fail "it does not end"

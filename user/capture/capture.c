@@ -62,8 +62,9 @@ struct capture {
 	uint64_t unplaced[GN_LOSS_MAX];
 	_Atomic bool remote_due;   /* threads were found that have no stack yet */
 	_Atomic bool reread_due;   /* some thread's stack may be read better now */
+	_Atomic bool relist_due;   /* sleepers' lists of frames are to be sent again */
 	bool resting;		   /* threads that rest are queued to be read, */
-	bool rereading;		   /* among them some that have a stack */
+	uint32_t rereading;	   /* among them some that have a stack: gn_reread */
 	bool unsent;		   /* lists of frames have been lost since losses were told last */
 	uint64_t pending[2];	   /* gn_pending, as the last visit of each parity saw it */
 	void (*sooner)(void *ctx); /* NULL: nobody wants to know */
@@ -689,6 +690,20 @@ void capture_let_go(struct capture *c, pid_t tgid)
 			  strerror(-rc));
 }
 
+/* What is to be read again by now: gn_reread. */
+static uint32_t reread_take(struct capture *c)
+{
+	bool reread = atomic_exchange(&c->reread_due, false);
+
+	return atomic_exchange(&c->relist_due, false) ? GN_REREAD_LISTS : reread;
+}
+
+static void reread_put_off(struct capture *c, uint32_t reread)
+{
+	c->reread_due |= reread != 0;
+	c->relist_due |= reread == GN_REREAD_LISTS;
+}
+
 /*
  * Read the stacks of threads that have been off the CPU since before that tick, or of all threads
  * (UINT64_MAX). If some did not fit into the rings another scan is due.
@@ -696,7 +711,7 @@ void capture_let_go(struct capture *c, pid_t tgid)
 static int remote_scan(struct capture *c, uint64_t tick)
 {
 	/* a request that comes while this scan goes on leads to another scan */
-	bool reread = tick == UINT64_MAX && atomic_exchange(&c->reread_due, false);
+	uint32_t reread = tick == UINT64_MAX ? reread_take(c) : 0;
 	int rc;
 
 	c->skel->data->gn_remote_tick = tick;
@@ -705,7 +720,7 @@ static int remote_scan(struct capture *c, uint64_t tick)
 	rc = iterate(remote(c)->progs.remote_scan);
 	c->skel->bss->gn_reread = 0;
 	if (c->skel->bss->gn_unread) {
-		c->reread_due |= reread;
+		reread_put_off(c, reread);
 		c->remote_due = true;
 	}
 	return rc;
@@ -724,13 +739,13 @@ static int resting_queue(struct capture *c)
 {
 	int rc;
 
-	c->rereading = atomic_exchange(&c->reread_due, false);
+	c->rereading = reread_take(c);
 	c->skel->bss->gn_unread = 0;
 	c->skel->bss->gn_reread = c->rereading;
 	rc = iterate(c->skel->progs.resting_scan);
 	c->skel->bss->gn_reread = 0;
 	if (c->skel->bss->gn_unread) {
-		c->reread_due |= c->rereading;
+		reread_put_off(c, c->rereading);
 		c->remote_due = true;
 	}
 	c->resting = true;
@@ -1194,6 +1209,13 @@ void capture_unsent(struct capture *c, const struct gn_rec *rec)
 void capture_epoch(struct capture *c)
 {
 	__atomic_fetch_add(&c->skel->data->gn_epoch, 1, __ATOMIC_RELAXED);
+}
+
+void capture_relist(struct capture *c)
+{
+	capture_epoch(c);
+	c->relist_due = true;
+	c->remote_due = true;
 }
 
 static void sent_forget(int map)

@@ -172,6 +172,10 @@ void capture_reread(struct capture *c);
  */
 void capture_unsent(struct capture *c, const struct gn_rec *rec);
 
+/* Have the kernel send every list again, those of threads that sleep on as well. From any thread.
+ */
+void capture_relist(struct capture *c);
+
 /* Stack ids may mean other code from now on: have the kernel send every list again. */
 void capture_epoch(struct capture *c);
 

@@ -157,7 +157,7 @@ static void on_setting(struct namer *r, const struct rec_setting *set)
 		target_setting(n->target, set->h.time, set->name, set->value);
 }
 
-/* Stacks are held against them as they are named: they are sent once more. */
+/* Stacks are held against them as they are named: they are sent once more behind this. */
 static void on_watch(struct namer *r, const struct rec_watch *rec)
 {
 	struct node *n, *tmp;
@@ -165,7 +165,6 @@ static void on_watch(struct namer *r, const struct rec_watch *rec)
 	r->env.watch = rec->orders;
 	HASH_ITER(hh, r->targets, n, tmp)
 		target_watch_orders(n->target);
-	r->env.cfg.on_epoch(r->env.cfg.ctx);
 }
 
 static void settings_write(struct namer *r, struct target *t, uint64_t now)

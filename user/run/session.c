@@ -479,8 +479,11 @@ static void watch_look(struct session *s)
 	if (!h->watch)
 		return;
 	h->watch(h->ctx, &o);
-	if (o.number != s->watching && recorder_watch(s->rec, &o))
-		s->watching = o.number;
+	if (o.number == s->watching || !recorder_watch(s->rec, &o))
+		return;
+	s->watching = o.number;
+	if (s->cap) /* else nothing was sent yet */
+		capture_relist(s->cap);
 }
 
 static int session_prepare(struct session *s, struct error *e)
