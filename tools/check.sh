@@ -468,7 +468,7 @@ for suite in ${suites//,/ }; do
         exit 2
     fi
     # of these the next suite's tests begin where the last's leave a CPU idle
-    case $suite in arm64 | bpf | jvm) ;; *) overlap_end ;; esac
+    case $suite in arm64 | bpf | jvm | browser | san) ;; *) overlap_end ;; esac
     "suite_$suite"
 done
 overlap_end
