@@ -145,6 +145,16 @@ static void record_open(struct capture **c, struct clocks **clk, pid_t pid, size
 	record_open_quiet(c, clk, pid, bytes, 0);
 }
 
+/* With all that was taken until then. */
+static void record_end(struct capture *c, struct clocks *clk, pid_t pid, struct tally *t)
+{
+	clocks_close(clk);
+	capture_stop(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(capture_drain(c, tally_record, t) >= 0);
+}
+
 static void test_growth(void **state)
 {
 	uint64_t counters[GN_CNT_MAX], lost = 0, lost_late;
@@ -172,11 +182,7 @@ static void test_growth(void **state)
 	}
 	lost_late = 0;
 	capture_losses(c, add_loss, &lost_late);
-	clocks_close(clk);
-	capture_stop(c);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	record_end(c, clk, pid, &t);
 	/* replaced rings are gone after a while, the ones in use are as large as before */
 	assert_true(capture_ring_bytes(c) < grown + at_first * 64);
 	capture_losses(c, add_loss, &lost_late);
@@ -231,11 +237,7 @@ static void test_shrinking(void **state)
 	assert_true(capture_ring_bytes(c) > at_first);
 	capture_losses(c, add_loss, &lost);
 	assert_true(lost > lost_before);
-	clocks_close(clk);
-	capture_stop(c);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	record_end(c, clk, pid, &t);
 	capture_losses(c, add_loss, &lost);
 	capture_counters(c, counters);
 	assert_int_equal(t.cpu, counters[GN_CNT_CPU]);
@@ -332,11 +334,7 @@ static void test_crowded(void **state)
 	}
 	kill(pid, SIGCONT);
 	cpu_wait(pid, 700);
-	clocks_close(clk);
-	capture_stop(c);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	record_end(c, clk, pid, &t);
 	capture_losses(c, tell_loss, &told);
 	capture_counters(c, counters);
 	assert_true(n > 1000);

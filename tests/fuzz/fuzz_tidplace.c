@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "jvm/tidplace.h"
+#include "tests/fuzz/repeated.h"
 
 #define THREADS 64
 
@@ -28,19 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int memory_read(void *ctx, uint64_t addr, void *dst, size_t len)
 {
 	struct memory *m = ctx;
-	uint8_t *to = dst;
 
 	m->reads++;
 	if (!m->len || addr >> 20 & 1)
 		return -EFAULT;
-	while (len) {
-		size_t at = addr % m->len, n = m->len - at < len ? m->len - at : len;
-
-		memcpy(to, m->data + at, n);
-		to += n;
-		addr += n;
-		len -= n;
-	}
+	repeated_copy(m->data, m->len, addr, dst, len);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 // FUZZ-LINK: user/target/procfs.c user/base/inroot.c user/jvm/memguard.c user/target/mapquery.c user/target/maps.c user/base/buffer.c
 // FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
 #include "jvm/unmounted.c"
+#include "tests/fuzz/repeated.h"
 
 #define READS  2000000 /* words and pages of one run */
 #define PLACES 256
@@ -31,20 +32,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int memory_read(void *ctx, uint64_t addr, void *dst, size_t len)
 {
 	struct memory *m = ctx;
-	uint8_t *to = dst;
 
 	if (m->reads++ > READS)
 		abort();
 	if (!m->len || addr >= 1ULL << 46)
 		return -EFAULT;
-	while (len) {
-		size_t at = addr % m->len, n = m->len - at < len ? m->len - at : len;
-
-		memcpy(to, m->data + at, n);
-		to += n;
-		addr += n;
-		len -= n;
-	}
+	repeated_copy(m->data, m->len, addr, dst, len);
 	return 0;
 }
 

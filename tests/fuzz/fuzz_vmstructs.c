@@ -29,6 +29,7 @@
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
+#include "tests/fuzz/repeated.h"
 
 #define BASE	0x7f0000000000ULL
 #define FIELDS	(sizeof(struct vm_layout) / sizeof(uint64_t))
@@ -47,20 +48,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int memory_read(void *ctx, uint64_t addr, void *dst, size_t len)
 {
 	struct memory *m = ctx;
-	uint8_t *to = dst;
 
 	if (m->reads++ > READS)
 		abort();
 	if (!m->len || addr < m->low || addr >= m->high || len > m->high - addr)
 		return -EFAULT;
-	while (len) {
-		size_t at = (addr - m->low) % m->len, n = m->len - at < len ? m->len - at : len;
-
-		memcpy(to, m->data + at, n);
-		to += n;
-		addr += n;
-		len -= n;
-	}
+	repeated_copy(m->data, m->len, addr - m->low, dst, len);
 	return 0;
 }
 

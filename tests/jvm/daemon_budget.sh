@@ -4,12 +4,12 @@
 # tell with the reason; samples that are fewer stand for more; and when there is no budget any more it has all again.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon set
 
 REC=$T/recordings
 SOCK=$T/run/gnomon.sock
-CONF=$T/gnomon.conf
 ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 conf() {
     printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 2s" "min-free = 0" "no-vitals = yes" \
@@ -29,9 +29,7 @@ JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
 jvm_start -jar "$OWN_JAR" 2 1
 PID=$JVM_PID
 conf
-"$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-DAEMON=$!
-CHILDREN+=("$DAEMON")
+daemon_run
 until_true 120 step_is 0 || fail "it is not recorded: $(cat "$T/daemon.err")"
 sleep 3
 assert_eq "its step without a budget" 0 "$(jvm budget_step)"
@@ -55,10 +53,7 @@ assert_eq "who wants it so" configuration "$(jvm rate_by)"
 assert_eq "its wall interval" 5000000 "$(jvm wall_interval_ns)"
 reload "budget = much"
 until_true 60 file_has "$T/daemon.err" "'much' is no budget" || fail "it takes any budget: $(cat "$T/daemon.err")"
-kill -TERM "$DAEMON"
-pid_gone "$DAEMON" 60 || fail "it does not end"
-wait "$DAEMON"
-assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+daemon_stop
 for f in "$REC"/*/*.jfr; do
     jfr_print "$f" gnomon.RateChange
 done >"$T/changes"

@@ -5,23 +5,17 @@
 # a second daemon on one socket records all the same.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon status
 
 REC=$T/recordings
-CONF=$T/gnomon.conf
 SOCK=$T/run/gnomon.sock
 
 # conf LINE...: of this test's JVMs alone.
 conf() {
     printf '%s\n' "directory = $REC" "socket = $SOCK" "metrics = $T/gnomon.prom" "chunk-time = 2s" "min-free = 0" \
         "no-vitals = yes" "record = no" "$@" "[mine]" "name = $OWN_NAME.jar" >"$CONF"
-}
-daemon_start() {
-    "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    DAEMON=$!
-    CHILDREN+=("$DAEMON")
-    until_true 120 file_has "$T/daemon.err" 'recording into' || fail "it does not start: $(cat "$T/daemon.err")"
 }
 ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 # figure NAME: of this JVM, as the metrics have it; the first one.
@@ -178,10 +172,7 @@ killed() {
     assert_match "what it says" "no gnomon daemon listens on '$SOCK'" "$T/err"
     daemon_start
     until_true 90 sampled || fail "the next one does not answer: $(cat "$T/daemon.err")"
-    kill -TERM "$DAEMON"
-    pid_gone "$DAEMON" 60 || fail "it does not end"
-    wait "$DAEMON"
-    assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+    daemon_stop
     [ ! -e "$SOCK" ] || fail "its socket is still there"
 }
 

@@ -4,19 +4,13 @@
 # one after the other. It goes on, and what it wrote is whole.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon status
 
 REC=$T/recordings
-CONF=$T/gnomon.conf
 SOCK=$T/gnomon.sock
 
-daemon_start() {
-    "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    DAEMON=$!
-    CHILDREN+=("$DAEMON")
-    until_true 120 file_has "$T/daemon.err" 'recording into' || fail "it does not start: $(cat "$T/daemon.err")"
-}
 status() { "$GNOMON" status --metrics --socket "$SOCK" 2>/dev/null; }
 # figure PID NAME: of that JVM; whole NAME: of all.
 figure() { status | awk -v name="$2{pid=\"$1\"" 'index($0, name) == 1 { print $NF; exit }'; }
@@ -105,7 +99,4 @@ daemon_start
 disk_full
 processes_killed
 come_and_go
-kill -TERM "$DAEMON"
-pid_gone "$DAEMON" 60 || fail "it does not end"
-wait "$DAEMON"
-assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+daemon_stop

@@ -5,11 +5,11 @@
 # and stays within its bounds; it is there once.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon daemon
 
 REC=$T/recordings
-CONF=$T/gnomon.conf
 
 # conf RULE LINE...: of this test's JVMs alone.
 conf() {
@@ -21,13 +21,6 @@ conf() {
 }
 mine() { conf "name = $OWN_NAME.jar" "$@"; }
 
-daemon_start() {
-    emptied "$T/daemon.err"
-    "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    DAEMON=$!
-    CHILDREN+=("$DAEMON")
-    said 'recording into' 120
-}
 # said WORDS [SECONDS]: in its log. said_more WORDS N: more than N times.
 said() { until_true "${2:-60}" file_has "$T/daemon.err" "$1" || fail "it does not say '$1': $(cat "$T/daemon.err")"; }
 times() { grep -c -- "$1" "$T/daemon.err"; }
@@ -192,10 +185,7 @@ bounded() {
 below() { [ "$(du -sk "$1" | cut -f1)" -le "$2" ]; }
 
 stopped() {
-    kill -TERM "$DAEMON"
-    pid_gone "$DAEMON" 60 || fail "it does not end"
-    wait "$DAEMON"
-    assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+    daemon_stop
     whole "$(files_of "$FIRST" | tail -n 1)"
     jvm_unharmed
     assert_empty stdout "$T/daemon.out"

@@ -5,12 +5,12 @@
 # has no rights.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon status
 need_cmd curl
 
 REC=$T/recordings
-CONF=$T/gnomon.conf
 SOCK=$T/run/gnomon.sock
 # which nobody runs, though the build may lie where only root gets at
 DEN=$(mktemp -d /var/lib/gnomon-test.XXXXXX) || fail "no directory in /var/lib"
@@ -21,18 +21,6 @@ HTTP=$DEN/gnomon-http
 GROUP=daemon
 TOKEN=$T/token
 
-daemon_start() {
-    emptied "$T/daemon.err"
-    "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    DAEMON=$!
-    CHILDREN+=("$DAEMON")
-    until_true 120 file_has "$T/daemon.err" 'recording into' || fail "it does not start: $(cat "$T/daemon.err")"
-}
-daemon_stop() {
-    kill -TERM "$DAEMON"
-    pid_gone "$DAEMON" 60 || fail "the daemon does not end"
-    wait "$DAEMON"
-}
 
 # http_start OPTION...: sets SERVER, its process, and URL.
 http_start() {

@@ -5,26 +5,15 @@
 # runs).
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon status
 
 REC=$T/recordings
 SOCK=$T/gnomon.sock
-CONF=$T/gnomon.conf
 
-daemon_start() {
-    "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    DAEMON=$!
-    CHILDREN+=("$DAEMON")
-}
 samples() { "$GNOMON" status --metrics --socket "$SOCK" 2>/dev/null | awk -v n="gnomon_jvm_samples_total{pid=\"$PID\"" 'index($0, n) == 1 && /kind="cpu"/ { print $NF }'; }
 more_than() { [ "$(samples)" -gt "$1" ] 2>/dev/null; }
-daemon_end() {
-    kill -TERM "$DAEMON"
-    pid_gone "$DAEMON" 60 || fail "it does not end"
-    wait "$DAEMON"
-    assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
-}
 
 own_jar Idle
 JDK=$(jdk_newest)
@@ -33,13 +22,13 @@ jvm_start -jar "$OWN_JAR" 2 1
 PID=$JVM_PID
 printf '%s\n' "directory = $REC" "socket = $SOCK" "min-free = 0" "no-vitals = yes" "record = no" \
     "[mine]" "name = $OWN_NAME.jar" >"$CONF"
-daemon_start
+daemon_run
 until_true 120 more_than 20 || fail "it is not recorded: $(cat "$T/daemon.err")"
-daemon_end
+daemon_stop
 find "$REC" -name '*.jfr' | LC_ALL=C sort >"$T/first"
-daemon_start
+daemon_run
 until_true 120 more_than 20 || fail "it is not recorded by the second one: $(cat "$T/daemon.err")"
-daemon_end
+daemon_stop
 find "$REC" -name '*.jfr' | LC_ALL=C sort >"$T/all"
 assert_eq "directories" 1 "$(find "$REC" -mindepth 1 -maxdepth 1 -type d | wc -l)"
 comm -13 "$T/first" "$T/all" >"$T/second"

@@ -5,6 +5,7 @@
 # the file, with who wanted it.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon set
 
@@ -34,9 +35,7 @@ JDK=$(jdk_newest)
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
 jvm_start -jar "$OWN_JAR"
 PID=$JVM_PID
-"$GNOMON" daemon --config "$T/gnomon.conf" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-DAEMON=$!
-CHILDREN+=("$DAEMON")
+daemon_run
 until_true 120 is_recorded || fail "it is not recorded: $(cat "$T/daemon.err")"
 assert_eq "its section's CPU interval" 1000000 "$(rate cpu_interval_ns)"
 assert_eq "its section's wall interval" 10000000 "$(rate wall_interval_ns)"
@@ -76,10 +75,7 @@ assert_eq "exit code for an interval too short" 2 $?
 assert_match "what it says" "the shortest wall interval of this daemon is 5000us" "$T/err"
 ask set 1 --cpu 1ms >"$T/out" 2>"$T/err"
 assert_eq "exit code for a process that is not recorded" 3 $?
-kill -TERM "$DAEMON"
-pid_gone "$DAEMON" 60 || fail "it does not end"
-wait "$DAEMON"
-assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+daemon_stop
 
 DIR=$(compgen -G "$REC/$OWN_NAME-*-$PID-*T*Z")
 BUSY=$(calc "$(truth busy 3) / 1000000")

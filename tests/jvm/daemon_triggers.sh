@@ -5,12 +5,12 @@
 # no sense are refused by line.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon set
 
 REC=$T/recordings
 SOCK=$T/run/gnomon.sock
-CONF=$T/gnomon.conf
 OPEN=$(mktemp -d /tmp/gnomon-open.XXXXXX)
 REMOVE+=("$OPEN")
 chmod 777 "$OPEN"
@@ -55,9 +55,7 @@ printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 
 "$GNOMON" daemon --check --config "$CONF" || fail "its configuration makes no sense"
 jvm_start -jar "$OWN_JAR" 2 1
 PID=$JVM_PID
-"$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-DAEMON=$!
-CHILDREN+=("$DAEMON")
+daemon_run
 until_true 180 has_fired busy 1 || fail "a busy JVM fires nothing: $(cat "$T/daemon.err")"
 until_true 60 test -e "$OPEN/busy" || fail "nothing was run: $(cat "$T/daemon.err")"
 assert_eq "as whom, and the words" "$(id -u nobody) one two" "$(head -n 2 "$OPEN/busy" | tr '\n' ' ' | sed 's/ $//')"
@@ -92,7 +90,4 @@ t = {x["name"]: x for x in json.load(sys.stdin)["triggers"]}
 assert t["busy"]["when"] == "cpu > 0.5%" and t["busy"]["fired"] >= 1 and t["busy"]["last_ms"] > 1e12, t
 assert t["never"]["fired"] == 0 and t["never"]["last_ms"] == 0 and t["went"]["failed"] == 0, t
 ' || fail "triggers in status --json"
-kill -TERM "$DAEMON"
-pid_gone "$DAEMON" 60 || fail "it does not end"
-wait "$DAEMON"
-assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+daemon_stop

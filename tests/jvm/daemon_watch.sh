@@ -5,11 +5,11 @@
 # condition does not hold never; those that come with a reload see what has been so since before.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon status
 
 SOCK=$T/gnomon.sock
-CONF=$T/gnomon.conf
 
 ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 fired() { ask status --metrics 2>/dev/null | awk -v n="gnomon_trigger_fired_total{trigger=\"$1\"}" '$1 == n { print $2 }'; }
@@ -62,9 +62,7 @@ config "[trigger dead]" "when = deadlock" "[trigger none]" "name = $IDLE" "when 
     "[trigger cold]" "name = $IDLE" "when = method > 1%" "method = Harness.await" "for = 2s" \
     "[trigger stuck]" "name = $IDLE" "when = frozen > 2s" "method = Harness.await" \
     "[trigger moves]" "name = $IDLE" "when = frozen > 1s" "method = No.such"
-"$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-DAEMON=$!
-CHILDREN+=("$DAEMON")
+daemon_run
 until_true 180 has_fired hot || fail "a hot method: fired $(fired hot) times: $(cat "$T/daemon.err")"
 until_true 120 has_fired stuck || fail "a thread at one stack: fired $(fired stuck) times: $(cat "$T/daemon.err")"
 until_true 120 eval '[ "$(fired dead)" = 1 ]' || fail "a deadlock: fired $(fired dead) times: $(cat "$T/daemon.err")"
@@ -83,7 +81,4 @@ config "[trigger again]" "name = $IDLE" "when = frozen > 2s" "method = Idle.lamb
 kill -HUP "$DAEMON"
 until_true 120 has_fired again || fail "a thread at one stack after a reload: fired $(fired again) times: $(cat "$T/daemon.err")"
 until_true 120 has_fired still || fail "a deadlock after a reload: fired $(fired still) times: $(cat "$T/daemon.err")"
-kill -TERM "$DAEMON"
-pid_gone "$DAEMON" 60 || fail "it does not end"
-wait "$DAEMON"
-assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+daemon_stop

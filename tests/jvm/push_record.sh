@@ -5,6 +5,7 @@
 # in make check-all
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 . "$(dirname "$0")/push.sh"
 need_root
 need_gnomon push
@@ -85,9 +86,7 @@ daemon() {
     push_server daemon
     printf '%s\n' "directory = $REC" "socket = $SOCK" "min-free = 0" "record = no" "push = $URL" "push-window = 2s" \
         "label = env=test" "label = k8s_namespace_name=" "relabel = k8s_pod_name=pod" "[mine]" "name = $OWN_NAME.jar" >"$T/gnomon.conf"
-    "$GNOMON" daemon --config "$T/gnomon.conf" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    DAEMON=$!
-    CHILDREN+=("$DAEMON")
+    daemon_run
     until_true 120 sent 6 || fail "it sends nothing: $(cat "$T/daemon.err") $(ask status 2>&1)"
     ask status >"$T/out" || fail "status"
     assert_match "its status" "push     '$URL': .* profiles, .* sent" "$T/out"
@@ -97,10 +96,7 @@ p = json.load(sys.stdin)["push"]
 (t,) = p["to"]
 assert p["windows"] >= 2 and p["unread"] == 0 and t["made"] >= t["sent"] >= 6 and t["sent_bytes"] > 0, p
 assert t["request_ns"] > 0 and not any(t["refused"].values()), p' || fail "status --json: $(ask status --json)"
-    kill -TERM "$DAEMON"
-    pid_gone "$DAEMON" 90 || fail "it does not end"
-    wait "$DAEMON"
-    assert_eq "exit code" 0 $? "$(cat "$T/daemon.err")"
+    daemon_stop
     as_in daemon "$(compgen -G "$REC/$OWN_NAME-*-$PID-*T*Z")"
     assert_eq "labels that the configuration sets, renames and drops" "env=test pod=p-1" "$(taken daemon \
         'print(*sorted({f"{k}={v}" for t in ALL for k, v in t["labels"].items() if k[:3] in ("env", "pod", "k8s")}))')"

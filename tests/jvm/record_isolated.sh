@@ -70,7 +70,7 @@ asks() {
     other=$JVM_PID
     sleep 1000 &
     CHILDREN+=("$!")
-    "$GNOMON" record --isolate -p "$other" -o "$T/asks.jfr" </dev/null >"$T/out" 2>"$T/err" &
+    "$GNOMON" record --isolate -p "$other" -o "$T/asks-$(jdk_version "$JDK").jfr" </dev/null >"$T/out" 2>"$T/err" &
     RECORDER=$!
     until_true 60 is_confined || fail "no process without rights that names: $(cat "$T/err")"
     namer=$(named gnomon-namer)

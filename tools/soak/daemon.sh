@@ -10,6 +10,10 @@
 # memory has to be flat (half, at most 600).
 # shellcheck source=tests/jvm/lib.sh
 . "$(dirname "$0")/../../tests/jvm/lib.sh"
+# shellcheck source=tests/jvm/daemon.sh
+. "$(dirname "$0")/../../tests/jvm/daemon.sh"
+# shellcheck source=tools/soak/shop.sh
+. "$(dirname "$0")/shop.sh"
 # shellcheck source=tools/bench/verdict.sh
 . "$(dirname "$0")/../bench/verdict.sh"
 need_root
@@ -26,39 +30,14 @@ JAVA=$(jdk_newest)/bin
 SERIES=$BUILD/soak/daemon.csv
 mkdir -p "$BUILD/soak"
 
-shop_start() {
-    local port
-
-    mkdir "$T/shop"
-    "$JAVA/javac" -d "$T/shop" "$ROOT"/tools/demo/shop/*.java || fail "javac"
-    "$JAVA/java" -Xmx256m -cp "$T/shop" shop.Server >"$T/server.log" 2>&1 &
-    CHILDREN+=("$!")
-    PIDS=("$!")
-    until_true 120 file_has "$T/server.log" READY || fail "the shop does not start"
-    port=$(awk '$1 == "READY" { print $2; exit }' "$T/server.log")
-    "$JAVA/java" -Xmx256m -cp "$T/shop" shop.Load "$port" 24 >"$T/load.log" 2>&1 &
-    CHILDREN+=("$!")
-    PIDS+=("$!")
-}
-others_start() {
-    JDK=$(jdk_newest) JVM_OPTS="-Xmx64m -XX:+UseSerialGC"
-    for ((i = 2; i < JVMS; i++)); do
-        jvm_start -jar "$OWN_JAR" 30 0
-        PIDS+=("$JVM_PID")
-    done
-}
-
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 figure() { ask status --metrics 2>/dev/null | awk -v name="$1" 'index($0, name "{") == 1 || $1 == name { sum += $NF } END { printf "%.6g\n", sum }'; }
 # It has figures, so its file has begun.
 recorded_all() { [ "$(ask status --metrics 2>/dev/null | grep -c '^gnomon_jvm_sampled_seconds_total{.*kind="cpu"')" = "$JVMS" ]; }
 
-daemon_start() {
+recording_start() {
     printf '%s\n' "directory = $REC" "socket = $SOCK" "min-free = 0" "max-total-size = ${CAP}m" "budget = $BUDGET%" "record = no" \
-        "[shop]" "name = shop.*" "[others]" "name = $OWN_NAME.jar" >"$T/gnomon.conf"
-    "$GNOMON" daemon --config "$T/gnomon.conf" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    DAEMON=$!
-    CHILDREN+=("$DAEMON")
+        "[shop]" "name = shop.*" "[others]" "name = $OWN_NAME.jar" >"$CONF"
+    daemon_run
     until_true 180 recorded_all || fail "of $JVMS JVMs $(figure gnomon_jvms) are recorded: $(cat "$T/daemon.err")"
 }
 
@@ -156,17 +135,14 @@ own_jar Idle
 shop_start
 others_start
 echo seconds,cost,memory,disk,ratio >"$SERIES"
-daemon_start
+recording_start
 account >"$T/before"
 cost_before=$(figure gnomon_cost_seconds_total) begun=$EPOCHREALTIME
 watch
 spent=$(calc "$(figure gnomon_cost_seconds_total) - $cost_before") took=$(calc "$EPOCHREALTIME - $begun")
 ask status | sed 's/^/  | /'
 account >"$T/after"
-kill -TERM "$DAEMON"
-pid_gone "$DAEMON" 90 || fail "it does not end"
-wait "$DAEMON"
-assert_eq "exit code" 0 $? "$(tail -n 5 "$T/daemon.err")"
+daemon_stop
 note "$JVMS JVMs for $took s; load $(cut -d' ' -f1-3 /proc/loadavg); steps of the budget: $(grep -c '(step ' "$T/daemon.err")"
 verdict "cost of the host" "$(calc "100 * $spent / $took / $(nproc)" | sed 's/\.\(...\).*/.\1/')" % '<=' "$BUDGET"
 verdict "longest above 1.5 x the budget" "$(longest_over)" s '<=' 3

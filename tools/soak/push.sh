@@ -12,6 +12,10 @@
 . "$(dirname "$0")/../../tests/jvm/lib.sh"
 # shellcheck source=tests/jvm/push.sh
 . "$(dirname "$0")/../../tests/jvm/push.sh"
+# shellcheck source=tests/jvm/daemon.sh
+. "$(dirname "$0")/../../tests/jvm/daemon.sh"
+# shellcheck source=tools/soak/shop.sh
+. "$(dirname "$0")/shop.sh"
 need_root
 need_gnomon push
 
@@ -22,39 +26,13 @@ REC=$T/recordings
 SOCK=$T/gnomon.sock
 JAVA=$(jdk_newest)/bin
 
-# The shop, its customers, and others that do little.
-shop_start() {
-    local port
-
-    mkdir "$T/shop"
-    "$JAVA/javac" -d "$T/shop" "$ROOT"/tools/demo/shop/*.java || fail "javac"
-    "$JAVA/java" -Xmx256m -cp "$T/shop" shop.Server >"$T/server.log" 2>&1 &
-    CHILDREN+=("$!")
-    PIDS=("$!")
-    until_true 60 file_has "$T/server.log" READY || fail "the shop does not start"
-    port=$(awk '$1 == "READY" { print $2; exit }' "$T/server.log")
-    "$JAVA/java" -Xmx256m -cp "$T/shop" shop.Load "$port" 24 >"$T/load.log" 2>&1 &
-    CHILDREN+=("$!")
-    PIDS+=("$!")
-}
-others_start() {
-    JDK=$(jdk_newest) JVM_OPTS="-Xmx64m -XX:+UseSerialGC"
-    for ((i = 2; i < JVMS; i++)); do
-        jvm_start -jar "$OWN_JAR" 30 0
-        PIDS+=("$JVM_PID")
-    done
-}
-
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 figure() { ask status --metrics 2>/dev/null | awk -v name="$1" 'index($0, name "{to=") == 1 || $1 == name { sum += $NF } END { print sum + 0 }'; }
 recorded_all() { [ "$(figure gnomon_jvms)" = "$JVMS" ]; }
 
-daemon_start() {
+recording_start() {
     printf '%s\n' "directory = $REC" "socket = $SOCK" "min-free = 0" "push = $URL" "push-window = $WINDOW" "record = no" \
-        "[shop]" "name = shop.*" "[others]" "name = $OWN_NAME.jar" >"$T/gnomon.conf"
-    "$GNOMON" daemon --config "$T/gnomon.conf" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    DAEMON=$!
-    CHILDREN+=("$DAEMON")
+        "[shop]" "name = shop.*" "[others]" "name = $OWN_NAME.jar" >"$CONF"
+    daemon_run
     until_true 120 recorded_all || fail "of $JVMS JVMs $(figure gnomon_jvms) are recorded: $(cat "$T/daemon.err")"
     FOLLOWER=$(pgrep -P "$DAEMON" -x gnomon-push)
     SENDER=$(pgrep -P "$FOLLOWER" -x gnomon-send)
@@ -93,7 +71,7 @@ own_jar Idle
 push_server soak
 shop_start
 others_start
-daemon_start
+recording_start
 before=$(pushing_ticks) daemon_before=$(daemon_ticks) begun=$EPOCHREALTIME
 watch
 spent=$(($(pushing_ticks) - before)) daemon_spent=$(($(daemon_ticks) - daemon_before))

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced after lib.sh by scripts that run a daemon: DAEMON, with the configuration $CONF and the log $T/daemon.err.
+CONF=$T/gnomon.conf
+
+daemon_run() {
+    emptied "$T/daemon.err"
+    "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
+    DAEMON=$!
+    CHILDREN+=("$DAEMON")
+}
+
+# daemon_start: until it records.
+daemon_start() {
+    daemon_run
+    until_true 120 file_has "$T/daemon.err" 'recording into' || fail "the daemon does not start: $(cat "$T/daemon.err")"
+}
+
+daemon_stop() {
+    kill -TERM "$DAEMON"
+    pid_gone "$DAEMON" 90 || fail "the daemon does not end: $(cat "$T/daemon.err")"
+    wait "$DAEMON"
+    assert_eq "the daemon's exit code" 0 $? "$(cat "$T/daemon.err")"
+}
