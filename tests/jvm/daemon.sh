@@ -2,6 +2,9 @@
 # Sourced after lib.sh by scripts that run a daemon: DAEMON, with the configuration $CONF and the log $T/daemon.err.
 CONF=$T/gnomon.conf
 
+# ask COMMAND OPTION...: of the daemon, whose socket is $SOCK.
+ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
+
 daemon_run() {
     emptied "$T/daemon.err"
     "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &

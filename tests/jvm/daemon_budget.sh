@@ -10,7 +10,6 @@ need_gnomon set
 
 REC=$T/recordings
 SOCK=$T/run/gnomon.sock
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 conf() {
     printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 2s" "min-free = 0" "no-vitals = yes" \
         "record = no" "$@" "[mine]" "name = $OWN_NAME.jar" "cpu = 1ms" "wall = 5ms" >"$CONF"

@@ -17,7 +17,6 @@ conf() {
     printf '%s\n' "directory = $REC" "socket = $SOCK" "metrics = $T/gnomon.prom" "chunk-time = 2s" "min-free = 0" \
         "no-vitals = yes" "record = no" "$@" "[mine]" "name = $OWN_NAME.jar" >"$CONF"
 }
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 # figure NAME: of this JVM, as the metrics have it; the first one.
 figure() { ask status --metrics 2>/dev/null | awk -v name="$1{pid=\"$PID\"" 'index($0, name) == 1 { print $NF; exit }'; }
 sampled() { [ "$(figure gnomon_jvm_samples_total)" -ge "${1:-1}" ] 2>/dev/null; }

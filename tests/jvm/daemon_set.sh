@@ -11,7 +11,6 @@ need_gnomon set
 
 REC=$T/recordings
 SOCK=$T/run/gnomon.sock
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 set_to() { ask set "$PID" "$@" >"$T/out" 2>"$T/err" || fail "set $*: $(cat "$T/err" "$T/daemon.err")"; }
 is_recorded() { ask status --json 2>/dev/null | grep -q "\"pid\": $PID,"; }
 # rate FIELD: of the JVM, as the status has it.

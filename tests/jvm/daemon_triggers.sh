@@ -15,7 +15,6 @@ OPEN=$(mktemp -d /tmp/gnomon-open.XXXXXX)
 REMOVE+=("$OPEN")
 chmod 777 "$OPEN"
 
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 fired() { ask status --metrics 2>/dev/null | awk -v n="gnomon_trigger_fired_total{trigger=\"$1\"}" '$1 == n { print $2 }'; }
 has_fired() { [ "$(fired "$1")" = "$2" ]; }
 jvm() { ask status --json 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["jvms"][0][sys.argv[1]])' "$1" 2>/dev/null; }

@@ -11,7 +11,6 @@ need_gnomon status
 
 SOCK=$T/gnomon.sock
 
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 fired() { ask status --metrics 2>/dev/null | awk -v n="gnomon_trigger_fired_total{trigger=\"$1\"}" '$1 == n { print $2 }'; }
 has_fired() { [ "$(fired "$1")" = 1 ]; }
 

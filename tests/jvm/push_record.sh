@@ -78,7 +78,6 @@ several() {
     as_in several "$(compgen -G "$T/fleet/*.jfr")"
 }
 
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 figure() { ask status --metrics 2>/dev/null | awk -v name="$1{to=\"$URL\"" 'index($0, name) == 1 { print $NF; exit }'; }
 sent() { [ "$(figure gnomon_push_sent_total)" -ge "$1" ] 2>/dev/null; }
 

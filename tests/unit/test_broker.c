@@ -62,14 +62,19 @@ static void text_is(int fd, const char *want)
 	close(fd);
 }
 
-static int set_up(void **state)
+static int dir_of(pid_t pid)
 {
 	char path[32];
 
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int set_up(void **state)
+{
 	if (broker_start() || !mkdtemp(dir))
 		return -1;
-	snprintf(path, sizeof(path), "/proc/%d", getpid());
-	proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	proc_fd = dir_of(getpid());
 	root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	text_write("file", "what it says");
 	mkfifo(in_dir("fifo"), 0600);
@@ -286,14 +291,6 @@ static pid_t nobodys(void)
 		_exit(1);
 	for (;;)
 		pause();
-}
-
-static int dir_of(pid_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 #define WANT(is)                                                                                   \

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by those of this folder that record a daemon's JVMs: the demo's shop, which is busy, its load, and idle ones, JVMS in all:
 # PIDS.
-ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
-
 shop_start() {
     local port
 

@@ -204,49 +204,54 @@ static int proc_directory(pid_t pid)
  * Names with nothing in them that leads elsewhere: the kernel has made all of it but links, and
  * none is followed ("root/etc/shadow").
  */
-static int proc_name_open(const struct opening_ask *ask, pid_t pid, uint64_t flags)
+static int proc_name_open(pid_t pid, const char *name, uint64_t flags)
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	int dir = ask->path[0] ? proc_directory(pid) : -EINVAL, fd;
+	int dir = name[0] ? proc_directory(pid) : -EINVAL, fd;
 
 	if (dir < 0)
 		return dir;
-	fd = (int)syscall(SYS_openat2, dir, ask->path, &how, sizeof(how));
+	fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 	fd = fd < 0 ? -errno : fd;
 	close(dir);
 	return fd;
 }
 
-/* A directory as a mere path. Of the links that are the kernel's own to one only the root is. */
-static int proc_path_open(const struct opening_ask *ask, pid_t pid)
+/* The root of the process whose /proc/PID that is: the one link of the kernel's that is followed.
+ */
+static int root_open(int proc_fd)
 {
-	int dir, fd;
+	int fd = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (strcmp(ask->path, "root"))
-		return proc_name_open(ask, pid, O_PATH | O_DIRECTORY);
-	dir = proc_directory(pid);
+	return fd < 0 ? -errno : fd;
+}
+
+static int proc_root(pid_t pid)
+{
+	int dir = proc_directory(pid), fd;
+
 	if (dir < 0)
 		return dir;
-	fd = openat(dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = fd < 0 ? -errno : fd;
+	fd = root_open(dir);
 	close(dir);
 	return fd;
 }
 
-/* For reading, or a mere path. */
-static int proc_open(const struct opening_ask *ask, pid_t pid)
+/* For reading, or a directory as a mere path. */
+static int proc_open(const struct opening_ask *ask)
 {
-	if (ask->flags & O_PATH)
-		return proc_path_open(ask, pid);
-	return proc_name_open(ask, pid, O_RDONLY | (ask->flags & O_DIRECTORY));
+	if (!(ask->flags & O_PATH))
+		return proc_name_open(ask->pid, ask->path, O_RDONLY | (ask->flags & O_DIRECTORY));
+	return strcmp(ask->path, "root") ? proc_name_open(ask->pid, ask->path, O_PATH | O_DIRECTORY)
+					 : proc_root(ask->pid);
 }
 
-static int proc_text(const struct opening_ask *ask, pid_t pid, char *to, size_t room)
+static int proc_text(pid_t pid, const char *name, char *to, size_t room)
 {
-	int fd = proc_open(ask, pid);
+	int fd = proc_name_open(pid, name, O_RDONLY);
 	size_t n = 0;
 	ssize_t got = 1;
 
@@ -262,9 +267,9 @@ static int proc_text(const struct opening_ask *ask, pid_t pid, char *to, size_t 
 	return got < 0 ? (int)got : (int)n;
 }
 
-static int proc_link(const struct opening_ask *ask, pid_t pid, char *to, size_t room)
+static int proc_link(pid_t pid, const char *name, char *to, size_t room)
 {
-	int fd = proc_name_open(ask, pid, O_PATH | O_NOFOLLOW);
+	int fd = proc_name_open(pid, name, O_PATH | O_NOFOLLOW);
 	ssize_t n;
 
 	if (fd < 0)
@@ -281,7 +286,7 @@ static int proc_texts(const struct opening_ask *ask, char (*to)[OPENING_SLOT])
 		return -EINVAL;
 	for (uint32_t i = 0; i < ask->npids; i++) {
 		int n = (ask->kind == OPENING_LINKS ? proc_link : proc_text)(
-			ask, ask->pids[i], to[i], OPENING_SLOT - 1);
+			ask->pids[i], ask->path, to[i], OPENING_SLOT - 1);
 
 		n = n < 0 ? 0 : n;
 		memset(to[i] + n, 0, OPENING_SLOT - (size_t)n);
@@ -312,11 +317,10 @@ static bool is_its_own(int at, pid_t pid)
 /* Its effective one: what belongs to a process that others may not look into is shown as root's. */
 static int uid_of(pid_t pid, uid_t *uid)
 {
-	const struct opening_ask ask = {.path = "status"};
 	unsigned int real, effective;
 	char text[2048];
 	const char *at;
-	int n = proc_text(&ask, pid, text, sizeof(text) - 1);
+	int n = proc_text(pid, "status", text, sizeof(text) - 1);
 
 	text[n < 0 ? 0 : n] = '\0';
 	at = strstr(text, "\nUid:");
@@ -344,20 +348,16 @@ static int own_file(const struct opening_ask *ask, int fd)
 	return rc ? rc : file.st_uid == uid ? 0 : -EACCES;
 }
 
-/* Below its own root, whatever directory came with the question. */
-static int root_of(const struct opening_ask *ask, int at)
-{
-	const struct opening_ask root = {.path = "root"};
-
-	return ask->bound ? proc_path_open(&root, ask->pid) : dup(at);
-}
-
+/* Of one that is bound below the process's own root, whatever directory came with the question. */
 static int below(const struct opening_ask *ask, int at, int flags)
 {
-	int root = root_of(ask, at), fd;
+	int root, fd;
 
+	if (!ask->bound)
+		return inroot_open(at, ask->path, flags);
+	root = proc_root(ask->pid);
 	if (root < 0)
-		return root == -1 ? -EBADF : root;
+		return root;
 	fd = inroot_open(root, ask->path, flags);
 	close(root);
 	return fd;
@@ -388,10 +388,10 @@ static int refused(const struct opening_ask *ask, int at)
 
 static int rooted(int proc_fd, const char *path)
 {
-	int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	int root = root_open(proc_fd), fd;
 
 	if (root < 0)
-		return -errno;
+		return root;
 	fd = inroot_open(root, path, O_PATH);
 	close(root);
 	return fd;
@@ -546,12 +546,12 @@ int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 	case OPENING_MEMORY:
 		return memory(ask, at, bytes);
 	case OPENING_TEXT:
-		return proc_text(ask, ask->pid, bytes, opening_room(ask));
+		return proc_text(ask->pid, ask->path, bytes, opening_room(ask));
 	case OPENING_TEXTS:
 	case OPENING_LINKS:
 		return proc_texts(ask, bytes);
 	case OPENING_LINK:
-		return proc_link(ask, ask->pid, bytes, opening_room(ask));
+		return proc_link(ask->pid, ask->path, bytes, opening_room(ask));
 	default:
 		return -EINVAL;
 	}
@@ -570,7 +570,7 @@ int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
 	if (ask->kind == OPENING_DIRECTORY)
 		return directory_open(ask, at);
 	if (ask->kind == OPENING_PROC)
-		return proc_open(ask, ask->pid);
+		return proc_open(ask);
 	fd = path_open(ask, at, &linked);
 	rc = fd < 0 ? fd : broker_identify(fd, file);
 	if (!rc && ask->bound && !linked)
