@@ -5,6 +5,7 @@
 # are there before the recording. Wrong owners: none. By both engines, and by a daemon, which takes some of its ticks only.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon record
 
@@ -69,18 +70,12 @@ joined() {
 
 # recorded_daemon JFR: by a daemon, which has ticks four times as often as it takes one.
 recorded_daemon() {
-    local daemon
-
     printf '%s\n' "directory = $T/recordings" "socket = none" "chunk-time = 10m" "min-free = 0" "no-vitals = yes" "wall = 20ms" \
-        "record = no" "[mine]" "name = $OWN_NAME.jar" >"$T/gnomon.conf"
-    emptied "$T/daemon.err"
-    "$GNOMON" daemon --config "$T/gnomon.conf" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
-    daemon=$!
-    CHILDREN+=("$daemon")
+        "record = no" "[mine]" "name = $OWN_NAME.jar" >"$CONF"
+    daemon_run
     until_true 120 file_has "$T/daemon.err" "process $JVM_PID: recording" || fail "it is not recorded: $(cat "$T/daemon.err")"
     sleep 3
-    kill -TERM "$daemon"
-    pid_gone "$daemon" 60 || fail "the daemon does not end"
+    daemon_stop
     mv "$T"/recordings/"$OWN_NAME"-*/*.jfr "$1" || fail "not one file: $(ls "$T"/recordings/*)"
     rm -r "$T/recordings"
 }
