@@ -17,6 +17,8 @@
 
 void oops_free(struct vm *vm)
 {
+	if (vm->oops)
+		free(vm->oops->epoch);
 	free(vm->oops);
 	vm->oops = NULL;
 }

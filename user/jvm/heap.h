@@ -11,6 +11,7 @@
 
 struct vm;
 struct zheap;
+struct heap_epoch;
 
 #define FIELD_NONE 0 /* offset 0 is the object's header */
 
@@ -23,6 +24,7 @@ struct oops {
 	uint32_t group, holder, holder_group, group_name, group_parent;
 	bool thread_done, string_done, holder_done, group_done;
 	const struct zheap *z; /* while it is set, references are followed to where objects are */
+	struct heap_epoch *epoch; /* threads.c's */
 	bool unknown; /* it cannot be told; looking again would take as long for every thread */
 };
 

@@ -7,12 +7,15 @@
 #include <string.h>
 
 #include "jvm/heap.h"
+#include "jvm/heapepoch.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
 
 #define THREADS_MAX 131072
 #define GROUPS_MAX  16 /* nested groups */
+#define TRAIL_MAX   (5 + 4 * GROUPS_MAX)
+#define TRIES	    4 /* to read a thread's names while objects move */
 
 /* ---- fields of classes ------------------------------------------------------------------------
  */
@@ -65,6 +68,42 @@ static void find_string_fields(struct vm *vm, uint64_t klass)
 	if (!o->string_done)
 		fields_find(vm, klass, w, 2);
 	o->string_done = true;
+}
+
+/* ---- references -------------------------------------------------------------------------------
+ */
+
+/*
+ * The references that were followed. If a collector has moved an object it has changed one of them.
+ */
+struct trail {
+	struct {
+		uint64_t at, to;
+		bool wide;
+	} of[TRAIL_MAX];
+	unsigned int n;
+};
+
+/* As oop_load(); 0 too if the trail is full. */
+static uint64_t follow(struct vm *vm, struct trail *t, uint64_t addr, bool wide)
+{
+	uint64_t to = oop_load(vm, addr, wide);
+
+	if (t->n == TRAIL_MAX)
+		return 0;
+	t->of[t->n].at = addr;
+	t->of[t->n].wide = wide;
+	t->of[t->n++].to = to;
+	return to;
+}
+
+static bool unchanged(struct vm *vm, const struct trail *t)
+{
+	mem_flush(vm->mem);
+	for (unsigned int i = 0; i < t->n; i++)
+		if (oop_load(vm, t->of[i].at, t->of[i].wide) != t->of[i].to)
+			return false;
+	return true;
 }
 
 /* ---- strings ----------------------------------------------------------------------------------
@@ -127,7 +166,7 @@ void java_string_decode(const uint8_t *p, size_t len, bool wide, char *out, size
 	out[n] = 0;
 }
 
-void java_string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
+static void string_read(struct vm *vm, struct trail *t, uint64_t str, char *out, size_t cap)
 {
 	uint64_t klass = klass_above(vm, str, "java/lang/String"), array;
 	uint8_t buf[2 * THREAD_NAME_MAX], coder;
@@ -140,7 +179,7 @@ void java_string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
 	find_string_fields(vm, klass);
 	if (vm->oops->value == FIELD_NONE || vm->oops->coder == FIELD_NONE)
 		return;
-	array = oop_load(vm, str + vm->oops->value, false);
+	array = follow(vm, t, str + vm->oops->value, false);
 	array_layout(vm, &at_length, &at_data);
 	if (!array || mem_u8(vm->mem, str + vm->oops->coder, &coder) ||
 	    mem_i32(vm->mem, array + at_length, &len) || len <= 0)
@@ -152,34 +191,15 @@ void java_string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
 	java_string_decode(buf, (size_t)len, coder != 0, out, cap);
 }
 
+void java_string_read(struct vm *vm, uint64_t str, char *out, size_t cap)
+{
+	struct trail trail = {.n = 0};
+
+	string_read(vm, &trail, str, out, cap);
+}
+
 /* ---- thread groups ----------------------------------------------------------------------------
  */
-
-/*
- * The references that were followed. If a collector has moved an object it has changed one of them.
- */
-struct trail {
-	uint64_t at[2 + 2 * GROUPS_MAX], to[2 + 2 * GROUPS_MAX];
-	unsigned int n;
-};
-
-static uint64_t follow(struct vm *vm, struct trail *t, uint64_t addr)
-{
-	uint64_t to = oop_load(vm, addr, false);
-
-	t->at[t->n] = addr;
-	t->to[t->n++] = to;
-	return to;
-}
-
-static bool unchanged(struct vm *vm, const struct trail *t)
-{
-	mem_flush(vm->mem);
-	for (unsigned int i = 0; i < t->n; i++)
-		if (oop_load(vm, t->at[i], false) != t->to[i])
-			return false;
-	return true;
-}
 
 static uint64_t thread_group(struct vm *vm, struct trail *t, uint64_t thread)
 {
@@ -187,13 +207,13 @@ static uint64_t thread_group(struct vm *vm, struct trail *t, uint64_t thread)
 	uint64_t holder, klass;
 
 	if (o->group != FIELD_NONE)
-		return follow(vm, t, thread + o->group);
-	holder = o->holder == FIELD_NONE ? 0 : follow(vm, t, thread + o->holder);
+		return follow(vm, t, thread + o->group, false);
+	holder = o->holder == FIELD_NONE ? 0 : follow(vm, t, thread + o->holder, false);
 	klass = holder ? klass_above(vm, holder, "java/lang/Thread$FieldHolder") : 0;
 	if (!klass)
 		return 0;
 	find_holder_fields(vm, klass);
-	return o->holder_group == FIELD_NONE ? 0 : follow(vm, t, holder + o->holder_group);
+	return o->holder_group == FIELD_NONE ? 0 : follow(vm, t, holder + o->holder_group, false);
 }
 
 /* Reads a group's name and its parent. */
@@ -208,26 +228,25 @@ static bool group_read(struct vm *vm, struct trail *t, uint64_t group, char *nam
 	find_group_fields(vm, klass);
 	if (o->group_name == FIELD_NONE || o->group_parent == FIELD_NONE)
 		return false;
-	java_string_read(vm, follow(vm, t, group + o->group_name), name, room);
-	*parent = follow(vm, t, group + o->group_parent);
+	string_read(vm, t, follow(vm, t, group + o->group_name, false), name, room);
+	*parent = follow(vm, t, group + o->group_parent, false);
 	return name[0] && strlen(name) < room - 1; /* a longer one may have been cut */
 }
 
 /* Reads all groups of a thread or none; the outermost is the JVM's own. */
-static void groups_read(struct vm *vm, uint64_t thread, char *out, size_t cap)
+static void groups_read(struct vm *vm, struct trail *t, uint64_t thread, char *out, size_t cap)
 {
-	struct trail trail = {.n = 0};
-	uint64_t group = thread_group(vm, &trail, thread);
+	uint64_t group = thread_group(vm, t, thread);
 	size_t n = 0, last = 0;
 
 	for (int i = 0; i < GROUPS_MAX && group && cap - n > 2; i++) {
-		if (!group_read(vm, &trail, group, out + n, cap - n - 1, &group))
+		if (!group_read(vm, t, group, out + n, cap - n - 1, &group))
 			break;
 		last = n;
 		n += strlen(out + n) + 1;
 	}
 	out[n] = 0;
-	if (group || strcmp(out + last, "system") || !unchanged(vm, &trail))
+	if (group || strcmp(out + last, "system"))
 		out[0] = 0;
 }
 
@@ -247,16 +266,15 @@ static bool object_is_of(struct vm *vm, uint64_t obj, uint64_t thread)
 }
 
 /* Reads what java.lang.Thread says; leaves *t alone if that cannot be read. */
-static void object_read(struct vm *vm, struct java_thread *t)
+static void object_read(struct vm *vm, struct trail *trail, struct java_thread *t)
 {
-	const struct oops *o;
+	const struct oops *o = vm->oops;
 	uint64_t handle, obj, klass, id;
 	bool carrier;
 
-	if (!vm_has(vm, VM_THREAD_NAMES) || !(o = oops_of(vm)) ||
-	    mem_u64(vm->mem, t->thread + vm->at.jt_object + vm->at.oh_obj, &handle) || !handle)
+	if (mem_u64(vm->mem, t->thread + vm->at.jt_object + vm->at.oh_obj, &handle) || !handle)
 		return;
-	obj = oop_load(vm, handle, true);
+	obj = follow(vm, trail, handle, true);
 	klass = obj ? klass_above(vm, obj, "java/lang/Thread") : 0;
 	if (!klass)
 		return;
@@ -268,10 +286,23 @@ static void object_read(struct vm *vm, struct java_thread *t)
 	if (o->tid != FIELD_NONE && !mem_u64(vm->mem, obj + o->tid, &id))
 		t->id = (int64_t)id;
 	if (o->name != FIELD_NONE)
-		java_string_read(vm, oop_load(vm, obj + o->name, false), t->name, sizeof(t->name));
-	groups_read(vm, obj, t->groups, sizeof(t->groups));
+		string_read(vm, trail, follow(vm, trail, obj + o->name, false), t->name,
+			    sizeof(t->name));
+	groups_read(vm, trail, obj, t->groups, sizeof(t->groups));
 	if (carrier)
 		mem_u64(vm->mem, t->thread + vm->at.jt_vthread + vm->at.oh_obj, &t->carrier);
+}
+
+static struct heap_epoch *epoch_of(struct vm *vm)
+{
+	struct oops *o = oops_of(vm);
+
+	if (!o || o->epoch)
+		return o ? o->epoch : NULL;
+	o->epoch = malloc(sizeof(*o->epoch));
+	if (o->epoch)
+		heap_epoch_find(vm, o->epoch);
+	return o->epoch;
 }
 
 uint64_t vm_virtual_klass(struct vm *vm)
@@ -397,14 +428,36 @@ int vm_threads(struct vm *vm, java_thread_fn cb, void *arg)
 	return n < 0 ? n : rc;
 }
 
-int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread *out)
+/* Reads the thread as it is at one instant. -EAGAIN: objects moved meanwhile. */
+static int thread_read(struct vm *vm, uint64_t thread, struct java_thread *out)
 {
-	if (!vm_has(vm, VM_THREADS))
-		return -ENOTSUP;
+	struct heap_epoch *e = vm_has(vm, VM_THREAD_NAMES) ? epoch_of(vm) : NULL;
+	struct trail trail = {.n = 0};
+	bool same;
+
 	mem_flush(vm->mem);
 	thread_start(vm, thread, out);
+	if (!e)
+		return 0;
+	if (!heap_epoch_begin(vm, e))
+		return -EAGAIN;
+	object_read(vm, &trail, out);
+	same = unchanged(vm, &trail);
+	if (heap_epoch_end(vm, e) && same)
+		return 0;
+	thread_start(vm, thread, out);
+	return -EAGAIN;
+}
+
+int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread *out)
+{
+	int rc = -EAGAIN;
+
+	if (!vm_has(vm, VM_THREADS))
+		return -ENOTSUP;
+	for (int i = 0; i < TRIES && rc == -EAGAIN; i++)
+		rc = thread_read(vm, thread, out);
 	if (!out->tid || out->tid != tid)
 		return -ENOENT;
-	object_read(vm, out);
-	return 0;
+	return rc;
 }

@@ -37,12 +37,12 @@ typedef int (*java_thread_fn)(void *arg, uint64_t thread, pid_t tid);
 int vm_threads(struct vm *vm, java_thread_fn cb, void *arg);
 
 /*
- * What the thread at `thread` is called now, if its tid still is `tid`: 0, -ENOENT.
+ * What the thread at `thread` is called now, if its tid still is `tid`: 0, -ENOENT; -EAGAIN:
+ * objects move now, and *out has no names.
  *
- * Names come from the Java heap. They are checked to belong to a java.lang.Thread that is this
- * thread's, so one that a moving collector has just left behind, or that has ended, is "" rather
- * than wrong. Groups are told only up to "system", which is the JVM's own, and only if nothing of
- * what led there has changed meanwhile.
+ * Names come from the Java heap: they are read within one epoch of it (heapepoch.h), in which
+ * nothing of what led there changed, and from a java.lang.Thread that is this thread's. Of one that
+ * has ended they are "". Groups are told only up to "system", which is the JVM's own.
  */
 int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread *out);
 

@@ -8,11 +8,11 @@
 #include "jvm/chunk.h"
 #include "jvm/classes.h"
 #include "jvm/heap.h"
+#include "jvm/heapepoch.h"
 #include "jvm/symbol.h"
 #include "jvm/threads.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
-#include "jvm/zheap.h"
 
 #define MAPS_MAX      1024
 #define REGISTRY_MAX  65536	 /* places of the registry that are looked at */
@@ -53,19 +53,12 @@ struct map {
 	uint32_t length;
 };
 
-/* What a collector does, so that it can be told whether it has moved objects. */
-struct pause {
-	uint8_t active;
-	uint32_t collections;
-};
-
 struct unmounted {
 	uint64_t virtual, seen; /* the class; classes_find()'s */
 	struct known k;
 	struct fields f;
 	bool fields_done, asked, deaf;
-	bool z; /* the collector moves objects while threads run */
-	struct zheap zheap;
+	struct heap_epoch epoch;
 	uint8_t state_of[STATES]; /* enum unmounted_state */
 	struct map maps[MAPS_MAX];
 	uint32_t nmaps;
@@ -104,57 +97,6 @@ uint64_t unmounted_places(const struct unmounted *u)
 uint64_t unmounted_left_out(const struct unmounted *u)
 {
 	return u->left_out;
-}
-
-/* ---- collections ------------------------------------------------------------------------------
- */
-
-/* False: it moves objects in a way that is not known. */
-static bool collector_known(struct unmounted *u, struct vm *vm)
-{
-	if (vm->at.heap == VM_NONE || vm_flag(vm, "UseShenandoahGC") == 1)
-		return false;
-	u->z = vm_flag(vm, "UseZGC") == 1;
-	if (u->z)
-		return !zheap_find(vm, vm->oops->zgc, &u->zheap);
-	return vm->at.heap_active != VM_NONE && vm->at.heap_collections != VM_NONE;
-}
-
-static bool pause_read(struct vm *vm, struct pause *p)
-{
-	uint64_t heap;
-
-	return !mem_u64(vm->mem, vm->at.heap, &heap) && heap &&
-	       !mem_read_now(vm->mem, heap + vm->at.heap_active, &p->active, sizeof(p->active)) &&
-	       !mem_read_now(vm->mem, heap + vm->at.heap_collections, &p->collections,
-			     sizeof(p->collections));
-}
-
-/* No pause is under way; what is read from now on is of the present. */
-static bool pause_begin(struct unmounted *u, struct vm *vm, struct pause *p)
-{
-	mem_flush(vm->mem);
-	if (!u->z)
-		return pause_read(vm, p) && !p->active;
-	if (!zheap_begin(vm, &u->zheap))
-		return false;
-	vm->oops->z = &u->zheap;
-	return true;
-}
-
-/*
- * There was none since, so no object has moved; with ZGC, which needs none for that: no reference
- * has come to mean another address.
- */
-static bool pause_none(struct unmounted *u, struct vm *vm, const struct pause *since)
-{
-	struct pause now;
-
-	if (u->z) {
-		vm->oops->z = NULL;
-		return zheap_same(vm, &u->zheap);
-	}
-	return pause_read(vm, &now) && !now.active && now.collections == since->collections;
 }
 
 /* ---- classes and their fields ------------------------------------------------------------------
@@ -297,7 +239,7 @@ static int jvm_look(struct unmounted *u, struct vm *vm)
 		u->virtual = vm_virtual_klass(vm);
 	if (!u->virtual || !class_is_ready(vm, u->virtual))
 		return -ENOENT;
-	if (!u->asked && (!collector_known(u, vm) || vm->oops->tid == FIELD_NONE)) {
+	if (!u->asked && (heap_epoch_find(vm, &u->epoch) || vm->oops->tid == FIELD_NONE)) {
 		u->deaf = true;
 		return -ENOTSUP;
 	}
@@ -485,7 +427,6 @@ static int containers_look(struct unmounted *u, struct vm *vm)
 int unmounted_begin(struct unmounted *u, struct vm *vm)
 {
 	bool known = u->fields_done;
-	struct pause p = {0};
 	int rc;
 
 	u->nmaps = 0;
@@ -494,10 +435,10 @@ int unmounted_begin(struct unmounted *u, struct vm *vm)
 	rc = jvm_look(u, vm);
 	if (rc)
 		return rc;
-	if (!pause_begin(u, vm, &p))
+	if (!heap_epoch_begin(vm, &u->epoch))
 		return -EAGAIN;
 	rc = containers_look(u, vm);
-	if (pause_none(u, vm, &p))
+	if (heap_epoch_end(vm, &u->epoch))
 		return rc;
 	u->fields_done = known; /* static fields lie in objects */
 	return -EAGAIN;
@@ -604,12 +545,12 @@ static bool refers(struct look *l, uint64_t from, uint64_t to)
 
 	if (mem_read_now(l->vm->mem, from, &v, o->compressed ? 4 : 8))
 		return false;
-	u->zheap.now = true;
+	u->epoch.zheap.now = true;
 	is = !v		     ? 0
 	     : o->compressed ? o->base + (v << o->shift)
-	     : u->z	     ? zheap_object(l->vm, &u->zheap, v)
+	     : u->epoch.z    ? zheap_object(l->vm, &u->epoch.zheap, v)
 			     : v;
-	u->zheap.now = false;
+	u->epoch.zheap.now = false;
 	return is == to;
 }
 
@@ -745,10 +686,9 @@ int unmounted_draw(struct unmounted *u, struct vm *vm, uint32_t n, uint64_t rand
 	struct unmounted_counts mine = {0};
 	struct look l = {.u = u, .vm = vm, .counts = &mine, .fn = fn, .ctx = ctx};
 	uint64_t behind = 0;
-	struct pause p = {0};
 	uint32_t map = 0;
 
-	if (!u->places || !n || !pause_begin(u, vm, &p))
+	if (!u->places || !n || !heap_epoch_begin(vm, &u->epoch))
 		return -EAGAIN;
 	memset(&u->codes, 0, sizeof(u->codes));
 	if (n > u->places)
@@ -764,7 +704,7 @@ int unmounted_draw(struct unmounted *u, struct vm *vm, uint32_t n, uint64_t rand
 			behind += u->maps[map++].length;
 		place_each(&l, &u->maps[map], (uint32_t)(at - behind), 0, thread_look);
 	}
-	if (!pause_none(u, vm, &p))
+	if (!heap_epoch_end(vm, &u->epoch))
 		return -EAGAIN;
 	if (!spend(&l, 0))
 		return -E2BIG;

@@ -52,7 +52,8 @@ struct vm_layout {
 	uint64_t mark_klass_shift, klass_subklass, klass_sibling, class_thread, class_string;
 	/* ZGC, and JDK 21's older one */
 	uint64_t zg_instance, zg_offset, zg_load_good, zg_store_good, zc_heap, zh_allocator;
-	uint64_t zh_table, zf_virtual, zf_shift, zf_entries, zf_size;
+	uint64_t zh_table, zf_virtual, zf_shift, zf_entries, zf_size, zg_good, zg_bad,
+		zh_forwarding;
 	uint64_t xg_instance, xg_offset, xg_good, xg_bad, xc_heap, xh_forwarding;
 	uint64_t xf_virtual, xf_shift, xf_entries, xf_size;
 	/* the rest */

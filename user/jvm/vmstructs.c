@@ -195,6 +195,10 @@ static const struct row rows[] = {
 	FIELD(zg_offset, "ZGlobalsForVMStructs", "_ZAddressOffsetMask", VM_FEATURES),
 	FIELD(zg_load_good, "ZGlobalsForVMStructs", "_ZPointerLoadGoodMask", VM_FEATURES),
 	FIELD(zg_store_good, "ZGlobalsForVMStructs", "_ZPointerStoreGoodMask", VM_FEATURES),
+	/* before there were generations, in 21 the names begin with X */
+	FIELD(zg_good, "ZGlobalsForVMStructs", "_ZAddressGoodMask", VM_FEATURES),
+	FIELD(zg_bad, "ZGlobalsForVMStructs", "_ZAddressBadMask", VM_FEATURES),
+	FIELD(zh_forwarding, "ZHeap", "_forwarding_table", VM_FEATURES),
 	FIELD(zc_heap, "ZCollectedHeap", "_heap", VM_FEATURES),
 	FIELD(zh_allocator, "ZHeap", "_page_allocator", VM_FEATURES),
 	FIELD(zh_table, "ZHeap", "_page_table", VM_FEATURES),

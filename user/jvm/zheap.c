@@ -96,18 +96,37 @@ static bool newer_find(struct vm *vm, struct zheap *z, uint64_t heap)
 	       generations_find(vm, z, heap + at->zc_heap);
 }
 
+/* Its names, which JDK 21 made begin with X as it got the newer one. */
+struct older_names {
+	uint64_t instance, masks[3], heap, forwarding;
+	uint64_t start, shift, entries, bytes;
+};
+
+static struct older_names older_names(const struct vm_layout *at)
+{
+	if (at->xg_instance != VM_NONE)
+		return (struct older_names){
+			at->xg_instance, {at->xg_offset, at->xg_good, at->xg_bad},
+			at->xc_heap,	 at->xh_forwarding,
+			at->xf_virtual,	 at->xf_shift,
+			at->xf_entries,	 at->xf_size};
+	return (struct older_names){at->zg_instance, {at->zg_offset, at->zg_good, at->zg_bad},
+				    at->zc_heap,     at->zh_forwarding,
+				    at->zf_virtual,  at->zf_shift,
+				    at->zf_entries,  at->zf_size};
+}
+
 static bool older_find(struct vm *vm, struct zheap *z, uint64_t heap)
 {
-	const struct vm_layout *at = &vm->at;
-	const uint64_t masks[3] = {at->xg_offset, at->xg_good, at->xg_bad};
+	const struct older_names n = older_names(&vm->at);
 	struct granules g;
 
 	z->older = true;
 	/* its map has a vtable or a length before the array, as told */
-	return at->xc_heap != VM_NONE && at->xh_forwarding != VM_NONE &&
-	       masks_find(vm, z, at->xg_instance, masks) &&
-	       layout_take(z, at->xf_virtual, at->xf_shift, at->xf_entries, at->xf_size) &&
-	       !mem_read(vm->mem, heap + at->xc_heap + at->xh_forwarding, &g, sizeof(g)) &&
+	return n.heap != VM_NONE && n.forwarding != VM_NONE &&
+	       masks_find(vm, z, n.instance, n.masks) &&
+	       layout_take(z, n.start, n.shift, n.entries, n.bytes) &&
+	       !mem_read(vm->mem, heap + n.heap + n.forwarding, &g, sizeof(g)) &&
 	       table_take(z, YOUNG, &g);
 }
 
@@ -236,11 +255,17 @@ static uint64_t newer_object(struct vm *vm, const struct zheap *z, uint64_t v)
 	return moved(vm, z, f ? YOUNG : OLD, address);
 }
 
+/*
+ * Above the offset a reference has bits for two kinds of marked and, third, for remapped: the last
+ * were all made since objects were moved, and the pages they are on may have been others' then.
+ */
 static uint64_t older_object(struct vm *vm, const struct zheap *z, uint64_t v)
 {
 	uint64_t address = (v & z->offset_mask) | z->good;
 
-	return v & z->bad ? moved(vm, z, YOUNG, address) : v;
+	if (!(v & z->bad))
+		return v;
+	return v & (z->offset_mask + 1) << 2 ? address : moved(vm, z, YOUNG, address);
 }
 
 uint64_t zheap_object(struct vm *vm, const struct zheap *z, uint64_t reference)

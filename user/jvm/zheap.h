@@ -4,7 +4,7 @@
  * has a colour: that of the current phase says that its object is where it says. One of an earlier
  * phase may be of an object that was moved since; then the page it was on has a table of where its
  * objects went. JDK gc/z/zBarrier.inline.hpp, zForwarding.inline.hpp, zGeneration.hpp, zHeap.hpp;
- * of JDK 21's older collector gc/x. For the modules of jvm/ only.
+ * of the older collector gc/z up to 20 and gc/x in 21. For the modules of jvm/ only.
  */
 #ifndef GNOMON_JVM_ZHEAP_H
 #define GNOMON_JVM_ZHEAP_H
@@ -15,7 +15,7 @@
 struct vm;
 
 struct zheap {
-	bool older;	   /* JDK 21's without generations, whose colours are bits of the address */
+	bool older;	   /* without generations (up to 21): colours are bits of the address */
 	bool now;	   /* memory is read as it is now, past the cache */
 	uint64_t masks[3]; /* addresses of: which bits are an offset; good, bad (or for stores) */
 	uint64_t offset_mask, good, bad;

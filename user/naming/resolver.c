@@ -749,25 +749,35 @@ static bool threads_list(struct resolver *r)
 	return true;
 }
 
-static bool listed_read(struct resolver *r, pid_t inner, struct java_thread *out)
+/* 0; -ENOENT: it is none of those listed, or has no name; -EAGAIN: its name cannot be read now. */
+static int listed_read(struct resolver *r, pid_t inner, struct java_thread *out)
 {
 	const struct listed_thread *l;
+	int rc;
 
 	HASH_FIND_INT(r->listed, &inner, l);
-	return l && !vm_thread_read(r->vm, l->thread, inner, out) && out->name[0];
+	rc = l ? vm_thread_read(r->vm, l->thread, inner, out) : -ENOENT;
+	if (rc)
+		return rc == -EAGAIN ? rc : -ENOENT;
+	return out->name[0] ? 0 : -ENOENT;
 }
 
-/* 0, -ENOENT, or -EAGAIN: it is none of the threads listed last, which was a short while ago. */
+/*
+ * 0, -ENOENT, or -EAGAIN: objects move, or it is none of the threads listed last, which was a short
+ * while ago.
+ */
 static int thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread *out)
 {
 	struct java_thread now;
+	int rc = listed_read(r, inner, &now);
 
-	if (!listed_read(r, inner, &now)) {
+	if (rc == -ENOENT) {
 		if (!threads_list(r))
 			return -EAGAIN;
-		if (!listed_read(r, inner, &now))
-			return -ENOENT;
+		rc = listed_read(r, inner, &now);
 	}
+	if (rc)
+		return rc;
 	out->java_id = now.id;
 	out->thread = now.thread;
 	out->carrier = now.carrier;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvm/heapepoch.h"
+
+#include <errno.h>
+
+#include "jvm/heap.h"
+#include "jvm/vm.h"
+#include "jvm/vmstructs.h"
+
+int heap_epoch_find(struct vm *vm, struct heap_epoch *e)
+{
+	*e = (struct heap_epoch){0};
+	if (vm->at.heap == VM_NONE)
+		return -ENOTSUP;
+	if (vm_flag(vm, "UseZGC") == 1) {
+		e->z = !zheap_find(vm, vm->oops->zgc, &e->zheap);
+		return e->z ? 0 : -ENOTSUP;
+	}
+	e->pauses = vm->at.heap_active != VM_NONE && vm->at.heap_collections != VM_NONE;
+	return e->pauses && vm_flag(vm, "UseShenandoahGC") != 1 ? 0 : -ENOTSUP;
+}
+
+static bool pause_read(struct vm *vm, struct heap_epoch *e)
+{
+	uint64_t heap;
+
+	return !mem_u64(vm->mem, vm->at.heap, &heap) && heap &&
+	       !mem_read_now(vm->mem, heap + vm->at.heap_active, &e->active, sizeof(e->active)) &&
+	       !mem_read_now(vm->mem, heap + vm->at.heap_collections, &e->number,
+			     sizeof(e->number));
+}
+
+bool heap_epoch_begin(struct vm *vm, struct heap_epoch *e)
+{
+	mem_flush(vm->mem);
+	if (e->z) {
+		if (!zheap_begin(vm, &e->zheap))
+			return false;
+		vm->oops->z = &e->zheap;
+		return true;
+	}
+	return !e->pauses || (pause_read(vm, e) && !e->active);
+}
+
+bool heap_epoch_end(struct vm *vm, const struct heap_epoch *e)
+{
+	struct heap_epoch now = {0};
+
+	if (e->z) {
+		vm->oops->z = NULL;
+		return zheap_same(vm, &e->zheap);
+	}
+	return !e->pauses || (pause_read(vm, &now) && !now.active && now.number == e->number);
+}

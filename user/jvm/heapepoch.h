@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A time in which what references say holds good, though the JVM runs on. Of most collectors
+ * objects move while all threads are stopped (JDK gc/shared/collectedHeap.hpp): an epoch ends with
+ * the next such pause. ZGC moves them at any time: an epoch is one of its phases, and oop_load()
+ * follows references in it as the load barrier does (zheap.h). For the modules of jvm/ only.
+ */
+#ifndef GNOMON_JVM_HEAPEPOCH_H
+#define GNOMON_JVM_HEAPEPOCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvm/zheap.h"
+
+struct vm;
+
+struct heap_epoch {
+	bool z;		 /* by zheap */
+	bool pauses;	 /* by what follows */
+	uint8_t active;	 /* all threads are stopped for a collection */
+	uint32_t number; /* of collections so far */
+	struct zheap zheap;
+};
+
+/*
+ * After oops_of(): how this JVM's collector tells of its epochs. 0; -ENOTSUP: objects may move
+ * within one, or it tells nothing, and each epoch lasts for ever: Shenandoah moves objects and
+ * then mends the references to them one by one, and what it left stays as it was until all are.
+ */
+int heap_epoch_find(struct vm *vm, struct heap_epoch *e);
+
+/* Begins one; what is read from now on is of the present. False: not now, objects are moved. */
+bool heap_epoch_begin(struct vm *vm, struct heap_epoch *e);
+
+/* Whether it has lasted until now. After each heap_epoch_begin() that was true. */
+bool heap_epoch_end(struct vm *vm, const struct heap_epoch *e);
+
+#endif
