@@ -85,11 +85,19 @@ struct gn_jvm {
 
 #define GN_OOP_NARROW 0x1 /* references in objects are 32 bits: base + (n << shift) */
 #define GN_OOP_ZGC    0x2 /* generational ZGC's: the address begins above a bit out of 12-15 */
+#define GN_OOP_ZMARKS                                                                              \
+	0x4 /* older ZGC's: it has bits for colours above it, which may stay there                 \
+	     */
 
 /* How to tell a virtual thread and its name from its object. Offsets in bytes. */
 struct gn_vthreads {
 	__u64 klass; /* what the header of a java.lang.VirtualThread has at klass_at */
 	__u64 oop_base;
+	/* When objects move (user/jvm/heapepoch.h), each an address, 0 unknown. ZGC: of the mask of
+	 * colours that say where an object is; of those that do not, for GN_OOP_ZMARKS. */
+	__u64 mask;
+	__u64 remapped; /* GN_OOP_ZMARKS: a colour, with which it is there nevertheless */
+	__u64 active, collections; /* others: as in struct gn_locks */
 	__u16 klass_at, klass_shift;
 	__u16 klass_bytes; /* 4 or 8 */
 	__u16 flags;	   /* GN_OOP_* */
@@ -116,8 +124,6 @@ static inline __u64 gn_zgc_address(__u64 v)
 #define GN_LOCK_IDS  0x1 /* monitors have ids of threads as owners (24), else addresses */
 #define GN_LOCK_HELD 0x2 /* owner 1: who has the object in its lock stack */
 #define GN_LOCK_HASH 0x4 /* ObjectMonitor::_metadata is the hash itself, not a header */
-
-#define GN_LOCK_ZGC 1 /* struct gn_locks.barrier: what else it takes to read a reference */
 
 /*
  * How to get from a JavaThread to what it waits for and whose that is (user/jvm/monitors.h).
@@ -147,6 +153,9 @@ struct gn_locks {
 /* A thread that virtual threads are mounted on. */
 struct gn_carrier {
 	__u64 slot; /* the handle whose object is what Thread.currentThread() gives there */
+	/* The kernel side's: the reference that was there when it was known to be of what has the
+	 * id */
+	__u64 reference, id;
 };
 
 #endif

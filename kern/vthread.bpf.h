@@ -4,8 +4,10 @@
  * carrier's own (JDK runtime/javaThread.hpp). That is read along with the stack, so that both are
  * of one moment; its name is read and sent once.
  *
- * An object that a concurrent collector moves away is read where it was; it has to have the class
- * of virtual threads there.
+ * Collectors move objects. What was read counts if none had begun to move meanwhile, and with ZGC,
+ * which moves them while threads run, if the reference's colour says that its object is there. If
+ * not, the thread is the one that it was at last, as long as nothing speaks against that, or it is
+ * not known, and the sample is the carrier's.
  */
 #ifndef GNOMON_VTHREAD_BPF_H
 #define GNOMON_VTHREAD_BPF_H
@@ -75,24 +77,58 @@ static __always_inline __u64 oop_decode(const struct gn_vthreads *v, __u64 oop)
 	return v->flags & GN_OOP_ZGC ? gn_zgc_address(oop) : oop;
 }
 
-/* The object that a field at `from` refers to, 0 none. */
-static __always_inline __u64 oop_load(const struct gn_vthreads *v, __u64 from,
+#define EPOCH_ONLY 1 /* there is no other */
+
+/* What changes when objects begin to move, 0: they do now, or it cannot be read. */
+static __always_inline __u64 vthread_epoch(const struct gn_vthreads *v, struct task_struct *task)
+{
+	__u64 mask = 0;
+	__u32 n = 0;
+	__u8 active = 0;
+
+	if (v->mask)
+		return vthread_read(&mask, sizeof(mask), v->mask, task) ? 0 : mask;
+	if (!v->active)
+		return EPOCH_ONLY;
+	if (vthread_read(&active, sizeof(active), v->active, task) || active ||
+	    vthread_read(&n, sizeof(n), v->collections, task))
+		return 0;
+	return 1ull << 32 | n;
+}
+
+/* Whether the object is where the reference says. */
+static __always_inline bool oop_is_there(const struct gn_vthreads *v, __u64 oop, __u64 epoch)
+{
+	if (!v->mask)
+		return true;
+	if (v->flags & GN_OOP_ZGC)
+		return (oop & epoch & 0xf000) != 0;
+	return !(oop & epoch) || oop & v->remapped;
+}
+
+#define OOP_MOVED 1
+
+/* The object that a field at `from` refers to, 0 none; OOP_MOVED: it cannot be told. */
+static __always_inline __u64 oop_load(const struct gn_vthreads *v, __u64 from, __u64 epoch,
 				      struct task_struct *task)
 {
-	__u64 oop = 0;
+	__u64 oop = 0, to;
 	__u32 narrow = 0;
 
 	if (v->flags & GN_OOP_NARROW) {
-		if (vthread_read(&narrow, sizeof(narrow), from, task) || !narrow)
-			return 0;
-		return v->oop_base + ((__u64)narrow << (v->oop_shift & 31));
+		if (vthread_read(&narrow, sizeof(narrow), from, task))
+			return OOP_MOVED;
+		return narrow ? v->oop_base + ((__u64)narrow << (v->oop_shift & 31)) : 0;
 	}
-	return vthread_read(&oop, sizeof(oop), from, task) ? 0 : oop_decode(v, oop);
+	if (vthread_read(&oop, sizeof(oop), from, task))
+		return OOP_MOVED;
+	to = oop_decode(v, oop);
+	return !to || oop_is_there(v, oop, epoch) ? to : OOP_MOVED;
 }
 
-/* Not inlined: once per virtual thread. Leaves the name empty where it cannot be had. */
+/* Not inlined: once per virtual thread. 0: its name cannot be told now. */
 static __noinline int vthread_name(struct gn_vthread_rec *r, const struct gn_vthreads *v,
-				   __u64 thread, struct task_struct *task)
+				   __u64 thread, __u64 epoch, struct task_struct *task)
 {
 	__u64 str, array;
 	__u8 coder = 0;
@@ -102,22 +138,24 @@ static __noinline int vthread_name(struct gn_vthread_rec *r, const struct gn_vth
 	if (!r || !v || !task)
 		return 0;
 	r->len = r->wide = 0;
-	str = oop_load(v, thread + v->name, task);
-	if (!str || vthread_read(&coder, 1, str + v->coder, task))
-		return 0;
-	array = oop_load(v, str + v->value, task);
-	if (!array || vthread_read(&len, sizeof(len), array + v->length, task) || len <= 0)
+	str = oop_load(v, thread + v->name, epoch, task);
+	if (!str || str == OOP_MOVED || vthread_read(&coder, 1, str + v->coder, task))
+		return !str;
+	array = oop_load(v, str + v->value, epoch, task);
+	if (array == OOP_MOVED || vthread_read(&len, sizeof(len), array + v->length, task) ||
+	    len < 0)
 		return 0;
 	n = len < GN_VTHREAD_NAME ? len : GN_VTHREAD_NAME;
-	if (vthread_read(r->name, n, array + v->bytes, task))
+	if (n && vthread_read(r->name, n, array + v->bytes, task))
 		return 0;
 	r->len = len;
 	r->wide = coder != 0;
-	return 0;
+	return vthread_epoch(v, task) == epoch;
 }
 
 static __always_inline void vthread_send(__u64 id, __u64 who, const struct gn_vthreads *v,
-					 __u64 thread, struct task_struct *task, __u32 slot)
+					 __u64 thread, __u64 at, struct task_struct *task,
+					 __u32 slot)
 {
 	struct vthread_key key = {.id = id, .tgid = who >> 32};
 	__u32 *seen = bpf_map_lookup_elem(&vthread_names, &key), epoch = gn_epoch;
@@ -126,17 +164,54 @@ static __always_inline void vthread_send(__u64 id, __u64 who, const struct gn_vt
 	if (seen && *seen == epoch)
 		return;
 	r = bpf_map_lookup_elem(&vthread_scratch, &slot);
-	if (!r)
+	/* what cannot be told, or does not fit the ring, is sent with a later sample */
+	if (!r || !vthread_name(r, v, thread, at, task))
 		return;
-	vthread_name(r, v, thread, task);
 	r->h.type = GN_REC_VTHREAD;
 	r->h.tgid = who >> 32;
 	r->h.tid = (__u32)who;
 	r->h.time = bpf_ktime_get_ns();
 	r->id = id;
-	/* one that does not fit the ring is sent with the next sample */
 	if (!record_send(&r->h, sizeof(*r)))
 		bpf_map_update_elem(&vthread_names, &key, &epoch, BPF_ANY);
+}
+
+/* The id of the virtual thread at the address, 0: there is none. */
+static __always_inline __u64 vthread_id(const struct gn_vthreads *v, __u64 thread,
+					struct task_struct *task)
+{
+	__u64 klass = 0, id = 0;
+
+	if (!thread || vthread_read(&klass, sizeof(klass), thread + v->klass_at, task))
+		return 0;
+	if (v->klass_bytes == 4)
+		klass = (__u32)klass;
+	if (klass >> (v->klass_shift & 63) != v->klass ||
+	    vthread_read(&id, sizeof(id), thread + v->id, task))
+		return 0;
+	return id;
+}
+
+/* The thread itself keeps it: what looks from outside may do so at the same time. */
+static __always_inline void carrier_keep(struct gn_carrier *c, __u64 reference, __u64 id)
+{
+#ifndef UW_REMOTE
+	*(volatile __u64 *)&c->id = 0;
+	*(volatile __u64 *)&c->reference = reference;
+	*(volatile __u64 *)&c->id = id;
+#endif
+}
+
+/* Of a reference whose object may be somewhere else, and the id that was read where it was. */
+static __always_inline __u64 carrier_kept(const struct gn_vthreads *v, struct gn_carrier *c,
+					  __u64 reference, __u64 id)
+{
+	bool same = *(volatile __u64 *)&c->reference == reference;
+	__u64 kept = *(volatile __u64 *)&c->id;
+
+	if (*(volatile __u64 *)&c->reference != reference)
+		same = false;
+	return (same && v->mask) || kept == id ? kept : 0;
 }
 
 /* The id of the virtual thread that `who` (tgid << 32 | tid), which is `task`, runs; 0 none. */
@@ -144,23 +219,24 @@ static __noinline __u64 vthread_mounted(__u64 who, struct task_struct *task, __u
 {
 	__u32 tid = (__u32)who, tgid = who >> 32;
 	struct gn_carrier *c = bpf_map_lookup_elem(&carriers, &tid);
+	__u64 reference = 0, thread, epoch, id;
 	struct gn_vthreads *v;
-	__u64 thread = 0, klass = 0, id = 0;
 
 	if (!c || !task)
 		return 0;
 	v = bpf_map_lookup_elem(&vthreads, &tgid);
-	if (!v || vthread_read(&thread, sizeof(thread), c->slot, task))
+	if (!v)
 		return 0;
-	thread = oop_decode(v, thread);
-	if (!thread || vthread_read(&klass, sizeof(klass), thread + v->klass_at, task))
+	epoch = vthread_epoch(v, task);
+	if (vthread_read(&reference, sizeof(reference), c->slot, task))
 		return 0;
-	if (v->klass_bytes == 4)
-		klass = (__u32)klass;
-	if (klass >> (v->klass_shift & 63) != v->klass ||
-	    vthread_read(&id, sizeof(id), thread + v->id, task) || !id)
-		return 0;
-	vthread_send(id, who, v, thread, task, slot);
+	thread = oop_decode(v, reference);
+	id = vthread_id(v, thread, task);
+	if (!epoch || !oop_is_there(v, reference, epoch) || vthread_epoch(v, task) != epoch)
+		return carrier_kept(v, c, reference, id);
+	carrier_keep(c, reference, id);
+	if (id)
+		vthread_send(id, who, v, thread, epoch, task, slot);
 	return id;
 }
 

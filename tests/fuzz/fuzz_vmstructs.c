@@ -9,7 +9,7 @@
  * 2^46 leads into.
  */
 // FUZZ-LINK: user/jvm/codecache.c user/jvm/mem.c user/jvm/method.c user/jvm/stream.c
-// FUZZ-LINK: user/jvm/symbol.c user/jvm/heap.c user/jvm/zheap.c user/jvm/threads.c user/jvm/monitors.c user/jvm/unloads.c user/jvm/statics.c
+// FUZZ-LINK: user/jvm/symbol.c user/jvm/heap.c user/jvm/heapepoch.c user/jvm/zheap.c user/jvm/threads.c user/jvm/monitors.c user/jvm/unloads.c user/jvm/statics.c
 // FUZZ-LINK: user/jvm/perfdata.c user/jvm/vmstructs.c user/base/error.c
 // FUZZ-LINK: user/base/descriptor.c user/base/digest.c
 // FUZZ-LINK: user/base/utf8.c

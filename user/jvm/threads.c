@@ -327,6 +327,22 @@ static bool string_layout(struct vm *vm)
 	return vm->oops->value != FIELD_NONE && vm->oops->coder != FIELD_NONE;
 }
 
+/* When objects move. */
+static void epochs_tell(struct vm *vm, struct gn_vthreads *out)
+{
+	const struct heap_epoch *e = epoch_of(vm);
+	uint64_t heap;
+
+	if (e && e->z) {
+		out->flags |= e->zheap.older ? GN_OOP_ZMARKS : 0;
+		out->mask = zheap_mask(&e->zheap);
+		out->remapped = zheap_remapped(vm, &e->zheap);
+	} else if (e && e->pauses && !mem_u64(vm->mem, vm->at.heap, &heap) && heap) {
+		out->active = heap + vm->at.heap_active;
+		out->collections = heap + vm->at.heap_collections;
+	}
+}
+
 int vm_vthreads(struct vm *vm, struct gn_vthreads *out)
 {
 	uint32_t at, bytes, shift, length, data;
@@ -360,6 +376,7 @@ int vm_vthreads(struct vm *vm, struct gn_vthreads *out)
 	out->klass_at = (uint16_t)at;
 	out->klass_bytes = (uint16_t)bytes;
 	out->klass_shift = (uint16_t)shift;
+	epochs_tell(vm, out);
 	return 0;
 }
 

@@ -140,6 +140,24 @@ int zheap_find(struct vm *vm, bool newer, struct zheap *z)
 	return (newer ? newer_find(vm, z, heap) : older_find(vm, z, heap)) ? 0 : -ENOTSUP;
 }
 
+uint64_t zheap_mask(const struct zheap *z)
+{
+	return z->masks[z->older ? BAD : GOOD];
+}
+
+/* Above the offset a reference has bits for two kinds of marked and, third, for remapped. */
+static uint64_t older_remapped(uint64_t offset_mask)
+{
+	return (offset_mask + 1) << 2;
+}
+
+uint64_t zheap_remapped(struct vm *vm, const struct zheap *z)
+{
+	uint64_t mask;
+
+	return z->older && !mem_u64(vm->mem, z->masks[OFFSET], &mask) ? older_remapped(mask) : 0;
+}
+
 /* ---- reading it -------------------------------------------------------------------------------
  */
 
@@ -255,9 +273,7 @@ static uint64_t newer_object(struct vm *vm, const struct zheap *z, uint64_t v)
 	return moved(vm, z, f ? YOUNG : OLD, address);
 }
 
-/*
- * Above the offset a reference has bits for two kinds of marked and, third, for remapped: the last
- * were all made since objects were moved, and the pages they are on may have been others' then.
+/* Remapped ones were all made since objects were moved; where they are others may have been then.
  */
 static uint64_t older_object(struct vm *vm, const struct zheap *z, uint64_t v)
 {
@@ -265,7 +281,7 @@ static uint64_t older_object(struct vm *vm, const struct zheap *z, uint64_t v)
 
 	if (!(v & z->bad))
 		return v;
-	return v & (z->offset_mask + 1) << 2 ? address : moved(vm, z, YOUNG, address);
+	return v & older_remapped(z->offset_mask) ? address : moved(vm, z, YOUNG, address);
 }
 
 uint64_t zheap_object(struct vm *vm, const struct zheap *z, uint64_t reference)

@@ -73,7 +73,8 @@ int scrutiny_jvm(const struct gn_jvm *jvm, pid_t tgid)
 int scrutiny_layout(const struct gn_vthreads *l)
 {
 	bool fits = (l->klass_bytes == 4 || l->klass_bytes == 8) && l->klass_shift < 64 &&
-		    l->oop_shift < 32 && !(l->flags & ~(GN_OOP_NARROW | GN_OOP_ZGC));
+		    l->oop_shift < 32 &&
+		    !(l->flags & ~(GN_OOP_NARROW | GN_OOP_ZGC | GN_OOP_ZMARKS));
 
 	return fits ? 0 : -EINVAL;
 }
