@@ -83,29 +83,38 @@ struct gn_jvm {
 	__u16 saved_pc; /* JavaThread::_saved_exception_pc, 0 unknown */
 };
 
-#define GN_OOP_NARROW 0x1 /* references in objects are 32 bits: base + (n << shift) */
-#define GN_OOP_ZGC    0x2 /* generational ZGC's: the address begins above a bit out of 12-15 */
-#define GN_OOP_ZMARKS                                                                              \
-	0x4 /* older ZGC's: it has bits for colours above it, which may stay there                 \
-	     */
+#define GN_OOP_NARROW	 0x1 /* references in objects are 32 bits: base + (n << shift) */
+#define GN_OOP_ZGC	 0x2 /* generational ZGC's: the address begins above a bit out of 12-15 */
+#define GN_OOP_ZMARKS	 0x4 /* older ZGC's: above its offset are colours, which may stay there */
+#define GN_OOP_FORWARDED 0x8 /* Shenandoah's: what was moved says where to */
+
+/* How references are read, and when objects move (kern/heap.bpf.h). Addresses are 0 if unknown. */
+struct gn_heap {
+	__u64 oop_base;
+	__u64 active;	   /* address of a byte: not 0 while a collection has stopped all threads */
+	__u64 collections; /* address of an u32: how many there were */
+	/* ZGC: address of the mask of colours that say where an object is; for GN_OOP_ZMARKS of
+	 * those that do not. */
+	__u64 mask;
+	__u64 offset_mask;
+	/* of the young generation and the old one: what was moved from a granule of the heap */
+	__u64 tables[2], granules[2];
+	__u16 flags; /* GN_OOP_* */
+	__u16 oop_shift;
+	__u16 fw_start, fw_shift, fw_entries, fw_bytes; /* in a ZForwarding; its entries follow */
+	__u32 pad;
+};
 
 /* How to tell a virtual thread and its name from its object. Offsets in bytes. */
 struct gn_vthreads {
+	struct gn_heap heap;
 	__u64 klass; /* what the header of a java.lang.VirtualThread has at klass_at */
-	__u64 oop_base;
-	/* When objects move (user/jvm/heapepoch.h), each an address, 0 unknown. ZGC: of the mask of
-	 * colours that say where an object is; of those that do not, for GN_OOP_ZMARKS. */
-	__u64 mask;
-	__u64 remapped; /* GN_OOP_ZMARKS: a colour, with which it is there nevertheless */
-	__u64 active, collections; /* others: as in struct gn_locks */
 	__u16 klass_at, klass_shift;
-	__u16 klass_bytes; /* 4 or 8 */
-	__u16 flags;	   /* GN_OOP_* */
-	__u16 oop_shift;
+	__u16 klass_bytes;   /* 4 or 8 */
 	__u16 id, name;	     /* in java.lang.Thread */
 	__u16 value, coder;  /* in java.lang.String */
 	__u16 length, bytes; /* in a byte array */
-	__u16 pad;
+	__u16 pad[3];
 };
 
 /*
@@ -130,13 +139,11 @@ static inline __u64 gn_zgc_address(__u64 v)
  * Offsets in bytes; 0: not known, and what needs it is not told.
  */
 struct gn_locks {
-	__u64 oop_base, klass_base;
-	__u64 ownable;	   /* the class AbstractOwnableSynchronizer; 0 not loaded yet */
-	__u64 active;	   /* address of a byte: not 0 while a collection has stopped all threads */
-	__u64 collections; /* address of an u32: how many there were */
+	struct gn_heap heap;
+	__u64 klass_base;
+	__u64 ownable; /* the class AbstractOwnableSynchronizer; 0 not loaded yet */
 	__u64 hash_mask;
 	__u16 flags;		       /* GN_LOCK_* */
-	__u16 oop_flags, oop_shift;    /* GN_OOP_* */
 	__u16 klass_at, klass_bytes;   /* in an object */
 	__u16 mark_shift, klass_shift; /* of the class within that word; of compressed ones */
 	__u16 hash_shift;	       /* in an object's mark */
@@ -147,15 +154,13 @@ struct gn_locks {
 	__u16 blocker, id;    /* in java.lang.Thread */
 	__u16 exclusive;      /* AbstractOwnableSynchronizer.exclusiveOwnerThread */
 	__u16 super;	      /* in Klass: the class below Object that it is or extends */
-	__u32 pad;
+	__u16 pad[3];
 };
 
 /* A thread that virtual threads are mounted on. */
 struct gn_carrier {
 	__u64 slot; /* the handle whose object is what Thread.currentThread() gives there */
-	/* The kernel side's: the reference that was there when it was known to be of what has the
-	 * id */
-	__u64 reference, id;
+	__u64 id;   /* the kernel side's: of the virtual thread that it was seen to run last */
 };
 
 #endif

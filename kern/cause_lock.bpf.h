@@ -10,60 +10,76 @@ static __always_inline __u32 hash_in(const struct gn_locks *l, __u64 mark)
 	return mark >> (l->hash_shift & 63) & l->hash_mask;
 }
 
-static __noinline int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u64 monitor,
-				   struct task_struct *task)
+/* How many collections there were, plus 1: for what is told by where it lies. */
+static __always_inline __u64 collections_read(const struct gn_locks *l, struct task_struct *task)
 {
-	__u64 epoch, header;
+	__u32 n = 0;
 
-	if (!c || !l)
+	heap_read(task, &n, sizeof(n), l->heap.collections);
+	return (__u64)n + 1;
+}
+
+/* The monitor's object, unless that cannot be told: then 0. */
+static __always_inline __u64 monitor_object(struct gn_cause_lock *c, const struct gn_locks *l,
+					    __u64 monitor, struct task_struct *task)
+{
+	const struct gn_heap *h = &l->heap;
+	__u64 epoch = heap_epoch(task, h), handle, object;
+
+	if (!epoch)
+		return 0;
+	handle = heap_word(task, monitor + l->object);
+	object = object_at_handle(task, h, handle, epoch);
+	if (!is_object(object))
+		return 0;
+	c->klass = object_class(task, l, object);
+	if (handle_leads(task, h, handle, object, epoch) && heap_epoch(task, h) == epoch)
+		return object;
+	c->klass = 0;
+	return 0;
+}
+
+static __always_inline int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l,
+					__u64 monitor, struct task_struct *task)
+{
+	__u64 header;
+
+	if (!c || !l || !task)
 		return 0;
 	c->kind = GN_CAUSE_MONITOR;
 	c->monitor = monitor;
-	epoch = heap_epoch(task, l);
-	if (!epoch)
+	c->object = monitor_object(c, l, monitor, task);
+	if (!c->object)
 		return 1;
-	c->object = object_at_handle(task, word_read(task, monitor + l->object));
-	if (c->object)
-		c->klass = object_class(task, l, c->object);
-	header = word_read(task, monitor);
+	header = heap_word(task, monitor);
 	c->hash = l->flags & GN_LOCK_HASH ? (__u32)header : hash_in(l, header);
-	if (heap_epoch(task, l) != epoch)
-		c->klass = c->object = c->hash = 0;
 	if (c->hash) /* which stays the same, whatever is moved or made anew */
 		c->object = c->monitor = 0;
+	else if (heap_moves(&l->heap))
+		c->object = 0; /* its monitor stays where it is */
 	else
-		c->collections = epoch;
+		c->collections = collections_read(l, task);
 	return 1;
 }
 
 /* 2: and it is somebody's. */
-static __noinline int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u64 thread,
-				   struct task_struct *task)
+static __always_inline int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l,
+					__u64 thread, struct task_struct *task)
 {
-	__u64 epoch, object, klass, owner;
-	__u32 hash = 0;
+	struct parked p;
 
-	if (!c || !l || !l->current || !l->blocker)
+	if (!c || !l || !task || !parked_read(&p, l, thread, task) || !p.klass)
 		return 0;
-	epoch = heap_epoch(task, l);
-	object = epoch ? blocker_find(task, l, thread) : 0;
-	if (!object)
-		return 0;
-	klass = object_class(task, l, object);
-	owner = exclusive_find(task, l, object, klass);
-	if (!klass || heap_epoch(task, l) != epoch)
-		return 0;
-	hash = word_read(task, object) & 1 ? hash_in(l, word_read(task, object)) : 0;
 	c->kind = GN_CAUSE_BLOCKER;
 	c->op = GN_OP_PARK;
-	c->owned = owner != 0;
-	c->klass = klass;
-	c->hash = hash;
-	if (!hash) {
-		c->object = object;
-		c->collections = epoch;
+	c->owned = p.owner != 0;
+	c->klass = p.klass;
+	c->hash = p.mark & 1 ? hash_in(l, p.mark) : 0;
+	if (!c->hash) {
+		c->object = p.object;
+		c->collections = collections_read(l, task);
 	}
-	return owner ? 2 : 1;
+	return p.owner ? 2 : 1;
 }
 
 static __noinline void lock_watch(struct task_struct *task)
@@ -77,7 +93,7 @@ static __noinline void lock_watch(struct task_struct *task)
 }
 
 /* Fills in the cause, which is zeros. 0: it is none, or not known. */
-static __noinline int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *task)
+static __always_inline int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *task)
 {
 	const struct gn_locks *l = locks_find(who >> 32);
 	__u64 thread = uw_get_java_thread(0, (__u32)who), monitor;
@@ -89,13 +105,13 @@ static __noinline int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t)
 		t->lock_looked = t->seq;
-	monitor = word_read(task, thread + l->pending);
+	monitor = heap_word(task, thread + l->pending);
 	if (monitor) {
 		c->op = GN_OP_ENTER;
 		lock_watch(task);
 		return monitor_tell(c, l, monitor, task);
 	}
-	monitor = word_read(task, thread + l->waiting);
+	monitor = heap_word(task, thread + l->waiting);
 	if (monitor) {
 		c->op = GN_OP_WAIT;
 		return monitor_tell(c, l, monitor, task);

@@ -6,23 +6,14 @@
  * user space has told (struct gn_locks). What is read is the target's, and may be anything: it
  * leads to reads that may fail, a few of them, and to nothing else.
  *
- * A monitor stays where it is for as long as somebody waits for it. Objects are moved by
- * collections: while one has stopped all threads nothing is read of them, nor is what was read used
- * if there was one meanwhile.
+ * A monitor stays where it is for as long as somebody waits for it; objects are moved
+ * (kern/heap.bpf.h).
  */
 #ifndef GNOMON_LOCK_BPF_H
 #define GNOMON_LOCK_BPF_H
 
-#include "filter.bpf.h"
+#include "heap.bpf.h"
 #include "hotspot_maps.bpf.h"
-
-#define MARK_MOVED 3 /* the low bits of an object's mark once it lies somewhere else */
-
-#ifdef UW_REMOTE
-#define lock_read(task, dst, len, addr) remote_read(task, dst, len, addr)
-#else
-#define lock_read(task, dst, len, addr) bpf_probe_read_user(dst, len, (void *)(addr))
-#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -73,53 +64,17 @@ static __always_inline const struct gn_locks *locks_find(__u32 tgid)
 	return bpf_map_lookup_elem(&locks, &tgid);
 }
 
-static __always_inline __u64 word_read(struct task_struct *task, __u64 addr)
-{
-	__u64 v = 0;
-
-	return lock_read(task, &v, sizeof(v), addr) ? 0 : v;
-}
-
 /* ---- objects ---- */
-
-/* The number of collections so far, plus 1; 0: one goes on, or it is not known. */
-static __always_inline __u64 heap_epoch(struct task_struct *task, const struct gn_locks *l)
-{
-	__u32 n = 0;
-	__u8 active = 0;
-
-	if (!l->active || !l->collections || lock_read(task, &active, sizeof(active), l->active) ||
-	    active || lock_read(task, &n, sizeof(n), l->collections))
-		return 0;
-	return (__u64)n + 1;
-}
-
-static __always_inline __u64 object_at_handle(struct task_struct *task, __u64 handle)
-{
-	return handle ? word_read(task, handle) : 0;
-}
-
-static __always_inline __u64 object_in_field(struct task_struct *task, const struct gn_locks *l,
-					     __u64 addr)
-{
-	__u32 narrow = 0;
-
-	if (!(l->oop_flags & GN_OOP_NARROW))
-		return word_read(task, addr);
-	if (lock_read(task, &narrow, sizeof(narrow), addr) || !narrow)
-		return 0;
-	return l->oop_base + ((__u64)narrow << (l->oop_shift & 31));
-}
 
 /* Its class; 0: it is not known, or the object was moved away. */
 static __always_inline __u64 object_class(struct task_struct *task, const struct gn_locks *l,
 					  __u64 object)
 {
-	__u64 k, mark = word_read(task, object);
+	__u64 k, mark = heap_word(task, object);
 
 	if (!mark || (mark & 3) == MARK_MOVED)
 		return 0;
-	k = word_read(task, object + l->klass_at);
+	k = heap_word(task, object + l->klass_at);
 	if (l->klass_bytes == 8 && !l->mark_shift)
 		return k;
 	if (l->klass_bytes == 4)
@@ -129,23 +84,58 @@ static __always_inline __u64 object_class(struct task_struct *task, const struct
 
 /* ---- what a thread is parked for ---- */
 
-/* The object that the thread is parked for; 0 none, or not known. */
-static __always_inline __u64 blocker_find(struct task_struct *task, const struct gn_locks *l,
-					  __u64 thread)
-{
-	__u64 object = object_at_handle(task, word_read(task, thread + l->current));
+/* What leads from a thread to who has the synchronizer that it is parked for. */
+struct parked {
+	__u64 self, object, owner; /* objects; 0 none, HEAP_UNKNOWN */
+	__u64 klass, mark;	   /* the synchronizer's class, 0 unknown, and its mark */
+	__u64 id;		   /* the owner's number as a thread, 0 unknown */
+};
 
-	return object ? object_in_field(task, l, object + l->blocker) : 0;
+/* Whether the class's synchronizers can be one thread's own, which they refer to then. */
+static __always_inline bool is_ownable(struct task_struct *task, const struct gn_locks *l,
+				       __u64 klass)
+{
+	return klass && l->ownable && l->exclusive &&
+	       heap_word(task, klass + l->super) == l->ownable;
 }
 
-/* The java.lang.Thread that has a synchronizer of class `klass` for itself; 0 none. */
-static __always_inline __u64 exclusive_find(struct task_struct *task, const struct gn_locks *l,
-					    __u64 object, __u64 klass)
+/*
+ * Follows that. False: it cannot be told now. Without an object, or a class for it, that is all
+ * there is.
+ */
+static __always_inline int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread,
+				       struct task_struct *task)
 {
-	if (!klass || !l->ownable || !l->exclusive ||
-	    word_read(task, klass + l->super) != l->ownable)
+	const struct gn_heap *h;
+	__u64 epoch, handle;
+	bool same = true;
+
+	if (!p || !l || !task)
 		return 0;
-	return object_in_field(task, l, object + l->exclusive);
+	h = &l->heap;
+	p->self = p->object = p->owner = p->klass = p->mark = p->id = 0;
+	epoch = heap_epoch(task, h);
+	if (!epoch || !l->current || !l->blocker)
+		return 0;
+	handle = heap_word(task, thread + l->current);
+	p->self = object_at_handle(task, h, handle, epoch);
+	if (!is_object(p->self))
+		return 0;
+	p->object = object_in_field(task, h, p->self + l->blocker, epoch);
+	if (p->object == HEAP_UNKNOWN)
+		return 0;
+	if (p->object) {
+		p->klass = object_class(task, l, p->object);
+		p->mark = heap_word(task, p->object);
+	}
+	if (is_ownable(task, l, p->klass)) {
+		p->owner = object_in_field(task, h, p->object + l->exclusive, epoch);
+		if (is_object(p->owner) && object_class(task, l, p->owner))
+			p->id = heap_word(task, p->owner + l->id);
+		same = heap_leads(task, h, p->object + l->exclusive, p->owner, epoch);
+	}
+	return same && heap_leads(task, h, p->self + l->blocker, p->object, epoch) &&
+	       handle_leads(task, h, handle, p->self, epoch) && heap_epoch(task, h) == epoch;
 }
 
 #endif

@@ -35,7 +35,7 @@ static __always_inline void monitor_owner(struct gn_owner_rec *r, const struct g
 {
 	__u64 owner = 0;
 
-	if (lock_read(task, &owner, sizeof(owner), monitor + l->owner))
+	if (heap_read(task, &owner, sizeof(owner), monitor + l->owner))
 		return;
 	r->owner = owner;
 	if (!owner || owner == OWNER_DEFLATED ||
@@ -48,24 +48,19 @@ static __always_inline void monitor_owner(struct gn_owner_rec *r, const struct g
 		r->owner = monitor;
 	} else if (l->stack_locker) {
 		r->kind = GN_OWNER_WORD;
-		r->owner = word_read(task, monitor + l->stack_locker);
+		r->owner = heap_word(task, monitor + l->stack_locker);
 	}
 }
 
 static __always_inline void blocker_owner(struct gn_owner_rec *r, const struct gn_locks *l,
 					  __u64 thread, struct task_struct *task)
 {
-	__u64 epoch = heap_epoch(task, l), object, owner, id;
+	struct parked p;
 
-	object = epoch ? blocker_find(task, l, thread) : 0;
-	if (!object)
+	if (!parked_read(&p, l, thread, task) || !p.object)
 		return;
-	owner = exclusive_find(task, l, object, object_class(task, l, object));
-	id = owner && object_class(task, l, owner) ? word_read(task, owner + l->id) : 0;
-	if (heap_epoch(task, l) != epoch)
-		return;
-	r->owner = id;
-	r->kind = !owner ? GN_OWNER_NOBODY : id ? GN_OWNER_ID : GN_OWNER_UNKNOWN;
+	r->owner = p.id;
+	r->kind = !p.owner ? GN_OWNER_NOBODY : p.id ? GN_OWNER_ID : GN_OWNER_UNKNOWN;
 }
 
 static __noinline int owner_read(struct gn_owner_rec *r, __u64 who, struct task_struct *task)
@@ -76,7 +71,7 @@ static __noinline int owner_read(struct gn_owner_rec *r, __u64 who, struct task_
 	if (!r || !task || !l || !thread)
 		return 0;
 	remote_forget();
-	monitor = word_read(task, thread + l->pending);
+	monitor = heap_word(task, thread + l->pending);
 	if (monitor)
 		monitor_owner(r, l, monitor, task);
 	else

@@ -4,16 +4,13 @@
  * carrier's own (JDK runtime/javaThread.hpp). That is read along with the stack, so that both are
  * of one moment; its name is read and sent once.
  *
- * Collectors move objects. What was read counts if none had begun to move meanwhile, and with ZGC,
- * which moves them while threads run, if the reference's colour says that its object is there. If
- * not, the thread is the one that it was at last, as long as nothing speaks against that, or it is
- * not known, and the sample is the carrier's.
+ * Where a collection moves the object meanwhile, the thread is the one that it was at last, if that
+ * is what was read, or it is not known, and the sample is the carrier's.
  */
 #ifndef GNOMON_VTHREAD_BPF_H
 #define GNOMON_VTHREAD_BPF_H
 
-#include "filter.bpf.h"
-#include "abi_jvm.h"
+#include "heap.bpf.h"
 
 #define GN_MAX_CARRIERS 4096
 #define VTHREAD_NAMES	16384
@@ -62,95 +59,30 @@ struct {
 	__type(value, struct gn_vthread_rec);
 } vthread_scratch SEC(".maps") __weak;
 
-/* Of the current thread's memory; of `task`'s in programs that look from outside. */
-static __always_inline long vthread_read(void *to, __u32 size, __u64 from, struct task_struct *task)
-{
-#ifdef UW_REMOTE
-	return remote_read(task, to, size, from);
-#else
-	return bpf_probe_read_user(to, size, (void *)from);
-#endif
-}
-
-static __always_inline __u64 oop_decode(const struct gn_vthreads *v, __u64 oop)
-{
-	return v->flags & GN_OOP_ZGC ? gn_zgc_address(oop) : oop;
-}
-
-#define EPOCH_ONLY 1 /* there is no other */
-
-/* What changes when objects begin to move, 0: they do now, or it cannot be read. */
-static __always_inline __u64 vthread_epoch(const struct gn_vthreads *v, struct task_struct *task)
-{
-	__u64 mask = 0;
-	__u32 n = 0;
-	__u8 active = 0;
-
-	if (v->mask)
-		return vthread_read(&mask, sizeof(mask), v->mask, task) ? 0 : mask;
-	if (!v->active)
-		return EPOCH_ONLY;
-	if (vthread_read(&active, sizeof(active), v->active, task) || active ||
-	    vthread_read(&n, sizeof(n), v->collections, task))
-		return 0;
-	return 1ull << 32 | n;
-}
-
-/* Whether the object is where the reference says. */
-static __always_inline bool oop_is_there(const struct gn_vthreads *v, __u64 oop, __u64 epoch)
-{
-	if (!v->mask)
-		return true;
-	if (v->flags & GN_OOP_ZGC)
-		return (oop & epoch & 0xf000) != 0;
-	return !(oop & epoch) || oop & v->remapped;
-}
-
-#define OOP_MOVED 1
-
-/* The object that a field at `from` refers to, 0 none; OOP_MOVED: it cannot be told. */
-static __always_inline __u64 oop_load(const struct gn_vthreads *v, __u64 from, __u64 epoch,
-				      struct task_struct *task)
-{
-	__u64 oop = 0, to;
-	__u32 narrow = 0;
-
-	if (v->flags & GN_OOP_NARROW) {
-		if (vthread_read(&narrow, sizeof(narrow), from, task))
-			return OOP_MOVED;
-		return narrow ? v->oop_base + ((__u64)narrow << (v->oop_shift & 31)) : 0;
-	}
-	if (vthread_read(&oop, sizeof(oop), from, task))
-		return OOP_MOVED;
-	to = oop_decode(v, oop);
-	return !to || oop_is_there(v, oop, epoch) ? to : OOP_MOVED;
-}
-
-/* Not inlined: once per virtual thread. 0: its name cannot be told now. */
-static __noinline int vthread_name(struct gn_vthread_rec *r, const struct gn_vthreads *v,
-				   __u64 thread, __u64 epoch, struct task_struct *task)
+/* Once per virtual thread. 0: its name cannot be told now. */
+static __always_inline int vthread_name(struct gn_vthread_rec *r, const struct gn_vthreads *v,
+					__u64 thread, __u64 epoch, struct task_struct *task)
 {
 	__u64 str, array;
 	__u8 coder = 0;
 	__s32 len = 0;
 	__u32 n;
 
-	if (!r || !v || !task)
-		return 0;
 	r->len = r->wide = 0;
-	str = oop_load(v, thread + v->name, epoch, task);
-	if (!str || str == OOP_MOVED || vthread_read(&coder, 1, str + v->coder, task))
+	str = object_in_field(task, &v->heap, thread + v->name, epoch);
+	if (!is_object(str) || heap_read(task, &coder, 1, str + v->coder))
 		return !str;
-	array = oop_load(v, str + v->value, epoch, task);
-	if (array == OOP_MOVED || vthread_read(&len, sizeof(len), array + v->length, task) ||
-	    len < 0)
+	array = object_in_field(task, &v->heap, str + v->value, epoch);
+	if (!is_object(array) || heap_read(task, &len, sizeof(len), array + v->length) || len < 0)
 		return 0;
 	n = len < GN_VTHREAD_NAME ? len : GN_VTHREAD_NAME;
-	if (n && vthread_read(r->name, n, array + v->bytes, task))
+	if (n && heap_read(task, r->name, n, array + v->bytes))
 		return 0;
 	r->len = len;
 	r->wide = coder != 0;
-	return vthread_epoch(v, task) == epoch;
+	return heap_leads(task, &v->heap, str + v->value, array, epoch) &&
+	       heap_leads(task, &v->heap, thread + v->name, str, epoch) &&
+	       heap_epoch(task, &v->heap) == epoch;
 }
 
 static __always_inline void vthread_send(__u64 id, __u64 who, const struct gn_vthreads *v,
@@ -182,59 +114,46 @@ static __always_inline __u64 vthread_id(const struct gn_vthreads *v, __u64 threa
 {
 	__u64 klass = 0, id = 0;
 
-	if (!thread || vthread_read(&klass, sizeof(klass), thread + v->klass_at, task))
+	if (!is_object(thread) || heap_read(task, &klass, sizeof(klass), thread + v->klass_at))
 		return 0;
 	if (v->klass_bytes == 4)
 		klass = (__u32)klass;
 	if (klass >> (v->klass_shift & 63) != v->klass ||
-	    vthread_read(&id, sizeof(id), thread + v->id, task))
+	    heap_read(task, &id, sizeof(id), thread + v->id))
 		return 0;
 	return id;
 }
 
-/* The thread itself keeps it: what looks from outside may do so at the same time. */
-static __always_inline void carrier_keep(struct gn_carrier *c, __u64 reference, __u64 id)
+/*
+ * The id of the virtual thread that `who` (tgid << 32 | tid), which is `task`, runs; 0 none. Of the
+ * current thread no task is needed, and then the verifier looks at it once.
+ */
+#ifdef UW_REMOTE
+static __noinline __u64 vthread_mounted(__u64 who, __u32 slot, struct task_struct *task)
+#else
+__noinline __weak __u64 vthread_mounted(__u64 who, __u32 slot)
+#endif
 {
 #ifndef UW_REMOTE
-	*(volatile __u64 *)&c->id = 0;
-	*(volatile __u64 *)&c->reference = reference;
-	*(volatile __u64 *)&c->id = id;
+	struct task_struct *task = NULL;
 #endif
-}
-
-/* Of a reference whose object may be somewhere else, and the id that was read where it was. */
-static __always_inline __u64 carrier_kept(const struct gn_vthreads *v, struct gn_carrier *c,
-					  __u64 reference, __u64 id)
-{
-	bool same = *(volatile __u64 *)&c->reference == reference;
-	__u64 kept = *(volatile __u64 *)&c->id;
-
-	if (*(volatile __u64 *)&c->reference != reference)
-		same = false;
-	return (same && v->mask) || kept == id ? kept : 0;
-}
-
-/* The id of the virtual thread that `who` (tgid << 32 | tid), which is `task`, runs; 0 none. */
-static __noinline __u64 vthread_mounted(__u64 who, struct task_struct *task, __u32 slot)
-{
 	__u32 tid = (__u32)who, tgid = who >> 32;
 	struct gn_carrier *c = bpf_map_lookup_elem(&carriers, &tid);
-	__u64 reference = 0, thread, epoch, id;
+	__u64 thread, epoch, id;
 	struct gn_vthreads *v;
 
-	if (!c || !task)
+	if (!c)
 		return 0;
 	v = bpf_map_lookup_elem(&vthreads, &tgid);
 	if (!v)
 		return 0;
-	epoch = vthread_epoch(v, task);
-	if (vthread_read(&reference, sizeof(reference), c->slot, task))
-		return 0;
-	thread = oop_decode(v, reference);
+	epoch = heap_epoch(task, &v->heap);
+	thread = object_at_handle(task, &v->heap, c->slot, epoch);
 	id = vthread_id(v, thread, task);
-	if (!epoch || !oop_is_there(v, reference, epoch) || vthread_epoch(v, task) != epoch)
-		return carrier_kept(v, c, reference, id);
-	carrier_keep(c, reference, id);
+	if (!epoch || !handle_leads(task, &v->heap, c->slot, thread, epoch) ||
+	    heap_epoch(task, &v->heap) != epoch)
+		return id == c->id ? id : 0;
+	c->id = id;
 	if (id)
 		vthread_send(id, who, v, thread, epoch, task, slot);
 	return id;
@@ -247,7 +166,11 @@ static __always_inline bool vthread_is_carrier(__u32 tid)
 
 static __always_inline __u64 vthread_of(__u64 who, struct task_struct *task, __u32 slot)
 {
-	return gn_carriers ? vthread_mounted(who, task, slot) : 0;
+#ifdef UW_REMOTE
+	return gn_carriers ? vthread_mounted(who, slot, task) : 0;
+#else
+	return gn_carriers ? vthread_mounted(who, slot) : 0;
+#endif
 }
 
 #endif

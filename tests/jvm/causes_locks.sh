@@ -111,20 +111,36 @@ causes_locks() {
     jfr_readable "$T/locks-$version-switch.jfr"
 }
 
-# Where objects move at any time their classes are not told; monitors stay where they are, and have owners.
-monitors_alone() {
-    local jfr
+# recorded_with OPTION PART...: with a collector that moves objects while threads run; $T/owners.
+recorded_with() {
+    local jfr=$1 gc=$2
 
-    jfr=$T/z-$(jdk_version "$JDK").jfr
-    JVM_OPTS=-XX:+UseZGC jvm_start Locks monitor
+    shift 2
+    JVM_OPTS="-XX:+$gc -Xmx200m" jvm_start Locks "$@"
     "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$jfr" || fail "record"
-    query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' enter ' >"$T/owners"
+    query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' (enter|park) ' |
+        grep -v Semaphore@ >"$T/owners"
     jvm_go
     jvm_done
     owners_check "$jfr"
     jvm_unharmed
+}
+
+# Objects that do not move, and some that do all the time: then who has no identity hash is another one after that.
+moving() {
+    local jfr version
+
+    version=$(jdk_version "$JDK")
+    "$JDK/bin/java" "-XX:+$1" -version >"$T/version" 2>&1 || { note "none: $1"; return; }
+    jfr=$T/$1-$version.jfr
+    recorded_with "$jfr" "$1" monitor lock rw chain deadlock deadlock-lock
+    shares_check "$jfr"
+    joined "$jfr"
+    jvm_end
+    recorded_with "$T/$1-moving-$version.jfr" "$1" litter monitor lock rw chain deadlock deadlock-lock
     jvm_end
 }
 
 for_each_jdk causes_locks
-for_one_jdk monitors_alone
+for_one_jdk moving UseZGC
+for_one_jdk moving UseShenandoahGC

@@ -279,16 +279,25 @@ static void no_detour(void **state)
 
 /* ---- one that is bound ---- */
 
-/* A process of a user that has no rights here, or of ours. */
+/* A process of a user that has no rights here, or of ours; it is that user's on return. */
 static pid_t nobodys(void)
 {
-	pid_t pid = fork();
+	int is[2];
+	char byte = 0;
+	pid_t pid;
 
-	if (pid)
+	assert_int_equal(pipe(is), 0);
+	pid = fork();
+	if (pid) {
+		close(is[1]);
+		assert_int_equal(read(is[0], &byte, 1), 1);
+		close(is[0]);
 		return pid;
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!geteuid() && setuid(65534))
+	if ((!geteuid() && setuid(65534)) || write(is[1], &byte, 1) != 1)
 		_exit(1);
+	close(is[1]);
 	for (;;)
 		pause();
 }

@@ -24,7 +24,7 @@ struct oops {
 	uint32_t group, holder, holder_group, group_name, group_parent;
 	bool thread_done, string_done, holder_done, group_done;
 	const struct zheap *z; /* while it is set, references are followed to where objects are */
-	struct heap_epoch *epoch; /* threads.c's */
+	struct heap_epoch *epoch; /* heap_epoch_of()'s */
 	bool unknown; /* it cannot be told; looking again would take as long for every thread */
 };
 

@@ -2,10 +2,12 @@
 #include "jvm/heapepoch.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "jvm/heap.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
+#include "kern/abi_jvm.h"
 
 int heap_epoch_find(struct vm *vm, struct heap_epoch *e)
 {
@@ -18,6 +20,18 @@ int heap_epoch_find(struct vm *vm, struct heap_epoch *e)
 	}
 	e->pauses = vm->at.heap_active != VM_NONE && vm->at.heap_collections != VM_NONE;
 	return e->pauses && vm_flag(vm, "UseShenandoahGC") != 1 ? 0 : -ENOTSUP;
+}
+
+struct heap_epoch *heap_epoch_of(struct vm *vm)
+{
+	struct oops *o = oops_of(vm);
+
+	if (!o || o->epoch)
+		return o ? o->epoch : NULL;
+	o->epoch = malloc(sizeof(*o->epoch));
+	if (o->epoch)
+		heap_epoch_find(vm, o->epoch);
+	return o->epoch;
 }
 
 static bool pause_read(struct vm *vm, struct heap_epoch *e)
@@ -51,4 +65,27 @@ bool heap_epoch_end(struct vm *vm, const struct heap_epoch *e)
 		return zheap_same(vm, &e->zheap);
 	}
 	return !e->pauses || (pause_read(vm, &now) && !now.active && now.number == e->number);
+}
+
+void heap_epoch_tell(struct vm *vm, const struct heap_epoch *e, struct gn_heap *out)
+{
+	const struct oops *o = vm->oops;
+	uint64_t heap;
+
+	*out = (struct gn_heap){
+		.oop_base = o->base,
+		.oop_shift = (uint16_t)o->shift,
+		.flags = o->compressed ? GN_OOP_NARROW : 0,
+	};
+	if (vm_flag(vm, "UseShenandoahGC") == 1)
+		out->flags |= GN_OOP_FORWARDED;
+	if (vm->at.heap_active != VM_NONE && vm->at.heap_collections != VM_NONE &&
+	    !mem_u64(vm->mem, vm->at.heap, &heap) && heap) {
+		out->active = heap + vm->at.heap_active;
+		out->collections = heap + vm->at.heap_collections;
+	}
+	if (e->z)
+		zheap_tell(vm, &e->zheap, out);
+	else if (vm_flag(vm, "UseZGC") == 1)
+		out->active = out->collections = 0; /* they say nothing of it */
 }

@@ -13,6 +13,7 @@
 
 #include "jvm/zheap.h"
 
+struct gn_heap;
 struct vm;
 
 struct heap_epoch {
@@ -30,10 +31,16 @@ struct heap_epoch {
  */
 int heap_epoch_find(struct vm *vm, struct heap_epoch *e);
 
+/* One that is found already, for reading names and threads; NULL: out of memory, or no heap. */
+struct heap_epoch *heap_epoch_of(struct vm *vm);
+
 /* Begins one; what is read from now on is of the present. False: not now, objects are moved. */
 bool heap_epoch_begin(struct vm *vm, struct heap_epoch *e);
 
 /* Whether it has lasted until now. After each heap_epoch_begin() that was true. */
 bool heap_epoch_end(struct vm *vm, const struct heap_epoch *e);
+
+/* After heap_epoch_find(): the same for the kernel side, with how references are read. */
+void heap_epoch_tell(struct vm *vm, const struct heap_epoch *e, struct gn_heap *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "jvm/heap.h"
+#include "jvm/heapepoch.h"
 #include "jvm/symbol.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
@@ -85,23 +86,13 @@ static uint16_t offset(uint64_t at)
 	return at <= UINT16_MAX ? (uint16_t)at : 0;
 }
 
-/*
- * Whether collections move objects only while they have stopped all threads. With others what a
- * reference says takes more to know.
- */
-static bool heap_stands_still(struct vm *vm)
+static void objects_tell(struct vm *vm, struct gn_locks *l)
 {
-	return vm_flag(vm, "UseZGC") != 1 && vm_flag(vm, "UseShenandoahGC") != 1;
-}
-
-static void heap_tell(struct vm *vm, struct gn_locks *l)
-{
+	const struct heap_epoch *e = heap_epoch_of(vm);
 	const struct oops *o = vm->oops;
-	uint64_t heap;
 
-	l->oop_base = o->base;
-	l->oop_shift = (uint16_t)o->shift;
-	l->oop_flags = o->compressed ? GN_OOP_NARROW : 0;
+	if (e)
+		heap_epoch_tell(vm, e, &l->heap);
 	l->klass_base = o->klass_base;
 	l->klass_shift = (uint16_t)o->klass_shift;
 	l->klass_bytes = o->compressed_klass && !o->compact ? 4 : 8;
@@ -113,12 +104,6 @@ static void heap_tell(struct vm *vm, struct gn_locks *l)
 		l->hash_shift = (uint16_t)vm->at.mark_hash_shift;
 		l->hash_mask = vm->at.mark_hash_mask;
 	}
-	if (vm->at.heap == VM_NONE || vm->at.heap_active == VM_NONE ||
-	    vm->at.heap_collections == VM_NONE || !heap_stands_still(vm) ||
-	    mem_u64(vm->mem, vm->at.heap, &heap) || !heap)
-		return;
-	l->active = heap + vm->at.heap_active;
-	l->collections = heap + vm->at.heap_collections;
 }
 
 static void fields_tell(struct vm *vm, struct gn_locks *l, uint64_t thread, uint64_t ownable)
@@ -175,7 +160,7 @@ int vm_locks(struct vm *vm, struct gn_locks *out)
 		out->flags |= GN_LOCK_HELD;
 	if (vm_flag(vm, "UseObjectMonitorTable") == 1)
 		out->flags |= GN_LOCK_HASH;
-	heap_tell(vm, out);
+	objects_tell(vm, out);
 	fields_tell(vm, out, thread, ownable);
 	return 0;
 }
@@ -197,14 +182,16 @@ bool vm_thread_stack(struct vm *vm, uint64_t thread, uint64_t *low, uint64_t *hi
 
 uint64_t vm_monitor_held(struct vm *vm, uint64_t monitor)
 {
-	uint64_t owner = 0, handle = 0, object = 0;
+	uint64_t owner = 0, handle = 0, object;
+	struct heap_epoch *e = heap_epoch_of(vm);
 
 	if (mem_read_now(vm->mem, monitor + vm->at.om_owner, &owner, sizeof(owner)) ||
 	    owner != OWNER_ANONYMOUS ||
-	    mem_read_now(vm->mem, monitor + vm->at.om_object, &handle, sizeof(handle)) ||
-	    mem_read_now(vm->mem, handle, &object, sizeof(object)))
+	    mem_read_now(vm->mem, monitor + vm->at.om_object, &handle, sizeof(handle)) || !e ||
+	    !heap_epoch_begin(vm, e))
 		return 0;
-	return object;
+	object = oop_load(vm, handle, true);
+	return heap_epoch_end(vm, e) ? object : 0;
 }
 
 /* LockStack::_top is where the next one goes, from the thread's start. */

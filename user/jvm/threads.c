@@ -293,18 +293,6 @@ static void object_read(struct vm *vm, struct trail *trail, struct java_thread *
 		mem_u64(vm->mem, t->thread + vm->at.jt_vthread + vm->at.oh_obj, &t->carrier);
 }
 
-static struct heap_epoch *epoch_of(struct vm *vm)
-{
-	struct oops *o = oops_of(vm);
-
-	if (!o || o->epoch)
-		return o ? o->epoch : NULL;
-	o->epoch = malloc(sizeof(*o->epoch));
-	if (o->epoch)
-		heap_epoch_find(vm, o->epoch);
-	return o->epoch;
-}
-
 uint64_t vm_virtual_klass(struct vm *vm)
 {
 	struct oops *o = oops_of(vm);
@@ -327,25 +315,10 @@ static bool string_layout(struct vm *vm)
 	return vm->oops->value != FIELD_NONE && vm->oops->coder != FIELD_NONE;
 }
 
-/* When objects move. */
-static void epochs_tell(struct vm *vm, struct gn_vthreads *out)
-{
-	const struct heap_epoch *e = epoch_of(vm);
-	uint64_t heap;
-
-	if (e && e->z) {
-		out->flags |= e->zheap.older ? GN_OOP_ZMARKS : 0;
-		out->mask = zheap_mask(&e->zheap);
-		out->remapped = zheap_remapped(vm, &e->zheap);
-	} else if (e && e->pauses && !mem_u64(vm->mem, vm->at.heap, &heap) && heap) {
-		out->active = heap + vm->at.heap_active;
-		out->collections = heap + vm->at.heap_collections;
-	}
-}
-
 int vm_vthreads(struct vm *vm, struct gn_vthreads *out)
 {
 	uint32_t at, bytes, shift, length, data;
+	const struct heap_epoch *e;
 	const struct oops *o;
 	uint64_t klass;
 
@@ -356,16 +329,13 @@ int vm_vthreads(struct vm *vm, struct gn_vthreads *out)
 	if (!klass)
 		return -ENOENT;
 	o = vm->oops;
-	if (!string_layout(vm) || o->tid == FIELD_NONE || o->name == FIELD_NONE ||
+	e = heap_epoch_of(vm);
+	if (!e || !string_layout(vm) || o->tid == FIELD_NONE || o->name == FIELD_NONE ||
 	    (o->compact && vm->at.mark_klass_shift > 63))
 		return -ENOTSUP;
 	array_layout(vm, &length, &data);
 	*out = (struct gn_vthreads){
 		.klass = klass_in_header(vm, klass, &at, &bytes, &shift),
-		.oop_base = o->base,
-		.oop_shift = (uint16_t)o->shift,
-		.flags =
-			(uint16_t)((o->compressed ? GN_OOP_NARROW : 0) | (o->zgc ? GN_OOP_ZGC : 0)),
 		.id = (uint16_t)o->tid,
 		.name = (uint16_t)o->name,
 		.value = (uint16_t)o->value,
@@ -376,7 +346,7 @@ int vm_vthreads(struct vm *vm, struct gn_vthreads *out)
 	out->klass_at = (uint16_t)at;
 	out->klass_bytes = (uint16_t)bytes;
 	out->klass_shift = (uint16_t)shift;
-	epochs_tell(vm, out);
+	heap_epoch_tell(vm, e, &out->heap);
 	return 0;
 }
 
@@ -448,7 +418,7 @@ int vm_threads(struct vm *vm, java_thread_fn cb, void *arg)
 /* Reads the thread as it is at one instant. -EAGAIN: objects moved meanwhile. */
 static int thread_read(struct vm *vm, uint64_t thread, struct java_thread *out)
 {
-	struct heap_epoch *e = vm_has(vm, VM_THREAD_NAMES) ? epoch_of(vm) : NULL;
+	struct heap_epoch *e = vm_has(vm, VM_THREAD_NAMES) ? heap_epoch_of(vm) : NULL;
 	struct trail trail = {.n = 0};
 	bool same;
 

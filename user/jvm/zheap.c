@@ -140,22 +140,29 @@ int zheap_find(struct vm *vm, bool newer, struct zheap *z)
 	return (newer ? newer_find(vm, z, heap) : older_find(vm, z, heap)) ? 0 : -ENOTSUP;
 }
 
-uint64_t zheap_mask(const struct zheap *z)
-{
-	return z->masks[z->older ? BAD : GOOD];
-}
-
 /* Above the offset a reference has bits for two kinds of marked and, third, for remapped. */
 static uint64_t older_remapped(uint64_t offset_mask)
 {
 	return (offset_mask + 1) << 2;
 }
 
-uint64_t zheap_remapped(struct vm *vm, const struct zheap *z)
+void zheap_tell(struct vm *vm, const struct zheap *z, struct gn_heap *out)
 {
-	uint64_t mask;
+	uint64_t offset_mask;
 
-	return z->older && !mem_u64(vm->mem, z->masks[OFFSET], &mask) ? older_remapped(mask) : 0;
+	if (mem_u64(vm->mem, z->masks[OFFSET], &offset_mask))
+		return;
+	out->offset_mask = offset_mask;
+	out->flags |= z->older ? GN_OOP_ZMARKS : GN_OOP_ZGC;
+	out->mask = z->masks[z->older ? BAD : GOOD];
+	for (int i = 0; i < 2; i++) {
+		out->tables[i] = z->tables[i];
+		out->granules[i] = z->sizes[i];
+	}
+	out->fw_start = (uint16_t)z->start;
+	out->fw_shift = (uint16_t)z->shift;
+	out->fw_entries = (uint16_t)z->entries;
+	out->fw_bytes = (uint16_t)z->bytes;
 }
 
 /* ---- reading it -------------------------------------------------------------------------------

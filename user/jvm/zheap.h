@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct gn_heap;
 struct vm;
 
 struct zheap {
@@ -28,11 +29,8 @@ struct zheap {
 /* `newer`: with generations. 0; -ENOTSUP: it does not tell where these tables are. */
 int zheap_find(struct vm *vm, bool newer, struct zheap *z);
 
-/* The address of the mask that tells by a reference's colour whether its object is there. */
-uint64_t zheap_mask(const struct zheap *z);
-
-/* Of the older collector: the colour of references made since objects were moved; 0 unknown. */
-uint64_t zheap_remapped(struct vm *vm, const struct zheap *z);
+/* The same for the kernel side. */
+void zheap_tell(struct vm *vm, const struct zheap *z, struct gn_heap *out);
 
 /* Reads which colours are good now. False: not to be read. */
 bool zheap_begin(struct vm *vm, struct zheap *z);

@@ -70,11 +70,16 @@ int scrutiny_jvm(const struct gn_jvm *jvm, pid_t tgid)
 	return 0;
 }
 
+static bool heap_fits(const struct gn_heap *h)
+{
+	return h->oop_shift < 32 &&
+	       !(h->flags & ~(GN_OOP_NARROW | GN_OOP_ZGC | GN_OOP_ZMARKS | GN_OOP_FORWARDED));
+}
+
 int scrutiny_layout(const struct gn_vthreads *l)
 {
 	bool fits = (l->klass_bytes == 4 || l->klass_bytes == 8) && l->klass_shift < 64 &&
-		    l->oop_shift < 32 &&
-		    !(l->flags & ~(GN_OOP_NARROW | GN_OOP_ZGC | GN_OOP_ZMARKS));
+		    heap_fits(&l->heap);
 
 	return fits ? 0 : -EINVAL;
 }
@@ -96,8 +101,7 @@ int scrutiny_places(const struct gn_ctx_places *p)
 int scrutiny_locks(const struct gn_locks *l)
 {
 	bool fits = (l->klass_bytes == 4 || l->klass_bytes == 8) && l->mark_shift < 64 &&
-		    l->klass_shift < 64 && l->hash_shift < 64 && l->oop_shift < 32 &&
-		    !(l->oop_flags & ~GN_OOP_NARROW) &&
+		    l->klass_shift < 64 && l->hash_shift < 64 && heap_fits(&l->heap) &&
 		    !(l->flags & ~(GN_LOCK_IDS | GN_LOCK_HELD | GN_LOCK_HASH));
 
 	return fits ? 0 : -EINVAL;

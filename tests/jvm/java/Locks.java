@@ -204,12 +204,29 @@ final class Locks {
         }
     }
 
+    /** Objects that are garbage soon, and collections all the time. */
+    private static void litter() {
+        Thread t = new Thread(() -> {
+            byte[][] kept = new byte[1000][];
+
+            for (int i = 0;; i++) {
+                kept[i * 7 % kept.length] = new byte[200 + i % 500];
+                if (i % 20_000 == 0)
+                    System.gc();
+            }
+        }, "litter");
+        t.setDaemon(true);
+        t.start();
+    }
+
     public static void main(String[] args) throws InterruptedException {
         Pair[] pairs = new Pair[args.length];
 
         for (int i = 0; i < args.length; i++) {
             if (args[i].equals("chain")) {
                 chain();
+            } else if (args[i].equals("litter")) {
+                litter();
             } else if (args[i].equals("deadlock")) {
                 deadlock("dead", new Holder[] {monitor(new Red()), monitor(new Blue()),
                     monitor(new Object())});

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Objects of a Java heap, read while the JVM runs (struct gn_heap; user/jvm/heapepoch.h and zheap.h
+ * have the same for user space, and say where it comes from). What is read is the target's, and may
+ * be anything: it leads to reads that may fail, a few of them, and to nothing else.
+ *
+ * Collectors move objects. Most have stopped all threads then: what was read counts if heap_epoch()
+ * is the same before and after it, and not 0. Shenandoah and ZGC move them while threads run: of
+ * these references are followed to where their objects are, and what was read counts if they lead
+ * there after it, too (heap_leads()).
+ */
+#ifndef GNOMON_HEAP_BPF_H
+#define GNOMON_HEAP_BPF_H
+
+#include "filter.bpf.h"
+#include "abi_jvm.h"
+
+#define HEAP_UNKNOWN 1 /* in place of an object's address */
+
+/*
+ * Following references takes functions that the verifier looks at once. From outside these need
+ * tasks as arguments, which kernels know since 6.9: before, nothing is told there of objects that
+ * move while threads run.
+ */
+#if !defined(UW_REMOTE) || defined(REMOTE_BY_PID)
+#define HEAP_FOLLOWS 1
+#else
+#define HEAP_FOLLOWS 0
+#endif
+
+#ifdef UW_REMOTE
+#define heap_read(task, dst, len, addr) remote_read(task, dst, len, addr)
+#else
+#define heap_read(task, dst, len, addr) bpf_probe_read_user(dst, len, (void *)(addr))
+#endif
+
+static __always_inline __u64 heap_word(struct task_struct *task, __u64 addr)
+{
+	__u64 v = 0;
+
+	return heap_read(task, &v, sizeof(v), addr) ? 0 : v;
+}
+
+/* Whether objects move while threads run. */
+static __always_inline bool heap_moves(const struct gn_heap *h)
+{
+	return h->flags & (GN_OOP_ZGC | GN_OOP_ZMARKS | GN_OOP_FORWARDED);
+}
+
+/* What changes as objects begin to move; 0: they may move now, or it is not known. */
+static __always_inline __u64 heap_epoch(struct task_struct *task, const struct gn_heap *h)
+{
+	__u32 n = 0;
+	__u8 active = 0;
+
+	if (!HEAP_FOLLOWS && heap_moves(h))
+		return 0;
+	if (h->mask)
+		return heap_word(task, h->mask);
+	if (!h->active || !h->collections || heap_read(task, &active, sizeof(active), h->active) ||
+	    active || heap_read(task, &n, sizeof(n), h->collections))
+		return 0;
+	return (__u64)n + 1;
+}
+
+/* ---- ZGC ---- */
+
+#define Z_GRANULE    21
+#define Z_PROBES     8	       /* more are rare: half of a table's entries at least are empty */
+#define Z_REMEMBERED (3u << 4) /* both: a reference from old to old */
+
+enum { Z_YOUNG, Z_OLD };
+
+/* JDK gc/z/zHash.inline.hpp */
+static __always_inline __u32 z_hash(__u32 key)
+{
+	key = ~key + (key << 15);
+	key ^= key >> 12;
+	key += key << 2;
+	key ^= key >> 4;
+	key *= 2057;
+	return key ^ key >> 16;
+}
+
+/* The table of what was moved from the object's page, 0 none; HEAP_UNKNOWN. */
+static __always_inline __u64 z_table(struct task_struct *task, const struct gn_heap *h,
+				     __u64 offset, __u32 old)
+{
+	__u64 granule = offset >> Z_GRANULE, table = 0;
+
+	if (granule >= h->granules[old & 1] ||
+	    heap_read(task, &table, sizeof(table), h->tables[old & 1] + granule * 8))
+		return HEAP_UNKNOWN;
+	return table;
+}
+
+/* Where the object at the offset went by its page's table. */
+static __always_inline __u64 z_forward(struct task_struct *task, const struct gn_heap *h,
+				       __u64 table, __u64 offset)
+{
+	__u64 start, entry = 0, from, entries;
+	__u32 at;
+
+	start = heap_word(task, table + h->fw_start);
+	entries = heap_word(task, table + h->fw_entries);
+	if (start > offset || !entries)
+		return HEAP_UNKNOWN;
+	from = (offset - start) >> (heap_word(task, table + h->fw_shift) & 63);
+	at = z_hash(from) & (entries - 1);
+	for (int i = 0; i < Z_PROBES; i++) {
+		if (heap_read(task, &entry, sizeof(entry), table + h->fw_bytes + (__u64)at * 8))
+			return HEAP_UNKNOWN;
+		if (!(entry & 1))
+			return offset; /* not moved so far */
+		if (entry >> 46 == from)
+			return entry >> 1 & ((1ull << 45) - 1);
+		at = (at + 1) & (entries - 1);
+	}
+	return HEAP_UNKNOWN;
+}
+
+static __always_inline __u64 z_moved(struct task_struct *task, const struct gn_heap *h,
+				     __u64 address, __u32 old)
+{
+	__u64 offset = address & h->offset_mask, table = z_table(task, h, offset, old), to;
+
+	if (!table || table == HEAP_UNKNOWN)
+		return table ? table : address;
+	to = z_forward(task, h, table, offset);
+	return to == HEAP_UNKNOWN ? to : (address & ~h->offset_mask) | to;
+}
+
+/* The number of the one bit of four. */
+static __always_inline __u32 z_remapped(__u64 v)
+{
+	__u32 bits = v >> 12 & 15;
+
+	return (bits >> 1) - (bits >> 3);
+}
+
+/* Where the object is of a reference whose colour does not say that it is at `address`. */
+#if HEAP_FOLLOWS
+#ifdef UW_REMOTE
+#define z_lookup(h, address, v, epoch, task) z_lookup_remote(h, address, v, epoch, task)
+#else
+#define z_lookup(h, address, v, epoch, task) z_lookup_here(h, address, v, epoch)
+#define remote_task
+#endif
+
+__noinline __weak __u64
+#ifdef UW_REMOTE
+z_lookup_remote(const struct gn_heap *h, __u64 address, __u64 v, __u64 epoch,
+		struct task_struct *task remote_task)
+#else
+z_lookup_here(const struct gn_heap *h, __u64 address, __u64 v, __u64 epoch)
+#endif
+{
+#ifndef UW_REMOTE
+	struct task_struct *task = NULL;
+#endif
+	__u32 differs = z_remapped(v) ^ z_remapped(epoch);
+	__u64 table;
+
+	if (!h)
+		return HEAP_UNKNOWN;
+	if (h->flags & GN_OOP_ZMARKS || differs == 1)
+		return z_moved(task, h, address, Z_YOUNG);
+	if (differs == 2 || (v & Z_REMEMBERED) == Z_REMEMBERED)
+		return z_moved(task, h, address, Z_OLD);
+	table = z_table(task, h, address & h->offset_mask, Z_YOUNG);
+	if (table == HEAP_UNKNOWN)
+		return table;
+	return z_moved(task, h, address, table ? Z_YOUNG : Z_OLD);
+}
+#else
+#define z_lookup(h, address, v, epoch, task) HEAP_UNKNOWN
+#endif
+
+static __always_inline __u64 z_object(struct task_struct *task, const struct gn_heap *h, __u64 v,
+				      __u64 epoch)
+{
+	__u64 address = gn_zgc_address(v);
+
+	if (!address || v & epoch & 0xf000)
+		return address;
+	return z_lookup(h, address, v, epoch, task);
+}
+
+/* The collector without generations; the epoch is the colours that are bad. */
+static __always_inline __u64 z_marked_object(struct task_struct *task, const struct gn_heap *h,
+					     __u64 v, __u64 epoch)
+{
+	if (!(v & epoch) || v & (h->offset_mask + 1) << 2)
+		return v;
+	return z_lookup(h, v, v, epoch, task);
+}
+
+/* ---- references ---- */
+
+#define MARK_MOVED 3 /* the low bits of an object's mark once it lies somewhere else */
+
+/* Shenandoah: its mark then says where. */
+static __always_inline __u64 forwarded_object(struct task_struct *task, __u64 object)
+{
+	__u64 mark = heap_word(task, object);
+
+	return !mark ? HEAP_UNKNOWN : (mark & 3) == MARK_MOVED ? mark & ~3ull : object;
+}
+
+/* The object of a reference that is none of GN_OOP_NARROW; 0 none, HEAP_UNKNOWN. */
+static __always_inline __u64 heap_object(const struct gn_heap *h, __u64 reference, __u64 epoch,
+					 struct task_struct *task)
+{
+	if (!reference)
+		return 0;
+	if (!HEAP_FOLLOWS) /* where it was */
+		return h->flags & GN_OOP_ZGC ? gn_zgc_address(reference) : reference;
+	if (h->flags & GN_OOP_ZGC)
+		return z_object(task, h, reference, epoch);
+	if (h->flags & GN_OOP_ZMARKS)
+		return z_marked_object(task, h, reference, epoch);
+	return h->flags & GN_OOP_FORWARDED ? forwarded_object(task, reference) : reference;
+}
+
+/* What the handle at `addr` refers to; 0 none, HEAP_UNKNOWN. */
+static __always_inline __u64 object_at_handle(struct task_struct *task, const struct gn_heap *h,
+					      __u64 addr, __u64 epoch)
+{
+	__u64 reference = 0;
+
+	if (!addr || heap_read(task, &reference, sizeof(reference), addr))
+		return addr ? HEAP_UNKNOWN : 0;
+	return heap_object(h, reference, epoch, task);
+}
+
+static __always_inline __u64 object_in_field(struct task_struct *task, const struct gn_heap *h,
+					     __u64 addr, __u64 epoch)
+{
+	__u32 narrow = 0;
+
+	if (!(h->flags & GN_OOP_NARROW))
+		return object_at_handle(task, h, addr, epoch);
+	if (heap_read(task, &narrow, sizeof(narrow), addr))
+		return HEAP_UNKNOWN;
+	if (!narrow)
+		return 0;
+	return heap_object(h, h->oop_base + ((__u64)narrow << (h->oop_shift & 31)), epoch, task);
+}
+
+static __always_inline bool is_object(__u64 address)
+{
+	return address > HEAP_UNKNOWN;
+}
+
+/* Whether the field at `addr` still leads to the object. */
+static __always_inline bool heap_leads(struct task_struct *task, const struct gn_heap *h,
+				       __u64 addr, __u64 object, __u64 epoch)
+{
+	return !HEAP_FOLLOWS || !heap_moves(h) || object_in_field(task, h, addr, epoch) == object;
+}
+
+/* As heap_leads(), of a handle. */
+static __always_inline bool handle_leads(struct task_struct *task, const struct gn_heap *h,
+					 __u64 addr, __u64 object, __u64 epoch)
+{
+	return !HEAP_FOLLOWS || !heap_moves(h) || object_at_handle(task, h, addr, epoch) == object;
+}
+
+#endif
