@@ -51,7 +51,7 @@ static struct attachjob job_of(const struct agent *a, enum attachjob_kind kind)
 	};
 }
 
-/* What there is of its stream is read until it is done. */
+/* What there is of its stream is read until it is done. -ETIMEDOUT: there is no time left. */
 static int job_follow(struct agent *a, int from, struct attachjob_answer *done)
 {
 	int rc;
@@ -59,6 +59,8 @@ static int job_follow(struct agent *a, int from, struct attachjob_answer *done)
 	while (!(rc = attachjob_take(from, done, &a->stream)) || done->kind == ATTACHJOB_STREAM) {
 		if (rc < 0)
 			return rc;
+		if (a->cfg.haste && *a->cfg.haste)
+			return -ETIMEDOUT;
 		agent_poll(a);
 		beat_step();
 		usleep(500);
@@ -74,7 +76,9 @@ static void mark_wait(struct agent *a)
 {
 	int i;
 
-	for (i = 0; i < MARK_WAIT_MS && agentindex_marked(a->index) != a->nonce; i++) {
+	for (i = 0; i < MARK_WAIT_MS && agentindex_marked(a->index) != a->nonce &&
+		    !(a->cfg.haste && *a->cfg.haste);
+	     i++) {
 		agent_poll(a);
 		usleep(1000);
 	}
@@ -95,7 +99,10 @@ static int job_do(struct agent *a, enum attachjob_kind kind, struct attachjob_an
 	rc = job_follow(a, from, done);
 	attacher_end(run);
 	if (rc)
-		return error_set(e, rc, EXIT_INTERNAL, "who attaches has ended");
+		return error_set(e, rc, EXIT_INTERNAL,
+				 rc == -ETIMEDOUT
+					 ? "the JVM had not answered when the recording ended"
+					 : "who attaches has ended");
 	if (done->rc && e)
 		*e = done->error;
 	return done->rc;

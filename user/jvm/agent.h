@@ -22,6 +22,8 @@ struct agent_config {
 	size_t max_bytes;  /* of names and tables here, 0 = 256 MiB */
 	int timeout_ms;	   /* for attaching, 0 = 10 s */
 	bool perfmap;	   /* also write /tmp/perf-PID.map inside the target, and keep it up */
+	/* while it is not 0 there is no time to wait for the JVM; NULL: there always is */
+	const _Atomic uint32_t *haste;
 };
 
 struct agent_stats {

@@ -531,7 +531,7 @@ int namer_new(struct namer **out, const struct namer_config *cfg, struct error *
 	r->env.cfg = cfg->target;
 	r->env.board = cfg->board;
 	r->env.frames = calloc(TARGET_FRAMES, sizeof(*r->env.frames));
-	rc = r->env.frames ? resolver_shared_open(&r->env.shared, e)
+	rc = r->env.frames ? resolver_shared_open(&r->env.shared, &cfg->board->haste, e)
 			   : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	if (!rc && cfg->target.form.vitals) {
 		r->env.host = vitals_host_new();

@@ -45,6 +45,7 @@ struct resolver_shared {
 	uint64_t kernel_ns;   /* when they were read anew; 0: only once so far */
 	uint64_t kernel_wait; /* how long they are not read again */
 	struct image_cache *images;
+	const _Atomic uint32_t *haste;
 };
 
 /*
@@ -83,12 +84,14 @@ struct resolver {
 
 /* ---- shared ---- */
 
-int resolver_shared_open(struct resolver_shared **out, struct error *e)
+int resolver_shared_open(struct resolver_shared **out, const _Atomic uint32_t *haste,
+			 struct error *e)
 {
 	struct resolver_shared *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	s->haste = haste;
 	s->images = image_cache_new(0);
 	if (!s->images) {
 		free(s);
@@ -151,7 +154,7 @@ static void source_describe(struct resolver *r, const char *why)
 
 static void agent_load(struct resolver *r)
 {
-	const struct agent_config cfg = {0};
+	const struct agent_config cfg = {.haste = r->shared->haste};
 	struct error why = {0};
 
 	r->agent_tried = true;

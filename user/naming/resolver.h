@@ -18,9 +18,13 @@
 
 enum resolver_mode { RESOLVE_AUTO, RESOLVE_AGENT, RESOLVE_VMSTRUCTS, RESOLVE_NONE };
 
-/* Symbols shared by all targets: kernel, images of libraries. */
+/*
+ * Symbols shared by all targets: kernel, images of libraries. Once *haste is not 0 (NULL: it never
+ * is) no JVM's answer is waited for any more.
+ */
 struct resolver_shared;
-int resolver_shared_open(struct resolver_shared **out, struct error *e);
+int resolver_shared_open(struct resolver_shared **out, const _Atomic uint32_t *haste,
+			 struct error *e);
 void resolver_shared_close(struct resolver_shared *s);
 
 struct resolver;
