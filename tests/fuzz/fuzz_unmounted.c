@@ -81,7 +81,7 @@ static void layout_set(struct vm *vm, struct unmounted *u, struct oops *o, const
 		k[i] = d[2 + FIELDS + OFFSETS + i] * 8ULL;
 	o->compressed = o->compressed_klass = d[1] & 1;
 	o->zgc = (d[1] & 6) == 2;
-	u->z = d[1] & 2 && !o->compressed;
+	u->epoch.z = d[1] & 2 && !o->compressed;
 	o->tid = 16;
 	o->name = 24;
 	o->string_done = true;
@@ -112,8 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	vm->mem = mem_new(memory_read, &m);
 	layout_set(vm, u, o, data);
-	if (u->z && zheap_find(vm, o->zgc, &u->zheap))
-		u->z = false;
+	if (u->epoch.z && zheap_find(vm, o->zgc, &u->epoch.zheap))
+		u->epoch.z = false;
 	u->asked = u->fields_done = true;
 	unmounted_begin(u, vm);
 	u->maps[0] = (struct map){.table = 64, .length = PLACES};
