@@ -75,6 +75,7 @@ asks() {
     until_true 60 is_confined || fail "no process without rights that names: $(cat "$T/err")"
     namer=$(named gnomon-namer)
     until_true 60 asked "$namer" "$other" "${CHILDREN[-1]}" || fail "no answer: $(cat "$T/asked")"
+    assert_eq "those who are asked, after what is no question" "as before" "$(answer "after nonsense")"
     assert_eq "its own JVM's name" 0 "$(answer "own comm")"
     assert_eq "its own JVM's program" 0 "$(answer "own exe")"
     assert_eq "another's name" -1 "$(answer "other comm")"

@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fdmsg.h"
 #include "broker/broker.h"
 #include "broker/grants.h"
 #include "broker/opening.h"
@@ -382,6 +383,87 @@ static void bound(void **state)
 	close(go[1]);
 }
 
+/* Descriptors of all processes below ours. */
+static int fds_below(pid_t pid)
+{
+	char path[64], line[4096] = "", *at = line;
+	int sum = 0, n;
+	long child;
+	FILE *f;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = 0;
+	fclose(f);
+	for (; sscanf(at, "%ld%n", &child, &n) == 1; at += n) {
+		snprintf(path, sizeof(path), "/proc/%ld/fd", child);
+		d = opendir(path);
+		for (; d && readdir(d); sum++)
+			;
+		if (d)
+			closedir(d);
+		sum += fds_below((pid_t)child);
+	}
+	return sum;
+}
+
+/* What an asker may send to any socket that it has: nothing, and descriptors that nobody wants. */
+static void nonsense_send(void)
+{
+	const int gifts[] = {0, 1, 2, 0, 1, 2, 0, 1};
+	struct iovec v = {(char[]){"no question"}, 11}, none = {NULL, 0};
+	int to[2];
+	size_t n = broker_descriptors(to);
+
+	assert_int_equal(n, 2);
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; k < 40; k++) {
+			fdmsg_send(to[i], &v, 1, gifts, 8, 0);
+			fdmsg_send(to[i], &none, 1, NULL, 0, 0);
+		}
+}
+
+static void nonsense(void **state)
+{
+	pid_t asker;
+	int status, before, after = 0, go[2], file;
+	char byte = 0;
+
+	for (int i = 0; i < 8; i++) { /* each worker is awake, and has what it has */
+		file = broker_below(getpid(), root, "file", NULL);
+		assert_true(file >= 0);
+		close(file);
+	}
+	assert_int_equal(pipe(go), 0);
+	before = fds_below(getpid());
+	asker = fork();
+	if (!asker) {
+		if (read(go[0], &byte, 1) != 1)
+			_exit(2);
+		nonsense_send();
+		_exit(0);
+	}
+	assert_int_equal(grants_bind(asker), 0);
+	assert_int_equal(write(go[1], &byte, 1), 1);
+	waitpid(asker, &status, 0);
+	assert_int_equal(status, 0);
+	grants_unbind(asker);
+	for (int i = 0; i < 200 && (i < 20 || after > before); i++) {
+		file = broker_below(getpid(), root, "file", NULL);
+		assert_true(file >= 0);
+		close(file);
+		usleep(5000);
+		after = fds_below(getpid());
+	}
+	assert_in_range(after, 1, before);
+	close(go[0]);
+	close(go[1]);
+}
+
 /* As many as there is room for; what was taken back is room. */
 static void grants_full(void **state)
 {
@@ -532,14 +614,23 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),	 cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),	 cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),	 cmocka_unit_test(program),
-		cmocka_unit_test(directory),	 cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many), cmocka_unit_test(of_most),
-		cmocka_unit_test(no_detour),	 cmocka_unit_test(bound),
-		cmocka_unit_test(grants_full),	 cmocka_unit_test(rights),
-		cmocka_unit_test(killed),	 cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),
+		cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),
+		cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),
+		cmocka_unit_test(program),
+		cmocka_unit_test(directory),
+		cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many),
+		cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),
+		cmocka_unit_test(bound),
+		cmocka_unit_test(nonsense),
+		cmocka_unit_test(grants_full),
+		cmocka_unit_test(rights),
+		cmocka_unit_test(killed),
+		cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

@@ -14,6 +14,7 @@
 
 #include "base/beat.h"
 #include "base/clock.h"
+#include "base/fdmsg.h"
 #include "base/log.h"
 #include "broker/grants.h"
 #include "broker/opening.h"
@@ -208,27 +209,21 @@ static int answer_await(const struct opening_ask *ask, int from)
 static int answer_read(const struct opening_ask *ask, int from, struct broker_file *file,
 		       void *bytes)
 {
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} c = {0};
-	size_t room = opening_room(ask);
 	struct opening_answer a;
-	struct iovec v[2] = {{&a, sizeof(a)}, {bytes, room}};
-	struct msghdr m = {
-		.msg_iov = v, .msg_iovlen = 2, .msg_control = &c, .msg_controllen = sizeof(c)};
-	struct cmsghdr *h;
-	ssize_t got = recvmsg(from, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	int fd = -1;
+	struct iovec v[2] = {{&a, sizeof(a)}, {bytes, opening_room(ask)}};
+	struct fdmsg with;
+	ssize_t got = fdmsg_take(from, v, 2, &with, MSG_DONTWAIT);
+	int fd = fdmsg_only(&with);
 
-	if (got < (ssize_t)sizeof(a) || got != (ssize_t)(sizeof(a) + a.len))
+	if (got < (ssize_t)sizeof(a) || got != (ssize_t)(sizeof(a) + a.len)) {
+		fdmsg_close(&with, 0);
 		return -EIO; /* the worker has died */
-	h = CMSG_FIRSTHDR(&m);
-	if (h && h->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	}
 	*file = a.file;
-	if (a.rc || !opening_gives(ask))
+	if (a.rc || !opening_gives(ask)) {
+		fdmsg_close(&with, 0);
 		return a.rc ? a.rc : (int)a.len;
+	}
 	return fd < 0 ? -EIO : fd;
 }
 

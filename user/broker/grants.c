@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/mman.h>
 
 struct grants {
@@ -115,17 +116,4 @@ int grants_listen(int socket)
 	int yes = 1;
 
 	return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) ? -errno : 0;
-}
-
-pid_t grants_sender(struct msghdr *m)
-{
-	struct ucred who;
-
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
-		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_CREDENTIALS)
-			continue;
-		memcpy(&who, CMSG_DATA(h), sizeof(who));
-		return who.pid;
-	}
-	return 0;
 }

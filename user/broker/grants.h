@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 
 #define GRANTS_MAX 8192 /* of all askers together */
@@ -30,10 +29,9 @@ bool grants_is_bound(pid_t asker);
 bool grants_has(pid_t asker, pid_t pid); /* true for one that is not bound */
 
 /*
- * Who sent a message, as the kernel says (SCM_CREDENTIALS; the socket it comes from has
- * SO_PASSCRED): 0 where that is not told, who is bound to nothing.
+ * From now on the kernel says who sent a message that comes from the socket (base/fdmsg.h): 0 or
+ * -errno. Where it does not that is 0, who is bound to nothing.
  */
-int grants_listen(int socket); /* sets SO_PASSCRED: 0 or -errno */
-pid_t grants_sender(struct msghdr *m);
+int grants_listen(int socket);
 
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fdmsg.h"
 #include "base/rights.h"
 #include "broker/grants.h"
 
@@ -52,56 +53,6 @@ struct workers {
 	pid_t parent;
 };
 
-/* ---- messages with descriptors ---- */
-
-union fds_room {
-	char room[CMSG_SPACE(2 * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
-	struct cmsghdr align;
-};
-
-static int message_send(int to, const struct iovec v[2], const int *fds, size_t nfds)
-{
-	union fds_room c = {0};
-	struct msghdr m = {.msg_iov = (struct iovec *)v, .msg_iovlen = 2};
-	struct cmsghdr *h;
-
-	if (nfds) {
-		m.msg_control = &c;
-		m.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		h = CMSG_FIRSTHDR(&m);
-		h->cmsg_level = SOL_SOCKET;
-		h->cmsg_type = SCM_RIGHTS;
-		h->cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(h), fds, nfds * sizeof(int));
-	}
-	return sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
-/* The length, 0 at the end, or -errno. *nfds: at most 2, close-on-exec. */
-static ssize_t message_take(int from, void *p, size_t n, int *fds, size_t *nfds, pid_t *sender)
-{
-	struct iovec v = {p, n};
-	union fds_room c = {0};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
-	struct cmsghdr *h;
-	ssize_t got;
-
-	do
-		got = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	*nfds = 0;
-	*sender = got > 0 ? grants_sender(&m) : 0;
-	for (h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL; h; h = CMSG_NXTHDR(&m, h)) {
-		if (h->cmsg_type != SCM_RIGHTS)
-			continue;
-		*nfds = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		*nfds = *nfds < 2 ? *nfds : 2;
-		memcpy(fds, CMSG_DATA(h), *nfds * sizeof(int));
-	}
-	return got < 0 ? -errno : got;
-}
-
 /* ---- a worker ---- */
 
 /*
@@ -130,18 +81,18 @@ static void bytes_answer(const struct opening_ask *ask, int at, int to)
 	struct opening_answer a = {.rc = n < 0 ? n : 0, .len = n < 0 ? 0 : (uint32_t)n};
 	const struct iovec v[2] = {{&a, sizeof(a)}, {bytes, a.len}};
 
-	message_send(to, v, NULL, 0);
+	fdmsg_send(to, v, 2, NULL, 0, MSG_DONTWAIT);
 }
 
 static void answer(const struct opening_ask *ask, int at, int to)
 {
 	struct opening_answer a = {0};
-	const struct iovec v[2] = {{&a, sizeof(a)}};
+	const struct iovec v = {&a, sizeof(a)};
 	bool gives = opening_gives(ask);
 	int fd = opening_do(ask, at, &a.file);
 
 	a.rc = fd < 0 ? fd : 0;
-	message_send(to, v, &fd, fd >= 0 && gives);
+	fdmsg_send(to, &v, 1, &fd, fd >= 0 && gives, MSG_DONTWAIT);
 	if (fd >= 0 && gives)
 		close(fd);
 }
@@ -163,25 +114,24 @@ static void worker_main(struct board *b, struct slot *s, int asks)
 {
 	uint64_t told = 0, used;
 	struct opening_ask ask;
-	int fds[2];
-	size_t n;
-	pid_t asker;
+	const struct iovec v = {&ask, sizeof(ask)};
+	struct fdmsg with;
 
 	prctl(PR_SET_NAME, "gnomon-opener");
 	for (;;) {
-		ssize_t got = message_take(asks, &ask, sizeof(ask), fds, &n, &asker);
+		ssize_t got = fdmsg_take(asks, &v, 1, &with, 0);
 
-		if (got <= 0)
+		if (got < 0)
 			_exit(0);
 		ask.path[sizeof(ask.path) - 1] = '\0';
-		if (got == sizeof(ask) && n == 2 && !is_closed(fds[1])) {
+		if (got == sizeof(ask) && with.n == 2 && !is_closed(with.fds[1])) {
 			s->id = ask.id;
-			limits_set(&ask, asker);
-			(opening_room(&ask) ? bytes_answer : answer)(&ask, fds[0], fds[1]);
+			limits_set(&ask, with.sender);
+			(opening_room(&ask) ? bytes_answer : answer)(&ask, with.fds[0],
+								     with.fds[1]);
 			s->id = 0;
 		}
-		for (size_t i = 0; i < n; i++)
-			close(fds[i]);
+		fdmsg_close(&with, 0);
 		used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		b->cpu_ns += used - told;
 		told = used;
@@ -248,13 +198,14 @@ static void all_end(void)
 static void lost_take(struct board *b, int control)
 {
 	uint64_t id;
-	int fds[2];
-	size_t n;
-	pid_t sender;
+	struct fdmsg with;
+	ssize_t got = fdmsg_take(control, &(struct iovec){&id, sizeof(id)}, 1, &with, 0);
 
-	if (message_take(control, &id, sizeof(id), fds, &n, &sender) <= 0)
+	if (got < 0)
 		all_end();
-	if (!id || (grants_is_bound(sender) && (pid_t)(id >> 32) != sender))
+	fdmsg_close(&with, 0);
+	if (got != sizeof(id) || !id ||
+	    (grants_is_bound(with.sender) && (pid_t)(id >> 32) != with.sender))
 		return; /* nothing of its own */
 	for (int i = 0; i < SLOTS; i++) {
 		if (b->slots[i].id != id || !made[i].pid || made[i].lost)
@@ -370,7 +321,8 @@ int workers_ask(struct workers *w, const struct opening_ask *ask, int at, int an
 {
 	int fds[2] = {at, answer};
 
-	return message_send(w->asks, (struct iovec[2]){{(void *)ask, sizeof(*ask)}}, fds, 2);
+	return fdmsg_send(w->asks, &(struct iovec){(void *)ask, sizeof(*ask)}, 1, fds, 2,
+			  MSG_DONTWAIT);
 }
 
 pid_t workers_who(const struct workers *w, uint64_t id)
@@ -383,7 +335,7 @@ pid_t workers_who(const struct workers *w, uint64_t id)
 
 void workers_give_up(struct workers *w, uint64_t id)
 {
-	message_send(w->control, (struct iovec[2]){{&id, sizeof(id)}}, NULL, 0);
+	fdmsg_send(w->control, &(struct iovec){&id, sizeof(id)}, 1, NULL, 0, MSG_DONTWAIT);
 }
 
 void workers_stop(struct workers *w)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fdmsg.h"
 #include "base/inherit.h"
 #include "broker/broker.h"
 #include "broker/grants.h"
@@ -30,34 +31,19 @@ struct attacher_run {
 
 /* ---- the process ---- */
 
-union room {
-	char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
-	struct cmsghdr align;
-};
-
-/* A job, where its answers go and who gave it; false at the end. */
+/* A job, where its answers go (-1 nowhere) and who gave it; false at the end. */
 static bool job_take(int fd, struct attachjob *job, int *answers, pid_t *asker)
 {
-	union room c = {0};
-	struct iovec v = {job, sizeof(*job)};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
-	ssize_t n;
-	struct cmsghdr *h;
+	struct fdmsg with;
+	ssize_t n = fdmsg_take(fd, &(struct iovec){job, sizeof(*job)}, 1, &with, 0);
 
-	do
-		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	*answers = -1;
-	*asker = n > 0 ? grants_sender(&m) : 0;
-	for (h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL; h; h = CMSG_NXTHDR(&m, h))
-		if (h->cmsg_type == SCM_RIGHTS)
-			memcpy(answers, CMSG_DATA(h), sizeof(*answers));
+	*answers = fdmsg_only(&with);
+	*asker = with.sender;
 	if (n == sizeof(*job))
 		job->path[sizeof(job->path) - 1] = '\0';
 	else
 		job->kind = 0;
-	return n > 0;
+	return n >= 0;
 }
 
 static bool job_fits(const struct attachjob *job)
@@ -147,19 +133,7 @@ int attacher_descriptor(void)
 
 static int job_send(const struct attachjob *job, int answers)
 {
-	union room c = {0};
-	struct iovec v = {(void *)job, sizeof(*job)};
-	struct msghdr m = {.msg_iov = &v,
-			   .msg_iovlen = 1,
-			   .msg_control = &c,
-			   .msg_controllen = CMSG_SPACE(sizeof(int))};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &answers, sizeof(answers));
-	return sendmsg(asks, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return fdmsg_send(asks, &(struct iovec){(void *)job, sizeof(*job)}, 1, &answers, 1, 0);
 }
 
 static void *thread_main(void *arg)

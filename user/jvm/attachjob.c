@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fdmsg.h"
 #include "jvm/agentfile.h"
 #include "jvm/attach.h"
 #include "jvm/jproc.h"
@@ -18,30 +19,10 @@
 
 /* ---- answers ---- */
 
-union room {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
 /* `fd` goes with it unless it is -1. */
 static void answer_send(int to, const struct attachjob_answer *a, int fd)
 {
-	union room c = {0};
-	struct iovec v = {(void *)a, sizeof(*a)};
-	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
-	struct cmsghdr *h;
-
-	if (fd >= 0) {
-		m.msg_control = &c;
-		m.msg_controllen = sizeof(c);
-		h = CMSG_FIRSTHDR(&m);
-		h->cmsg_level = SOL_SOCKET;
-		h->cmsg_type = SCM_RIGHTS;
-		h->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(h), &fd, sizeof(fd));
-	}
-	while (sendmsg(to, &m, MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	fdmsg_send(to, &(struct iovec){(void *)a, sizeof(*a)}, 1, &fd, fd >= 0, 0);
 }
 
 static void stream_send(int to, const struct agentstream *s)
@@ -70,18 +51,12 @@ static int stream_take(const struct attachjob_answer *a, int fd, struct agentstr
 
 int attachjob_take(int from, struct attachjob_answer *a, struct agentstream *s)
 {
-	union room c = {0};
-	struct iovec v = {a, sizeof(*a)};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
-	ssize_t n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	int fd = -1;
+	struct fdmsg with;
+	ssize_t n = fdmsg_take(from, &(struct iovec){a, sizeof(*a)}, 1, &with, MSG_DONTWAIT);
+	int fd = fdmsg_only(&with);
 
-	if (n <= 0)
-		return !n ? -EPIPE : errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	if (h && h->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	if (n < 0)
+		return n == -EAGAIN ? 0 : (int)n;
 	a->path[sizeof(a->path) - 1] = '\0';
 	if (n == sizeof(*a) && a->kind == ATTACHJOB_STREAM)
 		return stream_take(a, fd, s);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fdmsg.h"
 #include "naming/cell.h"
 #include "naming/confine.h"
 
@@ -26,32 +27,22 @@ struct mould {
 	pid_t session; /* whose children the copies are */
 };
 
-union room {
-	char bytes[CMSG_SPACE(MOULD_FDS * sizeof(int))];
-	struct cmsghdr align;
-};
-
 /* ---- the process ---- */
 
 /* All of the descriptors, or nothing: false at the end. */
 static bool fds_take(int from, int fds[MOULD_FDS])
 {
-	union room c = {0};
 	char byte;
-	struct iovec v = {&byte, 1};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
-	struct cmsghdr *h;
-	ssize_t n;
+	struct fdmsg with;
 
-	do
-		n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (!h || h->cmsg_type != SCM_RIGHTS || h->cmsg_len != CMSG_LEN(MOULD_FDS * sizeof(int)))
+	if (fdmsg_take(from, &(struct iovec){&byte, 1}, 1, &with, 0) < 0)
 		return false;
-	memcpy(fds, CMSG_DATA(h), MOULD_FDS * sizeof(int));
-	return true;
+	if (with.n == MOULD_FDS) {
+		memcpy(fds, with.fds, sizeof(with.fds[0]) * MOULD_FDS);
+		return true;
+	}
+	fdmsg_close(&with, 0);
+	return false;
 }
 
 /* Where one of these fails its caller finds nobody at the other end. */
@@ -140,18 +131,9 @@ void mould_stop(struct mould *m)
 
 static int fds_send(int to, const int fds[MOULD_FDS])
 {
-	union room c = {0};
 	char byte = 0;
-	struct iovec v = {&byte, 1};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(MOULD_FDS * sizeof(int));
-	memcpy(CMSG_DATA(h), fds, MOULD_FDS * sizeof(int));
-	return sendmsg(to, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return fdmsg_send(to, &(struct iovec){&byte, 1}, 1, fds, MOULD_FDS, 0);
 }
 
 int mould_copy(struct mould *m, const int fds[MOULD_FDS], struct cell **out)

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fdmsg.h"
 #include "base/utf8.h"
 
 void reply_send(int fd, const struct reply *r)
@@ -42,44 +43,18 @@ int reply_take(int fd, struct reply *r)
 
 /* ---- descriptors ---- */
 
-union room {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
 int gift_send(int fd, uint32_t serial, int gift)
 {
-	union room c = {0};
-	struct iovec v = {&serial, sizeof(serial)};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &gift, sizeof(gift));
-	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return fdmsg_send(fd, &(struct iovec){&serial, sizeof(serial)}, 1, &gift, 1, MSG_DONTWAIT);
 }
 
 static int one_take(int fd, uint32_t *serial)
 {
-	union room c = {0};
-	struct iovec v = {serial, sizeof(*serial)};
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
-	struct cmsghdr *h;
-	ssize_t n;
-	int gift;
+	struct fdmsg with;
+	ssize_t n = fdmsg_take(fd, &(struct iovec){serial, sizeof(*serial)}, 1, &with, 0);
+	int gift = fdmsg_only(&with);
 
-	do
-		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (!h || h->cmsg_type != SCM_RIGHTS)
-		return n < 0 ? -errno : -EPIPE;
-	memcpy(&gift, CMSG_DATA(h), sizeof(gift));
-	return gift;
+	return n < 0 ? (int)n : gift < 0 ? -EPIPE : gift;
 }
 
 int gift_take(int fd, uint32_t serial)
