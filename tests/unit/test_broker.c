@@ -464,6 +464,28 @@ static void nonsense(void **state)
 	close(go[1]);
 }
 
+/* Who asks reads which worker has its question, and cannot come to write it. */
+static void board_is_shown(void **state)
+{
+	char line[512], may[5];
+	unsigned long low, high;
+	int n = 0;
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "gnomon-openers"))
+			continue;
+		n++;
+		assert_int_equal(sscanf(line, "%lx-%lx %4s", &low, &high, may), 3);
+		assert_string_equal(may, "r--s");
+		assert_int_equal(mprotect((void *)low, high - low, PROT_READ | PROT_WRITE), -1);
+		assert_int_equal(errno, EACCES);
+	}
+	fclose(f);
+	assert_int_equal(n, 1);
+}
+
 /* As many as there is room for; what was taken back is room. */
 static void grants_full(void **state)
 {
@@ -614,23 +636,15 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),
-		cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),
-		cmocka_unit_test(program),
-		cmocka_unit_test(directory),
-		cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many),
-		cmocka_unit_test(of_most),
-		cmocka_unit_test(no_detour),
-		cmocka_unit_test(bound),
-		cmocka_unit_test(nonsense),
-		cmocka_unit_test(grants_full),
-		cmocka_unit_test(rights),
-		cmocka_unit_test(killed),
-		cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),	 cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),	 cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),	 cmocka_unit_test(program),
+		cmocka_unit_test(directory),	 cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many), cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),	 cmocka_unit_test(bound),
+		cmocka_unit_test(nonsense),	 cmocka_unit_test(board_is_shown),
+		cmocka_unit_test(grants_full),	 cmocka_unit_test(rights),
+		cmocka_unit_test(killed),	 cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

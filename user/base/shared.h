@@ -14,4 +14,12 @@ int shared_new(const char *name, size_t bytes, void **at);
 /* The same memory by its descriptor, which stays the caller's; NULL and errno. */
 void *shared_map(int fd, size_t bytes);
 
+/*
+ * Memory that processes write which are made between these two, and that this one, and who is made
+ * of it later, only reads. The first: as shared_new(). The second closes the descriptor, and maps
+ * the memory anew at *at; 0, or -errno, and then it is gone.
+ */
+int shared_begin(const char *name, size_t bytes, void **at);
+int shared_end(int fd, size_t bytes, void **at);
+
 #endif

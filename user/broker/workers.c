@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/fdmsg.h"
+#include "base/shared.h"
 #include "base/rights.h"
 #include "broker/grants.h"
 
@@ -47,9 +48,9 @@ struct board {
 };
 
 struct workers {
-	struct board *board;
-	int asks;    /* for workers */
-	int control; /* for their parent: what is given up */
+	struct board *board; /* to be read: it may be mapped so */
+	int asks;	     /* for workers */
+	int control;	     /* for their parent: what is given up */
 	pid_t parent;
 };
 
@@ -261,14 +262,6 @@ static void parent_main(struct board *b, int asks, int control)
 
 /* ---- for who asks ---- */
 
-static struct board *board_new(void)
-{
-	void *p = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 static pid_t parent_fork(struct board *b, int asks, int control)
 {
 	pid_t pid = fork();
@@ -278,6 +271,30 @@ static pid_t parent_fork(struct board *b, int asks, int control)
 	return pid < 0 ? -errno : pid;
 }
 
+static void ends_close(int ends[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (ends[i] >= 0)
+			close(ends[i]);
+}
+
+/* 0 or -errno; of the sockets' ends the first are ours. */
+static int parent_make(struct workers *w, const int asks[2], const int control[2])
+{
+	void *board;
+	int fd = shared_begin("gnomon-openers", sizeof(*w->board), &board), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = w->parent = parent_fork(board, asks[1], control[1]);
+	if (rc > 0)
+		rc = shared_end(fd, sizeof(*w->board), &board);
+	else
+		close(fd);
+	w->board = board;
+	return rc;
+}
+
 int workers_start(struct workers **out)
 {
 	int asks[2] = {-1, -1}, control[2] = {-1, -1}, rc = 0;
@@ -285,8 +302,7 @@ int workers_start(struct workers **out)
 
 	if (!w)
 		return -ENOMEM;
-	w->board = board_new();
-	if (!w->board || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks) ||
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control))
 		rc = -errno;
 	if (!rc)
@@ -296,25 +312,21 @@ int workers_start(struct workers **out)
 	if (!rc)
 		rc = grants_listen(control[1]);
 	if (!rc)
-		rc = w->parent = parent_fork(w->board, asks[1], control[1]);
-	if (asks[1] >= 0)
-		close(asks[1]);
-	if (control[1] >= 0)
-		close(control[1]);
+		rc = parent_make(w, asks, control);
+	if (rc) {
+		ends_close(asks);
+		ends_close(control);
+		if (w->board)
+			munmap((void *)w->board, sizeof(*w->board));
+		free(w);
+		return rc;
+	}
+	close(asks[1]);
+	close(control[1]);
 	w->asks = asks[0];
 	w->control = control[0];
-	if (rc > 0) {
-		*out = w;
-		return 0;
-	}
-	if (asks[0] >= 0)
-		close(asks[0]);
-	if (control[0] >= 0)
-		close(control[0]);
-	if (w->board)
-		munmap(w->board, sizeof(*w->board));
-	free(w);
-	return rc;
+	*out = w;
+	return 0;
 }
 
 int workers_ask(struct workers *w, const struct opening_ask *ask, int at, int answer)
