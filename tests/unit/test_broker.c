@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -464,6 +465,41 @@ static void nonsense(void **state)
 	close(go[1]);
 }
 
+/* Asks for good, and hears no answer. */
+static pid_t flooder(void)
+{
+	static const struct opening_ask ask = {.kind = OPENING_BELOW, .path = "file"};
+	struct iovec v = {(void *)&ask, sizeof(ask)};
+	int to[2], ends[2], fds[2];
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
+		_exit(1);
+	broker_descriptors(to);
+	fds[0] = root;
+	fds[1] = ends[1];
+	for (;;)
+		fdmsg_send(to[0], &v, 1, fds, 2, 0);
+}
+
+/* One that asks all the time keeps no other from its answers. */
+static void flood(void **state)
+{
+	pid_t pids[] = {flooder(), flooder()};
+
+	usleep(100000);
+	for (int i = 0; i < 200; i++)
+		text_is(broker_below(getpid(), root, "file", NULL), "what it says");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(waitpid(pids[i], NULL, WNOHANG), 0);
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
 /* Who asks reads which worker has its question, and cannot come to write it. */
 static void board_is_shown(void **state)
 {
@@ -636,15 +672,25 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),	 cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),	 cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),	 cmocka_unit_test(program),
-		cmocka_unit_test(directory),	 cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many), cmocka_unit_test(of_most),
-		cmocka_unit_test(no_detour),	 cmocka_unit_test(bound),
-		cmocka_unit_test(nonsense),	 cmocka_unit_test(board_is_shown),
-		cmocka_unit_test(grants_full),	 cmocka_unit_test(rights),
-		cmocka_unit_test(killed),	 cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),
+		cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),
+		cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),
+		cmocka_unit_test(program),
+		cmocka_unit_test(directory),
+		cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many),
+		cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),
+		cmocka_unit_test(bound),
+		cmocka_unit_test(nonsense),
+		cmocka_unit_test(flood),
+		cmocka_unit_test(board_is_shown),
+		cmocka_unit_test(grants_full),
+		cmocka_unit_test(rights),
+		cmocka_unit_test(killed),
+		cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

@@ -227,6 +227,20 @@ static int answer_read(const struct opening_ask *ask, int from, struct broker_fi
 	return fd < 0 ? -EIO : fd;
 }
 
+/* Others may ask so much that there is no room just now. */
+static int ask_send(const struct opening_ask *ask, int at, int answer)
+{
+	struct pollfd p = {.fd = workers_asks(workers), .events = POLLOUT};
+	uint64_t until = now_ns() + QUEUE_NS;
+	int rc;
+
+	while ((rc = workers_ask(workers, ask, at, answer)) == -EAGAIN && now_ns() < until) {
+		poll(&p, 1, LOOK_MS);
+		beat_ours();
+	}
+	return rc;
+}
+
 static int worker_do(struct opening_ask *ask, int at, struct broker_file *file, void *bytes)
 {
 	int ends[2], rc;
@@ -236,7 +250,7 @@ static int worker_do(struct opening_ask *ask, int at, struct broker_file *file, 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	ask->id = (uint64_t)getpid() << 32 | ++last_id;
-	rc = workers_ask(workers, ask, at, ends[1]);
+	rc = ask_send(ask, at, ends[1]);
 	close(ends[1]);
 	if (!rc)
 		rc = answer_await(ask, ends[0]);
