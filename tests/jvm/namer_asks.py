@@ -4,11 +4,13 @@
 Through the naming process's own sockets, as that process (root may say so): the command names, main
 directories and programs of a process that it names, and of one that it does not. A line for each
 question: whose, what, and the answer (0 or a negative errno). Before that, what is no question: empty
-messages, and descriptors that nobody wants; who is asked lives on, and keeps none.
+messages, and descriptors that nobody wants; who is asked lives on, and keeps none. At last attaching,
+often, to its JVM, which is stopped meanwhile: how many processes do that at once.
 """
 import array
 import ctypes
 import os
+import signal
 import socket
 import struct
 import sys
@@ -85,6 +87,40 @@ def nonsense(to):
             time.sleep(0.01)
 
 
+def attach(to, pid):
+    """The socket for the answer."""
+    text = struct.pack("<IiQQIi512s", 1, pid, 1, 0, 0, 0, b"")
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        to.sendmsg([text], [
+            (socket.SOL_SOCKET, socket.SCM_CREDENTIALS, struct.pack("iII", namer, 65534, 65534)),
+            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()])),
+        ])
+    return ours
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return len(f.read().split())
+
+
+def attaching(to):
+    """How many processes attach at once, of twenty jobs that take long."""
+    attacher = next(pid for name, pid in asked() if name == "gnomon-attacher")
+    os.kill(own, signal.SIGSTOP)
+    try:
+        answers = [attach(to, own) for _ in range(20)]
+        most = 0
+        for _ in range(50):
+            most = max(most, children(attacher))
+            time.sleep(0.02)
+    finally:
+        os.kill(own, signal.SIGCONT)
+    for a in answers:
+        a.close()
+    return most
+
+
 places = list(sockets())
 to = places[0]
 before = asked()
@@ -105,3 +141,4 @@ print("other root", ask(to, PROC, other, b"root", other, os.O_PATH | os.O_DIRECT
 print("other exe", ask(to, EXE, other, b"", other))
 print("others exe as its own", ask(to, EXE, own, b"", other))
 print("detour", ask(to, TEXT, own, b"root/etc/shadow", own))
+print("attaching at once", attaching(places[2]))

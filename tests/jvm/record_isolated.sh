@@ -83,6 +83,7 @@ asks() {
     assert_eq "another's program" -1 "$(answer "other exe")"
     assert_eq "another's program as its own's" -1 "$(answer "others exe as its own")"
     assert_ge "a file behind a link" 1 "$(answer detour | tr -d -)"
+    assert_between "processes that attach to its JVM at once" 1 4 "$(answer "attaching at once")"
     kill -INT "$RECORDER"
     wait "$RECORDER"
     assert_eq "exit code" 0 $? "$(cat "$T/err")"

@@ -2,11 +2,13 @@
 #include "jvm/attacher.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +19,9 @@
 #include "broker/grants.h"
 #include "jvm/attach.h"
 
-#define GRACE_S 5 /* after a job's own time limit its process is killed */
+#define GRACE_S	 5  /* after a job's own time limit its process is killed */
+#define JOBS	 64 /* at the same time; who asks for more waits */
+#define JOBS_OWN 4  /* of one that is bound: it needs one, and goes on if that hangs at the end */
 
 static int asks = -1; /* our end; -1: there is no process */
 static pid_t process;
@@ -52,14 +56,55 @@ static bool job_fits(const struct attachjob *job)
 	       job->timeout_ms >= 0 && job->timeout_ms <= 10 * ATTACH_TIMEOUT_MS;
 }
 
+/* Whose the jobs are that are being done, by the processes that do them. */
+static struct {
+	pid_t process, asker;
+} doing[JOBS];
+static int ndoing;
+
+static void job_ended(pid_t pid)
+{
+	for (int i = 0; i < ndoing; i++)
+		if (doing[i].process == pid)
+			doing[i] = doing[--ndoing];
+}
+
+/* Takes note of those that have ended. */
+static void ended_reap(void)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		job_ended(pid);
+}
+
+/* Whether another one may be begun for the asker. */
+static bool has_room(pid_t asker)
+{
+	int own = 0;
+
+	ended_reap();
+	if (ndoing == JOBS)
+		job_ended(waitpid(-1, NULL, 0));
+	for (int i = 0; i < ndoing; i++)
+		own += doing[i].asker == asker;
+	return ndoing < JOBS && (own < JOBS_OWN || !grants_is_bound(asker));
+}
+
 /* SIGALRM ends it, as it is not handled. */
-static void job_process(const struct attachjob *job, int answers)
+static void job_process(const struct attachjob *job, int answers, pid_t asker)
 {
 	int ms = job->timeout_ms ? job->timeout_ms : ATTACH_TIMEOUT_MS;
 	sigset_t none;
+	pid_t pid = fork();
 
-	if (fork())
+	if (pid) {
+		if (pid > 0) {
+			doing[ndoing].process = pid;
+			doing[ndoing++].asker = asker;
+		}
 		return;
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGALRM, SIG_DFL);
@@ -70,8 +115,10 @@ static void job_process(const struct attachjob *job, int answers)
 
 static void process_main(int fd)
 {
+	struct pollfd on[2] = {{.fd = fd, .events = POLLIN}, {.events = POLLIN}};
+	struct signalfd_siginfo si;
 	struct attachjob job;
-	sigset_t all;
+	sigset_t all, ends;
 	int answers, keep[3];
 	pid_t asker;
 
@@ -79,16 +126,25 @@ static void process_main(int fd)
 	inherit_only(keep, 1 + broker_descriptors(keep + 1));
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for those that do the jobs */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	on[1].fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	setsid();
 	prctl(PR_SET_NAME, "gnomon-attacher");
-	while (job_take(fd, &job, &answers, &asker)) {
-		if (answers >= 0 && job_fits(&job) && grants_has(asker, job.pid))
-			job_process(&job, answers);
+	for (;;) {
+		poll(on, 2, -1);
+		while (read(on[1].fd, &si, sizeof(si)) == sizeof(si))
+			;
+		ended_reap();
+		if (!on[0].revents)
+			continue;
+		if (!job_take(fd, &job, &answers, &asker))
+			_exit(0);
+		if (answers >= 0 && job_fits(&job) && grants_has(asker, job.pid) && has_room(asker))
+			job_process(&job, answers, asker);
 		if (answers >= 0)
 			close(answers);
 	}
-	_exit(0);
 }
 
 int attacher_start(void)
