@@ -19,7 +19,8 @@ int heap_epoch_find(struct vm *vm, struct heap_epoch *e)
 		return e->z ? 0 : -ENOTSUP;
 	}
 	e->pauses = vm->at.heap_active != VM_NONE && vm->at.heap_collections != VM_NONE;
-	return e->pauses && vm_flag(vm, "UseShenandoahGC") != 1 ? 0 : -ENOTSUP;
+	e->still = e->pauses && vm_flag(vm, "UseShenandoahGC") != 1;
+	return e->still ? 0 : -ENOTSUP;
 }
 
 struct heap_epoch *heap_epoch_of(struct vm *vm)

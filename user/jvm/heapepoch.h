@@ -19,6 +19,7 @@ struct vm;
 struct heap_epoch {
 	bool z;		 /* by zheap */
 	bool pauses;	 /* by what follows */
+	bool still;	 /* within one no object moves */
 	uint8_t active;	 /* all threads are stopped for a collection */
 	uint32_t number; /* of collections so far */
 	struct zheap zheap;

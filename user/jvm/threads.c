@@ -422,14 +422,18 @@ static int thread_read(struct vm *vm, uint64_t thread, struct java_thread *out)
 	struct trail trail = {.n = 0};
 	bool same;
 
-	mem_flush(vm->mem);
-	thread_start(vm, thread, out);
-	if (!e)
+	if (!e) {
+		mem_flush(vm->mem);
+		thread_start(vm, thread, out);
 		return 0;
-	if (!heap_epoch_begin(vm, e))
+	}
+	if (!heap_epoch_begin(vm, e)) {
+		thread_start(vm, thread, out);
 		return -EAGAIN;
+	}
+	thread_start(vm, thread, out);
 	object_read(vm, &trail, out);
-	same = unchanged(vm, &trail);
+	same = e->still || unchanged(vm, &trail);
 	if (heap_epoch_end(vm, e) && same)
 		return 0;
 	thread_start(vm, thread, out);
