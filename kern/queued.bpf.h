@@ -128,6 +128,8 @@ static __always_inline struct holder *holder_before(const struct wall_part *p, _
 		tick >> (gn_visit_level & 15); /* of which this is the tick that was visited */
 	struct holder *h = NULL;
 
+	/* unrolled: clang would run into the loop's head, which Linux 6.1 refuses */
+#pragma unroll
 	for (int i = 1; i <= QUEUED_BACK; i++) {
 		h = holder_at(p->cpu, gn_level_tick(group - i, gn_visit_level & 15));
 		if (h && h->tid != p->s.h.tid && h->kind && h->kind != GN_CAUSE_AT_ONCE)

@@ -3,8 +3,9 @@
  * The stack of the BPF programs, added up along every chain of calls as the oldest kernel that they
  * are for adds it up (check_max_stack_depth(), kernel/bpf/verifier.c of Linux 6.1): each function's
  * rounded up to 32 bytes, 512 in all, at most eight functions deep, and at most 256 above one that
- * is called and itself calls another program. Newer kernels allow more, so that a program that is
- * too deep loads here and is refused there.
+ * is called and itself calls another program. And the flow of each function, as that kernel follows
+ * it (check_cfg()): a loop's first instruction may be reached again by jumps alone, and not by
+ * running into it. Newer kernels allow more, so that what is refused there loads here.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -252,6 +253,81 @@ static void chain_follow(struct chain *c, const struct function *f, int above)
 	c->n--;
 }
 
+/* ---- the flow ---- */
+
+#define INSNS_MAX 65536
+
+enum { NEW, ON_PATH, DONE };
+
+/* Edges are followed in the kernel's order, since it depends on that what is on the path. */
+struct flow {
+	const struct function *of;
+	uint8_t state[INSNS_MAX], edges[INSNS_MAX]; /* of each instruction: how many are followed */
+	uint32_t path[INSNS_MAX];
+	size_t depth;
+};
+
+/* Where the instruction's `edge`th edge goes; -1: it has no more. *jump: a loop may end with it. */
+static long edge_of(const struct bpf_insn *in, size_t at, int edge, bool *jump)
+{
+	__u8 class = BPF_CLASS(in->code), op = BPF_OP(in->code);
+
+	*jump = false;
+	if (class != BPF_JMP && class != BPF_JMP32)
+		return edge ? -1 : (long)at + 1;
+	if (op == BPF_EXIT)
+		return -1;
+	if (op == BPF_CALL)
+		return edge ? -1 : (long)at + 1;
+	*jump = true;
+	if (op == BPF_JA)
+		return edge ? -1 : (long)at + 1 + in->off;
+	return edge == 0 ? (long)at + 1 : edge == 1 ? (long)at + 1 + in->off : -1;
+}
+
+/* 0; 1: there is a loop that an old kernel refuses. */
+static int flow_follow(struct flow *f)
+{
+	memset(f->state, NEW, f->of->n);
+	memset(f->edges, 0, f->of->n);
+	f->state[0] = ON_PATH;
+	f->path[0] = 0;
+	f->depth = 1;
+	while (f->depth) {
+		uint32_t at = f->path[f->depth - 1];
+		bool jump;
+		long to = edge_of(&f->of->insns[at], at, f->edges[at]++, &jump);
+
+		if (to < 0) {
+			f->state[at] = DONE;
+			f->depth--;
+			continue;
+		}
+		assert_true((size_t)to < f->of->n);
+		if (f->state[to] == NEW) {
+			f->state[to] = ON_PATH;
+			f->path[f->depth++] = (uint32_t)to;
+		} else if (f->state[to] == ON_PATH && !jump) {
+			print_message("%s: back-edge from %u to %ld\n", f->of->name, at, to);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void test_flow(void **state)
+{
+	static struct flow f;
+	int refused = 0;
+
+	for (size_t i = 0; i < nfunctions; i++) {
+		assert_in_range(functions[i].n, 1, INSNS_MAX);
+		f.of = &functions[i];
+		refused += flow_follow(&f);
+	}
+	assert_int_equal(refused, 0);
+}
+
 static void test_stack(void **state)
 {
 	struct chain c = {0};
@@ -286,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sees),
 		cmocka_unit_test(test_stack),
+		cmocka_unit_test(test_flow),
 	};
 
 	object_read();
