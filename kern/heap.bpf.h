@@ -144,7 +144,6 @@ static __always_inline __u32 z_remapped(__u64 v)
 #define z_lookup(h, address, v, epoch, task) z_lookup_remote(h, address, v, epoch, task)
 #else
 #define z_lookup(h, address, v, epoch, task) z_lookup_here(h, address, v, epoch)
-#define remote_task
 #endif
 
 __noinline __weak __u64
