@@ -6,6 +6,7 @@
 # file. Fetches what is not in GNOMON_PEERS (default /var/cache/gnomon-peers). Root, for a recording.
 PEERS=$(cd "$(dirname "$0")" && pwd)
 . "$PEERS/../jvm/lib.sh"
+. "$PEERS/jars.sh"
 need_root
 need_gnomon requests
 need_cmd mvn
@@ -15,16 +16,6 @@ mkdir -p "$CACHE" || fail "cannot make '$CACHE'"
 exec 8>"$CACHE/lock-publishers"
 flock 8
 JARS=$CACHE/publishers
-
-jars_right() { (cd "$JARS" 2>/dev/null && sha256sum --quiet -c "$PEERS/publishers/jars.sha256") >"$T/sums" 2>&1; }
-
-fetch_jars() {
-    jars_right && return
-    rm -rf "$JARS"
-    mvn -q -B -C -Dmaven.repo.local="$CACHE/m2" -f "$PEERS/publishers/pom.xml" dependency:copy-dependencies \
-        -DoutputDirectory="$JARS" </dev/null >"$T/mvn" 2>&1 || fail "mvn: $(tail -n 20 "$T/mvn")"
-    jars_right || fail "not what they were: $(cat "$T/sums")"
-}
 
 # nobody listens there: the tracers say so in their logs, and publish all the same
 export DD_TRACE_AGENT_URL=http://127.0.0.1:9 DD_INSTRUMENTATION_TELEMETRY_ENABLED=false DD_REMOTE_CONFIGURATION_ENABLED=false
@@ -84,7 +75,7 @@ every() {
     [ "$(jdk_version "$JDK")" -lt 25 ] || published otel virtual "$OTEL" 'GET /traced'
 }
 
-fetch_jars
+fetch_jars publishers "$JARS"
 classes
 mkdir "$T/java"
 cp -r "$CLASSES/." "$T/java"

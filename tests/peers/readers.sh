@@ -7,6 +7,7 @@
 # is missing that cannot be had.
 PEERS=$(cd "$(dirname "$0")" && pwd)
 . "$PEERS/../jvm/lib.sh"
+. "$PEERS/jars.sh"
 . "$PEERS/../jvm/tree.sh"
 . "$PEERS/../jvm/push.sh"
 umask 022
@@ -22,16 +23,6 @@ exec 8>"$CACHE/lock"
 flock 8
 
 # ---- what is fetched -----------------------------------------------------------------------
-
-jars_right() { (cd "$CACHE/jars" 2>/dev/null && sha256sum --quiet -c "$PEERS/jmc/jars.sha256") >"$T/sums" 2>&1; }
-
-fetch_jars() {
-    jars_right && return
-    rm -rf "$CACHE/jars"
-    mvn -q -B -C -Dmaven.repo.local="$CACHE/m2" -f "$PEERS/jmc/pom.xml" dependency:copy-dependencies \
-        -DoutputDirectory="$CACHE/jars" </dev/null >"$T/mvn" 2>&1 || fail "mvn: $(tail -n 20 "$T/mvn")"
-    jars_right || fail "not what they were: $(cat "$T/sums")"
-}
 
 # A Go from before 1.21 (Debian 12's) does not fetch a newer one by itself; that is a module like others.
 fetch_go() {
@@ -360,7 +351,7 @@ JDKS=${JDKS:-17 21 25}
 export NODE_MODULES=$CACHE/js/node_modules
 
 # at once: they wait for other hosts. What fails ends the test.
-fetch_jars &
+fetch_jars jmc "$CACHE/jars" &
 fetch_js &
 needs_tree && tree_make &
 fetch_go
