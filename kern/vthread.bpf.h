@@ -75,7 +75,10 @@ static __always_inline int vthread_name(struct gn_vthread_rec *r, const struct g
 	array = object_in_field(task, &v->heap, str + v->value, epoch);
 	if (!is_object(array) || heap_read(task, &len, sizeof(len), array + v->length) || len < 0)
 		return 0;
-	n = len < GN_VTHREAD_NAME ? len : GN_VTHREAD_NAME;
+	n = len;
+	barrier_var(n); /* Linux 6.1 sees the bound of what is compared alone */
+	if (n > GN_VTHREAD_NAME)
+		n = GN_VTHREAD_NAME;
 	if (n && heap_read(task, r->name, n, array + v->bytes))
 		return 0;
 	r->len = len;

@@ -319,6 +319,9 @@ boot() {
 
 # Two CPUs, each a thread of ours, as fast as they are.
 recordings() {
+    # what is refused is seen within a minute
+    boot "$1" doctor -accel tcg,thread=multi -smp 2
+    accepted
     boot "$1" native,jvm,group -accel tcg,thread=multi -smp 2
     accepted
     programs native
