@@ -19,8 +19,8 @@
 
 /*
  * Following references takes functions that the verifier looks at once. From outside these need
- * tasks as arguments, which kernels know since 6.9: before, nothing is told there of objects that
- * move while threads run.
+ * tasks as arguments, which kernels know since 6.9: before, objects are told of there that are where
+ * the reference says, by its colour, and none of Shenandoah's.
  */
 #if !defined(UW_REMOTE) || defined(REMOTE_BY_PID)
 #define HEAP_FOLLOWS 1
@@ -53,7 +53,7 @@ static __always_inline __u64 heap_epoch(struct task_struct *task, const struct g
 	__u32 n = 0;
 	__u8 active = 0;
 
-	if (!HEAP_FOLLOWS && heap_moves(h))
+	if (!HEAP_FOLLOWS && h->flags & GN_OOP_FORWARDED)
 		return 0;
 	if (h->mask)
 		return heap_word(task, h->mask);
@@ -212,13 +212,13 @@ static __always_inline __u64 heap_object(const struct gn_heap *h, __u64 referenc
 {
 	if (!reference)
 		return 0;
-	if (!HEAP_FOLLOWS) /* where it was */
-		return h->flags & GN_OOP_ZGC ? gn_zgc_address(reference) : reference;
 	if (h->flags & GN_OOP_ZGC)
 		return z_object(task, h, reference, epoch);
 	if (h->flags & GN_OOP_ZMARKS)
 		return z_marked_object(task, h, reference, epoch);
-	return h->flags & GN_OOP_FORWARDED ? forwarded_object(task, reference) : reference;
+	if (HEAP_FOLLOWS && h->flags & GN_OOP_FORWARDED)
+		return forwarded_object(task, reference);
+	return reference;
 }
 
 /* What the handle at `addr` refers to; 0 none, HEAP_UNKNOWN. */
