@@ -19,8 +19,8 @@
 
 /*
  * Following references takes functions that the verifier looks at once. From outside these need
- * tasks as arguments, which kernels know since 6.9: before, objects are told of there that are where
- * the reference says, by its colour, and none of Shenandoah's.
+ * tasks as arguments, which kernels know since 6.9: before, objects are told of there that are
+ * where the reference says, by its colour, and none of Shenandoah's.
  */
 #if !defined(UW_REMOTE) || defined(REMOTE_BY_PID)
 #define HEAP_FOLLOWS 1

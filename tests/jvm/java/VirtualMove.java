@@ -90,13 +90,23 @@ public final class VirtualMove {
         return t.hasField("virtual") && t.getBoolean("virtual");
     }
 
-    /** The kind of the method of ours that the stack has, 0: none. */
+    /**
+     * The kind of the method of ours that the stack has, 0: none, or it is in the innermost piece of code: which of the
+     * methods inlined there an address belongs to the JVM says only of its calls.
+     */
     private static char kind(RecordedEvent e) {
-        if (e.getStackTrace() != null)
-            for (RecordedFrame f : e.getStackTrace().getFrames())
-                if (f.isJavaFrame() && f.getMethod().getType().getName().equals("VirtualMove")
-                    && f.getMethod().getName().matches("kind[A-D]"))
-                    return (char) (f.getMethod().getName().charAt(4) - 'A' + 'a');
+        boolean called = false;
+
+        if (e.getStackTrace() == null)
+            return 0;
+        for (RecordedFrame f : e.getStackTrace().getFrames()) {
+            if (!f.isJavaFrame())
+                continue;
+            if (called && f.getMethod().getType().getName().equals("VirtualMove")
+                && f.getMethod().getName().matches("kind[A-D]"))
+                return (char) (f.getMethod().getName().charAt(4) - 'A' + 'a');
+            called |= !f.getType().equals("Inlined");
+        }
         return 0;
     }
 
@@ -111,6 +121,9 @@ public final class VirtualMove {
         if (name.startsWith("kind-" + kind + "-"))
             return "right";
         System.err.println("in kind " + kind + ": '" + name + "', " + e.getEventType().getName());
+        for (RecordedFrame f : e.getStackTrace().getFrames())
+            System.err.println("    " + f.getMethod().getType().getName() + "." + f.getMethod().getName() + ":"
+                + f.getLineNumber() + " " + f.getType());
         return "wrong";
     }
 
