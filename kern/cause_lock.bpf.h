@@ -39,8 +39,8 @@ static __always_inline __u64 monitor_object(struct gn_cause_lock *c, const struc
 	return 0;
 }
 
-static __always_inline int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l,
-					__u64 monitor, struct task_struct *task)
+heap_fn int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u64 monitor,
+			 struct task_struct *task)
 {
 	__u64 header;
 
@@ -63,8 +63,8 @@ static __always_inline int monitor_tell(struct gn_cause_lock *c, const struct gn
 }
 
 /* 2: and it is somebody's. */
-static __always_inline int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l,
-					__u64 thread, struct task_struct *task)
+heap_fn int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u64 thread,
+			 struct task_struct *task)
 {
 	struct parked p;
 
@@ -93,7 +93,7 @@ static __noinline void lock_watch(struct task_struct *task)
 }
 
 /* Fills in the cause, which is zeros. 0: it is none, or not known. */
-static __always_inline int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *task)
+heap_fn int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *task)
 {
 	const struct gn_locks *l = locks_find(who >> 32);
 	__u64 thread = uw_get_java_thread(0, (__u32)who), monitor;

@@ -19,13 +19,24 @@
 
 /*
  * Following references takes functions that the verifier looks at once. From outside these need
- * tasks as arguments, which kernels know since 6.9: before, objects are told of there that are
- * where the reference says, by its colour, and none of Shenandoah's.
+ * tasks as arguments, which kernels know since 6.9: before, nothing is told there of objects that
+ * move while threads run. (Colours alone are too much for the verifier of 6.1, but for one look:
+ * kern/vthread.bpf.h.)
  */
 #if !defined(UW_REMOTE) || defined(REMOTE_BY_PID)
 #define HEAP_FOLLOWS 1
 #else
 #define HEAP_FOLLOWS 0
+#endif
+
+/*
+ * Not inlined, so that the verifier has less to tell apart; but where programs find tasks by pid,
+ * whose chains of calls are as deep as they may be.
+ */
+#ifdef REMOTE_BY_PID
+#define heap_fn static __always_inline
+#else
+#define heap_fn static __noinline
 #endif
 
 #ifdef UW_REMOTE
@@ -53,7 +64,7 @@ static __always_inline __u64 heap_epoch(struct task_struct *task, const struct g
 	__u32 n = 0;
 	__u8 active = 0;
 
-	if (!HEAP_FOLLOWS && h->flags & GN_OOP_FORWARDED)
+	if (!HEAP_FOLLOWS && heap_moves(h))
 		return 0;
 	if (h->mask)
 		return heap_word(task, h->mask);
@@ -210,15 +221,13 @@ static __always_inline __u64 forwarded_object(struct task_struct *task, __u64 ob
 static __always_inline __u64 heap_object(const struct gn_heap *h, __u64 reference, __u64 epoch,
 					 struct task_struct *task)
 {
-	if (!reference)
-		return 0;
+	if (!reference || !HEAP_FOLLOWS)
+		return reference;
 	if (h->flags & GN_OOP_ZGC)
 		return z_object(task, h, reference, epoch);
 	if (h->flags & GN_OOP_ZMARKS)
 		return z_marked_object(task, h, reference, epoch);
-	if (HEAP_FOLLOWS && h->flags & GN_OOP_FORWARDED)
-		return forwarded_object(task, reference);
-	return reference;
+	return h->flags & GN_OOP_FORWARDED ? forwarded_object(task, reference) : reference;
 }
 
 /* What the handle at `addr` refers to; 0 none, HEAP_UNKNOWN. */
@@ -227,6 +236,8 @@ static __always_inline __u64 object_at_handle(struct task_struct *task, const st
 {
 	__u64 reference = 0;
 
+	if (!HEAP_FOLLOWS)
+		return heap_word(task, addr);
 	if (!addr || heap_read(task, &reference, sizeof(reference), addr))
 		return addr ? HEAP_UNKNOWN : 0;
 	return heap_object(h, reference, epoch, task);
@@ -240,7 +251,7 @@ static __always_inline __u64 object_in_field(struct task_struct *task, const str
 	if (!(h->flags & GN_OOP_NARROW))
 		return object_at_handle(task, h, addr, epoch);
 	if (heap_read(task, &narrow, sizeof(narrow), addr))
-		return HEAP_UNKNOWN;
+		return HEAP_FOLLOWS ? HEAP_UNKNOWN : 0;
 	if (!narrow)
 		return 0;
 	return heap_object(h, h->oop_base + ((__u64)narrow << (h->oop_shift & 31)), epoch, task);

@@ -103,8 +103,8 @@ static __always_inline bool is_ownable(struct task_struct *task, const struct gn
  * Follows that. False: it cannot be told now. Without an object, or a class for it, that is all
  * there is.
  */
-static __always_inline int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread,
-				       struct task_struct *task)
+heap_fn int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread,
+			struct task_struct *task)
 {
 	const struct gn_heap *h;
 	__u64 epoch, handle;

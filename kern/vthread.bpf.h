@@ -60,14 +60,16 @@ struct {
 } vthread_scratch SEC(".maps") __weak;
 
 /* Once per virtual thread. 0: its name cannot be told now. */
-static __always_inline int vthread_name(struct gn_vthread_rec *r, const struct gn_vthreads *v,
-					__u64 thread, __u64 epoch, struct task_struct *task)
+heap_fn int vthread_name(struct gn_vthread_rec *r, const struct gn_vthreads *v, __u64 thread,
+			 __u64 epoch, struct task_struct *task)
 {
 	__u64 str, array;
 	__u8 coder = 0;
 	__s32 len = 0;
 	__u32 n;
 
+	if (!r || !v)
+		return 0;
 	r->len = r->wide = 0;
 	str = object_in_field(task, &v->heap, thread + v->name, epoch);
 	if (!is_object(str) || heap_read(task, &coder, 1, str + v->coder))
@@ -111,6 +113,27 @@ static __always_inline void vthread_send(__u64 id, __u64 who, const struct gn_vt
 		bpf_map_update_elem(&vthread_names, &key, &epoch, BPF_ANY);
 }
 
+#if HEAP_FOLLOWS
+#define mounted_epoch(task, h)		   heap_epoch(task, h)
+#define mounted_object(task, h, at, epoch) object_at_handle(task, h, at, epoch)
+#else
+static __always_inline __u64 mounted_epoch(struct task_struct *task, const struct gn_heap *h)
+{
+	return h->mask ? heap_word(task, h->mask) : heap_epoch(task, h);
+}
+
+/* With ZGC it is known where it is if its colour says so. */
+static __always_inline __u64 mounted_object(struct task_struct *task, const struct gn_heap *h,
+					    __u64 at, __u64 epoch)
+{
+	__u64 v = heap_word(task, at), bits = h->flags & GN_OOP_ZGC ? 0xf000 : ~0ull;
+
+	if (h->mask && !(v & epoch & bits) == !(h->flags & GN_OOP_ZMARKS))
+		return HEAP_UNKNOWN;
+	return h->flags & GN_OOP_ZGC ? gn_zgc_address(v) : v;
+}
+#endif
+
 /* The id of the virtual thread at the address, 0: there is none. */
 static __always_inline __u64 vthread_id(const struct gn_vthreads *v, __u64 thread,
 					struct task_struct *task)
@@ -150,14 +173,14 @@ __noinline __weak __u64 vthread_mounted(__u64 who, __u32 slot)
 	v = bpf_map_lookup_elem(&vthreads, &tgid);
 	if (!v)
 		return 0;
-	epoch = heap_epoch(task, &v->heap);
-	thread = object_at_handle(task, &v->heap, c->slot, epoch);
+	epoch = mounted_epoch(task, &v->heap);
+	thread = mounted_object(task, &v->heap, c->slot, epoch);
 	id = vthread_id(v, thread, task);
 	if (!epoch || !handle_leads(task, &v->heap, c->slot, thread, epoch) ||
-	    heap_epoch(task, &v->heap) != epoch)
+	    mounted_epoch(task, &v->heap) != epoch || (!HEAP_FOLLOWS && thread == HEAP_UNKNOWN))
 		return id == c->id ? id : 0;
 	c->id = id;
-	if (id)
+	if (id && (HEAP_FOLLOWS || !heap_moves(&v->heap)))
 		vthread_send(id, who, v, thread, epoch, task, slot);
 	return id;
 }
