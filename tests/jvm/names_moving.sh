@@ -23,8 +23,9 @@ read_names() {
     read -r seen <"$T/seen"
     note "$1 ${2:-}: $seen"
     [[ $seen == *", 0 wrong" ]] || fail "names of others"
-    # half of them at least are read at the first look
-    assert_ge "names" $(($(number reads) / 2)) "$(number names)"
+    # on a busy machine pauses, in which none are told, take longer
+    assert_ge "names" $(($(number reads) / 10)) "$(number names)"
+    strict assert_ge "names" $(($(number reads) / 2)) "$(number names)"
     assert_ge "groups" $(($(number names) / 2)) "$(number groups)"
     jvm_unharmed
     jvm_end
