@@ -34,3 +34,4 @@ read_names() {
 for gc in UseZGC UseShenandoahGC UseG1GC UseParallelGC UseSerialGC; do
     for_one_jdk read_names -XX:+$gc
 done
+softly_end

@@ -39,3 +39,4 @@ for_each_jdk virtual_names UseZGC
 for_each_jdk virtual_names UseZGC --wall-engine=scan
 [ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseG1GC
 [ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseSerialGC
+softly_end
