@@ -4,7 +4,7 @@
  * file, which is gone on with and closed. Texts are printable whatever comes, and behind what is
  * kept of the file there is a whole chunk of ours.
  */
-// FUZZ-LINK: user/naming/reply.c user/naming/opened.c user/model/totals.c
+// FUZZ-LINK: user/base/fdmsg.c user/naming/reply.c user/naming/opened.c user/model/totals.c
 // FUZZ-LINK: user/jfr/write.c user/jfr/write_constants.c user/jfr/write_enc.c user/jfr/write_file.c user/jfr/finished.c
 // FUZZ-LINK: user/jfr/write_meta.c user/jfr/write_names.c user/jfr/write_pool.c user/jfr/repair.c
 // FUZZ-LINK: user/jfr/segment.c user/jfr/types.c user/jfr/vitals.c user/base/arena.c user/base/beat.c
