@@ -130,6 +130,17 @@ static inline __u64 gn_zgc_address(__u64 v)
 	return 0;
 }
 
+/* Where a ZGC forwarding table has an object, by its number on its page: zHash.inline.hpp. */
+static inline __u32 gn_zgc_hash(__u32 key)
+{
+	key = ~key + (key << 15);
+	key ^= key >> 12;
+	key += key << 2;
+	key ^= key >> 4;
+	key *= 2057;
+	return key ^ key >> 16;
+}
+
 #define GN_LOCK_IDS  0x1 /* monitors have ids of threads as owners (24), else addresses */
 #define GN_LOCK_HELD 0x2 /* owner 1: who has the object in its lock stack */
 #define GN_LOCK_HASH 0x4 /* ObjectMonitor::_metadata is the hash itself, not a header */

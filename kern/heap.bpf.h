@@ -82,17 +82,6 @@ static __always_inline __u64 heap_epoch(struct task_struct *task, const struct g
 
 enum { Z_YOUNG, Z_OLD };
 
-/* JDK gc/z/zHash.inline.hpp */
-static __always_inline __u32 z_hash(__u32 key)
-{
-	key = ~key + (key << 15);
-	key ^= key >> 12;
-	key += key << 2;
-	key ^= key >> 4;
-	key *= 2057;
-	return key ^ key >> 16;
-}
-
 /* The table of what was moved from the object's page, 0 none; HEAP_UNKNOWN. */
 static __always_inline __u64 z_table(struct task_struct *task, const struct gn_heap *h,
 				     __u64 offset, __u32 old)
@@ -117,7 +106,7 @@ static __always_inline __u64 z_forward(struct task_struct *task, const struct gn
 	if (start > offset || !entries)
 		return HEAP_UNKNOWN;
 	from = (offset - start) >> (heap_word(task, table + h->fw_shift) & 63);
-	at = z_hash(from) & (entries - 1);
+	at = gn_zgc_hash(from) & (entries - 1);
 	for (int i = 0; i < Z_PROBES; i++) {
 		if (heap_read(task, &entry, sizeof(entry), table + h->fw_bytes + (__u64)at * 8))
 			return HEAP_UNKNOWN;

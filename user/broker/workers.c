@@ -48,9 +48,9 @@ struct board {
 };
 
 struct workers {
-	struct board *board; /* to be read: it may be mapped so */
-	int asks;	     /* for workers */
-	int control;	     /* for their parent: what is given up */
+	const struct board *board;
+	int asks;    /* for workers */
+	int control; /* for their parent: what is given up */
 	pid_t parent;
 };
 
@@ -358,7 +358,7 @@ void workers_stop(struct workers *w)
 	close(w->asks);
 	close(w->control);
 	waitpid(w->parent, NULL, 0);
-	munmap(w->board, sizeof(*w->board));
+	munmap((void *)w->board, sizeof(*w->board));
 	free(w);
 }
 

@@ -189,17 +189,6 @@ bool zheap_same(struct vm *vm, const struct zheap *z)
 	       !mem_read_now(vm->mem, z->masks[BAD], &bad, 8) && good == z->good && bad == z->bad;
 }
 
-/* JDK gc/z/zHash.inline.hpp */
-static uint32_t hash(uint32_t key)
-{
-	key = ~key + (key << 15);
-	key ^= key >> 12;
-	key += key << 2;
-	key ^= key >> 4;
-	key *= 2057;
-	return key ^ key >> 16;
-}
-
 /* The page's table, 0: none of its objects is moved. False: it cannot be read. */
 static bool forwarding_of(struct vm *vm, const struct zheap *z, int gen, uint64_t offset,
 			  uint64_t *f)
@@ -225,7 +214,7 @@ static bool forward(struct vm *vm, const struct zheap *z, uint64_t f, uint64_t o
 		return false;
 	from = (offset - start) >> shift;
 	*to = offset; /* not moved so far */
-	for (uint64_t i = hash((uint32_t)from) & (n - 1), p = 0; p < PROBES_MAX;
+	for (uint64_t i = gn_zgc_hash((uint32_t)from) & (n - 1), p = 0; p < PROBES_MAX;
 	     i = (i + 1) & (n - 1), p++) {
 		if (word(vm, z, f + z->bytes + i * 8, &entry))
 			return false;
