@@ -227,7 +227,7 @@ check-browser: $(BUILD)/gnomon $(BUILD)/tools/bench/jfrgen $(BUILD)/tests/browse
 	@BUILD=$(BUILD) tests/browser/run.sh
 
 check-peers: ## recordings in other people's readers: JMC, jfr-parser, jfrconv, pprof, speedscope, the Firefox Profiler; fetched once (root)
-	@tools/deps.sh build peers && $(MAKE) -s all && BUILD=$(BUILD) tests/peers/readers.sh && BUILD=$(BUILD) tests/peers/otlp.sh && BUILD=$(BUILD) tests/peers/publishers.sh && BUILD=$(BUILD) tests/peers/prometheus.sh
+	@BUILD=$(BUILD) tools/check.sh --only peers
 
 # ---- aarch64: compiled, on any machine -----------------------------------------------------------
 # The BPF side down to its skeleton, and all of user space against aarch64's C library.

@@ -290,14 +290,16 @@ suite_peers() {
         timed 600 tools/deps.sh peers
         [ $rc = 0 ] || { report_fail peers packages "$took, exit code $rc"; return; }
     fi
-    overlap script peers tests/peers/{otlp,readers,prometheus}.sh
+    overlap script peers tests/peers/{readers,otlp,publishers,prometheus}.sh
 }
 
-# Who may include whom, and that the script which holds it can fail.
+# Who may include whom, what fuzzers take in, and that the scripts which hold it can fail.
 suite_layers() {
     step layers includes tools/layers.sh
     step layers calls tools/layers.sh --objects "$BUILD/obj/user"
     step layers self-test tools/layers.sh --self-test
+    step layers fuzzers tools/fuzzlinks.sh "$BUILD/obj"
+    step layers fuzzers-self-test tools/fuzzlinks.sh --self-test "$BUILD/obj"
 }
 
 # The manual pages against the commands, and that the script which holds them can fail; what `make install` puts where.
@@ -452,6 +454,7 @@ prepare() {
         tools/deps.sh --check test # the tests that lack something say so
     fi
     build gnomon "$BUILD" all || return
+    [ "$suites" != peers ] || return 0 # they use none
     # A test that does not build fails, and keeps no other from running.
     build tests "$BUILD" -k tests || true
 }
