@@ -161,6 +161,7 @@ enum gn_stack_way {
 	GN_WAY_SWITCH = 1, /* its thread, as it left the CPU */
 	GN_WAY_REMOTE = 2, /* somebody else, while it was off the CPU */
 	GN_WAY_BACK = 3,   /* another of its process, as it was about to get the CPU again */
+	GN_WAY_WAKE = 4,   /* its thread, as it woke another one */
 };
 
 struct gn_stack { /* followed by the frames */
@@ -226,7 +227,16 @@ enum gn_cause_kind {
 	GN_CAUSE_UNSEEN = 17,  /* nobody looked in time */
 	/* never sent, but made of a stack's frames by user space: ino is jvmwait_of() */
 	GN_CAUSE_JVM = 18,
+	/* nothing that the call tells; who woke the thread: enum gn_waker in `family` */
+	GN_CAUSE_WAKER = 19,
 	GN_CAUSE_KINDS
+};
+
+enum gn_waker {
+	GN_WAKER_THREAD =
+		1, /* of its own process: ino is its tid, count the id of its stack or 0 */
+	GN_WAKER_PROCESS = 2, /* of another one: fs is its name, dev its pid */
+	GN_WAKER_KERNEL = 3,  /* of the kernel: fs is its name */
 };
 
 static inline int gn_cause_is_lock(__u32 kind)
@@ -490,6 +500,9 @@ struct gn_thread {
 	__u32 torn, torn_seq;
 	__u32 lock_watched; /* and the one in which it is in `lock_waiters`; kern/lock.bpf.h */
 	__u64 queue;	    /* with causes: the run queue (struct cfs_rq) it queued in last */
+	__u64 woken;	    /* the cause that its waker is, of the interval woken_seq */
+	__u32 woken_seq;
+	__u32 pad;
 	/* where processes have rates of their own (kern/rate.bpf.h) */
 	__u32 rate_gen; /* gn_rate_gen for which `level` is, 0 never */
 	__u32 level;	/* its process's */

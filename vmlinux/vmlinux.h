@@ -204,7 +204,8 @@ struct pid {
 };
 
 struct thread_info {
-	u32 cpu; /* 5.16 on x86; CONFIG_THREAD_INFO_IN_TASK */
+	u32 cpu;	   /* 5.16 on x86; CONFIG_THREAD_INFO_IN_TASK */
+	u32 preempt_count; /* not on x86; the low half of 64 bits on arm64 */
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -221,6 +222,7 @@ struct thread_struct {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;	      /* the kernel's */
 	unsigned int __state; /* 5.14; `state` before */
 	unsigned int flags;
 	int on_cpu;

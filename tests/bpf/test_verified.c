@@ -69,6 +69,8 @@ static void judge(bool scan)
 
 	if (capture_open(&c, &cfg, &e) || capture_add(c, getpid(), &e) || capture_attach(c, &e))
 		fail_msg("%s", e.msg);
+	if (!scan && feature_has(FEATURE_WAKING))
+		assert_int_equal(capture_wakers_wait(c), 0);
 	assert_in_range(programs_judge(), 10, FDS);
 	capture_close(c);
 }

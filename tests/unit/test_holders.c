@@ -105,6 +105,30 @@ static void nobody(void **state)
 	assert_false(holders_are(&r));
 }
 
+static void wakers(void **state)
+{
+	struct gn_cause_rec r = held_by(GN_CAUSE_WAKER, "");
+
+	assert_false(holders_are(&r));
+	r.of.family = GN_WAKER_THREAD;
+	r.of.ino = 17;
+	r.of.count = 4711; /* where it was: that is told elsewhere */
+	says(&r, "wake-up", "by another thread of its own", "thread 17, not known any more");
+	holders_name(&r, "pool-3-worker-12", true);
+	says(&r, "wake-up", "by its own pool-#-worker-#", "thread 17, pool-3-worker-12");
+	holders_name(&r, "GC Thread#3", false);
+	says(&r, "wake-up", "by its own collector", "thread 17, GC Thread#3");
+	r = held_by(GN_CAUSE_WAKER, "postgres");
+	r.of.family = GN_WAKER_PROCESS;
+	r.of.dev = 99;
+	says(&r, "wake-up", "by postgres", "pid 99");
+	r.of.dev = 0; /* not of our PID namespace */
+	says(&r, "wake-up", "by postgres", "");
+	r = held_by(GN_CAUSE_WAKER, "kworker/0:1\033[2J"); /* no terminator */
+	r.of.family = GN_WAKER_KERNEL;
+	says(&r, "wake-up", "by the kernel's kworker/0:1?[2J", "");
+}
+
 static void group_is(const char *name, const char *want)
 {
 	struct buffer b = BUFFER_INIT;
@@ -128,9 +152,9 @@ static void groups_of_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(processes),	   cmocka_unit_test(limits),
-		cmocka_unit_test(own_threads),	   cmocka_unit_test(nobody),
-		cmocka_unit_test(groups_of_names),
+		cmocka_unit_test(processes),   cmocka_unit_test(limits),
+		cmocka_unit_test(own_threads), cmocka_unit_test(nobody),
+		cmocka_unit_test(wakers),      cmocka_unit_test(groups_of_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ struct capture {
 	bool can_pick; /* iterators over one process */
 	bool can_lock; /* whose locks are is told */
 	bool looks;    /* at who has the CPUs, at each tick */
+	bool wakes;    /* who wakes threads is told */
 	bool rates;
 	bool scanning;		    /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t accounting; /* held while an accounting goes on */
@@ -124,6 +125,11 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	if (!cfg->wall_ns || !c->can_switch) {
 		bpf_program__set_autoload(c->skel->progs.wall_switch, false);
 		bpf_program__set_autoload(c->skel->progs.switch_walk, false);
+	}
+	c->wakes = cfg->causes && cfg->wall_ns && c->can_switch && feature_has(FEATURE_WAKING);
+	if (!c->wakes) {
+		bpf_program__set_autoload(c->skel->progs.wall_waking, false);
+		bpf_program__set_autoload(c->skel->progs.waking_walk, false);
 	}
 	if (!cfg->cpu_ns)
 		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
@@ -246,8 +252,10 @@ static bool is_needed(const struct capture *c, enum programs_part part)
 	case PROGRAMS_SWITCH:
 	case PROGRAMS_REMOTE:
 		return wall && !c->scanning;
-	default:
+	case PROGRAMS_SCAN:
 		return wall && c->scanning;
+	default: /* it comes later */
+		return false;
 	}
 }
 
@@ -890,10 +898,17 @@ int capture_attach(struct capture *c, struct error *e)
 		rc = capture_scan(c);
 	if (!rc)
 		rc = resting_begin(c);
+	if (!rc && c->wakes) /* who has the recording wait for it would lose its first samples */
+		programs_begin(c->programs, PROGRAMS_WAKING);
 	if (rc && e && !e->rc)
 		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
 			  strerror(-rc));
 	return rc;
+}
+
+int capture_wakers_wait(struct capture *c)
+{
+	return c->wakes ? programs_wait(c->programs, PROGRAMS_WAKING) : -EOPNOTSUPP;
 }
 
 /* Loads also the engines that a recording does not begin with. */
@@ -902,13 +917,15 @@ static int parts_try(struct capture *c, struct error *e)
 	int rc = 0;
 
 	for (int i = 0; i < PROGRAMS_PARTS && !rc; i++)
-		rc = part_wait(c, i, e);
+		if (i != PROGRAMS_WAKING) /* a recording goes on without */
+			rc = part_wait(c, i, e);
 	return rc;
 }
 
 int capture_trial(bool wall, struct error *e)
 {
-	struct capture_config cfg = {.cpu_ns = 10000000, .wall_ns = wall ? 50000000 : 0};
+	struct capture_config cfg = {
+		.cpu_ns = 10000000, .wall_ns = wall ? 50000000 : 0, .causes = wall};
 	struct capture *c = NULL;
 	int rc;
 

@@ -99,6 +99,9 @@ void capture_cpu_clocks(struct capture *c, bool alone);
  */
 int capture_attach(struct capture *c, struct error *e);
 
+/* For tests: waits until who wakes threads is told, with causes. 0, or -errno: it never is. */
+int capture_wakers_wait(struct capture *c);
+
 /*
  * What happens from then on (CLOCK_MONOTONIC, now or later) is in no sample: CPU and wall samples
  * end at that instant, and programs and clocks may be closed in any order and take their time.

@@ -41,7 +41,8 @@ static const struct {
 	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_SWITCH, "switch_walk"},
 	{PROGRAMS_CLOCK, "thread_clock"}, {PROGRAMS_REMOTE, "remote_scan"},
 	{PROGRAMS_REMOTE, "remote_tick"}, {PROGRAMS_SCAN, "wall_scan"},
-	{PROGRAMS_REMOTE, "lock_tick"},
+	{PROGRAMS_REMOTE, "lock_tick"},	  {PROGRAMS_WAKING, "wall_waking"},
+	{PROGRAMS_WAKING, "waking_walk"},
 };
 
 #define HEAVY (sizeof(heavy) / sizeof(heavy[0]))
@@ -85,6 +86,20 @@ static int part_open(struct programs *p, enum programs_part part)
 	return maps_share(p, skel);
 }
 
+/* The recording goes on meanwhile, and nobody waits for these. */
+static int waking_attach(struct gnomon *skel)
+{
+	int walk = bpf_program__fd(skel->progs.waking_walk);
+	__u32 zero = 0;
+
+	if (walk < 0)
+		return 0; /* not wanted */
+	if (bpf_map_update_elem(bpf_map__fd(skel->maps.waking_walker), &zero, &walk, BPF_ANY))
+		return -errno;
+	skel->links.wall_waking = bpf_program__attach(skel->progs.wall_waking);
+	return skel->links.wall_waking ? 0 : -errno;
+}
+
 static void *part_load(void *arg)
 {
 	struct part *part = arg;
@@ -93,8 +108,12 @@ static void *part_load(void *arg)
 	part->rc = part_open(part->of, part->which);
 	if (!part->rc)
 		part->rc = gnomon__load(part->skel);
+	if (!part->rc && part->which == PROGRAMS_WAKING)
+		part->rc = waking_attach(part->skel);
 	log_debug("BPF programs loaded in %.1f ms of a CPU",
 		  (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e6);
+	if (part->rc && part->which == PROGRAMS_WAKING)
+		log_info("who wakes threads is not told: %s", strerror(-part->rc));
 	part->state = part->rc ? PART_FAILED : PART_READY;
 	return NULL;
 }

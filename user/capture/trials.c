@@ -396,6 +396,7 @@ static int cpu_clock_try(const struct feature_info *f, struct trials *t)
 
 /* The places where programs of kern/ run. */
 static const struct probe_place at_switch = {.kind = PROBE_RAW_TP, .target = "sched_switch"};
+static const struct probe_place at_waking = {.kind = PROBE_RAW_TP, .target = "sched_waking"};
 static const struct probe_place at_birth = {.kind = PROBE_RAW_TP, .target = "task_newtask"};
 static const struct probe_place at_exit = {.kind = PROBE_RAW_TP, .target = "sched_process_exit"};
 static const struct probe_place at_exec = {.kind = PROBE_RAW_TP, .target = "sched_process_exec"};
@@ -480,6 +481,14 @@ static const struct trial trials[] = {
 		.kind = FEATURE_OF_HOOKS,
 		.at = &at_tasks,
 	}, iter_process_try},
+	[FEATURE_WAKING] = {{
+		.name = "tp_btf/sched_waking",
+		.use = "who wakes threads",
+		.without = "not to be seen: who wakes threads is not told",
+		.remedy = SINCE("5.5"),
+		.kind = FEATURE_OF_HOOKS,
+		.at = &at_waking,
+	}, hook_try},
 	[FEATURE_INNER_BATCH] = {{
 		.name = "batches of inner maps",
 		.use = "unwind tables put in place at once",

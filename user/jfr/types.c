@@ -283,6 +283,9 @@ static const struct jfr_field wait_cause_fields[] = {
 	F(jfr_wait_cause, owner, "owner", JFR_THREAD, 0, "Owner"),
 	F(jfr_wait_cause, tick, "tick", JFR_LONG, 0, "Number of the First Sample's Tick"),
 	F(jfr_wait_cause, ticks, "ticks", JFR_LONG, 0, "Bits of the Samples' Ticks from There On"),
+	F(jfr_wait_cause, waker, "waker", JFR_THREAD, 0, "Waker"),
+	F(jfr_wait_cause, waker_stack, "wakerStackTrace", JFR_STACK_TRACE, 0,
+	  "Waker's Stack Trace"),
 };
 
 static const struct jfr_field unmounted_threads_fields[] = {

@@ -425,6 +425,8 @@ struct jfr_wait_cause {
 	uint32_t owner; /* who had it; 0: nobody, or it is not known: then detail says so */
 	uint64_t tick;	/* of a lock: the number of the first sample's tick */
 	uint64_t ticks; /* bit n: tick + n is one of them, up to 64; 0: they are consecutive */
+	uint32_t waker; /* the thread of its process that woke it at their end; 0 none */
+	uint32_t waker_stack; /* and where that one was then */
 };
 
 /*

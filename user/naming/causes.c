@@ -226,6 +226,9 @@ static void descriptor_words(const struct gn_cause_rec *rec, struct cause_words 
 	case GN_CAUSE_JVM:
 		jvm_words(&rec->of, w);
 		break;
+	case GN_CAUSE_WAKER:
+		wakers_words(rec, w);
+		break;
 	case GN_CAUSE_POLL:
 		w->kind = "poll";
 		snprintf(w->cause, sizeof(w->cause), "%llu descriptors",
@@ -268,7 +271,7 @@ struct pending_key {
 	uint64_t cause;
 	uint32_t thread, stack, state;
 	uint32_t owner, whose;
-	uint32_t zero; /* all bytes are part of the key */
+	uint32_t waker_stack; /* of one thread: the cause tells which */
 };
 
 struct pending {
@@ -425,6 +428,16 @@ bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *ou
 	return true;
 }
 
+bool causes_waker(const struct causes *c, uint64_t cause, struct cause_waker *out)
+{
+	const struct content *x = cause ? content_find(c, cause) : NULL;
+
+	if (!x || x->of.kind != GN_CAUSE_WAKER || x->of.family != GN_WAKER_THREAD)
+		return false;
+	*out = (struct cause_waker){.tid = (pid_t)x->of.ino, .stack = x->of.count};
+	return true;
+}
+
 bool causes_has_owner(const struct causes *c, uint64_t cause)
 {
 	const struct content *x = content_find(c, cause);
@@ -469,6 +482,8 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, ui
 		.owner = w->owner,
 		.tick = w->whose ? w->tick : 0,
 		.ticks = ticks,
+		.waker = w->waker,
+		.waker_stack = w->waker_stack,
 	};
 
 	jfrw_wait_cause(out, w->first_ns, &e);
@@ -533,7 +548,8 @@ void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 				  .stack = w->stack,
 				  .state = w->state,
 				  .owner = w->owner,
-				  .whose = w->whose};
+				  .whose = w->whose,
+				  .waker_stack = w->waker_stack};
 	struct pending *x;
 
 	HASH_FIND(hh, c->pending, &key, sizeof(key), x);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "jfr/write.h"
 #include "model/jvmwait.h"
@@ -40,7 +41,8 @@ struct cause_wait {
 	uint64_t tick;	/* number of the first sample's tick */
 	uint32_t level; /* of which the samples are, kern/abi.h */
 	enum cause_owner whose;
-	uint32_t owner; /* id in the file, with CAUSE_OWNER_THREAD */
+	uint32_t owner;		     /* id in the file, with CAUSE_OWNER_THREAD */
+	uint32_t waker, waker_stack; /* ids in the file; 0: nobody of its process woke it */
 };
 
 /* A cause as the JDK's events of sockets and files have it. */
@@ -48,6 +50,12 @@ struct cause_place {
 	bool socket, writes; /* a TCP connection, else a file; written to, else read from */
 	const char *name;    /* the peer's address, or the path */
 	uint16_t port;
+};
+
+/* Who woke a thread. */
+struct cause_waker {
+	pid_t tid;
+	uint64_t stack; /* as the kernel side has it; 0 not known */
 };
 
 struct causes;
@@ -89,6 +97,9 @@ static inline bool causes_are_vm(uint64_t cause)
 
 /* False: it is something else, or its content is not known (yet). Valid until the next call. */
 bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out);
+
+/* False: it is something else than having been woken by a thread of the same process. */
+bool causes_waker(const struct causes *c, uint64_t cause, struct cause_waker *out);
 
 /* Writes what was noted before where there is no more room. */
 void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out);

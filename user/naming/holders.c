@@ -21,7 +21,7 @@ void holders_name(struct gn_cause_rec *rec, const char *name, bool java)
 }
 
 /* Threads of one pool are one cause. */
-static void thread_words(const struct gn_cause_rec *r, struct cause_words *w)
+static void thread_words(const struct gn_cause_rec *r, const char *by, struct cause_words *w)
 {
 	struct buffer group = BUFFER_INIT;
 	char name[sizeof(r->path)];
@@ -30,13 +30,13 @@ static void thread_words(const struct gn_cause_rec *r, struct cause_words *w)
 	threadname_group(name, &group);
 	buffer_byte(&group, 0);
 	if (!*name)
-		snprintf(w->cause, sizeof(w->cause), "another thread of its own");
+		snprintf(w->cause, sizeof(w->cause), "%sanother thread of its own", by);
 	else if (!r->whole && threadname_is_collector(name))
-		snprintf(w->cause, sizeof(w->cause), "its own collector");
+		snprintf(w->cause, sizeof(w->cause), "%sits own collector", by);
 	else if (threadname_is_compiler(name))
-		snprintf(w->cause, sizeof(w->cause), "its own compiler");
+		snprintf(w->cause, sizeof(w->cause), "%sits own compiler", by);
 	else
-		snprintf(w->cause, sizeof(w->cause), "its own %s",
+		snprintf(w->cause, sizeof(w->cause), "%sits own %s", by,
 			 group.failed ? name : (const char *)group.data);
 	snprintf(w->detail, sizeof(w->detail), "thread %llu, %.100s", (unsigned long long)r->of.ino,
 		 *name ? name : "not known any more");
@@ -85,7 +85,7 @@ void holders_words(const struct gn_cause_rec *r, const char *path, struct cause_
 	w->kind = "CPU";
 	switch (r->of.kind) {
 	case GN_CAUSE_THREAD:
-		thread_words(r, w);
+		thread_words(r, "", w);
 		return;
 	case GN_CAUSE_PROCESS:
 		process_words(r, path, w);
@@ -109,4 +109,17 @@ void holders_words(const struct gn_cause_rec *r, const char *path, struct cause_
 	default:
 		snprintf(w->cause, sizeof(w->cause), "not seen");
 	}
+}
+
+void wakers_words(const struct gn_cause_rec *r, struct cause_words *w)
+{
+	w->kind = "wake-up";
+	if (r->of.family == GN_WAKER_THREAD) {
+		thread_words(r, "by ", w);
+		return;
+	}
+	snprintf(w->cause, sizeof(w->cause), "by %s%.*s",
+		 r->of.family == GN_WAKER_KERNEL ? "the kernel's " : "", (int)sizeof(r->fs), r->fs);
+	if (r->of.family == GN_WAKER_PROCESS && r->of.dev)
+		snprintf(w->detail, sizeof(w->detail), "pid %u", r->of.dev);
 }

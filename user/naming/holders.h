@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who had the CPU for which a thread queued, in words. */
+/* Who had the CPU for which a thread queued, or who woke it, in words. */
 #ifndef GNOMON_NAMING_HOLDERS_H
 #define GNOMON_NAMING_HOLDERS_H
 
@@ -11,12 +11,15 @@
 bool holders_are(const struct gn_cause_rec *rec);
 
 /*
- * Of a GN_CAUSE_THREAD the kernel tells the number alone: what that thread is called goes into
- * `path`, `java`: by the JVM, and not by the kernel alone.
+ * Of a thread (GN_CAUSE_THREAD, GN_WAKER_THREAD) the kernel tells the number alone: what that
+ * thread is called goes into `path`, `java`: by the JVM, and not by the kernel alone.
  */
 void holders_name(struct gn_cause_rec *rec, const char *name, bool java);
 
 /* As cause_words(), of such a cause; `path` is the group's, in one piece. */
 void holders_words(const struct gn_cause_rec *rec, const char *path, struct cause_words *out);
+
+/* As cause_words(), of a GN_CAUSE_WAKER. */
+void wakers_words(const struct gn_cause_rec *rec, struct cause_words *out);
 
 #endif

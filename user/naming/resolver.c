@@ -309,8 +309,9 @@ struct symproc *resolver_native(struct resolver *r)
  * The functions by which the kernel calls our programs: frames up to and including these are not
  * the target's.
  */
-static const char *const own_frames[] = {"__traceiter_sched_switch", "__bpf_trace_sched_switch",
-					 "bpf_trace_run4", "bpf_prog_"};
+static const char *const own_frames[] = {
+	"__traceiter_sched_switch", "__bpf_trace_sched_switch", "bpf_trace_run4", "bpf_prog_",
+	"__traceiter_sched_waking", "__bpf_trace_sched_wakeup", "bpf_trace_run1"};
 
 /*
  * A stack that is taken at a switch has these, too, and one that is read of a sleeping thread has

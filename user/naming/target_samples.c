@@ -110,7 +110,8 @@ void target_cause(struct target *t, const struct gn_cause_rec *told)
 				: NULL;
 	char name[FRAME_NAME_MAX] = "";
 
-	if (rec->of.kind == GN_CAUSE_THREAD)
+	if (rec->of.kind == GN_CAUSE_THREAD ||
+	    (rec->of.kind == GN_CAUSE_WAKER && rec->of.family == GN_WAKER_THREAD))
 		cause_name(t, rec);
 	if (vm)
 		vm_class_name(vm, gn_cause_lock(&rec->of)->klass, name, sizeof(name));
@@ -162,13 +163,30 @@ static void lock_note(struct target *t, const struct wait *h)
 	target_locks_hold(t, &w);
 }
 
+/* Where the thread was that woke it: its frames come before the wait is over. */
+static void waker_note(struct target *t, const struct cause_waker *by, struct cause_wait *w)
+{
+	struct stack *st = by->stack ? stacks_find(t->stacks, by->stack) : NULL;
+
+	w->waker = target_thread_of(t, by->tid, w->last_ns);
+	if (!st)
+		return;
+	if (w->last_ns > st->seen_ns)
+		st->seen_ns = w->last_ns;
+	st = stacks_as_of(t->stacks, st, w->last_ns);
+	w->waker_stack = st ? st->jfr : 0;
+}
+
 static void cause_note(struct target *t, const struct wait *h)
 {
+	struct cause_waker waker;
 	struct cause_wait w;
 
 	if (!t->env->cfg.causes || !h->cause || is_by_tick(h->cause))
 		return;
 	w = cause_wait_of(t, h);
+	if (causes_waker(t->causes, h->cause, &waker))
+		waker_note(t, &waker, &w);
 	causes_note(t->causes, &w, t->out);
 }
 

@@ -88,7 +88,15 @@ static size_t causes_join(struct caused *v, size_t n)
 	return k;
 }
 
-/* "; 'writer' had it for 90% of that, in Store.flush most of it": who had the lock for longest. */
+static bool has_kind(const struct profile *p, uint32_t cause, const char *kind)
+{
+	return !strncmp(names_get(&p->names, cause), kind, strlen(kind));
+}
+
+/*
+ * "; 'writer' had it for 90% of that, most of it in Store.flush": who had the lock for longest, or
+ * woke threads after the longest waits.
+ */
 static void owner_text(const struct profile *p, const struct caused *c, char *to, size_t size)
 {
 	const struct blame_row *most = NULL;
@@ -109,22 +117,19 @@ static void owner_text(const struct profile *p, const struct caused *c, char *to
 	}
 	of = all * ns;
 	if (most)
-		snprintf(to, size, "; '%s' had it for %.0f%% of that%s%s",
-			 names_get(&p->names, most->owner), find_percent((uint64_t)of, c->ns),
+		snprintf(to, size, "; '%s' %s it for %.0f%% of that%s%s",
+			 names_get(&p->names, most->owner),
+			 has_kind(p, c->name, "(wake-up) ") ? "did" : "had",
+			 find_percent((uint64_t)of, c->ns),
 			 most->place == NAME_NONE ? "" : ", most of it in ",
 			 most->place == NAME_NONE ? "" : names_get(&p->names, most->place));
-}
-
-static bool is_jvms(const struct profile *p, uint32_t cause)
-{
-	return !strncmp(names_get(&p->names, cause), "(JVM) ", strlen("(JVM) "));
 }
 
 bool find_cell_is_jvms(const struct profile *p, const struct prof_cell *c)
 {
 	const struct prof_frame *leaf = &p->frames[p->nodes[c->node].frame];
 
-	return leaf->type == PROF_CAUSE && is_jvms(p, leaf->name);
+	return leaf->type == PROF_CAUSE && has_kind(p, leaf->name, "(JVM) ");
 }
 
 /* Waits for locks at `place`, with a cause, of one thread or of all (UINT32_MAX). */

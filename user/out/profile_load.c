@@ -603,6 +603,21 @@ static uint64_t chain_follow(struct load *l, uint64_t chunk, const struct jfr_sa
 	return until;
 }
 
+/* Who woke the sample's thread is to blame for the whole of its wait, and where that one was then.
+ */
+static void chain_wake(struct load *l, const struct waited *w)
+{
+	if (!w->waker)
+		return;
+	l->chain.n = 1;
+	l->chain.v[0] = (struct chain_link){
+		.cause = w->cause,
+		.owner = w->waker,
+		.did = {.stack = w->waker_stack, .ran = true},
+		.known = w->waker_stack,
+	};
+}
+
 /* ---- samples ---- */
 
 static int sample_add(struct load *l, const struct jfr_sample *s)
@@ -735,6 +750,7 @@ static int part_add(struct load *l, const struct jfr_event *ev, const struct jfr
 	l->cause = w->cause;
 	while (!rc && rest.ticks) {
 		piece = rest;
+		chain_wake(l, w);
 		if (w->owner && tick != TICK_NONE) {
 			uint64_t until = chain_follow(l, ev->chunk, &rest, tick, *w);
 

@@ -28,6 +28,9 @@ struct wait {
 	uint64_t tick, last, bits; /* as in the event; the last of them */
 	uint64_t owner;
 	uint32_t owner_name;
+	/* of one that was woken by a thread of its process */
+	uint32_t waker;
+	int64_t waker_stack; /* 0: none */
 };
 
 struct waits {
@@ -150,6 +153,21 @@ static int owner_take(struct waits *x, struct jfr_reader *r, const struct jfr_ev
 	return idmap_put(&x->starts, ev->chunk, (uint64_t)start, NULL) ? 0 : -ENOMEM;
 }
 
+/* 0 or -ENOMEM. Recordings may lack these fields. */
+static int waker_take(struct waits *x, struct jfr_reader *r, const struct jfr_event *ev,
+		      const struct jfr_value *v, int n, struct wait *w)
+{
+	int waker = jfr_class_field(ev->cls, "waker"),
+	    stack = jfr_class_field(ev->cls, "wakerStackTrace");
+
+	w->waker = NAME_NONE;
+	if (waker < 0 || waker >= n || stack < 0 || stack >= n || !waits_thread(r, &v[waker]))
+		return 0;
+	w->waker = thread_name(x, r, &v[waker]);
+	w->waker_stack = v[stack].i;
+	return w->waker == NAME_NONE ? -ENOMEM : 0;
+}
+
 static bool has_tick(const struct wait *w, uint64_t tick)
 {
 	if (!w->tick || tick < w->tick || tick > w->last)
@@ -195,6 +213,8 @@ static void waited_set(const struct waits *x, const struct wait *w, struct waite
 		.cause = names_get(&x->names, w->name),
 		.owner = w->owner,
 		.owner_name = w->owner ? names_get(&x->names, w->owner_name) : NULL,
+		.waker = w->waker == NAME_NONE ? NULL : names_get(&x->names, w->waker),
+		.waker_stack = w->waker_stack,
 	};
 }
 
@@ -244,7 +264,7 @@ static int event_take(struct waits *x, struct jfr_reader *r, const struct jfr_ev
 		return -ENOMEM;
 	if (!w.left || __builtin_add_overflow(w.from, jfr_ticks_span(r, f[PERIOD].i), &w.to))
 		return 0;
-	if (owner_take(x, r, ev, v, n, &w))
+	if (owner_take(x, r, ev, v, n, &w) || waker_take(x, r, ev, v, n, &w))
 		return -ENOMEM;
 	return wait_add(x, &w);
 }

@@ -18,6 +18,8 @@ struct waited {
 	const char *cause; /* in words, "(TCP) 10.0.0.7:5432"; NULL: not known */
 	uint64_t owner;	   /* whose it was, a number of waits_thread(); 0: nobody's, or not known */
 	const char *owner_name; /* with `owner` */
+	const char *waker;	/* who woke it at their end; NULL: not known */
+	int64_t waker_stack;	/* its key in the chunk: where the waker was; 0: not known */
 };
 
 /*

@@ -187,6 +187,7 @@ final class JfrQuery {
         case "eventThread":
             return name(e.getThread());
         case "owner":
+        case "waker":
             return e.getValue(field) == null ? "-" : name(e.<RecordedThread>getValue(field));
         default:
             return String.valueOf(e.<Object>getValue(field));

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who wakes a thread whose system call does not tell what it waits for: one that waits for a native
+ * lock, a condition variable, a futex. Its waker then is the cause of its wait, with the stack from
+ * which it did that. Asked for waits only that have crossed a tick and whose stack is known: of all
+ * others the stack is not told, either.
+ *
+ * The kernel calls sched_waking where the waker is, with interrupts off, before the thread may run.
+ * An interrupt (a timer that has run out, a device) is nobody to blame: such a wait has no cause.
+ * Nor has one as long as it lasts.
+ */
+#include "cause_id.bpf.h"
+#include "stack.bpf.h"
+#include "wall.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gn_cause_rec);
+} waker_scratch SEC(".maps");
+
+/* With a waker of its own process wall_waking goes on there: see switch_walker (kern/offcpu.bpf.c).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} waking_walker SEC(".maps");
+
+/* ---- whether it is a thread that wakes it ---- */
+
+#if defined(__TARGET_ARCH_x86)
+#define STACK_BYTES 16384 /* THREAD_SIZE; where it is larger, interrupts are taken for granted */
+
+/*
+ * The preempt count, which tells it, lies in a variable that each few releases have elsewhere. But
+ * the tracepoint's arguments lie on the stack on which the kernel runs (bpf_trace_run1(),
+ * kernel/trace/bpf_trace.c): that of the thread, unless an interrupt came while it was in the
+ * kernel (arch/x86/include/asm/irq_stack.h). One that came to it in user space has left -1 where a
+ * system call has its number; so have page faults, which then blame nobody, too.
+ */
+static __always_inline bool is_interrupt(void *ctx, struct task_struct *task, __u64 *place)
+{
+	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	*(volatile __u64 *)place = (__u64)ctx; /* a number, from there on */
+	return *(volatile __u64 *)place - (__u64)task->stack >= STACK_BYTES ||
+	       (task->mm && (long)r->orig_ax < 0);
+}
+#else
+#define INTERRUPTS 0x00ff0100 /* include/linux/preempt.h: hard ones, NMI, soft ones being served   \
+			       */
+
+static __always_inline bool is_interrupt(void *ctx, struct task_struct *task, __u64 *place)
+{
+	return task->thread_info.preempt_count & INTERRUPTS;
+}
+#endif
+
+/* ---- the cause ---- */
+
+static __always_inline void waker_fill(struct gn_cause_rec *r, __u64 whose, struct task_struct *by,
+				       __u64 id, __u64 stack)
+{
+	__builtin_memset(&r->of, 0, sizeof(r->of));
+	__builtin_memset(r->fs, 0, sizeof(r->fs));
+	r->len = r->whole = 0;
+	r->of.kind = GN_CAUSE_WAKER;
+	if (id >> 32 == whose >> 32) {
+		r->of.family = GN_WAKER_THREAD;
+		r->of.ino = (__u32)id;
+		r->of.count = stack;
+		return;
+	}
+	r->of.family = by->mm ? GN_WAKER_PROCESS : GN_WAKER_KERNEL;
+	r->of.dev = id >> 32;
+	BPF_CORE_READ_STR_INTO(&r->fs, by, group_leader, comm);
+}
+
+/* The id of the cause of thread `whose`'s wait that `by`, whose tgid << 32 | tid is `id`, is. */
+static __noinline __u64 waker_tell(struct gn_cause_rec *r, __u64 whose, struct task_struct *by,
+				   __u64 id, __u64 stack)
+{
+	if (!r || !by)
+		return 0;
+	waker_fill(r, whose, by, id, stack);
+	r->id = cause_id(&r->of, whose >> 32);
+	if (cause_is_sent(r->id))
+		return r->id;
+	r->h.type = GN_REC_CAUSE;
+	r->h.tgid = whose >> 32;
+	r->h.tid = (__u32)whose;
+	r->h.time = bpf_ktime_get_ns();
+	if (!record_send(&r->h, sizeof(*r)))
+		cause_sent(r->id);
+	return r->id;
+}
+
+static __always_inline struct gn_cause_rec *scratch_find(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&waker_scratch, &zero);
+}
+
+static __always_inline void waker_note(struct gn_thread *t, __u64 whose, struct task_struct *by,
+				       __u64 id, __u64 stack)
+{
+	t->woken = waker_tell(scratch_find(), whose, by, id, stack);
+	t->woken_seq = t->seq;
+}
+
+/* ---- programs ---- */
+
+static __always_inline bool is_asked(const struct task_struct *task, const struct gn_thread *t)
+{
+	if (t->phase != GN_PH_OFF || task->on_cpu || t->state == GN_ST_QUEUED ||
+	    t->state == GN_ST_STOPPED || thread_is_bare(t))
+		return false;
+	return wall_stack(t) && !wall_cause(t) && bpf_ktime_get_ns() >= t->tick_ns;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(wall_waking, struct task_struct *task)
+{
+	struct task_struct *by = bpf_get_current_task_btf();
+	struct gn_cause_rec *r;
+	struct gn_thread *t;
+	__u64 whose, id;
+
+	if (gn_scanning)
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (!t || !is_asked(task, t))
+		return 0;
+	r = scratch_find();
+	if (!r || is_interrupt(ctx, by, &r->id))
+		return 0;
+	whose = thread_id(task, t);
+	id = task_id(by);
+	if (id >> 32 == whose >> 32)
+		bpf_tail_call(ctx, &waking_walker, 0);
+	waker_note(t, whose, by, id, 0);
+	return 0;
+}
+
+/* A thread of the same process wakes it. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking_walk, struct task_struct *task)
+{
+	struct task_struct *by = bpf_get_current_task_btf();
+	struct gn_thread *t = bpf_task_storage_get(&threads, task, 0, 0);
+	struct gn_thread *w = bpf_task_storage_get(&threads, by, 0, 0);
+	__u64 id, stack;
+
+	if (!t || !w)
+		return 0;
+	id = thread_id(by, w);
+	/* no CPU sample is taken meanwhile: that would be an interrupt */
+	stack = stack_take(ctx, SLOT_CLOCK, GN_WAY_WAKE, true, by, w, id, bpf_ktime_get_ns());
+	waker_note(t, thread_id(task, t), by, id, stack);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
