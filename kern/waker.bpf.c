@@ -50,8 +50,8 @@ static __always_inline bool is_interrupt(void *ctx, struct task_struct *task, __
 	       (task->mm && (long)r->orig_ax < 0);
 }
 #else
-#define INTERRUPTS 0x00ff0100 /* include/linux/preempt.h: hard ones, NMI, soft ones being served   \
-			       */
+/* include/linux/preempt.h: hard ones, NMI, soft ones that are being served */
+#define INTERRUPTS 0x00ff0100
 
 static __always_inline bool is_interrupt(void *ctx, struct task_struct *task, __u64 *place)
 {
