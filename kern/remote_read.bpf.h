@@ -20,9 +20,12 @@
 #ifdef REMOTE_BY_PID
 #define remote_fn   __noinline
 #define remote_task __attribute__((btf_decl_tag("arg:trusted")))
+#define number_fn   static __always_inline
 #else
 #define remote_fn static __noinline
 #define remote_task
+/* Functions of numbers alone are such in any kernel. A walk has hundreds of places that read. */
+#define number_fn __weak __noinline
 #endif
 
 /* The mapping that was looked at last, of the thread that is walked. One thread reads remotely. */
@@ -49,56 +52,64 @@ static __always_inline bool is_local(__u64 magic)
 	       magic == 0xe0f5e1e2;   /* erofs */
 }
 
-static long mapping_look(struct task_struct *task, struct vm_area_struct *vma, void *unused)
+/* A mapping was found: what of it is remembered. `magic`: of its file's system, 0 without a file.
+ */
+number_fn int mapping_note(__u64 flags, __u64 magic, __u64 level, __u64 start, __u64 end)
 {
-	struct file *file = vma->vm_file;
-	struct super_block *sb;
+	bool good =
+		!(flags & (VM_UFFD_MISSING | VM_UFFD_WP)) && (!magic || is_local(magic)) && !level;
 
-	if (vma->vm_flags & (VM_UFFD_MISSING | VM_UFFD_WP))
-		return 0;
-	if (file) {
-		sb = file->f_inode->i_sb;
-		if (!is_local(sb->s_magic) || sb->s_user_ns->level)
-			return 0;
-	}
-	readable_start = vma->vm_start;
-	readable_end = vma->vm_end;
+	readable_start = good ? start : 0;
+	readable_end = good ? end : 0;
 	return 0;
 }
 
-static __always_inline void readable_forget(void)
+static long mapping_look(struct task_struct *task, struct vm_area_struct *vma, void *unused)
 {
-	readable_start = readable_end = 0;
+	struct file *file = vma->vm_file;
+	__u64 magic = 0, level = 0;
+	struct super_block *sb;
+
+	if (file) {
+		sb = file->f_inode->i_sb;
+		magic = sb->s_magic;
+		level = sb->s_user_ns->level;
+	}
+	mapping_note(vma->vm_flags, magic, level, vma->vm_start, vma->vm_end);
+	return 0;
 }
 
 /* Before a walk: what was looked at is another thread's. */
 static __always_inline void remote_forget(void)
 {
-	readable_forget();
+	readable_start = readable_end = 0;
 	remote_torn = 0;
 }
 
-static __always_inline bool is_readable(__u64 addr, __u32 len)
+static __always_inline bool window_has(__u64 addr, __u32 len)
 {
 	return addr >= readable_start && addr + len <= readable_end && addr + len > addr;
+}
+
+number_fn int is_readable(__u64 addr, __u32 len)
+{
+	return window_has(addr, len);
+}
+
+/* After a look for the mapping, which said `rc`: remote_look()'s result. */
+number_fn int look_end(__u64 addr, __u32 len, int rc)
+{
+	if (rc == -16) /* EBUSY: it does not wait for who changes them */
+		remote_torn++;
+	return rc || !window_has(addr, len) ? -14 : 0; /* EFAULT */
 }
 
 /* 0, or negative: not to be read, or the mappings are being changed. */
 remote_fn int remote_look(struct task_struct *task remote_task, __u64 addr, __u32 len)
 {
-	long rc;
-
 	if (is_readable(addr, len))
 		return 0;
-	readable_forget();
-	rc = bpf_find_vma(task, addr, mapping_look, NULL, 0);
-	if (rc == -16) /* EBUSY: it does not wait for who changes them */
-		remote_torn++;
-	if (rc)
-		return -14; /* EFAULT */
-	if (is_readable(addr, len))
-		return 0;
-	return -14;
+	return look_end(addr, len, bpf_find_vma(task, addr, mapping_look, NULL, 0));
 }
 
 #define remote_read(task, dst, len, addr)                                                          \

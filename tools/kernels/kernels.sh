@@ -13,7 +13,8 @@
 #   bullseye  Debian 11's 5.10: lacks what gnomon needs, and has to be refused as it says of itself
 #
 # GUEST_SLACK (4): what the tests' bounds are widened by (SLACK) on a machine that slow. KERNEL_SECONDS
-# (1200): a machine's time at most. V=1: its whole console.
+# (2400): a machine's time at most. V=1: its whole console. KERNEL_TESTS=PROGRAM[:TEST]: nothing but that one of the
+# BPF tests.
 #
 # The kernels are Debian's, kept in GNOMON_KERNELS (default /var/cache/gnomon-test/kernels). Exit
 # code 0: all recorded, with nearly all stacks complete, no test failed, and the too old one was
@@ -25,7 +26,7 @@ need_cmd qemu-system-x86_64
 need_cmd busybox
 here=$ROOT/tools/kernels
 cache=${GNOMON_KERNELS:-/var/cache/gnomon-test/kernels}
-: "${KERNEL_SECONDS:=1200}" "${GUEST_SLACK:=4}"
+: "${KERNEL_SECONDS:=2400}" "${GUEST_SLACK:=4}"
 # The native program is launched: until its tables are made, which takes seconds on such a machine,
 # its stacks have one frame, and its first thread sleeps with that to the end.
 NATIVE_COMPLETE=${NATIVE_COMPLETE:-70} JVM_COMPLETE=${JVM_COMPLETE:-95}
@@ -175,19 +176,19 @@ initramfs_jvm() {
 # ---- what a machine said on its console --------------------------------------------------------
 
 # part NAME: the lines that belong to one recording.
-part() { awk -v p="@$1" '/^@/ && !/^@(prog|exit)/ { on = $0 == p } on' "$T/console"; }
+part() { awk -v p="@$1" '/^@/ && !/^@(prog|exit)/ { on = $0 == p } on' "$CONSOLE"; }
 
 # judged NAME SHARE EXIT-CODE
 judged() {
     local what=$1 least=$2 code=$3 share
 
-    part "$what" >"$T/part"
-    [ -s "$T/part" ] || fail "'$what' was not recorded: $(tail -n 20 "$T/console")"
-    grep -q "^@exit $code" "$T/part" || fail "'$what': $(grep -v '^@prog' "$T/part" | head -n 30)"
-    share=$(sed -n 's/^ *\([0-9.]*\)%.* stacks complete.*/\1/p' "$T/part" | sort -n | head -n 1)
+    part "$what" >"$PART"
+    [ -s "$PART" ] || fail "'$what' was not recorded: $(tail -n 20 "$CONSOLE")"
+    grep -q "^@exit $code" "$PART" || fail "'$what': $(grep -v '^@prog' "$PART" | head -n 30)"
+    share=$(sed -n 's/^ *\([0-9.]*\)%.* stacks complete.*/\1/p' "$PART" | sort -n | head -n 1)
     assert_ge "share of complete stacks ($what)" "$least" "${share:-0}"
     note "$what: $share% of the stacks complete (of CPU or of wall samples, the less)"
-    cell "$(sed -n 's/^  samples *\([0-9,]* CPU\) every [^,]*, \([0-9,]* wall\).*/\1, \2/p' "$T/part"), $share%"
+    cell "$(sed -n 's/^  samples *\([0-9,]* CPU\) every [^,]*, \([0-9,]* wall\).*/\1, \2/p' "$PART"), $share%"
 }
 
 programs() {
@@ -200,23 +201,23 @@ programs() {
 }
 
 # last FIELD: of the events that `jfr print` showed, the last one's.
-last() { sed -n "s/^ *$1 = \([0-9.]*\).*/\1/p" "$T/part" | tail -n 1; }
+last() { sed -n "s/^ *$1 = \([0-9.]*\).*/\1/p" "$PART" | tail -n 1; }
 
 # kernels WHEN NAME: of the group's cpu.stat.
-kernels() { sed -n "s/^@$1 $2 //p" "$T/console"; }
+kernels() { sed -n "s/^@$1 $2 //p" "$CONSOLE"; }
 
 # grown NAME: between both ends of the recording.
 grown() { echo $(($(kernels end "$1") - $(kernels begin "$1"))); }
 
 # grouped: what the recording says of the JVM's control group, of version 2, is what the kernel says of it.
 grouped() {
-    awk '/^@/ && !/^@(begin|end|exit)/ { on = $0 == "@group" } on' "$T/console" >"$T/part"
-    if ! grep -q '^@begin' "$T/part"; then
-        note "no control groups of version 2 with limits there: $(tail -n 3 "$T/part")"
+    awk '/^@/ && !/^@(begin|end|exit)/ { on = $0 == "@group" } on' "$CONSOLE" >"$PART"
+    if ! grep -q '^@begin' "$PART"; then
+        note "no control groups of version 2 with limits there: $(tail -n 3 "$PART")"
         cell none
         return
     fi
-    grep -q '^@exit 0' "$T/part" || fail "the JVM in a group: $(cat "$T/part")"
+    grep -q '^@exit 0' "$PART" || fail "the JVM in a group: $(cat "$PART")"
     assert_ge "slices in which it was throttled" 5 "$(grown nr_throttled)"
     assert_eq "slices throttled" "$(kernels end nr_throttled)" "$(last cpuThrottledSlices)"
     assert_eq "slices" "$(kernels end nr_periods)" "$(last cpuElapsedSlices)"
@@ -228,14 +229,14 @@ grouped() {
 tests_named() {
     awk -v what="$1" '/^@/ { on = /^@tests/ } on && index($0, "[") == 1 {
             name = $NF; sub(/^\[ */, ""); if (index($0, what) == 1 && name ~ /^test_/ && !seen[name]++) print name
-        }' "$T/console"
+        }' "$CONSOLE"
 }
 
 # test_said NAME: the last thing before its result.
 test_said() {
     awk -v n="$1" '/^\[ RUN / { said = "" }
         $NF == n && /SKIPPED|FAILED/ { print said; exit }
-        !/LINE/ { said = $0 }' "$T/console"
+        !/LINE/ { said = $0 }' "$CONSOLE"
 }
 
 # tests_judged: each program of tests came to its end, and none of its tests failed. What a kernel
@@ -250,10 +251,10 @@ tests_judged() {
     while read -r name; do
         note "  cannot run there: $name: $(test_said "$name")"
     done < <(tests_named SKIPPED)
-    ran=$(grep -c '^@tests' "$T/console")
-    ended=$(grep -c '^\[==========\] [0-9]* test(s) run' "$T/console")
+    ran=$(grep -c '^@tests' "$CONSOLE")
+    ended=$(grep -c '^\[==========\] [0-9]* test(s) run' "$CONSOLE")
     if [ "$ran" = 0 ] || [ "$ran" != "$ended" ] || [ $failed -gt 0 ]; then
-        awk '/^@/ { on = /^@tests/ } on && !/^\[ (RUN|  *OK)/' "$T/console"
+        awk '/^@/ { on = /^@tests/ } on && !/^\[ (RUN|  *OK)/' "$CONSOLE"
         fail "$failed BPF tests failed, $ended programs of $ran ended"
     fi
     sum="$(tests_named OK | wc -l) passed, $(tests_named SKIPPED | wc -l) cannot run there"
@@ -265,14 +266,14 @@ tests_judged() {
 refused() {
     local what
 
-    part native >"$T/part"
-    grep -q '^@exit 5' "$T/part" || fail "not refused: $(head -n 30 "$T/part")"
-    what=$(sed -n "s/^gnomon: this kernel lacks '\([^']*\)', needed for .*/\1/p" "$T/part" | head -n 1)
-    [ -n "$what" ] || fail "refused, but not for what is missing: $(head -n 30 "$T/part")"
+    part native >"$PART"
+    grep -q '^@exit 5' "$PART" || fail "not refused: $(head -n 30 "$PART")"
+    what=$(sed -n "s/^gnomon: this kernel lacks '\([^']*\)', needed for .*/\1/p" "$PART" | head -n 1)
+    [ -n "$what" ] || fail "refused, but not for what is missing: $(head -n 30 "$PART")"
     part doctor >"$T/doctor"
     grep -q '^@exit 5' "$T/doctor" || fail "doctor does not: $(cat "$T/doctor")"
     grep -Eq "missing +$what " "$T/doctor" || fail "doctor does not miss '$what': $(cat "$T/doctor")"
-    note "refused: $(sed -n 's/^gnomon: //p' "$T/part" | head -n 1)"
+    note "refused: $(sed -n 's/^gnomon: //p' "$PART" | head -n 1)"
     cell "none loaded"
     cell "refused: lacks $what"
     cell "the same"
@@ -295,7 +296,9 @@ cell() { ROW="$ROW $* |"; }
 table() {
     printf '\n| kernel | heaviest program, of what the verifier allows | native: samples, stacks complete |'
     printf ' JVM: samples, stacks complete | control group v2 | BPF tests |\n|---|---|---|---|---|---|\n'
-    cat "$T/table"
+    for name in "${names[@]}"; do
+        echo "$(cat "$T/row-$name")$(cat "$T/tests-$name" 2>/dev/null)"
+    done
 }
 
 # ---- machines --------------------------------------------------------------------------------------
@@ -309,11 +312,11 @@ boot() {
     shift 2
     timeout "$KERNEL_SECONDS" qemu-system-x86_64 "$@" -cpu max -m 1536 \
         -nographic -no-reboot -kernel "$image" -initrd "$T/initramfs.gz" \
-        -append "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check rdinit=/init parts=$parts SLACK=$GUEST_SLACK" \
-        </dev/null 2>&1 | tr -d '\r' >"$T/console"
-    [ -z "${V:-}" ] || cat "$T/console"
-    grep -q '^@end' "$T/console" ||
-        fail "the machine did not come to its end in $KERNEL_SECONDS s: $(tail -n 20 "$T/console")"
+        -append "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check rdinit=/init parts=$parts SLACK=$GUEST_SLACK tests=${KERNEL_TESTS:-}" \
+        </dev/null 2>&1 | tr -d '\r' >"$CONSOLE"
+    [ -z "${V:-}" ] || cat "$CONSOLE"
+    grep -q '^@end' "$CONSOLE" ||
+        fail "the machine did not come to its end in $KERNEL_SECONDS s: $(tail -n 20 "$CONSOLE")"
     note "$parts: $((SECONDS - start)) s"
 }
 
@@ -327,7 +330,7 @@ recordings() {
     programs native
     # what is launched and no JVM is recorded nevertheless, and that is said
     judged native "$NATIVE_COMPLETE" 3
-    if grep -q '^@jvm' "$T/console"; then
+    if grep -q '^@jvm' "$CONSOLE"; then
         judged jvm "$JVM_COMPLETE" 0
         grouped
     else
@@ -337,30 +340,61 @@ recordings() {
 }
 
 # What the tests hold against the clock is true however busy we are: the machine has one CPU, whose
-# time is the instructions that it has done, four nanoseconds each.
+# time is the instructions that it has done, four nanoseconds each. So as many of them as there are CPUs run at once.
 tests() {
     boot "$1" tests -accel tcg,thread=single -icount shift=2,sleep=off -smp 1
     tests_judged
 }
 
-kernel() {
-    local image
-
-    image=$(compgen -G "$cache/$1/root/boot/vmlinuz-*" | tail -n 1)
-    note "${image##*/vmlinuz-}"
-    ROW="| ${image##*/vmlinuz-} |"
-    if [ "$1" = bullseye ]; then
-        boot "$image" native -accel tcg,thread=multi -smp 2
-        refused
-    else
-        recordings "$image"
-        tests "$image"
-    fi
-    echo "$ROW" >>"$T/table"
+# of NAME: what is said of it, and its row of the table
+of() {
+    CONSOLE=$T/console-$1 PART=$T/part-$1
+    IMAGE=$(compgen -G "$cache/$1/root/boot/vmlinuz-*" | tail -n 1)
+    ROW="| ${IMAGE##*/vmlinuz-} |"
+    note "${IMAGE##*/vmlinuz-}"
 }
 
+recorded() {
+    of "$1"
+    if [ "$1" = bullseye ]; then
+        boot "$IMAGE" native -accel tcg,thread=multi -smp 2
+        refused
+    else
+        recordings "$IMAGE"
+    fi
+    echo "$ROW" >"$T/row-$1"
+}
+
+# tested NAME: what it says comes when it is over, so that others' words do not lie between
+tested() {
+    {
+        of "$1"
+        ROW=
+        tests "$IMAGE"
+        echo "$ROW" >"$T/tests-$1"
+    } >"$T/said-$1" 2>&1
+}
+
+tested_all() {
+    local name running=0 rc=0
+
+    for name in "${tests[@]}"; do
+        [ $running -lt "$(nproc)" ] || { wait -n || rc=1; running=$((running - 1)); }
+        (trap - EXIT; SOFTLY=1 tested "$name") &
+        running=$((running + 1))
+    done
+    while [ $running -gt 0 ]; do
+        wait -n || rc=1
+        running=$((running - 1))
+    done
+    for name in "${tests[@]}"; do cat "$T/said-$name"; done
+    [ $rc = 0 ] || fail "the BPF tests, see above"
+}
+
+names=(${*:-bookworm trixie between bullseye})
+tests=()
 initramfs
-for name in ${*:-bookworm trixie between bullseye}; do
+for name in "${names[@]}"; do
     case $name in
     bookworm) fetched bookworm '6\.1' ;;
     trixie) fetched trixie '6\.12' ;;
@@ -368,6 +402,8 @@ for name in ${*:-bookworm trixie between bullseye}; do
     bullseye) fetched bullseye '5\.10' ;;
     *) fail "no kernel '$name': bookworm, trixie, between or bullseye" ;;
     esac
-    kernel "$name"
+    [ -n "${KERNEL_TESTS:-}" ] || recorded "$name"
+    [ "$name" = bullseye ] || tests+=("$name")
 done
-table
+tested_all
+[ -n "${KERNEL_TESTS:-}" ] || table
