@@ -33,6 +33,7 @@ static const struct {
 	{FEATURE_STOLEN, "test_engines", "test_cpu_changes"},
 	{FEATURE_TASK_FIND, "test_engines", "test_changes"},
 	{FEATURE_ITER_PROCESS, "test_engines", "test_changes"},
+	{FEATURE_WAKING, "test_wakers", "test_without"},
 	{FEATURE_INNER_BATCH, "test_innermap", "*"},
 };
 

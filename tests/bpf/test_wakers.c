@@ -302,12 +302,14 @@ static void test_without(void **state)
 	assert_int_equal(s.told[0] + s.told[1] + s.told[2], 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wakers),
 		cmocka_unit_test(test_without),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
