@@ -202,7 +202,9 @@ struct gn_vthread_rec {
  */
 enum gn_cause_kind {
 	GN_CAUSE_NONE = 0,
-	GN_CAUSE_INET = 1, /* a socket: family, protocol, addresses and ports */
+	/* a socket: family, protocol, addresses and ports; of a connection within this machine ino:
+	   its network namespace; dev and fs: whose its other end is, as that is found out */
+	GN_CAUSE_INET = 1,
 	/* path: its own address, or else its peer's, as in sun_path; dev: its peer's pid, fs: and
 	   name */
 	GN_CAUSE_UNIX = 2,
@@ -281,6 +283,22 @@ struct gn_cause {
 	__u64 count;
 };
 #define GN_CAUSE_WORDS (sizeof(struct gn_cause) / sizeof(__u64))
+
+/* One end of a TCP connection, by what it is called at itself; addresses of IPv4 as ones of IPv6.
+ */
+struct gn_peer_key {
+	__u32 local[4], peer[4];
+	__u16 local_port, peer_port;
+	__u32 net; /* its network namespace */
+};
+
+struct gn_peer {
+	__u32 pid; /* of a process that has it; 0: none that we see */
+	char comm[16];
+	__u32 pad;
+};
+
+#define GN_PEERS 256 /* that are asked for at once */
 
 #define GN_CAUSE_PATH 512 /* bytes of a path that are kept */
 #define GN_CAUSE_NAME 128 /* of one name in it */

@@ -16,6 +16,7 @@
 #include "cause_calls.h"
 #include "cause_id.bpf.h"
 #include "cause_lock.bpf.h"
+#include "inet.bpf.h"
 
 #define PATH_NAMES  64	 /* names and mount points of a path at most */
 #define EPOLL_STEPS 1024 /* in a tree of descriptors: of twice as many as are counted */
@@ -27,11 +28,8 @@
 #define ANON_INODE_MAGIC 0x09041934 /* include/uapi/linux/magic.h */
 #define PIPEFS_MAGIC	 0x50495045
 
-#define IPPROTO_TCP    6
 #define AF_UNIX	       1
-#define PID_OF_PROCESS 1 /* PIDTYPE_TGID: include/linux/pid_types.h */
-#define AF_INET	       2
-#define AF_INET6       10
+#define PID_OF_PROCESS 1   /* PIDTYPE_TGID: include/linux/pid_types.h */
 #define POLLIN	       0x1 /* include/uapi/asm-generic/poll.h */
 #define POLLOUT	       0x4
 #define TCP_SYN_SENT   2
@@ -86,6 +84,14 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 
 /* ---- what a descriptor stands for ---- */
 
+/* Both ends have one address: they are of this machine. */
+static __always_inline bool inet_is_within(const struct gn_cause *c)
+{
+	const __u64 *local = (const __u64 *)c->local, *peer = (const __u64 *)c->peer;
+
+	return c->peer_port && local[0] == peer[0] && local[1] == peer[1];
+}
+
 static __always_inline void inet_read(struct gn_cause *c, struct sock *sk)
 {
 	struct sock_common *k = &sk->__sk_common;
@@ -108,6 +114,8 @@ static __always_inline void inet_read(struct gn_cause *c, struct sock *sk)
 		BPF_CORE_READ_INTO(&c->local, k, skc_v6_rcv_saddr);
 		BPF_CORE_READ_INTO(&c->peer, k, skc_v6_daddr);
 	}
+	if (inet_is_within(c))
+		c->ino = inet_namespace(sk);
 }
 
 /*

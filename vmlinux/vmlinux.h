@@ -324,6 +324,14 @@ struct in6_addr {
 	u8 s6_addr[16];
 };
 
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net; /* CONFIG_NET_NS */
+} possible_net_t;
+
 struct sock_common {
 	__be32 skc_daddr;
 	__be32 skc_rcv_saddr;
@@ -331,6 +339,7 @@ struct sock_common {
 	u16 skc_num;
 	short unsigned int skc_family;
 	volatile unsigned char skc_state;
+	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;	  /* CONFIG_IPV6 */
 	struct in6_addr skc_v6_rcv_saddr; /* likewise */
 };
@@ -389,6 +398,13 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file;
 };
 
 #pragma clang attribute pop

@@ -34,6 +34,7 @@ static const struct {
 	{FEATURE_TASK_FIND, "test_engines", "test_changes"},
 	{FEATURE_ITER_PROCESS, "test_engines", "test_changes"},
 	{FEATURE_WAKING, "test_wakers", "test_without"},
+	{FEATURE_ITER_FILES, "test_wakers", "test_wakers"},
 	{FEATURE_INNER_BATCH, "test_innermap", "*"},
 };
 

@@ -44,6 +44,10 @@ jdk_check() {
 details_check() {
     query "$1" values $CAUSE_EVENT eventThread state detail >"$T/details"
     assert_eq "descriptors of the selector" "selects STATE_IO 1 descriptor" "$(grep '^selects STATE_IO' "$T/details" | sort -u)"
+    # found out within a second of the first wait, and both ends are this JVM's
+    grep -E '^(reads|polls) STATE_IO [^ ]*, peer ' "$T/details" >"$T/peers"
+    assert_ge "waits for a TCP connection of which it is told whose the other end is" 2 "$(grep -c " of java, process $JVM_PID\$" "$T/peers")"
+    assert_eq "of others" 0 "$(grep ' of ' "$T/peers" | grep -cv " of java, process $JVM_PID\$")"
     assert_eq "the peer of the Unix socket" "unix STATE_IO peer java, process $JVM_PID" "$(grep '^unix STATE_IO' "$T/details" | sort -u)"
 }
 

@@ -68,7 +68,7 @@ no_way() {
 }
 
 jvm_start Idle 3 1
-some_of 1 by_switches bpf_task_from_pid "iter/task of a process" "batches of inner maps" rq.prev_steal_time_rq tp_btf/sched_waking
+some_of 1 by_switches bpf_task_from_pid "iter/task of a process" "batches of inner maps" rq.prev_steal_time_rq tp_btf/sched_waking iter/task_file
 some_of 1 by_scans tp_btf/sched_switch cfs_rq.rq task_struct.sched_info "clocks of CPUs"
 no_way bpf_loop
 no_way iter.s/task

@@ -57,6 +57,14 @@ static void sockets(void **state)
 	says(&r, "TCP", "poll", "10.0.0.7:5432", "10.0.0.1:40000, peer 10.0.0.7:5432");
 	r = inet(AF_INET6, "::1", 40000, "fe80::1", 443);
 	says(&r, "TCP", "read", "[fe80::1]:443", "[::1]:40000, peer [fe80::1]:443");
+	/* within the machine, once it is known whose the other end is */
+	r = inet(AF_INET, "127.0.0.1", 40000, "127.0.0.1", 5432);
+	r.of.ino = 4026531840;
+	says(&r, "TCP", "read", "127.0.0.1:5432", "127.0.0.1:40000, peer 127.0.0.1:5432");
+	r.of.dev = 77;
+	memcpy(r.fs, "postgres-writer!", 16); /* no terminator */
+	says(&r, "TCP", "read", "127.0.0.1:5432",
+	     "127.0.0.1:40000, peer 127.0.0.1:5432 of postgres-writer!, process 77");
 	/* connections that others made */
 	r = inet(AF_INET, "10.0.0.1", 8080, "10.0.0.9", 51234);
 	says(&r, "TCP", "read", "clients of :8080", "10.0.0.1:8080, peer 10.0.0.9:51234");

@@ -20,6 +20,7 @@
 #include "base/tasks.h"
 #include "capture/features.h"
 #include "capture/kerneltypes.h"
+#include "capture/peers.h"
 #include "capture/programs.h"
 #include "capture/refusal.h"
 #include "capture/reserve.h"
@@ -39,11 +40,13 @@ struct capture {
 	int ncpu;
 	uint64_t *per_cpu; /* room for a value of each CPU */
 	bool can_switch;
-	bool can_find; /* tasks by their pid, in a program that may sleep */
-	bool can_pick; /* iterators over one process */
-	bool can_lock; /* whose locks are is told */
-	bool looks;    /* at who has the CPUs, at each tick */
-	bool wakes;    /* who wakes threads is told */
+	bool can_find;	     /* tasks by their pid, in a program that may sleep */
+	bool can_pick;	     /* iterators over one process */
+	bool can_lock;	     /* whose locks are is told */
+	bool looks;	     /* at who has the CPUs, at each tick */
+	bool wakes;	     /* who wakes threads is told */
+	struct peers *peers; /* NULL: whose connections' other ends are is not told */
+	uint64_t peers_ns;   /* before which they are not looked for again */
 	bool rates;
 	bool scanning;		    /* wall samples by scans (written by the tick thread) */
 	pthread_mutex_t accounting; /* held while an accounting goes on */
@@ -135,6 +138,8 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
 	if (!cfg->wall_ns || !c->can_find)
 		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
+	if (!cfg->causes || !cfg->wall_ns || !feature_has(FEATURE_ITER_FILES))
+		bpf_program__set_autoload(c->skel->progs.peer_find, false);
 	c->can_lock = cfg->wall_ns && cfg->causes && c->can_find;
 	if (!c->can_lock)
 		bpf_program__set_autoload(c->skel->progs.lock_tick, false);
@@ -354,6 +359,8 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 	rc = pidns_learn(c, e);
 	if (!rc)
 		rc = rings_create(c, cfg, e);
+	if (!rc && bpf_program__autoload(c->skel->progs.peer_find))
+		c->peers = peers_new(bpf_map__fd(c->skel->maps.peers_wanted));
 	if (!rc && reserve_fill())
 		rc = load_error(e, -EMFILE, cfg->wall_ns != 0);
 	if (rc)
@@ -392,6 +399,7 @@ void capture_close(struct capture *c)
 	if (!c)
 		return;
 	slices_end(c);
+	peers_free(c->peers);
 	rings_close(c->rings);
 	free(c->per_cpu);
 	free(c->tgids);
@@ -1221,6 +1229,33 @@ void capture_unsent(struct capture *c, const struct gn_rec *rec)
 
 		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.contexts_sent), &r->id);
 	}
+}
+
+void capture_told(struct capture *c, const struct gn_rec *rec)
+{
+	if (c->peers && rec->type == GN_REC_CAUSE)
+		peers_note(c->peers, (const void *)rec, now_ns());
+}
+
+#define PEERS_SHARE 200 /* of a CPU's time looks for them take at most 1 in so many */
+
+void capture_peers(struct capture *c, capture_fn fn, void *ctx)
+{
+	uint64_t begun = now_ns();
+
+	if (!c->peers)
+		return;
+	if (begun >= c->peers_ns && peers_ask(c->peers, begun)) {
+		int rc = iterate(c->skel->progs.peer_find);
+
+		if (rc)
+			log_debug("the files of all processes cannot be looked at: %s",
+				  strerror(-rc));
+		c->peers_ns = begun + PEERS_SHARE * (now_ns() - begun);
+		log_debug("other ends of connections: looked for in %.1f ms",
+			  (double)(now_ns() - begun) / 1e6);
+	}
+	peers_tell(c->peers, now_ns(), fn, ctx);
 }
 
 void capture_epoch(struct capture *c)

@@ -404,6 +404,7 @@ static const struct probe_place at_rename = {.kind = PROBE_RAW_TP, .target = "ta
 static const struct probe_place at_clock = {.kind = PROBE_PERF};
 static const struct probe_place at_call = {.kind = PROBE_SYSCALL, .sleepable = true};
 static const struct probe_place at_tasks = {.kind = PROBE_ITER, .target = "task"};
+static const struct probe_place at_files = {.kind = PROBE_ITER, .target = "task_file"};
 static const struct probe_place at_sleeper = {
 	.kind = PROBE_ITER, .target = "task", .sleepable = true};
 
@@ -488,6 +489,14 @@ static const struct trial trials[] = {
 		.remedy = SINCE("5.5"),
 		.kind = FEATURE_OF_HOOKS,
 		.at = &at_waking,
+	}, hook_try},
+	[FEATURE_ITER_FILES] = {{
+		.name = "iter/task_file",
+		.use = "whose connections within this machine are",
+		.without = "not known: whose the other ends of connections are is not told",
+		.remedy = SINCE("5.8"),
+		.kind = FEATURE_OF_HOOKS,
+		.at = &at_files,
 	}, hook_try},
 	[FEATURE_INNER_BATCH] = {{
 		.name = "batches of inner maps",

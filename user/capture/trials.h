@@ -17,6 +17,7 @@ enum feature {
 	FEATURE_TASK_FIND,	/* tasks by their ids, in a program that user space runs */
 	FEATURE_ITER_PROCESS,	/* iterators over the threads of one process */
 	FEATURE_WAKING,		/* programs see who wakes a thread */
+	FEATURE_ITER_FILES,	/* iterators over the files of all processes */
 	FEATURE_QUICK,		/* those before take no waiting for the kernel's other CPUs */
 	FEATURE_INNER_BATCH = FEATURE_QUICK, /* many maps put into a map of maps by one call */
 	FEATURE_OPTIONAL

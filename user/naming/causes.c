@@ -66,8 +66,9 @@ static void address_print(const struct gn_cause *c, const uint8_t addr[16], unsi
  * Who is waited for: the peer of a connection. Of connections that others made to a port of ours
  * there may be thousands, of as many ports; they are one cause, and the peer is a detail.
  */
-static void inet_words(const struct gn_cause *c, struct cause_words *w)
+static void inet_words(const struct gn_cause_rec *r, struct cause_words *w)
 {
+	const struct gn_cause *c = &r->of;
 	char peer[64], local[64];
 
 	address_print(c, c->peer, c->peer_port, peer, sizeof(peer));
@@ -82,7 +83,11 @@ static void inet_words(const struct gn_cause *c, struct cause_words *w)
 		snprintf(w->cause, sizeof(w->cause), "clients of :%u", c->local_port);
 	else
 		snprintf(w->cause, sizeof(w->cause), "%s", peer);
-	snprintf(w->detail, sizeof(w->detail), "%s, peer %s", local, peer);
+	if (c->ino && c->dev)
+		snprintf(w->detail, sizeof(w->detail), "%s, peer %s of %.*s, process %u", local,
+			 peer, (int)strnlen(r->fs, sizeof(r->fs)), r->fs, c->dev);
+	else
+		snprintf(w->detail, sizeof(w->detail), "%s, peer %s", local, peer);
 }
 
 /* An abstract address begins with a null byte, which is written as ss(8) does. */
@@ -208,7 +213,7 @@ static void descriptor_words(const struct gn_cause_rec *rec, struct cause_words 
 		cause_words_lock(rec, "", w);
 		break;
 	case GN_CAUSE_INET:
-		inet_words(&rec->of, w);
+		inet_words(rec, w);
 		break;
 	case GN_CAUSE_UNIX:
 		unix_words(rec, w);

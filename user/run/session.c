@@ -526,6 +526,16 @@ static void on_record(void *ctx, const struct gn_rec *rec)
 
 	if (!recorder_push(s->rec, rec))
 		capture_unsent(s->cap, rec);
+	else
+		capture_told(s->cap, rec);
+}
+
+/* What is known by now of a cause that was told. */
+static void on_peer(void *ctx, const struct gn_rec *rec)
+{
+	const struct session *s = ctx;
+
+	recorder_push(s->rec, rec); /* what does not fit is told in the next epoch */
 }
 
 static void on_loss(void *ctx, pid_t tid, enum gn_loss reason, uint64_t count)
@@ -618,6 +628,7 @@ static void each_second(struct session *s, uint64_t now)
 	struct overhead_cost c;
 
 	capture_losses(s->cap, on_loss, s->rec);
+	capture_peers(s->cap, on_peer, s);
 	cost_report(s);
 	wall_engine_write(s);
 	cpuclocks_consider(&s->clocks, now);
