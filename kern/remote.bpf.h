@@ -183,7 +183,7 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 /* Threads that a scan left for the next one, when the collector has drained the rings. */
 extern __u32 gn_unread;
 
-static __noinline __attribute__((unused)) bool is_resting(struct task_struct *task, struct gn_thread *t)
+static __always_inline bool is_resting(struct task_struct *task, struct gn_thread *t)
 {
 	if (!t)
 		return false;
