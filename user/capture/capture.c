@@ -70,6 +70,8 @@ struct capture {
 	bool resting;		   /* threads that rest are queued to be read, */
 	uint32_t rereading;	   /* among them some that have a stack: gn_reread */
 	bool unsent;		   /* lists of frames have been lost since losses were told last */
+	bool unstored;		   /* threads got no storage since then */
+	uint64_t stored_ns;	   /* when those were looked for last */
 	uint64_t pending[2];	   /* gn_pending, as the last visit of each parity saw it */
 	void (*sooner)(void *ctx); /* NULL: nobody wants to know */
 	void *sooner_ctx;
@@ -1409,9 +1411,28 @@ static void losses_unplaced(struct capture *c, capture_loss_fn fn, void *ctx)
 		if (n > c->unplaced[i]) {
 			fn(ctx, 0, i, n - c->unplaced[i]);
 			c->unsent |= i == GN_LOSS_STACK;
+			c->unstored |= i == GN_LOSS_STATE;
 			c->unplaced[i] = n;
 		}
 	}
+}
+
+#define STORED_NS 10000000000ull /* between two looks for threads that have no storage */
+
+/*
+ * A thread that got none when it was born is seen nowhere: on Linux 6.1 a program is refused what
+ * another one, which it has interrupted, is about to get (bpf_task_storage_get() of that kernel).
+ * From a look at all threads on it is recorded like one that was there before us.
+ */
+static void unstored_find(struct capture *c)
+{
+	uint64_t now = now_ns();
+
+	if (c->stopped || now - c->stored_ns < STORED_NS)
+		return;
+	c->unstored = false;
+	c->stored_ns = now;
+	capture_scan(c);
 }
 
 void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
@@ -1431,12 +1452,15 @@ void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
 		if (bpf_map_lookup_and_delete_elem(fd, &key, &count) || !count)
 			continue;
 		c->unsent |= key.reason == GN_LOSS_STACK;
+		c->unstored |= key.reason == GN_LOSS_STATE;
 		fn(ctx, (pid_t)key.tid, key.reason, count);
 	}
 	losses_unplaced(c, fn, ctx);
 	if (c->unsent)
 		capture_reread(c);
 	c->unsent = false;
+	if (c->unstored)
+		unstored_find(c);
 }
 
 int capture_run_time_on(void)
