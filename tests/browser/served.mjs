@@ -32,7 +32,7 @@ async function causes() {
   await press('w');
   is('w: the waits, by cause', await get('[gnomon.S.tab, gnomon.S.dim, gnomon.S.split]'), ['causes', 2, 'cause']);
   is('by what they wait for', (await get("gnomon.tree().kids(0).map(k => gnomon.data.names[gnomon.tree().frame[k]])")).sort(),
-    ['(CPU) stress', '(TCP) 10.0.0.7:5432', '(cause not known)', '(monitor) app.A', '(monitor) app.B', '(monitor) app.C', '(monitor) app.Cart', '(monitor) app.Db', '(monitor) app.T']);
+    ['(CPU) stress', '(TCP) 10.0.0.7:5432', '(cause not known)', '(monitor) app.A', '(monitor) app.B', '(monitor) app.C', '(monitor) app.Cart', '(monitor) app.Db', '(monitor) app.T', '(sleep)']);
   await picture('causes');
   await set('split', '');
   is('in all, from the waiting method to what owners did', await stacks(), sorted({

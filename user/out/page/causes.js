@@ -3,7 +3,8 @@
 // what it waited for in turn; [deadlock] where that comes round. In the Causes tab stacks go on with these, and are
 // split by cause at first; elsewhere they end at the cause.
 
-const NO_CAUSE = '(cause not known)';
+// A sleep is its own: it lasts as long as the program has it.
+const noCause = cell => D.states[D.cells.state[cell]] === 'SLEEPING' ? '(sleep)' : '(cause not known)';
 
 function hasCauses() {
   if (D.causes === undefined) D.causes = D.types.subarray(0, D.frames).includes(CAUSE);

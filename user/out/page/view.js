@@ -111,7 +111,7 @@ function nodeOf(frames) {
 
 // What stacks are split by, of a cell.
 const LABELS = {state: i => D.states[D.cells.state[i]], group: i => D.groups[D.groupOf[D.cells.thread[i]]],
-  thread: i => D.threads[D.cells.thread[i]], cause: i => causeOf(i) || NO_CAUSE};
+  thread: i => D.threads[D.cells.thread[i]], cause: i => causeOf(i) || noCause(i)};
 
 function treeMake() {
   cellsFollow();
