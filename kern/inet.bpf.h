@@ -17,7 +17,7 @@ static __always_inline __u32 inet_namespace(struct sock *sk)
 {
 	struct net *net = NULL;
 
-	if (bpf_core_field_exists(sk->__sk_common.skc_net))
+	if (bpf_core_field_exists(sk->__sk_common.skc_net.net)) /* CONFIG_NET_NS */
 		net = BPF_CORE_READ(sk, __sk_common.skc_net.net);
 	return net ? BPF_CORE_READ(net, ns.inum) : 1;
 }
