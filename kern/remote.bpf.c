@@ -13,6 +13,7 @@ extern void bpf_task_release(struct task_struct *p) __ksym __weak;
 
 #include "lock_tick.bpf.h"
 
+__u64 gn_readable_start = 0, gn_readable_end = 0, gn_remote_torn = 0;
 __u32 gn_reread = 0;
 __u32 gn_unread = 0;
 

@@ -67,7 +67,7 @@ static __always_inline bool is_torn(const struct gn_thread *t)
 static __always_inline void torn_note(struct gn_thread *t)
 {
 	t->torn_seq = 0;
-	if (!remote_torn)
+	if (!gn_remote_torn)
 		t->torn = 0;
 	else if (t->torn++ < TORN_MOST)
 		t->torn_seq = t->seq + 1;

@@ -29,10 +29,10 @@
 #endif
 
 /* The mapping that was looked at last, of the thread that is walked. One thread reads remotely. */
-static __u64 readable_start, readable_end;
+extern __u64 gn_readable_start, gn_readable_end; /* kern/remote.bpf.c: one for all programs */
 
 /* Reads since the last remote_forget() that failed as the target was changing its mappings. */
-static __u64 remote_torn;
+extern __u64 gn_remote_torn;
 
 #define VM_UFFD_MISSING 0x200 /* include/linux/mm.h: a process serves these pages (userfaultfd) */
 #define VM_UFFD_WP	0x1000
@@ -59,8 +59,8 @@ number_fn int mapping_note(__u64 flags, __u64 magic, __u64 level, __u64 start, _
 	bool good =
 		!(flags & (VM_UFFD_MISSING | VM_UFFD_WP)) && (!magic || is_local(magic)) && !level;
 
-	readable_start = good ? start : 0;
-	readable_end = good ? end : 0;
+	gn_readable_start = good ? start : 0;
+	gn_readable_end = good ? end : 0;
 	return 0;
 }
 
@@ -82,13 +82,13 @@ static long mapping_look(struct task_struct *task, struct vm_area_struct *vma, v
 /* Before a walk: what was looked at is another thread's. */
 static __always_inline void remote_forget(void)
 {
-	readable_start = readable_end = 0;
-	remote_torn = 0;
+	gn_readable_start = gn_readable_end = 0;
+	gn_remote_torn = 0;
 }
 
 static __always_inline bool window_has(__u64 addr, __u32 len)
 {
-	return addr >= readable_start && addr + len <= readable_end && addr + len > addr;
+	return addr >= gn_readable_start && addr + len <= gn_readable_end && addr + len > addr;
 }
 
 number_fn int is_readable(__u64 addr, __u32 len)
@@ -100,7 +100,7 @@ number_fn int is_readable(__u64 addr, __u32 len)
 number_fn int look_end(__u64 addr, __u32 len, int rc)
 {
 	if (rc == -16) /* EBUSY: it does not wait for who changes them */
-		remote_torn++;
+		gn_remote_torn++;
 	return rc || !window_has(addr, len) ? -14 : 0; /* EFAULT */
 }
 
