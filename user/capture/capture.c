@@ -77,6 +77,20 @@ struct capture {
 	void *sooner_ctx;
 };
 
+#define FILES_LEAST  260  /* open files with which all programs can be loaded */
+#define FILES_WAKING 1024 /* and those that are loaded while others open theirs */
+
+/*
+ * libbpf tries out what the kernel can do. Without descriptors its trials fail, and the load then
+ * fails with an error that has nothing to do with the cause.
+ */
+static bool files_are_fewer(rlim_t least)
+{
+	struct rlimit rl;
+
+	return !getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < least;
+}
+
 /* Logs for which of the optional features this kernel needs another way. */
 static void ways_tell(bool wall)
 {
@@ -131,7 +145,8 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		bpf_program__set_autoload(c->skel->progs.wall_switch, false);
 		bpf_program__set_autoload(c->skel->progs.switch_walk, false);
 	}
-	c->wakes = cfg->causes && cfg->wall_ns && c->can_switch && feature_has(FEATURE_WAKING);
+	c->wakes = cfg->causes && cfg->wall_ns && c->can_switch && feature_has(FEATURE_WAKING) &&
+		   !files_are_fewer(FILES_WAKING);
 	if (!c->wakes) {
 		bpf_program__set_autoload(c->skel->progs.wall_waking, false);
 		bpf_program__set_autoload(c->skel->progs.waking_walk, false);
@@ -165,19 +180,6 @@ static int rings_create(struct capture *c, const struct capture_config *cfg, str
 	if (!c->per_cpu)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	return rings_open(&c->rings, &rc, e);
-}
-
-#define FILES_LEAST 260 /* open files with which all programs can be loaded */
-
-/*
- * libbpf tries out what the kernel can do. Without descriptors its trials fail, and the load then
- * fails with an error that has nothing to do with the cause.
- */
-static bool files_are_few(void)
-{
-	struct rlimit rl;
-
-	return !getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < FILES_LEAST;
 }
 
 static int permission_error(struct error *e)
@@ -221,7 +223,7 @@ static int load_error(struct error *e, int rc, bool wall)
 			  strerror(-rc));
 		return error_hint(e, "allow %d and more: ulimit -n", FILES_LEAST);
 	}
-	if (files_are_few()) {
+	if (files_are_fewer(FILES_LEAST)) {
 		error_set(e, rc, EXIT_KERNEL, "too few open files are allowed for BPF programs");
 		return error_hint(e, "allow %d open files and more: ulimit -n", FILES_LEAST);
 	}

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -20,6 +21,9 @@ struct part {
 	struct programs *of;
 	enum programs_part which;
 	struct gnomon *skel;
+	/* of PROGRAMS_WAKING, which keeps no more than these: descriptors of its programs */
+	struct bpf_link *link;
+	int kept[2]; /* valid with `link` */
 	pthread_t thread;
 	bool threaded; /* `thread` is to be joined */
 	int rc;
@@ -86,9 +90,13 @@ static int part_open(struct programs *p, enum programs_part part)
 	return maps_share(p, skel);
 }
 
-/* The recording goes on meanwhile, and nobody waits for these. */
-static int waking_attach(struct gnomon *skel)
+/*
+ * Nobody waits for these programs. What they are loaded with has a descriptor for each map, which
+ * others may need: it is given up.
+ */
+static int waking_attach(struct part *part)
 {
+	struct gnomon *skel = part->skel;
 	int walk = bpf_program__fd(skel->progs.waking_walk);
 	__u32 zero = 0;
 
@@ -96,8 +104,30 @@ static int waking_attach(struct gnomon *skel)
 		return 0; /* not wanted */
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.waking_walker), &zero, &walk, BPF_ANY))
 		return -errno;
-	skel->links.wall_waking = bpf_program__attach(skel->progs.wall_waking);
-	return skel->links.wall_waking ? 0 : -errno;
+	part->link = bpf_program__attach(skel->progs.wall_waking);
+	if (!part->link)
+		return -errno;
+	part->kept[0] = dup(bpf_program__fd(skel->progs.wall_waking));
+	part->kept[1] = dup(walk);
+	gnomon__destroy(skel);
+	part->skel = NULL;
+	return 0;
+}
+
+static bool is_waking(const struct part *part)
+{
+	return part->state == PART_READY && part->link;
+}
+
+static void waking_end(struct part *part)
+{
+	if (!part->link)
+		return;
+	bpf_link__destroy(part->link);
+	part->link = NULL;
+	for (int i = 0; i < 2; i++)
+		if (part->kept[i] >= 0)
+			close(part->kept[i]);
 }
 
 static void *part_load(void *arg)
@@ -109,7 +139,7 @@ static void *part_load(void *arg)
 	if (!part->rc)
 		part->rc = gnomon__load(part->skel);
 	if (!part->rc && part->which == PROGRAMS_WAKING)
-		part->rc = waking_attach(part->skel);
+		part->rc = waking_attach(part);
 	log_debug("BPF programs loaded in %.1f ms of a CPU",
 		  (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e6);
 	if (part->rc && part->which == PROGRAMS_WAKING)
@@ -224,6 +254,7 @@ void programs_close(struct programs *p)
 		return;
 	for (int i = 0; i < PROGRAMS_PARTS; i++) {
 		part_join(&p->parts[i]);
+		waking_end(&p->parts[i]);
 		gnomon__destroy(p->parts[i].skel);
 	}
 	pthread_mutex_destroy(&p->lock);
@@ -235,24 +266,27 @@ void programs_detach(struct programs *p)
 	for (int i = 0; i < PROGRAMS_PARTS; i++)
 		if (programs_of(p, i))
 			gnomon__detach(programs_of(p, i));
+	if (is_waking(&p->parts[PROGRAMS_WAKING]))
+		waking_end(&p->parts[PROGRAMS_WAKING]);
 	gnomon__detach(p->base);
+}
+
+static void run_time_of(int fd, uint64_t *ns, uint64_t *runs)
+{
+	struct bpf_prog_info info = {0};
+	__u32 len = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		return;
+	*ns += info.run_time_ns;
+	*runs += info.run_cnt;
 }
 
 static void run_time_add(const struct gnomon *skel, uint64_t *ns, uint64_t *runs)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, skel->obj)
-	{
-		struct bpf_prog_info info = {0};
-		__u32 len = sizeof(info);
-
-		if (bpf_program__fd(prog) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			continue;
-		*ns += info.run_time_ns;
-		*runs += info.run_cnt;
-	}
+	bpf_object__for_each_program(prog, skel->obj) run_time_of(bpf_program__fd(prog), ns, runs);
 }
 
 void programs_run_time(const struct programs *p, uint64_t *ns, uint64_t *runs)
@@ -262,4 +296,6 @@ void programs_run_time(const struct programs *p, uint64_t *ns, uint64_t *runs)
 	for (int i = 0; i < PROGRAMS_PARTS; i++)
 		if (programs_of(p, i))
 			run_time_add(programs_of(p, i), ns, runs);
+	for (int i = 0; i < 2 && is_waking(&p->parts[PROGRAMS_WAKING]); i++)
+		run_time_of(p->parts[PROGRAMS_WAKING].kept[i], ns, runs);
 }

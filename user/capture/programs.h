@@ -17,7 +17,8 @@ enum programs_part {
 	PROGRAMS_SWITCH, /* wall_switch */
 	PROGRAMS_REMOTE, /* remote_tick, remote_scan, lock_tick */
 	PROGRAMS_SCAN,	 /* wall_scan */
-	PROGRAMS_WAKING, /* wall_waking, waking_walk: attached when they have been loaded */
+	PROGRAMS_WAKING, /* wall_waking, waking_walk: attached when they have been loaded; no
+			    skeleton */
 	PROGRAMS_PARTS
 };
 
