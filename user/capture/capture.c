@@ -150,13 +150,17 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	if (!c->wakes) {
 		bpf_program__set_autoload(c->skel->progs.wall_waking, false);
 		bpf_program__set_autoload(c->skel->progs.waking_walk, false);
+		bpf_map__set_autocreate(c->skel->maps.waking_walker, false);
+		bpf_map__set_autocreate(c->skel->maps.waker_scratch, false);
 	}
 	if (!cfg->cpu_ns)
 		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
 	if (!cfg->wall_ns || !c->can_find)
 		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
-	if (!cfg->causes || !cfg->wall_ns || !feature_has(FEATURE_ITER_FILES))
+	if (!cfg->causes || !cfg->wall_ns || !feature_has(FEATURE_ITER_FILES)) {
 		bpf_program__set_autoload(c->skel->progs.peer_find, false);
+		bpf_map__set_autocreate(c->skel->maps.peers_wanted, false);
+	}
 	c->can_lock = cfg->wall_ns && cfg->causes && c->can_find;
 	if (!c->can_lock)
 		bpf_program__set_autoload(c->skel->progs.lock_tick, false);

@@ -61,15 +61,28 @@ static bool is_wanted(const struct programs *p, enum programs_part part, const c
 	return false;
 }
 
-static int maps_share(const struct programs *p, struct gnomon *skel)
+/* Whether the part's programs name that map. Each one that is shared takes an open file. */
+static bool has_map(enum programs_part part, const char *name)
+{
+	if (!strcmp(name, "peers_wanted"))
+		return false;
+	return part == PROGRAMS_WAKING ||
+	       (strcmp(name, "waking_walker") && strcmp(name, "waker_scratch"));
+}
+
+static int maps_share(const struct programs *p, enum programs_part part, struct gnomon *skel)
 {
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, skel->obj)
 	{
 		struct bpf_map *of = bpf_object__find_map_by_name(p->base->obj, bpf_map__name(map));
-		int rc = of ? bpf_map__reuse_fd(map, bpf_map__fd(of)) : -ENOENT;
+		int rc;
 
+		if (!has_map(part, bpf_map__name(map)))
+			rc = bpf_map__set_autocreate(map, false);
+		else
+			rc = of ? bpf_map__reuse_fd(map, bpf_map__fd(of)) : -ENOENT;
 		if (rc)
 			return rc;
 	}
@@ -87,7 +100,7 @@ static int part_open(struct programs *p, enum programs_part part)
 	p->parts[part].skel = skel;
 	bpf_object__for_each_program(prog, skel->obj)
 		bpf_program__set_autoload(prog, is_wanted(p, part, bpf_program__name(prog)));
-	return maps_share(p, skel);
+	return maps_share(p, part, skel);
 }
 
 /*

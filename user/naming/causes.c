@@ -268,6 +268,7 @@ struct content {
 	const char *kind, *operation;
 	char *cause, *detail; /* one allocation; detail may be NULL */
 	struct gn_cause of;
+	uint64_t time_ns; /* when it was told */
 	char peer[INET6_ADDRSTRLEN];
 	UT_hash_handle hh, by_words;
 };
@@ -276,7 +277,7 @@ struct pending_key {
 	uint64_t cause;
 	uint32_t thread, stack, state;
 	uint32_t owner, whose;
-	uint32_t waker_stack; /* of one thread: the cause tells which */
+	uint32_t zero; /* all bytes are part of the key */
 };
 
 struct pending {
@@ -290,11 +291,19 @@ struct causes {
 	struct content *contents; /* by id */
 	struct content *worded;	  /* by cause: of its own threads, one for all that are called so */
 	struct pending *pending;
+	causes_waker_fn waker;
+	void *waker_ctx;
 };
 
 struct causes *causes_new(void)
 {
 	return calloc(1, sizeof(struct causes));
+}
+
+void causes_on_waker(struct causes *c, causes_waker_fn fn, void *ctx)
+{
+	c->waker = fn;
+	c->waker_ctx = ctx;
 }
 
 static void contents_drop(struct causes *c)
@@ -386,6 +395,7 @@ static struct content *content_new(const struct gn_cause_rec *rec, const char *k
 	x->kind = w.kind;
 	x->operation = w.operation;
 	x->of = rec->of;
+	x->time_ns = rec->h.time;
 	address_text(&rec->of, rec->of.peer, x->peer, sizeof(x->peer));
 	return x;
 }
@@ -433,16 +443,6 @@ bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *ou
 	return true;
 }
 
-bool causes_waker(const struct causes *c, uint64_t cause, struct cause_waker *out)
-{
-	const struct content *x = cause ? content_find(c, cause) : NULL;
-
-	if (!x || x->of.kind != GN_CAUSE_WAKER || x->of.family != GN_WAKER_THREAD)
-		return false;
-	*out = (struct cause_waker){.tid = (pid_t)x->of.ino, .stack = x->of.count};
-	return true;
-}
-
 bool causes_has_owner(const struct causes *c, uint64_t cause)
 {
 	const struct content *x = content_find(c, cause);
@@ -469,6 +469,18 @@ static const char *detail_of(const struct content *x, const struct cause_wait *w
 	return x ? x->detail : NULL;
 }
 
+static void waker_fill(const struct causes *c, const struct content *x, uint64_t last_ns,
+		       struct jfr_wait_cause *e)
+{
+	struct cause_waker by;
+
+	if (!c->waker || !x || x->of.kind != GN_CAUSE_WAKER || x->of.family != GN_WAKER_THREAD)
+		return;
+	by = (struct cause_waker){
+		.tid = (pid_t)x->of.ino, .stack = x->of.count, .time_ns = x->time_ns};
+	c->waker(c->waker_ctx, &by, last_ns, &e->waker, &e->waker_stack);
+}
+
 static void pending_write(const struct causes *c, const struct cause_wait *w, uint64_t ticks,
 			  struct jfrw *out)
 {
@@ -487,10 +499,9 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, ui
 		.owner = w->owner,
 		.tick = w->whose ? w->tick : 0,
 		.ticks = ticks,
-		.waker = w->waker,
-		.waker_stack = w->waker_stack,
 	};
 
+	waker_fill(c, x, w->last_ns, &e);
 	jfrw_wait_cause(out, w->first_ns, &e);
 }
 
@@ -553,8 +564,7 @@ void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 				  .stack = w->stack,
 				  .state = w->state,
 				  .owner = w->owner,
-				  .whose = w->whose,
-				  .waker_stack = w->waker_stack};
+				  .whose = w->whose};
 	struct pending *x;
 
 	HASH_FIND(hh, c->pending, &key, sizeof(key), x);

@@ -41,8 +41,7 @@ struct cause_wait {
 	uint64_t tick;	/* number of the first sample's tick */
 	uint32_t level; /* of which the samples are, kern/abi.h */
 	enum cause_owner whose;
-	uint32_t owner;		     /* id in the file, with CAUSE_OWNER_THREAD */
-	uint32_t waker, waker_stack; /* ids in the file; 0: nobody of its process woke it */
+	uint32_t owner; /* id in the file, with CAUSE_OWNER_THREAD */
 };
 
 /* A cause as the JDK's events of sockets and files have it. */
@@ -55,7 +54,8 @@ struct cause_place {
 /* Who woke a thread. */
 struct cause_waker {
 	pid_t tid;
-	uint64_t stack; /* as the kernel side has it; 0 not known */
+	uint64_t stack;	  /* as the kernel side has it; 0 not known */
+	uint64_t time_ns; /* when it did that first: later than the ticks of that wait */
 };
 
 struct causes;
@@ -98,8 +98,13 @@ static inline bool causes_are_vm(uint64_t cause)
 /* False: it is something else, or its content is not known (yet). Valid until the next call. */
 bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out);
 
-/* False: it is something else than having been woken by a thread of the same process. */
-bool causes_waker(const struct causes *c, uint64_t cause, struct cause_waker *out);
+/*
+ * Asked, as an event is written, for the ids in the file of a thread that woke another one, and of
+ * where it was; `last_ns`: of the last sample. Before, its name may not have come.
+ */
+typedef void (*causes_waker_fn)(void *ctx, const struct cause_waker *by, uint64_t last_ns,
+				uint32_t *thread, uint32_t *stack);
+void causes_on_waker(struct causes *c, causes_waker_fn fn, void *ctx);
 
 /* Writes what was noted before where there is no more room. */
 void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out);

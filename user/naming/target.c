@@ -408,6 +408,8 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid,
 	t->threads = roster_new(tgid, target_java_thread, target_wait_write, t);
 	t->vthreads = vthreads_new();
 	t->causes = causes_new();
+	if (t->causes)
+		causes_on_waker(t->causes, target_waker, t);
 	t->locks = target_locks_new();
 	t->virtuals = target_virtuals_new();
 	t->publisher = publisher_new(tgid);

@@ -171,6 +171,9 @@ void target_watch_look(struct target *t, uint64_t now);
 
 /* Writes the ticks of the thread's wait that are not written yet. */
 void target_wait_write(void *ctx, struct member *m);
+struct cause_waker;
+void target_waker(void *ctx, const struct cause_waker *by, uint64_t last_ns, uint32_t *thread,
+		  uint32_t *stack); /* causes_waker_fn */
 
 /* Samples that wait for their stack or their thread's name; `last`: they wait no longer. */
 void target_late_retry(struct target *t, uint64_t now, bool last);

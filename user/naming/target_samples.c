@@ -163,30 +163,29 @@ static void lock_note(struct target *t, const struct wait *h)
 	target_locks_hold(t, &w);
 }
 
-/* Where the thread was that woke it: its frames come before the wait is over. */
-static void waker_note(struct target *t, const struct cause_waker *by, struct cause_wait *w)
+void target_waker(void *ctx, const struct cause_waker *by, uint64_t last_ns, uint32_t *thread,
+		  uint32_t *stack)
 {
+	struct target *t = ctx;
+	uint64_t time = by->time_ns > last_ns ? by->time_ns : last_ns;
 	struct stack *st = by->stack ? stacks_find(t->stacks, by->stack) : NULL;
 
-	w->waker = target_thread_of(t, by->tid, w->last_ns);
+	*thread = target_thread_of(t, by->tid, time);
 	if (!st)
 		return;
-	if (w->last_ns > st->seen_ns)
-		st->seen_ns = w->last_ns;
-	st = stacks_as_of(t->stacks, st, w->last_ns);
-	w->waker_stack = st ? st->jfr : 0;
+	if (time > st->seen_ns)
+		st->seen_ns = time;
+	st = stacks_as_of(t->stacks, st, time);
+	*stack = st ? st->jfr : 0;
 }
 
 static void cause_note(struct target *t, const struct wait *h)
 {
-	struct cause_waker waker;
 	struct cause_wait w;
 
 	if (!t->env->cfg.causes || !h->cause || is_by_tick(h->cause))
 		return;
 	w = cause_wait_of(t, h);
-	if (causes_waker(t->causes, h->cause, &waker))
-		waker_note(t, &waker, &w);
 	causes_note(t->causes, &w, t->out);
 }
 
