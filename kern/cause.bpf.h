@@ -21,9 +21,7 @@
 #define PATH_NAMES  64	 /* names and mount points of a path at most */
 #define EPOLL_STEPS 1024 /* in a tree of descriptors: of twice as many as are counted */
 
-#define IFMT   0170000 /* include/uapi/linux/stat.h */
-#define IFSOCK 0140000
-#define IFIFO  0010000
+#define IFIFO 0010000 /* include/uapi/linux/stat.h */
 
 #define ANON_INODE_MAGIC 0x09041934 /* include/uapi/linux/magic.h */
 #define PIPEFS_MAGIC	 0x50495045

@@ -9,6 +9,9 @@
 
 #include "abi.h"
 
+#define IFMT   0170000 /* include/uapi/linux/stat.h */
+#define IFSOCK 0140000
+
 #define IPPROTO_TCP 6
 #define AF_INET	    2
 #define AF_INET6    10

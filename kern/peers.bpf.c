@@ -7,9 +7,6 @@
 #include "inet.bpf.h"
 #include "pidns.bpf.h"
 
-#define IFMT   0170000 /* include/uapi/linux/stat.h */
-#define IFSOCK 0140000
-
 /* User space puts in what it wants to know, with zeros for an answer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

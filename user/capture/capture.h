@@ -50,16 +50,6 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
  */
 int capture_trial(bool wall, struct error *e);
 
-/* A record has come. From the draining thread, as the next. */
-void capture_told(struct capture *c, const struct gn_rec *rec);
-
-/*
- * Finds out whose the other ends are of connections within this machine of which was told, unless
- * that was done so short a time ago that it would take more than 0.5% of a CPU. Calls `fn` with the
- * record of each cause of which that is known, told again.
- */
-void capture_peers(struct capture *c, void (*fn)(void *ctx, const struct gn_rec *rec), void *ctx);
-
 /* Stop taking samples; what is in the rings can still be drained. Idempotent. */
 void capture_stop(struct capture *c);
 void capture_close(struct capture *c);
@@ -216,6 +206,16 @@ typedef void (*capture_fn)(void *ctx, const struct gn_rec *rec);
  * their number or -errno.
  */
 int capture_drain(struct capture *c, capture_fn fn, void *ctx);
+
+/* A record has come. From the draining thread, as the next. */
+void capture_told(struct capture *c, const struct gn_rec *rec);
+
+/*
+ * Finds out whose the other ends are of connections within this machine of which was told, unless
+ * that was done so short a time ago that it would take more than 0.5% of a CPU. Calls `fn` with the
+ * record of each cause of which that is known, told again.
+ */
+void capture_peers(struct capture *c, capture_fn fn, void *ctx);
 
 void capture_counters(const struct capture *c, uint64_t out[GN_CNT_MAX]);
 

@@ -113,8 +113,6 @@ static int waking_attach(struct part *part)
 	int walk = bpf_program__fd(skel->progs.waking_walk);
 	__u32 zero = 0;
 
-	if (walk < 0)
-		return 0; /* not wanted */
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.waking_walker), &zero, &walk, BPF_ANY))
 		return -errno;
 	part->link = bpf_program__attach(skel->progs.wall_waking);
