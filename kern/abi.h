@@ -520,6 +520,10 @@ struct gn_thread {
 	__u64 queue;	    /* with causes: the run queue (struct cfs_rq) it queued in last */
 	__u64 woken;	    /* the cause that its waker is, of the interval woken_seq */
 	__u32 woken_seq;
+	/* how often in a row objects were being moved when it was looked for the one that it waits
+	 * for; and the interval of that, plus 1, if it is to be read again; kern/cause_lock.bpf.h
+	 */
+	__u32 moving, moving_seq;
 	__u32 pad;
 	/* where processes have rates of their own (kern/rate.bpf.h) */
 	__u32 rate_gen; /* gn_rate_gen for which `level` is, 0 never */

@@ -62,13 +62,20 @@ heap_fn int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u6
 	return 1;
 }
 
-/* 2: and it is somebody's. */
+/* 2: and it is somebody's; BLOCKER_MOVING: objects are being moved, so that it cannot be told now.
+ */
+#define BLOCKER_MOVING (-1)
+
 heap_fn int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u64 thread,
 			 struct task_struct *task)
 {
 	struct parked p;
 
-	if (!c || !l || !task || !parked_read(&p, l, thread, task) || !p.klass)
+	if (!c || !l || !task || !parked_is_told(l))
+		return 0;
+	if (!parked_read(&p, l, thread, task))
+		return BLOCKER_MOVING;
+	if (!p.klass)
 		return 0;
 	c->kind = GN_CAUSE_BLOCKER;
 	c->op = GN_OP_PARK;
@@ -90,6 +97,26 @@ static __noinline void lock_watch(struct task_struct *task)
 		return;
 	t->lock_watched = t->seq;
 	lock_waiter_put(task->pid, t->seq);
+}
+
+#define MOVING_MOST 16 /* in a row: a JVM that moves objects all the time costs no more */
+
+/*
+ * Whether it is to be looked once more for the object that t waits for, since objects were being
+ * moved: or the whole of a wait would have no cause, however long it lasts.
+ */
+static __always_inline bool is_moving(const struct gn_thread *t)
+{
+	return t->moving_seq == t->seq + 1;
+}
+
+static __always_inline void moving_note(struct gn_thread *t, bool moving)
+{
+	t->moving_seq = 0;
+	if (!moving)
+		t->moving = 0;
+	else if (t->moving++ < MOVING_MOST)
+		t->moving_seq = t->seq + 1;
 }
 
 /* Fills in the cause, which is zeros. 0: it is none, or not known. */
@@ -117,9 +144,11 @@ heap_fn int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *ta
 		return monitor_tell(c, l, monitor, task);
 	}
 	told = blocker_tell(c, l, thread, task);
+	if (t)
+		moving_note(t, told == BLOCKER_MOVING);
 	if (told == 2)
 		lock_watch(task);
-	return told;
+	return told > 0;
 }
 
 #endif

@@ -58,6 +58,12 @@ static __always_inline bool heap_moves(const struct gn_heap *h)
 	return h->flags & (GN_OOP_ZGC | GN_OOP_ZMARKS | GN_OOP_FORWARDED);
 }
 
+/* Whether heap_epoch() is ever anything but 0. */
+static __always_inline bool heap_is_told(const struct gn_heap *h)
+{
+	return (HEAP_FOLLOWS || !heap_moves(h)) && (h->mask || (h->active && h->collections));
+}
+
 /* What changes as objects begin to move; 0: they may move now, or it is not known. */
 static __always_inline __u64 heap_epoch(struct task_struct *task, const struct gn_heap *h)
 {

@@ -99,6 +99,12 @@ static __always_inline bool is_ownable(struct task_struct *task, const struct gn
 	       heap_word(task, klass + l->super) == l->ownable;
 }
 
+/* Whether it can be told at all, where no objects are being moved. */
+static __always_inline bool parked_is_told(const struct gn_locks *l)
+{
+	return heap_is_told(&l->heap) && l->current && l->blocker;
+}
+
 /*
  * Follows that. False: it cannot be told now. Without an object, or a class for it, that is all
  * there is.
@@ -115,7 +121,7 @@ heap_fn int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread
 	h = &l->heap;
 	p->self = p->object = p->owner = p->klass = p->mark = p->id = 0;
 	epoch = heap_epoch(task, h);
-	if (!epoch || !l->current || !l->blocker)
+	if (!epoch || !parked_is_told(l))
 		return 0;
 	handle = heap_word(task, thread + l->current);
 	p->self = object_at_handle(task, h, handle, epoch);

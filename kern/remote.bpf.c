@@ -44,7 +44,7 @@ int resting_scan(struct bpf_iter__task *ctx)
 
 /* It is read once more with the next tick; of which parity that is, who reads those that rest does
  * not know. */
-static __always_inline void torn_put(__u64 tick, __u32 tid)
+static __always_inline void unsettled_put(__u64 tick, __u32 tid)
 {
 	if (tick != GN_RESTING) {
 		pending_put(!tick_parity(tick), NULL, tid);
@@ -54,11 +54,11 @@ static __always_inline void torn_put(__u64 tick, __u32 tid)
 	pending_put(1, NULL, tid);
 }
 
-#define STACK_TORN 2
+enum { STACK_TAKEN = 1, STACK_UNSETTLED = 2 };
 
 /*
- * 1 if its stack was taken; STACK_TORN if it is to be read once more. Not static, so that the
- * verifier looks at it once: within the loop it would follow the walk anew for each state of that.
+ * STACK_TAKEN; STACK_UNSETTLED if it is to be read once more. Not static, so that the verifier
+ * looks at it once: within the loop it would follow the walk anew for each state of that.
  */
 __noinline int remote_take_pending(__u32 tid, __u64 tick)
 {
@@ -72,8 +72,8 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 	if (t && t->next_tick <= tick && rate_has_wall(t) && remote_due(task, t)) {
 		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
 			pending_put(!tick_parity(tick), t, tid); /* the next visit may be its own */
-		else if (!(taken = remote_take(task, t)) && is_torn(t))
-			taken = STACK_TORN;
+		else
+			taken = remote_take(task, t) | (is_unsettled(t) ? STACK_UNSETTLED : 0);
 	}
 	bpf_task_release(task);
 	return taken;
@@ -136,10 +136,9 @@ static long pending_step(__u32 i, struct gn_remote_tick *arg)
 	if (pending_is_over(p.storage, arg->tick))
 		return 0;
 	taken = remote_take_pending(p.tid, arg->tick);
-	if (taken == STACK_TORN)
-		torn_put(arg->tick, p.tid);
-	else
-		arg->taken += taken;
+	if (taken & STACK_UNSETTLED)
+		unsettled_put(arg->tick, p.tid);
+	arg->taken += taken & STACK_TAKEN;
 	return 0;
 }
 

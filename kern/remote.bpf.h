@@ -150,6 +150,12 @@ static __always_inline bool lock_is_due(const struct task_struct *task, const st
 	return uw_get_java_thread(0, (__u32)who) && locks_find(who >> 32);
 }
 
+/* Whether what it waits for is looked for once more. */
+static __always_inline bool cause_is_due(const struct task_struct *task, const struct gn_thread *t)
+{
+	return is_moving(t) || lock_is_due(task, t);
+}
+
 /*
  * Not 0: what was read before there were tables for it, or it was a carrier, is read again, and
  * what has a stack whose frames the collector did not get; GN_REREAD_LISTS: or not in this epoch.
@@ -164,6 +170,12 @@ static __always_inline bool list_is_sent(__u64 id)
 	return seen && (gn_reread != GN_REREAD_LISTS || *seen == gn_epoch);
 }
 
+/* Whether it is read again with the next tick, and some more then. */
+static __always_inline bool is_unsettled(const struct gn_thread *t)
+{
+	return is_torn(t) || is_moving(t);
+}
+
 static __always_inline bool remote_due(const struct task_struct *task, const struct gn_thread *t)
 {
 	__u64 id = t->stack;
@@ -172,7 +184,7 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 		return false;
 	if (!id && t->remote_seq == t->seq)
 		id = t->remote;
-	if (is_torn(t))
+	if (is_unsettled(t))
 		return true;
 	if (!id || !gn_reread)
 		return !id;

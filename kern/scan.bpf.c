@@ -97,7 +97,7 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 	__u64 stack = 0, cpu = task->se.sum_exec_runtime;
 	__u64 switches = task_switches(task);
 
-	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN) {
+	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN && !cause_is_due(task, t)) {
 		stack = wall_stack(t);
 		found.vthread = wall_vthread(t);
 		found.cause = wall_cause(t);
@@ -135,7 +135,7 @@ static __always_inline bool batch_goes_on(const struct task_struct *task, const 
 					  const struct look *l)
 {
 	return t->phase == GN_PH_SCAN && !l->on_cpu && task->se.sum_exec_runtime == t->cpu_ns &&
-	       l->state == t->state &&
+	       l->state == t->state && !cause_is_due(task, t) &&
 	       (wall_stack(t) || thread_is_bare(t) || !tick_wants_stack(task, t, gn_scan_tick));
 }
 

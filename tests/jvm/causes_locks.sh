@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whose the locks are that threads wait for is what the program says: two locks that one thread holds by turns, each for
 # a known part of the time, as monitors, ReentrantLocks and read-write locks; a chain of three; deadlocks of three, which
-# are there before the recording. Wrong owners: none. By both engines, and by a daemon, which takes some of its ticks only.
+# are there before the recording, or in a JVM that it launches. Wrong owners: none. By both engines, and by a daemon, which takes some of its ticks only.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
@@ -141,6 +141,20 @@ moving() {
     jvm_end
 }
 
+# launched ENGINE: a JVM whose threads wait for each other before much is known of it: its exec may be told of when they have
+# been met, and they are asleep by then.
+launched() {
+    local jfr=$T/launched-$1-$(jdk_version "$JDK").jfr
+
+    classes
+    JVM_OUT=$T/launched.out
+    "$GNOMON" record -q --wall-engine="$1" -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Locks deadlock deadlock-lock \
+        < <(sleep 4) >"$JVM_OUT" || fail "record"
+    query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' (enter|park) ' >"$T/owners"
+    owners_check "$jfr"
+}
+
 for_each_jdk causes_locks
+some_of 1 "for_one_jdk launched" switch scan
 for_one_jdk moving UseZGC
 for_one_jdk moving UseShenandoahGC

@@ -82,8 +82,8 @@ static void threads(void **state)
 	struct owners *o = owners_new();
 	const struct owners_thread a = {
 		.tid = 1, .thread = 0x1000, .id = 11, .low = 64, .high = 128};
-	const struct owners_thread b = {.tid = 2, .thread = 0x2000, .id = 12};
-	const struct owners_thread again = {.tid = 3, .thread = 0x1000, .id = 13};
+	const struct owners_thread b = {.tid = 2, .thread = 0x2000, .id = 12, .met_ns = 49};
+	const struct owners_thread again = {.tid = 3, .thread = 0x1000, .id = 13, .met_ns = 50};
 
 	owners_meet(o, &a);
 	owners_meet(o, &b);
@@ -98,10 +98,12 @@ static void threads(void **state)
 	owners_meet(o, &again);
 	assert_int_equal(owners_who(o, GN_OWNER_WORD, 0x1000)->tid, 3);
 	assert_null(owners_who(o, GN_OWNER_ID, 11));
+	owners_exec(o, 50);
+	assert_null(owners_who(o, GN_OWNER_ID, 12));
+	assert_int_equal(owners_who(o, GN_OWNER_WORD, 0x1000)->tid, 3);
 	owners_part(o, 3);
 	owners_part(o, 3);
 	assert_null(owners_who(o, GN_OWNER_WORD, 0x1000));
-	assert_int_equal(owners_who(o, GN_OWNER_ID, 12)->tid, 2);
 	owners_free(o);
 }
 

@@ -57,6 +57,17 @@ void owners_part(struct owners *o, pid_t tid)
 		known_drop(o, k);
 }
 
+void owners_exec(struct owners *o, uint64_t time_ns)
+{
+	struct known *k, *next;
+
+	for (k = o->tids; k; k = next) {
+		next = k->by_tid.next;
+		if (k->t.met_ns < time_ns)
+			known_drop(o, k);
+	}
+}
+
 /* Another that was said to be the same is none any more: it has ended unheard. */
 void owners_meet(struct owners *o, const struct owners_thread *t)
 {

@@ -28,11 +28,18 @@ struct owners_thread {
 	uint64_t thread;    /* its JavaThread */
 	uint64_t id;	    /* Thread.threadId() */
 	uint64_t low, high; /* its stack; 0, 0: not known */
+	uint64_t met_ns;    /* when this was read */
 };
 
 /* What was known of a thread with that tid before is forgotten. */
 void owners_meet(struct owners *o, const struct owners_thread *t);
 void owners_part(struct owners *o, pid_t tid);
+
+/*
+ * The process became another program at time_ns: who was met before is forgotten. The record of it
+ * may come when threads of that program have been met.
+ */
+void owners_exec(struct owners *o, uint64_t time_ns);
 
 /* Who that is, as a record of that kind says it; NULL: nobody that is known. */
 const struct owners_thread *owners_who(const struct owners *o, enum gn_owner_kind kind,

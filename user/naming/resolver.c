@@ -780,10 +780,11 @@ static int thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread 
 			return -EAGAIN;
 		rc = listed_read(r, inner, &now);
 	}
+	if (!rc || rc == -EAGAIN)
+		out->thread = now.thread;
 	if (rc)
 		return rc;
 	out->java_id = now.id;
-	out->thread = now.thread;
 	out->carrier = now.carrier;
 	snprintf(out->name, sizeof(out->name), "%s", now.name);
 	memcpy(out->groups, now.groups, sizeof(out->groups));

@@ -85,8 +85,8 @@ uint64_t resolver_interpreted(struct resolver *r, const struct gn_stack *stack);
 
 /*
  * A thread as the JVM knows it: 0, -ENOENT for threads that are not Java threads (or whose name
- * cannot be had), or -EAGAIN: it is new, and who is new is looked at again in a while. tid is of
- * the initial PID namespace.
+ * cannot be had), or -EAGAIN: it is new, and who is new is looked at again in a while; or objects
+ * were being moved, and there is only which JavaThread it is. tid is of the initial PID namespace.
  */
 int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out);
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "jvm/monitors.h"
 #include "naming/causes.h"
 #include "naming/owners.h"
@@ -74,22 +73,28 @@ void target_locks_follow(struct target *t)
 		t->env->cfg.on_tables(t->env->cfg.ctx);
 }
 
-void target_locks_exec(struct target *t)
+bool target_locks_told(const struct target *t)
 {
-	owners_free(t->locks->owners);
-	t->locks->owners = owners_new();
-	t->locks->told = !t->locks->owners;
-	if (!t->locks->owners)
-		log_warn("out of memory: whose locks are is not told of process %d", t->tgid);
+	return t->locks->told;
+}
+
+void target_locks_exec(struct target *t, uint64_t time)
+{
+	owners_exec(t->locks->owners, time);
+	t->locks->told = false;
 }
 
 void target_locks_meet(struct target *t, pid_t tid, const struct resolved_thread *java)
 {
 	struct owners_thread o = {
-		.tid = tid, .thread = java->thread, .id = (uint64_t)java->java_id};
+		.tid = tid,
+		.thread = java->thread,
+		.id = (uint64_t)java->java_id,
+		.met_ns = now_ns(),
+	};
 	struct vm *vm = resolver_vm(t->names);
 
-	if (!t->locks->owners || !java->thread)
+	if (!java->thread)
 		return;
 	if (vm && !vm_thread_stack(vm, java->thread, &o.low, &o.high))
 		o.low = o.high = 0;
@@ -98,8 +103,7 @@ void target_locks_meet(struct target *t, pid_t tid, const struct resolved_thread
 
 void target_locks_part(struct target *t, pid_t tid)
 {
-	if (t->locks->owners)
-		owners_part(t->locks->owners, tid);
+	owners_part(t->locks->owners, tid);
 }
 
 /* ---- owners ---- */
@@ -158,11 +162,8 @@ static bool threads_look(struct target *t)
 
 void target_owner(struct target *t, const struct gn_owner_rec *rec)
 {
-	struct owners_run *run;
+	struct owners_run *run = owners_note(t->locks->owners, rec);
 
-	if (!t->locks->owners)
-		return;
-	run = owners_note(t->locks->owners, rec);
 	if (!run || run->tid || run->kind == GN_OWNER_NOBODY || run->kind == GN_OWNER_UNKNOWN)
 		return;
 	run->tid = owner_find(t, run);
@@ -175,8 +176,6 @@ pid_t target_locks_owner(const struct target *t, uint64_t cause, uint64_t tick)
 	const struct owners_run *run;
 	uint64_t until;
 
-	if (!t->locks->owners)
-		return 0;
 	run = owners_at(t->locks->owners, cause, tick, &until);
 	return run ? run->tid : 0;
 }
@@ -236,7 +235,7 @@ static void coarse_settle(struct target *t, const struct cause_wait *w)
 	const struct owners_run *run = NULL, *next;
 	uint64_t first = group;
 
-	for (; group < end && t->locks->owners; group++) {
+	for (; group < end; group++) {
 		next = owners_at(t->locks->owners, w->cause, gn_level_tick(group, w->level),
 				 &until);
 		if (group > first && !is_same_owner(run, next)) {
@@ -342,14 +341,10 @@ static void wait_settle(struct target *t, const struct cause_wait *w)
 		return;
 	}
 	while (tick < end) {
-		const struct owners_run *run =
-			t->locks->owners ? owners_at(t->locks->owners, w->cause, tick, &until)
-					 : NULL;
+		const struct owners_run *run = owners_at(t->locks->owners, w->cause, tick, &until);
 
 		if (run)
 			until = run->last + 1;
-		else if (!t->locks->owners)
-			until = end;
 		if (until > end)
 			until = end;
 		part_write(t, w, tick, until - tick, run);

@@ -22,11 +22,15 @@ int target_java_thread(void *ctx, pid_t tid, struct resolved_thread *java)
 	struct target *t = ctx;
 	int rc = target_is_blind(t) ? -ENOENT : resolver_thread(t->names, tid, java);
 
-	if (rc || !t->env->tables)
+	if (!t->env->tables)
+		return rc;
+	if (java->thread) {
+		tables_java_thread(t->env->tables, t->tgid, tid, java->thread);
+		t->tables.late |= target_locks_told(t);
+	}
+	if (rc)
 		return rc;
 	target_locks_meet(t, tid, java);
-	if (java->thread)
-		tables_java_thread(t->env->tables, t->tgid, tid, java->thread);
 	if (java->carrier &&
 	    !tables_carrier(t->env->tables, t->tgid, tid, resolver_vm(t->names), java->carrier))
 		t->env->cfg.on_tables(t->env->cfg.ctx);
@@ -160,7 +164,7 @@ void target_exec(struct target *t, uint64_t time)
 {
 	/* the record may come late: the JVM that was told of may be the new program already */
 	t->jvm_told &= t->jvm_ns > time;
-	target_locks_exec(t);
+	target_locks_exec(t, time);
 	upkeep_exec(&t->tables, resolver_exec(t->names, time), time);
 	publisher_exec(t->publisher);
 	t->env->cfg.on_epoch(t->env->cfg.ctx);
