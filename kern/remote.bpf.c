@@ -42,9 +42,11 @@ int resting_scan(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* It is read once more with the next tick; of which parity that is, who reads those that rest does
- * not know. */
-static __always_inline void unsettled_put(__u64 tick, __u32 tid)
+/*
+ * It is read once more with the next tick; of which parity that is, who reads those that rest does
+ * not know. (Not inlined: the stack has no room for it.)
+ */
+static __noinline void unsettled_put(__u64 tick, __u32 tid)
 {
 	if (tick != GN_RESTING) {
 		pending_put(!tick_parity(tick), NULL, tid);
@@ -73,7 +75,9 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
 			pending_put(!tick_parity(tick), t, tid); /* the next visit may be its own */
 		else
-			taken = remote_take(task, t) | (is_unsettled(t) ? STACK_UNSETTLED : 0);
+			taken = remote_take(task, t);
+		if (is_unsettled(t))
+			taken |= STACK_UNSETTLED;
 	}
 	bpf_task_release(task);
 	return taken;

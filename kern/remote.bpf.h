@@ -74,14 +74,13 @@ static __always_inline void torn_note(struct gn_thread *t)
 }
 
 /*
- * The stack id of a task off the CPU in `state`; 0 if it could not be read, or got the CPU
- * meanwhile.
+ * The stack id of a task off the CPU in `state`; 0 if it could not be read, or got the CPU since it
+ * had switched so often.
  */
 static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_thread *t,
-					  __u32 state, struct remote_found *found)
+					  __u32 state, __u64 switches, struct remote_found *found)
 {
 	__u64 who = thread_id(task, t), id;
-	__u64 switches = task_switches(task);
 	__u32 zero = 0;
 	struct stack_scratch *s = bpf_map_lookup_elem(&remote_scratch, &zero);
 	long len;
@@ -123,7 +122,7 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 	__u32 seq = t->seq;
 	struct remote_found found = {};
 	__u64 switches = task_switches(task);
-	__u64 had = t->stack, id = remote_stack(task, t, t->state, &found);
+	__u64 had = t->stack, id = remote_stack(task, t, t->state, switches, &found);
 
 	if (id || !(is_torn(t) || task_has_run(task, switches)))
 		context_wanted(t, seq, found.context);
@@ -184,12 +183,10 @@ static __always_inline bool remote_due(const struct task_struct *task, const str
 		return false;
 	if (!id && t->remote_seq == t->seq)
 		id = t->remote;
-	if (is_unsettled(t))
+	if (!id || is_unsettled(t) || lock_is_due(task, t))
 		return true;
-	if (!id || !gn_reread)
-		return !id;
-	return !(id & GN_STACK_WHOLE) || !list_is_sent(id) || lock_is_due(task, t) ||
-	       (!wall_vthread(t) && vthread_is_carrier((__u32)thread_id(task, t)));
+	return gn_reread && (!(id & GN_STACK_WHOLE) || !list_is_sent(id) ||
+			     (!wall_vthread(t) && vthread_is_carrier((__u32)thread_id(task, t))));
 }
 
 /* Threads that a scan left for the next one, when the collector has drained the rings. */

@@ -105,7 +105,7 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 	}
 	t->seq++;
 	if (!stack && tick_wants_stack(task, t, gn_scan_tick)) {
-		stack = remote_stack(task, t, l->state, &found);
+		stack = remote_stack(task, t, l->state, switches, &found);
 		if (!stack && task_has_run(task, switches))
 			return false;
 		if (!is_torn(t))

@@ -114,29 +114,30 @@ static __always_inline void waker_note(struct gn_thread *t, __u64 whose, struct 
 
 /* ---- programs ---- */
 
+/* What most fail by comes first, and lies together. */
 static __always_inline bool is_asked(const struct task_struct *task, const struct gn_thread *t)
 {
-	if (t->phase != GN_PH_OFF || task->on_cpu || t->state == GN_ST_QUEUED ||
-	    t->state == GN_ST_STOPPED || thread_is_bare(t))
+	if (t->phase != GN_PH_OFF || bpf_ktime_get_ns() < t->tick_ns || task->on_cpu ||
+	    t->state == GN_ST_QUEUED || t->state == GN_ST_STOPPED || thread_is_bare(t))
 		return false;
-	return wall_stack(t) && !wall_cause(t) && bpf_ktime_get_ns() >= t->tick_ns;
+	return wall_stack(t) && !wall_cause(t);
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(wall_waking, struct task_struct *task)
 {
 	struct task_struct *by = bpf_get_current_task_btf();
-	struct gn_cause_rec *r;
+	struct gn_cause_rec *r = scratch_find();
 	struct gn_thread *t;
 	__u64 whose, id;
 
-	if (gn_scanning)
+	if (gn_scanning || !r)
+		return 0;
+	/* first, since the thread's storage was last another CPU's: naps end by interrupts */
+	if (is_interrupt(ctx, by, &r->id))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || !is_asked(task, t))
-		return 0;
-	r = scratch_find();
-	if (!r || is_interrupt(ctx, by, &r->id))
 		return 0;
 	whose = thread_id(task, t);
 	id = task_id(by);

@@ -149,7 +149,7 @@ launched() {
     classes
     JVM_OUT=$T/launched.out
     "$GNOMON" record -q --wall-engine="$1" -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Locks deadlock deadlock-lock \
-        < <(sleep 4) >"$JVM_OUT" || fail "record"
+        < <(sleep 6) >"$JVM_OUT" || fail "record"
     query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' (enter|park) ' >"$T/owners"
     owners_check "$jfr"
 }

@@ -67,6 +67,8 @@ struct capture {
 	_Atomic bool remote_due;   /* threads were found that have no stack yet */
 	_Atomic bool reread_due;   /* some thread's stack may be read better now */
 	_Atomic bool relist_due;   /* sleepers' lists of frames are to be sent again */
+	_Atomic uint32_t late;	   /* CAPTURE_LATE_*: threads that were met late */
+	uint64_t late_ns;	   /* when all were last read for such */
 	bool resting;		   /* threads that rest are queued to be read, */
 	uint32_t rereading;	   /* among them some that have a stack: gn_reread */
 	bool unsent;		   /* lists of frames have been lost since losses were told last */
@@ -790,15 +792,34 @@ static uint32_t resting_most(const struct capture *c)
 	return n < RESTING_MOST ? (uint32_t)n : RESTING_MOST;
 }
 
+#define LATE_NS 1000000000ull /* between two looks at all threads for some that were met late */
+
+/* Takes note of what has to be read again of what was met late. True: some threads are queued. */
+static bool late_take(struct capture *c)
+{
+	uint32_t late = atomic_exchange(&c->late, 0);
+
+	if (late & CAPTURE_LATE_ALL && now_ns() - c->late_ns >= LATE_NS) {
+		c->late_ns = now_ns();
+		capture_reread(c);
+	} else if (late & CAPTURE_LATE_ALL) {
+		atomic_fetch_or(&c->late, CAPTURE_LATE_ALL);
+	}
+	return late & CAPTURE_LATE_QUEUED;
+}
+
 /* Read some of the threads that rest; when all have been, those that are due by then are queued. */
 static int resting_read(struct capture *c)
 {
 	struct gn_remote_tick arg = {.tick = GN_RESTING, .most = resting_most(c)};
+	bool late = late_take(c);
 	int rc = 0;
 
+	if (!c->resting)
+		c->rereading = 0;
 	if (!c->resting && atomic_exchange(&c->remote_due, false))
 		rc = resting_queue(c);
-	if (rc || !c->resting)
+	if (rc || !(c->resting || late))
 		return rc;
 	c->skel->bss->gn_reread = c->rereading;
 	rc = remote_run(c, &arg);
@@ -1189,9 +1210,11 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 		locks_read(c, arg->tick, 0);
 		return rc;
 	}
-	if (!c->can_find)
+	if (!c->can_find) {
+		late_take(c);
 		return remote_scan(c,
 				   atomic_exchange(&c->remote_due, false) ? UINT64_MAX : arg->tick);
+	}
 	waiters = locks_read(c, arg->tick, 0);
 	if (pending_any(c, arg->tick))
 		rc = remote_run(c, arg);
@@ -1293,7 +1316,15 @@ void capture_forgotten(struct capture *c)
 	capture_reread(c);
 }
 
-void capture_tables(const struct capture *c, struct capture_tables *out)
+/* Threads are found there by the initial PID namespace's numbers. */
+static int resting_fd(const struct capture *c)
+{
+	if (!c->can_find || !is_needed(c, PROGRAMS_REMOTE) || c->skel->bss->gn_pidns_level)
+		return -1;
+	return bpf_map__fd(c->skel->maps.resting);
+}
+
+void capture_tables(struct capture *c, struct capture_tables *out)
 {
 	*out = (struct capture_tables){
 		.procs = bpf_map__fd(c->skel->maps.uw_procs),
@@ -1309,6 +1340,8 @@ void capture_tables(const struct capture *c, struct capture_tables *out)
 		.changes = (uint64_t *)&c->skel->bss->gn_table_changes,
 		.ncarriers = &c->skel->bss->gn_carriers,
 		.ncontexts = &c->skel->bss->gn_contexts,
+		.resting = resting_fd(c),
+		.late = &c->late,
 	};
 }
 

@@ -191,8 +191,14 @@ struct capture_tables {
 	uint64_t *changes;   /* of these, ever, each counted twice: before it and after */
 	uint32_t *ncarriers; /* raised for each: the first makes the kernel look them up */
 	uint32_t *ncontexts; /* entries of `places`, likewise */
+	int resting;	     /* a queue of threads that are to be read again; -1: by `late` alone */
+	_Atomic uint32_t *late; /* CAPTURE_LATE_*: what there is to be read again */
 };
-void capture_tables(const struct capture *c, struct capture_tables *out);
+
+#define CAPTURE_LATE_QUEUED 1 /* threads in `resting` */
+#define CAPTURE_LATE_ALL    2 /* some that are in no queue */
+
+void capture_tables(struct capture *c, struct capture_tables *out);
 
 enum capture_clock { CAPTURE_THREAD_CLOCK, CAPTURE_CPU_CLOCK };
 int capture_clock_fd(const struct capture *c, enum capture_clock which);

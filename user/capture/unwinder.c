@@ -2,6 +2,7 @@
 #include "capture/unwinder.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,11 +224,16 @@ static int thread_publish(int map, pid_t tgid, pid_t tid, const void *value)
 	return 0;
 }
 
+/* It may be asleep since before that: what it waits for was not looked for then. */
 static int java_thread(void *ctx, pid_t tgid, pid_t tid, uint64_t thread)
 {
 	struct unwinder_maps *m = ctx;
+	int rc = thread_publish(m->maps.java_threads, tgid, tid, &thread);
+	bool queued =
+		m->maps.resting >= 0 && !bpf_map_update_elem(m->maps.resting, NULL, &tid, BPF_ANY);
 
-	return thread_publish(m->maps.java_threads, tgid, tid, &thread);
+	atomic_fetch_or(m->maps.late, queued ? CAPTURE_LATE_QUEUED : CAPTURE_LATE_ALL);
+	return rc;
 }
 
 /* The layout comes before its first carrier, so that what is looked up is there. */
@@ -307,7 +313,7 @@ static const struct unwinder port = {
 	.programs = programs,
 };
 
-int unwinder_open(struct unwinder_maps **out, const struct capture *c, struct error *e)
+int unwinder_open(struct unwinder_maps **out, struct capture *c, struct error *e)
 {
 	struct unwinder_maps *m = calloc(1, sizeof(*m));
 	const struct utable_sink sink = {

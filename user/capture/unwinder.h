@@ -13,7 +13,7 @@ struct capture;
 struct unwinder_maps;
 
 /* The maps are those of `c`, which must outlive it. 0, or EXIT_KERNEL, EXIT_INTERNAL. */
-int unwinder_open(struct unwinder_maps **out, const struct capture *c, struct error *e);
+int unwinder_open(struct unwinder_maps **out, struct capture *c, struct error *e);
 void unwinder_close(struct unwinder_maps *m); /* NULL is fine; the maps are left as they are */
 
 /* For the naming thread, which is the only one that may use it. */

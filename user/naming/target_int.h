@@ -124,8 +124,6 @@ void target_locks_free(struct locks *l);
 
 /* Tells the kernel side how this JVM's threads wait for each other, once it can be told. */
 void target_locks_follow(struct target *t);
-/* Whether the kernel side looks for what its Java threads wait for. */
-bool target_locks_told(const struct target *t);
 void target_locks_exec(struct target *t, uint64_t time);
 
 /* A thread of Java was met; one has ended. */

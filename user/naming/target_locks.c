@@ -73,11 +73,6 @@ void target_locks_follow(struct target *t)
 		t->env->cfg.on_tables(t->env->cfg.ctx);
 }
 
-bool target_locks_told(const struct target *t)
-{
-	return t->locks->told;
-}
-
 void target_locks_exec(struct target *t, uint64_t time)
 {
 	owners_exec(t->locks->owners, time);

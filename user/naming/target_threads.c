@@ -24,10 +24,8 @@ int target_java_thread(void *ctx, pid_t tid, struct resolved_thread *java)
 
 	if (!t->env->tables)
 		return rc;
-	if (java->thread) {
+	if (java->thread)
 		tables_java_thread(t->env->tables, t->tgid, tid, java->thread);
-		t->tables.late |= target_locks_told(t);
-	}
 	if (rc)
 		return rc;
 	target_locks_meet(t, tid, java);

@@ -86,8 +86,8 @@ static void code_poll(struct upkeep *u, uint64_t now)
 }
 
 /*
- * Has stacks that were walked without the new tables taken again, and waits looked at that were not
- * known as those of Java threads; but not too often if there always are some.
+ * Has stacks that were walked without the new tables taken again, but not too often if the tables
+ * always change.
  */
 static void reread(struct upkeep *u, uint64_t now)
 {
@@ -95,7 +95,6 @@ static void reread(struct upkeep *u, uint64_t now)
 		return;
 	u->rereads++;
 	u->reread_ns = now;
-	u->late = false;
 	tell_tables(u);
 }
 
@@ -110,7 +109,7 @@ void upkeep_poll(struct upkeep *u, uint64_t now)
 		u->env->expect_ns = 0;
 		upkeep_renew(u, now);
 		tell_tables(u);
-	} else if ((u->stale && now - u->made_ns > u->wait_ns && make(u, now)) || u->late) {
+	} else if (u->stale && now - u->made_ns > u->wait_ns && make(u, now)) {
 		reread(u, now);
 	}
 	tables_follow(tables, u->tgid, resolver_vm(u->names), now);

@@ -24,7 +24,6 @@ struct upkeep {
 	uint64_t wait_ns; /* how long until they may be made again */
 	/* generation of the mappings that they were made of; 0: to be made anew in any case */
 	uint64_t maps;
-	bool late; /* threads that may sleep for a lock have only been met now */
 	uint64_t reread_ns;
 	unsigned int rereads;
 	/* of tables ever made: files left unread for want of budget (at most), rules refused */
