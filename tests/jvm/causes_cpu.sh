@@ -99,29 +99,33 @@ limit_shares() {
         "CPU limit docker container 000000000000"
 }
 
+with_engine() {
+    recorded "$1"
+    hog_shares "causes_cpu $1"
+    jfr_readable "$T/$1.jfr"
+}
+
+with_limit() {
+    group_limits "$1" -1 2>/dev/null
+    recorded switch
+    limit_shares "causes_cpu limit of $(($1 / 1000))%"
+}
+
 causes_cpu() {
-    local e g quota
+    local g
 
     jvm_start Idle 0 2
     for g in "${OWN[@]}"; do echo "$JVM_PID" >"$g/cgroup.procs" || fail "the JVM is not let in"; done
     taskset -a -p -c "$CPU" "$JVM_PID" >/dev/null || fail "cannot bind the target to a CPU"
     HOG=
     hog_start
-    for e in switch scan; do
-        recorded $e
-        hog_shares "causes_cpu $e"
-    done
+    some_of 1 with_engine switch scan
     kill "$HOG"
     HOG=
-    for quota in 3000 50000; do
-        group_limits $quota -1 2>/dev/null
-        recorded switch
-        limit_shares "causes_cpu limit of $((quota / 1000))%"
-    done
+    some_of 1 with_limit 3000 50000
     group_limits -1 -1 2>/dev/null
     jvm_unharmed
     jvm_end
-    jfr_readable "$T/scan.jfr"
 }
 
 groups

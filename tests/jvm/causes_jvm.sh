@@ -57,5 +57,5 @@ stopped() {
     jvm_end
 }
 
-for_each_jdk causes_jvm
-for_each_jdk stopped
+for_one_jdk causes_jvm
+for_one_jdk stopped

@@ -154,7 +154,7 @@ launched() {
     owners_check "$jfr"
 }
 
-for_each_jdk causes_locks
+for_one_jdk causes_locks
 some_of 1 "for_one_jdk launched" switch scan
 for_one_jdk moving UseZGC
 for_one_jdk moving UseShenandoahGC

@@ -31,12 +31,12 @@ virtual_names() {
     strict assert_ge "samples with their name" $((all * 8 / 10)) "$(number right)"
 }
 
-if [ -d "$TREE" ]; then
-    JAVA_HOMES="$(jdks | tr '\n' ' ') $(tree_home 21)"
-    export JAVA_HOMES
-fi
-for_each_jdk virtual_names UseZGC
-for_each_jdk virtual_names UseZGC --wall-engine=scan
+JAVA_HOMES=$(for h in $(jdks) $([ ! -d "$TREE" ] || tree_home 21); do
+    [ "$(jdk_version "$h")" -lt 21 ] || echo "$h"
+done | tr '\n' ' ')
+export JAVA_HOMES
+for_one_jdk virtual_names UseZGC
+for_one_jdk virtual_names UseZGC --wall-engine=scan
 [ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseG1GC
 [ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseSerialGC
 softly_end

@@ -147,13 +147,15 @@ ended() {
     pid_gone "$JVM_PID" 60 || fail "the JVM does not end"
 }
 
+named_with() {
+    JVM_OPTS="$ONE_CARRIER -XX:+Use$1GC" jvm_start VirtualNames
+    named "$(jdk_version "$JDK")-$1"
+}
+
 host() {
     JVM_OPTS='' jvm_start Virtual
     recorded "$(jdk_version "$JDK")"
-    for gc in Serial Z; do
-        JVM_OPTS="$ONE_CARRIER -XX:+Use${gc}GC" jvm_start VirtualNames
-        named "$(jdk_version "$JDK")-$gc"
-    done
+    some_of 1 named_with Serial Z
 }
 
 if [ -d "$TREE" ]; then
