@@ -638,7 +638,8 @@ static void test_born(void **state)
 	lost = (double)l.by_reason[GN_LOSS_STATE] / (BORN + 1) *
 	       want; /* and was told to be missing */
 	if (got < 0.93 * want - lost || got > 1.07 * want + late)
-		fail_msg("queued: %.1f ms, expected %.1f by the kernel's account; lost: %llu of %d threads",
+		fail_msg("queued: %.1f ms, expected %.1f by the kernel's account; lost: %llu of %d "
+			 "threads",
 			 got, want, (unsigned long long)l.by_reason[GN_LOSS_STATE], BORN + 1);
 }
 
