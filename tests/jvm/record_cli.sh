@@ -17,7 +17,7 @@ public class $name {
     static volatile double sink;
 
     static void handle() {
-        for (long end = System.nanoTime() + 5_000_000; System.nanoTime() < end; )
+        for (long end = System.nanoTime() + 2_000_000; System.nanoTime() < end; )
             sink += Math.sqrt(sink + 1);
     }
 

@@ -182,9 +182,8 @@ closed_pipe() {
 for_one_jdk held_up
 some_of 1 'for_one_jdk by_signal' INT TERM
 for_one_jdk killed
-for_one_jdk target_exits quietly
+some_of 1 'for_one_jdk target_exits' quietly by_kill
 JDK=$(jdk_newest)
-target_exits by_kill
 closed_pipe
 target_execs
 softly_end
