@@ -20,7 +20,8 @@ told_lost "$(find "$T/all" -name "*-$renames.jfr")" >"$T/lost"
 assert_match "what the renaming one's recording lost" 'births, ends and names of threads: too many a second' "$T/lost"
 note "$(cat "$T/lost")"
 assert_match "the summary" 'lost .*births, ends and names of threads: too many a second' "$GN_ERR"
-# the name that it is sampled by is one of its own
+# the name that it is sampled by is one of its own, or half of each: the kernel writes a name while others read it
+# (__set_task_comm(), fs/exec.c, takes a lock that readers do not take)
 query "$(find "$T/all" -name "*-$renames.jfr")" $CPU_EVENT os | awk '{ print $2 }' | sort -u >"$T/names"
-assert_eq "other names than its own" "" "$(grep -vxE 'one|other|attacker' "$T/names")"
+assert_eq "other names than its own" "" "$(grep -vxE 'o[nt][eh](er?)?|attacker' "$T/names")"
 jvm_end
