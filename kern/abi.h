@@ -458,6 +458,12 @@ struct gn_sent {
 	__u64 epoch;
 };
 
+/* Whether a thread is to be read once more in the same interval (kern/again.bpf.h). */
+struct gn_again {
+	__u32 times; /* that it was to be, in a row */
+	__u32 seq;   /* the interval, plus 1; 0: it is not */
+};
+
 /*
  * Per thread, in task storage. What is looked at in each thread at each accounting comes first:
  * with thousands of sleepers the time goes into cache misses.
@@ -513,17 +519,14 @@ struct gn_thread {
 	__u32 look_gen;	   /* gn_scan_gen, 0 never */
 	/* the interval (seq) in which it was looked for the Java object that it waits for */
 	__u32 lock_looked;
-	/* how often in a row its process was changing its mappings when it was to be read from
-	 * outside; and the interval of that, plus 1, if it is to be read again */
-	__u32 torn, torn_seq;
+	/* its process was changing its mappings when it was to be read from outside */
+	struct gn_again torn;
 	__u32 lock_watched; /* and the one in which it is in `lock_waiters`; kern/lock.bpf.h */
 	__u64 queue;	    /* with causes: the run queue (struct cfs_rq) it queued in last */
 	__u64 woken;	    /* the cause that its waker is, of the interval woken_seq */
 	__u32 woken_seq;
-	/* how often in a row objects were being moved when it was looked for the one that it waits
-	 * for; and the interval of that, plus 1, if it is to be read again; kern/cause_lock.bpf.h
-	 */
-	__u32 moving, moving_seq;
+	/* objects were being moved when it was looked for the one that it waits for */
+	struct gn_again moving;
 	__u32 pad;
 	/* where processes have rates of their own (kern/rate.bpf.h) */
 	__u32 rate_gen; /* gn_rate_gen for which `level` is, 0 never */

@@ -427,13 +427,27 @@ static __noinline __u64 cause_read(__u64 who, struct task_struct *task)
 	return r->id;
 }
 
+static __always_inline bool state_has_cause(__u32 state)
+{
+	return gn_causes && (state == GN_ST_SLEEP || state == GN_ST_DISK || state == GN_ST_UNSEEN);
+}
+
+/* Whether it may be a Java object that it waits for. */
+static __always_inline bool is_in_futex(struct task_struct *task)
+{
+	struct cause_call call = {};
+
+	call_read(&call, task);
+	return gn_call_is_futex(call.nr);
+}
+
 /*
  * The id of what `task`, whose tgid << 32 | tid is `who`, waits for, or 0. It is off the CPU in
  * `state`, or just leaving it.
  */
 static __always_inline __u64 cause_of(__u64 who, struct task_struct *task, __u32 state)
 {
-	if (!gn_causes || (state != GN_ST_SLEEP && state != GN_ST_DISK && state != GN_ST_UNSEEN))
+	if (!state_has_cause(state))
 		return 0;
 	return cause_read(who, task);
 }

@@ -3,6 +3,7 @@
 #ifndef GNOMON_CAUSE_LOCK_BPF_H
 #define GNOMON_CAUSE_LOCK_BPF_H
 
+#include "again.bpf.h"
 #include "lock.bpf.h"
 
 static __always_inline __u32 hash_in(const struct gn_locks *l, __u64 mark)
@@ -99,24 +100,13 @@ static __noinline void lock_watch(struct task_struct *task)
 	lock_waiter_put(task->pid, t->seq);
 }
 
-#define MOVING_MOST 16 /* in a row: a JVM that moves objects all the time costs no more */
-
 /*
  * Whether it is to be looked once more for the object that t waits for, since objects were being
  * moved: or the whole of a wait would have no cause, however long it lasts.
  */
 static __always_inline bool is_moving(const struct gn_thread *t)
 {
-	return t->moving_seq == t->seq + 1;
-}
-
-static __always_inline void moving_note(struct gn_thread *t, bool moving)
-{
-	t->moving_seq = 0;
-	if (!moving)
-		t->moving = 0;
-	else if (t->moving++ < MOVING_MOST)
-		t->moving_seq = t->seq + 1;
+	return again_is_due(&t->moving, t->seq);
 }
 
 /* Fills in the cause, which is zeros. 0: it is none, or not known. */
@@ -145,7 +135,7 @@ heap_fn int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *ta
 	}
 	told = blocker_tell(c, l, thread, task);
 	if (t)
-		moving_note(t, told == BLOCKER_MOVING);
+		again_note(&t->moving, t->seq, told == BLOCKER_MOVING);
 	if (told == 2)
 		lock_watch(task);
 	return told > 0;

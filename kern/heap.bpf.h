@@ -70,12 +70,12 @@ static __always_inline __u64 heap_epoch(struct task_struct *task, const struct g
 	__u32 n = 0;
 	__u8 active = 0;
 
-	if (!HEAP_FOLLOWS && heap_moves(h))
+	if (!heap_is_told(h))
 		return 0;
 	if (h->mask)
 		return heap_word(task, h->mask);
-	if (!h->active || !h->collections || heap_read(task, &active, sizeof(active), h->active) ||
-	    active || heap_read(task, &n, sizeof(n), h->collections))
+	if (heap_read(task, &active, sizeof(active), h->active) || active ||
+	    heap_read(task, &n, sizeof(n), h->collections))
 		return 0;
 	return (__u64)n + 1;
 }

@@ -121,7 +121,7 @@ heap_fn int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread
 	h = &l->heap;
 	p->self = p->object = p->owner = p->klass = p->mark = p->id = 0;
 	epoch = heap_epoch(task, h);
-	if (!epoch || !parked_is_told(l))
+	if (!epoch || !l->current || !l->blocker)
 		return 0;
 	handle = heap_word(task, thread + l->current);
 	p->self = object_at_handle(task, h, handle, epoch);

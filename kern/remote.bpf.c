@@ -72,12 +72,13 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t && t->next_tick <= tick && rate_has_wall(t) && remote_due(task, t)) {
-		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
+		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick) {
 			pending_put(!tick_parity(tick), t, tid); /* the next visit may be its own */
-		else
+		} else {
 			taken = remote_take(task, t);
-		if (is_unsettled(t))
-			taken |= STACK_UNSETTLED;
+			if (is_unsettled(t))
+				taken |= STACK_UNSETTLED;
+		}
 	}
 	bpf_task_release(task);
 	return taken;

@@ -52,8 +52,6 @@ struct remote_found {
 	__u64 context; /* of its request */
 };
 
-#define TORN_MOST 16 /* in a row: a target that changes its mappings all the time costs no more */
-
 /*
  * Whether its memory is to be read once more, since the target was changing its mappings: who does
  * so keeps others from looking at them, for milliseconds where it gives gigabytes back, as a heap
@@ -61,16 +59,12 @@ struct remote_found {
  */
 static __always_inline bool is_torn(const struct gn_thread *t)
 {
-	return t->torn_seq == t->seq + 1;
+	return again_is_due(&t->torn, t->seq);
 }
 
 static __always_inline void torn_note(struct gn_thread *t)
 {
-	t->torn_seq = 0;
-	if (!gn_remote_torn)
-		t->torn = 0;
-	else if (t->torn++ < TORN_MOST)
-		t->torn_seq = t->seq + 1;
+	again_note(&t->torn, t->seq, gn_remote_torn != 0);
 }
 
 /*
@@ -139,18 +133,19 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 }
 
 /* It was read before it was known as a thread of Java, and so without what it waits for. */
-static __always_inline bool lock_is_due(const struct task_struct *task, const struct gn_thread *t)
+static __always_inline bool lock_is_due(struct task_struct *task, const struct gn_thread *t)
 {
 	__u64 who;
 
-	if (!gn_causes || wall_cause(t) || t->lock_looked == t->seq || t->state == GN_ST_QUEUED)
+	if (!state_has_cause(t->state) || wall_cause(t) || t->lock_looked == t->seq ||
+	    !is_in_futex(task))
 		return false;
 	who = thread_id(task, t);
 	return uw_get_java_thread(0, (__u32)who) && locks_find(who >> 32);
 }
 
 /* Whether what it waits for is looked for once more. */
-static __always_inline bool cause_is_due(const struct task_struct *task, const struct gn_thread *t)
+static __always_inline bool cause_is_due(struct task_struct *task, const struct gn_thread *t)
 {
 	return is_moving(t) || lock_is_due(task, t);
 }
@@ -175,7 +170,7 @@ static __always_inline bool is_unsettled(const struct gn_thread *t)
 	return is_torn(t) || is_moving(t);
 }
 
-static __always_inline bool remote_due(const struct task_struct *task, const struct gn_thread *t)
+static __always_inline bool remote_due(struct task_struct *task, const struct gn_thread *t)
 {
 	__u64 id = t->stack;
 

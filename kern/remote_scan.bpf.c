@@ -23,7 +23,12 @@ int remote_scan(struct bpf_iter__task *ctx)
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!is_resting(task, t) || t->next_tick > gn_remote_tick)
 		return 0;
-	if (ring_is_nearly_full() || (remote_take(task, t), is_unsettled(t)))
+	if (ring_is_nearly_full()) {
+		gn_unread++;
+		return 0;
+	}
+	remote_take(task, t);
+	if (is_unsettled(t))
 		gn_unread++;
 	return 0;
 }

@@ -96,15 +96,16 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 	struct remote_found found = {};
 	__u64 stack = 0, cpu = task->se.sum_exec_runtime;
 	__u64 switches = task_switches(task);
+	bool wanted = tick_wants_stack(task, t, gn_scan_tick);
 
-	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN && !cause_is_due(task, t)) {
+	if (cpu == t->cpu_ns && t->phase != GN_PH_UNKNOWN && !(wanted && cause_is_due(task, t))) {
 		stack = wall_stack(t);
 		found.vthread = wall_vthread(t);
 		found.cause = wall_cause(t);
 		found.context = wall_context(t);
 	}
 	t->seq++;
-	if (!stack && tick_wants_stack(task, t, gn_scan_tick)) {
+	if (!stack && wanted) {
 		stack = remote_stack(task, t, l->state, switches, &found);
 		if (!stack && task_has_run(task, switches))
 			return false;
@@ -131,12 +132,13 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 }
 
 /* It has used no CPU time since the last look, so its ticks are counted later, all at once. */
-static __always_inline bool batch_goes_on(const struct task_struct *task, const struct gn_thread *t,
+static __always_inline bool batch_goes_on(struct task_struct *task, const struct gn_thread *t,
 					  const struct look *l)
 {
 	return t->phase == GN_PH_SCAN && !l->on_cpu && task->se.sum_exec_runtime == t->cpu_ns &&
-	       l->state == t->state && !cause_is_due(task, t) &&
-	       (wall_stack(t) || thread_is_bare(t) || !tick_wants_stack(task, t, gn_scan_tick));
+	       l->state == t->state &&
+	       ((wall_stack(t) && !cause_is_due(task, t)) || thread_is_bare(t) ||
+		!tick_wants_stack(task, t, gn_scan_tick));
 }
 
 /* It has moved on: what it did since the last look is reckoned. */
