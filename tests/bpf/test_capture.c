@@ -4,7 +4,6 @@
  * against life time, who is sampled and who is not. Targets are children of the test, whose truth
  * comes from the kernel's own CPU clocks.
  */
-#include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -25,9 +24,11 @@
 #include <cmocka.h>
 
 #include "asleep.h"
+#include "base/tasks.h"
 #include "capture/capture.h"
 #include "capture/clocks.h"
 #include "capture/ticks.h"
+#include "target/procfs.h"
 #include "target/procfs.h"
 
 #define MS 1000000ull
@@ -185,34 +186,44 @@ static uint64_t sampling_start(struct capture *c, const struct capture_config *c
 	return attached_ns;
 }
 
-/* Run `work` in a child under a capture; the child waits until everything is attached. */
+struct sched_times {
+	unsigned long long run, wait; /* on a CPU, in run queues */
+};
+
+/* Of a thread of this process, by the kernel's account; zeros if it is gone. */
+static struct sched_times sched_times_of(pid_t tid)
+{
+	struct sched_times t = {0};
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%llu %llu", &t.run, &t.wait) != 2)
+		t = (struct sched_times){0};
+	if (f)
+		fclose(f);
+	return t;
+}
+
 /* CPU time of this process's tick thread. */
 static uint64_t visits_cpu_ns(void)
 {
-	DIR *dir = opendir("/proc/self/task");
-	char path[300], comm[32] = "";
-	struct dirent *d;
-	unsigned long long ns = 0;
-	FILE *f;
+	char comm[32];
+	uint64_t ns = 0;
+	pid_t *tids;
+	size_t n;
 
-	while (dir && strcmp(comm, "gnomon-ticks") && (d = readdir(dir))) {
-		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", d->d_name);
-		f = fopen(path, "re");
-		if (!f || fscanf(f, "%31s", comm) != 1)
-			comm[0] = 0;
-		if (f)
-			fclose(f);
-		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", d->d_name);
-		f = fopen(path, "re");
-		if (!f || fscanf(f, "%llu", &ns) != 1)
-			ns = 0;
-		if (f)
-			fclose(f);
-	}
-	closedir(dir);
-	return strcmp(comm, "gnomon-ticks") ? 0 : ns;
+	assert_int_equal(tasks_read(getpid(), &tids, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		if (!proc_comm_read(getpid(), tids[i], comm, sizeof(comm)) &&
+		    !strcmp(comm, "gnomon-ticks"))
+			ns = sched_times_of(tids[i]).run;
+	free(tids);
+	return ns;
 }
 
+/* Run `work` in a child under a capture; the child waits until everything is attached. */
 static void record(workload work, struct capture_config *cfg, struct truth *out,
 		   struct tally *tally, struct lossy *lost)
 {
@@ -367,17 +378,10 @@ static void assert_lives(double sum, const struct truth *t, unsigned int n, doub
 
 static _Atomic uint64_t queued_sum;
 
-/* Time in run queues of the calling thread, by the kernel's account. */
+/* Time in run queues of the calling thread. */
 static uint64_t queued_self(void)
 {
-	unsigned long long run = 0, wait = 0;
-	FILE *f = fopen("/proc/thread-self/schedstat", "re");
-
-	if (f && fscanf(f, "%llu %llu", &run, &wait) != 2)
-		wait = 0;
-	if (f)
-		fclose(f);
-	return wait;
+	return sched_times_of(gettid()).wait;
 }
 
 static uint64_t queued_ns(void)

@@ -1341,7 +1341,7 @@ void capture_tables(struct capture *c, struct capture_tables *out)
 		.ncarriers = &c->skel->bss->gn_carriers,
 		.ncontexts = &c->skel->bss->gn_contexts,
 		.resting = resting_fd(c),
-		.late = &c->late,
+		.late = c->skel->rodata->gn_wall_ns && c->skel->rodata->gn_causes ? &c->late : NULL,
 	};
 }
 

@@ -192,7 +192,7 @@ struct capture_tables {
 	uint32_t *ncarriers; /* raised for each: the first makes the kernel look them up */
 	uint32_t *ncontexts; /* entries of `places`, likewise */
 	int resting;	     /* a queue of threads that are to be read again; -1: by `late` alone */
-	_Atomic uint32_t *late; /* CAPTURE_LATE_*: what there is to be read again */
+	_Atomic uint32_t *late; /* CAPTURE_LATE_*: what there is to be read again; NULL: nothing */
 };
 
 #define CAPTURE_LATE_QUEUED 1 /* threads in `resting` */

@@ -229,9 +229,11 @@ static int java_thread(void *ctx, pid_t tgid, pid_t tid, uint64_t thread)
 {
 	struct unwinder_maps *m = ctx;
 	int rc = thread_publish(m->maps.java_threads, tgid, tid, &thread);
-	bool queued =
-		m->maps.resting >= 0 && !bpf_map_update_elem(m->maps.resting, NULL, &tid, BPF_ANY);
+	bool queued;
 
+	if (!m->maps.late)
+		return rc;
+	queued = m->maps.resting >= 0 && !bpf_map_update_elem(m->maps.resting, NULL, &tid, BPF_ANY);
 	atomic_fetch_or(m->maps.late, queued ? CAPTURE_LATE_QUEUED : CAPTURE_LATE_ALL);
 	return rc;
 }
