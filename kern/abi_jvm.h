@@ -123,11 +123,10 @@ struct gn_vthreads {
  */
 static inline __u64 gn_zgc_address(__u64 v)
 {
-#pragma GCC unroll 4
-	for (int i = 12; i < 16; i++)
-		if (v >> i & 1)
-			return v >> (i + 1);
-	return 0;
+	__u32 bits = v >> 12 & 15;
+
+	/* 13 and the number of the lowest bit, without a branch that the verifier would follow */
+	return bits ? v >> (13 + (0x0102010301020100ull >> (4 * bits) & 3)) : 0;
 }
 
 /* Where a ZGC forwarding table has an object, by its number on its page: zHash.inline.hpp. */

@@ -30,11 +30,11 @@ static __always_inline __u64 monitor_object(struct gn_cause_lock *c, const struc
 	if (!epoch)
 		return 0;
 	handle = heap_word(task, monitor + l->object);
-	object = object_at_handle(task, h, handle, epoch);
+	object = object_at(task, h, handle, epoch, REF_HANDLE);
 	if (!is_object(object))
 		return 0;
 	c->klass = object_class(task, l, object);
-	if (handle_leads(task, h, handle, object, epoch) && heap_epoch(task, h) == epoch)
+	if (heap_leads(task, h, handle, object, epoch, REF_HANDLE) && heap_epoch(task, h) == epoch)
 		return object;
 	c->klass = 0;
 	return 0;

@@ -145,29 +145,12 @@ static __always_inline __u32 z_remapped(__u64 v)
 }
 
 /* Where the object is of a reference whose colour does not say that it is at `address`. */
-#if HEAP_FOLLOWS
-#ifdef UW_REMOTE
-#define z_lookup(h, address, v, epoch, task) z_lookup_remote(h, address, v, epoch, task)
-#else
-#define z_lookup(h, address, v, epoch, task) z_lookup_here(h, address, v, epoch)
-#endif
-
-__noinline __weak __u64
-#ifdef UW_REMOTE
-z_lookup_remote(const struct gn_heap *h, __u64 address, __u64 v, __u64 epoch,
-		struct task_struct *task remote_task)
-#else
-z_lookup_here(const struct gn_heap *h, __u64 address, __u64 v, __u64 epoch)
-#endif
+static __always_inline __u64 z_lookup(struct task_struct *task, const struct gn_heap *h,
+				      __u64 address, __u64 v, __u64 epoch)
 {
-#ifndef UW_REMOTE
-	struct task_struct *task = NULL;
-#endif
 	__u32 differs = z_remapped(v) ^ z_remapped(epoch);
 	__u64 table;
 
-	if (!h)
-		return HEAP_UNKNOWN;
 	if (h->flags & GN_OOP_ZMARKS || differs == 1)
 		return z_moved(task, h, address, Z_YOUNG);
 	if (differs == 2 || (v & Z_REMEMBERED) == Z_REMEMBERED)
@@ -177,9 +160,6 @@ z_lookup_here(const struct gn_heap *h, __u64 address, __u64 v, __u64 epoch)
 		return table;
 	return z_moved(task, h, address, table ? Z_YOUNG : Z_OLD);
 }
-#else
-#define z_lookup(h, address, v, epoch, task) HEAP_UNKNOWN
-#endif
 
 static __always_inline __u64 z_object(struct task_struct *task, const struct gn_heap *h, __u64 v,
 				      __u64 epoch)
@@ -188,7 +168,7 @@ static __always_inline __u64 z_object(struct task_struct *task, const struct gn_
 
 	if (!address || v & epoch & 0xf000)
 		return address;
-	return z_lookup(h, address, v, epoch, task);
+	return z_lookup(task, h, address, v, epoch);
 }
 
 /* The collector without generations; the epoch is the colours that are bad. */
@@ -197,7 +177,7 @@ static __always_inline __u64 z_marked_object(struct task_struct *task, const str
 {
 	if (!(v & epoch) || v & (h->offset_mask + 1) << 2)
 		return v;
-	return z_lookup(h, v, v, epoch, task);
+	return z_lookup(task, h, v, v, epoch);
 }
 
 /* ---- references ---- */
@@ -212,63 +192,75 @@ static __always_inline __u64 forwarded_object(struct task_struct *task, __u64 ob
 	return !mark ? HEAP_UNKNOWN : (mark & 3) == MARK_MOVED ? mark & ~3ull : object;
 }
 
-/* The object of a reference that is none of GN_OOP_NARROW; 0 none, HEAP_UNKNOWN. */
-static __always_inline __u64 heap_object(const struct gn_heap *h, __u64 reference, __u64 epoch,
-					 struct task_struct *task)
+/* What refers to an object. */
+enum { REF_HANDLE, REF_FIELD /* which may be 32 bits wide */ };
+
+/*
+ * What the reference at `addr` leads to; 0 none, HEAP_UNKNOWN. The verifier looks at this once, and
+ * takes what it returns for any number: inlined, each of its ways out is gone on from.
+ */
+#if HEAP_FOLLOWS
+__noinline __weak __u64
+#ifdef UW_REMOTE
+object_at_remote(const struct gn_heap *h, __u64 addr, __u64 epoch, __u32 kind,
+		 struct task_struct *task remote_task)
+#else
+object_at_here(const struct gn_heap *h, __u64 addr, __u64 epoch, __u32 kind)
+#endif
 {
-	if (!reference || !HEAP_FOLLOWS)
-		return reference;
+#ifndef UW_REMOTE
+	struct task_struct *task = NULL;
+#endif
+	__u64 v = 0;
+
+	if (!h || !addr)
+		return 0;
+	if (kind == REF_FIELD && h->flags & GN_OOP_NARROW) {
+		if (heap_read(task, &v, sizeof(__u32), addr))
+			return HEAP_UNKNOWN;
+		if (v)
+			v = h->oop_base + (v << (h->oop_shift & 31));
+	} else if (heap_read(task, &v, sizeof(v), addr)) {
+		return HEAP_UNKNOWN;
+	}
+	if (!v)
+		return 0;
 	if (h->flags & GN_OOP_ZGC)
-		return z_object(task, h, reference, epoch);
+		return z_object(task, h, v, epoch);
 	if (h->flags & GN_OOP_ZMARKS)
-		return z_marked_object(task, h, reference, epoch);
-	return h->flags & GN_OOP_FORWARDED ? forwarded_object(task, reference) : reference;
+		return z_marked_object(task, h, v, epoch);
+	return h->flags & GN_OOP_FORWARDED ? forwarded_object(task, v) : v;
 }
 
-/* What the handle at `addr` refers to; 0 none, HEAP_UNKNOWN. */
-static __always_inline __u64 object_at_handle(struct task_struct *task, const struct gn_heap *h,
-					      __u64 addr, __u64 epoch)
-{
-	__u64 reference = 0;
-
-	if (!HEAP_FOLLOWS)
-		return heap_word(task, addr);
-	if (!addr || heap_read(task, &reference, sizeof(reference), addr))
-		return addr ? HEAP_UNKNOWN : 0;
-	return heap_object(h, reference, epoch, task);
-}
-
-static __always_inline __u64 object_in_field(struct task_struct *task, const struct gn_heap *h,
-					     __u64 addr, __u64 epoch)
+#ifdef UW_REMOTE
+#define object_at(task, h, addr, epoch, kind) object_at_remote(h, addr, epoch, kind, task)
+#else
+#define object_at(task, h, addr, epoch, kind) object_at_here(h, addr, epoch, kind)
+#endif
+#else
+static __always_inline __u64 object_at(struct task_struct *task, const struct gn_heap *h,
+				       __u64 addr, __u64 epoch, __u32 kind)
 {
 	__u32 narrow = 0;
 
-	if (!(h->flags & GN_OOP_NARROW))
-		return object_at_handle(task, h, addr, epoch);
-	if (heap_read(task, &narrow, sizeof(narrow), addr))
-		return HEAP_FOLLOWS ? HEAP_UNKNOWN : 0;
-	if (!narrow)
+	if (kind != REF_FIELD || !(h->flags & GN_OOP_NARROW))
+		return heap_word(task, addr);
+	if (heap_read(task, &narrow, sizeof(narrow), addr) || !narrow)
 		return 0;
-	return heap_object(h, h->oop_base + ((__u64)narrow << (h->oop_shift & 31)), epoch, task);
+	return h->oop_base + ((__u64)narrow << (h->oop_shift & 31));
 }
+#endif
 
 static __always_inline bool is_object(__u64 address)
 {
 	return address > HEAP_UNKNOWN;
 }
 
-/* Whether the field at `addr` still leads to the object. */
+/* Whether the reference at `addr` still leads to the object. */
 static __always_inline bool heap_leads(struct task_struct *task, const struct gn_heap *h,
-				       __u64 addr, __u64 object, __u64 epoch)
+				       __u64 addr, __u64 object, __u64 epoch, __u32 kind)
 {
-	return !HEAP_FOLLOWS || !heap_moves(h) || object_in_field(task, h, addr, epoch) == object;
-}
-
-/* As heap_leads(), of a handle. */
-static __always_inline bool handle_leads(struct task_struct *task, const struct gn_heap *h,
-					 __u64 addr, __u64 object, __u64 epoch)
-{
-	return !HEAP_FOLLOWS || !heap_moves(h) || object_at_handle(task, h, addr, epoch) == object;
+	return !HEAP_FOLLOWS || !heap_moves(h) || object_at(task, h, addr, epoch, kind) == object;
 }
 
 #endif

@@ -124,10 +124,10 @@ heap_fn int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread
 	if (!epoch || !l->current || !l->blocker)
 		return 0;
 	handle = heap_word(task, thread + l->current);
-	p->self = object_at_handle(task, h, handle, epoch);
+	p->self = object_at(task, h, handle, epoch, REF_HANDLE);
 	if (!is_object(p->self))
 		return 0;
-	p->object = object_in_field(task, h, p->self + l->blocker, epoch);
+	p->object = object_at(task, h, p->self + l->blocker, epoch, REF_FIELD);
 	if (p->object == HEAP_UNKNOWN)
 		return 0;
 	if (p->object) {
@@ -135,13 +135,14 @@ heap_fn int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread
 		p->mark = heap_word(task, p->object);
 	}
 	if (is_ownable(task, l, p->klass)) {
-		p->owner = object_in_field(task, h, p->object + l->exclusive, epoch);
+		p->owner = object_at(task, h, p->object + l->exclusive, epoch, REF_FIELD);
 		if (is_object(p->owner) && object_class(task, l, p->owner))
 			p->id = heap_word(task, p->owner + l->id);
-		same = heap_leads(task, h, p->object + l->exclusive, p->owner, epoch);
+		same = heap_leads(task, h, p->object + l->exclusive, p->owner, epoch, REF_FIELD);
 	}
-	return same && heap_leads(task, h, p->self + l->blocker, p->object, epoch) &&
-	       handle_leads(task, h, handle, p->self, epoch) && heap_epoch(task, h) == epoch;
+	return same && heap_leads(task, h, p->self + l->blocker, p->object, epoch, REF_FIELD) &&
+	       heap_leads(task, h, handle, p->self, epoch, REF_HANDLE) &&
+	       heap_epoch(task, h) == epoch;
 }
 
 #endif

@@ -71,10 +71,10 @@ heap_fn int vthread_name(struct gn_vthread_rec *r, const struct gn_vthreads *v, 
 	if (!r || !v)
 		return 0;
 	r->len = r->wide = 0;
-	str = object_in_field(task, &v->heap, thread + v->name, epoch);
+	str = object_at(task, &v->heap, thread + v->name, epoch, REF_FIELD);
 	if (!is_object(str) || heap_read(task, &coder, 1, str + v->coder))
 		return !str;
-	array = object_in_field(task, &v->heap, str + v->value, epoch);
+	array = object_at(task, &v->heap, str + v->value, epoch, REF_FIELD);
 	if (!is_object(array) || heap_read(task, &len, sizeof(len), array + v->length) || len < 0)
 		return 0;
 	n = len;
@@ -85,8 +85,8 @@ heap_fn int vthread_name(struct gn_vthread_rec *r, const struct gn_vthreads *v, 
 		return 0;
 	r->len = len;
 	r->wide = coder != 0;
-	return heap_leads(task, &v->heap, str + v->value, array, epoch) &&
-	       heap_leads(task, &v->heap, thread + v->name, str, epoch) &&
+	return heap_leads(task, &v->heap, str + v->value, array, epoch, REF_FIELD) &&
+	       heap_leads(task, &v->heap, thread + v->name, str, epoch, REF_FIELD) &&
 	       heap_epoch(task, &v->heap) == epoch;
 }
 
@@ -115,7 +115,7 @@ static __always_inline void vthread_send(__u64 id, __u64 who, const struct gn_vt
 
 #if HEAP_FOLLOWS
 #define mounted_epoch(task, h)		   heap_epoch(task, h)
-#define mounted_object(task, h, at, epoch) object_at_handle(task, h, at, epoch)
+#define mounted_object(task, h, at, epoch) object_at(task, h, at, epoch, REF_HANDLE)
 #else
 static __always_inline __u64 mounted_epoch(struct task_struct *task, const struct gn_heap *h)
 {
@@ -176,7 +176,7 @@ __noinline __weak __u64 vthread_mounted(__u64 who, __u32 slot)
 	epoch = mounted_epoch(task, &v->heap);
 	thread = mounted_object(task, &v->heap, c->slot, epoch);
 	id = vthread_id(v, thread, task);
-	if (!epoch || !handle_leads(task, &v->heap, c->slot, thread, epoch) ||
+	if (!epoch || !heap_leads(task, &v->heap, c->slot, thread, epoch, REF_HANDLE) ||
 	    mounted_epoch(task, &v->heap) != epoch || (!HEAP_FOLLOWS && thread == HEAP_UNKNOWN))
 		return id == c->id ? id : 0;
 	c->id = id;
