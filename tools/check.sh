@@ -5,7 +5,7 @@
 # Builds and tests. Suites: layers, unit, manuals, bpf, jvm (these by default), arm64, browser, peers, format, san, fuzz, accuracy. One
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
-# Scripts of which a line says "# overlaps" run first, three times as many at a time as there are CPUs (AT_ONCE: so many),
+# Scripts of which a line says "# overlaps" run first, four times as many at a time as there are CPUs (AT_ONCE: so many),
 # since they wait most of the time; those that say "(long)" before the others. The rest follows one by one.
 # `make check` has minutes: what costs much and fails seldom says "# in make check-all", and is run where EVERY_JDK is
 # set (CI), or named by a pattern.
@@ -29,7 +29,7 @@ BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD GNOMON=${GNOMON:-$BUILD/gnomon}
 JOBS=$(nproc)
-AT_ONCE=${AT_ONCE:-$((3 * JOBS))}
+AT_ONCE=${AT_ONCE:-$((4 * JOBS))}
 # The unwind tables are compared with readelf's for one large library.
 GNOMON_ORACLE=$(compgen -G '/usr/lib/jvm/*/lib/server/libjvm.so' || compgen -G '/lib/*/libc.so.6')
 export GNOMON_ORACLE=${GNOMON_ORACLE%%$'\n'*}
