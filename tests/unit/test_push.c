@@ -15,6 +15,7 @@
 #include "push/labels.h"
 #include "push/limits.h"
 #include "push/pyroscope.h"
+#include "push/round.h"
 #include "push/series.h"
 #include "push/service.h"
 #include "target/attributes.h"
@@ -518,9 +519,74 @@ static void test_service(void **state)
 	assert_string_equal(s, "100%");
 }
 
+/* ---- when windows are sent ---- */
+
+#define WINDOW (15 * S)
+#define HOUR   (3600 * S)
+
+/* Of an hour in which the clock is looked at each 0.7 s; returns when in its window the first was
+ * sent. */
+static uint64_t hour_sent(uint64_t chance)
+{
+	uint64_t now = BEGIN, n = 0, last = 0, late = 0;
+	struct round r;
+
+	round_begin(&r, WINDOW, chance, now);
+	for (; now < BEGIN + HOUR; now += 700 * MS) {
+		if (!round_is_due(&r, now))
+			continue;
+		/* of the window that ended last, whose chunks are written */
+		late = now % WINDOW;
+		assert_in_range(late, S, S + WINDOW / 2 + 700 * MS);
+		assert_true(!last || now / WINDOW == last + 1); /* none twice, none left out */
+		last = now / WINDOW;
+		n++;
+	}
+	assert_in_range(n, HOUR / WINDOW - 1, HOUR / WINDOW);
+	return r.late_ns;
+}
+
+static void test_rounds(void **state)
+{
+	unsigned int by[4] = {0};
+	uint64_t chance = 1;
+
+	(void)state;
+	for (int host = 0; host < 100; host++) {
+		chance = chance * 6364136223846793005ull + 1442695040888963407ull;
+		by[(hour_sent(chance >> 16) - S) / (WINDOW / 8)]++;
+	}
+	/* a fourth of half a window has 25 of 100 hosts, 4 standard deviations less are 8 */
+	for (int i = 0; i < 4; i++)
+		assert_in_range(by[i], 8, 42);
+}
+
+static void test_rounds_and_clocks(void **state)
+{
+	struct round r;
+	uint64_t now = BEGIN;
+
+	(void)state;
+	round_begin(&r, WINDOW, 3 * S, now);
+	assert_false(round_is_due(&r, now));
+	now += WINDOW;
+	assert_true(round_is_due(&r, now));
+	assert_false(round_is_due(&r, now));
+	/* set forward: once, and not for each window that there never was */
+	now += HOUR;
+	assert_true(round_is_due(&r, now));
+	assert_false(round_is_due(&r, now));
+	/* set back: after a window at most */
+	now -= 2 * HOUR;
+	assert_false(round_is_due(&r, now));
+	now += WINDOW;
+	assert_true(round_is_due(&r, now));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rounds),	     cmocka_unit_test(test_rounds_and_clocks),
 		cmocka_unit_test(test_windows),	     cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_nothing_lost), cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_ticks),	     cmocka_unit_test(test_hostile),

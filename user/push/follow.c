@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "push/maker.h"
+#include "push/round.h"
 
-#define SETTLED_NS    1000000000ull /* after a window's end its chunks are written */
-#define QUEUE_MOST    65536	    /* chunks that wait; the oldest go, unread */
+#define QUEUE_MOST    65536 /* chunks that wait; the oldest go, unread */
 #define TELLINGS_MOST 5
 #define RESTART_NS    5000000000ull /* a sender that ended is started again after so long */
 
@@ -42,8 +42,7 @@ struct follow {
 	struct maker maker;
 	struct podwatch pods;
 	struct finished *making[MAKER_MOST];
-	uint64_t round_ns; /* CLOCK_REALTIME, when what waits is to be read */
-	uint64_t jitter_ns;
+	struct round round; /* when what waits is to be read */
 	unsigned int tellings;
 };
 
@@ -265,24 +264,13 @@ static bool all_ended(const struct follow *f)
 	return true;
 }
 
-/* Windows end together on all hosts; what is sent of them spreads over half a window. */
-static uint64_t round_after(const struct follow *f, uint64_t now)
-{
-	uint64_t window = f->cfg->window_ns, late = SETTLED_NS + f->jitter_ns;
-
-	return (now - late) / window * window + window + late;
-}
-
 static void round_look(struct follow *f)
 {
-	uint64_t now = clock_ns(CLOCK_REALTIME);
-	bool due = f->in < 0 || now >= f->round_ns;
+	bool due;
 
 	if (!podwatch_is_ready(&f->pods))
 		return;
-	/* a clock that was set back is no reason to wait for longer than a window */
-	if (due || f->round_ns - now > f->cfg->window_ns)
-		f->round_ns = round_after(f, now);
+	due = round_is_due(&f->round, clock_ns(CLOCK_REALTIME)) || f->in < 0;
 	if (due)
 		held_look(f);
 	if (f->maker.pid <= 0 && f->n && (due || f->maker.done))
@@ -344,8 +332,7 @@ static void follow_begin(struct follow *f)
 
 	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) < 0)
 		chance = now;
-	f->jitter_ns = chance % (f->cfg->window_ns / 2);
-	f->round_ns = round_after(f, clock_ns(CLOCK_REALTIME));
+	round_begin(&f->round, f->cfg->window_ns, chance, clock_ns(CLOCK_REALTIME));
 	f->maker.out = -1;
 	podwatch_init(&f->pods, f->cfg->pods);
 	podwatch_look(&f->pods, now);
