@@ -67,7 +67,8 @@ static int on_thread(void *arg, uint64_t thread, pid_t tid)
 	struct some_threads *some = arg;
 	struct java_thread t;
 
-	if (!vm_thread_read(some->vm, thread, tid, &t) && strlen(t.name) >= THREAD_NAME_MAX)
+	if (!vm_thread_read(some->vm, thread, tid, now_ns(), &t) &&
+	    strlen(t.name) >= THREAD_NAME_MAX)
 		abort();
 	return ++some->n > 1000;
 }

@@ -257,7 +257,7 @@ static int print_thread(void *arg, uint64_t thread, pid_t tid)
 	struct java_thread jt;
 	unsigned long sp, pc;
 
-	if (vm_thread_read(t.vm, thread, tid, &jt) || thread_registers(tid, &sp, &pc))
+	if (vm_thread_read(t.vm, thread, tid, now_ns(), &jt) || thread_registers(tid, &sp, &pc))
 		return 0;
 	uw_begin(s, (__u32)t.pid, GN_MAX_FRAMES);
 	s->pc = pc;
@@ -288,7 +288,7 @@ static int sample_thread(void *arg, uint64_t thread, pid_t tid)
 	struct java_thread jt;
 	int rc = 0;
 
-	if (vm_thread_read(t.vm, thread, tid, &jt) || strcmp(jt.name, t.running))
+	if (vm_thread_read(t.vm, thread, tid, now_ns(), &jt) || strcmp(jt.name, t.running))
 		return 0;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
 		return -1;

@@ -51,7 +51,7 @@ static int look(void *arg, uint64_t thread, pid_t tid)
 
 	if (comm_read(tid, comm, sizeof(comm)) || strncmp(comm, "mover-", 6))
 		return 0;
-	rc = vm_thread_read(t.vm, thread, tid, &jt);
+	rc = vm_thread_read(t.vm, thread, tid, now_ns(), &jt);
 	t.reads++;
 	if (rc || !jt.name[0])
 		return 0;

@@ -23,9 +23,12 @@ static const char *java;
 static int asked;
 static bool too_early; /* it cannot tell yet */
 
-static int java_thread(void *ctx, pid_t tid, struct resolved_thread *out)
+static uint64_t asked_since;
+
+static int java_thread(void *ctx, pid_t tid, uint64_t since, struct resolved_thread *out)
 {
 	asked++;
+	asked_since = since;
 	if (!java)
 		return too_early ? -EAGAIN : -ENOENT;
 	snprintf(out->name, sizeof(out->name), "%s", java);
@@ -269,6 +272,32 @@ static void living_thread_is_read(void **state)
 	assert_false(roster_learn(r, m, 100 * MS, 0));
 }
 
+/* What is told of a thread may have been read before, but not before what is known of it. */
+static void asked_for_what_is_recent(void **state)
+{
+	struct roster *r = *state;
+	uint64_t begin = now_ns();
+	struct member *m = roster_get(r, TID, MS);
+
+	too_early = true;
+	roster_ask(r, m); /* heard of long ago */
+	assert_in_range(asked_since, begin - 50 * MS, now_ns() - 50 * MS);
+	roster_ask(r, m); /* it was none of what could be told then */
+	assert_true(asked_since >= begin);
+	begin = now_ns();
+	roster_hear(r, TID, begin);
+	assert_int_equal(asked_since, begin);
+	roster_named(r, TID + 1, begin, "worker");
+	assert_int_equal(asked_since, begin);
+	m = roster_born(r, TID + 2, begin, "java");
+	assert_int_equal(asked_since, begin);
+	/* names may have been lost */
+	m = roster_get(r, getpid(), MS);
+	begin = now_ns();
+	roster_reread(r, begin);
+	assert_true(asked_since >= begin);
+}
+
 static void ids_forgotten(void **state)
 {
 	struct roster *r = *state;
@@ -294,6 +323,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(number_given_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_are_forgotten, setup, teardown),
 		cmocka_unit_test_setup_teardown(living_thread_is_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(asked_for_what_is_recent, setup, teardown),
 		cmocka_unit_test_setup_teardown(ids_forgotten, setup, teardown),
 	};
 

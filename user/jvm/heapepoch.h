@@ -20,6 +20,7 @@ struct heap_epoch {
 	bool z;		 /* by zheap */
 	bool pauses;	 /* by what follows */
 	bool still;	 /* within one no object moves */
+	bool lasts;	 /* it is still, and lasted when it was ended */
 	uint8_t active;	 /* all threads are stopped for a collection */
 	uint32_t number; /* of collections so far */
 	struct zheap zheap;
@@ -38,8 +39,14 @@ struct heap_epoch *heap_epoch_of(struct vm *vm);
 /* Begins one; what is read from now on is of the present. False: not now, objects are moved. */
 bool heap_epoch_begin(struct vm *vm, struct heap_epoch *e);
 
-/* Whether it has lasted until now. After each heap_epoch_begin() that was true. */
-bool heap_epoch_end(struct vm *vm, const struct heap_epoch *e);
+/*
+ * Goes on with the last one where that is as good, or begins one: what is read from now on is of
+ * `since` (CLOCK_MONOTONIC, ns) or later. For many reads of the same pages.
+ */
+bool heap_epoch_go_on(struct vm *vm, struct heap_epoch *e, uint64_t since);
+
+/* Whether it has lasted until now. After each of these two that was true. */
+bool heap_epoch_end(struct vm *vm, struct heap_epoch *e);
 
 /* After heap_epoch_find(): the same for the kernel side, with how references are read. */
 void heap_epoch_tell(struct vm *vm, const struct heap_epoch *e, struct gn_heap *out);

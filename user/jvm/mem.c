@@ -139,9 +139,14 @@ void mem_flush(struct mem *m)
 	m->since = 0;
 }
 
+bool mem_is_since(const struct mem *m, uint64_t time)
+{
+	return !m->since || m->since > time;
+}
+
 void mem_since(struct mem *m, uint64_t time)
 {
-	if (m->since && m->since <= time)
+	if (!mem_is_since(m, time))
 		mem_flush(m);
 }
 

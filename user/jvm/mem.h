@@ -39,7 +39,8 @@ bool mem_is_gone(const struct mem *m);
 /* Forget the pages held, so that the next reads see the present. */
 void mem_flush(struct mem *m);
 
-/* Forget them unless all were read after `time` (CLOCK_MONOTONIC, ns). */
+/* Whether all pages held were read after `time` (CLOCK_MONOTONIC, ns); forget them unless so. */
+bool mem_is_since(const struct mem *m, uint64_t time);
 void mem_since(struct mem *m, uint64_t time);
 
 /* 0 or -EFAULT, -E2BIG (len above MEM_READ_MAX). */

@@ -415,8 +415,8 @@ int vm_threads(struct vm *vm, java_thread_fn cb, void *arg)
 	return n < 0 ? n : rc;
 }
 
-/* Reads the thread as it is at one instant. -EAGAIN: objects moved meanwhile. */
-static int thread_read(struct vm *vm, uint64_t thread, struct java_thread *out)
+/* Reads the thread within one epoch. -EAGAIN: objects moved meanwhile. */
+static int thread_read(struct vm *vm, uint64_t thread, uint64_t since, struct java_thread *out)
 {
 	struct heap_epoch *e = vm_has(vm, VM_THREAD_NAMES) ? heap_epoch_of(vm) : NULL;
 	struct trail trail = {.n = 0};
@@ -427,7 +427,7 @@ static int thread_read(struct vm *vm, uint64_t thread, struct java_thread *out)
 		thread_start(vm, thread, out);
 		return 0;
 	}
-	if (!heap_epoch_begin(vm, e)) {
+	if (!heap_epoch_go_on(vm, e, since)) {
 		thread_start(vm, thread, out);
 		return -EAGAIN;
 	}
@@ -440,14 +440,15 @@ static int thread_read(struct vm *vm, uint64_t thread, struct java_thread *out)
 	return -EAGAIN;
 }
 
-int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread *out)
+int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, uint64_t since,
+		   struct java_thread *out)
 {
 	int rc = -EAGAIN;
 
 	if (!vm_has(vm, VM_THREADS))
 		return -ENOTSUP;
 	for (int i = 0; i < TRIES && rc == -EAGAIN; i++)
-		rc = thread_read(vm, thread, out);
+		rc = thread_read(vm, thread, since, out);
 	if (!out->tid || out->tid != tid)
 		return -ENOENT;
 	return rc;

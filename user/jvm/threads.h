@@ -37,14 +37,16 @@ typedef int (*java_thread_fn)(void *arg, uint64_t thread, pid_t tid);
 int vm_threads(struct vm *vm, java_thread_fn cb, void *arg);
 
 /*
- * What the thread at `thread` is called now, if its tid still is `tid`: 0, -ENOENT; -EAGAIN:
- * objects move now, and *out has no names.
+ * What the thread at `thread` is called, now or at some time from `since` (CLOCK_MONOTONIC, ns) on,
+ * if its tid is `tid`: 0, -ENOENT; -EAGAIN: objects move now, and *out has no names. Of many
+ * threads asked for with one `since` most of the memory is read once.
  *
  * Names come from the Java heap: they are read within one epoch of it (heapepoch.h), in which
  * nothing of what led there changed, and from a java.lang.Thread that is this thread's. Of one that
  * has ended they are "". Groups are told only up to "system", which is the JVM's own.
  */
-int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, struct java_thread *out);
+int vm_thread_read(struct vm *vm, uint64_t thread, pid_t tid, uint64_t since,
+		   struct java_thread *out);
 
 /*
  * Of a JVM in which a thread is a carrier: how virtual threads look (kern/vthread.bpf.h). -ENOENT:

@@ -17,6 +17,8 @@
 #define KEEP_NS	  10000000000ull
 #define EXPIRE_NS 1000000000ull
 #define AGAIN_NS  50000000ull /* between two questions to a JVM that cannot tell yet */
+#define RECENT_NS                                                                                  \
+	50000000ull /* what a JVM tells may be so old: of many threads it is read at once */
 /* names that were read before their turn are kept for so many at a time */
 #define AHEAD_MAX 4096
 
@@ -219,11 +221,11 @@ static char *list_dup(const char *list)
 	return copy ? memcpy(copy, list, (size_t)(end - list) + 1) : NULL;
 }
 
-static struct called java_read(const struct roster *r, pid_t tid)
+static struct called java_read(const struct roster *r, pid_t tid, uint64_t since)
 {
 	struct resolved_thread java = {0};
 	struct called c = {0};
-	int rc = r->java(r->ctx, tid, &java);
+	int rc = r->java(r->ctx, tid, since, &java);
 
 	c.again = rc == -EAGAIN;
 	if (!rc && java.name[0]) {
@@ -235,11 +237,21 @@ static struct called java_read(const struct roster *r, pid_t tid)
 	return c;
 }
 
-void roster_ask(struct roster *r, struct member *m)
+static void ask(struct roster *r, struct member *m, uint64_t since)
 {
+	uint64_t recent = now_ns() - RECENT_NS;
+
 	/* what it is called now is one of the names whose turn is still to come */
 	if (!m->java && !ahead_find(r, m->tid))
-		java_set(m, java_read(r, m->tid));
+		java_set(m, java_read(r, m->tid, since > recent ? since : recent));
+}
+
+/* It has this name since then at the latest; who did not know it is asked for something newer. */
+void roster_ask(struct roster *r, struct member *m)
+{
+	uint64_t since = m->named_ns > m->seen_ns ? m->named_ns : m->seen_ns;
+
+	ask(r, m, m->asked_ns > since ? m->asked_ns : since);
 }
 
 /* What was read later than `time`, when it got another name, may be that. */
@@ -286,7 +298,7 @@ void roster_hear(struct roster *r, pid_t tid, uint64_t time)
 	n->time_ns = time;
 	DL_APPEND(a->names, n);
 	if (r->nahead < AHEAD_MAX)
-		n->called = java_read(r, tid);
+		n->called = java_read(r, tid, time);
 	r->nahead += n->called.java != NULL;
 }
 
@@ -334,7 +346,7 @@ void roster_reread(struct roster *r, uint64_t now_ns)
 		}
 		m->jfr = 0;
 		java_forget(m);
-		roster_ask(r, m);
+		ask(r, m, now_ns);
 	}
 }
 

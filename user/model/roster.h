@@ -69,8 +69,11 @@ struct member {
 	UT_hash_handle hh;
 };
 
-/* Asks the JVM: 0, -ENOENT: not a Java thread, or not known yet; -EAGAIN: to be asked again. */
-typedef int (*roster_java_fn)(void *ctx, pid_t tid, struct resolved_thread *out);
+/*
+ * Asks the JVM what the thread is called, now or at some time from `since` on: 0, -ENOENT: not a
+ * Java thread, or not known yet; -EAGAIN: to be asked again.
+ */
+typedef int (*roster_java_fn)(void *ctx, pid_t tid, uint64_t since, struct resolved_thread *out);
 
 typedef void (*roster_member_fn)(void *ctx, struct member *m);
 

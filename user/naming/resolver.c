@@ -754,13 +754,13 @@ static bool threads_list(struct resolver *r)
 }
 
 /* 0; -ENOENT: it is none of those listed, or has no name; -EAGAIN: its name cannot be read now. */
-static int listed_read(struct resolver *r, pid_t inner, struct java_thread *out)
+static int listed_read(struct resolver *r, pid_t inner, uint64_t since, struct java_thread *out)
 {
 	const struct listed_thread *l;
 	int rc;
 
 	HASH_FIND_INT(r->listed, &inner, l);
-	rc = l ? vm_thread_read(r->vm, l->thread, inner, out) : -ENOENT;
+	rc = l ? vm_thread_read(r->vm, l->thread, inner, since, out) : -ENOENT;
 	if (rc)
 		return rc == -EAGAIN ? rc : -ENOENT;
 	return out->name[0] ? 0 : -ENOENT;
@@ -770,15 +770,16 @@ static int listed_read(struct resolver *r, pid_t inner, struct java_thread *out)
  * 0, -ENOENT, or -EAGAIN: objects move, or it is none of the threads listed last, which was a short
  * while ago.
  */
-static int thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread *out)
+static int thread_in_vm(struct resolver *r, pid_t inner, uint64_t since,
+			struct resolved_thread *out)
 {
 	struct java_thread now;
-	int rc = listed_read(r, inner, &now);
+	int rc = listed_read(r, inner, since, &now);
 
 	if (rc == -ENOENT) {
 		if (!threads_list(r))
 			return -EAGAIN;
-		rc = listed_read(r, inner, &now);
+		rc = listed_read(r, inner, since, &now);
 	}
 	if (!rc || rc == -EAGAIN)
 		out->thread = now.thread;
@@ -791,7 +792,7 @@ static int thread_in_vm(struct resolver *r, pid_t inner, struct resolved_thread 
 	return 0;
 }
 
-int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out)
+int resolver_thread(struct resolver *r, pid_t tid, uint64_t since, struct resolved_thread *out)
 {
 	pid_t inner = tid_inside(r, tid);
 	int rc = -ENOENT;
@@ -799,7 +800,7 @@ int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out)
 
 	*out = (struct resolved_thread){0};
 	if (r->vm && inner)
-		rc = thread_in_vm(r, inner, out);
+		rc = thread_in_vm(r, inner, since, out);
 	if (!rc)
 		return 0;
 	name = r->agent ? agent_thread_name(r->agent, tid) : NULL;

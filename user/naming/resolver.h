@@ -88,7 +88,7 @@ uint64_t resolver_interpreted(struct resolver *r, const struct gn_stack *stack);
  * cannot be had), or -EAGAIN: it is new, and who is new is looked at again in a while; or objects
  * were being moved, and there is only which JavaThread it is. tid is of the initial PID namespace.
  */
-int resolver_thread(struct resolver *r, pid_t tid, struct resolved_thread *out);
+int resolver_thread(struct resolver *r, pid_t tid, uint64_t since, struct resolved_thread *out);
 
 /* For the unwinder's tables: the JVM (NULL while there is none) and the mappings. */
 struct vm;

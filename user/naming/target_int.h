@@ -90,7 +90,7 @@ void target_budget_tell(struct target *t, uint64_t now);
 /* ---- target_threads.c ---- */
 
 /* Which thread of the JVM it is, for the roster; the unwinder hears of it. */
-int target_java_thread(void *ctx, pid_t tid, struct resolved_thread *java);
+int target_java_thread(void *ctx, pid_t tid, uint64_t since, struct resolved_thread *java);
 
 /* With a thread filter: lets those threads through whose names are wanted. */
 void target_threads_offer(struct target *t);

@@ -17,10 +17,10 @@
 
 #define MEET_THREADS 500 /* looking at so many takes some 10 ms */
 
-int target_java_thread(void *ctx, pid_t tid, struct resolved_thread *java)
+int target_java_thread(void *ctx, pid_t tid, uint64_t since, struct resolved_thread *java)
 {
 	struct target *t = ctx;
-	int rc = target_is_blind(t) ? -ENOENT : resolver_thread(t->names, tid, java);
+	int rc = target_is_blind(t) ? -ENOENT : resolver_thread(t->names, tid, since, java);
 
 	if (!t->env->tables)
 		return rc;
@@ -53,13 +53,15 @@ static void thread_offer(struct target *t, struct member *m)
  */
 void target_threads_ask(struct target *t)
 {
+	uint64_t now =
+		now_ns(); /* one time for all: what is read for one of them is as good for others */
 	pid_t *tids = NULL;
 	size_t n = 0;
 
 	if (tasks_read(t->tgid, &tids, &n))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		struct member *m = roster_get(t->threads, tids[i], now_ns());
+		struct member *m = roster_get(t->threads, tids[i], now);
 
 		if (!m || m->java)
 			continue;
