@@ -28,7 +28,12 @@ still() {
         grep -q '^resource service.name=shop$' "$T/said" || fail "the process context: $(cat "$T/said")"
     sed -n 's/^thread [0-9]* //p' "$T/said" | sed 's/\(2\{16\}\) [0-9a-f]\{16\}/\1 SPAN/' | sort >"$T/threads"
     diff - "$T/threads" <<END || fail "the threads"
+00000000000000000000000000000000 0000000000000000 0=ids
+00000000000000008448eb211c803190 0000000000000000 0=ids
 00000000000000010000000000000002 0000000000000003 0=GET /cart 2=b7ad6b7169203331 1=SELECT ü
+0af7651916cd43dd0000000000000000 0000000000000000 0=ids
+0af7651916cd43dd0000000000000000 0000000000000000 0=ids
+0af7651916cd43dd8448eb211c80319c abcdefabcdef0123 0=ids
 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 0=GET /cart
 11111111111111112222222222222222 SPAN 0=GET /shop
 END

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Rows of causes.sh, from three files: TRUTH lines of Waiters.java, wall samples ("thread state samples"), and
 # gnomon.WaitCause ("thread state samples owner kind cause"). -v jdk=VERSION.
-# Lines "what|expected|measured|unit|se" behind the bound that is theirs: 3 for a share, 0 for what is wrong, 5 for what
-# is not known.
+# Lines "what|expected|measured|unit|se" behind the bound that is theirs: 3 for a share, 0 for what is wrong, 1 for
+# moments, 5 for what is not known.
+# Besides what Waiters measures each thread may wait for moments: for the JVM itself, or for the lock of the queue by which
+# it is asked: these are told, and few.
+function is_moment(c) { return c ~ /^JVM / || c ~ /^synchronizer java\.util\.concurrent\.locks\.ReentrantLock@/ }
 function waits(state) { return state ~ /BLOCKED|PARKED|WAITING|IO/ }
 
 FNR == 1 { file++ }
@@ -32,7 +35,8 @@ file == 3 {
         else if (had != "-") { wrong += samples; print "# " t " waits for " had " by " $0 >"/dev/stderr" }
         break
     }
-    if (!found && $0 !~ /^unknown /) { wrong += samples; print "# " t " waits for " $0 >"/dev/stderr" }
+    if (!found && is_moment($0)) { moments += samples; known[t] += samples }
+    else if (!found && $0 !~ /^unknown /) { wrong += samples; print "# " t " waits for " $0 >"/dev/stderr" }
 }
 END {
     for (w = 1; w <= n; w++) {
@@ -43,5 +47,6 @@ END {
     }
     for (t in mine) { sum += waiting[t]; told += known[t] }
     printf "0 wrong causes and owners|0|%.4f|samples|-\n", wrong
+    printf "1 for moments of the JVM and of queues|0|%.4f|%%|-\n", sum ? 100 * moments / sum : 100
     printf "5 without a cause, or an owner|0|%.4f|%%|-\n", sum ? 100 * (sum - told) / sum : 100
 }

@@ -40,7 +40,7 @@ public final class GnomonContext implements AutoCloseable {
 
     private static final int IDS = 4; // of a level: trace id (2), span id, local root span id
     private static final boolean LITTLE = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
-    private static final short[] DIGITS = digitValues();
+    private static final VarHandle WORDS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
     private static final MethodHandle IS_VIRTUAL = isVirtualHandle();
     private static final ThreadLocal<GnomonContext> CURRENT = ThreadLocal.withInitial(GnomonContext::new);
 
@@ -53,6 +53,7 @@ public final class GnomonContext implements AutoCloseable {
     private long[] ids = new long[IDS * 8];
     private Name[] names = new Name[2 * 8]; // of a level: endpoint, operation
     private Name writtenEndpoint;
+    private final byte[] digits = new byte[64]; // of a trace id, a span id and a root's
     private long random = System.nanoTime() ^ owner.getId() << 40;
 
     private GnomonContext() {
@@ -75,9 +76,16 @@ public final class GnomonContext implements AutoCloseable {
 
     /** A scope of 32 and 16 hexadecimal digits. What is no such number is 0. */
     public static GnomonContext open(String name, String traceId, String spanId) {
+        GnomonContext c = CURRENT.get();
         boolean whole = traceId.length() == 32 && spanId.length() == 16;
 
-        return open(name, whole ? hex(traceId, 0) : 0, whole ? hex(traceId, 16) : 0, whole ? hex(spanId, 0) : 0);
+        if (!whole) {
+            return open(name, 0, 0, 0);
+        }
+        c.take(traceId, 0, 32, 0);
+        c.take(spanId, 0, 16, 32);
+        c.push(Name.of(name), c.hex(0), c.hex(16), c.hex(32));
+        return c;
     }
 
     public static GnomonContext open(String name, long traceIdHigh, long traceIdLow, long spanId) {
@@ -108,9 +116,14 @@ public final class GnomonContext implements AutoCloseable {
         GnomonContext c = CURRENT.get();
         boolean whole = traceparent != null && traceparent.length() >= 55 && traceparent.startsWith("00-")
                 && traceparent.charAt(35) == '-';
-        long high = whole ? hex(traceparent, 3) : 0;
-        long low = whole ? hex(traceparent, 19) : 0;
+        long high = 0;
+        long low = 0;
 
+        if (whole) {
+            c.take(traceparent, 3, 32, 0);
+            high = c.hex(0);
+            low = c.hex(16);
+        }
         if ((high | low) == 0) {
             return open(name);
         }
@@ -149,7 +162,10 @@ public final class GnomonContext implements AutoCloseable {
         }
         c.assigned = true;
         c.depth = 0;
-        c.fill(Name.of(endpoint), Name.of(operation), hex(traceId, 0), hex(traceId, 16), hex(spanId, 0), hex(root, 0));
+        c.take(traceId, 0, 32, 0);
+        c.take(spanId, 0, 16, 32);
+        c.take(root, 0, 16, 48);
+        c.fill(Name.of(endpoint), Name.of(operation), c.hex(0), c.hex(16), c.hex(32), c.hex(48));
         c.depth = Math.max(inner, 1);
         if (inner <= 1) {
             c.write();
@@ -314,30 +330,29 @@ public final class GnomonContext implements AutoCloseable {
         return x + 0x3030303030303030L + letters * ('a' - 10 - '0');
     }
 
-    /** Of 16 hexadecimal digits; 0 where they are none. */
-    private static long hex(String s, int from) {
-        long v = 0;
-        int all = 0;
-
-        for (int i = from; i < from + 16; i++) {
-            int c = s.charAt(i);
-            int digit = DIGITS[c & 0x7f];
-
-            all |= digit | c;
-            v = v << 4 | digit & 15;
-        }
-        return all < 0x80 ? v : 0;
+    /** Puts the low bytes of n characters at the index among the digits: of all numbers, before the first is read. */
+    @SuppressWarnings("deprecation") // everything else makes objects
+    private void take(String s, int from, int n, int to) {
+        s.getBytes(from, from + n, digits, to);
     }
 
-    /** Of each ASCII character its value as a hexadecimal digit, 0x80 for what is none. */
-    private static short[] digitValues() {
-        short[] values = new short[0x80];
+    /** Of the 16 hexadecimal digits there; 0 where they are none. */
+    private long hex(int at) {
+        long high = number((long) WORDS.get(digits, at));
+        long low = number((long) WORDS.get(digits, at + 8));
 
-        for (int c = 0; c < values.length; c++) {
-            int digit = Character.digit(c, 16);
-            values[c] = (short) (digit < 0 ? 0x80 : digit);
-        }
-        return values;
+        return (high | low) < 0 ? 0 : high << 32 | low;
+    }
+
+    /** The number of 32 bits that eight ASCII characters are the digits of, the highest byte the first one; -1: of none. */
+    private static long number(long ascii) {
+        long letters = ascii >>> 6 & 0x0101010101010101L;
+        long x = (ascii & 0x0f0f0f0f0f0f0f0fL) + 9 * letters & 0x0f0f0f0f0f0f0f0fL;
+
+        x = (x | x >>> 4) & 0x00ff00ff00ff00ffL;
+        x = (x | x >>> 8) & 0x0000ffff0000ffffL;
+        x = (x | x >>> 16) & 0xffffffffL;
+        return digits(x) == (ascii | letters << 5) ? x : -1;
     }
 
     /** Marsaglia's xorshift64, and a multiplication: any number but 0. */

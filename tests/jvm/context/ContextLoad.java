@@ -140,8 +140,17 @@ public final class ContextLoad {
         }
     }
 
+    /** Each a trace id and a span id: in capital letters; with what is next to digits in ASCII; of other lengths. */
+    private static final String[][] IDS = {
+        {"0AF7651916CD43DD8448EB211C80319C", "ABCDEFabcdef0123"},
+        {"0af7651916cd43dd8448eb211c80319g", "b7ad6b716920333/"},
+        {":af7651916cd43dd8448eb211c803190", "b7ad6b71@9203331"},
+        {"0af7651916cd43dd84`8eb211c803190", "Gb7ad6b716920333"},
+        {"0af7651916cd43dd8448eb211c80319", "b7ad6b7169203331"},
+    };
+
     private static void still() throws Exception {
-        CountDownLatch within = new CountDownLatch(2);
+        CountDownLatch within = new CountDownLatch(2 + IDS.length);
         CountDownLatch never = new CountDownLatch(1);
         ExecutorService pool = GnomonContext.wrap(Executors.newSingleThreadExecutor());
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -161,6 +170,14 @@ public final class ContextLoad {
                 + "traceparent: 00-11111111111111112222222222222222-3333333333333333-01\r\n\r\n")
                 .getBytes(StandardCharsets.US_ASCII));
         GnomonContext.resource("service.name", "shop");
+        for (String[] ids : IDS) {
+            start(() -> {
+                try (GnomonContext scope = GnomonContext.open("ids", ids[0], ids[1])) {
+                    within.countDown();
+                    await(never);
+                }
+            }, false);
+        }
         try (GnomonContext outer = GnomonContext.open("GET /cart", "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")) {
             pool.execute(() -> {
                 within.countDown();
