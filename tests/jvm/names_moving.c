@@ -19,6 +19,7 @@
 static struct {
 	pid_t pid;
 	struct vm *vm;
+	uint64_t since; /* what is told is to be of then or later */
 	unsigned long reads, told, wrong, groups;
 } t;
 
@@ -51,7 +52,7 @@ static int look(void *arg, uint64_t thread, pid_t tid)
 
 	if (comm_read(tid, comm, sizeof(comm)) || strncmp(comm, "mover-", 6))
 		return 0;
-	rc = vm_thread_read(t.vm, thread, tid, now_ns(), &jt);
+	rc = vm_thread_read(t.vm, thread, tid, t.since, &jt);
 	t.reads++;
 	if (rc || !jt.name[0])
 		return 0;
@@ -65,6 +66,12 @@ static int look(void *arg, uint64_t thread, pid_t tid)
 	return 0;
 }
 
+static int look_anew(void *arg, uint64_t thread, pid_t tid)
+{
+	t.since = now_ns();
+	return look(arg, thread, tid);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t end = now_ns() + (argc == 3 ? strtoull(argv[2], NULL, 10) : 0) * 1000000000ull;
@@ -75,8 +82,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "names_moving: %s\n", t.pid > 0 ? e.msg : "usage: PID SECONDS");
 		return 1;
 	}
-	while (now_ns() < end)
-		vm_threads(t.vm, look, NULL);
+	/* each pass with memory that is read anew, or all that hold together with what was read
+	 * once */
+	for (int pass = 0; now_ns() < end; pass++) {
+		t.since = now_ns();
+		vm_threads(t.vm, pass % 2 ? look_anew : look, NULL);
+	}
 	printf("%lu reads, %lu names, %lu groups, %lu wrong\n", t.reads, t.told, t.groups, t.wrong);
 	vm_close(t.vm);
 	return 0;
