@@ -134,7 +134,13 @@ static void test_interpreter_shrinks(void **state)
 	mem_flush(j->vm->mem);
 	assert_int_equal(codecache_refresh(j->vm, &out), 1);
 	assert_true(out.interp_high == CODE + 0x6000);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(codecache_refresh(j->vm, &out), 0);
+	/* it has been running for long, and is not asked again */
+	interpreter_put(j, 0x4000);
+	mem_flush(j->vm->mem);
 	assert_int_equal(codecache_refresh(j->vm, &out), 0);
+	assert_true(out.interp_high == CODE + 0x6000);
 }
 
 /* A JVM without the fields is not waited for. */

@@ -468,10 +468,23 @@ static uint64_t find_call_stub(struct vm *vm, const struct gn_jvm *j)
 	return pc;
 }
 
+#define INTERP_LOOKS 100 /* of which none found it changed: it is what it will be */
+
+/* A starting JVM gives back what the interpreter did not need of its room. */
+static bool find_interp(struct vm *vm, struct gn_jvm *j)
+{
+	uint64_t high = j->interp_high;
+
+	if (vm->interp_looks == INTERP_LOOKS)
+		return false;
+	fill_interp(vm, j);
+	vm->interp_looks = high == j->interp_high ? vm->interp_looks + 1 : 0;
+	return high != j->interp_high;
+}
+
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
 {
 	uint64_t blob = find_enter_special(vm);
-	uint64_t high = jvm->interp_high;
 	bool changed = blob != jvm->enter_special;
 
 	jvm->enter_special = blob;
@@ -479,8 +492,7 @@ int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
 		jvm->call_stub = find_call_stub(vm, jvm);
 		changed |= jvm->call_stub != 0;
 	}
-	fill_interp(vm, jvm);
-	changed |= high != jvm->interp_high;
+	changed |= find_interp(vm, jvm);
 	changed |= find_names(vm, jvm);
 	return changed;
 }

@@ -88,9 +88,10 @@ struct vm {
 	struct vm_layout at;
 	struct names *names;
 	struct oops *oops;
-	struct gn_jvm *code;	 /* codecache.c */
-	uint64_t enter_special;	 /* blob of Continuation.enterSpecial once seen, 0 */
-	unsigned int name_looks; /* of codecache_refresh() for blobs told by their names */
+	struct gn_jvm *code;	/* codecache.c */
+	uint64_t enter_special; /* blob of Continuation.enterSpecial once seen, 0 */
+	/* of codecache_refresh(): for blobs told by their names, for the interpreter's end */
+	unsigned int name_looks, interp_looks;
 	struct unloads unloads;
 	uint64_t then; /* vm_at() */
 	bool in_doubt; /* vm_in_doubt() */
