@@ -72,7 +72,8 @@ for part in $(find "$T/parts" -name '*.jfr' | sort | sed 1d); do
     ticks=$((ticks + $(weight "$part" profiler.WallClockSample thread=idle-thread-number-1)))
 done
 assert_ge "ticks of a sleeper after the first chunk" 50 "$ticks"
-assert_eq "chunks looked at" 2 $n
+assert_ge "chunks looked at" 1 $n # they are fewer and longer where others have the CPUs
+strict assert_eq "chunks looked at" 2 $n
 
 form size 3 --chunk-size 64k --cpu 100us --wall 1ms
 assert_ge "chunks of 64 kB" 2 "$(chunks "$T/size.jfr")"
