@@ -152,8 +152,10 @@ launched() {
 
     classes
     JVM_OUT=$T/launched.out
+    emptied "$JVM_OUT"
+    # it ends with its standard input, some seconds after all of them wait
     "$GNOMON" record -q --wall-engine="$1" -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Locks deadlock deadlock-lock \
-        < <(sleep 6) >"$JVM_OUT" || fail "record"
+        < <(until_true 300 file_has "$JVM_OUT" '^READY'; sleep 5) >"$JVM_OUT" || fail "record"
     # from when it is known who that thread is, which takes as long as it takes
     query "$jfr" values $CAUSE_EVENT eventThread operation samples owner cause | grep -E ' (enter|park) ' |
         awk '$4 != "-" { known[$1] = 1 } known[$1]' >"$T/owners"

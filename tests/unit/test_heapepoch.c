@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "jvm/heap.h"
 #include "jvm/heapepoch.h"
 #include "jvm/vm.h"
 
@@ -133,6 +134,36 @@ static void in_a_pause(void **state)
 	assert_true(heap_epoch_go_on(&f->vm, &f->e, before));
 }
 
+#define THREAD_CLASS 0x200
+#define OOPS_BASE    0x208
+#define OOPS_SHIFT   0x210
+#define KLASS_BASE   0x218
+#define KLASS_SHIFT  0x220
+
+/* Of a JVM that starts nothing is kept that it will have otherwise in a moment. */
+static void starting(void **state)
+{
+	struct fixture *f = *state;
+	const struct oops *o;
+
+	f->vm.at.flag_list = VM_NONE;
+	f->vm.at.class_thread = RAM + THREAD_CLASS;
+	f->vm.at.oops_base = RAM + OOPS_BASE;
+	f->vm.at.oops_shift = RAM + OOPS_SHIFT;
+	f->vm.at.klass_base = RAM + KLASS_BASE;
+	f->vm.at.klass_shift = RAM + KLASS_SHIFT;
+	assert_null(oops_of(&f->vm));
+	assert_null(heap_epoch_of(&f->vm));
+	put(&f->jvm, KLASS_BASE, 0x800000000, 8);
+	put(&f->jvm, KLASS_SHIFT, 3, 4);
+	put(&f->jvm, THREAD_CLASS, 0x800001000, 8);
+	mem_flush(f->vm.mem);
+	o = oops_of(&f->vm);
+	assert_non_null(o);
+	assert_true(o->klass_base == 0x800000000 && o->klass_shift == 3);
+	oops_free(&f->vm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +171,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(newer_is_read_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(collected_meanwhile, setup, teardown),
 		cmocka_unit_test_setup_teardown(in_a_pause, setup, teardown),
+		cmocka_unit_test_setup_teardown(starting, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

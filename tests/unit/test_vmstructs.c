@@ -157,6 +157,24 @@ static void test_all_there(void **state)
 	free(m);
 }
 
+/* The dynamic linker is on its way through a table: the pointers of an entry are still to come. */
+static void test_half_linked(void **state)
+{
+	static const uint32_t entries[] = {IMAGE_STRUCTS + 5 * 48, IMAGE_TYPES + 16, IMAGE_INTS};
+	struct image *m = malloc(sizeof(*m));
+	struct vm *vm;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		struct error e = {0};
+
+		image_make(m, JDK25, NULL, 0);
+		memset(m->b + entries[i], 0, 8);
+		assert_int_equal(vm_open_mem(mem_new(image_read, m), IMAGE_BASE, &vm, &e), -EAGAIN);
+		assert_string_equal(e.msg, "libjvm.so has no readable VM structures");
+	}
+	free(m);
+}
+
 static void test_one_missing(void **state)
 {
 	for (enum image_jdk jdk = 0; jdk < JDKS; jdk++)
@@ -226,8 +244,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_there),   cmocka_unit_test(test_info),
-		cmocka_unit_test(test_one_missing), cmocka_unit_test(test_far),
-		cmocka_unit_test(test_no_heaps),
+		cmocka_unit_test(test_half_linked), cmocka_unit_test(test_one_missing),
+		cmocka_unit_test(test_far),	    cmocka_unit_test(test_no_heaps),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "--seed"))

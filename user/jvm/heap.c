@@ -26,6 +26,15 @@ void oops_free(struct vm *vm)
 /* ---- the heap ---------------------------------------------------------------------------------
  */
 
+/* A starting JVM has its heap, and where classes lie, before its first class. */
+static bool has_classes(struct vm *vm)
+{
+	uint64_t klass;
+
+	return vm->at.class_thread == VM_NONE ||
+	       (!mem_u64(vm->mem, vm->at.class_thread, &klass) && klass);
+}
+
 struct oops *oops_of(struct vm *vm)
 {
 	const struct vm_layout *at = &vm->at;
@@ -33,6 +42,8 @@ struct oops *oops_of(struct vm *vm)
 
 	if (o)
 		return o->unknown ? NULL : o;
+	if (!has_classes(vm))
+		return NULL;
 	o = calloc(1, sizeof(*o));
 	if (!o)
 		return NULL;

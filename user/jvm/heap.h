@@ -28,7 +28,7 @@ struct oops {
 	bool unknown; /* it cannot be told; looking again would take as long for every thread */
 };
 
-/* NULL: unknown, or out of memory. Belongs to the vm. */
+/* NULL: unknown, the JVM has not come so far, or out of memory. Belongs to the vm. */
 struct oops *oops_of(struct vm *vm);
 
 /* After oops_of(): the object that a field (or, `wide`, a handle) at addr refers to; 0 none. */

@@ -137,10 +137,12 @@ int vm_locks(struct vm *vm, struct gn_locks *out)
 	/* monitors refer to their objects by handles since 17 */
 	if (vm->release < 17 || !vm_has(vm, VM_THREAD_NAMES) || at->class_thread == VM_NONE ||
 	    at->jt_pending == VM_NONE || at->jt_waiting == VM_NONE || at->om_owner == VM_NONE ||
-	    at->om_object == VM_NONE || !oops_of(vm))
+	    at->om_object == VM_NONE)
 		return -ENOTSUP;
 	if (mem_u64(vm->mem, at->class_thread, &thread) || !is_metadata(thread))
 		return -ENOENT;
+	if (!oops_of(vm))
+		return -ENOTSUP;
 	ownable = class_known(vm, OWNABLE);
 	if (!ownable)
 		return -ENOENT;

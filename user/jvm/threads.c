@@ -415,7 +415,7 @@ int vm_threads(struct vm *vm, java_thread_fn cb, void *arg)
 	return n < 0 ? n : rc;
 }
 
-/* Reads the thread within one epoch. -EAGAIN: objects moved meanwhile. */
+/* Reads the thread within one epoch. -EAGAIN: objects moved meanwhile, or there are none yet. */
 static int thread_read(struct vm *vm, uint64_t thread, uint64_t since, struct java_thread *out)
 {
 	struct heap_epoch *e = vm_has(vm, VM_THREAD_NAMES) ? heap_epoch_of(vm) : NULL;
@@ -425,7 +425,7 @@ static int thread_read(struct vm *vm, uint64_t thread, uint64_t since, struct ja
 	if (!e) {
 		mem_flush(vm->mem);
 		thread_start(vm, thread, out);
-		return 0;
+		return vm_has(vm, VM_THREAD_NAMES) && !vm->oops ? -EAGAIN : 0;
 	}
 	if (!heap_epoch_go_on(vm, e, since)) {
 		thread_start(vm, thread, out);

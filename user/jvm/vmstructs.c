@@ -10,12 +10,13 @@
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
 
-#define NAME_MAX_BYTES 160   /* longest type or field name looked at */
-#define TABLE_MAX      20000 /* entries of one of the JVM's tables */
-#define FLAGS_MAX      8192
-#define PHDR_MAX       64
-#define DYN_MAX	       512
-#define CHAIN_MAX      65536 /* so many symbols are tried for one name */
+#define NAME_MAX_BYTES	160   /* longest type or field name looked at */
+#define TABLE_MAX	20000 /* entries of one of the JVM's tables */
+#define TABLE_ENTRY_MAX 128   /* bytes of one that are looked at */
+#define FLAGS_MAX	8192
+#define PHDR_MAX	64
+#define DYN_MAX		512
+#define CHAIN_MAX	65536 /* so many symbols are tried for one name */
 
 /* ---- what is looked for -----------------------------------------------------------------------
  */
@@ -449,6 +450,23 @@ static void take_field(struct vm *vm, uint64_t e, const struct struct_entry *at,
 	}
 }
 
+/*
+ * Tables end with an entry of zeros. Before the dynamic linker has come to an entry all that it
+ * lacks are its pointers: so one that has something else is not the end, but the JVM is starting.
+ */
+static bool is_last(struct vm *vm, uint64_t e, uint64_t stride)
+{
+	uint8_t entry[TABLE_ENTRY_MAX];
+	size_t n = stride < sizeof(entry) ? stride : sizeof(entry);
+
+	if (mem_read(vm->mem, e, entry, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (entry[i])
+			return false;
+	return true;
+}
+
 static int read_structs(struct vm *vm, const struct dynsyms *d)
 {
 	struct struct_entry at;
@@ -472,7 +490,7 @@ static int read_structs(struct vm *vm, const struct dynsyms *d)
 		if (mem_u64(vm->mem, e + at.type, &t) || mem_u64(vm->mem, e + at.field, &f))
 			return -ENOEXEC;
 		if (!t || !f)
-			return i ? 0 : -ENOEXEC;
+			return !is_last(vm, e, at.stride) ? -EAGAIN : i ? 0 : -ENOEXEC;
 		if (named(vm->mem, t, type) && named(vm->mem, f, field))
 			take_field(vm, e, &at, type, field);
 	}
@@ -486,10 +504,13 @@ static void take_row(struct vm *vm, enum row_kind kind, const char *name, uint64
 			*slot(&vm->at, rows[i].to) = val;
 }
 
-/* Reads a table of names and numbers: the types' sizes, or the constants. */
-static void read_values(struct vm *vm, const struct dynsyms *d, enum row_kind kind,
-			const char *table, const char *entry, const char *name_off,
-			const char *val_off, bool wide)
+/*
+ * Reads a table of names and numbers: the types' sizes, or the constants. -EAGAIN: it is not all
+ * there yet.
+ */
+static int read_values(struct vm *vm, const struct dynsyms *d, enum row_kind kind,
+		       const char *table, const char *entry, const char *name_off,
+		       const char *val_off, bool wide)
 {
 	uint64_t e, stride, name_at, val_at, n, val;
 	char name[NAME_MAX_BYTES];
@@ -498,21 +519,26 @@ static void read_values(struct vm *vm, const struct dynsyms *d, enum row_kind ki
 	if (dyn_value(d, table, "", &e) || dyn_value(d, entry, "ArrayStride", &stride) ||
 	    dyn_value(d, entry, name_off, &name_at) || dyn_value(d, entry, val_off, &val_at) ||
 	    !e || !stride || stride > 4096)
-		return;
+		return 0;
 	for (unsigned int i = 0; i < TABLE_MAX; i++, e += stride) {
-		if (mem_u64(vm->mem, e + name_at, &n) || !n || !named(vm->mem, n, name))
-			return;
+		if (mem_u64(vm->mem, e + name_at, &n))
+			return 0;
+		if (!n)
+			return is_last(vm, e, stride) ? 0 : -EAGAIN;
+		if (!named(vm->mem, n, name))
+			return 0;
 		if (wide) {
 			if (mem_u64(vm->mem, e + val_at, &val))
-				return;
+				return 0;
 		} else {
 			if (mem_i32(vm->mem, e + val_at, &narrow))
-				return;
+				return 0;
 			val = (uint32_t)narrow;
 		}
 		if (val <= UINT32_MAX)
 			take_row(vm, kind, name, val);
 	}
+	return 0;
 }
 
 static void find_release(struct vm *vm)
@@ -701,10 +727,31 @@ int vm_flag(struct vm *vm, const char *name)
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
+/* 0, -EAGAIN or -ENOEXEC. */
+static int tables_read(struct vm *vm)
+{
+	struct dynsyms d;
+	int rc;
+
+	if (dyn_open(&d, vm->mem, vm->base))
+		return -ENOEXEC;
+	rc = read_structs(vm, &d);
+	if (!rc)
+		rc = read_values(vm, &d, ROW_SIZE, "gHotSpotVMTypes", "gHotSpotVMTypeEntry",
+				 "TypeNameOffset", "SizeOffset", true);
+	if (!rc)
+		rc = read_values(vm, &d, ROW_CONST, "gHotSpotVMIntConstants",
+				 "gHotSpotVMIntConstantEntry", "NameOffset", "ValueOffset", false);
+	if (!rc)
+		rc = read_values(vm, &d, ROW_CONST, "gHotSpotVMLongConstants",
+				 "gHotSpotVMLongConstantEntry", "NameOffset", "ValueOffset", true);
+	return rc;
+}
+
 int vm_open_mem(struct mem *mem, uint64_t base, struct vm **out, struct error *e)
 {
 	struct vm *vm = calloc(1, sizeof(*vm));
-	struct dynsyms d;
+	int rc;
 
 	if (!vm) {
 		mem_close(mem);
@@ -713,18 +760,12 @@ int vm_open_mem(struct mem *mem, uint64_t base, struct vm **out, struct error *e
 	vm->mem = mem;
 	vm->base = base;
 	memset(&vm->at, 0xff, sizeof(vm->at));
-	if (dyn_open(&d, mem, base) || read_structs(vm, &d)) {
+	rc = tables_read(vm);
+	if (rc) {
 		vm_close(vm);
-		error_set(e, -ENOEXEC, EXIT_TARGET, "libjvm.so has no readable VM structures");
-		return e ? error_hint(e, "is it a HotSpot JVM that has finished starting?")
-			 : -ENOEXEC;
+		error_set(e, rc, EXIT_TARGET, "libjvm.so has no readable VM structures");
+		return e ? error_hint(e, "is it a HotSpot JVM that has finished starting?") : rc;
 	}
-	read_values(vm, &d, ROW_SIZE, "gHotSpotVMTypes", "gHotSpotVMTypeEntry", "TypeNameOffset",
-		    "SizeOffset", true);
-	read_values(vm, &d, ROW_CONST, "gHotSpotVMIntConstants", "gHotSpotVMIntConstantEntry",
-		    "NameOffset", "ValueOffset", false);
-	read_values(vm, &d, ROW_CONST, "gHotSpotVMLongConstants", "gHotSpotVMLongConstantEntry",
-		    "NameOffset", "ValueOffset", true);
 	find_release(vm);
 	drop_far(&vm->at);
 	fill_in(vm);

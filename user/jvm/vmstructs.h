@@ -40,7 +40,8 @@ const char *vm_feature_name(enum vm_feature f);
 
 /*
  * The JVM in process `pid`. -ESRCH no such process, -EACCES, -ENOENT no libjvm.so in it, -ENOEXEC
- * libjvm.so without readable tables (not HotSpot, or still starting).
+ * libjvm.so without readable tables (not HotSpot, or still starting), -EAGAIN: they are not all
+ * there yet.
  */
 int vm_open(pid_t pid, struct vm **out, struct error *e);
 
