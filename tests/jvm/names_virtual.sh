@@ -25,7 +25,7 @@ virtual_names() {
     all=$(awk '{ n += $2 } END { print n }' "$T/seen")
     note "$*: $(paste -sd ' ' "$T/seen")"
     assert_ge "samples" 100 "$all"
-    assert_eq "samples with another's name ($(head -n 3 "$T/names"))" 0 "$(number wrong)"
+    assert_eq "samples with another's name ($(head -n 20 "$T/names"))" 0 "$(number wrong)"
     # the others have none, or the carrier's
     assert_ge "samples with their name" $((all / 2)) "$(number right)"
     strict assert_ge "samples with their name" $((all * 8 / 10)) "$(number right)"
