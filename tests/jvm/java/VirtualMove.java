@@ -91,8 +91,9 @@ public final class VirtualMove {
     }
 
     /**
-     * The kind of the method of ours that the stack has, 0: none, or it is in the innermost piece of code: which of the
-     * methods inlined there an address belongs to the JVM says only of its calls.
+     * The kind of the method of ours that the stack has, 0: none, or it is in the innermost piece of Java code: which of the
+     * methods inlined there an address belongs to the JVM says only of its Java calls, not where it was interrupted or
+     * called native code of the JVM.
      */
     private static char kind(RecordedEvent e) {
         boolean called = false;
@@ -100,12 +101,10 @@ public final class VirtualMove {
         if (e.getStackTrace() == null)
             return 0;
         for (RecordedFrame f : e.getStackTrace().getFrames()) {
-            if (!f.isJavaFrame())
-                continue;
             if (called && f.getMethod().getType().getName().equals("VirtualMove")
                 && f.getMethod().getName().matches("kind[A-D]"))
                 return (char) (f.getMethod().getName().charAt(4) - 'A' + 'a');
-            called |= !f.getType().equals("Inlined");
+            called |= f.getType().equals("Interpreted") || f.getType().endsWith(" compiled");
         }
         return 0;
     }
