@@ -45,8 +45,9 @@ causes_wakers() {
     assert_ge "samples of 'parker'" 100 "$all"
     # the programs come when the recording has begun, and a wait has a waker only when it is over and its stack known
     assert_ge "of them with a waker" "$((all * 2 / 3))" "$(parked "$jfr" $CAUSE_EVENT parker STATE_PARKED)"
-    assert_eq "who wakes 'napper'" "" "$(wakers_of "$jfr" napper)"
-    assert_eq "wakers of 'taker', whose queue is told" "" "$(wakers_of "$jfr" taker | grep wake-up)"
+    assert_eq "who wakes 'napper'" "" "$(wakers_of "$jfr" napper | grep -v 'by its own compiler$')"
+    # a thread may wait for a compiler for a moment, when what it runs is to be compiled
+    assert_eq "wakers of 'taker', whose queue is told" "" "$(wakers_of "$jfr" taker | grep wake-up | grep -v 'by its own compiler$')"
     shown "$jfr"
     "$GNOMON" record -q -p "$JVM_PID" -d 1s --no-causes -o "$T/none-$version.jfr" || fail "record --no-causes"
     assert_eq "causes with --no-causes" 0 "$(weight "$T/none-$version.jfr" $CAUSE_EVENT)"
