@@ -29,7 +29,6 @@
 #include "capture/clocks.h"
 #include "capture/ticks.h"
 #include "target/procfs.h"
-#include "target/procfs.h"
 
 #define MS 1000000ull
 

@@ -82,8 +82,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "names_moving: %s\n", t.pid > 0 ? e.msg : "usage: PID SECONDS");
 		return 1;
 	}
-	/* each pass with memory that is read anew, or all that hold together with what was read
-	 * once */
+	/* by turns for each thread anew, and for all of a pass at once */
 	for (int pass = 0; now_ns() < end; pass++) {
 		t.since = now_ns();
 		vm_threads(t.vm, pass % 2 ? look_anew : look, NULL);

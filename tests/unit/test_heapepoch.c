@@ -73,17 +73,25 @@ static void collect(struct fixture *f, uint64_t n)
 	put(&f->jvm, COLLECTED + COLLECTIONS, n, 4);
 }
 
+/* Reads the object within an epoch, which lasts. */
+static uint64_t object_since(struct fixture *f, uint64_t since)
+{
+	uint64_t v;
+
+	assert_true(heap_epoch_go_on(&f->vm, &f->e, since));
+	v = object(f);
+	assert_true(heap_epoch_end(&f->vm, &f->e));
+	return v;
+}
+
 /* Within one epoch memory is read once, for all that may be as old as that. */
 static void goes_on(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t before = now_ns();
 
-	for (int i = 0; i < 10; i++) {
-		assert_true(heap_epoch_go_on(&f->vm, &f->e, before));
-		assert_int_equal(object(f), 1);
-		assert_true(heap_epoch_end(&f->vm, &f->e));
-	}
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(object_since(f, before), 1);
 	assert_int_equal(reads, 1);
 }
 
@@ -92,13 +100,9 @@ static void newer_is_read_anew(void **state)
 	struct fixture *f = *state;
 	uint64_t before = now_ns();
 
-	assert_true(heap_epoch_go_on(&f->vm, &f->e, before));
-	assert_int_equal(object(f), 1);
-	assert_true(heap_epoch_end(&f->vm, &f->e));
+	assert_int_equal(object_since(f, before), 1);
 	put(&f->jvm, OBJECT, 2, 8);
-	assert_true(heap_epoch_go_on(&f->vm, &f->e, now_ns()));
-	assert_int_equal(object(f), 2);
-	assert_true(heap_epoch_end(&f->vm, &f->e));
+	assert_int_equal(object_since(f, now_ns()), 2);
 	assert_int_equal(reads, 2);
 }
 
@@ -108,17 +112,13 @@ static void collected_meanwhile(void **state)
 	struct fixture *f = *state;
 	uint64_t before = now_ns();
 
-	assert_true(heap_epoch_go_on(&f->vm, &f->e, before));
-	assert_int_equal(object(f), 1);
-	assert_true(heap_epoch_end(&f->vm, &f->e));
+	assert_int_equal(object_since(f, before), 1);
 	put(&f->jvm, OBJECT, 2, 8);
 	collect(f, 1);
 	assert_true(heap_epoch_go_on(&f->vm, &f->e, before));
 	object(f);
 	assert_false(heap_epoch_end(&f->vm, &f->e));
-	assert_true(heap_epoch_go_on(&f->vm, &f->e, before));
-	assert_int_equal(object(f), 2);
-	assert_true(heap_epoch_end(&f->vm, &f->e));
+	assert_int_equal(object_since(f, before), 2);
 }
 
 static void in_a_pause(void **state)

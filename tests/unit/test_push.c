@@ -524,8 +524,7 @@ static void test_service(void **state)
 #define WINDOW (15 * S)
 #define HOUR   (3600 * S)
 
-/* Of an hour in which the clock is looked at each 0.7 s; returns when in its window the first was
- * sent. */
+/* Looks at the clock each 0.7 s for an hour; returns by how much windows are sent late. */
 static uint64_t hour_sent(uint64_t chance)
 {
 	uint64_t now = BEGIN, n = 0, last = 0, late = 0;

@@ -79,12 +79,13 @@ public final class GnomonContext implements AutoCloseable {
         GnomonContext c = CURRENT.get();
         boolean whole = traceId.length() == 32 && spanId.length() == 16;
 
-        if (!whole) {
-            return open(name, 0, 0, 0);
+        if (whole) {
+            c.take(traceId, 0, 32, 0);
+            c.take(spanId, 0, 16, 32);
+            c.push(Name.of(name), c.hex(0), c.hex(16), c.hex(32));
+        } else {
+            c.push(Name.of(name), 0, 0, 0);
         }
-        c.take(traceId, 0, 32, 0);
-        c.take(spanId, 0, 16, 32);
-        c.push(Name.of(name), c.hex(0), c.hex(16), c.hex(32));
         return c;
     }
 

@@ -83,15 +83,15 @@ bool heap_epoch_go_on(struct vm *vm, struct heap_epoch *e, uint64_t since)
 bool heap_epoch_end(struct vm *vm, struct heap_epoch *e)
 {
 	struct heap_epoch now = {0};
+	bool same;
 
 	if (e->z) {
 		vm->oops->z = NULL;
 		return zheap_same(vm, &e->zheap);
 	}
-	if (!e->pauses)
-		return true;
-	e->lasts = pause_read(vm, &now) && !now.active && now.number == e->number;
-	return e->lasts;
+	same = !e->pauses || (pause_read(vm, &now) && !now.active && now.number == e->number);
+	e->lasts = same && e->still;
+	return same;
 }
 
 void heap_epoch_tell(struct vm *vm, const struct heap_epoch *e, struct gn_heap *out)

@@ -17,8 +17,8 @@
 #define KEEP_NS	  10000000000ull
 #define EXPIRE_NS 1000000000ull
 #define AGAIN_NS  50000000ull /* between two questions to a JVM that cannot tell yet */
-#define RECENT_NS                                                                                  \
-	50000000ull /* what a JVM tells may be so old: of many threads it is read at once */
+/* what a JVM tells may be so old: of many threads it is read at once */
+#define RECENT_NS 50000000ull
 /* names that were read before their turn are kept for so many at a time */
 #define AHEAD_MAX 4096
 
@@ -237,21 +237,22 @@ static struct called java_read(const struct roster *r, pid_t tid, uint64_t since
 	return c;
 }
 
+static uint64_t latest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void ask(struct roster *r, struct member *m, uint64_t since)
 {
-	uint64_t recent = now_ns() - RECENT_NS;
-
 	/* what it is called now is one of the names whose turn is still to come */
 	if (!m->java && !ahead_find(r, m->tid))
-		java_set(m, java_read(r, m->tid, since > recent ? since : recent));
+		java_set(m, java_read(r, m->tid, latest(since, now_ns() - RECENT_NS)));
 }
 
 /* It has this name since then at the latest; who did not know it is asked for something newer. */
 void roster_ask(struct roster *r, struct member *m)
 {
-	uint64_t since = m->named_ns > m->seen_ns ? m->named_ns : m->seen_ns;
-
-	ask(r, m, m->asked_ns > since ? m->asked_ns : since);
+	ask(r, m, latest(m->asked_ns, latest(m->named_ns, m->seen_ns)));
 }
 
 /* What was read later than `time`, when it got another name, may be that. */

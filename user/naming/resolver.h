@@ -84,9 +84,10 @@ bool resolver_spans(struct resolver *r, const struct resolver_span *span, uint64
 uint64_t resolver_interpreted(struct resolver *r, const struct gn_stack *stack);
 
 /*
- * A thread as the JVM knows it: 0, -ENOENT for threads that are not Java threads (or whose name
- * cannot be had), or -EAGAIN: it is new, and who is new is looked at again in a while; or objects
- * were being moved, and there is only which JavaThread it is. tid is of the initial PID namespace.
+ * A thread as the JVM knows it, now or at some time from `since` on (CLOCK_MONOTONIC, ns): 0,
+ * -ENOENT for threads that are not Java threads (or whose name cannot be had), or -EAGAIN: it is
+ * new, and who is new is looked at again in a while; or objects were being moved, and there is only
+ * which JavaThread it is. tid is of the initial PID namespace.
  */
 int resolver_thread(struct resolver *r, pid_t tid, uint64_t since, struct resolved_thread *out);
 

@@ -49,12 +49,11 @@ static void thread_offer(struct target *t, struct member *m)
 /*
  * Asks for the Java names of all threads there are, since with a thread filter names decide who is
  * sampled. By the way it is found which of them carry virtual threads, and which JavaThread each
- * is.
+ * is. They are heard of at one time, so that memory that was read for one is as good for others.
  */
 void target_threads_ask(struct target *t)
 {
-	uint64_t now =
-		now_ns(); /* one time for all: what is read for one of them is as good for others */
+	uint64_t now = now_ns();
 	pid_t *tids = NULL;
 	size_t n = 0;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "push/round.h"
 
+#define SETTLED_NS 1000000000ull /* after a window's end its chunks are written */
+
 static uint64_t round_after(const struct round *r, uint64_t now)
 {
 	uint64_t window = r->window_ns;
@@ -11,7 +13,7 @@ static uint64_t round_after(const struct round *r, uint64_t now)
 void round_begin(struct round *r, uint64_t window_ns, uint64_t chance, uint64_t now)
 {
 	*r = (struct round){.window_ns = window_ns,
-			    .late_ns = ROUND_SETTLED_NS + chance % (window_ns / 2)};
+			    .late_ns = SETTLED_NS + chance % (window_ns / 2)};
 	r->next_ns = round_after(r, now);
 }
 

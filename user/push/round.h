@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROUND_SETTLED_NS 1000000000ull /* after a window's end its chunks are written */
-
 /* Times in ns of CLOCK_REALTIME. */
 struct round {
 	uint64_t window_ns, late_ns, next_ns;

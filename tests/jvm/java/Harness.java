@@ -76,6 +76,11 @@ final class Harness {
         }
     }
 
+    static void await(Thread thread, Thread.State state) throws InterruptedException {
+        while (thread.getState() != state)
+            Thread.sleep(1);
+    }
+
     static void sleep(long ns) {
         try {
             Thread.sleep(ns / 1_000_000, (int) (ns % 1_000_000));

@@ -50,8 +50,7 @@ final class HeldUp {
     public static void main(String[] args) throws Exception {
         Thread first = start("initializes", () -> Harness.sink = Slow.value());
 
-        while (first.getState() != Thread.State.TIMED_WAITING)
-            Thread.sleep(10);
+        Harness.await(first, Thread.State.TIMED_WAITING);
         start("needs-class", () -> Harness.sink = Slow.value());
         for (int i = 0; i < Integer.parseInt(args[0]); i++)
             start("allocates-" + i, HeldUp::allocate);

@@ -44,17 +44,18 @@ final class HostileLocks {
         call("putObject", new Class<?>[] {Object.class, long.class, Object.class}, o, at, v);
     }
 
-    private static Thread parked(String name, Object blocker) throws InterruptedException {
-        Thread t = new Thread(() -> {
-            for (;;)
-                LockSupport.park(blocker);
-        }, name);
+    private static Thread start(String name, Thread.State until, Runnable r) throws InterruptedException {
+        Thread t = new Thread(r, name);
 
         t.setDaemon(true);
         t.start();
-        while (t.getState() != Thread.State.WAITING)
-            Thread.sleep(1);
+        Harness.await(t, until);
         return t;
+    }
+
+    private static void parkFor(Object blocker) {
+        for (;;)
+            LockSupport.park(blocker);
     }
 
     /** All of them sleep when they are spoilt, and never wake. */
@@ -65,9 +66,11 @@ final class HostileLocks {
         Thread[] t = new Thread[own.length];
 
         for (int i = 0; i < own.length; i++) {
-            own[i] = new Own();
-            own[i].give(Thread.currentThread());
-            t[i] = parked("lies-" + i, own[i]);
+            Own o = new Own();
+
+            o.give(Thread.currentThread());
+            own[i] = o;
+            t[i] = start("lies-" + i, Thread.State.WAITING, () -> parkFor(o));
         }
         putInt(own[0], KLASS, -1);
         putInt(own[1], KLASS, 0);
@@ -89,26 +92,17 @@ final class HostileLocks {
 
     private static void truth() throws InterruptedException {
         Object lock = new Object();
-        Thread holds = new Thread(() -> {
+
+        start("holds", Thread.State.WAITING, () -> {
             synchronized (lock) {
-                for (;;)
-                    LockSupport.park();
+                parkFor(null);
             }
-        }, "holds");
-        Thread waits = new Thread(() -> {
+        });
+        start("waits", Thread.State.BLOCKED, () -> {
             synchronized (lock) {
                 Harness.sink++;
             }
-        }, "waits");
-
-        holds.setDaemon(true);
-        waits.setDaemon(true);
-        holds.start();
-        while (holds.getState() != Thread.State.WAITING)
-            Thread.sleep(1);
-        waits.start();
-        while (waits.getState() != Thread.State.BLOCKED)
-            Thread.sleep(1);
+        });
     }
 
     public static void main(String[] args) throws Exception {

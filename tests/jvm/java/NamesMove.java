@@ -42,8 +42,7 @@ public final class NamesMove {
             threads[i].start();
         }
         for (Thread t : threads)
-            while (t.getState() != Thread.State.TIMED_WAITING)
-                Thread.sleep(1);
+            Harness.await(t, Thread.State.TIMED_WAITING);
         Harness.ready();
         Thread reader = new Thread(NamesMove::untilEnd);
         reader.setDaemon(true);
