@@ -5,8 +5,9 @@
 # Builds and tests. Suites: layers, unit, manuals, bpf, jvm (these by default), arm64, browser, peers, format, san, fuzz, accuracy. One
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
-# Scripts of which a line says "# overlaps" run first, four times as many at a time as there are CPUs (AT_ONCE: so many),
-# since they wait most of the time; those that say "(long)" before the others. The rest follows one by one.
+# Scripts of which a line says "# overlaps" run first, those that say "(long)" before the others: twice as many at a time as there
+# are CPUs, and further ones, AT_ONCE in all (five for each CPU), while CPUs have nothing to do. The rest runs before them, one by
+# one, beside the BPF tests.
 # `make check` has minutes: what costs much and fails seldom says "# in make check-all", and is run where EVERY_JDK is
 # set (CI), or named by a pattern.
 # Nothing but accuracy holds what a busy machine could change.
@@ -29,7 +30,7 @@ BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD GNOMON=${GNOMON:-$BUILD/gnomon}
 JOBS=$(nproc)
-AT_ONCE=${AT_ONCE:-$((4 * JOBS))}
+AT_ONCE=${AT_ONCE:-$((5 * JOBS))}
 # The unwind tables are compared with readelf's for one large library.
 GNOMON_ORACLE=$(compgen -G '/usr/lib/jvm/*/lib/server/libjvm.so' || compgen -G '/lib/*/libc.so.6')
 export GNOMON_ORACLE=${GNOMON_ORACLE%%$'\n'*}
@@ -168,22 +169,80 @@ overlap_wait() {
     [ $rc != 124 ] || echo "stopped after $TEST_SECONDS s" >>"$out"
     "${kind}_report" "$suite" "$name"
     out=$logs/out
+    [ "$pid" != "$ALONE" ] || alone_next
 }
 
-# overlap KIND SUITE PROGRAM...: of the kind script or cmocka, AT_ONCE at a time. In the background a shell has
-# its programs ignore Ctrl-C, which these send.
-overlap() {
-    local kind=$1 suite=$2 program name
+# alone_next: the next of the scripts `alone`, beside what records no JVM; ALONE is its process.
+long=() some=() alone=()
+ALONE=
+alone_next() {
+    ALONE=
+    [ ${#alone[@]} -gt 0 ] || return 0
+    launch script jvm "${alone[0]}"
+    ALONE=$!
+    alone=("${alone[@]:1}")
+}
 
-    shift 2
-    for program in "$@"; do
-        [ ${#running[@]} -lt "$AT_ONCE" ] || overlap_wait
-        name=$(basename "$program" .sh)
-        echo "$EPOCHREALTIME" >"$logs/$name.start"
-        : >"$logs/$name.cpu"
-        env --default-signal=INT,QUIT timeout -k 15 "$TEST_SECONDS" bash -c "$COUNTED" counted "$logs/$name.cpu" \
-            "$program" </dev/null >"$logs/$name" 2>&1 &
-        running[$!]="$kind $suite $name"
+# alone_start: the first one.
+ALONE_STARTED=
+alone_start() {
+    [ -z "$ALONE_STARTED" ] || return 0
+    ALONE_STARTED=1
+    scripts_find
+    alone_next
+}
+
+# cpus_idle: within the next tenth of a second a twentieth of the CPUs' time has no use.
+exec {NAP_FD}<> <(:)
+HZ=$(getconf CLK_TCK)
+cpus_idle() {
+    local before after
+
+    read -r _ _ _ _ before _ </proc/stat
+    read -r -t 0.1 -u "$NAP_FD"
+    read -r _ _ _ _ after _ </proc/stat
+    ((200 * (after - before) >= HZ * JOBS))
+}
+
+any_ended() {
+    local pid
+
+    for pid in "${!running[@]}"; do [ -e "/proc/$pid" ] || return 0; done
+    return 1
+}
+
+# overlap_room: returns once another may begin. Most tests wait most of the time, but many have programs that use all
+# the CPU time there is until the test has what it wants, which takes the longer the more run beside it.
+overlap_room() {
+    while [ ${#running[@]} -ge $((2 * JOBS)) ] || [ ${#running[@]} -ge "$AT_ONCE" ]; do
+        if [ ${#running[@]} -ge "$AT_ONCE" ] || any_ended; then
+            overlap_wait
+        elif cpus_idle; then
+            return
+        fi
+    done
+}
+
+# launch KIND SUITE PROGRAM: of the kind script or cmocka. In the background a shell has its programs ignore Ctrl-C, which
+# these send.
+launch() {
+    local name
+
+    name=$(basename "$3" .sh)
+    echo "$EPOCHREALTIME" >"$logs/$name.start"
+    : >"$logs/$name.cpu"
+    env --default-signal=INT,QUIT timeout -k 15 "$TEST_SECONDS" bash -c "$COUNTED" counted "$logs/$name.cpu" \
+        "$3" </dev/null >"$logs/$name" 2>&1 &
+    running[$!]="$1 $2 $name"
+}
+
+# overlap KIND SUITE PROGRAM...: as many at a time as overlap_room says.
+overlap() {
+    local program
+
+    for program in "${@:3}"; do
+        overlap_room
+        launch "$1" "$2" "$program"
     done
 }
 overlap_end() { while [ ${#running[@]} -gt 0 ]; do overlap_wait; done; }
@@ -231,7 +290,10 @@ cmocka_all() {
 }
 
 suite_unit() { cmocka_all unit "$BUILD"; }
-suite_bpf() { cmocka_all bpf "$BUILD"; }
+suite_bpf() {
+    [[ ,$suites, != *,jvm,* ]] || alone_start
+    cmocka_all bpf "$BUILD"
+}
 
 # That it compiles for the machine that the tests do not run on.
 suite_arm64() {
@@ -247,8 +309,9 @@ suite_arm64() {
 # left_out SCRIPT: it is for `make check-all`.
 left_out() { [ -z "${EVERY_JDK:-}" ] && [ ${#patterns[@]} = 0 ] && grep -q '^# in make check-all' "$1"; }
 
-suite_jvm() {
-    local script long=() some=() alone=()
+# The scripts, by how they may run: see above.
+scripts_find() {
+    local script
 
     for script in tests/jvm/[a-z]*_*.sh; do
         [ -x "$script" ] && wanted "$(basename "$script" .sh)" || continue
@@ -262,9 +325,12 @@ suite_jvm() {
         *) alone+=("$script") ;;
         esac
     done
+}
+
+suite_jvm() {
+    alone_start
+    while [ -n "$ALONE" ]; do overlap_wait; done
     overlap script jvm "${long[@]}" "${some[@]}"
-    [ ${#alone[@]} = 0 ] || overlap_end
-    for script in "${alone[@]}"; do run_script jvm "$script"; done
 }
 
 # What opens the pages is large, and not needed for anything else: it is installed only for this.

@@ -61,11 +61,14 @@ samples_of() { awk -v c="$1" '{ n = $1; sub(/^[^ ]* /, ""); if ($0 == c) sum += 
 # recorded ENGINE: what the scheduler gave in two seconds of it is in `before` and `after`
 recorded() {
     JFR=$T/$1.jfr
+    jvm_wake
     gnomon_start "$JFR" -p "$JVM_PID" --wall 5ms --wall-engine="$1" --force
     stands >"$T/before"
     sleep 2
     stands >"$T/after"
     gnomon_stop
+    jvm_rest
+    [ -z "$HOG" ] || process_stop "$HOG"
     causes_of "$JFR"
     sed 's/^/  /' "$T/causes" | head -8
     QUEUED=$(weight "$JFR" $WALL_EVENT "thread=$BUSY.*" state=STATE_QUEUED)
@@ -103,6 +106,7 @@ with_engine() {
     recorded "$1"
     hog_shares "causes_cpu $1"
     jfr_readable "$T/$1.jfr"
+    kill -CONT "$HOG"
 }
 
 with_limit() {
@@ -124,6 +128,7 @@ causes_cpu() {
     HOG=
     some_of 1 with_limit 3000 50000
     group_limits -1 -1 2>/dev/null
+    jvm_wake
     jvm_unharmed
     jvm_end
 }

@@ -158,6 +158,7 @@ recorded() {
     local how=$1 jfr=$T/$JVM_N-$1.jfr all whole
 
     recorded_for 400 1 "$jfr" --container "${CONTAINER_ID:0:20}" --jvm "$how"
+    jvm_rest
     jfr_readable "$jfr"
     all=$(weight "$jfr" $CPU_EVENT thread=busy-thread-number-1)
     assert_ge "$how: CPU samples of the busy thread" 20 "$all"
@@ -172,6 +173,7 @@ recorded() {
     file_has "$GN_ERR" warning && fail "$how: $(cat "$GN_ERR")"
     note "$how: $all CPU samples, $(calc "100 * $whole / $all")% named; $(whole_stacks "$jfr")% whole"
     no_traces
+    jvm_wake
     jvm_unharmed
 }
 

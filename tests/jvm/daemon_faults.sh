@@ -70,12 +70,12 @@ come_and_go() {
 
     before=$(dirs)
     for i in 1 2 3 4 5 6 7 8; do
-        jvm_start -jar "$OWN_JAR" 1 1
+        jvm_start -jar "$OWN_JAR" 1 1 30
         sleep 1
         kill "$JVM_PID"
         pid_gone "$JVM_PID" 60
     done
-    jvm_start -jar "$OWN_JAR" 1 1
+    jvm_start -jar "$OWN_JAR" 1 1 30
     until_true 90 has_files "$JVM_PID" 1 || fail "the last one is not recorded: $(cat "$T/daemon.err")"
     kill "$JVM_PID"
     goes_on "JVMs came and went"
@@ -91,7 +91,7 @@ UNMOUNT+=("$REC")
 own_jar Idle
 JDK=$(jdk_newest)
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
-jvm_start -jar "$OWN_JAR" 2 1
+jvm_start -jar "$OWN_JAR" 2 1 30
 PID=$JVM_PID
 printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" \
     "[mine]" "name = $OWN_NAME.jar" >"$CONF"

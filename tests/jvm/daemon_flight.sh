@@ -53,7 +53,7 @@ reload() {
 come_and_go() {
     daemon_start
     wait_files "$FIRST" 2
-    jvm_start -jar "$OWN_JAR" 2 1
+    jvm_start -jar "$OWN_JAR" 2 1 30
     SECOND=$JVM_PID
     wait_files "$SECOND" 2
     kill "$SECOND"
@@ -194,7 +194,7 @@ stopped() {
 own_jar Idle
 JDK=$(jdk_newest)
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
-jvm_start -jar "$OWN_JAR" 2 1
+jvm_start -jar "$OWN_JAR" 2 1 30
 FIRST=$JVM_PID
 mine
 come_and_go

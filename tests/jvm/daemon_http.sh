@@ -245,7 +245,7 @@ without_daemon() {
 own_jar Idle
 JDK=$(jdk_newest)
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
-jvm_start -jar "$OWN_JAR" 2 1
+jvm_start -jar "$OWN_JAR" 2 1 30
 PID=$JVM_PID
 GID=$(getent group $GROUP | cut -d: -f3)
 (umask 077 && openssl rand -hex 32 >"$TOKEN")

@@ -39,6 +39,8 @@ attack() {
     CHILDREN+=("$ATTACKER")
     ATTACKERS+=("$ATTACKER")
     until_true 120 file_has "$ATTACK_OUT" '^READY' || fail "no attack '$*': $(cat "$ATTACK_OUT")"
+    # that session's share: what else runs is not to wait for it
+    { echo 5 >"/proc/$ATTACKER/autogroup"; } 2>/dev/null || true
 }
 
 attack_end() {

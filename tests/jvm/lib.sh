@@ -276,6 +276,10 @@ jvm_end() {
 
 jvm_alive() { ! pid_ended "$JVM_PID"; }
 
+# jvm_rest: its threads that never rest leave the CPUs to those that look at what was recorded, until jvm_wake.
+jvm_rest() { process_stop "$JVM_PID"; }
+jvm_wake() { kill -CONT "$JVM_PID"; }
+
 # Fails if the JVM is gone or left a crash report.
 jvm_unharmed() {
     jvm_alive || fail "the target died: $(tail -n 5 "$JVM_ERR")"
@@ -477,12 +481,15 @@ thread_ms_chance() {
     calc "$each + 4 * $each * sqrt($wall * (1 - $wall / ($wall + $cpu * ${3:-10} / $each + 0.001)))"
 }
 
-# jfr_readable FILE: every JDK's `jfr summary` and `print` take it without a word on stderr.
+# jfr_readable FILE: `jfr summary` and `print` of the newest JDK and another one, by turns, take it without a word on
+# stderr; of every JDK where EVERY_JDK is set.
 jfr_readable() {
-    local h
+    local h other
 
     [ -s "$1" ] || fail "'$1' is missing or empty"
+    other=$(jdk_in_turn "$TURN")
     while read -r h; do
+        [ -n "${EVERY_JDK:-}" ] || [ "$h" = "$(jdk_newest)" ] || [ "$(jdk_version "$h")" = "$other" ] || continue
         jfr_silent "$h" summary "$1"
         jfr_silent "$h" print --stack-depth 128 "$1"
         [ "$(jdk_version "$h")" -ge 21 ] && jfr_silent "$h" view hot-methods "$1"

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 classes
+NAMES_SECONDS=${NAMES_SECONDS:-${EVERY_JDK:+3}}
 TOOL=$BUILD/tests/jvm/names_moving
 mkdir -p "${TOOL%/*}"
 ${CC:-gcc} -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -O1 -g -std=gnu11 ${SAN_FLAGS:-} -o "$TOOL" \
@@ -19,7 +20,7 @@ read_names() {
 
     "$JDK/bin/java" "$1" -version >"$T/version" 2>&1 || { note "none: $1"; return; }
     JVM_OPTS="-Xmx96m $1 ${2:-}" jvm_start NamesMove 40
-    "$TOOL" "$JVM_PID" "${NAMES_SECONDS:-3}" >"$T/seen" || fail "the reader failed"
+    "$TOOL" "$JVM_PID" "${NAMES_SECONDS:-2}" >"$T/seen" || fail "the reader failed"
     read -r seen <"$T/seen"
     note "$1 ${2:-}: $seen"
     [[ $seen == *", 0 wrong" ]] || fail "names of others"

@@ -35,8 +35,7 @@ JAVA_HOMES=$(for h in $(jdks) $([ ! -d "$TREE" ] || tree_home 21); do
     [ "$(jdk_version "$h")" -lt 21 ] || echo "$h"
 done | tr '\n' ' ')
 export JAVA_HOMES
-for_one_jdk virtual_names UseZGC
-for_one_jdk virtual_names UseZGC --wall-engine=scan
+some_of 1 eval 'for_one_jdk virtual_names UseZGC' 'for_one_jdk virtual_names UseZGC --wall-engine=scan'
 [ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseG1GC
 [ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseSerialGC
 softly_end

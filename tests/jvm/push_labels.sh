@@ -22,7 +22,7 @@ called() {
 environment() {
     JVM_OPTS="-XX:+UseSerialGC -Dotel.service.name=notthis"
     OTEL_RESOURCE_ATTRIBUTES='deployment.environment.name=te%20st,service.name=frodo,api.key=hunter2,k8s.pod.name=p-1,k8s.pod.uid=' \
-        MY_SECRET=hunter2 jvm_start Idle 1 1
+        MY_SECRET=hunter2 jvm_start Idle 1 1 30
     called environment --relabel k8s_pod_name=pod --relabel none=any -l zone=b
     assert_eq "labels by the environment" "deployment_environment_name=te st; pod=p-1; service_name=frodo; zone=b" \
         "$(sed 's/container_[a-z]*=[^;]*; //g' <<<"$LABELS")"
@@ -34,7 +34,7 @@ environment() {
 
 option() {
     JVM_OPTS="-XX:+UseSerialGC -Dspring.application.name=notthis -Dotel.service.name=sam"
-    jvm_start Idle 1 1
+    jvm_start Idle 1 1 30
     called option
     assert_match "labels by an option" 'service_name=sam' <(echo "$LABELS")
 }

@@ -57,7 +57,7 @@ END
 
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
 JDK=$(jdk_newest)
-jvm_start -jar "$OWN_JAR" 2 1
+jvm_start -jar "$OWN_JAR" 2 1 30
 commands >"$T/commands"
 assert_eq "commands" 5 "$(wc -l <"$T/commands")"
 { echo 'set -e; ip link set lo up' && cat "$T/commands"; } >"$T/script"

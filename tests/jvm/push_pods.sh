@@ -47,7 +47,7 @@ warned() { assert_match "what is said of $1" "what pods are called is not known:
 # idle_in ATTRIBUTES: a JVM that says so of itself
 idle_in() {
     JVM_OPTS="-XX:+UseSerialGC -Xmx64m"
-    OTEL_RESOURCE_ATTRIBUTES=$1 jvm_start Idle 1 1
+    OTEL_RESOURCE_ATTRIBUTES=$1 jvm_start Idle 1 1 30
 }
 
 KNOWN="k8s_deployment_name=shop; k8s_namespace_name=market; k8s_node_name=n-1"

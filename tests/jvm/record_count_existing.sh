@@ -42,8 +42,6 @@ if [ -n "${QUIET:-}" ]; then
     existing 20 8000 thread
     existing 10 6000 cpu
 else
-    existing 1 400 thread
-    existing 10 800 thread
-    existing 10 800 cpu
+    some_of 1 eval 'existing 1 400 thread' 'existing 10 800 thread' 'existing 10 800 cpu'
 fi
 softly_end

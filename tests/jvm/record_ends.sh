@@ -54,6 +54,7 @@ held_up() {
     kill -CONT "$GN_PID"
     gnomon_end 30
     assert_eq "exit code" 0 "$GN_RC" "$(cat "$GN_ERR")"
+    jvm_end
     assert_eq "length of the recording" 3000000000 "$(chunk_ns "$jfr")"
     jfr_readable "$jfr"
     for t in idle-thread-number-1 busy-thread-number-1; do
@@ -63,7 +64,6 @@ held_up() {
         assert_between "ms of $t" "$(calc "2500 - $chance")" "$(calc "3040 + $chance")" "$ms"
         strict assert_ge "ms of $t" 2900 "$ms"
     done
-    jvm_end
 }
 
 by_signal() {
@@ -99,13 +99,13 @@ killed() {
     sleep 1
     jvm_unharmed
     nothing_left
+    # and the next one finds nothing in its way
+    recorded_for 100 1 "$T/next.jfr" -p "$JVM_PID"
+    jvm_end
     # A flush per second: at most that is lost, and what is on its way.
     busy_for 450 "$jfr"
     strict assert_ge "ms of the busy thread after kill -9" "$(calc "$ms - 1500")" \
         "$(thread_ms "$jfr" busy-thread-number-1)"
-    # and the next one finds nothing in its way
-    recorded_for 100 1 "$T/next.jfr" -p "$JVM_PID"
-    jvm_end
     busy_for 900 "$T/next.jfr"
     rm "$T/next.jfr"
 }
@@ -159,6 +159,7 @@ closed_pipe() {
     assert_eq "exit code with a closed pipe" 0 "$(cat "$T/closed.rc")"
     assert_match "what was read of it" '^gnomon: ' "$T/closed.head"
     jvm_unharmed
+    jvm_end
     busy_for 2800 "$jfr"
     # Data: the reader has had enough, which is no reason for words.
     for format in collapsed csv; do
@@ -176,7 +177,6 @@ closed_pipe() {
     "$GNOMON" render "$jfr" 2>"$T/render.err" >/dev/full
     assert_eq "exit code where stdout is full" 6 $?
     assert_match "what is said then" '^gnomon: cannot write to stdout: No space' "$T/render.err"
-    jvm_end
 }
 
 for_one_jdk held_up

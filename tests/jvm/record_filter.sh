@@ -28,6 +28,9 @@ filter() {
     ms=$(since "$begun")
     gnomon_stop
     most=$(since "$before")
+    tid=$(threads_cpu "$JVM_PID" | sort -k2,2rn | awk '/busy/ { print $1; exit }')
+    recorded_for 500 1 "$jfr-tid.jfr" -p "$JVM_PID" -t "$tid"
+    jvm_end
     only "$jfr-name.jfr" '(busy|idle)-thread-number-1'
     # it may take until they are found by their names
     chance=$(thread_ms_chance "$jfr-name.jfr" busy-thread-number-1)
@@ -35,10 +38,6 @@ filter() {
         "$(thread_ms "$jfr-name.jfr" busy-thread-number-1)"
     assert_between "ms of the idle thread" "$(calc "0.9 * $ms")" "$(calc "$most + 100")" \
         "$(thread_ms "$jfr-name.jfr" idle-thread-number-1)"
-
-    tid=$(threads_cpu "$JVM_PID" | sort -k2,2rn | awk '/busy/ { print $1; exit }')
-    recorded_for 500 1 "$jfr-tid.jfr" -p "$JVM_PID" -t "$tid"
-    jvm_end
     assert_eq "the only thread" "$tid" \
         "$(query "$jfr-tid.jfr" $CPU_EVENT tid | cut -d' ' -f2)"
 }
@@ -51,10 +50,10 @@ later() {
     jvm_go
     jvm_done
     gnomon_stop
+    jvm_end
     only "$jfr" 'churn-short-lived-1[0-9]?'
     # five of them, 200 ms each at least; a name takes a moment to be learnt
     assert_ge "CPU samples" 500 "$(weight "$jfr" $CPU_EVENT)"
-    jvm_end
 }
 
 # Nobody is called that yet, which is no error, since it may come, but worth a warning.
@@ -63,11 +62,11 @@ nobody() {
     "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/nobody.jfr" -t no-such-thread </dev/null \
         >"$T/out" 2>"$T/err"
     assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    jvm_end
     assert_match "the warning" '^gnomon: warning: no samples: no thread ' "$T/err"
     jfr_readable "$T/nobody.jfr"
     assert_eq "samples" 0 "$(($(weight "$T/nobody.jfr" $CPU_EVENT) +
         $(weight "$T/nobody.jfr" $WALL_EVENT)))"
-    jvm_end
 }
 
 for_one_jdk filter

@@ -21,9 +21,12 @@ form() {
     local jfr=$T/$1.jfr seconds=$2 begun=$EPOCHREALTIME
 
     shift 2
+    jvm_wake
     timeout 120 "$GNOMON" record -p "$JVM_PID" -d "${seconds}s" -o "$jfr" "$@" </dev/null >"$T/out" 2>"$T/err"
     assert_eq "exit code" 0 $? "$(cat "$T/err")"
     most=$(since "$begun")
+    jvm_unharmed
+    jvm_rest
     jfr_readable "$jfr"
 }
 
@@ -106,6 +109,7 @@ bad --cpu-event both
 bad --chunk-size 1k
 bad --chunk-size 2g
 bad --chunk-time 1ms
+jvm_wake
 jvm_unharmed
 jvm_end
 softly_end

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gnomon record -- java ...: from the first instruction on; the program gets its arguments, its input
 # and its output, and its exit code is gnomon's.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

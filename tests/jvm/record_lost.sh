@@ -54,8 +54,8 @@ whole() {
     gnomon_end 120
     assert_eq "exit code" "$1" "$GN_RC" "$(cat "$GN_ERR")"
     jvm_unharmed
-    jfr_readable "$FILE"
     jvm_end
+    jfr_readable "$FILE"
     for NAMER in $NAMERS; do pid_gone "$NAMER" 60 || fail "process $NAMER, which names or may, is left"; done
 }
 

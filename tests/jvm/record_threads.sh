@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Wall samples of some threads at a time (--sample-threads N), and an event for each tick (--nobatch), of
 # 200 threads that do nothing: each is off the CPU all the time.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

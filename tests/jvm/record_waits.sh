@@ -4,7 +4,7 @@
 # and by states; the wall time of each thread. Within 2 percentage points on a quiet machine. On another a thread
 # also queues where it waits: by frames what so many samples drawn allow, and in each of these methods no state but
 # its own, queueing and running.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

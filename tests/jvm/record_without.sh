@@ -24,11 +24,13 @@ other_way() {
     doctor_says "$1" degraded 0
     assert_match "doctor's proof without '$1'" "ok +a recording's programs" "$T/doctor"
     export GNOMON_WITHOUT=$1
+    jvm_wake
     gnomon_start "$jfr" -p "$JVM_PID" --wall-engine auto
     sleep 2
     gnomon_stop
     unset GNOMON_WITHOUT
     jvm_unharmed
+    jvm_rest
     jfr_readable "$jfr"
     query "$jfr" show jdk.ActiveSetting >"$T/settings"
     grep -A 3 'gnomon.wallEngine' "$T/settings" | grep -q "\"$2\"" ||
@@ -68,12 +70,14 @@ no_way() {
 }
 
 jvm_start Idle 3 1
+jvm_rest
 some_of 1 by_switches bpf_task_from_pid "iter/task of a process" "batches of inner maps" rq.prev_steal_time_rq tp_btf/sched_waking iter/task_file
 some_of 1 by_scans tp_btf/sched_switch cfs_rq.rq task_struct.sched_info "clocks of CPUs"
 no_way bpf_loop
 no_way iter.s/task
 no_way BTF
 no_way "ring buffer"
+jvm_wake
 GNOMON_WITHOUT=iter.s/task "$GNOMON" record -p "$JVM_PID" -d 1s --no-wall -o "$T/cpu.jfr" \
     </dev/null 2>"$T/err" || fail "CPU samples alone without 'iter.s/task': $(cat "$T/err")"
 GNOMON_WITHOUT=bpf_lop "$GNOMON" record -p "$JVM_PID" -d 1s -o "$T/none.jfr" </dev/null 2>"$T/err"

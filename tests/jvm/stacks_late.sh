@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A library that the JVM loads while it is recorded: its stacks follow its unwind table from then on.
 # So do those of a library whose own code has a .debug_frame only.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gnomon vitals: its figures are those of the JDK's own tools and the kernel's files; a JVM that shares its counters
 # with nobody has them all the same, and one without any is told of.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon vitals

@@ -3,7 +3,7 @@
 # The events of vitals beside the JVM's own recording of the same run: their types and fields, every flag with its
 # value and origin, CPU loads, the collector's configuration; what looks like a secret is masked, environment and long
 # waits are there as asked.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import java.util.concurrent.CountDownLatch;
 
-/** Idle IDLE BUSY: so many threads that never do anything, and so many that never rest. */
+/** Idle IDLE BUSY [PERCENT]: so many threads that never do anything, and so many that never rest, or use that share of a CPU. */
 final class Idle {
     private static void start(String name, Runnable r) {
         Thread t = new Thread(null, r, name, 256 << 10);
@@ -12,6 +12,7 @@ final class Idle {
 
     public static void main(String[] args) {
         int idle = Integer.parseInt(args[0]), busy = Integer.parseInt(args[1]);
+        int percent = args.length > 2 ? Integer.parseInt(args[2]) : 100;
         CountDownLatch started = new CountDownLatch(idle + busy);
         CountDownLatch never = new CountDownLatch(1);
 
@@ -23,7 +24,11 @@ final class Idle {
         for (int i = 1; i <= busy; i++)
             start("busy-thread-number-" + i, () -> {
                 started.countDown();
-                Harness.burn(Long.MAX_VALUE);
+                Harness.burn(percent == 100 ? Long.MAX_VALUE : 0);
+                for (;;) {
+                    Harness.burn(Harness.cpu() + percent * 200_000);
+                    Harness.sleep((100 - percent) * 200_000);
+                }
             });
         Harness.await(started);
         Harness.sleep(500_000_000);
