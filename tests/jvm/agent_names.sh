@@ -99,4 +99,4 @@ perfmap() {
 
 need_root
 probe_build
-for t in plain allowed churn fresh perfmap; do for_each_jdk $t; done
+for t in plain allowed churn fresh perfmap; do for_one_jdk $t; done

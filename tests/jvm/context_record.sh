@@ -45,11 +45,8 @@ only() {
 
 every() {
     jvm_start ContextScopes platform 4
-    recorded switch
-    recorded scan --wall-engine=scan
-    recorded isolated --isolate
-    only switch
-    only scan
+    some_of 2 eval 'recorded switch' 'recorded scan --wall-engine=scan' 'recorded isolated --isolate'
+    some_of 1 only switch scan
     jvm_unharmed
     jvm_end
     [ "$(jdk_version "$JDK")" -ge 21 ] || return 0

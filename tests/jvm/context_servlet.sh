@@ -45,4 +45,4 @@ END
     jvm_end
 }
 
-for_each_jdk served_both
+for_one_jdk served_both

@@ -187,10 +187,10 @@ for_one_jdk() {
 # some_of N FUNCTION ITEM...: FUNCTION (which may have arguments) with N of the items, by turns, in their order; with each where
 # EVERY_JDK is set.
 some_of() {
-    local n=$1 function=$2 items=("${@:3}") i
+    local n=$1 function=$2 items=("${@:3}") turn=$TURN i # FUNCTION may take turns itself
 
     for i in "${!items[@]}"; do
-        [ -n "${EVERY_JDK:-}" ] || (((i + TURN) % ${#items[@]} < n)) || continue
+        [ -n "${EVERY_JDK:-}" ] || (((i + turn) % ${#items[@]} < n)) || continue
         $function "${items[i]}"
     done
 }

@@ -35,8 +35,10 @@ shares() {
 
 CPU_EACH=${QUIET:+5500}
 : "${CPU_EACH:=1000}"
-for_one_jdk shares plain
-JDK=$(jdk_oldest)
-shares frame-pointers -XX:+PreserveFramePointer -XX:CompileCommand=quiet \
-    '-XX:CompileCommand=dontinline,Split::*'
+frame_pointers() {
+    JDK=$(jdk_oldest)
+    shares frame-pointers -XX:+PreserveFramePointer -XX:CompileCommand=quiet '-XX:CompileCommand=dontinline,Split::*'
+}
+[ -n "${QUIET:-}" ] && n=2 || n=1
+some_of $n eval 'for_one_jdk shares plain' frame_pointers
 softly_end

@@ -126,7 +126,7 @@ none() {
     rm -f "$T/none.jfr"
 }
 
-for_each_jdk at_rest
+for_one_jdk at_rest
 for_one_jdk values
 # the JDK's own tools read no others than those that are shared
 for_one_jdk values -XX:+PerfDisableSharedMem
