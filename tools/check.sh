@@ -6,8 +6,8 @@
 # line per test program or script, the output of those that fail, and a closing line "N passed,
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
 # Scripts of which a line says "# overlaps" run first, those that say "(long)" before the others: twice as many at a time as there
-# are CPUs, and further ones, AT_ONCE in all (five for each CPU), while CPUs have nothing to do. The rest runs before them, one by
-# one, beside the BPF tests.
+# are CPUs, and further ones, AT_ONCE in all (five for each CPU), while CPUs have nothing to do. Those that say "overlaps BPF tests"
+# run before them, one by one, beside these; the rest follows one by one.
 # `make check` has minutes: what costs much and fails seldom says "# in make check-all", and is run where EVERY_JDK is
 # set (CI), or named by a pattern.
 # Nothing but accuracy holds what a busy machine could change.
@@ -169,27 +169,27 @@ overlap_wait() {
     [ $rc != 124 ] || echo "stopped after $TEST_SECONDS s" >>"$out"
     "${kind}_report" "$suite" "$name"
     out=$logs/out
-    [ "$pid" != "$ALONE" ] || alone_next
+    [ "$pid" != "$EARLY" ] || early_next
 }
 
-# alone_next: the next of the scripts `alone`, beside what records no JVM; ALONE is its process.
-long=() some=() alone=()
-ALONE=
-alone_next() {
-    ALONE=
-    [ ${#alone[@]} -gt 0 ] || return 0
-    launch script jvm "${alone[0]}"
-    ALONE=$!
-    alone=("${alone[@]:1}")
+# early_next: the next of the scripts `early`; EARLY is its process.
+early=() long=() some=() alone=()
+EARLY=
+early_next() {
+    EARLY=
+    [ ${#early[@]} -gt 0 ] || return 0
+    launch script jvm "${early[0]}"
+    EARLY=$!
+    early=("${early[@]:1}")
 }
 
-# alone_start: the first one.
-ALONE_STARTED=
-alone_start() {
-    [ -z "$ALONE_STARTED" ] || return 0
-    ALONE_STARTED=1
+# early_start: the first one.
+EARLY_STARTED=
+early_start() {
+    [ -z "$EARLY_STARTED" ] || return 0
+    EARLY_STARTED=1
     scripts_find
-    alone_next
+    early_next
 }
 
 # cpus_idle: within the next tenth of a second a twentieth of the CPUs' time has no use.
@@ -291,7 +291,7 @@ cmocka_all() {
 
 suite_unit() { cmocka_all unit "$BUILD"; }
 suite_bpf() {
-    [[ ,$suites, != *,jvm,* ]] || alone_start
+    [[ ,$suites, != *,jvm,* ]] || early_start
     cmocka_all bpf "$BUILD"
 }
 
@@ -320,6 +320,7 @@ scripts_find() {
             continue
         fi
         case $(grep -m 1 '^# overlaps' "$script") in
+        *BPF*) early+=("$script") ;;
         *long*) long+=("$script") ;;
         ?*) some+=("$script") ;;
         *) alone+=("$script") ;;
@@ -328,9 +329,13 @@ scripts_find() {
 }
 
 suite_jvm() {
-    alone_start
-    while [ -n "$ALONE" ]; do overlap_wait; done
+    local script
+
+    early_start
+    while [ -n "$EARLY" ]; do overlap_wait; done
     overlap script jvm "${long[@]}" "${some[@]}"
+    [ ${#alone[@]} = 0 ] || overlap_end
+    for script in "${alone[@]}"; do run_script jvm "$script"; done
 }
 
 # What opens the pages is large, and not needed for anything else: it is installed only for this.

@@ -3,7 +3,7 @@
 # An ordinary user's process that looks like a JVM and holds a write lease on a file that gnomon
 # looks at: whoever opens it and waits does so for /proc/sys/fs/lease-break-time (45 s) each time. A JVM beside it
 # has all of its samples.
-# Alone: whoever looks for JVMs meanwhile waits for these file systems, too.
+# overlaps BPF tests: whoever looks for JVMs meanwhile waits for these file systems, too.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hostile.sh"
 

@@ -3,7 +3,7 @@
 # An ordinary user's process whose libjvm.so, and the stack of a thread that sleeps, lie on a file
 # system that answers nobody: who reads that memory waits in the kernel and cannot be killed. It is
 # recorded, a victim beside it is whole, threads at rest have their stacks, and the end is in time.
-# Alone: whoever looks for JVMs meanwhile waits for these file systems, too.
+# overlaps BPF tests: whoever looks for JVMs meanwhile waits for these file systems, too.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hostile.sh"
 
