@@ -275,7 +275,7 @@ $(BUILD)/fuzz/%.o: %.c
 
 # What a fuzzer takes in stands in its source, which is read when its program is asked for.
 fuzz_objects = $(patsubst %.S,$(BUILD)/obj/%.o,$(patsubst %.c,$(BUILD)/fuzz/%.o,\
-                 $(shell sed -n 's,^// FUZZ-LINK: ,,p' $(1))))
+                 $(wildcard $(shell sed -n 's,^// FUZZ-LINK: ,,p' $(1)))))
 .SECONDEXPANSION:
 $(BUILD)/tests/fuzz/%: $(BUILD)/fuzz/tests/fuzz/%.o $$(call fuzz_objects,tests/fuzz/$$*.c)
 	$(call say,FUZZ,$@)

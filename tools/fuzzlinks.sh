@@ -21,7 +21,8 @@ taken() {
     local fuzzer files own
 
     for fuzzer in tests/fuzz/fuzz_*.c; do
-        files=$(sed -n 's,^// FUZZ-LINK: ,,p' "$fuzzer" | tr ' ' '\n')
+        # shellcheck disable=SC2046
+        files=$(printf '%s\n' $(sed -n 's,^// FUZZ-LINK: ,,p' "$fuzzer"))
         own=$(grep '^tests/' <<<"$files")
         # shellcheck disable=SC2086
         { grep '^user/' <<<"$files" | sed 's/\.[cS]$//'; sed -nE 's/^[a-z][^=;(]*[ *]([a-z_0-9]+)\(.*/=\1/p' "$fuzzer" $own; } |

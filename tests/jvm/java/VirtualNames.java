@@ -34,7 +34,13 @@ final class VirtualNames {
      * many rounds fit into what a busy machine has left.
      */
     private static void spin(int parts) {
-        for (int i = parts * 40_000; i > 0; i--)
+        for (; parts > 0; parts--)
+            part();
+    }
+
+    /** A call each: while it is being compiled, who does many in one loop would be the first to have faster code. */
+    private static void part() {
+        for (int i = 40_000; i > 0; i--)
             sum++;
     }
 
