@@ -102,6 +102,7 @@ seen() {
     "$GNOMON" vitals "$JVM_PID" -d 250ms -i 200ms --json >"$T/json" || fail "vitals -d"
     assert_eq "lines of 250 ms" 2 "$(wc -l <"$T/json")"
     assert_ge "time of them, ns" 250000000 "$(figure time "$T/json")"
+    emptied "$T/text"
     "$GNOMON" vitals "$JVM_PID" -i 100ms >"$T/text" 2>"$T/err" &
     pid=$!
     CHILDREN+=("$pid")
