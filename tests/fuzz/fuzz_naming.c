@@ -7,7 +7,6 @@
  */
 // FUZZ-LINK: user/base/*.c user/broker/*.c user/context/*.c user/jfr/*.c user/jvm/*.c user/jvm/agentblob.S user/model/*.c
 // FUZZ-LINK: user/naming/*.c user/sym/*.c user/target/*.c user/wire/*.c
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,7 +271,7 @@ static void names(struct namer *n, struct board *board, int file)
 	file_check(file);
 }
 
-/* The kernel's symbols are few: there are more than are worth reading each time. */
+/* A few symbols of a kernel: this one's take longer to read than all the rest. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static const char symbols[] = "ffffffff81000000 T _text\n"

@@ -15,12 +15,6 @@ JDK=${JDK:-$(jdk_newest)}
 # ms_of METER_FILE: of CPU time a second
 ms_of() { calc "10 * $(per_core "$(figure "$1" profiler_cpu_ns)" "$(figure "$1" wall_ns)")"; }
 
-# stopped PID
-stopped() {
-    kill -INT "$1"
-    wait "$1"
-}
-
 measured() {
     local i with without a b
 
@@ -37,11 +31,9 @@ measured() {
         wait $!
         a=$(ms_of "$T/with.meter") b=$(ms_of "$T/without.meter")
         note "$1: with them $a ms of CPU time a second, without $b"
-        calc "$a - $b" >>"$T/more"
-        echo >>"$T/more"
+        echo "$(calc "$a - $b")" >>"$T/more"
     done
-    stopped "$with"
-    stopped "$without"
+    for GN_PID in "$with" "$without"; do gnomon_stop; done
     note "$1: $(jfr_print "$T/with.jfr" gnomon.UnmountedLook |
         awk '$1 == "drawn" { n += $3; looks++ } $1 == "cpuTime" { ms += $3 * ($4 == "us" ? 0.001 : $4 == "s" ? 1000 : 1) }
             END { printf "%d looks at %d places, %.1f ms of CPU time each", looks, n, ms / (looks + !looks) }')"

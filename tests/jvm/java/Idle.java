@@ -24,7 +24,8 @@ final class Idle {
         for (int i = 1; i <= busy; i++)
             start("busy-thread-number-" + i, () -> {
                 started.countDown();
-                Harness.burn(percent == 100 ? Long.MAX_VALUE : 0);
+                if (percent == 100)
+                    Harness.burn(Long.MAX_VALUE);
                 for (;;) {
                     Harness.burn(Harness.cpu() + percent * 200_000);
                     Harness.sleep((100 - percent) * 200_000);
