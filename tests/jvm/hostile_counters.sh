@@ -84,7 +84,7 @@ opened() { [ -n "$(opened_how "$1")" ]; }
 unharmed() {
     local file
 
-    JVM_OPTS="-XX:+UseSerialGC $1" jvm_start Idle 2 1
+    JVM_OPTS="-XX:+UseSerialGC $1" jvm_start Idle 2 1 30
     file=$(sed -n 's|.* \(/.*/hsperfdata_[^/]*/[0-9]*\)$|\1|p' "/proc/$JVM_PID/maps" | head -n 1)
     assert_eq "${1:-by default}: a file" "$([ -z "$1" ] && echo yes || echo no)" "$([ -n "$file" ] && echo yes || echo no)"
     gnomon_start "$T/own.jfr" -p "$JVM_PID"

@@ -48,9 +48,9 @@ fleet_has() { [ "$(fleet_threads)" -le "$1" ]; }
 fleet() {
     local first second third before begun from ended stopped size
 
-    JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1
+    JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1 30
     first=$JVM_PID
-    JDK=$(jdk_newest) jvm_start -jar "$OWN_JAR" 2 1
+    JDK=$(jdk_newest) jvm_start -jar "$OWN_JAR" 2 1 30
     second=$JVM_PID
     OUT=$T/out
     mkdir "$OUT"
@@ -60,7 +60,7 @@ fleet() {
     size=$(stat -c %s "$OUT/$OWN_NAME-$second.jfr")
     until_true 60 larger_than "$OUT/$OWN_NAME-$second.jfr" "$size" || fail "nothing is written"
     before=$(fleet_threads)
-    JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1
+    JDK=$(jdk_oldest) jvm_start -jar "$OWN_JAR" 2 1 30
     third=$JVM_PID
     until_true 60 test -f "$OUT/$OWN_NAME-$third.jfr" || fail "the JVM that started later is not found"
     from=$EPOCHREALTIME

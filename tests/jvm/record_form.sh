@@ -36,7 +36,7 @@ bad() {
     [ ! -e "$T/bad.jfr" ] || fail "a file in spite of $*"
 }
 
-jvm_start Idle 5 1
+jvm_start Idle 5 1 30
 
 form cputime 4 --cpu-event cputime --chunk-time 1s
 jfr=$T/cputime.jfr
