@@ -13,9 +13,9 @@
 #define GNOMON_CAUSE_BPF_H
 
 #include "filter.bpf.h"
-#include "cause_calls.h"
 #include "cause_id.bpf.h"
 #include "cause_lock.bpf.h"
+#include "descriptor.bpf.h"
 #include "inet.bpf.h"
 
 #define PATH_NAMES  64	 /* names and mount points of a path at most */
@@ -46,39 +46,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct gn_cause_rec);
 } cause_scratch SEC(".maps") __weak;
-
-/* ---- the system call ---- */
-
-struct cause_call {
-	long nr;
-	__u64 arg[2];
-};
-
-static __always_inline void call_read(struct cause_call *c, struct task_struct *task)
-{
-	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(task);
-
-#if defined(__TARGET_ARCH_x86)
-	c->nr = r->orig_ax;
-	c->arg[0] = r->di;
-	c->arg[1] = r->si;
-#else
-	c->nr = r->syscallno;
-	c->arg[0] = r->orig_x0;
-	c->arg[1] = r->regs[1];
-#endif
-}
-
-static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
-{
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
-
-	if (!files || fd >= BPF_CORE_READ(table, max_fds) ||
-	    bpf_probe_read_kernel(&file, sizeof(file), files + fd))
-		return NULL;
-	return file;
-}
 
 /* ---- what a descriptor stands for ---- */
 
@@ -165,8 +132,7 @@ static __always_inline void unix_read(struct gn_cause_rec *r, struct sock *sk)
 
 static __always_inline void socket_read(struct gn_cause_rec *r, struct file *file)
 {
-	struct socket *socket = (struct socket *)BPF_CORE_READ(file, private_data);
-	struct sock *sk = BPF_CORE_READ(socket, sk);
+	struct sock *sk = socket_of(file);
 
 	r->of.kind = GN_CAUSE_SOCKET;
 	if (!sk)
@@ -336,21 +302,19 @@ static __always_inline void anon_read(struct gn_cause_rec *r, struct file *file)
 static __noinline void content_read(struct gn_cause_rec *r, struct file *file)
 {
 	const char *type;
-	struct socket *socket;
 
 	r->len = r->whole = 0;
 	r->fs[0] = 0;
 	if (!file)
 		return;
 	type = BPF_CORE_READ(file, f_inode, i_sb, s_type, name);
-	socket = (struct socket *)BPF_CORE_READ(file, private_data);
 	bpf_probe_read_kernel_str(r->fs, sizeof(r->fs), type);
 	if (r->of.kind == GN_CAUSE_FILE)
 		path_read(r, file);
 	else if (r->of.kind == GN_CAUSE_ANON)
 		anon_read(r, file);
 	else if (r->of.kind == GN_CAUSE_UNIX)
-		unix_read(r, BPF_CORE_READ(socket, sk));
+		unix_read(r, socket_of(file));
 }
 
 /* Sends the content unless this epoch's reader has it; `file` may be NULL. */
@@ -388,6 +352,21 @@ static __always_inline int poll_read(struct task_struct *task, __u64 list, __u32
 	return 0;
 }
 
+/* Whether its id tells how to find who serves such a wait (kern/waker.bpf.c), and if so, that. */
+static __noinline __u64 cause_id_of(const struct gn_cause *c, __u32 tgid)
+{
+	__u64 id;
+
+	if (!c)
+		return 0;
+	id = cause_id(c, tgid);
+	if (c->kind == GN_CAUSE_PIPE || c->kind == GN_CAUSE_UNIX)
+		return id | CAUSE_ID_WOKEN;
+	if (c->kind == GN_CAUSE_INET && c->protocol == IPPROTO_TCP && c->peer_port && !c->listens)
+		return (__u32)id | CAUSE_ID_PEER | (__u64)inet_other_end(c) << 32;
+	return id;
+}
+
 static __noinline __u64 cause_read(__u64 who, struct task_struct *task)
 {
 	struct cause_call call = {};
@@ -422,7 +401,7 @@ static __noinline __u64 cause_read(__u64 who, struct task_struct *task)
 	}
 	if (!r->of.kind)
 		return 0;
-	r->id = cause_id(&r->of, who >> 32);
+	r->id = cause_id_of(&r->of, who >> 32);
 	cause_send(r, who, file);
 	return r->id;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Causes by their ids: a hash of what tells one from another; their content is sent once an epoch.
+/*
+ * Causes by their ids: a hash of what tells one from another, and bits that say what kind they are
+ * of; their content is sent once an epoch.
  */
 #ifndef GNOMON_CAUSE_ID_BPF_H
 #define GNOMON_CAUSE_ID_BPF_H
@@ -7,6 +9,12 @@
 #include "maps.bpf.h"
 
 #define CAUSES_SENT 16384
+
+/* gn_cause_id_is_lock() has the lowest bit. Who wakes such a wait is at its other end: */
+#define CAUSE_ID_WOKEN 2
+/* The upper half is inet_end() of the connection's other end; who sends by that one is there. */
+#define CAUSE_ID_PEER 4
+#define CAUSE_ID_BITS 7ULL
 
 /* Of which causes the content was sent, and in which epoch. */
 struct {
@@ -26,10 +34,10 @@ static __always_inline __u64 cause_id(const struct gn_cause *c, __u32 tgid)
 		h = (h ^ w[i]) * 0xd6e8feb86659fd93ULL;
 		h ^= h >> 32;
 	}
-	h &= ~1ULL;
+	h &= ~CAUSE_ID_BITS;
 	if (gn_cause_is_lock(c->kind))
 		return h | 1;
-	return h ? h : 2;
+	return h ? h : CAUSE_ID_BITS + 1;
 }
 
 /* Does this epoch's reader have its content? */

@@ -9,9 +9,6 @@
 
 #include "abi.h"
 
-#define IFMT   0170000 /* include/uapi/linux/stat.h */
-#define IFSOCK 0140000
-
 #define IPPROTO_TCP 6
 #define AF_INET	    2
 #define AF_INET6    10
@@ -31,6 +28,38 @@ static __always_inline void inet_map(__u32 to[4], __u32 v4)
 	to[0] = to[1] = 0;
 	to[2] = __builtin_bswap32(0xffff);
 	to[3] = v4;
+}
+
+/* Addresses and ports: not the namespace, which may be another one at the other end. */
+#define PEER_WORDS (offsetof(struct gn_peer_key, net) / sizeof(__u32))
+
+/* That end of a connection as a number, which is another one at the other end. */
+static __always_inline __u32 inet_end(const struct gn_peer_key *key)
+{
+	const __u32 *words = (const __u32 *)key;
+	__u64 h = 0;
+
+	_Pragma("unroll") for (unsigned int i = 0; i < PEER_WORDS; i++)
+	{
+		h = (h ^ words[i]) * 0xd6e8feb86659fd93ULL;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+/* The same of the other end of the connection that a thread waits for. */
+static __always_inline __u32 inet_other_end(const struct gn_cause *c)
+{
+	struct gn_peer_key key = {.local_port = c->peer_port, .peer_port = c->local_port};
+
+	if (c->family == AF_INET) {
+		inet_map(key.local, *(const __u32 *)c->peer);
+		inet_map(key.peer, *(const __u32 *)c->local);
+	} else {
+		__builtin_memcpy(key.local, c->peer, sizeof(key.local));
+		__builtin_memcpy(key.peer, c->local, sizeof(key.peer));
+	}
+	return inet_end(&key);
 }
 
 /* False: it is no socket of TCP. */

@@ -4,6 +4,7 @@
  * from one end to the other, so the files of all processes are looked at, for as many connections
  * at a time as user space wants to know of.
  */
+#include "descriptor.bpf.h"
 #include "inet.bpf.h"
 #include "pidns.bpf.h"
 
@@ -15,16 +16,6 @@ struct {
 	__type(value, struct gn_peer);
 } peers_wanted SEC(".maps");
 
-static __always_inline struct sock *socket_of(struct file *file)
-{
-	struct socket *socket;
-
-	if ((BPF_CORE_READ(file, f_inode, i_mode) & IFMT) != IFSOCK)
-		return NULL;
-	socket = (struct socket *)BPF_CORE_READ(file, private_data);
-	return BPF_CORE_READ(socket, sk);
-}
-
 SEC("iter/task_file")
 int peer_find(struct bpf_iter__task_file *ctx)
 {
@@ -34,7 +25,7 @@ int peer_find(struct bpf_iter__task_file *ctx)
 	struct gn_peer *p;
 	struct sock *sk;
 
-	if (!task || !file)
+	if (!task || !file || !file_is_socket(file))
 		return 0;
 	sk = socket_of(file);
 	if (!sk || !inet_ends(&key, sk))

@@ -8,8 +8,15 @@
  * The kernel calls sched_waking where the waker is, with interrupts off, before the thread may run.
  * An interrupt (a timer that has run out, a device) is nobody to blame: such a wait has no cause.
  * Nor has one as long as it lasts.
+ *
+ * Where the call does tell it, and it is a pipe, a Unix socket or a TCP connection, who wakes the
+ * thread may be at the other end: then it is told who serves the wait there. What is sent within a
+ * machine arrives in a soft interrupt of who sends it, which wakes the reader: that is an interrupt,
+ * but if the thread that it came to sends by the other end of just that connection, it is its own.
  */
 #include "cause_id.bpf.h"
+#include "descriptor.bpf.h"
+#include "inet.bpf.h"
 #include "stack.bpf.h"
 #include "wall.bpf.h"
 
@@ -79,13 +86,9 @@ static __always_inline void waker_fill(struct gn_cause_rec *r, __u64 whose, stru
 	BPF_CORE_READ_STR_INTO(&r->fs, by, group_leader, comm);
 }
 
-/* The id of the cause of thread `whose`'s wait that `by`, whose tgid << 32 | tid is `id`, is. */
-static __noinline __u64 waker_tell(struct gn_cause_rec *r, __u64 whose, struct task_struct *by,
-				   __u64 id, __u64 stack)
+/* Sends it unless this epoch's reader has it; its id. */
+static __always_inline __u64 content_tell(struct gn_cause_rec *r, __u64 whose)
 {
-	if (!r || !by)
-		return 0;
-	waker_fill(r, whose, by, id, stack);
 	r->id = cause_id(&r->of, whose >> 32);
 	if (cause_is_sent(r->id))
 		return r->id;
@@ -96,6 +99,16 @@ static __noinline __u64 waker_tell(struct gn_cause_rec *r, __u64 whose, struct t
 	if (!record_send(&r->h, sizeof(*r)))
 		cause_sent(r->id);
 	return r->id;
+}
+
+/* The id of the cause of thread `whose`'s wait that `by`, whose tgid << 32 | tid is `id`, is. */
+static __noinline __u64 waker_tell(struct gn_cause_rec *r, __u64 whose, struct task_struct *by,
+				   __u64 id, __u64 stack)
+{
+	if (!r || !by)
+		return 0;
+	waker_fill(r, whose, by, id, stack);
+	return content_tell(r, whose);
 }
 
 static __always_inline struct gn_cause_rec *scratch_find(void)
@@ -112,6 +125,79 @@ static __always_inline void waker_note(struct gn_thread *t, __u64 whose, struct 
 	t->woken_seq = t->seq;
 }
 
+/* ---- who serves a wait ---- */
+
+/* Does it send or receive? The call is as it was when an interrupt came to it. */
+static __always_inline bool is_transferring(struct task_struct *by)
+{
+	struct cause_call call = {};
+	enum gn_cause_op op;
+	int several;
+
+	if (!by->mm)
+		return false;
+	call_read(&call, by);
+	op = gn_call_op(call.nr, &several);
+	return op == GN_OP_READ || op == GN_OP_WRITE;
+}
+
+/* Does it that by this end of a connection? (inet_end()) */
+static __noinline int is_at_end(struct task_struct *by, __u32 end)
+{
+	struct gn_peer_key key = {};
+	struct cause_call call = {};
+	struct file *file;
+	struct sock *sk;
+
+	if (!by || !is_transferring(by))
+		return 0;
+	call_read(&call, by);
+	file = file_of(by, call.arg[0]);
+	if (!file || !file_is_socket(file))
+		return 0;
+	sk = socket_of(file);
+	return sk && inet_ends(&key, sk) && inet_end(&key) == end;
+}
+
+/* `here`: it wakes the thread itself, and not an interrupt that came to it. */
+static __always_inline bool is_served(__u64 cause, struct task_struct *by, bool here)
+{
+	if (gn_cause_id_is_lock(cause))
+		return false;
+	if (cause & CAUSE_ID_PEER)
+		return is_at_end(by, cause >> 32);
+	return cause & CAUSE_ID_WOKEN && here && by->mm;
+}
+
+static __noinline __u64 served_tell(struct gn_cause_rec *r, __u64 whose, __u64 cause,
+				    struct task_struct *by)
+{
+	__u64 id;
+	long n;
+
+	if (!r || !by)
+		return 0;
+	id = task_id(by);
+	__builtin_memset(&r->of, 0, sizeof(r->of));
+	r->of.kind = GN_CAUSE_SERVED;
+	r->of.ino = cause;
+	r->of.dev = id >> 32;
+	r->of.count = (__u32)id;
+	r->whole = 0;
+	BPF_CORE_READ_STR_INTO(&r->fs, by, comm);
+	n = BPF_CORE_READ_STR_INTO(&r->path, by, group_leader, comm);
+	r->len = n > 0 ? n - 1 : 0;
+	/* it sees no such process */
+	return r->of.dev ? content_tell(r, whose) : cause;
+}
+
+static __always_inline void served_note(struct gn_thread *t, __u64 whose, __u64 cause,
+					struct task_struct *by)
+{
+	t->woken = served_tell(scratch_find(), whose, cause, by);
+	t->woken_seq = t->seq;
+}
+
 /* ---- programs ---- */
 
 /* What most fail by comes first, and lies together. */
@@ -120,7 +206,7 @@ static __always_inline bool is_asked(const struct task_struct *task, const struc
 	if (t->phase != GN_PH_OFF || bpf_ktime_get_ns() < t->tick_ns || task->on_cpu ||
 	    t->state == GN_ST_QUEUED || t->state == GN_ST_STOPPED || thread_is_bare(t))
 		return false;
-	return wall_stack(t) && !wall_cause(t);
+	return wall_stack(t);
 }
 
 SEC("tp_btf/sched_waking")
@@ -129,17 +215,27 @@ int BPF_PROG(wall_waking, struct task_struct *task)
 	struct task_struct *by = bpf_get_current_task_btf();
 	struct gn_cause_rec *r = scratch_find();
 	struct gn_thread *t;
-	__u64 whose, id;
+	__u64 whose, id, cause;
+	bool here;
 
 	if (gn_scanning || !r)
 		return 0;
 	/* first, since the thread's storage was last another CPU's: naps end by interrupts */
-	if (is_interrupt(ctx, by, &r->id))
+	here = !is_interrupt(ctx, by, &r->id);
+	if (!here && !is_transferring(by))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || !is_asked(task, t))
 		return 0;
 	whose = thread_id(task, t);
+	cause = wall_cause(t);
+	if (cause) {
+		if (is_served(cause, by, here))
+			served_note(t, whose, cause, by);
+		return 0;
+	}
+	if (!here)
+		return 0;
 	id = task_id(by);
 	if (id >> 32 == whose >> 32)
 		bpf_tail_call(ctx, &waking_walker, 0);

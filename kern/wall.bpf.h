@@ -36,16 +36,14 @@ static __always_inline __u64 wall_vthread(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote_vthread : 0;
 }
 
-/* What it waited for: as its call told it, or else who woke it. */
+/* What it waited for: as who woke it tells, or else its call. */
 static __always_inline __u64 wall_cause(const struct gn_thread *t)
 {
-	__u64 told = t->cause;
-
-	if (!t->stack)
-		told = t->remote_seq == t->seq ? t->remote_cause : 0;
-	if (told)
-		return told;
-	return t->woken_seq == t->seq ? t->woken : 0;
+	if (t->woken_seq == t->seq && t->woken)
+		return t->woken;
+	if (t->stack)
+		return t->cause;
+	return t->remote_seq == t->seq ? t->remote_cause : 0;
 }
 
 /* Which request it worked for then. */

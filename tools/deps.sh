@@ -54,6 +54,7 @@ needs_test='
     python3         python3
     openssl         openssl
     curl            curl
+    iproute2        ip
     man-db          man
     mandoc          mandoc
     zsh             zsh
@@ -88,6 +89,7 @@ needs_peers='
     chromium        chromium
     prometheus      prometheus
     curl            curl
+    iproute2        ip
     python3-venv    /usr/lib/python3*/ensurepip/__init__.py
 '
 needs_kernels='

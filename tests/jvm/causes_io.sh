@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What threads wait for is what the program says: a peer that answers after 40 ms (by read and by poll), clients that do
-# not come, a Unix socket, a pipe, a FIFO, a selector; by switches and by scans. Each wall sample of a wait for IO has
+# not come, a Unix socket, a pipe, a FIFO, a selector; by switches and by scans; and which thread serves those that are asked,
+# here and in another network. Each wall sample of a wait for IO has
 # its cause, none a wrong one, and with --no-causes there are none.
 # overlaps
 . "$(dirname "$0")/lib.sh"
@@ -40,14 +41,28 @@ jdk_check() {
     assert_eq "jdk.FileRead" "fifo $T/fifo" "$(query "$jfr" values jdk.FileRead eventThread path | grep '^fifo ' | sort -u)"
 }
 
+# served_check JFR ENGINE: by switches it is told which thread serves the two that ask, and never another one.
+served_check() {
+    local served='^(reads|polls) [0-9]+ 127\.0\.0\.1:([0-9]+), peer .*, thread [0-9]+, serves-\2 serves-\2$' got
+
+    query "$1" values $CAUSE_EVENT eventThread samples detail waker | grep -E '^(reads|polls) ' >"$T/served"
+    got=$(awk '{ n += $2 } END { print n + 0 }' <(grep -E "$served" "$T/served"))
+    grep ', thread ' "$T/served" | grep -Ev "$served" >"$T/others"
+    assert_empty "threads that serve others" "$T/others"
+    case $2 in
+    switch) assert_ge "samples of which it is told who served them, of $(awk '{ n += $2 } END { print n }' "$T/served")" 50 "$got" ;;
+    scan) assert_eq "samples of which it is told who served them" 0 "$got" ;;
+    esac
+}
+
 # details_check JFR: how many descriptors the selector has (its own, by which it is woken), whose the Unix socket's other end is.
 details_check() {
     query "$1" values $CAUSE_EVENT eventThread state detail >"$T/details"
     assert_eq "descriptors of the selector" "selects STATE_IO 1 descriptor" "$(grep '^selects STATE_IO' "$T/details" | sort -u)"
     # found out within a second of the first wait, and both ends are this JVM's
     grep -E '^(reads|polls) STATE_IO [^ ]*, peer ' "$T/details" >"$T/peers"
-    assert_ge "waits for a TCP connection of which it is told whose the other end is" 2 "$(grep -c " of java, process $JVM_PID\$" "$T/peers")"
-    assert_eq "of others" 0 "$(grep ' of ' "$T/peers" | grep -cv " of java, process $JVM_PID\$")"
+    assert_ge "waits for a TCP connection of which it is told whose the other end is" 2 "$(grep -c " of java, process $JVM_PID\(,\|\$\)" "$T/peers")"
+    assert_eq "of others" 0 "$(grep ' of ' "$T/peers" | grep -cv " of java, process $JVM_PID\(,\|\$\)")"
     assert_eq "the peer of the Unix socket" "unix STATE_IO peer java, process $JVM_PID" "$(grep '^unix STATE_IO' "$T/details" | sort -u)"
 }
 
@@ -83,6 +98,7 @@ causes_io() {
         causes_shown "$jfr"
         jdk_check "$jfr"
         details_check "$jfr"
+        served_check "$jfr" $engine
     done
     "$GNOMON" record -q -p "$JVM_PID" -d 1s --no-causes -o "$T/none-$version.jfr" || fail "record --no-causes"
     assert_eq "causes with --no-causes" 0 "$(weight "$T/none-$version.jfr" $CAUSE_EVENT)"
@@ -93,4 +109,34 @@ causes_io() {
     jfr_readable "$T/causes-$version-switch.jfr"
 }
 
+# apart: who is asked has a network of its own, as a container has, and its files are not looked at: its end tells it.
+apart() {
+    local net=198.18.$(($$ % 256)) link=gn$$-$JVM_N server jfr port
+
+    jvm_pipes
+    unshare -n "$JDK/bin/java" -Xshare:auto -cp "$CLASSES" Apart serve 7777 <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
+    server=$!
+    CHILDREN+=("$server")
+    jvm_ready Apart
+    ip link add "${link}a" type veth peer name "${link}b" netns "$server" || fail "no link to the other network"
+    ip addr add "$net.1/30" dev "${link}a" && ip link set "${link}a" up &&
+        nsenter -t "$server" -n ip addr add "$net.2/30" dev "${link}b" &&
+        nsenter -t "$server" -n ip link set "${link}b" up || fail "the link has no addresses"
+    jvm_start Apart ask "$net.2" 7777
+    until_true 60 file_has "$JVM_OUT" '^PORT ' || fail "nobody is asked: $(cat "$JVM_OUT")"
+    port=$(sed -n 's/^PORT //p' "$JVM_OUT")
+    jfr=$T/apart-$(jdk_version "$JDK").jfr
+    "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$jfr" || fail "record"
+    query "$jfr" values $CAUSE_EVENT eventThread samples kind cause detail | grep '^asks ' >"$T/asks"
+    grep -E "^asks [0-9]+ TCP $net\.2:7777 $net\.1:$port, peer $net\.2:7777, other end: java, process $server, thread [0-9]+, serves-$port\$" \
+        "$T/asks" >"$T/told"
+    assert_ge "samples of which it is told who served them, of $(cat "$T/asks")" 50 "$(awk '{ n += $2 } END { print n + 0 }' "$T/told")"
+    assert_eq "others" 0 "$(grep ', thread ' "$T/asks" | grep -vcxFf "$T/told")"
+    jvm_unharmed
+    jvm_end
+    kill "$server" && pid_gone "$server" 60 # and with it its network ends, and so the link
+}
+
 for_one_jdk causes_io
+need_cmd ip
+for_one_jdk apart

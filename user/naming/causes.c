@@ -234,6 +234,9 @@ static void descriptor_words(const struct gn_cause_rec *rec, struct cause_words 
 	case GN_CAUSE_WAKER:
 		wakers_words(rec, w);
 		break;
+	case GN_CAUSE_SERVED:
+		servers_words(rec, w);
+		break;
 	case GN_CAUSE_POLL:
 		w->kind = "poll";
 		snprintf(w->cause, sizeof(w->cause), "%llu descriptors",
@@ -268,6 +271,7 @@ struct content {
 	const char *kind, *operation;
 	char *cause, *detail; /* one allocation; detail may be NULL */
 	struct gn_cause of;
+	pid_t tgid;	  /* of whose threads */
 	uint64_t time_ns; /* when it was told */
 	char peer[INET6_ADDRSTRLEN];
 	UT_hash_handle hh, by_words;
@@ -345,6 +349,17 @@ static struct content *content_find(const struct causes *c, uint64_t id)
 	return x;
 }
 
+/* What is waited for, whoever serves it. NULL: not known. */
+static struct content *content_waited(const struct causes *c, uint64_t id)
+{
+	struct content *x = content_find(c, id);
+
+	if (!x || x->of.kind != GN_CAUSE_SERVED)
+		return x;
+	x = content_find(c, x->of.ino);
+	return x && x->of.kind != GN_CAUSE_SERVED ? x : NULL;
+}
+
 /* The threads of a pool may be thousands, each with an id of its own. */
 static struct content *content_worded(const struct causes *c, const struct content *of)
 {
@@ -395,6 +410,7 @@ static struct content *content_new(const struct gn_cause_rec *rec, const char *k
 	x->kind = w.kind;
 	x->operation = w.operation;
 	x->of = rec->of;
+	x->tgid = (pid_t)rec->h.tgid;
 	x->time_ns = rec->h.time;
 	address_text(&rec->of, rec->of.peer, x->peer, sizeof(x->peer));
 	return x;
@@ -428,7 +444,7 @@ uint64_t causes_jvm(struct causes *c, uint8_t wait, uint8_t op)
 
 bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out)
 {
-	const struct content *x = cause ? content_find(c, cause) : NULL;
+	const struct content *x = cause ? content_waited(c, cause) : NULL;
 	bool socket = x && x->of.kind == GN_CAUSE_INET && x->of.protocol == IPPROTO_TCP;
 
 	if (!x || (!socket && x->of.kind != GN_CAUSE_FILE) ||
@@ -460,31 +476,63 @@ bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state)
 	       state == JFR_STATE_PARKED_TIMED;
 }
 
-static const char *detail_of(const struct content *x, const struct cause_wait *w)
+bool causes_completes(const struct causes *c, uint64_t cause, uint64_t last)
 {
+	const struct content *x = content_find(c, last);
+
+	if (x && x->of.kind == GN_CAUSE_SERVED)
+		return cause == x->of.ino;
+	return !cause && x && x->of.kind == GN_CAUSE_WAKER;
+}
+
+#define DETAIL_MAX (3 * sizeof(((struct cause_words *)0)->detail))
+
+/* `x`: what it waited for; `by`: who served it, or the same. NULL: nothing. */
+static const char *detail_of(const struct content *x, const struct content *by,
+			     const struct cause_wait *w, char text[DETAIL_MAX])
+{
+	const char *of = x && x->detail ? x->detail : "";
+
 	if (w->whose == CAUSE_OWNER_NOBODY)
 		return "nobody's";
 	if (w->whose == CAUSE_OWNER_UNKNOWN)
 		return "owner not known";
-	return x ? x->detail : NULL;
+	if (!x || x == by)
+		return x ? x->detail : NULL;
+	if (x->of.dev == by->of.dev && x->of.kind != GN_CAUSE_PIPE) /* its process is told */
+		snprintf(text, DETAIL_MAX, "%s, %s", of, by->detail);
+	else
+		snprintf(text, DETAIL_MAX, "%s%sother end: %s, %s", of, *of ? ", " : "", by->cause,
+			 by->detail);
+	return text;
+}
+
+static pid_t waker_tid(const struct content *x)
+{
+	if (x->of.kind == GN_CAUSE_SERVED)
+		return (pid_t)x->of.dev == x->tgid ? (pid_t)x->of.count : 0;
+	if (x->of.kind == GN_CAUSE_WAKER && x->of.family == GN_WAKER_THREAD)
+		return (pid_t)x->of.ino;
+	return 0;
 }
 
 static void waker_fill(const struct causes *c, const struct content *x, uint64_t last_ns,
 		       struct jfr_wait_cause *e)
 {
-	struct cause_waker by;
+	struct cause_waker by = {.tid = x ? waker_tid(x) : 0};
 
-	if (!c->waker || !x || x->of.kind != GN_CAUSE_WAKER || x->of.family != GN_WAKER_THREAD)
+	if (!c->waker || !by.tid)
 		return;
-	by = (struct cause_waker){
-		.tid = (pid_t)x->of.ino, .stack = x->of.count, .time_ns = x->time_ns};
+	by.stack = x->of.kind == GN_CAUSE_WAKER ? x->of.count : 0;
+	by.time_ns = x->time_ns;
 	c->waker(c->waker_ctx, &by, last_ns, &e->waker, &e->waker_stack);
 }
 
 static void pending_write(const struct causes *c, const struct cause_wait *w, uint64_t ticks,
 			  struct jfrw *out)
 {
-	const struct content *x = content_find(c, w->cause);
+	const struct content *by = content_find(c, w->cause), *x = content_waited(c, w->cause);
+	char detail[DETAIL_MAX];
 	struct jfr_wait_cause e = {
 		.thread = w->thread,
 		.stack = w->stack,
@@ -492,7 +540,7 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, ui
 		.kind = jfrw_name(out, JFR_WORD, x ? x->kind : "unknown"),
 		.operation = jfrw_name(out, JFR_WORD, x ? x->operation : "wait"),
 		.cause = jfrw_name(out, JFR_WORD, x ? x->cause : "what it is was lost"),
-		.detail = jfrw_name(out, JFR_WORD, detail_of(x, w)),
+		.detail = jfrw_name(out, JFR_WORD, detail_of(x, by, w, detail)),
 		.samples = w->samples,
 		.span_ns = w->span_ns,
 		.period_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0,
@@ -501,7 +549,7 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, ui
 		.ticks = ticks,
 	};
 
-	waker_fill(c, x, w->last_ns, &e);
+	waker_fill(c, by, w->last_ns, &e);
 	jfrw_wait_cause(out, w->first_ns, &e);
 }
 

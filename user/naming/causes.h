@@ -51,7 +51,7 @@ struct cause_place {
 	uint16_t port;
 };
 
-/* Who woke a thread. */
+/* A thread of its process that woke another one, or sent it what it waited for. */
 struct cause_waker {
 	pid_t tid;
 	uint64_t stack;	  /* as the kernel side has it; 0 not known */
@@ -77,6 +77,12 @@ bool causes_has_owner(const struct causes *c, uint64_t cause);
  * is, and until after it was: it may wait for something else then.
  */
 bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state);
+
+/*
+ * Whether a wait of which `cause` was told (0: nothing) as long as it lasted may have `last` told at
+ * its end: who served it, or who woke it.
+ */
+bool causes_completes(const struct causes *c, uint64_t cause, uint64_t last);
 
 /*
  * The id of a wait within the JVM (model/jvmwait.h) while its VM thread was in `op` (model/vmop.h;

@@ -123,3 +123,18 @@ void wakers_words(const struct gn_cause_rec *r, struct cause_words *w)
 	if (r->of.family == GN_WAKER_PROCESS && r->of.dev)
 		snprintf(w->detail, sizeof(w->detail), "pid %u", r->of.dev);
 }
+
+/* Its process is named by `path`, unless that is the thread's name as its JVM has it: then it is of this one. */
+void servers_words(const struct gn_cause_rec *r, struct cause_words *w)
+{
+	int len = (int)(r->len < sizeof(r->path) ? strnlen(r->path, r->len) : 0);
+
+	w->kind = "other end";
+	if (r->whole)
+		snprintf(w->cause, sizeof(w->cause), "this process");
+	else
+		snprintf(w->cause, sizeof(w->cause), "%.*s, process %u", len, r->path, r->of.dev);
+	snprintf(w->detail, sizeof(w->detail), "thread %llu, %.*s", (unsigned long long)r->of.count,
+		 r->whole ? (len < 100 ? len : 100) : (int)strnlen(r->fs, sizeof(r->fs)),
+		 r->whole ? r->path : r->fs);
+}

@@ -91,14 +91,28 @@ static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t th
 
 /* ---- what is waited for ---- */
 
+/* The thread of its own that the cause is, or that serves it; 0: none. */
+static pid_t cause_tid(const struct target *t, const struct gn_cause_rec *rec)
+{
+	if (rec->of.kind == GN_CAUSE_SERVED)
+		return (pid_t)rec->of.dev == t->tgid ? (pid_t)rec->of.count : 0;
+	if (rec->of.kind == GN_CAUSE_THREAD ||
+	    (rec->of.kind == GN_CAUSE_WAKER && rec->of.family == GN_WAKER_THREAD))
+		return (pid_t)rec->of.ino;
+	return 0;
+}
+
 /* A thread of its own is told by its number: here it gets its name. */
 static void cause_name(struct target *t, struct gn_cause_rec *rec)
 {
-	struct member *m = roster_get(t->threads, (pid_t)rec->of.ino, rec->h.time);
+	pid_t tid = cause_tid(t, rec);
+	struct member *m = tid ? roster_get(t->threads, tid, rec->h.time) : NULL;
 
 	if (!m)
 		return;
 	roster_ask(t->threads, m);
+	if (rec->of.kind == GN_CAUSE_SERVED && !m->java)
+		return; /* it has the kernel's names */
 	holders_name(rec, m->java ? m->java : m->comm, m->java != NULL);
 }
 
@@ -110,9 +124,7 @@ void target_cause(struct target *t, const struct gn_cause_rec *told)
 				: NULL;
 	char name[FRAME_NAME_MAX] = "";
 
-	if (rec->of.kind == GN_CAUSE_THREAD ||
-	    (rec->of.kind == GN_CAUSE_WAKER && rec->of.family == GN_WAKER_THREAD))
-		cause_name(t, rec);
+	cause_name(t, rec);
 	if (vm)
 		vm_class_name(vm, gn_cause_lock(&rec->of)->klass, name, sizeof(name));
 	/* others were forgotten for it, and have to be sent again */
@@ -258,6 +270,15 @@ static bool wait_follows(const struct target *t, const struct wait *h, const str
 	return first + (h->ticks >> h->level) == tick_of(t, next->time_ns) >> h->level;
 }
 
+/* Who ended a wait, or serves it, is known at its end: of these pieces of one the last tells it. */
+static bool wait_goes_on(const struct target *t, const struct wait *h, const struct wait *next)
+{
+	if (h->cause == next->cause)
+		return true;
+	return next->began_ns < h->time_ns + t->env->cfg.wall_ns &&
+	       causes_completes(t->causes, h->cause, next->cause);
+}
+
 /*
  * A thread that sleeps for long is accounted for every 1,000 ticks. Joins these pieces of one sleep
  * into one event: with 10,000 threads asleep they would be most of the file. False: the piece is
@@ -270,8 +291,9 @@ static bool wait_joins(struct target *t, struct wait *h, const struct wait *next
 	if (next->ticks * ns < WAIT_MIN_NS)
 		return false;
 	if (h->ticks && h->thread == next->thread && h->stack == next->stack &&
-	    h->state == next->state && h->cause == next->cause && h->context == next->context &&
+	    h->state == next->state && wait_goes_on(t, h, next) && h->context == next->context &&
 	    h->ticks * ns < WAIT_MAX_NS && h->level == next->level && wait_follows(t, h, next)) {
+		h->cause = next->cause;
 		h->ticks += next->ticks;
 		h->span_ns += next->span_ns;
 		return true;
@@ -304,6 +326,8 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 		.level = s->level,
 	};
 
+	now.began_ns = wait_last(t, &now) + t->env->cfg.wall_ns;
+	now.began_ns -= s->span < now.began_ns ? s->span : now.began_ns;
 	lock_note(t, &now);
 	if (t->env->cfg.one_by_one) {
 		cause_note(t, &now);

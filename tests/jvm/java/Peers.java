@@ -44,12 +44,12 @@ final class Peers {
         Harness.say("CAUSE " + thread + " " + op + " " + kind + " " + cause);
     }
 
-    /** Answers each byte after the delay. */
+    /** Answers each byte after the delay, each client by a thread that is named after its port. */
     private static void serve(ServerSocket server) throws Exception {
         for (;;) {
             Socket s = server.accept();
 
-            start("peer", () -> {
+            start("serves-" + s.getPort(), () -> {
                 int b;
 
                 while ((b = s.getInputStream().read()) >= 0) {

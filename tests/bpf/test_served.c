@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who serves a wait for a pipe, a Unix socket or a TCP connection of this machine: the thread at
+ * the other end, and none that happens to send at the same time.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "capture/capture.h"
+#include "capture/features.h"
+
+#define MS	 1000000ull
+#define WALL_NS	 (5 * MS)
+#define ROUNDS	 20
+#define LONG_NS	 (30 * MS) /* of each wait: some ticks */
+#define NOISE_NS (MS / 2)
+#define CAUSES	 256
+#define TOLD	 8192
+
+/* ---- what is recorded ---- */
+
+/* Each has a thread that waits for it, and one in another process that serves it. */
+enum way { READS, POLLS, UNIX, PIPE, NOISE, WAYS };
+static const char *const names[WAYS] = {"reads", "polls", "unix", "pipe", "noise"};
+static const int kinds[WAYS] = {GN_CAUSE_INET, GN_CAUSE_INET, GN_CAUSE_UNIX, GN_CAUSE_PIPE,
+				GN_CAUSE_INET};
+
+struct shared {
+	_Atomic pid_t waiter[WAYS], server[WAYS];
+};
+
+static struct shared *shared;
+static int ends[WAYS][2]; /* that of who waits, and that of who serves */
+
+static void nap(uint64_t ns)
+{
+	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	nanosleep(&ts, NULL);
+}
+
+static void *waiter_run(void *arg)
+{
+	size_t way = (size_t)arg;
+	struct pollfd p = {.fd = ends[way][0], .events = POLLIN};
+	char byte;
+
+	shared->waiter[way] = (pid_t)syscall(SYS_gettid);
+	for (;;)
+		if ((way == POLLS && poll(&p, 1, -1) != 1) || read(p.fd, &byte, 1) != 1)
+			abort();
+	return NULL;
+}
+
+static void *server_run(void *arg)
+{
+	size_t way = (size_t)arg;
+
+	prctl(PR_SET_NAME, names[way]);
+	shared->server[way] = (pid_t)syscall(SYS_gettid);
+	for (;;) {
+		nap(way == NOISE ? NOISE_NS : LONG_NS);
+		if (write(ends[way][1], "x", 1) != 1)
+			abort();
+	}
+	return NULL;
+}
+
+static pid_t child_start(void *(*run)(void *), const char *name)
+{
+	pid_t pid = fork();
+	pthread_t th;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_NAME, name);
+	for (size_t way = 0; way < WAYS; way++)
+		pthread_create(&th, NULL, run, (void *)way);
+	for (;;)
+		pause();
+}
+
+static void connection_make(int to[2])
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	int listening = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(listening, (void *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(listening, 1), 0);
+	assert_int_equal(getsockname(listening, (void *)&at, &len), 0);
+	to[0] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(to[0], (void *)&at, sizeof(at)), 0);
+	to[1] = accept(listening, NULL, NULL);
+	assert_true(to[1] >= 0);
+	close(listening);
+}
+
+static void ends_make(void)
+{
+	for (size_t way = 0; way < WAYS; way++)
+		if (kinds[way] == GN_CAUSE_INET)
+			connection_make(ends[way]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends[UNIX]), 0);
+	assert_int_equal(pipe(ends[PIPE]), 0);
+}
+
+/* ---- what is told of it ---- */
+
+struct seen {
+	pid_t target, server;
+	struct gn_cause_rec causes[CAUSES];
+	size_t ncauses;
+	/* samples, whose cause's content may come later by another CPU's ring */
+	struct told {
+		size_t way;
+		uint64_t cause;
+		uint32_t ticks;
+	} v[TOLD];
+	size_t ntold;
+	uint64_t start_ns, from_ns; /* servers are told of what begins from then on */
+	uint64_t ticks[WAYS], told[WAYS];
+};
+
+static size_t way_of(pid_t tid)
+{
+	size_t way = 0;
+
+	while (way < WAYS && shared->waiter[way] != tid)
+		way++;
+	return way;
+}
+
+static const struct gn_cause_rec *cause_find(const struct seen *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->ncauses; i++)
+		if (s->causes[i].id == id)
+			return &s->causes[i];
+	return NULL;
+}
+
+static void sample_take(struct seen *s, const struct gn_sample *x)
+{
+	size_t way = way_of((pid_t)x->h.tid);
+
+	if (way == WAYS || x->clock != GN_CLOCK_WALL || x->state == GN_ST_QUEUED ||
+	    x->h.time < s->from_ns || !x->cause)
+		return;
+	assert_true(s->ntold < TOLD);
+	s->v[s->ntold++] = (struct told){way, x->cause, x->n};
+}
+
+static void on_record(void *ctx, const struct gn_rec *rec)
+{
+	struct seen *s = ctx;
+
+	if (rec->type == GN_REC_CAUSE) {
+		assert_true(s->ncauses < CAUSES);
+		memcpy(&s->causes[s->ncauses++], rec, sizeof(struct gn_cause_rec));
+	}
+	if (rec->type == GN_REC_SAMPLE)
+		sample_take(s, (const void *)rec);
+}
+
+/* It is of the kind that it waits for, and where it tells who serves it that is so. */
+static void told_check(struct seen *s)
+{
+	for (size_t i = 0; i < s->ntold; i++) {
+		const struct told *x = &s->v[i];
+		const struct gn_cause_rec *c = cause_find(s, x->cause), *by = NULL;
+
+		assert_non_null(c);
+		s->ticks[x->way] += x->ticks;
+		if (c->of.kind == GN_CAUSE_SERVED) {
+			by = c;
+			c = cause_find(s, by->of.ino);
+			assert_non_null(c);
+		}
+		assert_int_equal(c->of.kind, kinds[x->way]);
+		if (!by)
+			continue;
+		s->told[x->way] += x->ticks;
+		assert_int_equal(by->of.dev, s->server);
+		assert_int_equal(by->of.count, shared->server[x->way]);
+		assert_string_equal(by->fs, names[x->way]);
+		assert_int_equal(by->len, strlen("servers"));
+		assert_memory_equal(by->path, "servers", by->len);
+	}
+}
+
+static void children_start(struct seen *s)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	assert_true(shared != MAP_FAILED);
+	ends_make();
+	s->target = child_start(waiter_run, "waiters");
+	s->server = child_start(server_run, "servers");
+	for (size_t way = 0; way < WAYS; way++)
+		while (!shared->waiter[way] || !shared->server[way])
+			nap(MS);
+}
+
+static void children_end(const struct seen *s)
+{
+	kill(s->target, SIGKILL);
+	kill(s->server, SIGKILL);
+	waitpid(s->target, NULL, 0);
+	waitpid(s->server, NULL, 0);
+	for (size_t way = 0; way < WAYS; way++) {
+		close(ends[way][0]);
+		close(ends[way][1]);
+	}
+}
+
+static void visit(struct capture *c, struct seen *s)
+{
+	uint64_t tick = gn_ticks_until(s->from_ns - s->start_ns, WALL_NS);
+
+	for (uint64_t end = tick + ROUNDS * LONG_NS / WALL_NS; tick < end; tick++) {
+		struct gn_remote_tick arg = {.tick = tick};
+		struct timespec ts;
+		uint64_t at = s->start_ns + gn_tick_time(tick, WALL_NS);
+
+		ts.tv_sec = (time_t)(at / 1000000000u);
+		ts.tv_nsec = (long)(at % 1000000000u);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+		assert_int_equal(capture_tick(c, &arg), 0);
+		assert_true(capture_drain(c, on_record, s) >= 0);
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* `told`: the kernel is to have them told. */
+static void run(struct seen *s, bool told)
+{
+	struct capture_config cfg = {.wall_ns = WALL_NS, .causes = true};
+	struct capture *c = NULL;
+	struct error e = {0};
+
+	children_start(s);
+	cfg.start_ns = s->start_ns = now_ns();
+	if (capture_open(&c, &cfg, &e))
+		fail_msg("%s", e.msg);
+	if (!capture_can_switch(c)) {
+		print_message("needs what wall samples by switches take from the scheduler\n");
+		capture_close(c);
+		children_end(s);
+		skip();
+	}
+	assert_int_equal(capture_add(c, s->target, &e), 0);
+	assert_int_equal(capture_attach(c, &e), 0);
+	assert_int_equal(capture_wakers_wait(c), told ? 0 : -EOPNOTSUPP);
+	s->from_ns = now_ns() + 2 * LONG_NS;
+	visit(c, s);
+	capture_account(c, 0);
+	capture_stop(c);
+	assert_true(capture_drain(c, on_record, s) >= 0);
+	capture_close(c);
+	told_check(s);
+	children_end(s);
+	for (size_t way = 0; way < WAYS; way++)
+		if (way != NOISE)
+			assert_true(s->ticks[way] >= ROUNDS);
+}
+
+static void test_served(void **state)
+{
+	struct seen s = {0};
+
+	run(&s, true);
+	for (size_t way = 0; way < WAYS; way++)
+		print_message("%s: %d of %d ticks\n", names[way], (int)s.told[way],
+			      (int)s.ticks[way]);
+	/* the last wait has not ended */
+	for (size_t way = 0; way < NOISE; way++)
+		assert_true(s.told[way] * 2 >= s.ticks[way]);
+}
+
+/* A kernel that does not show who wakes: what is waited for is told all the same. */
+static void test_without(void **state)
+{
+	struct seen s = {0};
+
+	setenv("GNOMON_WITHOUT", "tp_btf/sched_waking", 1);
+	features_forget();
+	run(&s, false);
+	unsetenv("GNOMON_WITHOUT");
+	features_forget();
+	for (size_t way = 0; way < WAYS; way++)
+		assert_int_equal(s.told[way], 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_served),
+		cmocka_unit_test(test_without),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
