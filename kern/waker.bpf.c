@@ -166,7 +166,7 @@ static __always_inline bool is_served(__u64 cause, struct task_struct *by, bool 
 		return false;
 	if (cause & CAUSE_ID_PEER)
 		return is_at_end(by, cause >> 32);
-	return cause & CAUSE_ID_WOKEN && here && by->mm;
+	return cause & CAUSE_ID_WOKEN && here && is_transferring(by); /* not by a signal */
 }
 
 static __noinline __u64 served_tell(struct gn_cause_rec *r, __u64 whose, __u64 cause,
