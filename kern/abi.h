@@ -231,8 +231,9 @@ enum gn_cause_kind {
 	GN_CAUSE_JVM = 18,
 	/* nothing that the call tells; who woke the thread: enum gn_waker in `family` */
 	GN_CAUSE_WAKER = 19,
-	/* the cause whose id is ino, of a wait that a thread of this machine ended at the other end:
-	   dev and count are its process and its own number, fs is its name, path its process's */
+	/* the cause whose id is ino, of a wait that a thread of this machine ended at the other
+	   end: dev and count are its process and its own number, fs is its name, path its process's
+	 */
 	GN_CAUSE_SERVED = 20,
 	GN_CAUSE_KINDS
 };

@@ -11,8 +11,9 @@
  *
  * Where the call does tell it, and it is a pipe, a Unix socket or a TCP connection, who wakes the
  * thread may be at the other end: then it is told who serves the wait there. What is sent within a
- * machine arrives in a soft interrupt of who sends it, which wakes the reader: that is an interrupt,
- * but if the thread that it came to sends by the other end of just that connection, it is its own.
+ * machine arrives in a soft interrupt of who sends it, which wakes the reader: that is an
+ * interrupt, but if the thread that it came to sends by the other end of just that connection, it
+ * is its own.
  */
 #include "cause_id.bpf.h"
 #include "descriptor.bpf.h"

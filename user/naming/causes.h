@@ -79,8 +79,8 @@ bool causes_has_owner(const struct causes *c, uint64_t cause);
 bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state);
 
 /*
- * Whether a wait of which `cause` was told (0: nothing) as long as it lasted may have `last` told at
- * its end: who served it, or who woke it.
+ * Whether a wait of which `cause` was told (0: nothing) as long as it lasted may have `last` told
+ * at its end: who served it, or who woke it.
  */
 bool causes_completes(const struct causes *c, uint64_t cause, uint64_t last);
 

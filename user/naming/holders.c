@@ -124,7 +124,8 @@ void wakers_words(const struct gn_cause_rec *r, struct cause_words *w)
 		snprintf(w->detail, sizeof(w->detail), "pid %u", r->of.dev);
 }
 
-/* Its process is named by `path`, unless that is the thread's name as its JVM has it: then it is of this one. */
+/* Its process is named by `path`, unless that is the thread's name as its JVM has it: then it is of
+ * this one. */
 void servers_words(const struct gn_cause_rec *r, struct cause_words *w)
 {
 	int len = (int)(r->len < sizeof(r->path) ? strnlen(r->path, r->len) : 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who had the CPU for which a thread queued, who woke it, or who served what it waited for, in words. */
+/* Who had the CPU for which a thread queued, who woke it, or who served what it waited for, in
+ * words. */
 #ifndef GNOMON_NAMING_HOLDERS_H
 #define GNOMON_NAMING_HOLDERS_H
 
