@@ -44,7 +44,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct gn_cause_rec);
+	__type(value, struct cause_room);
 } cause_scratch SEC(".maps") __weak;
 
 /* ---- what a descriptor stands for ---- */
@@ -57,30 +57,28 @@ static __always_inline bool inet_is_within(const struct gn_cause *c)
 	return c->peer_port && local[0] == peer[0] && local[1] == peer[1];
 }
 
-static __always_inline void inet_read(struct gn_cause *c, struct sock *sk)
+static __always_inline void inet_read(struct gn_cause *c, const char *sock, struct sock *sk)
 {
-	struct sock_common *k = &sk->__sk_common;
-	__u8 state;
+	__u8 state = sock_field(sock, __u8, skc_state);
 
 	c->kind = GN_CAUSE_INET;
 	c->protocol = BPF_CORE_READ(sk, sk_protocol);
-	state = BPF_CORE_READ(k, skc_state);
 	c->listens = state == TCP_LISTEN;
 	if (c->listens) /* whichever call it waits in */
 		c->op = GN_OP_ACCEPT;
 	else if (state == TCP_SYN_SENT && c->protocol == IPPROTO_TCP)
 		c->op = GN_OP_CONNECT;
-	c->local_port = BPF_CORE_READ(k, skc_num);
-	c->peer_port = __builtin_bswap16(BPF_CORE_READ(k, skc_dport));
+	c->local_port = sock_field(sock, __u16, skc_num);
+	c->peer_port = __builtin_bswap16(sock_field(sock, __u16, skc_dport));
 	if (c->family == AF_INET) {
-		*(__u32 *)c->local = BPF_CORE_READ(k, skc_rcv_saddr);
-		*(__u32 *)c->peer = BPF_CORE_READ(k, skc_daddr);
-	} else if (bpf_core_field_exists(k->skc_v6_daddr)) {
-		BPF_CORE_READ_INTO(&c->local, k, skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&c->peer, k, skc_v6_daddr);
+		*(__u32 *)c->local = sock_field(sock, __u32, skc_rcv_saddr);
+		*(__u32 *)c->peer = sock_field(sock, __u32, skc_daddr);
+	} else if (bpf_core_field_exists(struct sock_common, skc_v6_daddr)) {
+		inet_copy((__u32 *)c->local, &sock_field(sock, __u32, skc_v6_rcv_saddr));
+		inet_copy((__u32 *)c->peer, &sock_field(sock, __u32, skc_v6_daddr));
 	}
 	if (inet_is_within(c))
-		c->ino = inet_namespace(sk);
+		c->ino = inet_namespace(sock);
 }
 
 /*
@@ -133,33 +131,38 @@ static __always_inline void unix_read(struct gn_cause_rec *r, struct sock *sk)
 static __always_inline void socket_read(struct gn_cause_rec *r, struct file *file)
 {
 	struct sock *sk = socket_of(file);
+	char *sock = cause_sock(r);
 
 	r->of.kind = GN_CAUSE_SOCKET;
-	if (!sk)
+	if (!sk || sock_read(sock, sk))
 		return;
-	r->of.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	r->of.family = sock_field(sock, __u16, skc_family);
 	if (r->of.family == AF_INET || r->of.family == AF_INET6) {
-		r->of.ino = 0; /* connections of one peer and port are one cause */
-		r->of.dev = 0;
-		inet_read(&r->of, sk);
+		inet_read(&r->of, sock, sk); /* connections of one peer and port are one cause */
 	} else if (r->of.family == AF_UNIX) {
 		r->of.kind = GN_CAUSE_UNIX;
-		r->of.listens = BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN;
+		r->of.listens = sock_field(sock, __u8, skc_state) == TCP_LISTEN;
 	}
 }
 
 static __noinline void file_read(struct gn_cause_rec *r, struct file *file)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
-	__u32 mode = BPF_CORE_READ(inode, i_mode) & IFMT;
-	__u64 magic = BPF_CORE_READ(sb, s_magic);
+	__u32 mode = BPF_CORE_READ(inode, i_mode) & IFMT, magic;
+	struct super_block *sb;
 
-	r->of.ino = BPF_CORE_READ(inode, i_ino);
-	r->of.dev = BPF_CORE_READ(sb, s_dev);
 	if (mode == IFSOCK) {
 		socket_read(r, file);
-	} else if (mode == IFIFO && magic == PIPEFS_MAGIC) {
+		if (r->of.kind == GN_CAUSE_INET)
+			return;
+	}
+	sb = BPF_CORE_READ(inode, i_sb);
+	r->of.ino = BPF_CORE_READ(inode, i_ino);
+	r->of.dev = BPF_CORE_READ(sb, s_dev);
+	if (mode == IFSOCK)
+		return;
+	magic = BPF_CORE_READ(sb, s_magic);
+	if (mode == IFIFO && magic == PIPEFS_MAGIC) {
 		r->of.kind = GN_CAUSE_PIPE;
 	} else if (magic == ANON_INODE_MAGIC) {
 		r->of.kind = GN_CAUSE_ANON;

@@ -39,10 +39,11 @@ static __always_inline void call_read(struct cause_call *c, struct task_struct *
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+	/* of types that the verifier knows: these are no calls */
+	struct fdtable *table = task->files->fdt;
+	struct file **files = table->fd, *file = NULL;
 
-	if (!files || fd >= BPF_CORE_READ(table, max_fds) ||
+	if (!files || fd >= table->max_fds ||
 	    bpf_probe_read_kernel(&file, sizeof(file), files + fd))
 		return NULL;
 	return file;

@@ -13,12 +13,35 @@
 #define AF_INET	    2
 #define AF_INET6    10
 
-static __always_inline __u32 inet_namespace(struct sock *sk)
+/* What a socket's ends are called, taken out of the kernel's memory at once. */
+#define SOCK_BYTES 192 /* struct sock_common has 136 */
+#define sock_field(sock, type, name)                                                               \
+	(*(const type *)((sock) + bpf_core_field_offset(struct sock_common, name)))
+
+/* Where causes are made: room for that behind the record. */
+struct cause_room {
+	struct gn_cause_rec rec;
+	char sock[SOCK_BYTES];
+};
+
+static __always_inline char *cause_sock(struct gn_cause_rec *r)
+{
+	return ((struct cause_room *)r)->sock;
+}
+
+static __always_inline int sock_read(char sock[SOCK_BYTES], struct sock *sk)
+{
+	__u32 n = bpf_core_type_size(struct sock_common);
+
+	return bpf_probe_read_kernel(sock, n < SOCK_BYTES ? n : SOCK_BYTES, &sk->__sk_common);
+}
+
+static __always_inline __u32 inet_namespace(const char *sock)
 {
 	struct net *net = NULL;
 
-	if (bpf_core_field_exists(sk->__sk_common.skc_net.net)) /* CONFIG_NET_NS */
-		net = BPF_CORE_READ(sk, __sk_common.skc_net.net);
+	if (bpf_core_field_exists(struct sock_common, skc_net.net)) /* CONFIG_NET_NS */
+		net = (struct net *)sock_field(sock, __u64, skc_net.net);
 	return net ? BPF_CORE_READ(net, ns.inum) : 1;
 }
 
@@ -28,6 +51,12 @@ static __always_inline void inet_map(__u32 to[4], __u32 v4)
 	to[0] = to[1] = 0;
 	to[2] = __builtin_bswap32(0xffff);
 	to[3] = v4;
+}
+
+static __always_inline void inet_copy(__u32 to[4], const __u32 from[4])
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = from[i];
 }
 
 /* Addresses and ports: not the namespace, which may be another one at the other end. */
@@ -62,25 +91,23 @@ static __always_inline __u32 inet_other_end(const struct gn_cause *c)
 	return inet_end(&key);
 }
 
-/* False: it is no socket of TCP. */
-static __always_inline bool inet_ends(struct gn_peer_key *key, struct sock *sk)
+/* All but the namespace. False: it is no socket of TCP. */
+static __always_inline bool inet_ends(struct gn_peer_key *key, const char *sock, struct sock *sk)
 {
-	struct sock_common *k = &sk->__sk_common;
-	__u16 family = BPF_CORE_READ(k, skc_family);
+	__u16 family = sock_field(sock, __u16, skc_family);
 
 	if ((family != AF_INET && family != AF_INET6) ||
 	    BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
 		return false;
 	if (family == AF_INET) {
-		inet_map(key->local, BPF_CORE_READ(k, skc_rcv_saddr));
-		inet_map(key->peer, BPF_CORE_READ(k, skc_daddr));
-	} else if (bpf_core_field_exists(k->skc_v6_daddr)) {
-		BPF_CORE_READ_INTO(&key->local, k, skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&key->peer, k, skc_v6_daddr);
+		inet_map(key->local, sock_field(sock, __u32, skc_rcv_saddr));
+		inet_map(key->peer, sock_field(sock, __u32, skc_daddr));
+	} else if (bpf_core_field_exists(struct sock_common, skc_v6_daddr)) {
+		inet_copy(key->local, &sock_field(sock, __u32, skc_v6_rcv_saddr));
+		inet_copy(key->peer, &sock_field(sock, __u32, skc_v6_daddr));
 	}
-	key->local_port = BPF_CORE_READ(k, skc_num);
-	key->peer_port = __builtin_bswap16(BPF_CORE_READ(k, skc_dport));
-	key->net = inet_namespace(sk);
+	key->local_port = sock_field(sock, __u16, skc_num);
+	key->peer_port = __builtin_bswap16(sock_field(sock, __u16, skc_dport));
 	return true;
 }
 

@@ -21,6 +21,7 @@ int peer_find(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
+	char sock[SOCK_BYTES] __attribute__((aligned(8)));
 	struct gn_peer_key key = {};
 	struct gn_peer *p;
 	struct sock *sk;
@@ -28,8 +29,9 @@ int peer_find(struct bpf_iter__task_file *ctx)
 	if (!task || !file || !file_is_socket(file))
 		return 0;
 	sk = socket_of(file);
-	if (!sk || !inet_ends(&key, sk))
+	if (!sk || sock_read(sock, sk) || !inet_ends(&key, sock, sk))
 		return 0;
+	key.net = inet_namespace(sock);
 	p = bpf_map_lookup_elem(&peers_wanted, &key);
 	if (!p || p->pid)
 		return 0;

@@ -25,7 +25,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct gn_cause_rec);
+	__type(value, struct cause_room);
 } waker_scratch SEC(".maps");
 
 /* With a waker of its own process wall_waking goes on there: see switch_walker (kern/offcpu.bpf.c).
@@ -69,37 +69,37 @@ static __always_inline bool is_interrupt(void *ctx, struct task_struct *task, __
 
 /* ---- the cause ---- */
 
-static __always_inline void waker_fill(struct gn_cause_rec *r, __u64 whose, struct task_struct *by,
+static __always_inline void waker_fill(struct gn_cause *c, __u64 whose, struct task_struct *by,
 				       __u64 id, __u64 stack)
 {
-	__builtin_memset(&r->of, 0, sizeof(r->of));
-	__builtin_memset(r->fs, 0, sizeof(r->fs));
-	r->len = r->whole = 0;
-	r->of.kind = GN_CAUSE_WAKER;
+	__builtin_memset(c, 0, sizeof(*c));
+	c->kind = GN_CAUSE_WAKER;
 	if (id >> 32 == whose >> 32) {
-		r->of.family = GN_WAKER_THREAD;
-		r->of.ino = (__u32)id;
-		r->of.count = stack;
+		c->family = GN_WAKER_THREAD;
+		c->ino = (__u32)id;
+		c->count = stack;
 		return;
 	}
-	r->of.family = by->mm ? GN_WAKER_PROCESS : GN_WAKER_KERNEL;
-	r->of.dev = id >> 32;
-	BPF_CORE_READ_STR_INTO(&r->fs, by, group_leader, comm);
+	c->family = by->mm ? GN_WAKER_PROCESS : GN_WAKER_KERNEL;
+	c->dev = id >> 32;
 }
 
-/* Sends it unless this epoch's reader has it; its id. */
-static __always_inline __u64 content_tell(struct gn_cause_rec *r, __u64 whose)
+/* Whether this epoch's reader has it, which its id alone tells. */
+static __always_inline bool is_known(struct gn_cause_rec *r, __u64 whose)
 {
 	r->id = cause_id(&r->of, whose >> 32);
-	if (cause_is_sent(r->id))
-		return r->id;
+	return cause_is_sent(r->id);
+}
+
+static __always_inline void content_send(struct gn_cause_rec *r, __u64 whose)
+{
 	r->h.type = GN_REC_CAUSE;
 	r->h.tgid = whose >> 32;
 	r->h.tid = (__u32)whose;
 	r->h.time = bpf_ktime_get_ns();
+	r->whole = 0;
 	if (!record_send(&r->h, sizeof(*r)))
 		cause_sent(r->id);
-	return r->id;
 }
 
 /* The id of the cause of thread `whose`'s wait that `by`, whose tgid << 32 | tid is `id`, is. */
@@ -108,8 +108,15 @@ static __noinline __u64 waker_tell(struct gn_cause_rec *r, __u64 whose, struct t
 {
 	if (!r || !by)
 		return 0;
-	waker_fill(r, whose, by, id, stack);
-	return content_tell(r, whose);
+	waker_fill(&r->of, whose, by, id, stack);
+	if (is_known(r, whose))
+		return r->id;
+	r->len = 0;
+	r->fs[0] = 0;
+	if (r->of.family != GN_WAKER_THREAD)
+		BPF_CORE_READ_STR_INTO(&r->fs, by, group_leader, comm);
+	content_send(r, whose);
+	return r->id;
 }
 
 static __always_inline struct gn_cause_rec *scratch_find(void)
@@ -143,33 +150,36 @@ static __always_inline bool is_transferring(struct task_struct *by)
 }
 
 /* Does it that by this end of a connection? (inet_end()) */
-static __noinline int is_at_end(struct task_struct *by, __u32 end)
+static __noinline int is_at_end(struct task_struct *by, __u32 end, struct gn_cause_rec *r)
 {
 	struct gn_peer_key key = {};
 	struct cause_call call = {};
 	struct file *file;
 	struct sock *sk;
 
-	if (!by || !is_transferring(by))
+	if (!by || !r || !is_transferring(by))
 		return 0;
 	call_read(&call, by);
 	file = file_of(by, call.arg[0]);
 	if (!file || !file_is_socket(file))
 		return 0;
 	sk = socket_of(file);
-	return sk && inet_ends(&key, sk) && inet_end(&key) == end;
+	return sk && !sock_read(cause_sock(r), sk) && inet_ends(&key, cause_sock(r), sk) &&
+	       inet_end(&key) == end;
 }
 
 /* `here`: it wakes the thread itself, and not an interrupt that came to it. */
-static __always_inline bool is_served(__u64 cause, struct task_struct *by, bool here)
+static __always_inline bool is_served(struct gn_cause_rec *r, __u64 cause, struct task_struct *by,
+				      bool here)
 {
 	if (gn_cause_id_is_lock(cause))
 		return false;
 	if (cause & CAUSE_ID_PEER)
-		return is_at_end(by, cause >> 32);
+		return is_at_end(by, cause >> 32, r);
 	return cause & CAUSE_ID_WOKEN && here && is_transferring(by); /* not by a signal */
 }
 
+/* The same of the cause that thread `whose` waits for `cause`, which `by` serves. */
 static __noinline __u64 served_tell(struct gn_cause_rec *r, __u64 whose, __u64 cause,
 				    struct task_struct *by)
 {
@@ -179,17 +189,20 @@ static __noinline __u64 served_tell(struct gn_cause_rec *r, __u64 whose, __u64 c
 	if (!r || !by)
 		return 0;
 	id = task_id(by);
+	if (!id) /* there is no such thread where we are */
+		return cause;
 	__builtin_memset(&r->of, 0, sizeof(r->of));
 	r->of.kind = GN_CAUSE_SERVED;
 	r->of.ino = cause;
 	r->of.dev = id >> 32;
 	r->of.count = (__u32)id;
-	r->whole = 0;
+	if (is_known(r, whose))
+		return r->id;
 	BPF_CORE_READ_STR_INTO(&r->fs, by, comm);
 	n = BPF_CORE_READ_STR_INTO(&r->path, by, group_leader, comm);
 	r->len = n > 0 ? n - 1 : 0;
-	/* it sees no such process */
-	return r->of.dev ? content_tell(r, whose) : cause;
+	content_send(r, whose);
+	return r->id;
 }
 
 static __always_inline void served_note(struct gn_thread *t, __u64 whose, __u64 cause,
@@ -231,7 +244,7 @@ int BPF_PROG(wall_waking, struct task_struct *task)
 	whose = thread_id(task, t);
 	cause = wall_cause(t);
 	if (cause) {
-		if (is_served(cause, by, here))
+		if (is_served(r, cause, by, here))
 			served_note(t, whose, cause, by);
 		return 0;
 	}

@@ -6,7 +6,7 @@
 # threads that ask each other by connections (`asks`), that park until another wakes them (`wakes`), that wait for two locks
 # (`locks`), or that nap (`naps`: nothing is told of them). CPU and wall time at 10 ms. Of each BPF program the nanoseconds
 # of a run and how many there were a second; of all of them the share of a core; and the bytes of the file. Medians of
-# all rounds. BPF is timed by the kernel meanwhile, which costs each run of a program two looks at the clock, for all alike.
+# all rounds; CASES: only these. BPF is timed by the kernel meanwhile, which costs each run of a program two looks at the clock, for all alike.
 . "$(dirname "$0")/lib.sh"
 need_gnomon record
 
@@ -66,6 +66,6 @@ told() {
     done
 }
 
-for c in asks wakes locks naps; do rounds_of $c; done
+for c in ${CASES:-asks wakes locks naps}; do rounds_of "$c"; done
 told
 echo "  load after: $(cut -d' ' -f1-3 /proc/loadavg)"
