@@ -297,7 +297,7 @@ static __always_inline int interval_begin(struct task_struct *task, struct gn_th
 	t->offset = c->offset;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
-	if (gn_causes && gn_run_queue)
+	if (gn_causes && gn_run_queue && t->state == GN_ST_QUEUED)
 		t->queue = (__u64)task->se.cfs_rq;
 	if (t->next_tick < c->index) /* never back: no tick counts twice */
 		t->next_tick = c->index;
