@@ -43,14 +43,20 @@ jdk_check() {
 
 # served_check JFR ENGINE: by switches it is told which thread serves the two that ask, and never another one.
 served_check() {
-    local served='^(reads|polls) [0-9]+ 127\.0\.0\.1:([0-9]+), peer .*, thread [0-9]+, serves-\2 serves-\2$' got
+    local served='^(reads|polls) [0-9]+ 127\.0\.0\.1:([0-9]+), peer .*, thread [0-9]+, serves-\2 serves-\2$' got slept
 
-    query "$1" values $CAUSE_EVENT eventThread samples detail waker | grep -E '^(reads|polls) ' >"$T/served"
-    got=$(awk '{ n += $2 } END { print n + 0 }' <(grep -E "$served" "$T/served"))
-    grep ', thread ' "$T/served" | grep -Ev "$served" >"$T/others"
+    query "$1" values $CAUSE_EVENT eventThread samples detail owner | grep -E '^(reads|polls) ' >"$T/asked"
+    got=$(awk '{ n += $2 } END { print n + 0 }' <(grep -E "$served" "$T/asked"))
+    grep ', thread ' "$T/asked" | grep -Ev "$served" >"$T/others"
     assert_empty "threads that serve others" "$T/others"
+    # and what that one does meanwhile: at the moment at which it answers it is somewhere else
+    "$GNOMON" render "$1" -f collapsed -D off --idle --causes | grep -F ';[serves-' >"$T/served"
+    slept=$(awk '/;Peers.lambda\$serve.*;java.lang.Thread.sleep/ { n += $NF } END { print n / 20000000 }' "$T/served")
     case $2 in
-    switch) assert_ge "samples of which it is told who served them, of $(awk '{ n += $2 } END { print n }' "$T/served")" 50 "$got" ;;
+    switch)
+        assert_ge "of them while that one sleeps" "$(calc "0.9 * $got")" "$slept"
+        assert_ge "samples of which it is told who served them, of $(awk '{ n += $2 } END { print n }' "$T/asked")" 50 "$got"
+        ;;
     scan) assert_eq "samples of which it is told who served them" 0 "$got" ;;
     esac
 }

@@ -417,15 +417,8 @@ static void places(void **state)
 	causes_free(c);
 }
 
-static void waker_ask(void *ctx, const struct cause_waker *by, uint64_t last_ns, uint32_t *thread,
-		      uint32_t *stack)
-{
-	assert_int_equal(by->stack, 0);
-	*(pid_t *)ctx = by->tid;
-}
-
-/* The detail of a wait for cause `id`, served or not; *own: who serves it, of its own process. */
-static void served_is(const struct gn_cause_rec *of, const struct gn_cause_rec *by, pid_t *own,
+/* What is told of a wait for `of` that `by` is; `own`: who serves it, of its own process. */
+static void served_is(const struct gn_cause_rec *of, const struct gn_cause_rec *by, pid_t own,
 		      const char *kind, const char *detail)
 {
 	struct cause_wait wait = {.cause = by->id, .state = JFR_STATE_IO, .samples = 1};
@@ -435,11 +428,10 @@ static void served_is(const struct gn_cause_rec *of, const struct gn_cause_rec *
 	struct error e = {0};
 	struct jfr_event ev;
 
-	*own = 0;
-	causes_on_waker(c, waker_ask, own);
 	causes_add(c, by, "");
 	if (of)
 		causes_add(c, of, "");
+	assert_int_equal(causes_server(c, by->id), own);
 	causes_note(c, &wait, w);
 	causes_write(c, w);
 	assert_int_equal(jfrw_close(w, &e), 0);
@@ -457,36 +449,33 @@ static void served(void **state)
 {
 	struct gn_cause_rec of = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.1", 5432),
 			    by = {.id = 16, .h.tgid = 5, .fs = "walwriter", .path = "postgres"};
-	pid_t own;
 
 	by.of.kind = GN_CAUSE_SERVED;
 	by.of.ino = of.id;
 	by.of.dev = 77;
 	by.of.count = 99;
 	by.len = 8;
-	served_is(&of, &by, &own, "TCP",
+	served_is(&of, &by, 0, "TCP",
 		  "10.0.0.1:40000, peer 10.0.0.1:5432, other end: postgres, process 77, "
 		  "thread 99, walwriter");
 	of.of.ino = 1;
 	of.of.dev = 77;
 	strcpy(of.fs, "postgres");
-	served_is(&of, &by, &own, "TCP",
+	served_is(&of, &by, 0, "TCP",
 		  "10.0.0.1:40000, peer 10.0.0.1:5432 of postgres, process 77, "
 		  "thread 99, walwriter");
 	of.of.dev = 78; /* who had the connection made */
-	served_is(&of, &by, &own, "TCP",
+	served_is(&of, &by, 0, "TCP",
 		  "10.0.0.1:40000, peer 10.0.0.1:5432 of postgres, process 78, other end: "
 		  "postgres, process 77, thread 99, walwriter");
-	assert_int_equal(own, 0);
 	of = with_path(GN_CAUSE_PIPE, "", 0);
-	served_is(&of, &by, &own, "pipe", "other end: postgres, process 77, thread 99, walwriter");
+	served_is(&of, &by, 0, "pipe", "other end: postgres, process 77, thread 99, walwriter");
 	by.of.dev = 5;
 	holders_name(&by, "Thread-17", true);
-	served_is(&of, &by, &own, "pipe", "other end: this process, thread 99, Thread-17");
-	assert_int_equal(own, 99);
-	served_is(NULL, &by, &own, "unknown", NULL);
+	served_is(&of, &by, 99, "pipe", "other end: this process, thread 99, Thread-17");
+	served_is(NULL, &by, 99, "unknown", NULL);
 	by.of.ino = by.id; /* no kernel says so */
-	served_is(&of, &by, &own, "unknown", NULL);
+	served_is(&of, &by, 99, "unknown", NULL);
 }
 
 /* What was told while a wait lasted, and at its end. */

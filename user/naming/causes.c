@@ -476,6 +476,15 @@ bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state)
 	       state == JFR_STATE_PARKED_TIMED;
 }
 
+pid_t causes_server(const struct causes *c, uint64_t cause)
+{
+	const struct content *x = content_find(c, cause);
+
+	if (!x || x->of.kind != GN_CAUSE_SERVED || (pid_t)x->of.dev != x->tgid)
+		return 0;
+	return (pid_t)x->of.count;
+}
+
 bool causes_completes(const struct causes *c, uint64_t cause, uint64_t last)
 {
 	const struct content *x = content_find(c, last);
@@ -507,24 +516,15 @@ static const char *detail_of(const struct content *x, const struct content *by,
 	return text;
 }
 
-static pid_t waker_tid(const struct content *x)
-{
-	if (x->of.kind == GN_CAUSE_SERVED)
-		return (pid_t)x->of.dev == x->tgid ? (pid_t)x->of.count : 0;
-	if (x->of.kind == GN_CAUSE_WAKER && x->of.family == GN_WAKER_THREAD)
-		return (pid_t)x->of.ino;
-	return 0;
-}
-
 static void waker_fill(const struct causes *c, const struct content *x, uint64_t last_ns,
 		       struct jfr_wait_cause *e)
 {
-	struct cause_waker by = {.tid = x ? waker_tid(x) : 0};
+	struct cause_waker by;
 
-	if (!c->waker || !by.tid)
+	if (!c->waker || !x || x->of.kind != GN_CAUSE_WAKER || x->of.family != GN_WAKER_THREAD)
 		return;
-	by.stack = x->of.kind == GN_CAUSE_WAKER ? x->of.count : 0;
-	by.time_ns = x->time_ns;
+	by = (struct cause_waker){
+		.tid = (pid_t)x->of.ino, .stack = x->of.count, .time_ns = x->time_ns};
 	c->waker(c->waker_ctx, &by, last_ns, &e->waker, &e->waker_stack);
 }
 
@@ -549,7 +549,7 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, ui
 		.ticks = ticks,
 	};
 
-	waker_fill(c, by, w->last_ns, &e);
+	waker_fill(c, x, w->last_ns, &e);
 	jfrw_wait_cause(out, w->first_ns, &e);
 }
 

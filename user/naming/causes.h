@@ -51,7 +51,7 @@ struct cause_place {
 	uint16_t port;
 };
 
-/* A thread of its process that woke another one, or sent it what it waited for. */
+/* Who woke a thread. */
 struct cause_waker {
 	pid_t tid;
 	uint64_t stack;	  /* as the kernel side has it; 0 not known */
@@ -77,6 +77,9 @@ bool causes_has_owner(const struct causes *c, uint64_t cause);
  * is, and until after it was: it may wait for something else then.
  */
 bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state);
+
+/* The thread of its own process that serves it, at the other end; 0: none, or not known. */
+pid_t causes_server(const struct causes *c, uint64_t cause);
 
 /*
  * Whether a wait of which `cause` was told (0: nothing) as long as it lasted may have `last` told

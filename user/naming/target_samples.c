@@ -191,13 +191,18 @@ void target_waker(void *ctx, const struct cause_waker *by, uint64_t last_ns, uin
 	*stack = st ? st->jfr : 0;
 }
 
+/* What a thread that serves it did at the wait's ticks are its own samples, as of an owner. */
 static void cause_note(struct target *t, const struct wait *h)
 {
 	struct cause_wait w;
+	pid_t server;
 
 	if (!t->env->cfg.causes || !h->cause || is_by_tick(h->cause))
 		return;
 	w = cause_wait_of(t, h);
+	server = causes_server(t->causes, h->cause);
+	w.owner = server ? target_thread_of(t, server, w.last_ns) : 0;
+	w.whose = w.owner ? CAUSE_OWNER_THREAD : CAUSE_OWNER_NONE;
 	causes_note(t->causes, &w, t->out);
 }
 
