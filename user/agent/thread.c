@@ -43,8 +43,10 @@ static void thread_write(vm_env jvmti, vm_env jni, void *thread, uint32_t tid)
 		r.javathread = (uint64_t)JNI_FUNC(jni, GetLongField, int64_t,
 						  (vm_env, void *, void *))(jni, thread, eetop);
 	r.name_len = (uint32_t)str_len(info.name, THREAD_NAME_MAX);
-	record_init(&r.r, GNA_THREAD, agent_flags());
-	ring_record(&r, sizeof(r), info.name, r.name_len);
+	if (r.tid || r.javathread) { /* else it has ended since it was found */
+		record_init(&r.r, GNA_THREAD, agent_flags());
+		ring_record(&r, sizeof(r), info.name, r.name_len);
+	}
 	agent_free(jvmti, info.name);
 	if (info.thread_group)
 		drop(jni, info.thread_group);
