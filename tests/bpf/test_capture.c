@@ -752,11 +752,12 @@ static void pingpong(bool scan, int cpus)
 	/*
 	 * Two threads, 400 ticks each. Switches are all seen, or counted by the kernel, and their
 	 * sum is owed: what is not paid at the end is a tick or two of each kind, three where
-	 * stacks could not be read.
+	 * stacks could not be read. Where others leave them few switches each tick finds them
+	 * queued or not by chance, both at once: 4 sigma are 20%.
 	 */
 	assert_lives(life, &t, 2, 4);
 	assert_near(100.0 * (double)n.state_ticks[GN_ST_QUEUED] * 5 * MS / (double)t.life_ns,
-		    100.0 * (double)t.wait_ns / (double)t.life_ns, is_quiet() ? 4 : 12,
+		    100.0 * (double)t.wait_ns / (double)t.life_ns, is_quiet() ? 4 : 20,
 		    "queued over life in percent");
 	/* some 100,000 where nobody else wants the CPUs; beside a load of 40 it was 10,000 */
 	assert_true(n.counters[GN_CNT_SWITCHES] > (is_quiet() ? 10000 : 500));
