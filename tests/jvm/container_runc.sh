@@ -4,6 +4,7 @@
 # without network and privileges, with a read-only root, a seccomp filter, half a CPU and 512 MB;
 # then the same in a user namespace; and one where no library can be put anywhere.
 # overlaps (long)
+# in make check-all
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/container.sh"
 

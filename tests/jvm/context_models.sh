@@ -4,6 +4,7 @@
 # each way to get at such a variable and either C library: two threads have theirs and the others none; also by the kernel side,
 # which lies cost a read.
 # overlaps
+# in make check-all
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/context.sh"
 

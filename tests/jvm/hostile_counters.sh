@@ -3,6 +3,7 @@
 # Performance counters that lie (perfliar.c), change while they are read, have a FIFO where their file was, or lie in a file
 # whose server does not answer hold up nothing; and a JVM's own are neither written nor locked by who reads them.
 # overlaps
+# in make check-all
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

@@ -4,6 +4,7 @@
 # Only when named: large and rotation (100,000 stacks; 15 s each) and huge (2.3 GB, and twice that
 # below TMPDIR; a minute). No root needed.
 # overlaps
+# in make check-all
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..

@@ -3,6 +3,7 @@
 # What pods are called where they are sent: by a kubelet of our own (tests/push/kubelet.py), which wants its token, and by a file;
 # by the pod's uid and by the container's id. One that refuses, lies or is somebody else keeps nothing from being sent.
 # overlaps
+# in make check-all
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/push.sh"
 need_root

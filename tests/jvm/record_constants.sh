@@ -4,6 +4,7 @@
 # the one that the JVM makes of itself at the same time: with its names from its memory, and of what was
 # launched. Without names the JVM is still called so, since that stands in its library.
 # overlaps
+# in make check-all
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record

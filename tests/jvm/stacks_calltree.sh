@@ -3,6 +3,7 @@
 # Every stack of a generated program is a path of its known call tree, and nearly all are complete:
 # tools/accuracy/calltree.sh in a size for every build. All of its configurations on all JDKs: `make accuracy`.
 # overlaps (long)
+# in make check-all
 export TREE_SECONDS=${TREE_SECONDS:-${EVERY_JDK:+3}} TREE_WARM=${TREE_WARM:-2} TREE_METHODS=${TREE_METHODS:-${EVERY_JDK:+4000}}
 export TREE_SECONDS=${TREE_SECONDS:-2}
 export TREE_METHODS=${TREE_METHODS:-1200}

@@ -4,6 +4,7 @@
 # time together, when each began and how long it took, and why. A tenth of a second is long for a collector: those
 # that come more often are counted.
 # overlaps (long)
+# in make check-all
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
