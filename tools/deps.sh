@@ -89,7 +89,6 @@ needs_peers='
     chromium        chromium
     prometheus      prometheus
     curl            curl
-    iproute2        ip
     python3-venv    /usr/lib/python3*/ensurepip/__init__.py
 '
 needs_kernels='

@@ -25,26 +25,13 @@
 #include <cmocka.h>
 
 #include "asleep.h"
+#include "base/clock.h"
 #include "capture/capture.h"
 #include "capture/clocks.h"
+#include "sleeps.h"
 
 #define MS	1000000ull
 #define WALL_NS (5 * MS)
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t ns)
-{
-	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
 
 #define TICKS 200000 /* a busy machine takes minutes to load programs */
 

@@ -4,7 +4,6 @@
  * the other end, and none that happens to send at the same time.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -19,21 +18,15 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "capture/capture.h"
 #include "capture/features.h"
+#include "waking.h"
 
-#define MS	 1000000ull
-#define WALL_NS	 (5 * MS)
-#define ROUNDS	 20
-#define LONG_NS	 (30 * MS) /* of each wait: some ticks */
 #define NOISE_NS (MS / 2)
 #define HIT_NS	 (7 * MS)
-#define CAUSES	 256
 #define TOLD	 8192
 
 /* ---- what is recorded ---- */
@@ -53,13 +46,6 @@ struct shared {
 
 static struct shared *shared;
 static int ends[WAYS][2]; /* that of who waits, and that of who serves */
-
-static void nap(uint64_t ns)
-{
-	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-
-	nanosleep(&ts, NULL);
-}
 
 static void *waiter_run(void *arg)
 {
@@ -81,7 +67,7 @@ static void *server_run(void *arg)
 	prctl(PR_SET_NAME, names[way]);
 	shared->server[way] = (pid_t)syscall(SYS_gettid);
 	for (;;) {
-		nap(way == NOISE ? NOISE_NS : LONG_NS);
+		nap(way == NOISE ? NOISE_NS : WAKING_LONG_NS);
 		if (write(ends[way][1], "x", 1) != 1)
 			abort();
 	}
@@ -142,8 +128,7 @@ static void ends_make(void)
 
 struct seen {
 	pid_t target, server;
-	struct gn_cause_rec causes[CAUSES];
-	size_t ncauses;
+	struct waking waking;
 	/* samples, whose cause's content may come later by another CPU's ring */
 	struct told {
 		size_t way;
@@ -151,7 +136,6 @@ struct seen {
 		uint32_t ticks;
 	} v[TOLD];
 	size_t ntold;
-	uint64_t start_ns, from_ns; /* servers are told of what begins from then on */
 	uint64_t ticks[WAYS], told[WAYS];
 };
 
@@ -164,20 +148,12 @@ static size_t way_of(pid_t tid)
 	return way;
 }
 
-static const struct gn_cause_rec *cause_find(const struct seen *s, uint64_t id)
-{
-	for (size_t i = 0; i < s->ncauses; i++)
-		if (s->causes[i].id == id)
-			return &s->causes[i];
-	return NULL;
-}
-
 static void sample_take(struct seen *s, const struct gn_sample *x)
 {
 	size_t way = way_of((pid_t)x->h.tid);
 
 	if (way == WAYS || x->clock != GN_CLOCK_WALL || x->state == GN_ST_QUEUED ||
-	    x->h.time < s->from_ns || !x->cause)
+	    x->h.time < s->waking.from_ns || !x->cause)
 		return;
 	assert_true(s->ntold < TOLD);
 	s->v[s->ntold++] = (struct told){way, x->cause, x->n};
@@ -187,10 +163,8 @@ static void on_record(void *ctx, const struct gn_rec *rec)
 {
 	struct seen *s = ctx;
 
-	if (rec->type == GN_REC_CAUSE) {
-		assert_true(s->ncauses < CAUSES);
-		memcpy(&s->causes[s->ncauses++], rec, sizeof(struct gn_cause_rec));
-	}
+	if (rec->type == GN_REC_CAUSE)
+		waking_keep(&s->waking, rec);
 	if (rec->type == GN_REC_SAMPLE)
 		sample_take(s, (const void *)rec);
 }
@@ -200,13 +174,13 @@ static void told_check(struct seen *s)
 {
 	for (size_t i = 0; i < s->ntold; i++) {
 		const struct told *x = &s->v[i];
-		const struct gn_cause_rec *c = cause_find(s, x->cause), *by = NULL;
+		const struct gn_cause_rec *c = waking_find(&s->waking, x->cause), *by = NULL;
 
 		assert_non_null(c);
 		s->ticks[x->way] += x->ticks;
 		if (c->of.kind == GN_CAUSE_SERVED) {
 			by = c;
-			c = cause_find(s, by->of.ino);
+			c = waking_find(&s->waking, by->of.ino);
 			assert_non_null(c);
 		}
 		assert_int_equal(c->of.kind, kinds[x->way]);
@@ -246,61 +220,18 @@ static void children_end(const struct seen *s)
 	}
 }
 
-static void visit(struct capture *c, struct seen *s)
-{
-	uint64_t tick = gn_ticks_until(s->from_ns - s->start_ns, WALL_NS);
-
-	for (uint64_t end = tick + ROUNDS * LONG_NS / WALL_NS; tick < end; tick++) {
-		struct gn_remote_tick arg = {.tick = tick};
-		struct timespec ts;
-		uint64_t at = s->start_ns + gn_tick_time(tick, WALL_NS);
-
-		ts.tv_sec = (time_t)(at / 1000000000u);
-		ts.tv_nsec = (long)(at % 1000000000u);
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-		assert_int_equal(capture_tick(c, &arg), 0);
-		assert_true(capture_drain(c, on_record, s) >= 0);
-	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* `told`: the kernel is to have them told. */
 static void run(struct seen *s, bool told)
 {
-	struct capture_config cfg = {.wall_ns = WALL_NS, .causes = true};
-	struct capture *c = NULL;
-	struct error e = {0};
-
 	children_start(s);
-	cfg.start_ns = s->start_ns = now_ns();
-	if (capture_open(&c, &cfg, &e))
-		fail_msg("%s", e.msg);
-	if (!capture_can_switch(c)) {
-		print_message("needs what wall samples by switches take from the scheduler\n");
-		capture_close(c);
+	if (!waking_record(&s->waking, s->target, told, on_record, s)) {
 		children_end(s);
 		skip();
 	}
-	assert_int_equal(capture_add(c, s->target, &e), 0);
-	assert_int_equal(capture_attach(c, &e), 0);
-	assert_int_equal(capture_wakers_wait(c), told ? 0 : -EOPNOTSUPP);
-	s->from_ns = now_ns() + 2 * LONG_NS;
-	visit(c, s);
-	capture_account(c, 0);
-	capture_stop(c);
-	assert_true(capture_drain(c, on_record, s) >= 0);
-	capture_close(c);
 	told_check(s);
 	children_end(s);
 	for (size_t way = 0; way < NOISE; way++)
-		assert_true(s->ticks[way] >= ROUNDS);
+		assert_true(s->ticks[way] >= WAKING_ROUNDS);
 }
 
 static void test_served(void **state)

@@ -3,7 +3,6 @@
  * Who woke a thread that waited in a futex: a thread of its own process, another process, or, where
  * the time ran out, nobody.
  */
-#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,21 +16,14 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "asleep.h"
-#include "capture/capture.h"
 #include "capture/features.h"
+#include "waking.h"
 
-#define MS	1000000ull
-#define WALL_NS (5 * MS)
-#define ROUNDS	20
-#define LONG_NS (30 * MS) /* of each wait: some ticks */
-#define CAUSES	64
-#define TOLD	4096
+#define TOLD 4096
 
 /* ---- what is recorded ---- */
 
@@ -41,13 +33,6 @@ struct shared {
 };
 
 static struct shared *shared;
-
-static void nap(uint64_t ns)
-{
-	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-
-	nanosleep(&ts, NULL);
-}
 
 static long futex(_Atomic int *at, int op, int value, const struct timespec *until)
 {
@@ -63,7 +48,7 @@ static void wait_for_ever(_Atomic pid_t *self, _Atomic int *at, const struct tim
 
 static void wake(_Atomic int *at)
 {
-	nap(LONG_NS);
+	nap(WAKING_LONG_NS);
 	++*at;
 	futex(at, FUTEX_WAKE, 1, NULL);
 }
@@ -82,7 +67,7 @@ static void *by_process_run(void *arg)
 
 static void *by_nobody_run(void *arg)
 {
-	const struct timespec some = {0, LONG_NS};
+	const struct timespec some = {0, WAKING_LONG_NS};
 
 	wait_for_ever(&shared->by_nobody, &shared->timed, &some);
 	return arg;
@@ -118,15 +103,13 @@ static void outsider(void)
 
 struct seen {
 	pid_t target, outsider;
-	struct gn_cause_rec causes[CAUSES];
-	size_t ncauses;
+	struct waking waking;
 	/* samples with a cause, whose content may come later by another CPU's ring */
 	struct told {
 		int who;
 		uint64_t cause;
 	} v[TOLD];
 	size_t ntold;
-	uint64_t start_ns, from_ns; /* wakers are told of what begins from then on */
 	uint64_t ticks[3], told[3]; /* by thread, by process, by nobody */
 };
 
@@ -137,14 +120,6 @@ static int who_of(pid_t tid)
 	if (tid == shared->by_process)
 		return 1;
 	return tid == shared->by_nobody ? 2 : -1;
-}
-
-static const struct gn_cause_rec *cause_find(const struct seen *s, uint64_t id)
-{
-	for (size_t i = 0; i < s->ncauses; i++)
-		if (s->causes[i].id == id)
-			return &s->causes[i];
-	return NULL;
 }
 
 /* It is who has to have woken that one. */
@@ -163,7 +138,7 @@ static void sample_take(struct seen *s, const struct gn_sample *x)
 	int who = who_of((pid_t)x->h.tid);
 
 	if (who < 0 || x->clock != GN_CLOCK_WALL || x->state == GN_ST_QUEUED ||
-	    x->h.time < s->from_ns)
+	    x->h.time < s->waking.from_ns)
 		return;
 	s->ticks[who] += x->n;
 	if (!x->cause)
@@ -177,7 +152,7 @@ static void sample_take(struct seen *s, const struct gn_sample *x)
 static void told_check(const struct seen *s)
 {
 	for (size_t i = 0; i < s->ntold; i++) {
-		const struct gn_cause_rec *c = cause_find(s, s->v[i].cause);
+		const struct gn_cause_rec *c = waking_find(&s->waking, s->v[i].cause);
 
 		assert_true(is_right(s, s->v[i].who, c));
 		assert_int_equal(c->of.count != 0, s->v[i].who == 0);
@@ -188,8 +163,8 @@ static void on_record(void *ctx, const struct gn_rec *rec)
 {
 	struct seen *s = ctx;
 
-	if (rec->type == GN_REC_CAUSE && s->ncauses < CAUSES)
-		memcpy(&s->causes[s->ncauses++], rec, sizeof(struct gn_cause_rec));
+	if (rec->type == GN_REC_CAUSE)
+		waking_keep(&s->waking, rec);
 	if (rec->type == GN_REC_SAMPLE)
 		sample_take(s, (const void *)rec);
 }
@@ -217,60 +192,17 @@ static void children_end(const struct seen *s)
 	waitpid(s->outsider, NULL, 0);
 }
 
-static void visit(struct capture *c, struct seen *s)
-{
-	uint64_t tick = gn_ticks_until(s->from_ns - s->start_ns, WALL_NS);
-
-	for (uint64_t end = tick + ROUNDS * LONG_NS / WALL_NS; tick < end; tick++) {
-		struct gn_remote_tick arg = {.tick = tick};
-		struct timespec ts;
-		uint64_t at = s->start_ns + gn_tick_time(tick, WALL_NS);
-
-		ts.tv_sec = (time_t)(at / 1000000000u);
-		ts.tv_nsec = (long)(at % 1000000000u);
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-		assert_int_equal(capture_tick(c, &arg), 0);
-		assert_true(capture_drain(c, on_record, s) >= 0);
-	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* `told`: the kernel is to have them told. */
 static void run(struct seen *s, bool told)
 {
-	struct capture_config cfg = {.wall_ns = WALL_NS, .causes = true};
-	struct capture *c = NULL;
-	struct error e = {0};
-
 	children_start(s);
-	cfg.start_ns = s->start_ns = now_ns();
-	if (capture_open(&c, &cfg, &e))
-		fail_msg("%s", e.msg);
-	if (!capture_can_switch(c)) {
-		print_message("needs what wall samples by switches take from the scheduler\n");
-		capture_close(c);
+	if (!waking_record(&s->waking, s->target, told, on_record, s)) {
 		children_end(s);
 		skip();
 	}
-	assert_int_equal(capture_add(c, s->target, &e), 0);
-	assert_int_equal(capture_attach(c, &e), 0);
-	assert_int_equal(capture_wakers_wait(c), told ? 0 : -EOPNOTSUPP);
-	s->from_ns = now_ns() + 2 * LONG_NS;
-	visit(c, s);
-	capture_account(c, 0);
-	capture_stop(c);
-	assert_true(capture_drain(c, on_record, s) >= 0);
-	capture_close(c);
 	children_end(s);
 	for (int i = 0; i < 3; i++)
-		assert_true(s->ticks[i] >= ROUNDS);
+		assert_true(s->ticks[i] >= WAKING_ROUNDS);
 }
 
 static void test_wakers(void **state)

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What threads wait for is what the program says: a peer that answers after 40 ms (by read and by poll), clients that do
-# not come, a Unix socket, a pipe, a FIFO, a selector; by switches and by scans; and which thread serves those that are asked,
-# here and in another network. Each wall sample of a wait for IO has
-# its cause, none a wrong one, and with --no-causes there are none.
+# not come, a Unix socket, a pipe, a FIFO, a selector; by switches and by scans. Each wall sample of a wait for IO has
+# its cause, none a wrong one, and with --no-causes there are none. Which thread serves those that are asked is told, here
+# and in another network.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
+need_cmd ip
 
 CAUSE_EVENT=gnomon.WaitCause
 
@@ -144,5 +145,4 @@ apart() {
 }
 
 for_one_jdk causes_io
-need_cmd ip
 for_one_jdk apart

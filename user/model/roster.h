@@ -21,7 +21,6 @@ struct resolved_thread;
 struct wait {
 	uint64_t time_ns;	/* of the first tick */
 	uint64_t span_ns;	/* time off the CPU that these ticks stand for */
-	uint64_t began_ns;	/* when it went off the CPU, or up to a tick later */
 	uint32_t ticks;		/* 0: there is nothing to write */
 	uint32_t thread, stack; /* ids in the file */
 	uint32_t state;		/* enum jfr_state */

@@ -275,13 +275,23 @@ static bool wait_follows(const struct target *t, const struct wait *h, const str
 	return first + (h->ticks >> h->level) == tick_of(t, next->time_ns) >> h->level;
 }
 
+/* When a thread went off the CPU, or up to a tick later; `length_ns`: of its wait until these
+ * ticks' end. */
+static uint64_t wait_began(const struct target *t, const struct wait *h, uint64_t length_ns)
+{
+	uint64_t end = wait_last(t, h) + t->env->cfg.wall_ns;
+
+	return end - (length_ns < end ? length_ns : end);
+}
+
 /* Who ended a wait, or serves it, is known at its end: of these pieces of one the last tells it. */
-static bool wait_goes_on(const struct target *t, const struct wait *h, const struct wait *next)
+static bool wait_goes_on(const struct target *t, const struct wait *h, const struct wait *next,
+			 uint64_t length_ns)
 {
 	if (h->cause == next->cause)
 		return true;
-	return next->began_ns < h->time_ns + t->env->cfg.wall_ns &&
-	       causes_completes(t->causes, h->cause, next->cause);
+	return causes_completes(t->causes, h->cause, next->cause) &&
+	       wait_began(t, next, length_ns) < h->time_ns + t->env->cfg.wall_ns;
 }
 
 /*
@@ -289,15 +299,17 @@ static bool wait_goes_on(const struct target *t, const struct wait *h, const str
  * into one event: with 10,000 threads asleep they would be most of the file. False: the piece is
  * too short to wait for more.
  */
-static bool wait_joins(struct target *t, struct wait *h, const struct wait *next)
+static bool wait_joins(struct target *t, struct wait *h, const struct wait *next,
+		       uint64_t length_ns)
 {
 	uint64_t ns = t->env->cfg.wall_ns;
 
 	if (next->ticks * ns < WAIT_MIN_NS)
 		return false;
 	if (h->ticks && h->thread == next->thread && h->stack == next->stack &&
-	    h->state == next->state && wait_goes_on(t, h, next) && h->context == next->context &&
-	    h->ticks * ns < WAIT_MAX_NS && h->level == next->level && wait_follows(t, h, next)) {
+	    h->state == next->state && wait_goes_on(t, h, next, length_ns) &&
+	    h->context == next->context && h->ticks * ns < WAIT_MAX_NS && h->level == next->level &&
+	    wait_follows(t, h, next)) {
 		h->cause = next->cause;
 		h->ticks += next->ticks;
 		h->span_ns += next->span_ns;
@@ -331,15 +343,13 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
 		.level = s->level,
 	};
 
-	now.began_ns = wait_last(t, &now) + t->env->cfg.wall_ns;
-	now.began_ns -= s->span < now.began_ns ? s->span : now.began_ns;
 	lock_note(t, &now);
 	if (t->env->cfg.one_by_one) {
 		cause_note(t, &now);
 		context_note(t, now.context, now.thread, now.ticks, now.time_ns,
 			     wait_last(t, &now));
 		ticks_write(t, s, now.thread, stack, state);
-	} else if (!m || !wait_joins(t, &m->wait, &now)) {
+	} else if (!m || !wait_joins(t, &m->wait, &now, s->span)) {
 		if (m)
 			wait_write(t, &m->wait);
 		wait_write(t, &now);

@@ -45,7 +45,7 @@ final class Peers {
     }
 
     /** Answers each byte after the delay, each client by a thread that is named after its port. */
-    private static void serve(ServerSocket server) throws Exception {
+    static void serve(ServerSocket server) throws Exception {
         for (;;) {
             Socket s = server.accept();
 
