@@ -265,22 +265,44 @@ struct vm_state {
 	pid_t tid; /* for whom: the VM thread, or the last one that it waited for itself */
 };
 
+#define LOOK_TICKS 64 /* before and behind one, for who ran */
+
 /*
- * Who runs has a CPU sample each CPU interval, so that one that had not stopped at the tick had one
- * within so long before or after it.
+ * Who runs has a CPU sample each CPU interval, or two where others have the CPU for half of the
+ * time. So one that had not stopped at the tick had one so long before or behind it; and if it came
+ * while the VM thread waited, in this very wait, its thread had not stopped then. Of others that
+ * ran before or after that it is not known.
  */
-static struct vm_state vm_state_at(const struct target *t, uint64_t tick)
+static pid_t late_at(const struct target *t, const struct vmline_wait *w, uint64_t tick)
 {
 	const struct target_config *cfg = &t->env->cfg;
-	uint64_t time = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
-	struct vm_state s = {0};
-	pid_t late = 0;
+	uint64_t time = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns), from, to;
+	uint64_t n = 2 * cfg->cpu_ns / cfg->wall_ns + 3;
+	struct vmline_wait span;
 
-	s.op = vmline_at(t->locks->vm, tick, &s.tid);
-	if (s.op == VMOP_STOPPING && cfg->cpu_ns)
-		late = vmline_last(t->locks->vm, time - cfg->cpu_ns, time + cfg->cpu_ns);
-	if (!s.op || s.op == VMOP_STOPPING)
-		s.tid = late;
+	if (!vmline_span(t->locks->vm, w, tick, n < LOOK_TICKS ? n : LOOK_TICKS, &span) ||
+	    span.first == span.last)
+		return 0;
+	span.last--; /* of the last one it may have waited just before it: kern/owed.bpf.h */
+	from = cfg->start_ns + gn_tick_time(span.first, cfg->wall_ns);
+	to = cfg->start_ns + gn_tick_time(span.last, cfg->wall_ns);
+	if (from + 2 * cfg->cpu_ns < time)
+		from = time - 2 * cfg->cpu_ns;
+	if (to > time + cfg->cpu_ns)
+		to = time + cfg->cpu_ns;
+	return vmline_last(t->locks->vm, from, to);
+}
+
+static struct vm_state vm_state_at(const struct target *t, const struct vmline_wait *w,
+				   uint64_t tick)
+{
+	struct vm_state s = {0};
+
+	s.op = vmline_at(t->locks->vm, w, tick, &s.tid);
+	if (!s.op)
+		s.tid = 0;
+	if (s.op == VMOP_STOPPING)
+		s.tid = t->env->cfg.cpu_ns ? late_at(t, w, tick) : 0;
 	return s;
 }
 
@@ -294,6 +316,8 @@ static void vm_part_write(struct target *t, const struct cause_wait *whole, uint
 
 	w.cause = causes_jvm(t->causes, (uint8_t)(whole->cause >> 1), s.op);
 	w.owner = s.tid ? target_thread_of(t, s.tid, w.first_ns) : 0;
+	if (w.owner == w.thread) /* it was late itself, and has stopped */
+		w.owner = 0;
 	w.whose = w.owner ? CAUSE_OWNER_THREAD : CAUSE_OWNER_NONE;
 	causes_note(t->causes, &w, t->out);
 }
@@ -301,11 +325,12 @@ static void vm_part_write(struct target *t, const struct cause_wait *whole, uint
 static void vm_settle(struct target *t, const struct cause_wait *w)
 {
 	uint64_t group = w->tick >> w->level, end = group + (w->samples >> w->level);
+	const struct vmline_wait ticks = {group << w->level, (end << w->level) - 1};
 	struct vm_state now, last = {0};
 	uint64_t first = group;
 
 	for (; group < end; group++) {
-		now = vm_state_at(t, gn_level_tick(group, w->level));
+		now = vm_state_at(t, &ticks, gn_level_tick(group, w->level));
 		if (group > first && (now.op != last.op || now.tid != last.tid)) {
 			vm_part_write(t, w, first, group, last);
 			first = group;

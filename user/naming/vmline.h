@@ -6,6 +6,7 @@
 #ifndef GNOMON_NAMING_VMLINE_H
 #define GNOMON_NAMING_VMLINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,8 +25,24 @@ void vmline_near(struct vmline *v, pid_t tid, uint64_t tick, uint8_t op);
 /* A thread of Java ran at that time, or was about to. */
 void vmline_ran(struct vmline *v, pid_t tid, uint64_t time_ns);
 
-/* The operation at that tick; 0: none, or it is not known. *tid: the VM thread. */
-uint8_t vmline_at(const struct vmline *v, uint64_t tick, pid_t *tid);
+/* Of a thread that waits for it: from the first to the last tick of one wait. */
+struct vmline_wait {
+	uint64_t first, last;
+};
+
+/*
+ * The operation at that tick; 0: none, or it is not known. *tid: the VM thread. Of a tick at which
+ * it ran, and nothing is known, it is that of ticks of the wait before and behind it, if these have
+ * the same.
+ */
+uint8_t vmline_at(const struct vmline *v, const struct vmline_wait *w, uint64_t tick, pid_t *tid);
+
+/*
+ * Of the wait's ticks around that one, at most `n` to each side, that have its operation: the first
+ * and the last that it is known for by vmline_note(). False: there is none.
+ */
+bool vmline_span(const struct vmline *v, const struct vmline_wait *w, uint64_t tick, uint64_t n,
+		 struct vmline_wait *span);
 
 /* The last thread that is known to have run at such a time, both ends included; 0: none. */
 pid_t vmline_last(const struct vmline *v, uint64_t from_ns, uint64_t to_ns);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /**
- * Stopped: a thread, "asks", that has the JVM collect, again and again, for which all threads have to stop; and one, "late",
- * that looks whether it has to but each hundred milliseconds, since its loop counts (-XX:-UseCountedLoopSafepoints).
+ * Stopped: a thread, "asks", that has the JVM collect, again and again, for which all threads have to stop; one, "late",
+ * that looks whether it has to but each hundred milliseconds, since its loop counts (-XX:-UseCountedLoopSafepoints); and one,
+ * "prompt", that runs just before and behind each stop, and stops at once.
  */
 final class Stopped {
     private static volatile boolean ready;
@@ -45,6 +46,7 @@ final class Stopped {
         start("late", () -> work(100_000_000));
         while (!ready)
             Thread.sleep(10);
+        start("prompt", () -> work(1000));
         start("asks", Stopped::collect);
         Harness.ready();
         Harness.done();
