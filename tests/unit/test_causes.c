@@ -240,8 +240,8 @@ static void added_up(void **state)
 	assert_false(causes_add(c, &db, "")); /* told late, by another CPU's ring */
 	wait.cause = 2;
 	causes_note(c, &wait, w);
-	causes_write(c, w);
-	causes_write(c, w); /* nothing more */
+	causes_write(c, w, CAUSES_ALL);
+	causes_write(c, w, CAUSES_ALL); /* nothing more */
 	assert_int_equal(jfrw_close(w, &e), 0);
 
 	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
@@ -289,6 +289,58 @@ static void locks(void **state)
 	assert_true(strlen(w.cause) < sizeof(w.cause));
 }
 
+#define SECOND 1000000000ull
+
+/* A long wait comes in pieces and is one event, be it that what there is is written between them.
+ */
+static void kept(void **state)
+{
+	static const struct {
+		uint64_t from, seconds, write;			   /* in seconds; 10 ticks each */
+	} told[] = {{100, 10, 111}, {110, 10, 121}, {120, 5, 126}, /* one */
+		    {130, 10, 141},				   /* after a gap: another */
+		    {200, 70, 271},				   /* too long to be kept */
+		    {270, 2, 290},  {300, 1, 340}}; /* no more comes: 300 is written */
+	const int64_t tick[] = {1000, 1300, 2000, 2700, 3000}, n[] = {250, 100, 700, 20, 10};
+	struct gn_cause_rec r = {.id = 1};
+	struct gn_cause_lock *l = (struct gn_cause_lock *)&r.of;
+	struct causes *c = causes_new();
+	struct jfrw *w = file_open();
+	struct jfr_reader *rd = NULL;
+	struct error e = {0};
+	struct jfr_event ev;
+	unsigned int seen = 0;
+
+	l->kind = GN_CAUSE_MONITOR;
+	l->op = GN_OP_ENTER;
+	causes_add(c, &r, "A");
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		struct cause_wait wait = {.cause = 1,
+					  .state = JFR_STATE_BLOCKED,
+					  .whose = CAUSE_OWNER_NOBODY,
+					  .tick = told[i].from * 10,
+					  .samples = (uint32_t)told[i].seconds * 10,
+					  .first_ns = told[i].from * SECOND,
+					  .last_ns = (told[i].from + told[i].seconds) * SECOND};
+
+		causes_note(c, &wait, w);
+		causes_write(c, w, told[i].write * SECOND);
+	}
+	assert_int_equal(jfrw_close(w, &e), 0); /* nothing is left */
+	assert_int_equal(jfr_reader_open(&rd, path, NULL, &e), 0);
+	while (next(rd, &ev))
+		for (unsigned int i = 0; i < sizeof(tick) / sizeof(tick[0]); i++)
+			if (number(rd, &ev, "tick") == tick[i]) {
+				assert_int_equal(number(rd, &ev, "samples"), n[i]);
+				assert_int_equal(number(rd, &ev, "ticks"),
+						 n[i] > 64 ? 0 : (1ll << n[i]) - 1);
+				seen++;
+			}
+	assert_int_equal(seen, sizeof(tick) / sizeof(tick[0]));
+	jfr_reader_close(rd);
+	causes_free(c);
+}
+
 /* Ticks of one owner are the bits of one event, as far as they reach; others' are other events. */
 static void owned(void **state)
 {
@@ -300,12 +352,18 @@ static void owned(void **state)
 	static const struct {
 		uint64_t tick, n;
 		enum cause_owner whose;
-	} told[] = {{100, 2, CAUSE_OWNER_NOBODY},  {102, 1, CAUSE_OWNER_UNKNOWN},
-		    {110, 1, CAUSE_OWNER_NOBODY},  {163, 1, CAUSE_OWNER_NOBODY},
+	} told[] = {{100, 2, CAUSE_OWNER_NOBODY},
+		    {102, 1, CAUSE_OWNER_UNKNOWN},
+		    {110, 1, CAUSE_OWNER_NOBODY},
+		    {163, 1, CAUSE_OWNER_NOBODY},
 		    {164, 1, CAUSE_OWNER_NOBODY}, /* beyond 64 bits from 100 on */
-		    {200, 100, CAUSE_OWNER_NOBODY}};
-	const int64_t tick[] = {100, 164, 102, 200}, n[] = {4, 1, 1, 100};
-	const uint64_t ticks[] = {1ull << 63 | 1 << 10 | 3, 1, 1, 0};
+		    {200, 100, CAUSE_OWNER_NOBODY},
+		    {300, 1, CAUSE_OWNER_NOBODY}, /* a long one's next piece */
+		    {302, 40, CAUSE_OWNER_NOBODY},
+		    {342, 40, CAUSE_OWNER_NOBODY},
+		    {383, 1, CAUSE_OWNER_NOBODY}};
+	const int64_t tick[] = {100, 164, 102, 200, 302, 383}, n[] = {4, 1, 1, 101, 80, 1};
+	const uint64_t ticks[] = {1ull << 63 | 1 << 10 | 3, 1, 1, 0, 0, 1};
 	unsigned int seen = 0;
 	struct jfr_reader *rd = NULL;
 	struct error e = {0};
@@ -323,11 +381,11 @@ static void owned(void **state)
 		wait.first_ns = wait.last_ns = told[i].tick;
 		causes_note(c, &wait, w);
 	}
-	causes_write(c, w);
+	causes_write(c, w, CAUSES_ALL);
 	assert_int_equal(jfrw_close(w, &e), 0);
 	assert_int_equal(jfr_reader_open(&rd, path, NULL, &e), 0);
 	while (next(rd, &ev))
-		for (unsigned int i = 0; i < 4; i++)
+		for (unsigned int i = 0; i < sizeof(tick) / sizeof(tick[0]); i++)
 			if (number(rd, &ev, "tick") == tick[i]) {
 				assert_int_equal(number(rd, &ev, "samples"), n[i]);
 				assert_int_equal((uint64_t)number(rd, &ev, "ticks"), ticks[i]);
@@ -335,7 +393,7 @@ static void owned(void **state)
 					 tick[i] == 102 ? "owner not known" : "nobody's");
 				seen++;
 			}
-	assert_int_equal(seen, 4);
+	assert_int_equal(seen, sizeof(tick) / sizeof(tick[0]));
 	jfr_reader_close(rd);
 	l->kind = GN_CAUSE_BLOCKER;
 	l->op = GN_OP_PARK;
@@ -366,7 +424,7 @@ static void pooled(void **state)
 			causes_add(c, &rec, "");
 			causes_note(c, &wait, w);
 		}
-	causes_write(c, w);
+	causes_write(c, w, CAUSES_ALL);
 	assert_int_equal(jfrw_close(w, &e), 0);
 	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
 	for (int i = 0; i < 2; i++) {
@@ -433,7 +491,7 @@ static void served_is(const struct gn_cause_rec *of, const struct gn_cause_rec *
 		causes_add(c, of, "");
 	assert_int_equal(causes_server(c, by->id), own);
 	causes_note(c, &wait, w);
-	causes_write(c, w);
+	causes_write(c, w, CAUSES_ALL);
 	assert_int_equal(jfrw_close(w, &e), 0);
 	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
 	assert_true(next(r, &ev));
@@ -521,7 +579,7 @@ static void bounded(void **state)
 		forgotten += causes_add(c, &rec, "");
 		causes_note(c, &wait, w);
 	}
-	causes_write(c, w);
+	causes_write(c, w, CAUSES_ALL);
 	assert_in_range(forgotten, 1, 10);
 	assert_int_equal(jfrw_close(w, &e), 0);
 	assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
@@ -536,10 +594,11 @@ static void bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sockets),   cmocka_unit_test(others),	cmocka_unit_test(hostile),
-		cmocka_unit_test(locks),     cmocka_unit_test(owned),	cmocka_unit_test(calls),
-		cmocka_unit_test(added_up),  cmocka_unit_test(places),	cmocka_unit_test(served),
-		cmocka_unit_test(completed), cmocka_unit_test(bounded), cmocka_unit_test(pooled),
+		cmocka_unit_test(sockets), cmocka_unit_test(others),	cmocka_unit_test(hostile),
+		cmocka_unit_test(locks),   cmocka_unit_test(kept),	cmocka_unit_test(owned),
+		cmocka_unit_test(calls),   cmocka_unit_test(added_up),	cmocka_unit_test(places),
+		cmocka_unit_test(served),  cmocka_unit_test(completed), cmocka_unit_test(bounded),
+		cmocka_unit_test(pooled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include "naming/holders.h"
 
 #define CAUSES_MAX  16384
-#define PENDING_MAX 4096
+#define PENDING_MAX 16384 /* some 200 bytes each: 10,000 threads that wait are one event each */
 
 /* Ports that a system gives to who asks for none (net.ipv4.ip_local_port_range's usual first). */
 #define PORT_EPHEMERAL 32768
@@ -294,7 +294,9 @@ struct pending {
 struct causes {
 	struct content *contents; /* by id */
 	struct content *worded;	  /* by cause: of its own threads, one for all that are called so */
-	struct pending *pending;
+	struct pending *pending;  /* what is written next */
+	struct pending *kept;	  /* long waits, of which more may come */
+	uint64_t kept_ns;	  /* when these were looked through last */
 	causes_waker_fn waker;
 	void *waker_ctx;
 };
@@ -322,22 +324,25 @@ static void contents_drop(struct causes *c)
 	}
 }
 
-static void pending_drop(struct causes *c)
+static void pending_free(struct pending **of, struct pending *x)
 {
-	struct pending *x, *tmp;
-
-	HASH_ITER(hh, c->pending, x, tmp) {
-		HASH_DEL(c->pending, x);
-		free(x);
-	}
+	HASH_DEL(*of, x);
+	free(x);
 }
 
 void causes_free(struct causes *c)
 {
+	struct pending *x, *tmp;
+
 	if (!c)
 		return;
 	contents_drop(c);
-	pending_drop(c);
+	HASH_ITER(hh, c->pending, x, tmp) {
+		pending_free(&c->pending, x);
+	}
+	HASH_ITER(hh, c->kept, x, tmp) {
+		pending_free(&c->kept, x);
+	}
 	free(c);
 }
 
@@ -553,14 +558,39 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, ui
 	jfrw_wait_cause(out, w->first_ns, &e);
 }
 
-void causes_write(struct causes *c, struct jfrw *out)
+#define LONG_NS	   1000000000ull  /* a piece of a wait of which more may come */
+#define KEEP_NS	   60000000000ull /* for so long it is not written */
+#define OVERDUE_NS 30000000000ull /* pieces come every 1,000 ticks; a later one is another event   \
+				   */
+#define LOOK_NS 10000000000ull	  /* they are looked through so often */
+
+static bool is_long(const struct cause_wait *w)
+{
+	return w->last_ns - w->first_ns >= LONG_NS;
+}
+
+static bool is_kept(const struct pending *x, uint64_t now)
+{
+	return now - x->w.first_ns < KEEP_NS && now - x->w.last_ns < OVERDUE_NS;
+}
+
+void causes_write(struct causes *c, struct jfrw *out, uint64_t now)
 {
 	struct pending *x, *tmp;
 
 	HASH_ITER(hh, c->pending, x, tmp) {
 		pending_write(c, &x->w, x->ticks, out);
+		pending_free(&c->pending, x);
 	}
-	pending_drop(c);
+	if (now - c->kept_ns < LOOK_NS)
+		return;
+	c->kept_ns = now == CAUSES_ALL ? 0 : now;
+	HASH_ITER(hh, c->kept, x, tmp) {
+		if (is_kept(x, now))
+			continue;
+		pending_write(c, &x->w, x->ticks, out);
+		pending_free(&c->kept, x);
+	}
 }
 
 #define TICKS_TOLD 64 /* bits of jfr_wait_cause.ticks */
@@ -581,9 +611,23 @@ static void wait_add(struct cause_wait *to, const struct cause_wait *w)
 		to->last_ns = w->last_ns;
 }
 
+/* It has all ticks from its first one on, and these follow. */
+static bool is_row_with(const struct pending *x, const struct cause_wait *w)
+{
+	const struct cause_wait *a = &x->w;
+
+	return a->level == w->level &&
+	       w->tick >> w->level == (a->tick >> a->level) + (a->samples >> a->level) &&
+	       (!x->ticks || x->ticks == tick_bits(0, a->samples));
+}
+
 /* Adds the ticks of a lock to those of the event before. False: they do not fit. */
 static bool ticks_add(struct pending *x, const struct cause_wait *w)
 {
+	if (is_row_with(x, w) && x->w.samples + w->samples > TICKS_TOLD) {
+		x->ticks = 0;
+		return true;
+	}
 	if (w->tick < x->w.tick || w->tick - x->w.tick + w->samples > TICKS_TOLD || !x->ticks)
 		return false;
 	x->ticks |= tick_bits(w->tick - x->w.tick, w->samples);
@@ -605,6 +649,45 @@ static uint64_t cause_shared(const struct causes *c, uint64_t cause)
 	return same ? same->id : cause;
 }
 
+/* A new one. */
+static void pending_note(struct causes *c, struct pending **of, const struct pending_key *key,
+			 const struct cause_wait *w, struct jfrw *out)
+{
+	struct pending *x;
+
+	if (HASH_COUNT(*of) >= PENDING_MAX)
+		causes_write(c, out, CAUSES_ALL);
+	x = calloc(1, sizeof(*x));
+	if (!x) {
+		pending_write(c, w, 0, out);
+		return;
+	}
+	x->key = *key;
+	pending_begin(x, w);
+	HASH_ADD(hh, *of, key, sizeof(x->key), x);
+}
+
+/* Of a long wait, which comes in pieces, the next one is the same event, and no other. */
+static bool kept_note(struct causes *c, const struct pending_key *key, const struct cause_wait *w,
+		      struct jfrw *out)
+{
+	struct pending *x;
+
+	HASH_FIND(hh, c->kept, key, sizeof(*key), x);
+	if (x && is_row_with(x, w) && (!w->whose || ticks_add(x, w))) {
+		wait_add(&x->w, w);
+		return true;
+	}
+	if (x) {
+		pending_write(c, &x->w, x->ticks, out);
+		pending_free(&c->kept, x);
+	}
+	if (!is_long(w))
+		return false;
+	pending_note(c, &c->kept, key, w, out);
+	return true;
+}
+
 void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 {
 	struct pending_key key = {.cause = cause_shared(c, w->cause),
@@ -615,6 +698,8 @@ void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 				  .whose = w->whose};
 	struct pending *x;
 
+	if (kept_note(c, &key, w, out))
+		return;
 	HASH_FIND(hh, c->pending, &key, sizeof(key), x);
 	if (x && (!w->whose || ticks_add(x, w))) {
 		wait_add(&x->w, w);
@@ -625,14 +710,5 @@ void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 		pending_begin(x, w);
 		return;
 	}
-	if (HASH_COUNT(c->pending) >= PENDING_MAX)
-		causes_write(c, out);
-	x = calloc(1, sizeof(*x));
-	if (!x) {
-		pending_write(c, w, 0, out);
-		return;
-	}
-	x->key = key;
-	pending_begin(x, w);
-	HASH_ADD(hh, c->pending, key, sizeof(x->key), x);
+	pending_note(c, &c->pending, &key, w, out);
 }

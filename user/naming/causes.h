@@ -118,7 +118,12 @@ void causes_on_waker(struct causes *c, causes_waker_fn fn, void *ctx);
 /* Writes what was noted before where there is no more room. */
 void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out);
 
-/* Writes what was noted, and before ids of the file become others. */
-void causes_write(struct causes *c, struct jfrw *out);
+#define CAUSES_ALL UINT64_MAX
+
+/*
+ * Writes what was noted, by `now`; but long waits, which come in pieces, are kept for a minute, so
+ * that they are one event. CAUSES_ALL: these, too, before ids of the file become others.
+ */
+void causes_write(struct causes *c, struct jfrw *out, uint64_t now);
 
 #endif

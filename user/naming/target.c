@@ -202,9 +202,11 @@ static void flush(struct target *t, bool last, uint64_t now)
 	uint64_t stop = t->env->board->stop_ns;
 	struct error e = {0};
 	struct jfrw_stats st;
+	bool ends;
 
 	if (stop && now > stop)
 		now = stop;
+	ends = last || jfrw_chunk_ends(t->out, now);
 	if (!target_is_blind(t))
 		target_threads_offer(t);
 	target_budget_tell(t, now);
@@ -212,13 +214,13 @@ static void flush(struct target *t, bool last, uint64_t now)
 	quality_write(&t->wall, t->out, now);
 	facts_files(t->out, now, resolver_native(t->names), jfrw_chunk(t->out));
 	throttling_write(t, now, last);
-	if (last || jfrw_chunk_ends(t->out, now))
+	if (ends)
 		roster_each(t->threads, target_wait_write, t);
-	target_locks_settle(t, now, last || jfrw_chunk_ends(t->out, now));
+	target_locks_settle(t, now, ends);
 	if (t->env->cfg.form.segments)
 		jfrw_clock(t->out, clock_ns(CLOCK_REALTIME), now_ns());
 	target_watch_look(t, now_ns());
-	causes_write(t->causes, t->out);
+	causes_write(t->causes, t->out, ends ? CAUSES_ALL : now);
 	requests_write(t->requests, t->out);
 	if (jfrw_flush(t->out, now, &e))
 		failure_note(t, &e);
@@ -484,7 +486,7 @@ void target_free(struct target *t, bool keep)
 	if (t->out && keep) {
 		roster_each(t->threads, target_wait_write, t);
 		target_locks_settle(t, now_ns(), true);
-		causes_write(t->causes, t->out);
+		causes_write(t->causes, t->out, CAUSES_ALL);
 		requests_write(t->requests, t->out);
 		jfrw_close(t->out, NULL);
 	} else if (t->out) {
