@@ -558,11 +558,12 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, ui
 	jfrw_wait_cause(out, w->first_ns, &e);
 }
 
-#define LONG_NS	   1000000000ull  /* a piece of a wait of which more may come */
-#define KEEP_NS	   60000000000ull /* for so long it is not written */
-#define OVERDUE_NS 30000000000ull /* pieces come every 1,000 ticks; a later one is another event   \
-				   */
-#define LOOK_NS 10000000000ull	  /* they are looked through so often */
+#define LONG_NS 1000000000ull  /* a piece of a wait of which more may come */
+#define KEEP_NS 60000000000ull /* for so long it is not written */
+#define OVERDUE_NS                                                                                 \
+	30000000000ull	       /* pieces come every 1,000 ticks; a later one is another event      \
+				*/
+#define LOOK_NS 10000000000ull /* they are looked through so often */
 
 static bool is_long(const struct cause_wait *w)
 {
