@@ -234,9 +234,8 @@ int record_setting(const char *name, const char *value, struct error *e)
 {
 	/* which JVMs, how long and where to is not for who goes on and on */
 	static const char *const others[] = {
-		"pid",	    "name",	"container",	  "cgroup",  "all-jvms",
-		"duration", "output",	"keep",		  "force",   "format",
-		"quiet",    "max-size", "max-total-size", "isolate", NULL};
+		"pid",	"name",	 "container", "cgroup", "all-jvms", "duration",	      "output",
+		"keep", "force", "format",    "quiet",	"max-size", "max-total-size", NULL};
 
 	for (const char *const *o = others; *o; o++)
 		if (!strcmp(name, *o))

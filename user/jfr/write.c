@@ -426,7 +426,7 @@ static int file_open(struct jfrw *w, const struct jfrw_config *cfg, struct error
 	int fd = cfg->fd, rc;
 
 	if (cfg->form.segments)
-		return outfile_open_segments(&w->file, cfg->path, e);
+		return outfile_open_segments(&w->file, cfg->path, cfg->maker, e);
 	if (cfg->resumed)
 		return file_resume(w, e);
 	if (!cfg->opened)

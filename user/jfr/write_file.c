@@ -26,6 +26,7 @@ struct outfile {
 	int fd;	    /* -1: a directory's, before its first file */
 	char *path; /* of the file; of segments, the last one's, NULL before the first */
 	char *dir;  /* of segments; NULL: it is one file */
+	const struct outfile_maker *maker;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -143,10 +144,18 @@ static int write_all(int fd, const uint8_t *p, size_t n, uint64_t at)
 	return 0;
 }
 
-/*
- * Another file, if the job begins one. Readers see it empty until the job is written. Whoever
- * removes files by their age finds this one locked (run/retention.h).
- */
+int outfile_segment(const char *dir, uint64_t unix_ns, char **path)
+{
+	int fd = segment_create(dir, unix_ns, path);
+
+	if (fd < 0)
+		return fd;
+	owner_set(fd);
+	flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
+/* Another file, if the job begins one. Readers see it empty until the job is written. */
 static int file_turn(struct outfile *f)
 {
 	char *path;
@@ -154,11 +163,9 @@ static int file_turn(struct outfile *f)
 
 	if (!f->turn_ns)
 		return 0;
-	fd = segment_create(f->dir, f->turn_ns, &path);
+	fd = (f->maker ? f->maker->make : outfile_segment)(f->dir, f->turn_ns, &path);
 	if (fd < 0)
 		return fd;
-	owner_set(fd);
-	flock(fd, LOCK_EX | LOCK_NB);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->path);
@@ -216,12 +223,20 @@ static void stall_say(struct outfile *f, int rc)
 	f->stalled = rc != 0;
 }
 
+static void file_remove(struct outfile *f)
+{
+	if (f->dir && f->maker)
+		f->maker->unmake(f->dir);
+	else
+		outfile_remove(f->fd, f->path);
+}
+
 /* A file that nothing was written into is none. */
 static void job_abandon(struct outfile *f)
 {
 	f->gone = true;
 	if (!f->end && !f->turn_ns)
-		outfile_remove(f->fd, f->path);
+		file_remove(f);
 }
 
 /* With the lock. False: it is to be tried again. */
@@ -368,12 +383,14 @@ void outfile_tell(struct outfile *f, const struct finished_to *to)
 	f->to = *to;
 }
 
-int outfile_open_segments(struct outfile **out, const char *dir, struct error *e)
+int outfile_open_segments(struct outfile **out, const char *dir, const struct outfile_maker *maker,
+			  struct error *e)
 {
 	struct outfile *f = outfile_new(e);
 
 	if (!f)
 		return -ENOMEM;
+	f->maker = maker;
 	f->dir = strdup(dir);
 	if (f->dir)
 		return outfile_start(out, f, e);
@@ -507,7 +524,7 @@ int outfile_close(struct outfile *f, bool keep, struct error *e)
 	pthread_mutex_unlock(&f->lock);
 	pthread_join(f->thread, NULL);
 	if (!keep)
-		outfile_remove(f->fd, f->path);
+		file_remove(f);
 	else if (f->fd >= 0 && !file_is_removed(f))
 		whole_tell(f);
 	if (f->fd >= 0 && close(f->fd) && !atomic_load(&f->rc))

@@ -36,12 +36,26 @@ void outfile_from(struct outfile *f, uint64_t at);
 /* Likewise: who is told of what is whole, at an outfile_submit() that says so and at the end. */
 void outfile_tell(struct outfile *f, const struct finished_to *to);
 
+/* Who makes the files of a directory, where it is not who writes them. From the file's thread. */
+struct outfile_maker {
+	int (*make)(const char *dir, uint64_t unix_ns, char **path); /* as outfile_segment() */
+	void (*unmake)(const char *dir); /* the last one, if nothing was written into it */
+};
+
 /*
- * Likewise, files in the directory `dir`, one after the other (jfr/segment.h): none before the
- * first outfile_turn(). A job that fails is tried again each second, so that no error sticks but in
- * outfile_wait(), which gives up what cannot be written then.
+ * Makes the next file in `dir` (jfr/segment.h), for who asked for the recording. Whoever removes
+ * files by their age finds it locked (run/retention.h). A descriptor, and *path is to be freed; or
+ * -errno.
  */
-int outfile_open_segments(struct outfile **out, const char *dir, struct error *e);
+int outfile_segment(const char *dir, uint64_t unix_ns, char **path);
+
+/*
+ * Likewise, files in the directory `dir`, one after the other: none before the first
+ * outfile_turn(). A job that fails is tried again each second, so that no error sticks but in
+ * outfile_wait(), which gives up what cannot be written then. `maker`: NULL makes them itself.
+ */
+int outfile_open_segments(struct outfile **out, const char *dir, const struct outfile_maker *maker,
+			  struct error *e);
 
 /* The next job is the first of another file, which is named by that time. Only while not busy. */
 void outfile_turn(struct outfile *f, uint64_t unix_ns);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "naming/board.h"
 #include "naming/cell.h"
+#include "naming/filer.h"
 #include "naming/latest.h"
 #include "naming/line.h"
 #include "naming/namer.h"
@@ -30,6 +31,7 @@
 #define AWAIT_MS    100		     /* what is asked at the start is looked after so often */
 #define END_LOOK_MS 10		     /* and likewise what ends */
 #define OWN_NS	    500000000ull     /* naming has so much of its time at the end, in any case */
+#define FORGET_NS   3600000000000ull /* of files that go on and on, a loss counts for so long */
 
 struct crew {
 	struct crew_shared *shared;
@@ -37,8 +39,11 @@ struct crew {
 	struct line lines[1 + SPARES]; /* those that were lost, and the one in use */
 	struct line *line;	       /* the latter */
 	size_t nlines;
+	uint64_t lost_ns[1 + SPARES]; /* when they were */
+	uint64_t forgotten_cpu_ns;    /* CPU time of those that do not count any more */
 	bool process;
 	struct clerk *clerk; /* with processes and tables */
+	struct filer *filer; /* with processes and segments */
 	struct namer *namer; /* without processes */
 	pthread_t thread;
 	struct opened_list opened;
@@ -96,6 +101,7 @@ static void target_drop(struct crew *c, struct opened *o)
 {
 	pid_t tgid = o->tgid;
 
+	filer_deny(c->filer, o->path);
 	opened_drop(&c->opened, o);
 	target_forget(c, tgid);
 }
@@ -104,6 +110,7 @@ static void target_remove(struct crew *c, struct opened *o)
 {
 	pid_t tgid = o->tgid;
 
+	filer_deny(c->filer, o->path);
 	opened_remove(&c->opened, o);
 	target_forget(c, tgid);
 }
@@ -246,9 +253,19 @@ size_t crew_queue_bytes(const struct crew_shared *s)
 	return s->target.queue_bytes ? s->target.queue_bytes : QUEUE_BYTES;
 }
 
+/* The process, and who makes files for it. 0 or -errno; line_close() in any case. */
+static int line_make(struct crew *c, struct line *l)
+{
+	int rc = line_begin(l, crew_queue_bytes(c->shared), c->shared->mould, now_ns());
+
+	if (!rc && c->shared->target.form.segments)
+		rc = filer_start(&c->filer, l->files.ours);
+	return rc;
+}
+
 static int process_open(struct crew *c, struct error *e)
 {
-	int rc = line_begin(c->line, crew_queue_bytes(c->shared), c->shared->mould, now_ns());
+	int rc = line_make(c, c->line);
 
 	if (rc)
 		error_set(e, rc, EXIT_KERNEL, "cannot set up a process that names: %s",
@@ -318,7 +335,7 @@ static int target_push(struct crew *c, const struct opened *o)
 		      .tgid = (__u32)o->tgid,
 		      .time = now_ns()},
 		.serial = o->serial,
-		.resumed = o->resumed,
+		.resumed = c->shared->target.form.segments ? o->resumed != 0 : o->resumed,
 		.untried = o->untried,
 		.start_ns = o->resumed ? o->start_ns : 0,
 	};
@@ -327,6 +344,8 @@ static int target_push(struct crew *c, const struct opened *o)
 	if (snprintf(rec.path, sizeof(rec.path), "%s", o->path) >= (int)sizeof(rec.path))
 		return -ENAMETOOLONG;
 	rc = line_give(c->line, o->tgid);
+	if (!rc && c->filer)
+		rc = filer_allow(c->filer, o->path);
 	if (rc)
 		return rc;
 	rc = o->fd < 0 ? 0 : gift_send(c->line->gifts.ours, o->serial, o->fd);
@@ -488,7 +507,7 @@ static bool next_begin(struct crew *c)
 
 	if (c->nlines == 1 + SPARES)
 		return false;
-	rc = line_begin(next, crew_queue_bytes(c->shared), c->shared->mould, now_ns());
+	rc = line_make(c, next);
 	if (rc) {
 		log_warn("no other process that names can be made: %s", strerror(-rc));
 		line_close(next);
@@ -520,17 +539,42 @@ static void next_go(struct crew *c, const struct line *lost, const struct opened
 	queue_wake(c->line->queue);
 }
 
+/*
+ * A recording that ends has so many processes that may take over. Of one that goes on and on, whose
+ * files are no longer than a chunk, those count that were lost lately.
+ */
+static void lines_forget(struct crew *c, uint64_t now)
+{
+	size_t left = c->nlines - 1;
+
+	if (!c->shared->target.form.segments || c->nlines < 1 + SPARES ||
+	    now - c->lost_ns[0] < FORGET_NS)
+		return;
+	c->forgotten_cpu_ns += c->lines[0].cell ? cell_cpu_ns(c->lines[0].cell) : 0;
+	line_close(&c->lines[0]);
+	memmove(c->lines, c->lines + 1, left * sizeof(*c->lines));
+	memmove(c->lost_ns, c->lost_ns + 1, left * sizeof(*c->lost_ns));
+	c->nlines = left;
+	c->line--;
+}
+
 /* Kills what there is of the one in use, and has the next one take over. */
 static void line_replace(struct crew *c, bool hung)
 {
-	struct line *lost = c->line;
-	struct opened *at = opened_of(&c->opened, lost->board->at_work);
+	struct opened *at = opened_of(&c->opened, c->line->board->at_work);
 	struct opened_loss missing;
+	uint64_t now = now_ns();
+	struct line *lost;
 	bool goes_on;
 
+	lines_forget(c, now);
+	lost = c->line;
+	c->lost_ns[lost - c->lines] = now;
 	line_kill(lost);
 	clerk_stop(c->clerk);
+	filer_stop(c->filer);
 	c->clerk = NULL;
+	c->filer = NULL;
 	goes_on = next_begin(c);
 	log_warn("the process that names %s: %s", hung ? "did not answer for 10 s" : "has ended",
 		 goes_on ? "another one takes over; what it had in memory is lost"
@@ -856,7 +900,7 @@ bool crew_failed(const struct crew *c, struct error *why)
 
 uint64_t crew_cpu_ns(const struct crew *c)
 {
-	uint64_t sum = 0;
+	uint64_t sum = c->forgotten_cpu_ns;
 
 	for (size_t i = 0; i < c->nlines && c->process; i++)
 		sum += c->lines[i].cell ? cell_cpu_ns(c->lines[i].cell) : 0;
@@ -988,6 +1032,7 @@ void crew_close(struct crew *c, bool keep)
 		;
 	namer_free(c->namer, keep);
 	clerk_stop(c->clerk);
+	filer_stop(c->filer);
 	for (size_t i = 0; i < c->nlines; i++)
 		line_close(&c->lines[i]);
 	while (c->opened.first && !keep)

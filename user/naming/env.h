@@ -31,6 +31,8 @@ struct target_config {
 	struct jfrw_form form;
 	uint64_t total_max_bytes; /* of all files together, 0: no limit */
 	struct finished_to finished;
+	const struct outfile_maker
+		*maker; /* of segments; NULL: they are made where they are written */
 	/*
 	 * Called on the naming thread when stack ids may mean other code from now on: the kernel is
 	 * to send all lists again.

@@ -32,7 +32,8 @@ static void end_close(int *fd)
 	*fd = -1;
 }
 
-static const struct line unopened = {.replies = {-1, -1}, .gifts = {-1, -1}, .asks = {-1, -1}};
+static const struct line unopened = {
+	.replies = {-1, -1}, .gifts = {-1, -1}, .asks = {-1, -1}, .files = {-1, -1}};
 
 static int sockets_open(struct line *l)
 {
@@ -40,6 +41,8 @@ static int sockets_open(struct line *l)
 
 	if (!rc)
 		rc = ends_open(&l->gifts, SOCK_SEQPACKET);
+	if (!rc)
+		rc = ends_open(&l->files, SOCK_SEQPACKET);
 	return rc ? rc : ends_open(&l->asks, SOCK_STREAM);
 }
 
@@ -96,7 +99,7 @@ void line_close(struct line *l)
 	l->cell = NULL;
 	asker_unbind(l);
 	shared_free(l);
-	for (struct ends *e = &l->replies; e <= &l->asks; e++) {
+	for (struct ends *e = &l->replies; e <= &l->files; e++) {
 		end_close(&e->ours);
 		end_close(&e->theirs);
 	}
@@ -104,7 +107,7 @@ void line_close(struct line *l)
 
 /* ---- the process ---- */
 
-enum { QUEUE, BOARD, REPLIES, GIFTS, ASKS, KSYMS };
+enum { QUEUE, BOARD, REPLIES, GIFTS, ASKS, FILES, KSYMS };
 
 static struct signs signs_of(const struct line *l)
 {
@@ -128,7 +131,8 @@ static int copy_begin(struct line *l, int queue, int board, struct mould *m)
 	int ksyms = ksyms_give(), rc = ksyms < 0 ? -errno : 0;
 	const int fds[MOULD_FDS] = {
 		[QUEUE] = queue,	   [BOARD] = board,	    [REPLIES] = l->replies.theirs,
-		[GIFTS] = l->gifts.theirs, [ASKS] = l->asks.theirs, [KSYMS] = ksyms,
+		[GIFTS] = l->gifts.theirs, [ASKS] = l->asks.theirs, [FILES] = l->files.theirs,
+		[KSYMS] = ksyms,
 	};
 
 	if (!rc)
@@ -139,6 +143,7 @@ static int copy_begin(struct line *l, int queue, int board, struct mould *m)
 	end_close(&l->replies.theirs);
 	end_close(&l->gifts.theirs);
 	end_close(&l->asks.theirs);
+	end_close(&l->files.theirs);
 	return rc;
 }
 
@@ -170,6 +175,7 @@ int line_of(struct line *l, size_t queue_bytes, const int *fds)
 	l->replies.theirs = fds[REPLIES];
 	l->gifts.theirs = fds[GIFTS];
 	l->asks.theirs = fds[ASKS];
+	l->files.theirs = fds[FILES];
 	ksyms_from(fds[KSYMS]);
 	close(fds[QUEUE]);
 	close(fds[BOARD]);

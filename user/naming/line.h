@@ -27,9 +27,10 @@ struct ends {
 struct line {
 	struct queue *queue;
 	struct board *board;
-	struct ends replies, gifts, asks; /* naming/reply.h twice, wire/ask.h */
-	struct cell *cell;		  /* NULL: naming is a thread */
-	pid_t asker;			  /* its process, as long as it is bound by grants; 0 */
+	struct ends replies, gifts, asks,
+		files;	   /* naming/reply.h twice, wire/ask.h, naming/filer.h */
+	struct cell *cell; /* NULL: naming is a thread */
+	pid_t asker;	   /* its process, as long as it is bound by grants; 0 */
 	struct patience patience;
 	bool gone; /* nothing more will come from it */
 };

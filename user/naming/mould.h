@@ -16,7 +16,7 @@
 struct cell;
 struct mould;
 
-#define MOULD_FDS 6
+#define MOULD_FDS 7
 
 /* What a copy does, with descriptors that are its own. */
 typedef void (*mould_main_fn)(void *arg, const int fds[MOULD_FDS]);

@@ -100,8 +100,8 @@ int opened_close(const struct opened *o, const struct jfrw_form *form,
 	uint64_t now = now_ns();
 	struct jfrw_config cfg = {
 		.path = o->path,
-		.opened = true,
-		.fd = dup(o->fd),
+		.opened = !form->segments,
+		.fd = form->segments ? -1 : dup(o->fd),
 		.form = *form,
 		.resumed = JFRW_RESUMED_MAX,
 		.resumed_mono_ns = lost->time_ns,
@@ -110,7 +110,9 @@ int opened_close(const struct opened *o, const struct jfrw_form *form,
 	struct jfrw *w;
 	int rc;
 
-	if (cfg.fd < 0)
+	if (form->segments && !lost->cpu && !lost->wall)
+		return 0; /* its files are whole */
+	if (cfg.opened && cfg.fd < 0)
 		return error_set(e, -errno, EXIT_OUTPUT, "cannot end '%s': %s", o->path,
 				 strerror(errno));
 	cfg.start_unix_ns = clock_ns(CLOCK_REALTIME) - (now - cfg.start_mono_ns);

@@ -50,8 +50,8 @@ struct opened_loss {
 struct jfrw_form;
 
 /*
- * Ends the file where naming was lost: what is whole of it stays, and says what is missing. 0 or a
- * negative errno.
+ * Ends the file where naming was lost: what is whole of it stays, and says what is missing; of
+ * segments one more does. 0 or a negative errno.
  */
 int opened_close(const struct opened *o, const struct jfrw_form *form,
 		 const struct opened_loss *lost, struct error *e);

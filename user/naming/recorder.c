@@ -12,6 +12,7 @@
 #include "jvm/attacher.h"
 #include "naming/board.h"
 #include "naming/crew.h"
+#include "naming/filer.h"
 #include "naming/latest.h"
 #include "naming/line.h"
 #include "naming/mould.h"
@@ -70,6 +71,7 @@ static void name(struct recorder *r, struct line *l, struct port *port)
 	struct namer *n;
 
 	port_config(port, &cfg.target);
+	cfg.target.maker = filer_maker(l->files.theirs);
 	cfg.unwinder = port_unwinder(port);
 	ksyms_programs_by(cfg.unwinder->programs, cfg.unwinder->ctx);
 	beats_to(&cfg.board->beats);

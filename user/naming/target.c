@@ -371,6 +371,7 @@ static int files_open(struct target *t, const struct target_file *f, struct erro
 		.constants_keep_ns = keep_ns(t),
 		.start_mono_ns = t->start_ns,
 		.finished = cfg->finished,
+		.maker = cfg->maker,
 	};
 	int rc;
 

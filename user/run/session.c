@@ -245,11 +245,6 @@ static size_t power_of_two(uint64_t n)
 	return n ? size : 0;
 }
 
-static bool is_isolated(const struct session_config *cfg)
-{
-	return cfg->isolate && !cfg->form.segments;
-}
-
 static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 {
 	const struct session_config *cfg = s->cfg;
@@ -278,7 +273,7 @@ static int recorder_prepare(struct session *s, uint64_t start, struct error *e)
 		.ctx = s,
 	};
 
-	return recorder_open(&s->rec, &rc, is_isolated(cfg), e);
+	return recorder_open(&s->rec, &rc, cfg->isolate, e);
 }
 
 /*
@@ -497,7 +492,9 @@ static int session_prepare(struct session *s, struct error *e)
 		rc = recorder_prepare(s, start, e);
 	if (!rc && s->cfg->argv)
 		rc = launch_prepare(&s->launch, s->cfg->argv, e);
-	if (!rc && is_isolated(s->cfg))
+	/* a daemon runs commands, and answers; naming, which parses, is apart from it all the same
+	 */
+	if (!rc && s->cfg->isolate && !s->cfg->form.segments)
 		rc = renounce(e);
 	if (!rc)
 		watch_look(s); /* before there are stacks */

@@ -90,9 +90,7 @@ struct session_config {
 	uint64_t ring_bytes;	     /* of each CPU's ring at first, 0: as capture has it */
 	uint64_t queue_bytes;	     /* of the queue to the naming thread, 0: as naming has it */
 	bool quiet;		     /* no progress, no summary */
-	/* naming is a process without rights; not with form.segments, whose files it could not make
-	 */
-	bool isolate;
+	bool isolate;		     /* naming is a process without rights */
 	struct session_hooks hooks;
 	const char
 		*becomes; /* what the one recording is rendered into afterwards; NULL: it stays */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who makes the next file in a directory of recordings (jfr/segment.h) where naming is a process of
+ * its own and cannot: a thread of the session, as the disk may take its time. It makes files in
+ * directories that it was told of and nowhere else, and so many a minute.
+ */
+#ifndef GNOMON_NAMING_FILER_H
+#define GNOMON_NAMING_FILER_H
+
+#include "jfr/write_file.h"
+
+struct filer;
+
+/* `fd`, one end of a socket that keeps messages apart, stays the caller's. 0 or -errno. */
+int filer_start(struct filer **out, int fd);
+
+/* Ends the conversation, and the thread. NULL is fine. */
+void filer_stop(struct filer *f);
+
+/* Files may be made there from now on. 0 or -ENOMEM. */
+int filer_allow(struct filer *f, const char *dir);
+
+/* And no more. NULL is fine. */
+void filer_deny(struct filer *f, const char *dir);
+
+/* Naming's end: what outfile_open_segments() takes. For one process; from any of its threads. */
+const struct outfile_maker *filer_maker(int fd);
+
+#endif
