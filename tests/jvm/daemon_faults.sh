@@ -51,17 +51,30 @@ nothing_free() { [ "$(whole gnomon_disk_free_bytes)" = 0 ]; }
 is_held() { [ "$(whole gnomon_held_bytes)" -gt 0 ] && [ "$(figure "$PID" gnomon_jvm_held_bytes)" -gt 0 ]; }
 not_held() { [ "$(whole gnomon_held_bytes)" = 0 ]; }
 
-# Any of its processes but itself.
+# Any of its processes but itself, and the one of which those that name are made.
 processes_killed() {
     local child n=0
 
     for child in $(cat /proc/"$DAEMON"/task/*/children); do
+        [ "$(cat "/proc/$child/comm")" != gnomon-spare ] || continue
         kill -KILL "$child" 2>/dev/null && n=$((n + 1))
         goes_on "process $child was killed"
     done
     note "killed $n processes"
     pid_ended "$DAEMON" && fail "it ended: $(cat "$T/daemon.err")"
     goes_on "its processes were killed"
+}
+
+# Isolated, and no process that names can be made any more: it ends, for others to start it again.
+spare_killed() {
+    pkill -KILL -P "$DAEMON" -x gnomon-spare || fail "it has no spare: $(pgrep -lP "$DAEMON")"
+    goes_on "the spare was killed"
+    pkill -KILL -P "$DAEMON" -x gnomon-namer || fail "it has no namer: $(pgrep -lP "$DAEMON")"
+    pid_gone "$DAEMON" 90 || fail "it goes on without anybody who names: $(cat "$T/daemon.err")"
+    wait "$DAEMON"
+    assert_eq "the exit code" 1 $? "$(cat "$T/daemon.err")"
+    assert_match "what it says" 'no process that names can be made any more' "$T/daemon.err"
+    for f in $(files_of "$PID"); do jfr_silent "$JDK" summary "$f"; done
 }
 
 # A JVM after another, each alive for a second or so: one that lived long enough has its directory.
@@ -100,3 +113,6 @@ disk_full
 processes_killed
 come_and_go
 daemon_stop
+ISOLATE=1 daemon_start
+goes_on "isolated"
+spare_killed

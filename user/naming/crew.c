@@ -258,6 +258,7 @@ static int line_make(struct crew *c, struct line *l)
 {
 	int rc = line_begin(l, crew_queue_bytes(c->shared), c->shared->mould, now_ns());
 
+	c->shared->spareless |= rc == -EPIPE || rc == -ECHILD;
 	if (!rc && c->shared->target.form.segments)
 		rc = filer_start(&c->filer, l->files.ours);
 	return rc;
@@ -869,8 +870,13 @@ bool crew_hurries(const struct crew *c, uint64_t now)
 
 void crew_targets(struct crew *c, recorder_target_fn fn, void *ctx)
 {
-	if (!c->kept)
-		board_targets(c->line->board, fn, ctx);
+	const struct board *b = c->line->board;
+
+	if (c->kept)
+		return;
+	if (!b->ntargets && c->line > c->lines)
+		b = c->line[-1].board; /* who took over has said nothing yet */
+	board_targets(b, fn, ctx);
 }
 
 void crew_totals(struct crew *c, struct totals *out)

@@ -34,6 +34,7 @@ struct recorded_list {
 struct crew_shared {
 	struct target_config target;
 	struct mould *mould; /* NULL: the one crew is a thread */
+	bool spareless;	     /* it has ended: no more processes can be made */
 	struct seats *seats; /* likewise */
 	struct recorded_list files;
 	struct latest *settings;       /* which a crew that begins is told */

@@ -541,11 +541,22 @@ static size_t crews_look(struct recorder *r, size_t *working, struct error *firs
 	return n;
 }
 
+/* One that goes on and on ends then, since it can be started again. */
+static void spareless_note(struct recorder *r)
+{
+	if (!r->shared.spareless || !r->shared.target.form.segments || r->error.rc)
+		return;
+	error_set(&r->error, -ECHILD, EXIT_INTERNAL,
+		  "no process that names can be made any more: gnomon-spare was killed");
+	error_hint(&r->error, "start it again, as systemd does");
+}
+
 int recorder_error(struct recorder *r, struct error *e)
 {
 	struct error first = {0}, why;
 	size_t working, n = crews_look(r, &working, &first);
 
+	spareless_note(r);
 	if (n && !working && !r->error.rc)
 		r->error = first;
 	for (size_t i = 0; i < r->n && working; i++)

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# gnomon daemon with isolate = yes: what parses is nobody, without rights; its files are made for it, root's and in the
+# daemon's directory; where it is killed another one goes on in the next file, and what was lost is told; two users' JVMs
+# have one each. Then all that the other daemon is held to (daemon_flight).
+# overlaps
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
+need_root
+need_gnomon daemon
+need_cmd setpriv
+
+REC=$T/recordings
+SOCK=$T/gnomon.sock
+JDK=$(jdk_newest)
+
+namers() { pgrep -P "$DAEMON" -x gnomon-namer | sort; }
+namers_are() { [ "$(namers | wc -l)" = "$1" ]; }
+files_of() { find "$REC" -path "*-$1-*" -name '*.jfr' -size +0 2>/dev/null | LC_ALL=C sort; }
+has_files() { [ "$(files_of "$1" | wc -l)" -ge "$2" ]; }
+wait_files() { until_true 90 has_files "$1" "$2" || fail "process $1 has no $2 files: $(cat "$T/daemon.err")"; }
+status_of() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$1/status"; }
+
+# nobody PID: it has no rights, and may get none
+nobody() {
+    assert_eq "its user" "$(id -u nobody)" "$(status_of "$1" Uid)"
+    assert_eq "its capabilities" 0000000000000000 "$(status_of "$1" CapPrm)"
+    assert_eq "no new ones" 1 "$(status_of "$1" NoNewPrivs)"
+    assert_eq "its calls are those of a list" 2 "$(status_of "$1" Seccomp)"
+}
+
+classes_seen
+CLASSES=$SEEN
+own_jar Idle
+chmod a+rx "$T" && chmod a+r "$OWN_JAR"
+jvm_start -jar "$OWN_JAR" 2 1 30
+FIRST=$JVM_PID
+printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "isolate = yes" "record = no" \
+    "[mine]" "name = $OWN_NAME.jar" >"$CONF"
+daemon_start
+wait_files "$FIRST" 2
+assert_eq "processes that name" 1 "$(namers | wc -l)"
+nobody "$(namers)"
+assert_eq "whose the files are" "0 600" "$(files_of "$FIRST" | xargs stat -c '%u %a' | sort -u)"
+
+jvm_pipes
+setpriv --reuid=1234 --regid=1234 --clear-groups "$JDK/bin/java" -jar "$OWN_JAR" 2 1 30 \
+    <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
+SECOND=$!
+CHILDREN+=("$SECOND")
+jvm_ready "that of another user"
+wait_files "$SECOND" 2
+until_true 60 namers_are 2 || fail "two users have $(namers | wc -l) processes that name"
+
+# One is lost, and its JVM's recording goes on. The other's has lost nothing.
+n=$(files_of "$FIRST" | wc -l)
+kill -KILL "$(namers | head -n 1)"
+wait_files "$FIRST" $((n + 3))
+wait_files "$SECOND" $((n + 1))
+until_true 60 namers_are 2 || fail "nobody takes over"
+"$GNOMON" dump "$FIRST" --socket "$SOCK" --last 1m -o "$T/first.jfr" 2>"$T/err" || fail "dump: $(cat "$T/err")"
+"$GNOMON" dump "$SECOND" --socket "$SOCK" --last 1m -o "$T/second.jfr" 2>"$T/err" || fail "dump: $(cat "$T/err")"
+assert_ge "what is told as lost" 1 "$(query "$T/first.jfr" values gnomon.SamplesLost kind reason | grep -c 'process that names')"
+assert_eq "what the other one lost so" 0 "$(query "$T/second.jfr" values gnomon.SamplesLost kind reason | grep -c 'process that names')"
+daemon_stop
+kill "$FIRST" "$SECOND"
+ISOLATE=1 "$(dirname "$0")/daemon_flight.sh"
