@@ -75,7 +75,7 @@ log() { within journalctl --no-pager -n 60 2>/dev/null; cat "$R/console"; }
 started() {
     mkdir -p "$R/installed/etc/gnomon"
     install_below "$R/installed"
-    printf '%s\n' "group = gnomon" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" >"$R/installed/etc/gnomon/gnomon.conf"
+    printf '%s\n' "group = gnomon" "isolate = yes" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" >"$R/installed/etc/gnomon/gnomon.conf"
     (umask 077 && openssl rand -hex 32 >"$R/installed/etc/gnomon/http-token")
     cp /etc/group /etc/gshadow "$R/installed/etc/" 2>/dev/null
     systemd-sysusers --root="$R/installed" >"$T/out" 2>&1 || fail "sysusers: $(cat "$T/out")"
@@ -108,6 +108,8 @@ records() {
     until_true 60 told || fail "systemd is not told what it does: $(within systemctl show -P StatusText gnomon)"
     within systemctl reload gnomon || fail "reload: $(log)"
     go_on "it was reloaded"
+    # with all that the unit takes from it a process without rights can be made
+    assert_eq "users of what names" nobody "$(within ps -o user= -C gnomon-namer | sort -u)"
     before=$(main_of gnomon)
     within kill -KILL "$before"
     comes_back() { unit_is gnomon.service && [ "$(main_of gnomon)" != "$before" ]; }
