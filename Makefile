@@ -60,7 +60,7 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 C_FILES   := $(sort $(wildcard kern/*.[ch] vmlinux/*.h user/*/*.[ch] tests/*/*.[ch] tools/*/*.[ch]))
 
-.PHONY: all help tests check check-all redteam check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak soak-push soak-daemon \
+.PHONY: all help tests check check-all redteam check-unit check-bpf check-jvm check-kernels check-browser check-peers check-arm64 check-format bench accuracy results soak soak-push soak-surge soak-daemon \
         fuzz fuzzers format install uninstall clean demo picture deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -337,6 +337,9 @@ soak: ## SOAK_SECONDS (3600) of recording what comes and goes: memory and descri
 
 soak-push: ## SOAK_SECONDS (3600) of sending what ten JVMs do: nothing is refused or lost; what that costs (root)
 	$(call measure,bench,tools/soak/push.sh,$(BUILD)/gnomon-send)
+
+soak-surge: ## a daemon with a budget, and a JVM whose load rises tenfold ten times: the budget is kept, shares are true, 5 minutes (root)
+	$(call measure,bench,tools/soak/surge.sh)
 
 soak-daemon: ## SOAK_SECONDS (3600) of a daemon with ten JVMs: cost, memory, disk, and totals beside the kernel's account (root)
 	$(call measure,bench,tools/soak/daemon.sh)
