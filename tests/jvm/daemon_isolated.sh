@@ -14,7 +14,7 @@ REC=$T/recordings
 SOCK=$T/gnomon.sock
 JDK=$(jdk_newest)
 
-namers() { pgrep -P "$DAEMON" -x gnomon-namer | sort; }
+namers() { pgrep -P "$DAEMON" -x gnomon-namer; }
 namers_are() { [ "$(namers | wc -l)" = "$1" ]; }
 files_of() { find "$REC" -path "*-$1-*" -name '*.jfr' -size +0 2>/dev/null | LC_ALL=C sort; }
 has_files() { [ "$(files_of "$1" | wc -l)" -ge "$2" ]; }
@@ -40,7 +40,8 @@ printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 
 daemon_start
 wait_files "$FIRST" 2
 assert_eq "processes that name" 1 "$(namers | wc -l)"
-nobody "$(namers)"
+OURS=$(namers)
+nobody "$OURS"
 assert_eq "whose the files are" "0 600" "$(files_of "$FIRST" | xargs stat -c '%u %a' | sort -u)"
 
 jvm_pipes
@@ -54,7 +55,7 @@ until_true 60 namers_are 2 || fail "two users have $(namers | wc -l) processes t
 
 # One is lost, and its JVM's recording goes on. The other's has lost nothing.
 n=$(files_of "$FIRST" | wc -l)
-kill -KILL "$(namers | head -n 1)"
+kill -KILL "$OURS"
 wait_files "$FIRST" $((n + 3))
 wait_files "$SECOND" $((n + 1))
 until_true 60 namers_are 2 || fail "nobody takes over"
