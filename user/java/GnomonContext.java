@@ -54,6 +54,12 @@ public final class GnomonContext implements AutoCloseable {
     private Name[] names = new Name[2 * 8]; // of a level: endpoint, operation
     private Name writtenEndpoint;
     private final byte[] digits = new byte[64]; // of a trace id, a span id and a root's
+    // The last ids that were given as text, and what they are: a request's scopes mostly have the very same objects.
+    private String traceText = "";
+    private String spanText = "";
+    private long traceHigh;
+    private long traceLow;
+    private long span;
     private long random = System.nanoTime() ^ owner.getId() << 40;
 
     private GnomonContext() {
@@ -77,16 +83,27 @@ public final class GnomonContext implements AutoCloseable {
     /** A scope of 32 and 16 hexadecimal digits. What is no such number is 0. */
     public static GnomonContext open(String name, String traceId, String spanId) {
         GnomonContext c = CURRENT.get();
+
+        if (traceId != c.traceText || spanId != c.spanText) {
+            c.read(traceId, spanId);
+        }
+        c.push(Name.of(name), c.traceHigh, c.traceLow, c.span);
+        return c;
+    }
+
+    /** Where one of them has not its number of digits both are 0. */
+    private void read(String traceId, String spanId) {
         boolean whole = traceId.length() == 32 && spanId.length() == 16;
 
         if (whole) {
-            c.take(traceId, 0, 32, 0);
-            c.take(spanId, 0, 16, 32);
-            c.push(Name.of(name), c.hex(0), c.hex(16), c.hex(32));
-        } else {
-            c.push(Name.of(name), 0, 0, 0);
+            take(traceId, 0, 32, 0);
+            take(spanId, 0, 16, 32);
         }
-        return c;
+        traceHigh = whole ? hex(0) : 0;
+        traceLow = whole ? hex(16) : 0;
+        span = whole ? hex(32) : 0;
+        traceText = traceId;
+        spanText = spanId;
     }
 
     public static GnomonContext open(String name, long traceIdHigh, long traceIdLow, long spanId) {

@@ -172,6 +172,10 @@ public final class ContextLoad {
         GnomonContext.resource("service.name", "shop");
         for (String[] ids : IDS) {
             start(() -> {
+                // what was open before has half of these ids, and then all
+                GnomonContext.open("earlier", ids[0], "00f067aa0ba902b7").close();
+                GnomonContext.open("earlier", "4bf92f3577b34da6a3ce929d0e0e4736", ids[1]).close();
+                GnomonContext.open("earlier", ids[0], ids[1]).close();
                 try (GnomonContext scope = GnomonContext.open("ids", ids[0], ids[1])) {
                     within.countDown();
                     await(never);

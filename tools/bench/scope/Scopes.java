@@ -57,6 +57,14 @@ public class Scopes {
         }
     }
 
+    /** Of one span, as where a request goes from thread to thread, or comes back to one. */
+    @Benchmark
+    public void idsAsTextAgain(Blackhole hole) {
+        try (GnomonContext scope = GnomonContext.open("GET /cart", traces[0], spans[0])) {
+            hole.consume(scope);
+        }
+    }
+
     @Benchmark
     public void idsAsNumbers(Blackhole hole) {
         int i = next++ & N - 1;
