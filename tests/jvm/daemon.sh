@@ -28,3 +28,8 @@ daemon_stop() {
     wait "$DAEMON"
     assert_eq "the daemon's exit code" 0 $? "$(cat "$T/daemon.err")"
 }
+
+# Of the recordings in REC: files_of PID: its files, oldest first; the last one may still be empty.
+files_of() { find "$REC" -path "*-$1-*" -name '*.jfr' 2>/dev/null | LC_ALL=C sort; }
+has_files() { [ "$(files_of "$1" | wc -l)" -ge "$2" ]; }
+wait_files() { until_true 90 has_files "$1" "$2" || fail "process $1 has no $2 files: $(cat "$T/daemon.err")"; }

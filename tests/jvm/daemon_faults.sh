@@ -23,8 +23,6 @@ goes_on() {
     n=$(samples)
     until_true 60 more_than "${n:-0}" || fail "$1: no more samples; $(cat "$T/daemon.err")"
 }
-files_of() { find "$REC" -path "*-$1-*" -name '*.jfr' 2>/dev/null | LC_ALL=C sort; }
-has_files() { [ "$(files_of "$1" | wc -l)" -ge "$2" ]; }
 
 # Full, it records on in memory and answers; when there is room again it writes on, and what it wrote is whole.
 disk_full() {

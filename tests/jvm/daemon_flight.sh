@@ -27,11 +27,8 @@ said() { until_true "${2:-60}" file_has "$T/daemon.err" "$1" || fail "it does no
 times() { grep -c -- "$1" "$T/daemon.err"; }
 said_again() { [ "$(times "$1")" -gt "$2" ]; }
 
-# dir_of PID: DIR; files_of PID: its files, oldest first.
+# dir_of PID: DIR.
 dir_of() { DIR=$(compgen -G "$REC/$OWN_NAME-*-$1-*T*Z"); [ -n "$DIR" ]; }
-files_of() { find "$REC" -path "*-$1-*" -name '*.jfr' 2>/dev/null | LC_ALL=C sort; }
-has_files() { [ "$(files_of "$1" | wc -l)" -ge "$2" ]; }
-wait_files() { until_true 90 has_files "$1" "$2" || fail "process $1 has no $2 files: $(cat "$T/daemon.err")"; }
 
 # whole FILE: the JDK reads it without a word, and it says which JVM it is of.
 whole() {

@@ -16,9 +16,6 @@ JDK=$(jdk_newest)
 
 namers() { pgrep -P "$DAEMON" -x gnomon-namer; }
 namers_are() { [ "$(namers | wc -l)" = "$1" ]; }
-files_of() { find "$REC" -path "*-$1-*" -name '*.jfr' -size +0 2>/dev/null | LC_ALL=C sort; }
-has_files() { [ "$(files_of "$1" | wc -l)" -ge "$2" ]; }
-wait_files() { until_true 90 has_files "$1" "$2" || fail "process $1 has no $2 files: $(cat "$T/daemon.err")"; }
 status_of() { awk -v k="$2:" '$1 == k { print $2 }' "/proc/$1/status"; }
 
 # nobody PID: it has no rights, and may get none
@@ -38,7 +35,7 @@ FIRST=$JVM_PID
 printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "isolate = yes" "record = no" \
     "[mine]" "name = $OWN_NAME.jar" >"$CONF"
 daemon_start
-wait_files "$FIRST" 2
+wait_files "$FIRST" 3
 assert_eq "processes that name" 1 "$(namers | wc -l)"
 OURS=$(namers)
 nobody "$OURS"
@@ -50,14 +47,14 @@ setpriv --reuid=1234 --regid=1234 --clear-groups "$JDK/bin/java" -jar "$OWN_JAR"
 SECOND=$!
 CHILDREN+=("$SECOND")
 jvm_ready "that of another user"
-wait_files "$SECOND" 2
+wait_files "$SECOND" 3
 until_true 60 namers_are 2 || fail "two users have $(namers | wc -l) processes that name"
 
 # One is lost, and its JVM's recording goes on. The other's has lost nothing.
 n=$(files_of "$FIRST" | wc -l)
 kill -KILL "$OURS"
-wait_files "$FIRST" $((n + 3))
-wait_files "$SECOND" $((n + 1))
+wait_files "$FIRST" $((n + 4))
+wait_files "$SECOND" $((n + 2))
 until_true 60 namers_are 2 || fail "nobody takes over"
 "$GNOMON" dump "$FIRST" --socket "$SOCK" --last 1m -o "$T/first.jfr" 2>"$T/err" || fail "dump: $(cat "$T/err")"
 "$GNOMON" dump "$SECOND" --socket "$SOCK" --last 1m -o "$T/second.jfr" 2>"$T/err" || fail "dump: $(cat "$T/err")"

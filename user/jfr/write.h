@@ -62,8 +62,8 @@ struct jfrw_config {
 	uint64_t constants_keep_ns;  /* after which those that were not used may go; 0: never */
 	uint64_t cpu_period_ns;	     /* for JFRW_CPUTIME */
 	struct finished_to finished; /* who is told of each chunk that is whole */
-	const struct outfile_maker
-		*maker; /* of segments (jfr/write_file.h); NULL: they are made here */
+	/* of segments (jfr/write_file.h); NULL: they are made here */
+	const struct outfile_maker *maker;
 };
 
 struct jfrw_stats {

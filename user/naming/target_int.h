@@ -61,6 +61,12 @@ struct target {
 	struct totals totals;
 };
 
+/* When it was, by the recording's clock (kern/abi.h). */
+static inline uint64_t target_tick_time(const struct target *t, uint64_t tick)
+{
+	return t->env->cfg.start_ns + gn_tick_time(tick, t->env->cfg.wall_ns);
+}
+
 /* A sample whose stack or name has not come yet. */
 struct late_sample {
 	struct gn_sample s;

@@ -181,13 +181,12 @@ pid_t target_locks_owner(const struct target *t, uint64_t cause, uint64_t tick)
 static struct cause_wait part_of(const struct target *t, const struct cause_wait *whole,
 				 uint64_t tick, uint64_t ticks)
 {
-	const struct target_config *cfg = &t->env->cfg;
 	struct cause_wait w = *whole;
 
 	w.tick = tick;
 	w.samples = (uint32_t)ticks;
-	w.first_ns = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
-	w.last_ns = cfg->start_ns + gn_tick_time(tick + ticks - 1, cfg->wall_ns);
+	w.first_ns = target_tick_time(t, tick);
+	w.last_ns = target_tick_time(t, tick + ticks - 1);
 	w.span_ns = whole->samples ? whole->span_ns / whole->samples * ticks : 0;
 	return w;
 }
@@ -276,7 +275,7 @@ struct vm_state {
 static pid_t late_at(const struct target *t, const struct vmline_wait *w, uint64_t tick)
 {
 	const struct target_config *cfg = &t->env->cfg;
-	uint64_t time = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns), from, to;
+	uint64_t time = target_tick_time(t, tick), from, to;
 	uint64_t n = 2 * cfg->cpu_ns / cfg->wall_ns + 3;
 	struct vmline_wait span;
 
@@ -284,8 +283,8 @@ static pid_t late_at(const struct target *t, const struct vmline_wait *w, uint64
 	    span.first == span.last)
 		return 0;
 	span.last--; /* of the last one it may have waited just before it: kern/owed.bpf.h */
-	from = cfg->start_ns + gn_tick_time(span.first, cfg->wall_ns);
-	to = cfg->start_ns + gn_tick_time(span.last, cfg->wall_ns);
+	from = target_tick_time(t, span.first);
+	to = target_tick_time(t, span.last);
 	if (from + 2 * cfg->cpu_ns < time)
 		from = time - 2 * cfg->cpu_ns;
 	if (to > time + cfg->cpu_ns)
@@ -299,10 +298,10 @@ static struct vm_state vm_state_at(const struct target *t, const struct vmline_w
 	struct vm_state s = {0};
 
 	s.op = vmline_at(t->locks->vm, w, tick, &s.tid);
-	if (!s.op)
+	if (s.op == VMOP_STOPPING && t->env->cfg.cpu_ns)
+		s.tid = late_at(t, w, tick);
+	else if (!s.op || s.op == VMOP_STOPPING)
 		s.tid = 0;
-	if (s.op == VMOP_STOPPING)
-		s.tid = t->env->cfg.cpu_ns ? late_at(t, w, tick) : 0;
 	return s;
 }
 

@@ -81,12 +81,11 @@ static uint64_t span_of(const struct target *t, uint64_t length_ns, uint32_t tic
 static void ticks_write(struct target *t, const struct gn_sample *s, uint32_t thread,
 			uint32_t stack, enum jfr_state state)
 {
-	const struct target_config *cfg = &t->env->cfg;
 	uint64_t tick = tick_of(t, s->h.time);
 
 	for (uint32_t i = 0; i < s->n; i++)
-		jfrw_wall_sample(t->out, cfg->start_ns + gn_tick_time(tick + i, cfg->wall_ns),
-				 thread, stack, state, 1, span_of(t, s->span, 1));
+		jfrw_wall_sample(t->out, target_tick_time(t, tick + i), thread, stack, state, 1,
+				 span_of(t, s->span, 1));
 }
 
 /* ---- what is waited for ---- */
@@ -135,10 +134,7 @@ void target_cause(struct target *t, const struct gn_cause_rec *told)
 /* When its last tick was. */
 static uint64_t wait_last(const struct target *t, const struct wait *h)
 {
-	const struct target_config *cfg = &t->env->cfg;
-	uint64_t tick = tick_of(t, h->time_ns) + h->ticks - 1;
-
-	return cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
+	return target_tick_time(t, tick_of(t, h->time_ns) + h->ticks - 1);
 }
 
 /* What these ticks waited for, of a wait in that state. */
@@ -362,12 +358,9 @@ static void wall_write(struct target *t, const struct gn_sample *s, struct membe
  */
 static uint64_t sample_last(const struct target *t, const struct gn_sample *s)
 {
-	const struct target_config *cfg = &t->env->cfg;
-
 	if (s->clock != GN_CLOCK_WALL || !s->n)
 		return s->h.time;
-	return cfg->start_ns +
-	       gn_tick_time(tick_last(tick_of(t, s->h.time), s->n, s->level), cfg->wall_ns);
+	return target_tick_time(t, tick_last(tick_of(t, s->h.time), s->n, s->level));
 }
 
 /* The last tick of these at which it was read whose a lock was. */
@@ -427,10 +420,9 @@ static bool is_vm_thread(const struct member *m)
 /* Who runs at the tick has a CPU sample that is close to it. */
 static bool is_close(const struct target *t, uint64_t time, uint64_t tick)
 {
-	const struct target_config *cfg = &t->env->cfg;
-	uint64_t at = cfg->start_ns + gn_tick_time(tick, cfg->wall_ns);
+	uint64_t at = target_tick_time(t, tick);
 
-	return (at > time ? at - time : time - at) <= cfg->cpu_ns;
+	return (at > time ? at - time : time - at) <= t->env->cfg.cpu_ns;
 }
 
 #define DELAYS_TICKS 64 /* of a thread that is queued so many are told */
@@ -439,14 +431,11 @@ static bool is_close(const struct target *t, uint64_t time, uint64_t tick)
  */
 static void delay_note(struct target *t, const struct gn_sample *s, uint64_t tick)
 {
-	const struct target_config *cfg = &t->env->cfg;
-
 	if (s->clock != GN_CLOCK_WALL)
 		target_vm_ran(t, (pid_t)s->h.tid, s->h.time);
 	else if (s->state == GN_ST_QUEUED)
 		for (uint32_t i = 0; i < s->n && i < DELAYS_TICKS; i++)
-			target_vm_ran(t, (pid_t)s->h.tid,
-				      cfg->start_ns + gn_tick_time(tick + i, cfg->wall_ns));
+			target_vm_ran(t, (pid_t)s->h.tid, target_tick_time(t, tick + i));
 }
 
 /* What the VM thread does, and which of Java's threads have not stopped for it. */

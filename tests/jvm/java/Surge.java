@@ -52,29 +52,19 @@ final class Surge {
         }
     }
 
-    private static void spin(long ns) {
-        long until = Harness.cpu() + ns, x = 1;
-
-        do {
-            for (int i = 0; i < 1000; i++)
-                x = x * 31 + (x >>> 7);
-        } while (Harness.cpu() < until);
-        Harness.sink += x;
-    }
-
     /** It waits as long in proportion as it works, so that its share of time is that of CPU time. */
     private static void half(long ns) {
-        spin(ns);
+        Harness.burn(Harness.cpu() + ns);
         LockSupport.parkNanos(pause);
     }
 
     private static void third(long ns) {
-        spin(ns);
+        Harness.burn(Harness.cpu() + ns);
         LockSupport.parkNanos(pause);
     }
 
     private static void fifth(long ns) {
-        spin(ns);
+        Harness.burn(Harness.cpu() + ns);
         LockSupport.parkNanos(pause);
     }
 
