@@ -536,6 +536,78 @@ static void served(void **state)
 	served_is(&of, &by, 99, "unknown", NULL);
 }
 
+#define LAST_NS 70
+
+static void owner_of(void *ctx, const struct cause_waker *by, uint64_t last_ns, uint32_t *thread,
+		     uint32_t *stack)
+{
+	const struct jfrw_thread t = {.os_name = "serves", .os_tid = (uint64_t)by->tid};
+
+	assert_int_equal(last_ns, LAST_NS);
+	*thread = jfrw_thread(ctx, &t);
+	*stack = 0;
+}
+
+static int64_t owner_tid(struct jfr_reader *r, const struct jfr_event *ev)
+{
+	struct jfr_value v[16];
+	struct jfr_thread t;
+
+	jfr_event_fields(r, ev, v, 16);
+	return jfr_thread_get(r, &v[jfr_class_field(ev->cls, "owner")], &t) ? t.os_id : 0;
+}
+
+/* Samples come from one CPU, and from another one, later, who serves them; or never. */
+static void told_late(void **state)
+{
+	struct gn_cause_rec of = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.1", 5432),
+			    by = {.id = 16, .h.tgid = 5};
+	struct cause_wait wait = {.cause = by.id,
+				  .state = JFR_STATE_IO,
+				  .samples = 2,
+				  .whose = CAUSE_OWNER_LATER,
+				  .tick = 4,
+				  .first_ns = 40,
+				  .last_ns = 50};
+
+	by.of.kind = GN_CAUSE_SERVED;
+	by.of.ino = of.id;
+	by.of.dev = by.h.tgid;
+	by.of.count = 99;
+	for (int told = 0; told < 2; told++) {
+		struct causes *c = causes_new();
+		struct jfrw *w = file_open();
+		struct jfr_reader *r = NULL;
+		struct error e = {0};
+		struct jfr_event ev;
+
+		causes_on_waker(c, owner_of, w);
+		causes_add(c, &of, "");
+		assert_false(causes_is_known(c, by.id));
+		causes_note(c, &wait, w);
+		wait.tick = 7; /* after a gap */
+		wait.last_ns = LAST_NS;
+		causes_note(c, &wait, w);
+		wait.tick = 4;
+		wait.last_ns = 50;
+		if (told)
+			causes_add(c, &by, "");
+		assert_int_equal(causes_is_known(c, by.id), told);
+		causes_write(c, w, CAUSES_ALL);
+		assert_int_equal(jfrw_close(w, &e), 0);
+		assert_int_equal(jfr_reader_open(&r, path, NULL, &e), 0);
+		assert_true(next(r, &ev));
+		assert_int_equal(number(r, &ev, "samples"), 4);
+		assert_int_equal(owner_tid(r, &ev), told ? 99 : 0);
+		assert_int_equal(number(r, &ev, "tick"), told ? 4 : 0);
+		assert_int_equal(number(r, &ev, "ticks"), told ? 0x1b : 0);
+		assert_false(next(r, &ev));
+		jfr_reader_close(r);
+		causes_free(c);
+		unlink(path);
+	}
+}
+
 /* What was told while a wait lasted, and at its end. */
 static void completed(void **state)
 {
@@ -594,11 +666,11 @@ static void bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sockets), cmocka_unit_test(others),	cmocka_unit_test(hostile),
-		cmocka_unit_test(locks),   cmocka_unit_test(kept),	cmocka_unit_test(owned),
-		cmocka_unit_test(calls),   cmocka_unit_test(added_up),	cmocka_unit_test(places),
-		cmocka_unit_test(served),  cmocka_unit_test(completed), cmocka_unit_test(bounded),
-		cmocka_unit_test(pooled),
+		cmocka_unit_test(sockets),   cmocka_unit_test(others),	  cmocka_unit_test(hostile),
+		cmocka_unit_test(locks),     cmocka_unit_test(kept),	  cmocka_unit_test(owned),
+		cmocka_unit_test(calls),     cmocka_unit_test(added_up),  cmocka_unit_test(places),
+		cmocka_unit_test(served),    cmocka_unit_test(completed), cmocka_unit_test(bounded),
+		cmocka_unit_test(told_late), cmocka_unit_test(pooled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -481,6 +481,11 @@ bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state)
 	       state == JFR_STATE_PARKED_TIMED;
 }
 
+bool causes_is_known(const struct causes *c, uint64_t cause)
+{
+	return content_find(c, cause);
+}
+
 pid_t causes_server(const struct causes *c, uint64_t cause)
 {
 	const struct content *x = content_find(c, cause);
@@ -533,6 +538,23 @@ static void waker_fill(const struct causes *c, const struct content *x, uint64_t
 	c->waker(c->waker_ctx, &by, last_ns, &e->waker, &e->waker_stack);
 }
 
+/* Who serves it was not known when the samples came. */
+static void server_fill(const struct causes *c, const struct cause_wait *w, uint64_t ticks,
+			struct jfr_wait_cause *e)
+{
+	const struct cause_waker by = {.tid = causes_server(c, w->cause)};
+	uint32_t stack;
+
+	e->tick = 0;
+	if (!by.tid || !c->waker)
+		return;
+	c->waker(c->waker_ctx, &by, w->last_ns, &e->owner, &stack);
+	if (!e->owner)
+		return;
+	e->tick = w->tick;
+	e->ticks = ticks;
+}
+
 static void pending_write(const struct causes *c, const struct cause_wait *w, uint64_t ticks,
 			  struct jfrw *out)
 {
@@ -551,9 +573,11 @@ static void pending_write(const struct causes *c, const struct cause_wait *w, ui
 		.period_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0,
 		.owner = w->owner,
 		.tick = w->whose ? w->tick : 0,
-		.ticks = ticks,
+		.ticks = w->whose == CAUSE_OWNER_LATER ? 0 : ticks,
 	};
 
+	if (w->whose == CAUSE_OWNER_LATER)
+		server_fill(c, w, ticks, &e);
 	waker_fill(c, x, w->last_ns, &e);
 	jfrw_wait_cause(out, w->first_ns, &e);
 }

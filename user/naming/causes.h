@@ -28,6 +28,7 @@ enum cause_owner {
 	CAUSE_OWNER_THREAD,
 	CAUSE_OWNER_NOBODY,
 	CAUSE_OWNER_UNKNOWN,
+	CAUSE_OWNER_LATER, /* the content is still to come: that of who serves it, if any does */
 };
 
 /* Wall samples, or one joined wait, with a cause. Of a lock their ticks are consecutive. */
@@ -51,11 +52,11 @@ struct cause_place {
 	uint16_t port;
 };
 
-/* Who woke a thread. */
+/* Who woke a thread, or serves it. */
 struct cause_waker {
 	pid_t tid;
 	uint64_t stack;	  /* as the kernel side has it; 0 not known */
-	uint64_t time_ns; /* when it did that first: later than the ticks of that wait */
+	uint64_t time_ns; /* when it did that first: later than the ticks of that wait; 0 then */
 };
 
 struct causes;
@@ -77,6 +78,9 @@ bool causes_has_owner(const struct causes *c, uint64_t cause);
  * is, and until after it was: it may wait for something else then.
  */
 bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state);
+
+/* Each CPU tells in order what it has; what another one tells of the same wait may be later. */
+bool causes_is_known(const struct causes *c, uint64_t cause);
 
 /* The thread of its own process that serves it, at the other end; 0: none, or not known. */
 pid_t causes_server(const struct causes *c, uint64_t cause);
@@ -108,8 +112,9 @@ static inline bool causes_are_vm(uint64_t cause)
 bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out);
 
 /*
- * Asked, as an event is written, for the ids in the file of a thread that woke another one, and of
- * where it was; `last_ns`: of the last sample. Before, its name may not have come.
+ * Asked, as an event is written, for the ids in the file of a thread that woke another one, or
+ * serves it, and of where it was; `last_ns`: of the last sample. Before, its name may not have
+ * come.
  */
 typedef void (*causes_waker_fn)(void *ctx, const struct cause_waker *by, uint64_t last_ns,
 				uint32_t *thread, uint32_t *stack);

@@ -198,7 +198,10 @@ static void cause_note(struct target *t, const struct wait *h)
 	w = cause_wait_of(t, h);
 	server = causes_server(t->causes, h->cause);
 	w.owner = server ? target_thread_of(t, server, w.last_ns) : 0;
-	w.whose = w.owner ? CAUSE_OWNER_THREAD : CAUSE_OWNER_NONE;
+	if (w.owner)
+		w.whose = CAUSE_OWNER_THREAD;
+	else if (!causes_is_known(t->causes, h->cause))
+		w.whose = CAUSE_OWNER_LATER;
 	causes_note(t->causes, &w, t->out);
 }
 
