@@ -451,6 +451,23 @@ struct gn_proc {
 	__u64 switches; /* with gn_rates: of its threads, as far as they were counted */
 };
 
+/*
+ * Whose switches nobody looks at, by the process's number: bit n of those whose last GN_SKIP_BITS
+ * bits are n.
+ */
+#define GN_SKIP_BITS  12
+#define GN_SKIP_WORDS ((1 << GN_SKIP_BITS) / 64)
+
+static inline __u32 gn_skip_word(__u32 tgid)
+{
+	return tgid >> 6 & (GN_SKIP_WORDS - 1);
+}
+
+static inline __u64 gn_skip_bit(__u32 tgid)
+{
+	return 1ULL << (tgid & 63);
+}
+
 /* OFF: it was seen to go off the CPU; that interval is open, or to be reported at the next one. */
 /* SCAN: the last scan found it off the CPU. */
 enum gn_phase { GN_PH_UNKNOWN = 0, GN_PH_OFF = 1, GN_PH_ENDED = 2, GN_PH_SCAN = 3 };
@@ -469,28 +486,37 @@ struct gn_again {
 };
 
 /*
- * Per thread, in task storage. What is looked at in each thread at each accounting comes first:
- * with thousands of sleepers the time goes into cache misses.
+ * Per thread, in task storage. What each switch and each accounting looks at comes first, in two
+ * cache lines: the kernel has 8 bytes of its own before it in the first (struct
+ * bpf_local_storage_data, include/linux/bpf_local_storage.h). With thousands of sleepers, and with
+ * threads that switch seldom, the time goes into cache misses.
  */
 struct gn_thread {
-	__u64 id;	 /* tgid << 32 | tid, as the collector's PID namespace has them */
-	__u64 out_ns;	 /* start of the off-CPU interval */
-	__u64 next_tick; /* index of the first tick not accounted for yet */
-	__u64 stack;	 /* stack id taken at the switch-out, 0 none */
-	__u64 run_delay; /* task->sched_info.run_delay then: all its time in run queues */
-	__u64 cpu_ns;	 /* task->se.sum_exec_runtime then */
 	__u32 phase;	 /* enum gn_phase */
-	__u32 round;	 /* of accounting (wall_account) that it was last part of */
 	__u32 state;	 /* enum gn_state */
 	__u32 seq;	 /* number of switch-outs */
-	/* and these at each switch */
-	__u64 tick_ns;	  /* the first tick after out_ns */
-	__u64 offset;	  /* by which out_ns was got from the run queue's clock */
-	__u64 look_ahead; /* ns: a stack is taken at a switch-out this close before a tick */
-	__s64 owed[2];	  /* ns without a CPU that no tick stands for yet: waiting, queued */
-	__s64 paid[2];	  /* of those, ns that accountings have counted since: kern/owed.bpf.h */
-	__u32 often;	  /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
+	__u32 level;	 /* its process's (kern/rate.bpf.h) */
+	__u64 out_ns;	 /* start of the off-CPU interval */
+	__u64 run_delay; /* task->sched_info.run_delay then: all its time in run queues */
+	__u64 cpu_ns;	 /* task->se.sum_exec_runtime then */
+	__u64 tick_ns;	 /* the first tick after out_ns */
+	__u64 stack;	 /* stack id taken at the switch-out, 0 none */
+	/* the second line */
+	__u64 next_tick;   /* index of the first tick not accounted for yet */
+	__u64 offset;	   /* by which out_ns was got from the run queue's clock */
+	__u64 look_ahead;  /* ns: a stack is taken at a switch-out this close before a tick */
+	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
+	__u64 own_from;	   /* next_tick for which `own_tick` was found, plus 1 */
+	__u64 own_tick;	   /* its first own tick from there on */
+	__u32 rate_gen;	   /* gn_rate_gen for which `level` is, 0 never */
+	__u32 often;	   /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
+	__u32 round;	   /* of accounting (wall_account) that it was last part of */
 	__u32 wasted;
+	/* and the rest */
+	__u64 id;      /* tgid << 32 | tid, as the collector's PID namespace has them */
+	__u64 queue;   /* with causes: the run queue (struct cfs_rq) it queued in last */
+	__s64 owed[2]; /* ns without a CPU that no tick stands for yet: waiting, queued */
+	__s64 paid[2]; /* of those, ns that accountings have counted since: kern/owed.bpf.h */
 	__u64 vthread; /* it carried at the switch-out, where `stack` was taken */
 	__u64 cause;   /* of the wait, where `stack` was taken */
 	__u64 context; /* likewise */
@@ -504,7 +530,6 @@ struct gn_thread {
 	__u64 wait_vthread;
 	__u64 wait_cause;
 	__u64 wait_context;
-	__u64 queued_tick;  /* tick for which it is in the pending queue, plus 1 */
 	__u64 wasted_tick;  /* tick before which `wasted` stacks were taken in vain */
 	__u64 sampled_ns;   /* CPU time up to which samples stand for it, 0 none yet */
 	__u64 cpu_stack;    /* of the last CPU sample, 0 none */
@@ -526,17 +551,11 @@ struct gn_thread {
 	/* its process was changing its mappings when it was to be read from outside */
 	struct gn_again torn;
 	__u32 lock_watched; /* and the one in which it is in `lock_waiters`; kern/lock.bpf.h */
-	__u64 queue;	    /* with causes: the run queue (struct cfs_rq) it queued in last */
 	__u64 woken;	    /* the cause that its waker is, of the interval woken_seq */
 	__u32 woken_seq;
 	/* objects were being moved when it was looked for the one that it waits for */
 	struct gn_again moving;
 	__u32 pad;
-	/* where processes have rates of their own (kern/rate.bpf.h) */
-	__u32 rate_gen; /* gn_rate_gen for which `level` is, 0 never */
-	__u32 level;	/* its process's */
-	__u64 own_from; /* next_tick for which `own_tick` was found, plus 1 */
-	__u64 own_tick; /* its first own tick from there on */
 	/* by enum stack_slot: a list that this epoch's reader has, the last of this thread */
 	struct gn_sent sent[GN_SENT];
 	/* likewise: its places in `memos`, plus 1; kern/memo.bpf.h */

@@ -143,6 +143,17 @@ int BPF_PROG(task_renamed, struct task_struct *task, const char *comm)
 }
 
 /*
+ * Of a process that had no wall samples until now: whether the thread has run meanwhile, so that
+ * nobody knows where it is. Who still sleeps as it did before goes on.
+ */
+static __always_inline void resume(const struct task_struct *task, struct gn_thread *t)
+{
+	rate_refresh(t, gn_resumed);
+	if (task->on_cpu || task->se.sum_exec_runtime != t->cpu_ns)
+		__sync_val_compare_and_swap(&t->phase, GN_PH_OFF, GN_PH_UNKNOWN);
+}
+
+/*
  * Threads there before us. The first scan, before switches are seen, gives them storage; the
  * second, after, lets those off the CPU count as off since now: who is runnable as queued, others
  * in a state not seen. A thread that switches meanwhile has left GN_PH_UNKNOWN and is left alone.
@@ -164,6 +175,8 @@ int task_scan(struct bpf_iter__task *ctx)
 		loss_add(task_tid(task), GN_LOSS_STATE, 1);
 		return 0;
 	}
+	if (gn_resumed && gn_resumed == task_tgid(task))
+		resume(task, t);
 	if (!gn_can_switch || !gn_wall_ns || !gn_marking || t->phase != GN_PH_UNKNOWN ||
 	    task->on_cpu)
 		return 0;

@@ -52,6 +52,13 @@ extern __u32 gn_clock_gen;
 /* Not 0 once switches are seen: what task_scan finds off the CPU is off since then. */
 extern __u32 gn_marking;
 
+/*
+ * Processes without wall samples (kern/rate.bpf.h), by the numbers of the initial namespace; and
+ * the one that has some again, whose threads are to be found as they are now.
+ */
+extern __u64 gn_skips[GN_SKIP_WORDS];
+extern __u32 gn_resumed;
+
 /* Which accounting this is; threads that this run of wall_account left for the next of its runs. */
 extern __u32 gn_round;
 extern __u32 gn_unaccounted;
@@ -150,6 +157,10 @@ struct gn_pending pending_even SEC(".maps") __weak;
 struct gn_pending pending_odd SEC(".maps") __weak;
 
 /* ---- small things on them ---- */
+
+/* Code that few runs come by lies behind the rest: on a busy machine code is a cache miss, too. */
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 static __always_inline void count_add(__u32 counter, __u64 n)
 {

@@ -56,7 +56,7 @@ static __always_inline struct gn_cpu_time *cpu_time(__u64 clock)
 	__u32 zero = 0;
 	struct gn_cpu_time *c = bpf_map_lookup_elem(&cpu_times, &zero);
 
-	if (c && clock >= c->next)
+	if (UNLIKELY(c && clock >= c->next))
 		cpu_time_refresh(c, clock);
 	return c;
 }
@@ -71,7 +71,7 @@ static __always_inline __u64 arrival(const struct task_struct *task, const struc
 {
 	__u64 in = task->sched_info.last_arrival + t->offset;
 
-	if (!t->offset || in - t->out_ns > LONG_NS)
+	if (UNLIKELY(!t->offset || in - t->out_ns > LONG_NS))
 		return task->sched_info.last_arrival + offset;
 	return in;
 }
@@ -205,14 +205,14 @@ static __always_inline void interval_end(struct task_struct *task, struct gn_thr
 {
 	__u64 in = arrival(task, t, c->offset), queued = task->sched_info.run_delay - t->run_delay;
 
-	if (!rate_has_wall(t))
+	if (UNLIKELY(!rate_has_wall(t)))
 		return;
-	if (t->often)
+	if (UNLIKELY(t->often))
 		owed_add(t, in - t->out_ns, queued);
-	if (in < t->tick_ns) {
-		if (t->often && own_tick(t) < c->index)
+	if (LIKELY(in < t->tick_ns)) {
+		if (UNLIKELY(t->often && own_tick(t) < c->index))
 			running_report(task, t, in);
-		if (t->stack)
+		if (UNLIKELY(t->stack))
 			look_ahead_wasted(t);
 		return;
 	}
@@ -297,22 +297,22 @@ static __always_inline int interval_begin(struct task_struct *task, struct gn_th
 	t->offset = c->offset;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
-	if (gn_causes && gn_run_queue && t->state == GN_ST_QUEUED)
+	if (UNLIKELY(t->state == GN_ST_QUEUED && gn_causes && gn_run_queue))
 		t->queue = (__u64)task->se.cfs_rq;
-	if (t->next_tick < c->index) /* never back: no tick counts twice */
+	if (UNLIKELY(t->next_tick < c->index)) /* never back: no tick counts twice */
 		t->next_tick = c->index;
 	t->stack = 0;
 	if (!is_coarse(t) || (rate_has_wall(t) && own_tick(t) == c->index))
 		t->tick_ns = c->next + c->offset;
 	else
 		tick_set(t);
-	if (!rate_has_wall(t))
+	if (UNLIKELY(!rate_has_wall(t)))
 		return 0;
-	if (!t->look_ahead)
+	if (UNLIKELY(!t->look_ahead))
 		t->look_ahead = 2 * own_interval(t);
 	if (!tick_wants_stack(task, t, t->next_tick))
 		return 0;
-	if (t->tick_ns - t->out_ns <= t->look_ahead)
+	if (UNLIKELY(t->tick_ns - t->out_ns <= t->look_ahead))
 		return WALK_OUT;
 	pending_add(t, task->pid); /* for bpf_task_from_pid() */
 	return 0;
@@ -342,8 +342,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 	__u64 clock;
 	int walk = 0;
 
-	if (!gn_wall_ns || !prev->pid)
-		return 0;
+	END_IF(!prev->pid || rate_skips(prev));
 	/* Only threads of targets have storage: this look-up is the filter. */
 	t = bpf_task_storage_get(&threads, prev, 0, 0);
 	if (!t || !thread_wanted((__u32)thread_id(prev, t)))
@@ -354,22 +353,24 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 	if (!c)
 		return 0;
 	c->switches++;
+	if (UNLIKELY(!rate_has_wall(t))) /* others of its switches were not seen */
+		t->phase = GN_PH_UNKNOWN;
 	rate_refresh(t, thread_id(prev, t) >> 32);
 	rate_switch(t, thread_id(prev, t) >> 32);
-	if (clock < c->back && prev->mm == next->mm)
+	if (UNLIKELY(clock < c->back && prev->mm == next->mm))
 		walk = back_is_due(next, clock + c->offset);
-	if (t->phase == GN_PH_OFF)
+	if (LIKELY(t->phase == GN_PH_OFF))
 		interval_end(prev, t, c);
-	else if (t->phase == GN_PH_SCAN)
+	else if (UNLIKELY(t->phase == GN_PH_SCAN))
 		scan_leave(prev, t);
-	if (prev_state & TASK_DEAD) {
+	if (UNLIKELY(prev_state & TASK_DEAD)) {
 		t->phase = GN_PH_ENDED; /* its life is over, not waiting */
 	} else {
 		t->state = state_of(preempt, prev_state);
 		walk |= interval_begin(prev, t, c, clock);
 		t->phase = GN_PH_OFF;
 	}
-	if (!walk)
+	if (LIKELY(!walk))
 		return 0;
 	walk_begin(c, clock, walk, !next->pid);
 	bpf_tail_call(ctx, &switch_walker, 0);
@@ -494,7 +495,8 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 			    task->sched_info.run_delay - t->run_delay);
 		return;
 	}
-	sleeper_verify(task, t);
+	if (rate_has_wall(t))
+		sleeper_verify(task, t);
 	now = bpf_ktime_get_ns();
 	if (account_waits(task, t, now))
 		return;
@@ -543,12 +545,12 @@ int wall_account(struct bpf_iter__task *ctx)
 		return 0;
 	if (t->round == gn_round)
 		return 0;
+	rate_refresh(t, thread_id(task, t) >> 32);
 	if (ring_is_nearly_full()) {
 		gn_unaccounted++;
 		return 0;
 	}
 	t->round = gn_round;
-	rate_refresh(t, thread_id(task, t) >> 32);
 	bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
 	weight_settle(task, t);
 	if (!gn_wall_ns)

@@ -56,6 +56,8 @@ __u64 gn_stop_ns = ~0ULL, gn_stop_tick = ~0ULL;
 __u32 gn_clock_gen = 1;
 __u32 gn_rate_gen = 1;
 __u32 gn_visit_level = 0;
+__u64 gn_skips[GN_SKIP_WORDS] = {};
+__u32 gn_resumed = 0;
 __u32 gn_memo_next = 0;
 __u64 gn_table_changes = 0;
 __u32 gn_carriers = 0;

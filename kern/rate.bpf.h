@@ -8,6 +8,10 @@
  * interval it stands for. Wall samples: a sample's n is of all ticks, so a thread's account of
  * which ticks were told (next_tick) is the same at every level, and goes on where the level
  * changes.
+ *
+ * Where a process has no wall samples nobody looks at its switches, and not even at its threads'
+ * storage, which is a cache miss or two. So where its threads are is not known when it has some
+ * again: they are found as those that were there before us (task_scan, kern/lifecycle.bpf.c).
  */
 #ifndef GNOMON_RATE_BPF_H
 #define GNOMON_RATE_BPF_H
@@ -49,12 +53,25 @@ static __always_inline bool rate_has_wall(const struct gn_thread *t)
 	return !gn_rates || t->level <= GN_LEVEL_MAX;
 }
 
+/* Not 0: nobody wants to know of its switches. */
+static __always_inline __u64 rate_skips(const struct task_struct *task)
+{
+	return gn_skips[gn_skip_word(task->tgid)] & gn_skip_bit(task->tgid);
+}
+
+/*
+ * Ends the program if `cond` is not 0. The end of the first branch that is a `return` lies behind
+ * all of the program's code: of one that most runs of it end by, that is a cache miss.
+ */
+#define END_IF(cond)                                                                               \
+	asm volatile("if %[c] == 0 goto +2\n\tr0 = 0\n\texit" : : [c] "r"((__u64)(cond)) : "r0")
+
 /* Its first tick from t->next_tick on; rate_has_wall(t). */
 static __always_inline __u64 own_tick(struct gn_thread *t)
 {
 	if (!is_coarse(t))
 		return t->next_tick;
-	if (t->own_from != t->next_tick + 1) {
+	if (UNLIKELY(t->own_from != t->next_tick + 1)) {
 		t->own_tick = level_next(t->next_tick, t->level);
 		t->own_from = t->next_tick + 1;
 	}
@@ -90,7 +107,7 @@ static __always_inline void rate_refresh(struct gn_thread *t, __u32 tgid)
 	const struct gn_proc *p;
 	__u32 level;
 
-	if (!gn_rates || t->rate_gen == gn_rate_gen)
+	if (LIKELY(!gn_rates || t->rate_gen == gn_rate_gen))
 		return;
 	t->rate_gen = gn_rate_gen;
 	p = bpf_map_lookup_elem(&procs, &tgid);
@@ -120,7 +137,7 @@ static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
 {
 	__u64 tick = own_tick(t);
 
-	if (t->queued_tick == tick + 1)
+	if (LIKELY(t->queued_tick == tick + 1))
 		return;
 	t->queued_tick = tick + 1;
 	pending_put(tick_parity(tick), t, tid);
@@ -131,7 +148,7 @@ static __always_inline void rate_switch(const struct gn_thread *t, __u32 tgid)
 {
 	struct gn_proc *p;
 
-	if (!gn_rates || t->seq % RATE_SWITCHES)
+	if (LIKELY(!gn_rates || t->seq % RATE_SWITCHES))
 		return;
 	p = bpf_map_lookup_elem(&procs, &tgid);
 	if (p)

@@ -84,10 +84,10 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 	return taken;
 }
 
-/* The part of struct gn_thread that tells whether it is to be read. */
+/* What struct gn_thread begins with, which tells whether it is to be read. */
 struct pending_look {
-	__u64 next_tick, stack, run_delay, cpu_ns;
-	__u32 phase, round, state, seq;
+	__u32 phase, state, seq, level;
+	__u64 out_ns, run_delay, cpu_ns, tick_ns, stack, next_tick;
 };
 
 static __always_inline long pending_pop(__u64 tick, struct pending *p)
@@ -111,11 +111,10 @@ static __noinline bool pending_is_over(__u64 storage, __u64 tick)
 
 	if (!t || tick == GN_RESTING)
 		return false;
-	_Static_assert(__builtin_offsetof(struct gn_thread, seq) -
-				       __builtin_offsetof(struct gn_thread, next_tick) ==
-			       __builtin_offsetof(struct pending_look, seq),
+	_Static_assert(__builtin_offsetof(struct gn_thread, next_tick) ==
+			       __builtin_offsetof(struct pending_look, next_tick),
 		       "it is read as it lies there");
-	if (bpf_probe_read_kernel(&l, sizeof(l), &t->next_tick))
+	if (bpf_probe_read_kernel(&l, sizeof(l), t))
 		return true;
 	return l.phase != GN_PH_OFF || l.next_tick > tick || (l.stack && !gn_reread);
 }

@@ -204,6 +204,63 @@ static void test_off_and_on(void **state)
 	end(c, ticks, &s);
 }
 
+static uint64_t counter(const struct capture *c, enum gn_counter which)
+{
+	uint64_t counters[GN_CNT_MAX];
+
+	capture_counters(c, counters);
+	return counters[which];
+}
+
+/* Ticks of a process that has wall samples from now on, of so many until then. */
+static void counts_from_now(struct capture *c, pid_t pid, uint64_t least)
+{
+	uint64_t from = now_ns(), ticks;
+	struct told t = {0};
+
+	rate_set(c, pid, WALL);
+	sleep_ms(400);
+	look(c, pid, &t);
+	ticks = (now_ns() - from) / TICK;
+	assert_in_range(t.with + t.without, ticks * least / 100, ticks + 2 * WALL / TICK);
+}
+
+/*
+ * Nobody looks at what it does while it has no wall samples. Then it counts from there on, be it
+ * that it has slept all the time, that it ran and sleeps again, or that it comes and goes.
+ */
+static void test_unseen_while_off(void **state)
+{
+	const int naps[] = {0, 1500, 40000};
+	struct ticks *ticks;
+	struct sleeper s;
+	struct capture *c;
+	struct told t;
+
+	for (int i = 0; i < 3; i++) {
+		char byte = 0;
+		uint64_t seen;
+
+		sleeper_start(&s, naps[i]);
+		c = begin(&s, &ticks);
+		wait_stack(c, s.pid, &t);
+		rate_set(c, s.pid, 0);
+		seen = counter(c, GN_CNT_SWITCHES);
+		if (i == 1)
+			sleeper_turn(&s);
+		else if (i == 2)
+			assert_int_equal(write(s.wake, &byte, 1), 1);
+		sleep_ms(200);
+		t = (struct told){0};
+		look(c, s.pid, &t);
+		assert_int_equal(t.with + t.without, 0);
+		assert_int_equal(counter(c, GN_CNT_SWITCHES), seen);
+		counts_from_now(c, s.pid, i == 2 ? 40 : 95);
+		assert_int_equal(counter(c, GN_CNT_RAN), 0);
+		end(c, ticks, &s);
+	}
+}
+
 /* Let go and taken in again: whether it ran meanwhile or not, frames come for its stack. */
 static void back_again(bool runs)
 {
@@ -268,9 +325,8 @@ static void test_rests_after_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_off_and_on),
-		cmocka_unit_test(test_again_asleep),
-		cmocka_unit_test(test_again_after_a_turn),
+		cmocka_unit_test(test_off_and_on),	 cmocka_unit_test(test_unseen_while_off),
+		cmocka_unit_test(test_again_asleep),	 cmocka_unit_test(test_again_after_a_turn),
 		cmocka_unit_test(test_rests_after_many),
 	};
 

@@ -451,6 +451,44 @@ static void tgid_forget(struct capture *c, pid_t tgid)
 	pthread_mutex_unlock(&c->lock);
 }
 
+static uint32_t level_of(const struct capture *c, pid_t tgid)
+{
+	struct gn_proc proc;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.procs), &tgid, &proc))
+		return GN_LEVEL_NONE;
+	return proc.rate.level;
+}
+
+/* `none`: of those that have wall samples, or of those that have none. */
+static void skips_mark(const struct capture *c, bool none, uint64_t skips[GN_SKIP_WORDS])
+{
+	for (size_t i = 0; i < c->ntgids; i++) {
+		uint32_t tgid = (uint32_t)c->tgids[i];
+
+		if ((level_of(c, c->tgids[i]) == GN_LEVEL_NONE) != none)
+			continue;
+		if (none)
+			skips[gn_skip_word(tgid)] |= gn_skip_bit(tgid);
+		else
+			skips[gn_skip_word(tgid)] &= ~gn_skip_bit(tgid);
+	}
+}
+
+/* Whose switches nobody looks at. In a PID namespace of our own we do not know their numbers. */
+static void skips_set(struct capture *c)
+{
+	uint64_t skips[GN_SKIP_WORDS] = {0};
+
+	if (!c->rates || c->skel->bss->gn_pidns_level)
+		return;
+	skips_mark(c, true, skips);
+	skips_mark(c, false, skips);
+	for (unsigned int i = 0; i < GN_SKIP_WORDS; i++)
+		__atomic_store_n((uint64_t *)&c->skel->bss->gn_skips[i], skips[i],
+				 __ATOMIC_RELEASE);
+}
+
 /*
  * Threads look at their process's again; and which ticks are visited. Whoever waits for the next of
  * them would wait for too long where they have become more.
@@ -458,14 +496,15 @@ static void tgid_forget(struct capture *c, pid_t tgid)
 static void rates_changed(struct capture *c)
 {
 	uint32_t least = GN_LEVEL_MAX, before = capture_visit_level(c);
-	struct gn_proc proc;
 
 	if (!c->rates)
 		return;
-	for (size_t i = 0; i < c->ntgids; i++)
-		if (!bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.procs), &c->tgids[i], &proc) &&
-		    proc.rate.level < least)
-			least = proc.rate.level;
+	for (size_t i = 0; i < c->ntgids; i++) {
+		uint32_t level = level_of(c, c->tgids[i]);
+
+		if (level < least)
+			least = level;
+	}
 	__atomic_store_n(&c->skel->bss->gn_visit_level, least, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&c->skel->data->gn_rate_gen, 1, __ATOMIC_RELEASE);
 	if (least < before && c->sooner)
@@ -483,6 +522,7 @@ int capture_add(struct capture *c, pid_t tgid, struct error *e)
 	if (tgid_keep(c, tgid))
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	rates_changed(c);
+	skips_set(c);
 	return 0;
 }
 
@@ -491,6 +531,7 @@ void capture_remove(struct capture *c, pid_t tgid)
 	tgid_forget(c, tgid);
 	bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
 	rates_changed(c);
+	skips_set(c);
 }
 
 uint64_t capture_wall_of(uint64_t tick_ns, uint64_t ns)
@@ -500,8 +541,25 @@ uint64_t capture_wall_of(uint64_t tick_ns, uint64_t ns)
 	return level == GN_LEVEL_NONE ? 0 : tick_ns << level;
 }
 
+static int iterate_tgids(const struct capture *c, struct bpf_program *prog, const pid_t *tgids,
+			 size_t n);
+
+/* Its threads that have run meanwhile are found as they are now. */
+static void wall_resume(struct capture *c, pid_t tgid)
+{
+	int rc;
+
+	c->skel->bss->gn_resumed = (uint32_t)tgid;
+	rc = iterate_tgids(c, c->skel->progs.task_scan, &tgid, 1);
+	c->skel->bss->gn_resumed = 0;
+	if (rc)
+		log_debug("process %d: its threads are not found: %s", tgid, strerror(-rc));
+	c->remote_due = true; /* who fell asleep meanwhile has no stack */
+}
+
 /*
- * Where there were no wall samples, or will be none, the time until now is accounted for first.
+ * Where there were no wall samples, or will be none, the time until now is accounted for first;
+ * and once there are none, each thread gets to know that, before its switches are not looked at.
  * Where CPU samples begin, what was used before them is in none: threads are young again.
  */
 int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_ns)
@@ -525,8 +583,11 @@ int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_
 		return -errno;
 	*wall_ns = capture_wall_of(tick, *wall_ns);
 	rates_changed(c);
+	if (before != GN_LEVEL_NONE && level == GN_LEVEL_NONE)
+		capture_account_of(c, tgid);
+	skips_set(c);
 	if (before == GN_LEVEL_NONE && level != GN_LEVEL_NONE)
-		c->remote_due = true; /* who fell asleep meanwhile has no stack */
+		wall_resume(c, tgid);
 	return 0;
 }
 

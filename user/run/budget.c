@@ -13,15 +13,16 @@
 #define UNDER	    4		   /* so many times what is estimated a JVM may cost */
 #define WORTH	    0.01	   /* of the budget: who costs less is left alone */
 #define GREAT	    0.1		   /* of what all cost: who costs less is left alone in vain */
+#define FADES	    0.9		   /* what is left of `kept` where nobody fits into the budget */
 
 struct spender {
 	pid_t pid;
 	enum rate_step step;
 	double before, now; /* spent */
 	double share;	    /* of all CPUs, in the last second, as estimated */
-	double kept;	   /* the same before it was sampled less, for what a step back will cost */
-	bool known;	   /* `before` is */
-	uint64_t first_ns; /* when it was told first */
+	double kept;	    /* the same with everything, for what a step back will cost */
+	bool known;	    /* `before` is */
+	uint64_t first_ns;  /* when it was told first */
 	bool seen, changed;
 	char reason[128];
 	UT_hash_handle hh;
@@ -115,12 +116,21 @@ static bool is_new(const struct jvm_budget *b, const struct spender *s)
 	return b->now_ns - s->first_ns < NEW_NS;
 }
 
+/* Of who has no wall samples it does not show what these cost. */
+static void full_keep(struct spender *s)
+{
+	double full = s->share / leaves[s->step];
+
+	if (s->step < RATE_CPU_ONLY || full > s->kept)
+		s->kept = full;
+}
+
 static void step_to(struct spender *s, enum rate_step step)
 {
 	double was = leaves[s->step];
 
-	if (!s->step)
-		s->kept = s->share;
+	if (step > s->step)
+		full_keep(s);
 	s->step = step;
 	s->share *= leaves[step] / was;
 	s->changed = true;
@@ -218,7 +228,7 @@ static double back_share(const struct spender *s)
 	double by_now = s->share * leaves[s->step - 1] / leaves[s->step];
 	double by_then = s->kept * leaves[s->step - 1];
 
-	return s->step == RATE_OFF ? by_then : by_now;
+	return s->step >= RATE_CPU_ONLY ? by_then : by_now;
 }
 
 static bool may_go_back(const struct jvm_budget *b, const struct spender *s, double cost)
@@ -230,6 +240,14 @@ static bool may_go_back(const struct jvm_budget *b, const struct spender *s, dou
 	return !b->limits.share || cost - s->share + more <= b->limits.share;
 }
 
+/* It may have been a moment that is over: sooner or later each is tried again. */
+static void costs_fade(struct jvm_budget *b)
+{
+	for (struct spender *s = b->v; s; s = s->hh.next)
+		if (s->step)
+			s->kept *= FADES;
+}
+
 /* Who is sampled the least gets a step back, if that fits. */
 static void one_more(struct jvm_budget *b, uint64_t now_ns, double cost)
 {
@@ -238,13 +256,15 @@ static void one_more(struct jvm_budget *b, uint64_t now_ns, double cost)
 	for (s = b->v; s; s = s->hh.next)
 		if (s->step && may_go_back(b, s, cost) && (!least || s->step > least->step))
 			least = s;
-	if (!least)
+	b->under_ns = now_ns;
+	if (!least) {
+		costs_fade(b);
 		return;
+	}
 	step_to(least, least->step - 1);
 	snprintf(least->reason, sizeof(least->reason),
 		 "recording cost %.2f%% of the CPUs for ten seconds, within the budget",
 		 100 * cost);
-	b->under_ns = now_ns;
 }
 
 static bool any_over(const struct jvm_budget *b)
