@@ -23,7 +23,7 @@ static char reason[128];
 /* What steps really leave is not what the budget thinks. */
 static double left_of(enum rate_step s)
 {
-	static const double left[RATE_STEPS] = {1, 0.85, 0.75, 0.5, 0.35, 0.15, 0};
+	static const double left[RATE_STEPS] = {1, 0.85, 0.75, 0.5, 0.35, 0.2, 0.1, 0};
 
 	return left[s];
 }
@@ -254,6 +254,33 @@ static void hopeless(void **state)
 		assert_int_equal(steps[i], RATE_OFF);
 }
 
+/* What it cost once, all in one moment, does not keep a JVM off for ever; it is all of it in the
+ * end. */
+static void moment_passes(void **state)
+{
+	int seconds = 0;
+
+	costs(0.9, 0.001, 0);
+	for (int i = 0; i < 5; i++)
+		second();
+	assert_int_equal(steps[0], RATE_OFF);
+	costs(0.003, 0.001, 0);
+	while (steps[0] && seconds++ < 1200)
+		second();
+	assert_int_equal(steps[0], RATE_FULL);
+}
+
+/* Who costs far too much is tried less and less often: one second in fifty is over the budget. */
+static void rarely_tried(void **state)
+{
+	int over = 0;
+
+	costs(0.9, 0.001, 0);
+	for (int i = 0; i < 3600; i++)
+		over += second() > 0.01;
+	assert_in_range(over, 3, 3600 / 50);
+}
+
 /* With the daemon itself over the budget, idle JVMs keep their samples: they would lose them in
  * vain. */
 static void idle_kept(void **state)
@@ -285,6 +312,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(base, begin, end),
 		cmocka_unit_test_setup_teardown(taken_in, begin, end),
 		cmocka_unit_test_setup_teardown(hopeless, begin, end),
+		cmocka_unit_test_setup_teardown(moment_passes, begin, end),
+		cmocka_unit_test_setup_teardown(rarely_tried, begin, end),
 		cmocka_unit_test_setup_teardown(idle_kept, begin, end),
 	};
 

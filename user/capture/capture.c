@@ -541,56 +541,6 @@ uint64_t capture_wall_of(uint64_t tick_ns, uint64_t ns)
 	return level == GN_LEVEL_NONE ? 0 : tick_ns << level;
 }
 
-static int iterate_tgids(const struct capture *c, struct bpf_program *prog, const pid_t *tgids,
-			 size_t n);
-
-/* Its threads that have run meanwhile are found as they are now. */
-static void wall_resume(struct capture *c, pid_t tgid)
-{
-	int rc;
-
-	c->skel->bss->gn_resumed = (uint32_t)tgid;
-	rc = iterate_tgids(c, c->skel->progs.task_scan, &tgid, 1);
-	c->skel->bss->gn_resumed = 0;
-	if (rc)
-		log_debug("process %d: its threads are not found: %s", tgid, strerror(-rc));
-	c->remote_due = true; /* who fell asleep meanwhile has no stack */
-}
-
-/*
- * Where there were no wall samples, or will be none, the time until now is accounted for first;
- * and once there are none, each thread gets to know that, before its switches are not looked at.
- * Where CPU samples begin, what was used before them is in none: threads are young again.
- */
-int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_ns)
-{
-	uint64_t tick = c->skel->rodata->gn_wall_ns;
-	uint32_t level = gn_level_of(*wall_ns, tick), before;
-	int fd = bpf_map__fd(c->skel->maps.procs);
-	struct gn_proc proc;
-
-	if (!c->rates || bpf_map_lookup_elem(fd, &tgid, &proc))
-		return c->rates ? -errno : -EOPNOTSUPP;
-	if (!c->skel->rodata->gn_cpu_ns)
-		cpu_ns = 0;
-	if ((level == GN_LEVEL_NONE) != (proc.rate.level == GN_LEVEL_NONE) || !cpu_ns)
-		capture_account_of(c, tgid);
-	if (cpu_ns && !proc.rate.cpu_ns)
-		c->skel->data->gn_clock_gen++;
-	before = proc.rate.level;
-	proc.rate = (struct gn_rate){.cpu_ns = cpu_ns, .level = level};
-	if (bpf_map_update_elem(fd, &tgid, &proc, BPF_EXIST))
-		return -errno;
-	*wall_ns = capture_wall_of(tick, *wall_ns);
-	rates_changed(c);
-	if (before != GN_LEVEL_NONE && level == GN_LEVEL_NONE)
-		capture_account_of(c, tgid);
-	skips_set(c);
-	if (before == GN_LEVEL_NONE && level != GN_LEVEL_NONE)
-		wall_resume(c, tgid);
-	return 0;
-}
-
 uint64_t capture_switches_of(const struct capture *c, pid_t tgid)
 {
 	struct gn_proc proc;
@@ -763,6 +713,53 @@ static int iterate_tgids(const struct capture *c, struct bpf_program *prog, cons
 			rc = one;
 	}
 	return rc;
+}
+
+/* Its threads that have run meanwhile are found as they are now. */
+static void wall_resume(struct capture *c, pid_t tgid)
+{
+	int rc;
+
+	c->skel->bss->gn_resumed = (uint32_t)tgid;
+	rc = iterate_tgids(c, c->skel->progs.task_scan, &tgid, 1);
+	c->skel->bss->gn_resumed = 0;
+	if (rc)
+		log_debug("process %d: its threads are not found: %s", tgid, strerror(-rc));
+	c->remote_due = true; /* who fell asleep meanwhile has no stack */
+}
+
+/*
+ * Where there were no wall samples, or will be none, the time until now is accounted for first;
+ * and once there are none, each thread gets to know that, before its switches are not looked at.
+ * Where CPU samples begin, what was used before them is in none: threads are young again.
+ */
+int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_ns)
+{
+	uint64_t tick = c->skel->rodata->gn_wall_ns;
+	uint32_t level = gn_level_of(*wall_ns, tick), before;
+	int fd = bpf_map__fd(c->skel->maps.procs);
+	struct gn_proc proc;
+
+	if (!c->rates || bpf_map_lookup_elem(fd, &tgid, &proc))
+		return c->rates ? -errno : -EOPNOTSUPP;
+	if (!c->skel->rodata->gn_cpu_ns)
+		cpu_ns = 0;
+	if ((level == GN_LEVEL_NONE) != (proc.rate.level == GN_LEVEL_NONE) || !cpu_ns)
+		capture_account_of(c, tgid);
+	if (cpu_ns && !proc.rate.cpu_ns)
+		c->skel->data->gn_clock_gen++;
+	before = proc.rate.level;
+	proc.rate = (struct gn_rate){.cpu_ns = cpu_ns, .level = level};
+	if (bpf_map_update_elem(fd, &tgid, &proc, BPF_EXIST))
+		return -errno;
+	*wall_ns = capture_wall_of(tick, *wall_ns);
+	rates_changed(c);
+	if (before != GN_LEVEL_NONE && level == GN_LEVEL_NONE)
+		capture_account_of(c, tgid);
+	skips_set(c);
+	if (before == GN_LEVEL_NONE && level != GN_LEVEL_NONE)
+		wall_resume(c, tgid);
+	return 0;
 }
 
 void capture_let_go(struct capture *c, pid_t tgid)

@@ -293,11 +293,22 @@ static void run_time_of(int fd, uint64_t *ns, uint64_t *runs)
 	*runs += info.run_cnt;
 }
 
+/* Iterators and what is called by bpf(2) run in our own threads, and are part of their CPU time. */
+static bool is_run_by_others(const struct bpf_program *prog)
+{
+	return bpf_program__type(prog) != BPF_PROG_TYPE_SYSCALL &&
+	       bpf_program__expected_attach_type(prog) != BPF_TRACE_ITER;
+}
+
 static void run_time_add(const struct gnomon *skel, uint64_t *ns, uint64_t *runs)
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, skel->obj) run_time_of(bpf_program__fd(prog), ns, runs);
+	bpf_object__for_each_program(prog, skel->obj)
+	{
+		if (is_run_by_others(prog))
+			run_time_of(bpf_program__fd(prog), ns, runs);
+	}
 }
 
 void programs_run_time(const struct programs *p, uint64_t *ns, uint64_t *runs)

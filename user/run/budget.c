@@ -37,7 +37,7 @@ struct jvm_budget {
 };
 
 /* What a step leaves of a JVM's cost: a guess, by which it is chosen how far to go at once. */
-static const double leaves[RATE_STEPS] = {1, 0.75, 0.6, 0.5, 0.4, 0.2, 0.02};
+static const double leaves[RATE_STEPS] = {1, 0.8, 0.65, 0.6, 0.5, 0.27, 0.08, 0.01};
 
 struct jvm_budget *budget_new(const struct budget_limits *l)
 {

@@ -45,6 +45,7 @@ enum rate_step {
 	RATE_WALL_4,   /* four times */
 	RATE_CPU_2,    /* and CPU intervals twice as long */
 	RATE_CPU_4,    /* four times */
+	RATE_ALL_16,   /* both sixteen times */
 	RATE_CPU_ONLY, /* no wall samples; CPU intervals as before */
 	RATE_OFF,      /* nothing */
 	RATE_STEPS
