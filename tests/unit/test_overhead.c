@@ -37,6 +37,16 @@ static void nothing_but_the_beginning(void **state)
 	assert_int_equal(overhead_bpf_ns(&o, 10 * MS), 0);
 }
 
+/* Programs that do nothing take what measuring takes: they cost nothing without it. */
+static void measuring_is_not_in_it(void **state)
+{
+	struct overhead o = {.run_price_ns = 40};
+
+	assert_int_equal(overhead_net(&o, 100000, 1000), 60000);
+	assert_int_equal(overhead_net(&o, 39000, 1000), 0);
+	assert_int_equal(overhead_net(&o, 0, 0), 0);
+}
+
 #define HEAP (300u << 20)
 
 /* This program as one with a large memory starts it: it is small, and says so. */
@@ -75,6 +85,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_is_our_own),
 		cmocka_unit_test(beginning_counts_once),
 		cmocka_unit_test(nothing_but_the_beginning),
+		cmocka_unit_test(measuring_is_not_in_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

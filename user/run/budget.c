@@ -13,16 +13,19 @@
 #define UNDER	    4		   /* so many times what is estimated a JVM may cost */
 #define WORTH	    0.01	   /* of the budget: who costs less is left alone */
 #define GREAT	    0.1		   /* of what all cost: who costs less is left alone in vain */
+#define SOON_NS	    15000000000ull /* after a step back it was too much, and that is dearer now */
+#define DEARER	    3		   /* by so much */
 #define FADES	    0.9		   /* what is left of `kept` where nobody fits into the budget */
 
 struct spender {
 	pid_t pid;
-	enum rate_step step;
+	enum rate_step step, told;
 	double before, now; /* spent */
 	double share;	    /* of all CPUs, in the last second, as estimated */
 	double kept;	    /* the same with everything, for what a step back will cost */
 	bool known;	    /* `before` is */
 	uint64_t first_ns;  /* when it was told first */
+	uint64_t back_ns;   /* when it got a step back; 0: not yet */
 	bool seen, changed;
 	char reason[128];
 	UT_hash_handle hh;
@@ -37,7 +40,7 @@ struct jvm_budget {
 };
 
 /* What a step leaves of a JVM's cost: a guess, by which it is chosen how far to go at once. */
-static const double leaves[RATE_STEPS] = {1, 0.8, 0.65, 0.6, 0.5, 0.27, 0.08, 0.01};
+static const double leaves[RATE_STEPS] = {1, 0.8, 0.65, 0.6, 0.5, 0.27, 0.15, 0.08, 0.01};
 
 struct jvm_budget *budget_new(const struct budget_limits *l)
 {
@@ -116,21 +119,24 @@ static bool is_new(const struct jvm_budget *b, const struct spender *s)
 	return b->now_ns - s->first_ns < NEW_NS;
 }
 
-/* Of who has no wall samples it does not show what these cost. */
-static void full_keep(struct spender *s)
+/* What it cost with everything is known where nothing is taken from it; else it is reckoned. */
+static void full_keep(const struct jvm_budget *b, struct spender *s)
 {
-	double full = s->share / leaves[s->step];
-
-	if (s->step < RATE_CPU_ONLY || full > s->kept)
-		s->kept = full;
+	if (!s->step)
+		s->kept = s->share;
+	else if (s->back_ns && b->now_ns - s->back_ns < SOON_NS)
+		s->kept *= DEARER;
+	s->back_ns = 0;
 }
 
-static void step_to(struct spender *s, enum rate_step step)
+static void step_to(const struct jvm_budget *b, struct spender *s, enum rate_step step)
 {
 	double was = leaves[s->step];
 
-	if (step > s->step)
-		full_keep(s);
+	if (step > s->step && !s->changed)
+		full_keep(b, s);
+	else if (step < s->step)
+		s->back_ns = b->now_ns;
 	s->step = step;
 	s->share *= leaves[step] / was;
 	s->changed = true;
@@ -142,7 +148,7 @@ void budget_limits(struct jvm_budget *b, const struct budget_limits *l)
 	for (struct spender *s = b->v; s; s = s->hh.next) {
 		if (l->share || l->jvm_share || !s->step)
 			continue;
-		step_to(s, RATE_FULL);
+		step_to(b, s, RATE_FULL);
 		snprintf(s->reason, sizeof(s->reason), "there is no budget any more");
 	}
 }
@@ -169,6 +175,15 @@ static double worth_of(const struct jvm_budget *b, double cost)
 	return cost - now > limit ? GREAT * full : WORTH * limit;
 }
 
+/*
+ * Wall samples are given up by who costs too much without most of them, and not at once: what was
+ * measured then may have been new stacks, which pass.
+ */
+static bool may_go_on(const struct spender *s)
+{
+	return s->step < RATE_OFF && !(s->changed && s->step >= RATE_ALL_64);
+}
+
 /* The costliest one that can be sampled less. */
 static struct spender *costliest(struct jvm_budget *b, double cost)
 {
@@ -176,7 +191,7 @@ static struct spender *costliest(struct jvm_budget *b, double cost)
 	struct spender *s, *most = NULL;
 
 	for (s = b->v; s; s = s->hh.next)
-		if (s->step < RATE_OFF && !is_new(b, s) && full_share(s) > worth &&
+		if (may_go_on(s) && !is_new(b, s) && full_share(s) > worth &&
 		    s->share > WORTH * b->limits.share && (!most || s->share > most->share))
 			most = s;
 	return most;
@@ -195,7 +210,7 @@ static void all_less(struct jvm_budget *b, double cost)
 		if (!s)
 			return;
 		was = s->share;
-		step_to(s, s->step + 1);
+		step_to(b, s, s->step + 1);
 		left -= was - s->share;
 		snprintf(s->reason, sizeof(s->reason),
 			 "recording cost %.2f%% of the CPUs, budget %.2f%%, and this JVM the most "
@@ -214,7 +229,7 @@ static void each_less(struct jvm_budget *b)
 		if (!limit || cost <= limit || s->step == RATE_OFF || s->changed || is_new(b, s))
 			continue;
 		do
-			step_to(s, s->step + 1);
+			step_to(b, s, s->step + 1);
 		while (cost > FAR * limit && s->share > limit && s->step < RATE_OFF);
 		snprintf(s->reason, sizeof(s->reason),
 			 "recording this JVM cost %.2f%% of the CPUs, its budget is %.2f%%",
@@ -261,7 +276,7 @@ static void one_more(struct jvm_budget *b, uint64_t now_ns, double cost)
 		costs_fade(b);
 		return;
 	}
-	step_to(least, least->step - 1);
+	step_to(b, least, least->step - 1);
 	snprintf(least->reason, sizeof(least->reason),
 		 "recording cost %.2f%% of the CPUs for ten seconds, within the budget",
 		 100 * cost);
@@ -297,15 +312,38 @@ void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 		one_more(b, now_ns, cost);
 }
 
+/* What is done after each tick is done for all, so it becomes less only if all have fewer. */
+static enum rate_step least_step(const struct jvm_budget *b)
+{
+	for (const struct spender *s = b->limits.share ? b->v : NULL; s; s = s->hh.next)
+		if (s->step >= RATE_ALL_16)
+			return RATE_WALL_4;
+	return RATE_FULL;
+}
+
+static const char *reason_of(const struct spender *s, enum rate_step is)
+{
+	if (is != s->step)
+		return "what is done after each tick is done for all, and another JVM costs too "
+		       "much";
+	return s->changed ? s->reason : "no other JVM costs too much any more";
+}
+
 bool budget_change(struct jvm_budget *b, struct budget_change *out)
 {
+	enum rate_step least = least_step(b);
+
 	for (struct spender *s = b->v; s; s = s->hh.next) {
-		if (!s->changed)
-			continue;
+		bool own = s->step >= least || is_new(b, s);
+		enum rate_step step = own ? s->step : least;
+
+		if (step != s->told) {
+			*out = (struct budget_change){.pid = s->pid, .step = step};
+			snprintf(out->reason, sizeof(out->reason), "%s", reason_of(s, step));
+			s->told = step;
+			return true;
+		}
 		s->changed = false;
-		*out = (struct budget_change){.pid = s->pid, .step = s->step};
-		snprintf(out->reason, sizeof(out->reason), "%s", s->reason);
-		return true;
 	}
 	return false;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "broker/broker.h"
 #include "capture/capture.h"
+#include "capture/runprice.h"
 #include "target/procfs.h"
 
 #define PERIOD_NS 1000000000ull
@@ -26,6 +27,7 @@ void overhead_start(struct overhead *o)
 	*o = (struct overhead){
 		.start_ns = clock_ns(CLOCK_MONOTONIC),
 		.cpu_start_ns = cpu_ns(),
+		.run_price_ns = runprice_measure(),
 		.stats_fd = -1,
 	};
 	host_stolen_read(&o->stolen_start_ns);
@@ -52,6 +54,13 @@ static void window_open(struct overhead *o, const struct capture *c, uint64_t no
 	capture_run_time(c, &o->before_ns, &o->before_runs);
 }
 
+uint64_t overhead_net(const struct overhead *o, uint64_t ns, uint64_t runs)
+{
+	uint64_t price = o->run_price_ns * runs;
+
+	return ns > price ? ns - price : 0;
+}
+
 static void window_close(struct overhead *o, const struct capture *c, uint64_t now)
 {
 	uint64_t ns, runs;
@@ -61,10 +70,11 @@ static void window_close(struct overhead *o, const struct capture *c, uint64_t n
 	capture_run_time(c, &ns, &runs);
 	o->runs += runs - o->before_runs;
 	if (o->inferring) {
+		uint64_t net = overhead_net(o, ns - o->before_ns, runs - o->before_runs);
+
 		o->on_ns += now - o->on_since;
-		o->bpf_ns += ns - o->before_ns;
-		o->lately_ns = (uint64_t)((double)(ns - o->before_ns) * 1e9 /
-					  (double)(now - o->on_since + 1));
+		o->bpf_ns += net;
+		o->lately_ns = (uint64_t)((double)net * 1e9 / (double)(now - o->on_since + 1));
 	} else {
 		o->known_ns += now - o->on_since;
 		o->known_bpf_ns += ns - o->before_ns;

@@ -4,7 +4,8 @@
  * BPF programs' run time comes from the kernel's statistics (BPF_ENABLE_STATS, Linux 5.8), which
  * cost every BPF program on the host two clock reads per run: so they are on for 100 ms of each
  * second and the rest is inferred. Nothing is inferred from the beginning, when stacks are taken of
- * all threads there are, and from bursts that come seldom: these are measured.
+ * all threads there are, and from bursts that come seldom: these are measured. What measuring adds
+ * to each run is not in what is inferred.
  */
 #ifndef GNOMON_RUN_OVERHEAD_H
 #define GNOMON_RUN_OVERHEAD_H
@@ -18,7 +19,8 @@ struct capture;
 
 struct overhead {
 	uint64_t start_ns, cpu_start_ns;
-	int stats_fd; /* open while we have statistics on, else -1 */
+	uint64_t run_price_ns; /* what measuring adds to a run */
+	int stats_fd;	       /* open while we have statistics on, else -1 */
 	uint64_t on_since, before_ns, before_runs;
 	bool inferring, resume; /* `inferring`: the beginning is over */
 	/* time in which everything was measured, and the BPF run time in it */
@@ -30,6 +32,9 @@ struct overhead {
 };
 
 void overhead_start(struct overhead *o);
+
+/* What `runs` cost that took `ns` while they were measured. */
+uint64_t overhead_net(const struct overhead *o, uint64_t ns, uint64_t runs);
 
 /* What was counted, over a time of wall_ns since the start. */
 uint64_t overhead_bpf_ns(const struct overhead *o, uint64_t wall_ns);

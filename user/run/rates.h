@@ -46,6 +46,7 @@ enum rate_step {
 	RATE_CPU_2,    /* and CPU intervals twice as long */
 	RATE_CPU_4,    /* four times */
 	RATE_ALL_16,   /* both sixteen times */
+	RATE_ALL_64,   /* both 64 times */
 	RATE_CPU_ONLY, /* no wall samples; CPU intervals as before */
 	RATE_OFF,      /* nothing */
 	RATE_STEPS
