@@ -3,7 +3,7 @@
  * What a process that names may say to capture once somebody else has taken it over: any bytes, as
  * asks. What reaches the tables has been looked at, and is what capture/utable.c takes.
  */
-// FUZZ-LINK: user/wire/ask.c user/wire/clerk.c user/wire/desk.c user/wire/scrutiny.c user/wire/rules.c user/capture/utable.c
+// FUZZ-LINK: user/wire/ask.c user/wire/clerk.c user/wire/desk.c user/wire/scrutiny.c user/wire/rules.c user/capture/utable.c user/base/thread.c
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

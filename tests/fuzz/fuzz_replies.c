@@ -8,7 +8,7 @@
 // FUZZ-LINK: user/jfr/write.c user/jfr/write_constants.c user/jfr/write_enc.c user/jfr/write_file.c user/jfr/finished.c
 // FUZZ-LINK: user/jfr/write_meta.c user/jfr/write_names.c user/jfr/write_pool.c user/jfr/repair.c
 // FUZZ-LINK: user/jfr/segment.c user/jfr/types.c user/jfr/vitals.c user/base/arena.c user/base/beat.c
-// FUZZ-LINK: user/base/buffer.c user/base/descriptor.c user/base/digest.c user/base/error.c user/base/frame.c user/base/log.c user/base/utf8.c
+// FUZZ-LINK: user/base/buffer.c user/base/descriptor.c user/base/digest.c user/base/error.c user/base/frame.c user/base/log.c user/base/thread.c user/base/utf8.c
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/beat.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "jfr/segment.h"
 
 #define AGAIN_NS    1000000000ull /* a job that failed is tried again after so long */
@@ -296,23 +296,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* All signals stay with the other threads; a blocked SIGXFSZ makes EFBIG of a file size limit. */
-static int thread_start(struct outfile *f)
-{
-	pthread_attr_t small;
-	sigset_t all, old;
-	int rc;
-
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&f->thread, &small, run, f);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&small);
-	return -rc;
-}
-
 static void outfile_free(struct outfile *f)
 {
 	pthread_mutex_destroy(&f->lock);
@@ -343,7 +326,8 @@ static struct outfile *outfile_new(struct error *e)
 
 static int outfile_start(struct outfile **out, struct outfile *f, struct error *e)
 {
-	int rc = thread_start(f);
+	/* where SIGXFSZ is blocked a file size limit is EFBIG */
+	int rc = thread_start(&f->thread, STACK_BYTES, run, f);
 
 	if (!rc) {
 		*out = f;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fdmsg.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "naming/records.h"
 
 #define PATH_LEN (TARGET_PATH_LEN + 64)
@@ -234,21 +234,17 @@ static void *run(void *arg)
 int filer_start(struct filer **out, int fd)
 {
 	struct filer *f = calloc(1, sizeof(*f));
-	sigset_t all, old;
 	int rc;
 
 	if (!f)
 		return -ENOMEM;
 	f->fd = fd;
 	pthread_mutex_init(&f->lock, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&f->thread, NULL, run, f);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = thread_start(&f->thread, 0, run, f);
 	if (rc) {
 		pthread_mutex_destroy(&f->lock);
 		free(f);
-		return -rc;
+		return rc;
 	}
 	*out = f;
 	return 0;

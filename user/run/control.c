@@ -5,7 +5,6 @@
 #include <libgen.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/thread.h"
 
 #define MAGIC	   0x676e6f6du
 #define GROUPS_MAX 1024
@@ -370,19 +370,6 @@ static int socket_listen(struct control *c, struct error *e)
 	return rc ? error_create(e, c->cfg.path, -rc) : 0;
 }
 
-/* All signals stay with the session's thread. */
-static int thread_start(struct control *c, struct error *e)
-{
-	sigset_t all, old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&c->thread, NULL, control_main, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return rc ? error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc)) : 0;
-}
-
 static void control_free(struct control *c)
 {
 	if (c->fd >= 0)
@@ -405,8 +392,11 @@ int control_start(struct control **out, const struct control_config *cfg, struct
 	rc = c->wake < 0 ? error_set(e, -errno, EXIT_INTERNAL, "cannot make an eventfd: %s",
 				     strerror(errno))
 			 : socket_listen(c, e);
-	if (!rc)
-		rc = thread_start(c, e);
+	if (!rc) {
+		rc = thread_start(&c->thread, 0, control_main, c);
+		if (rc)
+			error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
+	}
 	if (rc)
 		control_free(c);
 	else

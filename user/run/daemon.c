@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "run/census.h"
 #include "run/control.h"
 #include "run/metrics.h"
@@ -583,19 +583,6 @@ static int record(struct daemon *d, struct error *e)
 	return session_run(&c, &status, e);
 }
 
-/* All signals stay with the session's thread. */
-static int thread_start(struct daemon *d)
-{
-	sigset_t all, old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&d->thread, NULL, daemon_main, d);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return rc;
-}
-
 static int threads_run(struct daemon *d, struct error *e)
 {
 	int rc;
@@ -606,10 +593,10 @@ static int threads_run(struct daemon *d, struct error *e)
 				 strerror(errno));
 	/* loading BPF programs may take a while, and is no reason to be taken for dead */
 	atomic_store(&d->alive_ns, now_ns());
-	rc = thread_start(d);
+	rc = thread_start(&d->thread, 0, daemon_main, d);
 	if (rc) {
 		close(d->wake);
-		return error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc));
+		return error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
 	}
 	rc = record(d, e);
 	notify("STOPPING=1");

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/bucket.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "wire/ask.h"
 #include "wire/desk.h"
 #include "wire/scrutiny.h"
@@ -364,7 +364,6 @@ static void *run(void *arg)
 int clerk_start(struct clerk **out, int fd, const struct unwinder *u, const struct clerk_duties *d)
 {
 	struct clerk *c = calloc(1, sizeof(*c));
-	sigset_t all, old;
 	int rc;
 
 	if (!c)
@@ -373,13 +372,10 @@ int clerk_start(struct clerk **out, int fd, const struct unwinder *u, const stru
 	c->budget = budget_of(d);
 	c->unwinder = u;
 	c->duties = *d;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&c->thread, NULL, run, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = thread_start(&c->thread, 0, run, c);
 	if (rc) {
 		free(c);
-		return -rc;
+		return rc;
 	}
 	*out = c;
 	return 0;
