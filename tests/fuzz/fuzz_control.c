@@ -5,7 +5,7 @@
  * end to each text, and no more JVMs than there are.
  */
 // FUZZ-LINK: user/run/metrics.c user/run/metrics_vitals.c user/model/delivery.c user/base/buffer.c
-// FUZZ-LINK: user/base/error.c user/base/log.c user/base/utf8.c
+// FUZZ-LINK: user/base/error.c user/base/log.c user/base/thread.c user/base/utf8.c
 // FUZZ-LINK: user/model/totals.c
 #include <stdint.h>
 #include <stdio.h>
