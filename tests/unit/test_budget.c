@@ -248,6 +248,22 @@ static void taken_in(void **state)
 	assert_true(steps[1] > RATE_FULL);
 }
 
+/* What was taken before a step is still being named: no further step is taken for that. */
+static void on_its_way_down(void **state)
+{
+	enum rate_step step;
+
+	costs(0.02, 0.001, 0);
+	second();
+	own = 0.05;
+	second();
+	step = steps[0];
+	assert_true(step > RATE_FULL && step <= RATE_ALL_64);
+	for (own = 0.04; own > 0.001; own *= 0.6)
+		second();
+	assert_int_equal(steps[0], step);
+}
+
 /* A new one is left alone also where others cost too much. */
 static void new_beside_others(void **state)
 {
@@ -287,7 +303,7 @@ static void moment_passes(void **state)
 	int seconds = 0;
 
 	costs(0.9, 0.001, 0);
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 8; i++)
 		second();
 	assert_int_equal(steps[0], RATE_OFF);
 	costs(0.003, 0.001, 0);
@@ -337,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nobody, begin, end),
 		cmocka_unit_test_setup_teardown(base, begin, end),
 		cmocka_unit_test_setup_teardown(taken_in, begin, end),
+		cmocka_unit_test_setup_teardown(on_its_way_down, begin, end),
 		cmocka_unit_test_setup_teardown(new_beside_others, begin, end),
 		cmocka_unit_test_setup_teardown(hopeless, begin, end),
 		cmocka_unit_test_setup_teardown(moment_passes, begin, end),

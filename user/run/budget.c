@@ -15,6 +15,8 @@
 #define GREAT	    0.1		   /* of what all cost: who costs less is left alone in vain */
 #define SOON_NS	    15000000000ull /* after a step back it was too much, and that is dearer now */
 #define DEARER	    3		   /* by so much */
+#define FALLS	    0.9		   /* times what the second before cost: it is on its way down */
+#define FALLS_NS    5000000000ull  /* for so long after a step that is waited for */
 #define FADES	    0.9		   /* what is left of `kept` where nobody fits into the budget */
 
 struct spender {
@@ -37,6 +39,8 @@ struct jvm_budget {
 	int over;	   /* for so many seconds it was over the budget */
 	uint64_t now_ns;   /* of the last second */
 	uint64_t under_ns; /* since when it is under the budget; 0: it is not */
+	uint64_t less_ns;  /* when any of them was sampled less last; 0: never */
+	double before;	   /* what the second before cost */
 };
 
 /* What a step leaves of a JVM's cost: a guess, by which it is chosen how far to go at once. */
@@ -140,6 +144,12 @@ static void step_to(const struct jvm_budget *b, struct spender *s, enum rate_ste
 	s->step = step;
 	s->share *= leaves[step] / was;
 	s->changed = true;
+}
+
+/* What had been taken by then is still to be named, and that passes. */
+static bool is_falling(const struct jvm_budget *b, double cost)
+{
+	return b->less_ns && b->now_ns - b->less_ns < FALLS_NS && cost < FALLS * b->before;
 }
 
 void budget_limits(struct jvm_budget *b, const struct budget_limits *l)
@@ -292,14 +302,17 @@ static bool any_over(const struct jvm_budget *b)
 
 void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 {
-	bool over;
+	bool over, falls;
 
 	shares_set(b, now_ns, cost);
 	over = b->limits.share && cost > b->limits.share;
+	falls = is_falling(b, cost);
+	b->before = cost;
 	if (over || any_over(b)) {
 		b->under_ns = 0;
-		if (++b->over < SURE)
+		if (++b->over < SURE || falls)
 			return;
+		b->less_ns = now_ns;
 		if (over)
 			all_less(b, cost);
 		each_less(b);
