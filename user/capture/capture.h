@@ -236,7 +236,10 @@ void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx);
  */
 int capture_run_time_on(void);
 
-/* Run time of all our programs and their runs, as far as it was measured. */
+/*
+ * Run time of our programs and their runs, as far as it was measured; but of those that run in our
+ * own threads, of whose CPU time it is part.
+ */
 void capture_run_time(const struct capture *c, uint64_t *ns, uint64_t *runs);
 
 size_t capture_ring_bytes(const struct capture *c); /* of all rings together, now */

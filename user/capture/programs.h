@@ -47,7 +47,7 @@ struct gnomon *programs_of(const struct programs *p, enum programs_part part);
 
 void programs_detach(struct programs *p); /* of all parts, and of the base */
 
-/* What all that are loaded took, where the kernel counts that (BPF_ENABLE_STATS). */
+/* As capture_run_time(), where the kernel counts that (BPF_ENABLE_STATS). */
 void programs_run_time(const struct programs *p, uint64_t *ns, uint64_t *runs);
 
 #endif
