@@ -3,7 +3,6 @@
 # With --isolate each user has a process that names. What becomes of an attacker's, as if he had taken it over, is his
 # own recording's matter: it hangs, or dies as often as there is one to take over, and the JVM of another user beside
 # it has all of its samples. More users than there may be processes share one, and that is said.
-# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 . "$LIB_DIR/hostile.sh"
 
