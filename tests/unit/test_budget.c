@@ -97,13 +97,15 @@ static void under(void **state)
 		assert_int_equal(steps[i], RATE_FULL);
 }
 
-/* A little over it: one step of the costliest, a second; the others keep all. */
+/* A little over it in the mean: a step of the costliest; the others keep all. */
 static void costliest_first(void **state)
 {
 	costs(0.002, 0.007, 0.002);
-	second();
-	assert_int_equal(steps[1], RATE_FULL); /* one second may pass */
-	second();
+	for (int i = 0; i < 5; i++)
+		second();
+	assert_int_equal(steps[1], RATE_FULL); /* some seconds may pass */
+	for (int i = 0; i < 40 && !steps[1]; i++)
+		second();
 	assert_int_equal(steps[1], RATE_WALL_2);
 	assert_non_null(strstr(reason[1], "1.10% of the CPUs, budget 1.00%"));
 	for (int i = 0; i < 10; i++)
@@ -111,6 +113,18 @@ static void costliest_first(void **state)
 	assert_true(cost_now() <= 0.01);
 	assert_int_equal(steps[0], RATE_FULL);
 	assert_int_equal(steps[2], RATE_FULL);
+}
+
+/* What is over it now and then, and not in the mean, takes nothing. */
+static void now_and_then(void **state)
+{
+	costs(0.004, 0.003, 0.001);
+	for (int i = 0; i < 300; i++) {
+		own = i % 10 < 2 ? 0.006 : 0;
+		second();
+	}
+	for (int i = 0; i < JVMS; i++)
+		assert_int_equal(steps[i], RATE_FULL);
 }
 
 /* Ten times the load, ten times: never beyond 1.5 times the budget for longer than 3 s. */
@@ -345,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(under, begin, end),
 		cmocka_unit_test_setup_teardown(costliest_first, begin, end),
+		cmocka_unit_test_setup_teardown(now_and_then, begin, end),
 		cmocka_unit_test_setup_teardown(bursts, begin, end),
 		cmocka_unit_test_setup_teardown(back, begin, end),
 		cmocka_unit_test_setup_teardown(stays, begin, end),

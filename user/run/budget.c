@@ -15,6 +15,7 @@
 #define GREAT	    0.1		   /* of what all cost: who costs less is left alone in vain */
 #define SOON_NS	    15000000000ull /* after a step back it was too much, and that is dearer now */
 #define DEARER	    3		   /* by so much */
+#define MEAN	    8		   /* seconds that `mean` is of, about */
 #define FALLS	    0.9		   /* times what the second before cost: it is on its way down */
 #define FALLS_NS    5000000000ull  /* for so long after a step that is waited for */
 #define FADES	    0.9		   /* what is left of `kept` where nobody fits into the budget */
@@ -41,6 +42,7 @@ struct jvm_budget {
 	uint64_t under_ns; /* since when it is under the budget; 0: it is not */
 	uint64_t less_ns;  /* when any of them was sampled less last; 0: never */
 	double before;	   /* what the second before cost */
+	double mean;	   /* of the last seconds, of which none counts for more than FAR budgets */
 };
 
 /* What a step leaves of a JVM's cost: a guess, by which it is chosen how far to go at once. */
@@ -300,12 +302,29 @@ static bool any_over(const struct jvm_budget *b)
 	return false;
 }
 
+static void mean_take(struct jvm_budget *b, double cost)
+{
+	double most = FAR * b->limits.share;
+
+	b->mean += ((cost < most ? cost : most) - b->mean) / MEAN;
+}
+
+/* Far beyond the budget in that second; or beyond it then and in the mean: a file a minute passes.
+ */
+static bool is_over(const struct jvm_budget *b, double cost)
+{
+	double limit = b->limits.share;
+
+	return limit && cost > limit && (cost > FAR * limit || b->mean > limit);
+}
+
 void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 {
 	bool over, falls;
 
 	shares_set(b, now_ns, cost);
-	over = b->limits.share && cost > b->limits.share;
+	mean_take(b, cost);
+	over = is_over(b, cost);
 	falls = is_falling(b, cost);
 	b->before = cost;
 	if (over || any_over(b)) {
@@ -319,10 +338,10 @@ void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 		return;
 	}
 	b->over = 0;
-	if (!b->under_ns)
+	if (!b->under_ns || (b->limits.share && b->mean > b->limits.share))
 		b->under_ns = now_ns;
 	else if (now_ns - b->under_ns >= PATIENCE_NS)
-		one_more(b, now_ns, cost);
+		one_more(b, now_ns, b->limits.share ? b->mean : cost);
 }
 
 /* What is done after each tick is done for all, so it becomes less only if all have fewer. */
