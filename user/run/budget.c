@@ -16,6 +16,7 @@
 #define SOON_NS	    15000000000ull /* after a step back it was too much, and that is dearer now */
 #define DEARER	    3		   /* by so much */
 #define MEAN	    8		   /* seconds that `mean` is of, about */
+#define SETTLED	    0.7		   /* of it is left by a step: what comes then has to show again */
 #define FALLS	    0.9		   /* times what the second before cost: it is on its way down */
 #define FALLS_NS    5000000000ull  /* for so long after a step that is waited for */
 #define FADES	    0.9		   /* what is left of `kept` where nobody fits into the budget */
@@ -28,6 +29,7 @@ struct spender {
 	double kept;	    /* the same with everything, for what a step back will cost */
 	bool known;	    /* `before` is */
 	uint64_t first_ns;  /* when it was told first */
+	double dear;	    /* times what is thought: a step back that did not fit costs more */
 	uint64_t back_ns;   /* when it got a step back; 0: not yet */
 	bool seen, changed;
 	char reason[128];
@@ -84,6 +86,7 @@ void budget_jvm(struct jvm_budget *b, pid_t pid, double spent)
 		if (!s)
 			return;
 		s->pid = pid;
+		s->dear = 1;
 		HASH_ADD_INT(b->v, pid, s);
 	}
 	s->now = spent;
@@ -128,10 +131,12 @@ static bool is_new(const struct jvm_budget *b, const struct spender *s)
 /* What it cost with everything is known where nothing is taken from it; else it is reckoned. */
 static void full_keep(const struct jvm_budget *b, struct spender *s)
 {
-	if (!s->step)
-		s->kept = s->share;
-	else if (s->back_ns && b->now_ns - s->back_ns < SOON_NS)
-		s->kept *= DEARER;
+	double full = s->share / leaves[s->step];
+
+	if (!s->step || full > s->kept)
+		s->kept = full;
+	if (s->back_ns && b->now_ns - s->back_ns < SOON_NS)
+		s->dear *= DEARER;
 	s->back_ns = 0;
 }
 
@@ -249,13 +254,13 @@ static void each_less(struct jvm_budget *b)
 	}
 }
 
-/* What it is thought to cost a step back. */
+/* What it is thought to cost a step back: by what it costs now, or by what is known of it. */
 static double back_share(const struct spender *s)
 {
 	double by_now = s->share * leaves[s->step - 1] / leaves[s->step];
 	double by_then = s->kept * leaves[s->step - 1];
 
-	return s->step >= RATE_CPU_ONLY ? by_then : by_now;
+	return s->dear * (s->step >= RATE_CPU_ONLY ? by_then : by_now);
 }
 
 static bool may_go_back(const struct jvm_budget *b, const struct spender *s, double cost)
@@ -270,9 +275,11 @@ static bool may_go_back(const struct jvm_budget *b, const struct spender *s, dou
 /* It may have been a moment that is over: sooner or later each is tried again. */
 static void costs_fade(struct jvm_budget *b)
 {
-	for (struct spender *s = b->v; s; s = s->hh.next)
-		if (s->step)
+	for (struct spender *s = b->v; s; s = s->hh.next) {
+		if (s->step >= RATE_CPU_ONLY)
 			s->kept *= FADES;
+		s->dear = s->dear * FADES > 1 ? s->dear * FADES : 1;
+	}
 }
 
 /* Who is sampled the least gets a step back, if that fits. */
@@ -334,6 +341,7 @@ void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 		b->less_ns = now_ns;
 		if (over)
 			all_less(b, cost);
+		b->mean *= SETTLED;
 		each_less(b);
 		return;
 	}
