@@ -127,6 +127,20 @@ static void now_and_then(void **state)
 		assert_int_equal(steps[i], RATE_FULL);
 }
 
+/* Two bad seconds take no wall samples of who has few of them. */
+static void bad_seconds(void **state)
+{
+	costs(0.06, 0.001, 0); /* so that no step back fits */
+	for (int i = 0; i < 10 && steps[0] < RATE_ALL_64; i++)
+		second();
+	assert_int_equal(steps[0], RATE_ALL_64);
+	for (int i = 2; i < 300; i++) {
+		own = i % 60 < 2 ? 0.012 : 0.001;
+		second();
+		assert_int_equal(steps[0], RATE_ALL_64);
+	}
+}
+
 /* Ten times the load, ten times: never beyond 1.5 times the budget for longer than 3 s. */
 static void bursts(void **state)
 {
@@ -360,6 +374,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(under, begin, end),
 		cmocka_unit_test_setup_teardown(costliest_first, begin, end),
 		cmocka_unit_test_setup_teardown(now_and_then, begin, end),
+		cmocka_unit_test_setup_teardown(bad_seconds, begin, end),
 		cmocka_unit_test_setup_teardown(bursts, begin, end),
 		cmocka_unit_test_setup_teardown(back, begin, end),
 		cmocka_unit_test_setup_teardown(stays, begin, end),

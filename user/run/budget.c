@@ -193,12 +193,14 @@ static double worth_of(const struct jvm_budget *b, double cost)
 }
 
 /*
- * Wall samples are given up by who costs too much without most of them, and not at once: what was
- * measured then may have been new stacks, which pass.
+ * Wall samples are given up by who costs too much without most of them, and not at once, nor for
+ * two bad seconds: what was measured then may have been new stacks, or new files.
  */
-static bool may_go_on(const struct spender *s)
+static bool may_go_on(const struct jvm_budget *b, const struct spender *s)
 {
-	return s->step < RATE_OFF && !(s->changed && s->step >= RATE_ALL_64);
+	if (s->step < RATE_ALL_64 || b->mean > b->limits.share)
+		return s->step < RATE_OFF && !(s->changed && s->step >= RATE_ALL_64);
+	return s->step < RATE_OFF && !s->changed && b->less_ns && b->now_ns - b->less_ns < FALLS_NS;
 }
 
 /* The costliest one that can be sampled less. */
@@ -208,7 +210,7 @@ static struct spender *costliest(struct jvm_budget *b, double cost)
 	struct spender *s, *most = NULL;
 
 	for (s = b->v; s; s = s->hh.next)
-		if (may_go_on(s) && !is_new(b, s) && full_share(s) > worth &&
+		if (may_go_on(b, s) && !is_new(b, s) && full_share(s) > worth &&
 		    s->share > WORTH * b->limits.share && (!most || s->share > most->share))
 			most = s;
 	return most;
@@ -338,9 +340,9 @@ void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 		b->under_ns = 0;
 		if (++b->over < SURE || falls)
 			return;
-		b->less_ns = now_ns;
 		if (over)
 			all_less(b, cost);
+		b->less_ns = now_ns;
 		b->mean *= SETTLED;
 		each_less(b);
 		return;
