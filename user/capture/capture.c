@@ -460,32 +460,21 @@ static uint32_t level_of(const struct capture *c, pid_t tgid)
 	return proc.rate.level;
 }
 
-/* `none`: of those that have wall samples, or of those that have none. */
-static void skips_mark(const struct capture *c, bool none, uint64_t skips[GN_SKIP_WORDS])
-{
-	for (size_t i = 0; i < c->ntgids; i++) {
-		uint32_t tgid = (uint32_t)c->tgids[i];
-
-		if ((level_of(c, c->tgids[i]) == GN_LEVEL_NONE) != none)
-			continue;
-		if (none)
-			skips[gn_skip_word(tgid)] |= gn_skip_bit(tgid);
-		else
-			skips[gn_skip_word(tgid)] &= ~gn_skip_bit(tgid);
-	}
-}
-
 /* Whose switches nobody looks at. In a PID namespace of our own we do not know their numbers. */
 static void skips_set(struct capture *c)
 {
-	uint64_t skips[GN_SKIP_WORDS] = {0};
+	uint64_t with[GN_SKIP_WORDS] = {0}, without[GN_SKIP_WORDS] = {0};
 
 	if (!c->rates || c->skel->bss->gn_pidns_level)
 		return;
-	skips_mark(c, true, skips);
-	skips_mark(c, false, skips);
+	for (size_t i = 0; i < c->ntgids; i++) {
+		uint32_t tgid = (uint32_t)c->tgids[i];
+		bool has_wall = level_of(c, c->tgids[i]) != GN_LEVEL_NONE;
+
+		(has_wall ? with : without)[gn_skip_word(tgid)] |= gn_skip_bit(tgid);
+	}
 	for (unsigned int i = 0; i < GN_SKIP_WORDS; i++)
-		__atomic_store_n((uint64_t *)&c->skel->bss->gn_skips[i], skips[i],
+		__atomic_store_n((uint64_t *)&c->skel->bss->gn_skips[i], without[i] & ~with[i],
 				 __ATOMIC_RELEASE);
 }
 

@@ -153,10 +153,15 @@ static void step_to(const struct jvm_budget *b, struct spender *s, enum rate_ste
 	s->changed = true;
 }
 
+static bool was_less_lately(const struct jvm_budget *b)
+{
+	return b->less_ns && b->now_ns - b->less_ns < FALLS_NS;
+}
+
 /* What had been taken by then is still to be named, and that passes. */
 static bool is_falling(const struct jvm_budget *b, double cost)
 {
-	return b->less_ns && b->now_ns - b->less_ns < FALLS_NS && cost < FALLS * b->before;
+	return was_less_lately(b) && cost < FALLS * b->before;
 }
 
 void budget_limits(struct jvm_budget *b, const struct budget_limits *l)
@@ -198,9 +203,10 @@ static double worth_of(const struct jvm_budget *b, double cost)
  */
 static bool may_go_on(const struct jvm_budget *b, const struct spender *s)
 {
-	if (s->step < RATE_ALL_64 || b->mean > b->limits.share)
-		return s->step < RATE_OFF && !(s->changed && s->step >= RATE_ALL_64);
-	return s->step < RATE_OFF && !s->changed && b->less_ns && b->now_ns - b->less_ns < FALLS_NS;
+	if (s->step < RATE_ALL_64)
+		return true;
+	return s->step < RATE_OFF && !s->changed &&
+	       (b->mean > b->limits.share || was_less_lately(b));
 }
 
 /* The costliest one that can be sampled less. */
