@@ -202,6 +202,31 @@ static void chunks_are_files(void **state)
 	assert_int_equal(stacks_in(path), 1);
 }
 
+/* The first one may be shorter than others. */
+static void first_is_shorter(void **state)
+{
+	struct jfrw_config cfg = {
+		.path = dir,
+		.start_unix_ns = UNIX,
+		.start_mono_ns = START,
+		.form = {.segments = true, .chunk_max_ns = 60 * S},
+		.chunk_first_ns = 25 * S,
+	};
+	char path[512];
+	struct jfrw *w;
+
+	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
+	for (uint64_t s = 0; s < 100; s += 10) {
+		sample(w, START + s * S);
+		wait_written(w);
+	}
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_int_equal(file_at(0, path, sizeof(path)), 2);
+	assert_int_equal(samples_in(path), 4);
+	file_at(1, path, sizeof(path));
+	assert_int_equal(samples_in(path), 6);
+}
+
 /* When what the file tells begins, since 1970. */
 static uint64_t start_of(const char *path)
 {
@@ -250,7 +275,6 @@ static void clocks_part(void **state)
 	assert_int_equal(stacks_in(path), 7);
 }
 
-/* A restart goes on beside the old files, also within their second. */
 /* Who follows is told of each file once it is whole, and of the last one at the end. */
 static void told(void **state)
 {
@@ -326,6 +350,7 @@ static void told_in_vain(void **state)
 	assert_string_equal(m.path, "");
 }
 
+/* A restart goes on beside the old files, also within their second. */
 static void beside_others(void **state)
 {
 	char path[512];
@@ -738,6 +763,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test_setup_teardown(chunks_are_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(first_is_shorter, setup, teardown),
 		cmocka_unit_test_setup_teardown(told, setup, teardown),
 		cmocka_unit_test(told_in_vain),
 		cmocka_unit_test_setup_teardown(beside_others, setup, teardown),

@@ -72,7 +72,7 @@ watch
 ask status | sed 's/^/  | /'
 daemon_stop
 note "steps of the budget: $(grep -c '(step ' "$T/daemon.err"), from $(awk -F, 'NR > 1 && (!n++ || $3 < least) { least = $3 } END { print least }' "$SERIES") to $(awk -F, 'NR > 1 && $3 > most { most = $3 } END { print most }' "$SERIES")"
-verdict "changes of rates, at least (negative)" "-$(grep -c '(step ' "$T/daemon.err")" changes '<=' -10
+verdict "changes of rates, at least (negative)" "-$(grep -c '(step ' "$T/daemon.err")" changes '<=' -4
 verdict "longest above 1.5 x the budget" "$(longest_over)" s '<=' 3
 for what in "cpu TRUTH CPU" "wall WALL all"; do
     read -r dim word name <<<"$what"

@@ -161,6 +161,8 @@ static bool chunk_is_over(const struct jfrw *w, uint64_t mono_ns)
 	uint64_t longest = w->cfg.form.chunk_max_ns, window = w->cfg.form.window_ns;
 	uint64_t ns = mono_ns - w->chunk_mono;
 
+	if (w->chunk == 1 && w->cfg.chunk_first_ns)
+		longest = w->cfg.chunk_first_ns;
 	return (longest && ns >= longest) || (window && ns >= window - chunk_unix_ns(w) % window);
 }
 

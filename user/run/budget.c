@@ -19,6 +19,8 @@
 #define SETTLED	    0.7		   /* of it is left by a step: what comes then has to show again */
 #define FALLS	    0.9		   /* times what the second before cost: it is on its way down */
 #define FALLS_NS    5000000000ull  /* for so long after a step that is waited for */
+#define FALLS_FAR   1500000000ull  /* the same where it is far over the budget still */
+#define SURGES	    1.5		   /* times what those recorded did before: that does not pass */
 #define FADES	    0.9		   /* what is left of `kept` where nobody fits into the budget */
 
 struct spender {
@@ -44,6 +46,8 @@ struct jvm_budget {
 	uint64_t under_ns; /* since when it is under the budget; 0: it is not */
 	uint64_t less_ns;  /* when any of them was sampled less last; 0: never */
 	double before;	   /* what the second before cost */
+	bool surges;	   /* those recorded did far more in the last second than before */
+	double spent_mean; /* what they spent, as estimated, in the mean of seconds before */
 	double mean;	   /* of the last seconds, of which none counts for more than FAR budgets */
 };
 
@@ -115,6 +119,8 @@ static void shares_set(struct jvm_budget *b, uint64_t now_ns, double cost)
 		s->known = true;
 		s->seen = false;
 	}
+	b->surges = sum > SURGES * b->spent_mean;
+	b->spent_mean += (sum - b->spent_mean) / MEAN;
 	for (s = b->v; s && sum > 0; s = s->hh.next) {
 		most = UNDER * s->share / ns;
 		s->share *= cost / sum;
@@ -153,15 +159,21 @@ static void step_to(const struct jvm_budget *b, struct spender *s, enum rate_ste
 	s->changed = true;
 }
 
-static bool was_less_lately(const struct jvm_budget *b)
+static bool was_less_lately(const struct jvm_budget *b, uint64_t lately_ns)
 {
-	return b->less_ns && b->now_ns - b->less_ns < FALLS_NS;
+	return b->less_ns && b->now_ns - b->less_ns < lately_ns;
+}
+
+static bool is_far(const struct jvm_budget *b, double cost)
+{
+	return b->limits.share && cost > FAR * b->limits.share;
 }
 
 /* What had been taken by then is still to be named, and that passes. */
 static bool is_falling(const struct jvm_budget *b, double cost)
 {
-	return was_less_lately(b) && cost < FALLS * b->before;
+	return was_less_lately(b, is_far(b, cost) ? FALLS_FAR : FALLS_NS) &&
+	       cost < FALLS * b->before;
 }
 
 void budget_limits(struct jvm_budget *b, const struct budget_limits *l)
@@ -206,7 +218,7 @@ static bool may_go_on(const struct jvm_budget *b, const struct spender *s)
 	if (s->step < RATE_ALL_64)
 		return true;
 	return s->step < RATE_OFF && !s->changed &&
-	       (b->mean > b->limits.share || was_less_lately(b));
+	       (b->mean > b->limits.share || was_less_lately(b, FALLS_NS));
 }
 
 /* The costliest one that can be sampled less. */
@@ -241,7 +253,7 @@ static void all_less(struct jvm_budget *b, double cost)
 			 "recording cost %.2f%% of the CPUs, budget %.2f%%, and this JVM the most "
 			 "of it",
 			 100 * cost, 100 * limit);
-	} while (cost > FAR * limit && left > limit);
+	} while (is_far(b, cost) && left > limit);
 }
 
 static void each_less(struct jvm_budget *b)
@@ -330,7 +342,16 @@ static bool is_over(const struct jvm_budget *b, double cost)
 {
 	double limit = b->limits.share;
 
-	return limit && cost > limit && (cost > FAR * limit || b->mean > limit);
+	return limit && cost > limit && (is_far(b, cost) || b->mean > limit);
+}
+
+/*
+ * One second may have been new files, or new stacks; where those recorded are what costs so much,
+ * it goes on.
+ */
+static bool is_sure(const struct jvm_budget *b, double cost)
+{
+	return b->over >= SURE || (b->surges && is_far(b, cost));
 }
 
 void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
@@ -344,7 +365,8 @@ void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 	b->before = cost;
 	if (over || any_over(b)) {
 		b->under_ns = 0;
-		if (++b->over < SURE || falls)
+		b->over++;
+		if (!is_sure(b, cost) || falls)
 			return;
 		if (over)
 			all_less(b, cost);
