@@ -90,29 +90,33 @@ static void file_note(struct crew *c, const struct opened *o, const struct reply
 	free(v->names);
 }
 
-/* Naming is done with it, and is not to look into whoever has its number next. */
-static void target_forget(struct crew *c, pid_t tgid)
+/*
+ * Naming is done with it, makes no more files of it, and is not to look into whoever has its number
+ * next. Where it is recorded anew already, into the same directory, all that goes on.
+ */
+static void target_forget(struct crew *c, struct opened *o,
+			  void (*end)(struct opened_list *, struct opened *))
 {
-	if (!opened_of(&c->opened, tgid)) /* it may be recorded anew */
+	char *path = strdup(o->path);
+	pid_t tgid = o->tgid;
+
+	end(&c->opened, o);
+	if (!opened_of(&c->opened, tgid)) {
+		if (path)
+			filer_deny(c->filer, path);
 		line_take(c->line, tgid);
+	}
+	free(path);
 }
 
 static void target_drop(struct crew *c, struct opened *o)
 {
-	pid_t tgid = o->tgid;
-
-	filer_deny(c->filer, o->path);
-	opened_drop(&c->opened, o);
-	target_forget(c, tgid);
+	target_forget(c, o, opened_drop);
 }
 
 static void target_remove(struct crew *c, struct opened *o)
 {
-	pid_t tgid = o->tgid;
-
-	filer_deny(c->filer, o->path);
-	opened_remove(&c->opened, o);
-	target_forget(c, tgid);
+	target_forget(c, o, opened_remove);
 }
 
 /* ---- what naming says ---- */
