@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # In the middle of a recording gnomon's processes are those of the table in gnomon-overhead(7), with the user, the
-# capabilities and the system calls that it tells: read from /proc/PID/status and from the seccomp filters.
+# capabilities and the system calls that it tells: read from /proc/PID/status and from the seccomp filters. Those of a
+# daemon, likewise.
 # overlaps
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon record
 need_cmd gcc
@@ -11,9 +13,9 @@ need_cmd capsh
 
 MANUAL=$ROOT/user/man/gnomon-overhead.7
 
-# table: its rows, as "NAME HOW_MANY USER CAPABILITIES(,) NEW CALLS"
+# table [HEAD]: its rows, as "NAME HOW_MANY USER CAPABILITIES(,) NEW CALLS"
 table() {
-    sed 's/\\-/-/g' "$MANUAL" | awk '/^process / { on = 1; next } /^\.EE/ { on = 0 }
+    sed 's/\\-/-/g' "$MANUAL" | awk -v head="${1:-process}" '$1 == head && $2 == "how" { on = 1; next } /^\.EE/ { on = 0 }
         on { caps = $4; for (i = 5; i <= NF - 2; i++) caps = caps "," $i; print $1, $2, $3, caps, $(NF - 1), $NF }'
 }
 
@@ -41,6 +43,9 @@ had() {
     awk -v own="$(caps "$ALL")" 'BEGIN { n = split(own, v, ","); for (i = 1; i <= n; i++) have[v[i]] = 1; have["all"] = have["none"] = 1 }
         { n = split($4, v, ","); $4 = ""; for (i = 1; i <= n; i++) if (v[i] in have) $4 = $4 ($4 == "" ? "" : ",") v[i]; print }'
 }
+
+# table_daemon: the first one with what the second one has otherwise
+table_daemon() { { table "daemon's"; table; } | awk 'seen[$1]++ { next } { print }'; }
 
 descendants() {
     local p
@@ -72,38 +77,75 @@ calls_h() {
     echo '#include <sys/syscall.h>' | "${CC:-gcc}" -E -dM - | sed -n 's/^#define SYS_\([a-z0-9_]*\) .*/{"\1", SYS_\1},/p'
 }
 
+# rows_are PID: of it and all that it has made, those that come
+rows_are() {
+    local pid
+
+    for pid in "$1" $(descendants "$1"); do row "$pid"; done >"$T/rows"
+    sort "$T/rows" | uniq -c | awk '{ print $2, $1, $3, $4, $5, $6 }' | sort >"$T/is"
+    had | sort >"$T/wanted"
+    [ -s "$T/wanted" ] || fail "no table in '$MANUAL'"
+    diff "$T/wanted" "$T/is" >"$T/diff" || fail "not as the manual's table says (<), but (>): $(cat "$T/diff")"
+}
+
+# refused_are PID MORE...: calls that gnomon has not are the manual's, but for MORE, which it has
+refused_are() {
+    "$T/filterdump" "$1" | sort >"$T/calls" || fail "no filter of gnomon's"
+    # of those refused one is told to be unknown, so that the C library takes another
+    { manual_refused | grep -vxF -e clone -e "${2:-clone}"; echo clone3; } | sort >"$T/refused-wanted"
+    sed -n 's/^{"\([a-z0-9_]*\)".*/\1/p' "$T/calls.h" | sort -u >"$T/names"
+    sed 's/^[a-z]* //' "$T/calls" | sort -u | comm -13 - "$T/names" >"$T/refused"
+    diff "$T/refused-wanted" "$T/refused" >"$T/diff" || fail "calls that gnomon has not are not the manual's (<), but (>): $(cat "$T/diff")"
+    assert_eq "calls that it has for some uses" "some clone" "$(grep ^some "$T/calls")"
+    ! grep -q x32 "$T/calls" || fail "they can be had by other numbers"
+}
+
+# threads_are PID: what it has given up none of its threads has
+threads_are() {
+    local task own
+
+    own=$(status "$1" CapEff)
+    for task in "/proc/$1"/task/*; do
+        assert_eq "of $(cat "$task/comm")" "$own 2 1" \
+            "$(awk '$1 == "CapPrm:" { c = $2 } $1 == "Seccomp:" { s = $2 } $1 == "NoNewPrivs:" { n = $2 } END { print c, s, n }' "$task/status")"
+    done
+}
+
+# The daemon's are the same but for a few, and it answers, reads its configuration again, and ends.
+of_daemon() {
+    REC=$T/recordings SOCK=$T/gnomon.sock
+    own_jar Idle
+    jvm_start -jar "$OWN_JAR" 2 1 30
+    printf '%s\n' "directory = $REC" "socket = $SOCK" "isolate = yes" "chunk-time = 1s" "min-free = 0" "record = no" \
+        "[mine]" "name = $OWN_NAME.jar" "user = $(id -un)" "[trigger never]" "when = exit" "run = /bin/true" "run-as = nobody" >"$CONF"
+    daemon_start
+    wait_files "$JVM_PID" 3
+    table_daemon | rows_are "$DAEMON"
+    refused_are "$DAEMON" accept4
+    threads_are "$DAEMON"
+    ask status >"$T/out" 2>"$T/err" || fail "it does not answer: $(cat "$T/err")"
+    kill -HUP "$DAEMON"
+    until_true 30 file_has "$T/daemon.err" 'was read again' || fail "it does not read its configuration: $(cat "$T/daemon.err")"
+    daemon_stop
+    jvm_unharmed
+    jvm_end
+}
+
 processes() {
     local pid
 
     jvm_start Idle 5 1
     gnomon_start "$T/a.jfr" --isolate -p "$JVM_PID"
     cpu_spent 500
-    ALL=$(status $$ CapEff)
-    ALL_GNOMON=$(status "$GN_PID" CapEff)
-    for pid in "$GN_PID" $(descendants "$GN_PID"); do row "$pid"; done >"$T/rows"
-    sort "$T/rows" | uniq -c | awk '{ print $2, $1, $3, $4, $5, $6 }' | sort >"$T/is"
-    table | had | sort >"$T/wanted"
-    [ -s "$T/wanted" ] || fail "no table in '$MANUAL'"
-    diff "$T/wanted" "$T/is" >"$T/diff" || fail "not as the manual's table says (<), but (>): $(cat "$T/diff")"
+    table | rows_are "$GN_PID"
     assert_eq "processes that name, or may" 2 "$(pgrep -c -P "$GN_PID" 'gnomon-[ns]')"
     for pid in $(pgrep -P "$GN_PID" -x gnomon-namer); do
         "$T/filterdump" "$pid" | sort >"$T/calls" || fail "no filter of process $pid"
         manual_calls | sort >"$T/calls-wanted"
         diff "$T/calls-wanted" "$T/calls" >"$T/diff" || fail "system calls are not the manual's (<), but (>): $(cat "$T/diff")"
     done
-    "$T/filterdump" "$GN_PID" | sort >"$T/calls" || fail "no filter of gnomon's"
-    # of those refused one is told to be unknown, so that the C library takes another
-    { manual_refused | grep -vxF clone; echo clone3; } | sort >"$T/refused-wanted"
-    sed -n 's/^{"\([a-z0-9_]*\)".*/\1/p' "$T/calls.h" | sort -u >"$T/names"
-    sed 's/^[a-z]* //' "$T/calls" | sort -u | comm -13 - "$T/names" >"$T/refused"
-    diff "$T/refused-wanted" "$T/refused" >"$T/diff" || fail "calls that gnomon has not are not the manual's (<), but (>): $(cat "$T/diff")"
-    assert_eq "calls that it has for some uses" "some clone" "$(grep ^some "$T/calls")"
-    ! grep -q x32 "$T/calls" || fail "they can be had by other numbers"
-    # and all of them hold for its threads
-    for pid in "/proc/$GN_PID"/task/*; do
-        assert_eq "of $(cat "$pid/comm")" "$ALL_GNOMON 2 1" \
-            "$(awk '$1 == "CapPrm:" { c = $2 } $1 == "Seccomp:" { s = $2 } $1 == "NoNewPrivs:" { n = $2 } END { print c, s, n }' "$pid/status")"
-    done
+    refused_are "$GN_PID"
+    threads_are "$GN_PID"
     gnomon_stop
     jvm_unharmed
     jvm_end
@@ -113,4 +155,6 @@ processes() {
 calls_h >"$T/calls.h"
 "${CC:-gcc}" -D_GNU_SOURCE -O1 -Wall -Wextra -I"$T" -o "$T/filterdump" "$LIB_DIR/filterdump.c" || fail "filterdump.c does not compile"
 JDK=$(jdk_newest)
+ALL=$(status $$ CapEff)
 processes
+of_daemon

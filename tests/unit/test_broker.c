@@ -279,6 +279,18 @@ static void no_detour(void **state)
 	close(fd);
 }
 
+static void users(void **state)
+{
+	char text[BROKER_TEXT_BYTES];
+
+	assert_int_equal(broker_user(0, text, sizeof(text)), 4);
+	assert_string_equal(text, "root");
+	assert_int_equal(broker_user(0, text, 3), 2); /* as much as there is room for */
+	assert_string_equal(text, "ro");
+	assert_int_equal(broker_user(0x7ffffff3, text, sizeof(text)), -ENOENT);
+	assert_string_equal(text, "");
+}
+
 /* ---- one that is bound ---- */
 
 /* A process of a user that has no rights here, or of ours; it is that user's on return. */
@@ -322,6 +334,7 @@ static int asked(pid_t ours, pid_t other)
 	WANT(broker_proc_text(other, "status", texts[0], BROKER_TEXT_BYTES) == -EPERM);
 	WANT(broker_proc_link(other, "exe", texts[0], BROKER_TEXT_BYTES) == -EPERM);
 	WANT(broker_proc_open(other, "maps", O_RDONLY) == -EPERM);
+	WANT(broker_user(0, texts[0], BROKER_TEXT_BYTES) == -EPERM);
 	WANT(!broker_proc_texts(pids, 3, "comm", false, texts));
 	WANT(!texts[0][0] && texts[1][0] && texts[2][0]);
 	/* one that it may ask about, with the directory of another */
@@ -672,25 +685,16 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),
-		cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),
-		cmocka_unit_test(program),
-		cmocka_unit_test(directory),
-		cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many),
-		cmocka_unit_test(of_most),
-		cmocka_unit_test(no_detour),
-		cmocka_unit_test(bound),
-		cmocka_unit_test(nonsense),
-		cmocka_unit_test(flood),
-		cmocka_unit_test(board_is_shown),
-		cmocka_unit_test(grants_full),
-		cmocka_unit_test(rights),
-		cmocka_unit_test(killed),
-		cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),	 cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),	 cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),	 cmocka_unit_test(program),
+		cmocka_unit_test(directory),	 cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many), cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),	 cmocka_unit_test(users),
+		cmocka_unit_test(bound),	 cmocka_unit_test(nonsense),
+		cmocka_unit_test(flood),	 cmocka_unit_test(board_is_shown),
+		cmocka_unit_test(grants_full),	 cmocka_unit_test(rights),
+		cmocka_unit_test(killed),	 cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

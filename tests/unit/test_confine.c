@@ -292,7 +292,7 @@ static const struct attempt of_session[] = {
 
 static int renounce_all(void)
 {
-	return renounce(NULL);
+	return renounce(false, NULL);
 }
 
 struct told {

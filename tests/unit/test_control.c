@@ -46,7 +46,7 @@ static int setup(void **state)
 	strcpy(root, "/tmp/gnomon-control.XXXXXX");
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/run/sock", root);
-	return control_start(&control, &cfg, NULL);
+	return control_open(&control, &cfg, NULL) || control_start(control, NULL);
 }
 
 static int teardown(void **state)
@@ -99,14 +99,15 @@ static void one_alone(void **state)
 	struct error e = {0};
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	assert_int_equal(control_start(&other, &cfg, &e), -EADDRINUSE);
+	assert_int_equal(control_open(&other, &cfg, &e), -EADDRINUSE);
 	assert_int_equal(e.exit, EXIT_OUTPUT);
 	snprintf(left, sizeof(left), "%s/run/left", root);
 	strcpy(to.sun_path, left);
 	assert_int_equal(bind(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	close(fd);
 	there.path = left;
-	assert_int_equal(control_start(&other, &there, &e), 0);
+	assert_int_equal(control_open(&other, &there, &e), 0);
+	assert_int_equal(control_start(other, &e), 0);
 	control_stop(other);
 	asked(state);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon's configuration: what a file says, and which JVMs its rules want. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +84,7 @@ static void global(void **state)
 	assert_string_equal(s.directory, "/srv/profiles");
 	assert_string_equal(s.socket, "none");
 	assert_string_equal(s.metrics, "/srv/x.prom");
-	assert_int_equal(s.gid, 0);
+	assert_string_equal(s.group, "root");
 	assert_int_equal(s.keep.age_max_ns, 5400 * S);
 	assert_int_equal(s.keep.jvm_max_bytes, 100 << 20);
 	assert_int_equal(s.keep.total_max_bytes, 2ull << 30);
@@ -101,6 +102,32 @@ static void global(void **state)
 	assert_int_equal(s.record.wall_ns, S / 50);
 	assert_int_equal(s.record.nthreads, 0);
 	assert_true(s.record.form.vitals && s.rules.otherwise);
+}
+
+/* Groups and users are looked up by who may ask for them. */
+static void names(void **state)
+{
+	struct error e = {0};
+
+	good("group = root\n[trigger a]\nwhen = start\nrun = /bin/true\nrun-as = root\n"
+	     "[trigger b]\nwhen = start\n");
+	assert_int_equal(s.gid, UINT32_MAX);
+	assert_int_equal(s.triggers.v[0].uid, UINT32_MAX);
+	assert_int_equal(settings_names(&s, &e), 0);
+	assert_int_equal(s.gid, 0);
+	assert_int_equal(s.triggers.v[0].uid, 0);
+	assert_int_equal(s.triggers.v[0].gid, 0);
+	assert_int_equal(s.triggers.v[1].uid, UINT32_MAX);
+	good("group = no-such-group");
+	assert_int_equal(settings_names(&s, &e), -EINVAL);
+	assert_string_equal(e.msg, "there is no group 'no-such-group'");
+	good("[trigger a]\nwhen = start\nrun = /bin/true\nrun-as = no-such-user");
+	assert_int_equal(settings_names(&s, &e), -EINVAL);
+	assert_string_equal(e.msg, "trigger 'a': there is no user 'no-such-user'");
+	bad("[trigger a]\nwhen = start\nrun = /bin/true",
+	    "'x.conf': trigger 'a' does not say as whom (run-as) it runs '/bin/true'");
+	bad("[trigger a]\nwhen = start\nrun = /bin/true\nrun-as = a\nrun-as = b",
+	    "'x.conf', line 5: 'run-as' is given twice");
 }
 
 static void errors(void **state)
@@ -201,9 +228,9 @@ static void renewed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rates),   cmocka_unit_test(defaults), cmocka_unit_test(global),
-		cmocka_unit_test(errors),  cmocka_unit_test(files),    cmocka_unit_test(rules),
-		cmocka_unit_test(renewed),
+		cmocka_unit_test(rates), cmocka_unit_test(defaults), cmocka_unit_test(global),
+		cmocka_unit_test(names), cmocka_unit_test(errors),   cmocka_unit_test(files),
+		cmocka_unit_test(rules), cmocka_unit_test(renewed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

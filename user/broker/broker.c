@@ -394,6 +394,16 @@ int broker_proc_link(pid_t pid, const char *name, char *buf, size_t cap)
 	return n;
 }
 
+int broker_user(uid_t uid, char *buf, size_t cap)
+{
+	struct opening_ask ask = {
+		.kind = OPENING_USER, .pid = getpid(), .flags = uid, .room = (uint32_t)(cap - 1)};
+	int n = bytes_do(&ask, workers ? workers_asks(workers) : -1, buf);
+
+	buf[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
 /* Nobody's own time is spent on it: who is slow is found by asking for each alone. */
 int broker_proc_texts(const pid_t *pids, size_t n, const char *name, bool link,
 		      char (*texts)[BROKER_TEXT_BYTES])

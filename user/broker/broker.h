@@ -84,6 +84,12 @@ int broker_proc_text(pid_t pid, const char *name, char *buf, size_t cap);
 int broker_proc_link(pid_t pid, const char *name, char *buf, size_t cap);
 
 /*
+ * What a user is called, NUL terminated: his name's length, or -errno; -ENOENT: nobody says. A
+ * directory service may be what is asked, by sockets that who relies on this has not.
+ */
+int broker_user(uid_t uid, char *buf, size_t cap);
+
+/*
  * What such a file, or where such a link leads, says of each of n processes, BROKER_TEXTS at most,
  * in one question: NUL terminated, "" of one that cannot be read. 0 or -errno: nothing is known of
  * any.

@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <linux/nsfs.h>
 #include <linux/openat2.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,6 +295,21 @@ static int proc_texts(const struct opening_ask *ask, char (*to)[OPENING_SLOT])
 	return (int)(ask->npids * OPENING_SLOT);
 }
 
+/* A directory service may be asked, which may take its time. */
+static int user_name(uint32_t uid, char *to, size_t room)
+{
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+	size_t n;
+
+	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) || !found)
+		return -ENOENT;
+	n = strlen(pw.pw_name);
+	n = n < room ? n : room;
+	memcpy(to, pw.pw_name, n);
+	return (int)n;
+}
+
 /* ---- for one that is bound ---- */
 
 /*
@@ -379,7 +395,7 @@ static int bound_fits(const struct opening_ask *ask, int at)
 
 static int refused(const struct opening_ask *ask, int at)
 {
-	if (ask->denied)
+	if (ask->denied || (ask->bound && ask->kind == OPENING_USER))
 		return -EPERM;
 	return ask->bound ? bound_fits(ask, at) : 0;
 }
@@ -505,7 +521,8 @@ uint32_t opening_room(const struct opening_ask *ask)
 
 	if (ask->kind == OPENING_MEMORY)
 		room = ask->mapping.end - ask->mapping.start;
-	else if (ask->kind == OPENING_TEXT || ask->kind == OPENING_LINK)
+	else if (ask->kind == OPENING_TEXT || ask->kind == OPENING_LINK ||
+		 ask->kind == OPENING_USER)
 		room = ask->room;
 	else if (ask->kind == OPENING_TEXTS || ask->kind == OPENING_LINKS)
 		room = (uint64_t)ask->npids * OPENING_SLOT;
@@ -552,6 +569,8 @@ int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 		return proc_texts(ask, bytes);
 	case OPENING_LINK:
 		return proc_link(ask->pid, ask->path, bytes, opening_room(ask));
+	case OPENING_USER:
+		return user_name(ask->flags, bytes, opening_room(ask));
 	default:
 		return -EINVAL;
 	}

@@ -22,6 +22,7 @@ enum opening_kind {
 	OPENING_LINK,	 /* where a link there leads, as text: bytes, too */
 	OPENING_TEXTS,	 /* the same of each of `pids`, as broker_proc_texts() in broker.h has it */
 	OPENING_LINKS,
+	OPENING_USER, /* the name of user `flags`, as text: bytes, too; for who is not bound */
 };
 
 #define OPENING_BYTES 32768u /* of memory at a time */

@@ -59,6 +59,36 @@ static int names_read(struct daemon_state *d, struct error *e)
 	return outname_read(&d->names, pattern, e);
 }
 
+static const char *path_of(void)
+{
+	return o.config ? o.config : SETTINGS_PATH;
+}
+
+static int names_find(struct settings *s, struct error *e)
+{
+	struct error why = {0};
+	int rc = settings_names(s, &why);
+
+	return rc ? error_set(e, rc, EXIT_USAGE, "'%s': %s", path_of(), why.msg) : 0;
+}
+
+/* In the process that runs commands. */
+static int triggers_read(void *ctx, struct triggers *out, struct error *e)
+{
+	struct settings newer;
+	int rc = settings_read(&newer, o.config, e);
+
+	if (rc)
+		return rc;
+	rc = names_find(&newer, e);
+	if (!rc) {
+		*out = newer.triggers;
+		newer.triggers = (struct triggers){0};
+	}
+	settings_free(&newer);
+	return rc;
+}
+
 static int reload(void *ctx, struct daemon_orders *orders, struct error *e)
 {
 	struct daemon_state *d = ctx;
@@ -125,6 +155,7 @@ static int record(struct daemon_state *d, struct error *e)
 		.name = directory_name,
 		.name_ctx = d,
 		.reload = reload,
+		.triggers = triggers_read,
 		.delivery = delivery,
 		.ctx = d,
 	};
@@ -150,8 +181,7 @@ static void check_tell(const struct settings *s)
 {
 	size_t n = s->rules.n + s->triggers.n;
 
-	printf("%s: %zu section%s, no error\n", o.config ? o.config : SETTINGS_PATH, n,
-	       n == 1 ? "" : "s");
+	printf("%s: %zu section%s, no error\n", path_of(), n, n == 1 ? "" : "s");
 }
 
 static int run(int argc, char **argv, struct error *e)
@@ -166,6 +196,10 @@ static int run(int argc, char **argv, struct error *e)
 	}
 	if (settings_read(&d.settings, o.config, e))
 		return (int)e->exit;
+	if (names_find(&d.settings, e)) {
+		settings_free(&d.settings);
+		return (int)e->exit;
+	}
 	if (o.check) {
 		check_tell(&d.settings);
 		settings_free(&d.settings);

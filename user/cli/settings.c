@@ -232,17 +232,6 @@ static void defaults_set(void)
 	record_settings_begin();
 }
 
-static int group_find(struct error *e)
-{
-	const struct group *g = now.group ? getgrnam(now.group) : NULL;
-
-	if (now.group && !g)
-		return error_set(e, -EINVAL, EXIT_USAGE, "there is no group '%s'", now.group);
-	if (g)
-		now.gid = g->gr_gid;
-	return 0;
-}
-
 /* "1.5%", or "none". */
 static int share_set(const char *name, const char *text, double *share, struct error *e)
 {
@@ -287,8 +276,6 @@ static int parse(const char *text, const char *path, struct error *e)
 		return why.hint[0] ? error_hint(e, "%s", why.hint) : -EINVAL;
 	}
 	rc = rules_check(&why);
-	if (!rc)
-		rc = group_find(&why);
 	if (!rc)
 		rc = budgets_set(&why);
 	if (!rc)
@@ -368,6 +355,17 @@ int settings_read(struct settings *s, const char *path, struct error *e)
 	rc = settings_parse(s, text ? text : "", path ? path : SETTINGS_PATH, e);
 	free(text);
 	return rc;
+}
+
+int settings_names(struct settings *s, struct error *e)
+{
+	const struct group *g = s->group ? getgrnam(s->group) : NULL;
+
+	if (s->group && !g)
+		return error_set(e, -EINVAL, EXIT_USAGE, "there is no group '%s'", s->group);
+	if (g)
+		s->gid = g->gr_gid;
+	return triggers_users(&s->triggers, e);
 }
 
 void settings_free(struct settings *s)

@@ -23,7 +23,7 @@ struct settings {
 	const char *directory;
 	const char *socket, *metrics;
 	const char *group; /* NULL: none */
-	uint32_t gid;	   /* its number, or (uint32_t)-1 */
+	uint32_t gid;	   /* its number, or (uint32_t)-1: none, or not looked up yet */
 	struct retention_policy keep;
 	const char *budget, *jvm_budget; /* as they were given */
 	struct budget_limits limits;	 /* that these are */
@@ -42,6 +42,12 @@ int settings_parse(struct settings *s, const char *text, const char *path, struc
 
 /* `path` NULL: SETTINGS_PATH, if it is there. EXIT_USAGE, and the line is named. */
 int settings_read(struct settings *s, const char *path, struct error *e);
+
+/*
+ * Looks up the group and the users that it names, which may ask a directory service: the gid, and
+ * those of triggers. EXIT_USAGE: there is none of that name.
+ */
+int settings_names(struct settings *s, struct error *e);
 
 /* What was recorded with it must have ended. */
 void settings_free(struct settings *s);

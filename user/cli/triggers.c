@@ -147,13 +147,11 @@ static int run_set(struct trigger *t, const char *value, struct error *e)
 
 static int user_set(struct trigger *t, const char *value, struct error *e)
 {
-	const struct passwd *p = getpwnam(value);
-
-	if (!p)
-		return error_set(e, -EINVAL, EXIT_USAGE, "there is no user '%s'", value);
-	t->uid = p->pw_uid;
-	t->gid = p->pw_gid;
-	return 0;
+	if (t->run_as || !*value)
+		return error_set(e, -EINVAL, EXIT_USAGE,
+				 *value ? "'run-as' is given twice" : "'run-as' has no value");
+	t->run_as = strdup(value);
+	return t->run_as ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 }
 
 static int method_set(struct trigger *t, const char *value, struct error *e)
@@ -259,7 +257,7 @@ static int trigger_check(const struct trigger *t, struct error *e)
 	if (t->what == TRIGGER_EXIT && t->rate_ns)
 		return error_set(e, -EINVAL, EXIT_USAGE,
 				 "trigger '%s': who has ended is not sampled any more", label);
-	if (t->uid == (uint32_t)-1 && t->argv[0])
+	if (!t->run_as && t->argv[0])
 		return error_set(e, -EINVAL, EXIT_USAGE,
 				 "trigger '%s' does not say as whom (run-as) it runs '%s'", label,
 				 t->argv[0]);
@@ -305,4 +303,20 @@ int triggers_check(const struct triggers *t, const struct session_config *how, s
 		rc = error_set(e, -E2BIG, EXIT_USAGE, "there are more than %d triggers of methods",
 			       WATCH_METHODS);
 	return rc;
+}
+
+int triggers_users(struct triggers *t, struct error *e)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct trigger *x = &t->v[i];
+		const struct passwd *p = x->run_as ? getpwnam(x->run_as) : NULL;
+
+		if (x->run_as && !p)
+			return error_set(e, -EINVAL, EXIT_USAGE,
+					 "trigger '%s': there is no user '%s'", x->whom.label,
+					 x->run_as);
+		x->uid = p ? p->pw_uid : (uint32_t)-1;
+		x->gid = p ? p->pw_gid : (uint32_t)-1;
+	}
+	return 0;
 }

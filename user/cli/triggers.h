@@ -16,4 +16,7 @@ int trigger_set(struct trigger *t, const char *name, const char *value, struct e
 /* Of whole sections: what is missing, or does not go together; `how` is recorded. */
 int triggers_check(const struct triggers *t, const struct session_config *how, struct error *e);
 
+/* Looks up as whom they run what. EXIT_USAGE: there is no such user. */
+int triggers_users(struct triggers *t, struct error *e);
+
 #endif

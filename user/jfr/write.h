@@ -58,7 +58,7 @@ struct jfrw_config {
 	uint64_t start_unix_ns; /* CLOCK_REALTIME at start_mono_ns */
 	uint64_t start_mono_ns;
 	struct jfrw_form form;
-	uint64_t chunk_first_ns; /* the first chunk's form.chunk_max_ns; 0: as of the others */
+	uint64_t chunk_first_ns;     /* the first chunk's form.chunk_max_ns; 0: as of the others */
 	uint64_t constants_max;	     /* bytes of constants kept in memory; 0: 256 MiB */
 	uint64_t constants_keep_ns;  /* after which those that were not used may go; 0: never */
 	uint64_t cpu_period_ns;	     /* for JFRW_CPUTIME */

@@ -121,6 +121,8 @@ int command_start(struct commands *c, char *const argv[], uint32_t uid, uint32_t
 	pid_t pid;
 	int rc;
 
+	if (uid == (uint32_t)-1 || gid == (uint32_t)-1)
+		return -EINVAL; /* to the kernel it means whoever we are */
 	commands_look(c, now_ns);
 	for (int i = 0; i < COMMANDS_MAX && !room; i++)
 		room = c->v[i].pid ? NULL : &c->v[i];

@@ -31,7 +31,10 @@ struct command_facts {
 	const char *file;   /* what was kept; "": nothing */
 };
 
-/* 0, -EAGAIN: too many run already; or another negative errno. `now_ns`: CLOCK_MONOTONIC. */
+/*
+ * 0, -EAGAIN: too many run already; -EINVAL: nobody said as whom; or another negative errno.
+ * `now_ns`: CLOCK_MONOTONIC.
+ */
 int command_start(struct commands *c, char *const argv[], uint32_t uid, uint32_t gid,
 		  const struct command_facts *facts, uint64_t now_ns);
 

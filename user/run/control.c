@@ -226,6 +226,7 @@ void control_answer_free(struct control_answer *a)
 struct control {
 	struct control_config cfg;
 	pthread_t thread;
+	bool answers; /* there is a thread */
 	int fd, wake;
 };
 
@@ -379,7 +380,7 @@ static void control_free(struct control *c)
 	free(c);
 }
 
-int control_start(struct control **out, const struct control_config *cfg, struct error *e)
+int control_open(struct control **out, const struct control_config *cfg, struct error *e)
 {
 	struct control *c = calloc(1, sizeof(*c));
 	int rc;
@@ -392,16 +393,19 @@ int control_start(struct control **out, const struct control_config *cfg, struct
 	rc = c->wake < 0 ? error_set(e, -errno, EXIT_INTERNAL, "cannot make an eventfd: %s",
 				     strerror(errno))
 			 : socket_listen(c, e);
-	if (!rc) {
-		rc = thread_start(&c->thread, 0, control_main, c);
-		if (rc)
-			error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
-	}
 	if (rc)
 		control_free(c);
 	else
 		*out = c;
 	return rc;
+}
+
+int control_start(struct control *c, struct error *e)
+{
+	int rc = thread_start(&c->thread, 0, control_main, c);
+
+	c->answers = !rc;
+	return rc ? error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc)) : 0;
 }
 
 void control_stop(struct control *c)
@@ -412,7 +416,8 @@ void control_stop(struct control *c)
 		return;
 	if (write(c->wake, &one, sizeof(one)) != sizeof(one))
 		return; /* cannot be: then the thread stays */
-	pthread_join(c->thread, NULL);
+	if (c->answers)
+		pthread_join(c->thread, NULL);
 	unlink(c->cfg.path);
 	control_free(c);
 }

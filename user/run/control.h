@@ -120,8 +120,10 @@ struct control_config {
 	void *ctx;
 };
 
-/* EXIT_OUTPUT: it cannot listen there, or another daemon does. The directory is made. */
-int control_start(struct control **out, const struct control_config *cfg, struct error *e);
+/* Listens. EXIT_OUTPUT: it cannot there, or another daemon does. The directory is made. */
+int control_open(struct control **out, const struct control_config *cfg, struct error *e);
+/* From now on it answers. */
+int control_start(struct control *c, struct error *e);
 void control_stop(struct control *c); /* NULL is fine */
 
 #endif

@@ -22,6 +22,7 @@
 #include "run/notify.h"
 #include "run/place.h"
 #include "run/rates.h"
+#include "run/runner.h"
 #include "run/sentry.h"
 #include "target/select.h"
 
@@ -42,7 +43,8 @@ struct daemon {
 	const struct daemon_config *cfg;
 	struct place place;
 	pthread_t thread;
-	int wake; /* eventfd: SIGHUP, or the end */
+	bool keeps; /* there is that thread */
+	int wake;   /* eventfd: SIGHUP, or the end */
 	_Atomic bool hangup, chosen, ends;
 	_Atomic uint64_t alive_ns; /* the session's last turn */
 	_Atomic size_t processes;
@@ -54,6 +56,7 @@ struct daemon {
 	struct census *census;
 	struct sentry *sentry;
 	struct control *control;
+	struct runner *runner;	    /* NULL: commands are not run */
 	struct retention_look look; /* the last one; these two guarded by the lock, too */
 	bool look_failed;
 	pthread_mutex_t lock; /* guards the orders, held while a JVM is held against them */
@@ -388,6 +391,14 @@ static int answer(void *ctx, const struct control_request *r, struct control_ans
 
 /* ---- on the daemon's own --------------------------------------------------------------------- */
 
+/* Who runs commands reads it first: it looks up users, which we may have no call for any more. */
+static int orders_read(struct daemon *d, struct daemon_orders *newer, struct error *e)
+{
+	int rc = d->runner ? runner_reload(d->runner, e) : 0;
+
+	return rc ? rc : d->cfg->reload(d->cfg->ctx, newer, e);
+}
+
 static void reload(struct daemon *d)
 {
 	struct daemon_orders newer = {0}, old;
@@ -396,7 +407,7 @@ static void reload(struct daemon *d)
 
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now_ns() / 1000);
 	notify(text);
-	if (d->cfg->reload(d->cfg->ctx, &newer, &e)) {
+	if (orders_read(d, &newer, &e)) {
 		log_warn("the configuration stays as it was: %s%s%s", e.msg, e.hint[0] ? "; " : "",
 			 e.hint);
 	} else {
@@ -558,6 +569,31 @@ static void *daemon_main(void *arg)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Without it everything else goes on. */
+static void control_begin(struct daemon *d)
+{
+	struct error e = {0};
+
+	if (d->control && control_start(d->control, &e))
+		log_warn("'gnomon status' and others cannot ask this daemon: %s", e.msg);
+}
+
+/* Our threads begin when the session's rights are what they will be: they have the same ones. */
+static int on_apart(void *ctx, struct error *e)
+{
+	struct daemon *d = ctx;
+	int rc;
+
+	/* loading BPF programs may take a while, and is no reason to be taken for dead */
+	atomic_store(&d->alive_ns, now_ns());
+	rc = thread_start(&d->thread, 0, daemon_main, d);
+	if (rc)
+		return error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
+	d->keeps = true;
+	control_begin(d);
+	return 0;
+}
+
 static int record(struct daemon *d, struct error *e)
 {
 	struct session_config c = d->cfg->record;
@@ -571,6 +607,7 @@ static int record(struct daemon *d, struct error *e)
 	c.name = jvm_name;
 	c.name_ctx = d;
 	c.hooks = (struct session_hooks){
+		.apart = on_apart,
 		.began = on_began,
 		.target = on_target,
 		.second = on_second,
@@ -578,6 +615,7 @@ static int record(struct daemon *d, struct error *e)
 		.chosen = was_chosen,
 		.rate = rate_of,
 		.watch = on_watch,
+		.answers = true,
 		.ctx = d,
 	};
 	return session_run(&c, &status, e);
@@ -591,31 +629,37 @@ static int threads_run(struct daemon *d, struct error *e)
 	if (d->wake < 0)
 		return error_set(e, -errno, EXIT_INTERNAL, "cannot make an eventfd: %s",
 				 strerror(errno));
-	/* loading BPF programs may take a while, and is no reason to be taken for dead */
-	atomic_store(&d->alive_ns, now_ns());
-	rc = thread_start(&d->thread, 0, daemon_main, d);
-	if (rc) {
-		close(d->wake);
-		return error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));
-	}
 	rc = record(d, e);
 	notify("STOPPING=1");
 	atomic_store(&d->ends, true);
 	wake(d);
-	pthread_join(d->thread, NULL);
+	if (d->keeps)
+		pthread_join(d->thread, NULL);
 	close(d->wake);
 	return rc;
 }
 
-/* Without it everything else goes on. */
-static void control_begin(struct daemon *d)
+/* What others can do without is said, and everything else goes on. */
+static void beside_open(struct daemon *d)
 {
 	const struct control_config c = {
 		.path = d->cfg->socket, .gid = d->cfg->gid, .answer = answer, .ctx = d};
 	struct error e = {0};
 
-	if (strcmp(c.path, "none") && control_start(&d->control, &c, &e))
+	notify_open();
+	if (strcmp(c.path, "none") && control_open(&d->control, &c, &e))
 		log_warn("'gnomon status' and others cannot ask this daemon: %s", e.msg);
+}
+
+/* First of all, since it has what there is then. */
+static void runner_begin(struct daemon *d)
+{
+	const struct runner_config c = {.reload = d->cfg->triggers, .ctx = d->cfg->ctx};
+	struct error e = {0};
+
+	if (runner_start(&d->runner, &d->orders->triggers, &c, &e))
+		log_warn("commands of triggers are not run: %s", e.msg);
+	sentry_runner(d->sentry, d->runner);
 }
 
 #define TICK_NS 5000000ull
@@ -670,14 +714,16 @@ int daemon_run(const struct daemon_config *cfg, struct daemon_orders *orders, st
 	d->cfg = cfg;
 	d->place = (struct place){.dir = cfg->dir, .lock = -1, .gid = cfg->gid};
 	d->orders = orders;
+	runner_begin(d);
 	sentry_orders(d->sentry, &orders->triggers);
 	pthread_mutex_init(&d->lock, NULL);
 	rc = place_take(&d->place, e);
 	if (!rc) {
-		control_begin(d);
+		beside_open(d);
 		rc = threads_run(d, e);
 		control_stop(d->control);
 	}
+	runner_stop(d->runner);
 	place_leave(&d->place);
 	parts_free(d);
 	free(d);

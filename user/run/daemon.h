@@ -5,6 +5,7 @@
  * threads it has one that may wait for the disk: it reads the configuration again at SIGHUP, keeps
  * the directory within its bounds, and tells who started it that it lives (run/notify.h); and one
  * that answers whoever asks (run/control.h), as well it can: recording does not depend on it.
+ * Commands are run by a process beside it (run/runner.h).
  */
 #ifndef GNOMON_RUN_DAEMON_H
 #define GNOMON_RUN_DAEMON_H
@@ -39,6 +40,8 @@ struct daemon_config {
 	 * they are.
 	 */
 	int (*reload)(void *ctx, struct daemon_orders *orders, struct error *e);
+	/* The triggers alone, and as whom they run what; in the process that does (run/runner.h) */
+	int (*triggers)(void *ctx, struct triggers *out, struct error *e);
 	/* What was sent so far; on any thread. NULL: nothing is. */
 	void (*delivery)(void *ctx, struct delivery *d);
 	void *ctx;

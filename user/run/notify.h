@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/* What that takes is had from now on: for who later has no call for it (run/renounce.h). */
+void notify_open(void);
+
 /* Lines of NAME=VALUE, such as "READY=1". Nothing where nobody asked to be told. */
 void notify(const char *lines);
 

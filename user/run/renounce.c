@@ -19,10 +19,15 @@
  * kernel asks for it where BPF programs are counted; what else it would allow is among the calls
  * that are refused. SYSLOG: the kernel's symbols, which a process that names is given open.
  */
-static const unsigned int needed[] = {
-	CAP_BPF,	  CAP_PERFMON,	CAP_CHOWN,     CAP_DAC_OVERRIDE, CAP_KILL,
-	CAP_SYS_RESOURCE, CAP_SYS_NICE, CAP_SYS_ADMIN, CAP_SYSLOG,
+static const unsigned int needed[] =
+	{
+		CAP_BPF,    CAP_PERFMON,      CAP_CHOWN,    CAP_DAC_OVERRIDE,
+		CAP_KILL,   CAP_SYS_RESOURCE, CAP_SYS_NICE, CAP_SYS_ADMIN,
+		CAP_SYSLOG, CAP_FSETID, /* last: of a directory that hands on its group */
 };
+
+/* Who asks, on a socket that listens. */
+static const uint32_t letting_in[] = {SYS_accept4};
 
 static const uint32_t refused[] = {
 	/* programs and processes */
@@ -48,7 +53,6 @@ static const uint32_t refused[] = {
 	SYS_bind,
 	SYS_listen,
 	SYS_accept,
-	SYS_accept4,
 	/* another view of the machine */
 	SYS_mount,
 	SYS_umount2,
@@ -115,22 +119,24 @@ static const uint32_t refused[] = {
 	SYS_io_uring_register,
 };
 
-static int calls_give_up(void)
+static int calls_give_up(bool answers)
 {
 	struct calls c;
 
 	calls_begin(&c);
 	calls_allow_threads(&c);
+	if (!answers)
+		calls_refuse(&c, letting_in, COUNT(letting_in), EPERM);
 	calls_refuse(&c, refused, COUNT(refused), EPERM);
 	return calls_end(&c, true);
 }
 
-int renounce(struct error *e)
+int renounce(bool answers, struct error *e)
 {
-	int rc = rights_keep(needed, COUNT(needed));
+	int rc = rights_keep(needed, COUNT(needed) - !answers);
 
 	if (!rc)
-		rc = calls_give_up();
+		rc = calls_give_up(answers);
 	if (rc)
 		return error_set(e, rc, EXIT_KERNEL, "cannot give up rights: %s", strerror(-rc));
 	broker_rely();

@@ -8,9 +8,14 @@
 #ifndef GNOMON_RUN_RENOUNCE_H
 #define GNOMON_RUN_RENOUNCE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
-/* While there is one thread, and with a broker. 0 or -errno. */
-int renounce(struct error *e);
+/*
+ * While there is one thread, and with a broker; `answers`: who asks on a socket that it listens on
+ * already is still let in, and directories may be handed on to a group. 0 or -errno.
+ */
+int renounce(bool answers, struct error *e);
 
 #endif

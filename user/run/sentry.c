@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "jfr/stretch.h"
-#include "run/command.h"
+#include "run/runner.h"
 
 #define DUMPS_MAX    10 /* of a trigger, the oldest go */
 #define DUE_MAX	     64 /* firings of one second */
@@ -61,7 +61,7 @@ struct sentry {
 	/* of the thread that calls sentry_second() and sentry_orders() alone */
 	struct firing due[DUE_MAX];
 	size_t ndue;
-	struct commands commands;
+	struct runner *runner;
 };
 
 struct sentry *sentry_new(const struct sentry_config *cfg)
@@ -126,6 +126,11 @@ void sentry_orders(struct sentry *s, struct triggers *t)
 	pthread_mutex_unlock(&s->lock);
 }
 
+void sentry_runner(struct sentry *s, struct runner *r)
+{
+	s->runner = r;
+}
+
 bool sentry_is_idle(struct sentry *s)
 {
 	bool idle;
@@ -133,7 +138,7 @@ bool sentry_is_idle(struct sentry *s)
 	pthread_mutex_lock(&s->lock);
 	idle = !s->triggers.n;
 	pthread_mutex_unlock(&s->lock);
-	return idle && commands_are_done(&s->commands);
+	return idle;
 }
 
 void sentry_jvm(struct sentry *s, const struct cgroup_mounts *mounts, const struct jvm_proc *j)
@@ -292,17 +297,17 @@ static int dump(struct sentry *s, const struct trigger *t, const struct firing *
 
 static int run(struct sentry *s, const struct trigger *t, const struct firing *f, const char *path)
 {
-	struct command_facts facts = {
-		.trigger = t->whom.label,
-		.pid = f->is.pid,
-		.name = f->is.name,
-		.container = f->is.container,
-		.dir = f->is.dir,
-		.words = f->words,
-		.file = path,
-	};
-	int rc = command_start(&s->commands, t->argv, t->uid, t->gid, &facts, now_ns());
+	struct runner_order o = {.pid = f->is.pid};
+	int rc = -EPIPE;
 
+	snprintf(o.trigger, sizeof(o.trigger), "%s", t->whom.label);
+	snprintf(o.name, sizeof(o.name), "%s", f->is.name);
+	snprintf(o.container, sizeof(o.container), "%s", f->is.container);
+	snprintf(o.dir, sizeof(o.dir), "%s", f->is.dir);
+	snprintf(o.words, sizeof(o.words), "%s", f->words);
+	snprintf(o.file, sizeof(o.file), "%s", path);
+	if (s->runner)
+		rc = runner_run(s->runner, &o);
 	if (rc)
 		log_warn("trigger '%s': '%s' is not run: %s", t->whom.label, t->argv[0],
 			 strerror(-rc));
@@ -539,7 +544,6 @@ void sentry_second(struct sentry *s, const struct control_answer *a)
 	s->minute = minute;
 	pthread_mutex_unlock(&s->lock);
 	due_do(s);
-	commands_look(&s->commands, now_ns());
 }
 
 void sentry_watch(struct sentry *s, struct watch_orders *orders)

@@ -492,10 +492,10 @@ static int session_prepare(struct session *s, struct error *e)
 		rc = recorder_prepare(s, start, e);
 	if (!rc && s->cfg->argv)
 		rc = launch_prepare(&s->launch, s->cfg->argv, e);
-	/* a daemon runs commands, and answers; naming, which parses, is apart from it all the same
-	 */
-	if (!rc && s->cfg->isolate && !s->cfg->form.segments)
-		rc = renounce(e);
+	if (!rc && s->cfg->isolate)
+		rc = renounce(s->cfg->hooks.answers, e);
+	if (!rc && s->cfg->hooks.apart)
+		rc = s->cfg->hooks.apart(s->cfg->hooks.ctx, e);
 	if (!rc)
 		watch_look(s); /* before there are stacks */
 	if (!rc)

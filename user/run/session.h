@@ -42,6 +42,11 @@ struct session_now {
  * waits for anybody. Each may be NULL.
  */
 struct session_hooks {
+	/*
+	 * All other processes are made, and with `isolate` the session's has given up its rights:
+	 * the first moment for other threads. Not 0, with *e: it ends.
+	 */
+	int (*apart)(void *ctx, struct error *e);
 	void (*began)(void *ctx);
 	/* of each process, before `second`; with `rate`: its switches, capture_switches_of() */
 	void (*target)(void *ctx, pid_t pid, const struct totals *t, uint64_t switches);
@@ -51,6 +56,7 @@ struct session_hooks {
 	/* what triggers want to know: others, once orders->number differs */
 	void (*watch)(void *ctx, struct watch_orders *orders);
 	bool (*chosen)(void *ctx); /* who is to be recorded has changed since this was last asked */
+	bool answers; /* on a socket that it has: `isolate` leaves it what that takes */
 	void *ctx;
 };
 

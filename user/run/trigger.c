@@ -57,6 +57,7 @@ void triggers_free(struct triggers *t)
 
 		rule_free(&x->whom);
 		free(x->method);
+		free(x->run_as);
 		for (char **arg = x->argv; *arg; arg++)
 			free(*arg);
 	}

@@ -56,7 +56,8 @@ struct trigger {
 	uint64_t rate_ns;	      /* that is in force for so long */
 	uint64_t dump_ns;	      /* the last so long is kept; 0: nothing is */
 	char *argv[TRIGGER_ARGS + 1]; /* [0] NULL: nothing is run */
-	uint32_t uid, gid;	      /* as whom; (uint32_t)-1: it was not said */
+	char *run_as;		      /* the name of whom it runs as; NULL: it was not said */
+	uint32_t uid, gid;	      /* that he has, once somebody has looked them up */
 };
 
 struct triggers {

@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -368,13 +367,8 @@ int jvm_flags_read(pid_t pid, struct java_flags *out)
 
 static void user_name(uint32_t uid, char *to, size_t cap)
 {
-	struct passwd pw, *found = NULL;
-	char buf[4096];
-
-	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) || !found)
+	if (broker_user(uid, to, cap) <= 0)
 		snprintf(to, cap, "%u", uid);
-	else
-		snprintf(to, cap, "%s", pw.pw_name);
 }
 
 static void elf_read(pid_t pid, struct jvm_proc *j)
