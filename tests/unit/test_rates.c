@@ -82,7 +82,7 @@ static void test_budget(void **state)
 
 	assert_int_equal(rates_limit(r, &id, RATE_CPU_2, "too much"), 0);
 	n = now_of(r, S);
-	assert_rate(&n, 20 * MS, 80 * MS, RATE_BUDGET);
+	assert_rate(&n, 20 * MS, 320 * MS, RATE_BUDGET);
 	assert_int_equal(n.step, RATE_CPU_2);
 	assert_string_equal(n.reason, "too much");
 	assert_int_equal(rates_wish(r, &id, RATE_COMMAND, &none), 0);

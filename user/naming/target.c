@@ -37,6 +37,9 @@
 /* so long before a chunk's end an accounting for its sleepers is asked for */
 #define CHUNK_SOON_NS 300000000ull
 #define CHUNK_TOLD_NS 750000000ull /* at most so often */
+/* a process is asked each few ticks, of the longer of its intervals, and so often at least */
+#define PAUSE_TICKS 4
+#define PAUSE_NS    950000000ull
 /* after a loss of records all threads are looked at again at most so often */
 #define REREAD_NS 2000000000ull
 
@@ -152,6 +155,16 @@ static bool look(struct target *t, uint64_t now)
 	return changed;
 }
 
+/*
+ * It is asked as often as it is sampled, in short: whose intervals are longer need not be looked at
+ * each time.
+ */
+static bool look_is_due(const struct target *t, uint64_t now)
+{
+	return now - t->looked_ns >= t->pause_ns || now < t->env->expect_ns || t->reread ||
+	       !t->jvm_told;
+}
+
 /* How many of its samples are in the file, for who has to say how many were lost with us. */
 static void settled_tell(struct target *t)
 {
@@ -168,8 +181,12 @@ static void settled_tell(struct target *t)
 
 bool target_poll(struct target *t, uint64_t now)
 {
-	bool changed = !target_is_blind(t) && look(t, now);
+	bool changed = false;
 
+	if (!target_is_blind(t) && look_is_due(t, now)) {
+		t->looked_ns = now;
+		changed = look(t, now);
+	}
 	settled_tell(t);
 	target_late_retry(t, now, false);
 	roster_expire(t->threads, now);
@@ -295,7 +312,11 @@ void target_choice(struct target *t, uint64_t time, const struct jfr_thread_rese
 
 void target_rate(struct target *t, uint64_t time, const struct jfr_rate_change *rate)
 {
+	uint64_t longest = rate->cpu_ns > rate->wall_ns ? rate->cpu_ns : rate->wall_ns;
+
 	jfrw_rate(t->out, time < t->start_ns ? t->start_ns : time, rate);
+	t->pause_ns =
+		longest && longest < PAUSE_NS / PAUSE_TICKS ? longest * PAUSE_TICKS : PAUSE_NS;
 }
 
 void target_cost(struct target *t, uint64_t time, const struct jfr_overhead *cost)

@@ -46,10 +46,11 @@ struct target {
 	struct lifespans lifespans;
 	uint64_t machine_ns; /* while threads' loads are written: what they are shares of */
 	uint64_t throttling_ns;
-	uint64_t jvm_ns;   /* when we last looked whether it is a JVM */
-	bool waiting_told; /* the user heard that it holds up who looks */
-	bool jvm_told;	   /* the events that say which JVM it is were written */
-	uint32_t chunk;	   /* that was told what this is, with form.segments */
+	uint64_t looked_ns, pause_ns; /* when the process was last asked; between two times */
+	uint64_t jvm_ns;	      /* when we last looked whether it is a JVM */
+	bool waiting_told;	      /* the user heard that it holds up who looks */
+	bool jvm_told;		      /* the events that say which JVM it is were written */
+	uint32_t chunk;		      /* that was told what this is, with form.segments */
 	uint64_t flushed_ns;
 	uint64_t chunk_told_ns; /* when the session was told that its chunk ends soon */
 	uint64_t file_dropped;	/* events that the writer dropped, of which the totals know */

@@ -52,7 +52,7 @@ struct jvm_budget {
 };
 
 /* What a step leaves of a JVM's cost: a guess, by which it is chosen how far to go at once. */
-static const double leaves[RATE_STEPS] = {1, 0.8, 0.65, 0.6, 0.5, 0.27, 0.15, 0.08, 0.01};
+static const double leaves[RATE_STEPS] = {1, 0.8, 0.65, 0.5, 0.45, 0.4, 0.27, 0.15, 0.08, 0.01};
 
 struct jvm_budget *budget_new(const struct budget_limits *l)
 {
@@ -385,10 +385,12 @@ void budget_second(struct jvm_budget *b, uint64_t now_ns, double cost)
 /* What is done after each tick is done for all, so it becomes less only if all have fewer. */
 static enum rate_step least_step(const struct jvm_budget *b)
 {
+	enum rate_step most = RATE_FULL;
+
 	for (const struct spender *s = b->limits.share ? b->v : NULL; s; s = s->hh.next)
-		if (s->step >= RATE_ALL_16)
-			return RATE_WALL_4;
-	return RATE_FULL;
+		if (s->step > most)
+			most = s->step;
+	return most >= RATE_ALL_64 ? RATE_WALL_16 : most >= RATE_ALL_16 ? RATE_WALL_4 : RATE_FULL;
 }
 
 static const char *reason_of(const struct spender *s, enum rate_step is)

@@ -43,6 +43,7 @@ enum rate_step {
 	RATE_FULL = 0,
 	RATE_WALL_2,   /* wall intervals twice as long */
 	RATE_WALL_4,   /* four times */
+	RATE_WALL_16,  /* sixteen times */
 	RATE_CPU_2,    /* and CPU intervals twice as long */
 	RATE_CPU_4,    /* four times */
 	RATE_ALL_16,   /* both sixteen times */
