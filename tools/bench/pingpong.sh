@@ -76,8 +76,7 @@ quality() {
     captured=$(sed -n 's/.* seen, \([0-9.]*\)% with a stack.*/\1/p' "$T/gnomon$GN_N.err")
     [ -z "$captured" ] || verdict "$v: switches with a stack taken" "$captured" % '<' 1
     tally "$T/$v.jfr" "$m" >"$T/tally"
-    off=$(awk -v ns="$(figure "$m" target_cpu_ns)" -v n="$(figure "$T/tally" cpu)" -v ms="$CPU_MS" \
-        'BEGIN { w = ns / ms / 1e6; d = 100 * (n - w) / w; printf "%.2f", d < 0 ? -d : d }')
+    off=$(off_percent "$(figure "$T/tally" cpu)" "$(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")")
     verdict "$v: CPU samples off by (over ${D} s, of $(figure "$T/tally" cpu))" "$off" % '<=' 2
     seen=$(awk '/^matched_(in)?voluntary/ { n += $2 } END { print n }' "$m")
     note "switches: $(calc "$seen / $(figure "$m" wall_ns) * 1e9")/s with BPF timed"

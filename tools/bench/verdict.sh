@@ -16,4 +16,7 @@ verdict() {
     printf '%-4s  %-58s %12s %-8s bound %s %s\n' $word "$1" "$2" "$3" "$4" "$5"
     [ -z "${RESULTS:-}" ] || echo "$(basename "$0" .sh),$1,$2,$3,$4,$5,$word" >>"$RESULTS"
 }
+# off_by VALUE TRUE: how far apart they are, in their unit; off_percent: in percent of the true one
+off_by() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; printf "%.2f", d < 0 ? -d : d }'; }
+off_percent() { awk -v a="$1" -v b="$2" 'BEGIN { d = b ? 100 * (a - b) / b : 0; printf "%.2f", d < 0 ? -d : d }'; }
 verdicts_end() { exit $VERDICTS; }

@@ -137,9 +137,7 @@ samples_check() {
     local m=$T/steady.meter off
 
     tally "$FILES/Soak-$1.jfr" "$m" >"$T/tally"
-    off=$(awk -v ns="$(figure "$m" target_cpu_ns)" -v n="$(figure "$T/tally" cpu)" \
-        -v l="$(figure "$T/tally" lost)" -v ms="$CPU_MS" \
-        'BEGIN { w = ns / ms / 1e6; d = 100 * (n + l - w) / w; printf "%.2f", d < 0 ? -d : d }')
+    off=$(off_percent "$(($(figure "$T/tally" cpu) + $(figure "$T/tally" lost)))" "$(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")")
     note "CPU samples of the steady JVM: $(figure "$T/tally" cpu), counted as lost: $(figure "$T/tally" lost)," \
         "expected $(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")"
     verdict "CPU samples and losses, off by" "$off" % '<=' \

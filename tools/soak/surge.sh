@@ -80,7 +80,7 @@ for what in "cpu TRUTH CPU" "wall WALL all"; do
     [ "$(wc -l <"$T/shares")" = 3 ] || fail "no shares of $name: $(cat "$T/err")"
     while read -r method want got; do
         note "$method: $want% of $name time by the program, $got% told"
-        verdict "$method, share of $name time, off by" "$(awk -v a="$got" -v b="$want" 'BEGIN { d = a - b; printf "%.2f", d < 0 ? -d : d }')" points '<=' 2
+        verdict "$method, share of $name time, off by" "$(off_by "$got" "$want")" points '<=' 2
     done <"$T/shares"
 done
 jvm_unharmed
