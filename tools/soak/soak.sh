@@ -137,7 +137,7 @@ samples_check() {
     local m=$T/steady.meter off
 
     tally "$FILES/Soak-$1.jfr" "$m" >"$T/tally"
-    off=$(off_percent "$(($(figure "$T/tally" cpu) + $(figure "$T/tally" lost)))" "$(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")")
+    off=$(off_percent "$(calc "0$(figure "$T/tally" cpu) + 0$(figure "$T/tally" lost)")" "$(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")")
     note "CPU samples of the steady JVM: $(figure "$T/tally" cpu), counted as lost: $(figure "$T/tally" lost)," \
         "expected $(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")"
     verdict "CPU samples and losses, off by" "$off" % '<=' \
