@@ -60,6 +60,21 @@ until_true 60 namers_are 2 || fail "nobody takes over"
 "$GNOMON" dump "$SECOND" --socket "$SOCK" --last 1m -o "$T/second.jfr" 2>"$T/err" || fail "dump: $(cat "$T/err")"
 assert_ge "what is told as lost" 1 "$(query "$T/first.jfr" values gnomon.SamplesLost kind reason | grep -c 'process that names')"
 assert_eq "what the other one lost so" 0 "$(query "$T/second.jfr" values gnomon.SamplesLost kind reason | grep -c 'process that names')"
+
+# Where ever more are lost there is none for half a minute, and then both go on.
+rests() { [ "$(grep -c 'there is another one in 30 s' "$T/daemon.err")" = 2 ]; }
+for _ in {1..60}; do
+    rests && break
+    namers | xargs -r kill -KILL 2>/dev/null
+    nap 0.5
+done
+rests || fail "ever more are lost, and nobody says so: $(cat "$T/daemon.err")"
+n=$(files_of "$FIRST" | wc -l) m=$(files_of "$SECOND" | wc -l)
+wait_files "$FIRST" $((n + 3))
+wait_files "$SECOND" $((m + 3))
+ask status >"$T/status"
+assert_match "both are recorded" "^ *$SECOND" "$T/status"
+assert_eq "none is given up" 0 "$(grep -c 'not recorded any more' "$T/daemon.err")"
 daemon_stop
 kill "$FIRST" "$SECOND"
 ISOLATE=1 "$(dirname "$0")/daemon_flight.sh"

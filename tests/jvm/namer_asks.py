@@ -89,7 +89,7 @@ def nonsense(to):
 
 def attach(to, pid):
     """The socket for the answer."""
-    text = struct.pack("<IiQQIi512s", 1, pid, 1, 0, 0, 0, b"")
+    text = struct.pack("<IiQQIi", 1, pid, 1, 0, 0, 0)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         to.sendmsg([text], [

@@ -74,12 +74,17 @@ look() {
         }' "$T/metrics" >>"$SERIES"
 }
 
+# Each ten seconds the kernel's account is looked at, too: of threads that end it is told up to then.
 watch() {
-    local began=$EPOCHREALTIME now
+    local began=$EPOCHREALTIME now accounted=0
 
     while now=$(calc "$EPOCHREALTIME - $began") && now=${now%.*} && ((now < SECONDS_ALL)); do
         look "$now"
         pid_ended "$DAEMON" && fail "it has ended: $(tail -n 5 "$T/daemon.err")"
+        if ((now >= accounted + 10)); then
+            account >>"$T/seen"
+            accounted=$now
+        fi
         nap 1
     done
     look "$SECONDS_ALL"
@@ -114,22 +119,24 @@ totals() {
             "$GNOMON" render "$dir" -f collapsed -D $kind --idle 2>"$T/err" | awk -v p="$pid" -v k=$kind '{ sum += $NF } END { printf "%s %s %.3f\n", p, k, sum / 1e9 }'
         done
     done >"$T/told"
-    python3 - "$T/before" "$T/after" "$T/told" <<'END'
+    python3 - "$T/before" "$T/seen" "$T/after" "$T/told" <<'END'
 import collections, sys
-def read(path):
-    t = collections.defaultdict(dict)
-    for line in open(path):
-        pid, tid, start, ran, now = line.split()
-        t[pid][tid] = float(start), float(ran), float(now)
+def read(*paths):
+    t = collections.defaultdict(dict) # by thread, as it was seen last
+    for path in paths:
+        for line in open(path):
+            pid, tid, start, ran, now = line.split()
+            t[pid][tid, start] = float(start), float(ran), float(now)
     return t
-before, after = read(sys.argv[1]), read(sys.argv[2])
-told = {(a, b): float(c) for a, b, c in (l.split() for l in open(sys.argv[3]))}
+before, after = read(sys.argv[1]), read(*sys.argv[2:4])
+told = {(a, b): float(c) for a, b, c in (l.split() for l in open(sys.argv[4]))}
+whole = ("0", "0")
 for pid in after:
-    cpu = after[pid]["0"][1] - before[pid]["0"][1]
+    cpu = after[pid][whole][1] - before[pid][whole][1]
     off = 0
-    for tid, (start, ran, now) in after[pid].items():
-        if tid != "0":
-            off += now - max(start, before[pid]["0"][2]) - (ran - before[pid].get(tid, (0, 0))[1])
+    for thread, (start, ran, now) in after[pid].items():
+        if thread != whole:
+            off += now - max(start, before[pid][whole][2]) - (ran - before[pid].get(thread, (0, 0))[1])
     print(pid, "%.3f %.3f %.3f %.3f" % (cpu, told[pid, "cpu"], off, told[pid, "off"]))
 END
 }
@@ -140,6 +147,7 @@ others_start
 echo seconds,cost,memory,disk,ratio >"$SERIES"
 recording_start
 account >"$T/before"
+cp "$T/before" "$T/seen"
 cost_before=$(figure gnomon_cost_seconds_total) begun=$EPOCHREALTIME
 watch
 spent=$(calc "$(figure gnomon_cost_seconds_total) - $cost_before") took=$(calc "$EPOCHREALTIME - $begun")

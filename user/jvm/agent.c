@@ -92,7 +92,6 @@ static int job_do(struct agent *a, enum attachjob_kind kind, struct attachjob_an
 	struct attacher_run *run;
 	int rc, from;
 
-	snprintf(job.path, sizeof(job.path), "%s", a->stream.path);
 	rc = attacher_run(&run, &job, &from);
 	if (rc)
 		return error_set(e, rc, EXIT_INTERNAL, "cannot attach: %s", strerror(-rc));

@@ -43,9 +43,7 @@ static bool job_take(int fd, struct attachjob *job, int *answers, pid_t *asker)
 
 	*answers = fdmsg_only(&with);
 	*asker = with.sender;
-	if (n == sizeof(*job))
-		job->path[sizeof(job->path) - 1] = '\0';
-	else
+	if (n != sizeof(*job))
 		job->kind = 0;
 	return n >= 0;
 }

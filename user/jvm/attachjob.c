@@ -168,14 +168,19 @@ static void load_do(const struct attachjob *job, struct jproc *p, int answers,
 	a->rc = rc ? load_new(job, p, answers, &a->error) : 0;
 }
 
+/* By the name that the JVM has of it, and not by one that who asks may have made up. */
 static void stop_do(const struct attachjob *job, struct jproc *p)
 {
+	struct agentstream is;
 	char options[64];
 	struct attach_status st;
 
+	if (agentstream_open(&is, p, 0))
+		return;
 	snprintf(options, sizeof(options), "stop=%llx", (unsigned long long)job->nonce);
-	if (attach_check_jproc(p, &st) == ATTACH_OK && st.listening)
-		attach_load(p, job->path, options, STOP_TIMEOUT_MS, NULL);
+	if (is.path[0] == '/' && attach_check_jproc(p, &st) == ATTACH_OK && st.listening)
+		attach_load(p, is.path, options, STOP_TIMEOUT_MS, NULL);
+	agentstream_close(&is);
 }
 
 void attachjob_do(const struct attachjob *job, int answers)

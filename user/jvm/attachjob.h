@@ -23,8 +23,7 @@ struct attachjob {
 	int32_t pid;
 	uint64_t nonce, ring_bytes; /* 0: as it is by default */
 	uint32_t perfmap;
-	int32_t timeout_ms;	 /* 0: as it is by default */
-	char path[GNA_PATH_MAX]; /* what the library was loaded as: to stop it */
+	int32_t timeout_ms; /* 0: as it is by default */
 };
 
 enum attachjob_answer_kind {

@@ -2,6 +2,7 @@
 #include "naming/crew.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,6 +33,8 @@
 #define END_LOOK_MS 10		     /* and likewise what ends */
 #define OWN_NS	    500000000ull     /* naming has so much of its time at the end, in any case */
 #define FORGET_NS   3600000000000ull /* of files that go on and on, a loss counts for so long */
+#define REST_NS	    30000000000ull   /* and where none is left, so long there is none */
+#define REST_MOST   20		     /* times as long, where each was twice the one before */
 
 struct crew {
 	struct crew_shared *shared;
@@ -54,6 +57,8 @@ struct crew {
 	unsigned int ready, asked;	/* how often naming said so; how often it was to */
 	bool ended, awaited, done;	/* it was told to end, and waited for; all is finished */
 	bool kept;			/* `before` has what the one in use counted: it is lost */
+	uint64_t rests_until_ns;	/* and until then nobody takes over; 0: somebody has */
+	unsigned int rests;		/* how often it was so, one soon after the other */
 	struct totals before, totals;	/* of those that were lost; with the one in use */
 	uint64_t losses_told[LOSS_MAX]; /* to the one in use */
 	struct error error;
@@ -544,17 +549,10 @@ static void next_go(struct crew *c, const struct line *lost, const struct opened
 	queue_wake(c->line->queue);
 }
 
-/*
- * A recording that ends has so many processes that may take over. Of one that goes on and on, whose
- * files are no longer than a chunk, those count that were lost lately.
- */
-static void lines_forget(struct crew *c, uint64_t now)
+static void oldest_forget(struct crew *c)
 {
 	size_t left = c->nlines - 1;
 
-	if (!c->shared->target.form.segments || c->nlines < 1 + SPARES ||
-	    now - c->lost_ns[0] < FORGET_NS)
-		return;
 	c->forgotten_cpu_ns += c->lines[0].cell ? cell_cpu_ns(c->lines[0].cell) : 0;
 	line_close(&c->lines[0]);
 	memmove(c->lines, c->lines + 1, left * sizeof(*c->lines));
@@ -563,19 +561,69 @@ static void lines_forget(struct crew *c, uint64_t now)
 	c->line--;
 }
 
-/* Kills what there is of the one in use, and has the next one take over. */
+/*
+ * A recording that ends has so many processes that may take over. Of one that goes on and on, whose
+ * files are no longer than a chunk, those count that were lost lately.
+ */
+static void lines_forget(struct crew *c, uint64_t now)
+{
+	if (!c->shared->target.form.segments || c->nlines < 1 + SPARES ||
+	    now - c->lost_ns[0] < FORGET_NS)
+		return;
+	oldest_forget(c);
+	c->rests = 0;
+}
+
+/* One that goes on and on does so after a while, longer each time: a fault may pass. */
+static bool rest_begin(struct crew *c, uint64_t now)
+{
+	unsigned int times = 1u << (c->rests < 5 ? c->rests : 5);
+	uint64_t rest = REST_NS * (times < REST_MOST ? times : REST_MOST);
+
+	if (!c->shared->target.form.segments || !c->started || c->nlines < 1 + SPARES)
+		return false;
+	c->rests++;
+	c->rests_until_ns = now + rest;
+	log_warn("it was the last of %d within an hour: there is another one in %" PRIu64
+		 " s, and what comes until then is counted as lost",
+		 1 + SPARES, rest / 1000000000u);
+	return true;
+}
+
+/* Another one takes over all files, if there is one. */
+static void line_follow(struct crew *c, bool is_made)
+{
+	struct opened_loss missing = loss_of(c);
+	struct line *lost = c->line;
+
+	totals_keep(c, is_made);
+	for (struct opened *o = c->opened.first; o; o = o->next) {
+		o->resumed++;
+		o->waits = true;
+	}
+	if (is_made)
+		next_go(c, lost, &missing);
+	else if (!c->error.rc)
+		gone_error(&c->error);
+}
+
+static void rest_end(struct crew *c)
+{
+	c->rests_until_ns = 0;
+	oldest_forget(c);
+	line_follow(c, next_begin(c));
+}
+
+/* Kills what there is of the one in use, and has the next one take over, at once or later. */
 static void line_replace(struct crew *c, bool hung)
 {
 	struct opened *at = opened_of(&c->opened, c->line->board->at_work);
-	struct opened_loss missing;
 	uint64_t now = now_ns();
-	struct line *lost;
 	bool goes_on;
 
 	lines_forget(c, now);
-	lost = c->line;
-	c->lost_ns[lost - c->lines] = now;
-	line_kill(lost);
+	c->lost_ns[c->line - c->lines] = now;
+	line_kill(c->line);
 	clerk_stop(c->clerk);
 	filer_stop(c->filer);
 	c->clerk = NULL;
@@ -586,16 +634,8 @@ static void line_replace(struct crew *c, bool hung)
 			 : "there is none to take over");
 	if (at)
 		opened_blame(at, hung);
-	missing = loss_of(c);
-	totals_keep(c, goes_on);
-	for (struct opened *o = c->opened.first; o; o = o->next) {
-		o->resumed++;
-		o->waits = true;
-	}
-	if (goes_on)
-		next_go(c, lost, &missing);
-	else if (!c->error.rc)
-		gone_error(&c->error);
+	if (goes_on || !rest_begin(c, now))
+		line_follow(c, goes_on);
 }
 
 /* To be called all the time: naming is a process that may be lost. */
@@ -606,6 +646,11 @@ static void line_watch(struct crew *c)
 	replies_take(c);
 	if (!c->process || c->ended || c->error.rc)
 		return;
+	if (c->rests_until_ns) {
+		if (now >= c->rests_until_ns)
+			rest_end(c);
+		return;
+	}
 	if (now - c->looked_ns >= PATIENCE_LOOK_NS && !c->line->gone) {
 		c->looked_ns = now;
 		line_look(c->line, now);

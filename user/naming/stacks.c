@@ -18,7 +18,7 @@
 #include "naming/stacklog.h"
 
 /* old stacks are dropped when there are so many more than twice those left the last time */
-#define GROWTH	  4096
+#define GROWTH	  512
 #define LISTS_MAX (2u << 20) /* bytes of frames kept to be named again */
 /* beyond that only the interpreted frames are kept, up to so many bytes in all */
 #define PARTS_MAX   (8u << 20)

@@ -12,22 +12,22 @@
 
 struct sentry;
 
+struct runner;
+
 struct sentry_config {
 	const char *dir; /* of recordings */
 	struct rates *rates;
 };
-
-struct runner;
 
 struct sentry *sentry_new(const struct sentry_config *cfg); /* NULL: no memory */
 void sentry_free(struct sentry *s);
 
 /* Other triggers, which become the sentry's: what it knew of JVMs is forgotten. */
 void sentry_orders(struct sentry *s, struct triggers *t);
+bool sentry_is_idle(struct sentry *s); /* it has no triggers */
+
 /* By whom commands are run from now on; NULL: they are not. */
 void sentry_runner(struct sentry *s, struct runner *r);
-
-bool sentry_is_idle(struct sentry *s); /* it has no triggers */
 
 /* A JVM that is recorded, and which of the triggers are about it. */
 void sentry_jvm(struct sentry *s, const struct cgroup_mounts *mounts, const struct jvm_proc *j);

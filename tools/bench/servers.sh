@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: tools/bench/servers.sh [SECONDS [ROUNDS [GNOMON...]]]            (5; 5; as root)
+#
+# What a busy server pays for being recorded, CPU and wall time at 10 ms, with each of these binaries in turns: of a core what the
+# collector and its BPF programs take, and throughput beside that of a window without any. SERVERS (tomcat h2): which. OPTIONS: more
+# options of `gnomon record`. Medians of all rounds; with several binaries what each takes beside the first. The kernel times
+# BPF programs in every second window, of which throughput is not looked at.
+. "$(dirname "$0")/lib.sh"
+. "$BENCH_DIR/workloads.sh"
+need_gnomon record
+
+SECONDS_EACH=${1:-5} rounds=${2:-5} WARM_UP=${WARM_UP:-10}
+shift $(($# < 2 ? $# : 2))
+BINARIES=("$@")
+[ $# -gt 0 ] || BINARIES=("$GNOMON")
+JDK=${JDK:-$(jdk_newest)}
+machine | sed 's/^/  /'
+primitives "$T/primitives" || fail "the host's primitives cannot be measured"
+primitives_table "$T/primitives"
+
+# ops MARK...: operations a second, by "seconds operations ..."
+ops() { awk '{ print $2 / $1 }' <<<"$*"; }
+
+# window SERVER BINARY-NUMBER: a line "SERVER NUMBER collector% BPF% operations"
+window() {
+    local m=$T/meter n=$2 quick
+
+    GNOMON=${BINARIES[$n]} gnomon_start "$T/x.jfr" --force -p "$TARGET" --cpu 10ms --wall 10ms ${OPTIONS:-}
+    sleep 2 # it has chosen its clocks, and most stacks are known
+    "$1_window" -p "$TARGET" -c "$GN_PID" -b -o "$m" >/dev/null
+    quick=$("$1_window" -p "$TARGET" -o /dev/null)
+    gnomon_stop
+    awk -v s="$1" -v n="$n" -v o="$(ops "$quick")" '
+        $1 == "wall_ns" { wall = $2 } $1 == "profiler_cpu_ns" { c = $2 } $1 == "bpf_prog" { b += $3 }
+        END { print s, n, 100 * c / wall, 100 * b / wall, o }' "$m" >>"$T/windows"
+}
+
+alone() { echo "$1 none 0 0 $(ops "$("$1_window" -p "$TARGET" -o /dev/null)")" >>"$T/windows"; }
+
+rounds_of() {
+    local i n
+
+    "$1_start"
+    for ((i = 0; i < rounds; i++)); do
+        alone "$1"
+        for n in "${!BINARIES[@]}"; do window "$1" "$n"; done
+    done
+    "$1_stop"
+}
+
+# mid SERVER NUMBER COLUMN
+mid() { awk -v s="$1" -v n="$2" -v c="$3" '$1 == s && $2 == n { print $c }' "$T/windows" | median; }
+sum() { calc "$(mid "$1" "$2" 3) + $(mid "$1" "$2" 4)"; }
+
+told() {
+    local n
+
+    for n in "${!BINARIES[@]}"; do
+        printf '  %-7s %-40s collector %6.2f%%, BPF %6.2f%% of a core; throughput %.3f of none\n' "$1" "${BINARIES[$n]}" \
+            "$(mid "$1" "$n" 3)" "$(mid "$1" "$n" 4)" "$(calc "$(mid "$1" "$n" 5) / $(mid "$1" none 5)")"
+        [ "$n" = 0 ] || printf '  %-7s %-40s together %.3f of the first\n' "$1" "" "$(calc "$(sum "$1" "$n") / $(sum "$1" 0)")"
+    done
+}
+
+for s in ${SERVERS:-tomcat h2}; do
+    workload_there "$s" || continue
+    rounds_of "$s"
+    told "$s"
+done
+echo "  load after: $(cut -d' ' -f1-3 /proc/loadavg)"
