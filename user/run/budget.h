@@ -4,11 +4,11 @@
  * mean of some eight, the costliest JVM is sampled less, a step of run/rates.h at a time; far over
  * it in two seconds, or in one in which the JVMs did far more than before, as many steps and JVMs
  * as are thought to be needed, but none loses its wall samples at once. When it has been under it
- *for ten, one of them gets a step back, of those of whom what that costs is thought to fit; where
- *none does, what was seen of them counts a tenth less each ten seconds, until one is tried. Nothing
- *is taken from a JVM in its first five seconds: taking it in costs more than recording it. Where
- *the daemon's own part alone is over the budget, only JVMs that cost much are sampled less. Pure:
- *it is told what was measured each second, and says what is to be.
+ * for ten, one of them gets a step back, of those of whom what that costs is thought to fit; where
+ * none does, what was seen of them counts a tenth less each ten seconds, until one is tried.
+ * Nothing is taken from a JVM in its first five seconds: taking it in costs more than recording it.
+ * Where the daemon's own part alone is over the budget, only JVMs that cost much are sampled less.
+ * Pure: it is told what was measured each second, and says what is to be.
  *
  *	for each second:
  *		budget_jvm(b, pid, spent_ns) for each JVM that is recorded

@@ -17,13 +17,12 @@
  * Programs and clocks; files that may be written where the caller could, and be his who asked by
  * sudo(8); the end of a process that hangs; open files, the tick thread's priority. SYS_ADMIN: the
  * kernel asks for it where BPF programs are counted; what else it would allow is among the calls
- * that are refused. SYSLOG: the kernel's symbols, which a process that names is given open.
+ * that are refused. SYSLOG: the kernel's symbols, which a process that names is given open. The
+ * last is for who answers alone: a directory that hands on its group.
  */
-static const unsigned int needed[] =
-	{
-		CAP_BPF,    CAP_PERFMON,      CAP_CHOWN,    CAP_DAC_OVERRIDE,
-		CAP_KILL,   CAP_SYS_RESOURCE, CAP_SYS_NICE, CAP_SYS_ADMIN,
-		CAP_SYSLOG, CAP_FSETID, /* last: of a directory that hands on its group */
+static const unsigned int needed[] = {
+	CAP_BPF,	  CAP_PERFMON,	CAP_CHOWN,     CAP_DAC_OVERRIDE, CAP_KILL,
+	CAP_SYS_RESOURCE, CAP_SYS_NICE, CAP_SYS_ADMIN, CAP_SYSLOG,	 CAP_FSETID,
 };
 
 /* Who asks, on a socket that listens. */
