@@ -38,8 +38,10 @@ static __always_inline struct gn_thread *thread_storage(struct task_struct *task
 	if (t && t->clock_gen != gn_clock_gen) { /* see kern/oncpu.bpf.c */
 		t->clock_gen = gn_clock_gen;
 		t->sampled_ns = 0;
-		t->mature = task->se.sum_exec_runtime + GN_YOUNG * gn_cpu_ns +
-			    ((__u64)bpf_get_prandom_u32() * gn_cpu_ns >> 32) + 1;
+		t->mature = task->se.sum_exec_runtime + 1;
+		if (!gn_cpu_clocks_only)
+			t->mature += GN_YOUNG * gn_cpu_ns +
+				     ((__u64)bpf_get_prandom_u32() * gn_cpu_ns >> 32);
 	}
 	return t;
 }

@@ -105,7 +105,7 @@ int BPF_PROG(task_ends, struct task_struct *task)
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t && thread_wanted((__u32)thread_id(task, t)))
-		weight_settle(task, t);
+		weight_settle(task, t, true);
 	task_send(task, GN_REC_EXIT, task->comm);
 	/* another thread may get its number */
 	if (gn_carriers)

@@ -48,6 +48,7 @@ extern __u64 gn_stop_ns, gn_stop_tick;
 
 /* Raised whenever threads are given clocks of their own: all are young again (oncpu.bpf.c). */
 extern __u32 gn_clock_gen;
+extern __u32 gn_cpu_clocks_only; /* no thread has a clock of its own */
 
 /* Not 0 once switches are seen: what task_scan finds off the CPU is off since then. */
 extern __u32 gn_marking;

@@ -552,7 +552,7 @@ int wall_account(struct bpf_iter__task *ctx)
 	}
 	t->round = gn_round;
 	bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
-	weight_settle(task, t);
+	weight_settle(task, t, false);
 	if (!gn_wall_ns)
 		return 0;
 	if (t->phase == GN_PH_SCAN)

@@ -63,7 +63,7 @@ __u64 gn_table_changes = 0;
 __u32 gn_carriers = 0;
 __u32 gn_contexts = 0;
 
-/* Per-CPU clocks alone: they sample mature and young threads alike, own clocks are closed. */
+/* Per-CPU clocks alone: own clocks are closed, and nobody is young who is met from then on. */
 __u32 gn_cpu_clocks_only = 0;
 
 /* Not inlined: what it builds takes BPF stack that the walk before it needs. */

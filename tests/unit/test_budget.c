@@ -40,7 +40,7 @@ static double cost_now(void)
 /* What all have while one has that step. */
 static enum rate_step least_beside(enum rate_step s)
 {
-	return s >= RATE_ALL_64 ? RATE_WALL_16 : s >= RATE_ALL_16 ? RATE_WALL_4 : RATE_FULL;
+	return s >= RATE_WALL_64 ? RATE_WALL_16 : s >= RATE_ALL_16 ? RATE_WALL_4 : RATE_FULL;
 }
 
 static double own; /* what the daemon costs without any sample */
@@ -137,13 +137,13 @@ static void now_and_then(void **state)
 static void bad_seconds(void **state)
 {
 	costs(0.06, 0.001, 0); /* so that no step back fits */
-	for (int i = 0; i < 10 && steps[0] < RATE_ALL_64; i++)
+	for (int i = 0; i < 10 && steps[0] < RATE_WALL_64; i++)
 		second();
-	assert_int_equal(steps[0], RATE_ALL_64);
+	assert_int_equal(steps[0], RATE_WALL_64);
 	for (int i = 2; i < 300; i++) {
 		own = i % 60 < 2 ? 0.012 : 0.001;
 		second();
-		assert_int_equal(steps[0], RATE_ALL_64);
+		assert_int_equal(steps[0], RATE_WALL_64);
 	}
 }
 
@@ -309,7 +309,7 @@ static void on_its_way_down(void **state)
 	own = 0.05;
 	second();
 	step = steps[0];
-	assert_true(step > RATE_FULL && step <= RATE_ALL_64);
+	assert_true(step > RATE_FULL && step <= RATE_WALL_64);
 	for (own = 0.04; own > 0.001; own *= 0.3)
 		second();
 	assert_int_equal(steps[0], step);

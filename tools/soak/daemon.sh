@@ -72,6 +72,13 @@ look() {
             printf "%s,%.6f,%.0f,%.0f,%.0f\n", at, v["gnomon_cost_seconds_total{part=\"collector\"}"] + v["gnomon_cost_seconds_total{part=\"bpf\"}"],
                 v["gnomon_memory_bytes"], v["gnomon_disk_bytes"], v["gnomon_cost_ratio"] * 1e6
         }' "$T/metrics" >>"$SERIES"
+    # PID, the CPU interval, the seconds that its CPU samples stand for
+    awk '
+        match($0, /^gnomon_jvm_(interval|sampled)_seconds[_a-z]*\{.*kind="cpu"/) && match($0, /pid="[0-9]+"/) {
+            pid = substr($0, RSTART + 5, RLENGTH - 6)
+            if (/^gnomon_jvm_interval/) interval[pid] = $NF; else told[pid] = $NF
+        }
+        END { for (pid in told) print pid, interval[pid], told[pid] }' "$T/metrics" >>"$T/intervals"
 }
 
 # Each ten seconds the kernel's account is looked at, too: of threads that end it is told up to then.
@@ -88,6 +95,14 @@ watch() {
         nap 1
     done
     look "$SECONDS_ALL"
+}
+
+# samples_of PID: its CPU samples as far as they count for how sure their sum is, by the interval that was in force in each
+# second: n of one weight have a standard deviation of 1/sqrt(n) of it.
+samples_of() {
+    awk -v pid="$1" '
+        $1 == pid { if ($3 > last && n++) { sum += $3 - last; squares += ($3 - last) * $2 } last = $3 }
+        END { print squares ? sum * sum / squares : 0 }' "$T/intervals"
 }
 
 # column NAME HOW: of the series past the warm-up: max, or growth by the line of least squares.
@@ -169,7 +184,7 @@ while read -r pid cpu cpu_told off off_told; do
     note "process $pid: CPU time ${cpu}s by the kernel, ${cpu_told}s told; off the CPU ${off}s, ${off_told}s told"
     # as few samples as an idle JVM has are off by chance
     verdict "process $pid, CPU time off by" "$(off_percent "$cpu_told" "$cpu")" % '<=' \
-        "$(awk -v a="$cpu" 'BEGIN { b = a ? 300 / sqrt(a * 100) : 100; printf "%.1f", b < 2 ? 2 : b }')"
+        "$(awk -v n="$(samples_of "$pid")" 'BEGIN { b = n ? 300 / sqrt(n) : 100; printf "%.1f", b < 2 ? 2 : b }')"
     verdict "process $pid, time off the CPU, off by" "$(off_percent "$off_told" "$off")" % '<=' 2
 done <"$T/totals"
 verdicts_end

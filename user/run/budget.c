@@ -215,7 +215,7 @@ static double worth_of(const struct jvm_budget *b, double cost)
  */
 static bool may_go_on(const struct jvm_budget *b, const struct spender *s)
 {
-	if (s->step < RATE_ALL_64)
+	if (s->step < RATE_WALL_64)
 		return true;
 	return s->step < RATE_OFF && !s->changed &&
 	       (b->mean > b->limits.share || was_less_lately(b, FALLS_NS));
@@ -390,7 +390,7 @@ static enum rate_step least_step(const struct jvm_budget *b)
 	for (const struct spender *s = b->limits.share ? b->v : NULL; s; s = s->hh.next)
 		if (s->step > most)
 			most = s->step;
-	return most >= RATE_ALL_64 ? RATE_WALL_16 : most >= RATE_ALL_16 ? RATE_WALL_4 : RATE_FULL;
+	return most >= RATE_WALL_64 ? RATE_WALL_16 : most >= RATE_ALL_16 ? RATE_WALL_4 : RATE_FULL;
 }
 
 static const char *reason_of(const struct spender *s, enum rate_step is)

@@ -45,8 +45,8 @@ const char *rate_step_name(enum rate_step s)
 		"wall intervals sixteen times, CPU intervals twice as long",
 		"wall intervals sixteen times, CPU intervals four times as long",
 		"wall and CPU intervals sixteen times as long",
-		"wall and CPU intervals 64 times as long",
-		"no wall samples, CPU intervals 64 times as long",
+		"wall intervals 64 times, CPU intervals sixteen times as long",
+		"no wall samples, CPU intervals sixteen times as long",
 		"nothing",
 	};
 
@@ -58,9 +58,9 @@ struct rate rate_less(struct rate full, enum rate_step s)
 	static const struct {
 		uint8_t wall, cpu; /* times as long; 0: none */
 	} steps[RATE_STEPS] = {
-		[RATE_FULL] = {1, 1},	  [RATE_WALL_2] = {2, 1},   [RATE_WALL_4] = {4, 1},
-		[RATE_WALL_16] = {16, 1}, [RATE_CPU_2] = {16, 2},   [RATE_CPU_4] = {16, 4},
-		[RATE_ALL_16] = {16, 16}, [RATE_ALL_64] = {64, 64}, [RATE_CPU_ONLY] = {0, 64},
+		[RATE_FULL] = {1, 1},	  [RATE_WALL_2] = {2, 1},    [RATE_WALL_4] = {4, 1},
+		[RATE_WALL_16] = {16, 1}, [RATE_CPU_2] = {16, 2},    [RATE_CPU_4] = {16, 4},
+		[RATE_ALL_16] = {16, 16}, [RATE_WALL_64] = {64, 16}, [RATE_CPU_ONLY] = {0, 16},
 		[RATE_OFF] = {0, 0},
 	};
 

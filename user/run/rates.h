@@ -41,14 +41,14 @@ struct rate_wish {
  */
 enum rate_step {
 	RATE_FULL = 0,
-	RATE_WALL_2,   /* wall intervals twice as long */
-	RATE_WALL_4,   /* four times */
-	RATE_WALL_16,  /* sixteen times */
-	RATE_CPU_2,    /* and CPU intervals twice as long */
-	RATE_CPU_4,    /* four times */
-	RATE_ALL_16,   /* both sixteen times */
-	RATE_ALL_64,   /* both 64 times */
-	RATE_CPU_ONLY, /* no wall samples; CPU intervals as before */
+	RATE_WALL_2,  /* wall intervals twice as long */
+	RATE_WALL_4,  /* four times */
+	RATE_WALL_16, /* sixteen times */
+	RATE_CPU_2,   /* and CPU intervals twice as long */
+	RATE_CPU_4,   /* four times */
+	RATE_ALL_16,  /* both sixteen times */
+	RATE_WALL_64, /* wall intervals 64 times: longer CPU intervals would save next to nothing */
+	RATE_CPU_ONLY, /* no wall samples */
 	RATE_OFF,      /* nothing */
 	RATE_STEPS
 };
