@@ -5,12 +5,12 @@ CONF=$T/gnomon.conf
 # ask COMMAND OPTION...: of the daemon, whose socket is $SOCK.
 ask() { "$GNOMON" "$1" --socket "$SOCK" "${@:2}"; }
 
-# conf_isolated: with ISOLATE=1, as in lib.sh, its configuration is that of an isolated one.
-conf_isolated() { [ -z "${ISOLATE:-}" ] || grep -q '^isolate' "$CONF" || sed -i '1i isolate = yes' "$CONF"; }
+# conf_together: with ISOLATE=0 its configuration is that of one that is not isolated.
+conf_together() { [ "${ISOLATE:-}" != 0 ] || grep -q '^isolate' "$CONF" || sed -i '1i isolate = no' "$CONF"; }
 
 daemon_run() {
     emptied "$T/daemon.err"
-    conf_isolated
+    conf_together
     "$GNOMON" daemon --config "$CONF" </dev/null >"$T/daemon.out" 2>"$T/daemon.err" &
     DAEMON=$!
     CHILDREN+=("$DAEMON")

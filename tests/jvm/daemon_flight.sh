@@ -18,7 +18,7 @@ conf() {
     shift
     printf '%s\n' "directory = $REC" "socket = $T/gnomon.sock" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" "$@" \
         "[mine]" "$rule" >"$CONF"
-    conf_isolated
+    conf_together
 }
 mine() { conf "name = $OWN_NAME.jar" "$@"; }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# gnomon daemon with isolate = yes: what parses is nobody, without rights; its files are made for it, root's and in the
+# gnomon daemon, isolated as it is by itself: what parses is nobody, without rights; its files are made for it, root's and in the
 # daemon's directory; where it is killed another one goes on in the next file, and what was lost is told; two users' JVMs
-# have one each. Then all that the other daemon is held to (daemon_flight).
+# have one each. Then all that the other daemon is held to (daemon_flight), without.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
@@ -32,7 +32,7 @@ own_jar Idle
 chmod a+rx "$T" && chmod a+r "$OWN_JAR"
 jvm_start -jar "$OWN_JAR" 2 1 30
 FIRST=$JVM_PID
-printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "isolate = yes" "record = no" \
+printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "record = no" \
     "[mine]" "name = $OWN_NAME.jar" >"$CONF"
 daemon_start
 wait_files "$FIRST" 3
@@ -77,4 +77,4 @@ assert_match "both are recorded" "^ *$SECOND" "$T/status"
 assert_eq "none is given up" 0 "$(grep -c 'not recorded any more' "$T/daemon.err")"
 daemon_stop
 kill "$FIRST" "$SECOND"
-ISOLATE=1 "$(dirname "$0")/daemon_flight.sh"
+ISOLATE=0 "$(dirname "$0")/daemon_flight.sh"

@@ -75,7 +75,7 @@ log() { within journalctl --no-pager -n 60 2>/dev/null; cat "$R/console"; }
 started() {
     mkdir -p "$R/installed/etc/gnomon"
     install_below "$R/installed"
-    printf '%s\n' "group = gnomon" "isolate = yes" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" >"$R/installed/etc/gnomon/gnomon.conf"
+    printf '%s\n' "group = gnomon" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" >"$R/installed/etc/gnomon/gnomon.conf"
     (umask 077 && openssl rand -hex 32 >"$R/installed/etc/gnomon/http-token")
     cp /etc/group /etc/gshadow "$R/installed/etc/" 2>/dev/null
     systemd-sysusers --root="$R/installed" >"$T/out" 2>&1 || fail "sysusers: $(cat "$T/out")"

@@ -13,7 +13,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/gnomon-test.XXXXXX")
 chmod 755 "$T"
 export GNOMON_TEST=$T # in the environment of all that the test starts
 
-# ISOLATE=1: `record` of all tests has --isolate.
+# ISOLATE=1: `record` of all tests has --isolate. (0: daemon.sh)
 isolated_gnomon() {
     cat >"$T/gnomon" <<EOF
 #!/bin/bash
@@ -27,7 +27,7 @@ EOF
     chmod 755 "$T/gnomon"
     GNOMON=$T/gnomon
 }
-[ -z "${ISOLATE:-}" ] || isolated_gnomon
+[ "${ISOLATE:-}" != 1 ] || isolated_gnomon
 
 # ---- ending --------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ of_daemon() {
     REC=$T/recordings SOCK=$T/gnomon.sock
     own_jar Idle
     jvm_start -jar "$OWN_JAR" 2 1 30
-    printf '%s\n' "directory = $REC" "socket = $SOCK" "isolate = yes" "chunk-time = 1s" "min-free = 0" "record = no" \
+    printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "record = no" \
         "[mine]" "name = $OWN_NAME.jar" "user = $(id -un)" "[trigger never]" "when = exit" "run = /bin/true" "run-as = nobody" >"$CONF"
     daemon_start
     wait_files "$JVM_PID" 3

@@ -220,6 +220,7 @@ static int run(int argc, char **argv, struct error *e)
 void record_settings_begin(void)
 {
 	rec = (struct recording)REC_INIT;
+	rec.cfg.isolate = true; /* for ever, and beside JVMs that come: nobody looks at each */
 	no_wall = no_cpu = no_vitals = no_waits = no_causes = no_unmounted = only_context = false;
 	reservoir = depth = 0;
 	max_processes = PROCESSES_MAX;
