@@ -440,9 +440,9 @@ enum gn_counter {
 
 /* How often a process is sampled, where each has a rate of its own (gn_rates). */
 struct gn_rate {
-	__u64 cpu_ns; /* 0: no CPU samples */
-	__u32 level;  /* of its wall ticks, or GN_LEVEL_NONE: no wall samples */
-	__u32 pad;
+	__u64 cpu_ns;	 /* 0: no CPU samples */
+	__u32 level;	 /* of its wall ticks, or GN_LEVEL_NONE: no wall samples */
+	__u32 no_wakers; /* who wakes its threads is not looked at */
 };
 
 struct gn_proc {

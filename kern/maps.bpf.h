@@ -58,6 +58,7 @@ extern __u32 gn_marking;
  * the one that has some again, whose threads are to be found as they are now.
  */
 extern __u64 gn_skips[GN_SKIP_WORDS];
+extern __u64 gn_waker_skips[GN_SKIP_WORDS]; /* those, and whose wakers nobody looks at */
 extern __u32 gn_resumed;
 
 /* Which accounting this is; threads that this run of wall_account left for the next of its runs. */

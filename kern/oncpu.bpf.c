@@ -57,6 +57,7 @@ __u32 gn_clock_gen = 1;
 __u32 gn_rate_gen = 1;
 __u32 gn_visit_level = 0;
 __u64 gn_skips[GN_SKIP_WORDS] = {};
+__u64 gn_waker_skips[GN_SKIP_WORDS] = {};
 __u32 gn_resumed = 0;
 __u32 gn_memo_next = 0;
 __u64 gn_table_changes = 0;

@@ -59,6 +59,12 @@ static __always_inline __u64 rate_skips(const struct task_struct *task)
 	return gn_skips[gn_skip_word(task->tgid)] & gn_skip_bit(task->tgid);
 }
 
+/* Nor of who wakes it. */
+static __always_inline __u64 rate_skips_wakers(const struct task_struct *task)
+{
+	return gn_waker_skips[gn_skip_word(task->tgid)] & gn_skip_bit(task->tgid);
+}
+
 /*
  * Ends the program if `cond` is not 0. The end of the first branch that is a `return` lies behind
  * all of the program's code: of one that most runs of it end by, that is a cache miss.

@@ -236,7 +236,7 @@ int BPF_PROG(wall_waking, struct task_struct *task)
 		return 0;
 	/* first, since the thread's storage was last another CPU's: naps end by interrupts */
 	here = !is_interrupt(ctx, by, &r->id);
-	END_IF((!here && !is_transferring(by)) || rate_skips(task));
+	END_IF((!here && !is_transferring(by)) || rate_skips_wakers(task));
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || !is_asked(task, t))
 		return 0;

@@ -148,10 +148,10 @@ static void wait_stack(struct capture *c, pid_t pid, struct told *t)
 
 static void rate_set(struct capture *c, pid_t pid, uint64_t wall)
 {
-	uint64_t is = wall;
+	struct capture_rate is = {.wall_ns = wall};
 
-	assert_int_equal(capture_rate(c, pid, 0, &is), 0);
-	assert_int_equal(is, wall);
+	assert_int_equal(capture_rate(c, pid, &is), 0);
+	assert_int_equal(is.wall_ns, wall);
 }
 
 static struct capture *begin(const struct sleeper *s, struct ticks **ticks)

@@ -221,6 +221,19 @@ static void test_wakers(void **state)
 	assert_true(s.told[1] * 2 >= s.ticks[1]);
 }
 
+/* Of a process of which nobody wants to know it. */
+static void test_not_asked(void **state)
+{
+	struct seen s = {.waking = {.rates = true}};
+
+	run(&s, true);
+	told_check(&s);
+	assert_true(s.told[0] * 2 >= s.ticks[0]);
+	s = (struct seen){.waking = {.rates = true, .no_wakers = true}};
+	run(&s, true);
+	assert_int_equal(s.told[0] + s.told[1] + s.told[2], 0);
+}
+
 /* A kernel that does not show it. */
 static void test_without(void **state)
 {
@@ -238,6 +251,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wakers),
+		cmocka_unit_test(test_not_asked),
 		cmocka_unit_test(test_without),
 	};
 

@@ -25,6 +25,7 @@ struct waking {
 	struct gn_cause_rec causes[WAKING_CAUSES];
 	size_t ncauses;
 	uint64_t start_ns, from_ns; /* who ends a wait is told of what begins from then on */
+	bool rates, no_wakers;	    /* the process has a rate of its own, without them */
 };
 
 static inline void waking_keep(struct waking *w, const struct gn_rec *rec)
@@ -60,7 +61,8 @@ static inline void waking_visit(struct waking *w, struct capture *c, capture_fn 
 static inline bool waking_record(struct waking *w, pid_t target, bool told, capture_fn fn,
 				 void *ctx)
 {
-	struct capture_config cfg = {.wall_ns = WAKING_WALL_NS, .causes = true};
+	struct capture_config cfg = {.wall_ns = WAKING_WALL_NS, .causes = true, .rates = w->rates};
+	struct capture_rate rate = {.wall_ns = WAKING_WALL_NS, .no_wakers = w->no_wakers};
 	struct capture *c = NULL;
 	struct error e = {0};
 
@@ -73,6 +75,8 @@ static inline bool waking_record(struct waking *w, pid_t target, bool told, capt
 		return false;
 	}
 	assert_int_equal(capture_add(c, target, &e), 0);
+	if (w->rates)
+		assert_int_equal(capture_rate(c, target, &rate), 0);
 	assert_int_equal(capture_attach(c, &e), 0);
 	assert_int_equal(capture_wakers_wait(c), told ? 0 : -EOPNOTSUPP);
 	w->from_ns = now_ns() + 2 * WAKING_LONG_NS;

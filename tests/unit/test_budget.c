@@ -147,6 +147,26 @@ static void bad_seconds(void **state)
 	}
 }
 
+/* Nor do a dozen in a minute, where the minute is within the budget; a minute beyond it does. */
+static void bad_minute(void **state)
+{
+	int seconds = 0;
+
+	costs(0.06, 0.001, 0);
+	for (int i = 0; i < 10 && steps[0] < RATE_WALL_64; i++)
+		second();
+	for (int i = 0; i < 300; i++) {
+		own = i % 60 < 12 ? 0.008 : 0.002;
+		second();
+		assert_int_equal(steps[0], RATE_WALL_64);
+	}
+	own = 0.006;
+	while (steps[0] == RATE_WALL_64 && seconds++ < 120)
+		second();
+	assert_int_equal(steps[0], RATE_CPU_ONLY);
+	assert_in_range(seconds, 10, 100);
+}
+
 /* Where what is recorded is what costs far too much, one second is enough; not where it is not. */
 static void surge(void **state)
 {
@@ -379,7 +399,7 @@ static void idle_kept(void **state)
 {
 	own = 0.013;
 	costs(0.004, 0.0001, 0.0001);
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < 200; i++)
 		second();
 	assert_true(steps[0] >= RATE_CPU_ONLY);
 	assert_int_equal(steps[1], RATE_WALL_16);
@@ -398,6 +418,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(costliest_first, begin, end),
 		cmocka_unit_test_setup_teardown(now_and_then, begin, end),
 		cmocka_unit_test_setup_teardown(bad_seconds, begin, end),
+		cmocka_unit_test_setup_teardown(bad_minute, begin, end),
 		cmocka_unit_test_setup_teardown(surge, begin, end),
 		cmocka_unit_test_setup_teardown(bursts, begin, end),
 		cmocka_unit_test_setup_teardown(back, begin, end),

@@ -2,7 +2,9 @@
 #include "base/inherit.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static int fd_order(const void *a, const void *b)
@@ -25,4 +27,15 @@ void inherit_only(int *fds, size_t n)
 		from = (unsigned int)fds[i] + 1;
 	}
 	close_range(from, UINT_MAX, 0);
+}
+
+void inherit_begin(const char *name, int *fds, size_t n)
+{
+	sigset_t all;
+
+	inherit_only(fds, n);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	prctl(PR_SET_NAME, name);
 }

@@ -451,31 +451,51 @@ static void tgid_forget(struct capture *c, pid_t tgid)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static uint32_t level_of(const struct capture *c, pid_t tgid)
+static struct gn_rate rate_of(const struct capture *c, pid_t tgid)
 {
 	struct gn_proc proc;
 
 	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.procs), &tgid, &proc))
-		return GN_LEVEL_NONE;
-	return proc.rate.level;
+		return (struct gn_rate){.level = GN_LEVEL_NONE};
+	return proc.rate;
 }
 
-/* Whose switches nobody looks at. In a PID namespace of our own we do not know their numbers. */
+struct skips {
+	uint64_t with[GN_SKIP_WORDS], without[GN_SKIP_WORDS];
+};
+
+static void skip_add(struct skips *s, uint32_t tgid, bool skipped)
+{
+	(skipped ? s->without : s->with)[gn_skip_word(tgid)] |= gn_skip_bit(tgid);
+}
+
+/* Where two have the same bit it is as the one of them wants it that is looked at. */
+static void skips_store(uint64_t *to, const struct skips *s)
+{
+	for (unsigned int i = 0; i < GN_SKIP_WORDS; i++)
+		__atomic_store_n(&to[i], s->without[i] & ~s->with[i], __ATOMIC_RELEASE);
+}
+
+/*
+ * Whose switches nobody looks at, and whose wakers. In a PID namespace of our own we do not know
+ * their numbers.
+ */
 static void skips_set(struct capture *c)
 {
-	uint64_t with[GN_SKIP_WORDS] = {0}, without[GN_SKIP_WORDS] = {0};
+	struct skips switches = {0}, wakers = {0};
 
 	if (!c->rates || c->skel->bss->gn_pidns_level)
 		return;
 	for (size_t i = 0; i < c->ntgids; i++) {
 		uint32_t tgid = (uint32_t)c->tgids[i];
-		bool has_wall = level_of(c, c->tgids[i]) != GN_LEVEL_NONE;
+		struct gn_rate rate = rate_of(c, c->tgids[i]);
+		bool no_wall = rate.level == GN_LEVEL_NONE;
 
-		(has_wall ? with : without)[gn_skip_word(tgid)] |= gn_skip_bit(tgid);
+		skip_add(&switches, tgid, no_wall);
+		skip_add(&wakers, tgid, no_wall || rate.no_wakers);
 	}
-	for (unsigned int i = 0; i < GN_SKIP_WORDS; i++)
-		__atomic_store_n((uint64_t *)&c->skel->bss->gn_skips[i], without[i] & ~with[i],
-				 __ATOMIC_RELEASE);
+	skips_store((uint64_t *)c->skel->bss->gn_skips, &switches);
+	skips_store((uint64_t *)c->skel->bss->gn_waker_skips, &wakers);
 }
 
 /*
@@ -489,7 +509,7 @@ static void rates_changed(struct capture *c)
 	if (!c->rates)
 		return;
 	for (size_t i = 0; i < c->ntgids; i++) {
-		uint32_t level = level_of(c, c->tgids[i]);
+		uint32_t level = rate_of(c, c->tgids[i]).level;
 
 		if (level < least)
 			least = level;
@@ -722,26 +742,26 @@ static void wall_resume(struct capture *c, pid_t tgid)
  * and once there are none, each thread gets to know that, before its switches are not looked at.
  * Where CPU samples begin, what was used before them is in none: threads are young again.
  */
-int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_ns)
+int capture_rate(struct capture *c, pid_t tgid, struct capture_rate *rate)
 {
 	uint64_t tick = c->skel->rodata->gn_wall_ns;
-	uint32_t level = gn_level_of(*wall_ns, tick), before;
+	uint32_t level = gn_level_of(rate->wall_ns, tick), before;
+	uint64_t cpu_ns = c->skel->rodata->gn_cpu_ns ? rate->cpu_ns : 0;
 	int fd = bpf_map__fd(c->skel->maps.procs);
 	struct gn_proc proc;
 
 	if (!c->rates || bpf_map_lookup_elem(fd, &tgid, &proc))
 		return c->rates ? -errno : -EOPNOTSUPP;
-	if (!c->skel->rodata->gn_cpu_ns)
-		cpu_ns = 0;
 	if ((level == GN_LEVEL_NONE) != (proc.rate.level == GN_LEVEL_NONE) || !cpu_ns)
 		capture_account_of(c, tgid);
 	if (cpu_ns && !proc.rate.cpu_ns)
 		c->skel->data->gn_clock_gen++;
 	before = proc.rate.level;
-	proc.rate = (struct gn_rate){.cpu_ns = cpu_ns, .level = level};
+	proc.rate =
+		(struct gn_rate){.cpu_ns = cpu_ns, .level = level, .no_wakers = rate->no_wakers};
 	if (bpf_map_update_elem(fd, &tgid, &proc, BPF_EXIST))
 		return -errno;
-	*wall_ns = capture_wall_of(tick, *wall_ns);
+	rate->wall_ns = capture_wall_of(tick, rate->wall_ns);
 	rates_changed(c);
 	if (before != GN_LEVEL_NONE && level == GN_LEVEL_NONE)
 		capture_account_of(c, tgid);

@@ -59,12 +59,18 @@ void capture_remove(struct capture *c, pid_t tgid);
 /* It lives on: what it waits for is accounted for before, and its threads are forgotten. */
 void capture_let_go(struct capture *c, pid_t tgid);
 
+/* How often a process is sampled: intervals in ns, 0: no such samples. */
+struct capture_rate {
+	uint64_t cpu_ns, wall_ns;
+	bool no_wakers; /* who wakes its threads is not told */
+};
+
 /*
- * With `rates`: how often a process that was added is sampled from now on; 0: it has no such
- * samples. *wall_ns becomes the interval that there is for it, the next one that is not shorter:
- * wall_ns of the configuration, or doubled some times. 0 or -errno. From the draining thread.
+ * With `rates`: of a process that was added, from now on. wall_ns becomes the interval that there
+ * is for it, the next one that is not shorter: wall_ns of the configuration, or doubled some times.
+ * 0 or -errno. From the draining thread.
  */
-int capture_rate(struct capture *c, pid_t tgid, uint64_t cpu_ns, uint64_t *wall_ns);
+int capture_rate(struct capture *c, pid_t tgid, struct capture_rate *rate);
 
 /* The same without a process: what `ns` becomes, with ticks `tick_ns` apart. */
 uint64_t capture_wall_of(uint64_t tick_ns, uint64_t ns);

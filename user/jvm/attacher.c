@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -116,19 +115,15 @@ static void process_main(int fd)
 	struct pollfd on[2] = {{.fd = fd, .events = POLLIN}, {.events = POLLIN}};
 	struct signalfd_siginfo si;
 	struct attachjob job;
-	sigset_t all, ends;
 	int answers, keep[3];
+	sigset_t ends;
 	pid_t asker;
 
 	keep[0] = fd; /* files of targets are opened by others here, too */
-	inherit_only(keep, 1 + broker_descriptors(keep + 1));
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	inherit_begin("gnomon-attacher", keep, 1 + broker_descriptors(keep + 1));
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGCHLD);
 	on[1].fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	setsid();
-	prctl(PR_SET_NAME, "gnomon-attacher");
 	for (;;) {
 		poll(on, 2, -1);
 		while (read(on[1].fd, &si, sizeof(si)) == sizeof(si))

@@ -29,7 +29,7 @@ struct cell {
 /* ---- in the cell ---- */
 
 /* Keeps stderr and those; stdin and stdout lead nowhere. */
-static void others_close(const int *fds, size_t n)
+static void begin(const int *fds, size_t n)
 {
 	int keep[INHERIT_MAX], null = open("/dev/null", O_RDWR);
 
@@ -37,7 +37,7 @@ static void others_close(const int *fds, size_t n)
 	dup2(null, STDOUT_FILENO);
 	for (size_t i = 0; i < n; i++)
 		keep[i] = fds[i];
-	inherit_only(keep, n + broker_descriptors(keep + n));
+	inherit_begin("gnomon-spare", keep, n + broker_descriptors(keep + n));
 }
 
 static void files_allow(void)
@@ -50,16 +50,10 @@ static void files_allow(void)
 	setrlimit(RLIMIT_NOFILE, &rl);
 }
 
-/* A terminal's signals are for whoever made us, whose death is ours. */
+/* The death of whoever made us is ours. */
 static void run(pid_t parent, void (*main)(void *arg), void *arg, const int *fds, size_t n)
 {
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid();
-	prctl(PR_SET_NAME, "gnomon-spare");
-	others_close(fds, n);
+	begin(fds, n);
 	files_allow();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == parent)

@@ -16,6 +16,7 @@
 #define SOON_NS	    15000000000ull /* after a step back it was too much, and that is dearer now */
 #define DEARER	    3		   /* by so much */
 #define MEAN	    8		   /* seconds that `mean` is of, about */
+#define SLOW	    60		   /* seconds that `slow` is of, about */
 #define SETTLED	    0.7		   /* of it is left by a step: what comes then has to show again */
 #define FALLS	    0.9		   /* times what the second before cost: it is on its way down */
 #define FALLS_NS    5000000000ull  /* for so long after a step that is waited for */
@@ -49,10 +50,11 @@ struct jvm_budget {
 	bool surges;	   /* those recorded did far more in the last second than before */
 	double spent_mean; /* what they spent, as estimated, in the mean of seconds before */
 	double mean;	   /* of the last seconds, of which none counts for more than FAR budgets */
+	double slow;	   /* the same of more of them */
 };
 
 /* What a step leaves of a JVM's cost: a guess, by which it is chosen how far to go at once. */
-static const double leaves[RATE_STEPS] = {1, 0.8, 0.65, 0.5, 0.45, 0.4, 0.27, 0.15, 0.08, 0.01};
+static const double leaves[RATE_STEPS] = {1, 0.8, 0.65, 0.5, 0.45, 0.4, 0.2, 0.12, 0.06, 0.01};
 
 struct jvm_budget *budget_new(const struct budget_limits *l)
 {
@@ -139,6 +141,8 @@ static void full_keep(const struct jvm_budget *b, struct spender *s)
 {
 	double full = s->share / leaves[s->step];
 
+	if (b->mean < b->before) /* that passes */
+		full *= b->mean / b->before;
 	if (!s->step || full > s->kept)
 		s->kept = full;
 	if (s->back_ns && b->now_ns - s->back_ns < SOON_NS)
@@ -210,15 +214,18 @@ static double worth_of(const struct jvm_budget *b, double cost)
 }
 
 /*
- * Wall samples are given up by who costs too much without most of them, and not at once, nor for
- * two bad seconds: what was measured then may have been new stacks, or new files.
+ * Wall samples are given up by who costs too much without most of them, and not at once: in the
+ * mean of a minute, or far too much in a third second, or soon after another step. Else it may have
+ * been new stacks, or new files.
  */
-static bool may_go_on(const struct jvm_budget *b, const struct spender *s)
+static bool may_go_on(const struct jvm_budget *b, const struct spender *s, double cost)
 {
+	bool lasts = b->over > SURE || was_less_lately(b, FALLS_NS);
+
 	if (s->step < RATE_WALL_64)
 		return true;
 	return s->step < RATE_OFF && !s->changed &&
-	       (b->mean > b->limits.share || was_less_lately(b, FALLS_NS));
+	       (b->slow > b->limits.share || (lasts && is_far(b, cost)));
 }
 
 /* The costliest one that can be sampled less. */
@@ -228,7 +235,7 @@ static struct spender *costliest(struct jvm_budget *b, double cost)
 	struct spender *s, *most = NULL;
 
 	for (s = b->v; s; s = s->hh.next)
-		if (may_go_on(b, s) && !is_new(b, s) && full_share(s) > worth &&
+		if (may_go_on(b, s, cost) && !is_new(b, s) && full_share(s) > worth &&
 		    s->share > WORTH * b->limits.share && (!most || s->share > most->share))
 			most = s;
 	return most;
@@ -333,7 +340,9 @@ static void mean_take(struct jvm_budget *b, double cost)
 {
 	double most = FAR * b->limits.share;
 
-	b->mean += ((cost < most ? cost : most) - b->mean) / MEAN;
+	cost = cost < most ? cost : most;
+	b->mean += (cost - b->mean) / MEAN;
+	b->slow += (cost - b->slow) / SLOW;
 }
 
 /* Far beyond the budget in that second; or beyond it then and in the mean: a file a minute passes.

@@ -82,11 +82,15 @@ static void rate_set(struct pace *p, pid_t pid, const struct rate_now *now)
 		.by = rate_by_name(now->by),
 		.reason = now->reason,
 	};
-	uint64_t wall_ns = now->rate.wall_ns;
+	struct capture_rate rate = {
+		.cpu_ns = now->rate.cpu_ns,
+		.wall_ns = now->rate.wall_ns,
+		.no_wakers = now->rate.no_wakers,
+	};
 	int rc;
 
 	recorder_rate(p->cfg.recorder, pid, &change);
-	rc = capture_rate(p->cfg.capture, pid, now->rate.cpu_ns, &wall_ns);
+	rc = capture_rate(p->cfg.capture, pid, &rate);
 	if (rc)
 		log_debug("process %d is sampled as before: %s", pid, strerror(-rc));
 }

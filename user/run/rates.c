@@ -44,8 +44,8 @@ const char *rate_step_name(enum rate_step s)
 		"wall intervals sixteen times as long",
 		"wall intervals sixteen times, CPU intervals twice as long",
 		"wall intervals sixteen times, CPU intervals four times as long",
-		"wall and CPU intervals sixteen times as long",
-		"wall intervals 64 times, CPU intervals sixteen times as long",
+		"wall and CPU intervals sixteen times as long, no wakers",
+		"wall intervals 64 times, CPU intervals sixteen times as long, no wakers",
 		"no wall samples, CPU intervals sixteen times as long",
 		"nothing",
 	};
@@ -65,7 +65,8 @@ struct rate rate_less(struct rate full, enum rate_step s)
 	};
 
 	return (struct rate){.cpu_ns = full.cpu_ns * steps[s].cpu,
-			     .wall_ns = full.wall_ns * steps[s].wall};
+			     .wall_ns = full.wall_ns * steps[s].wall,
+			     .no_wakers = full.no_wakers || s >= RATE_ALL_16};
 }
 
 struct rates *rates_new(const struct rate *usual, uint64_t tick_ns)
@@ -213,7 +214,8 @@ void rates_of(struct rates *r, pid_t pid, uint64_t now_ns, struct rate_now *out)
 		out->rate = rate_less(out->rate, e->step);
 		out->step = e->step;
 		out->by = RATE_BUDGET;
-		snprintf(out->reason, sizeof(out->reason), "%s", e->why);
+		snprintf(out->reason, sizeof(out->reason), "%s%s", e->why,
+			 out->rate.no_wakers ? "; wakers are not told" : "");
 	}
 	out->rate.wall_ns = capture_wall_of(r->tick_ns, out->rate.wall_ns);
 	pthread_mutex_unlock(&r->lock);

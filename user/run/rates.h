@@ -17,6 +17,7 @@
 /* Intervals in ns, 0: no such samples. */
 struct rate {
 	uint64_t cpu_ns, wall_ns;
+	bool no_wakers; /* who wakes threads is not told */
 };
 
 enum rate_by {
@@ -46,7 +47,7 @@ enum rate_step {
 	RATE_WALL_16, /* sixteen times */
 	RATE_CPU_2,   /* and CPU intervals twice as long */
 	RATE_CPU_4,   /* four times */
-	RATE_ALL_16,  /* both sixteen times */
+	RATE_ALL_16,  /* both sixteen times, and who wakes threads is not told any more */
 	RATE_WALL_64, /* wall intervals 64 times: longer CPU intervals would save next to nothing */
 	RATE_CPU_ONLY, /* no wall samples */
 	RATE_OFF,      /* nothing */

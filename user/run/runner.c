@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,17 +136,12 @@ static void worker_main(struct work *w, bool first)
 	work_do(w);
 }
 
-/* A terminal's signals are for whoever made us; all ends when that closes its socket. */
+/* All ends when whoever made us closes its socket. */
 static void parent_main(struct work *w)
 {
-	sigset_t all;
 	int status;
 
-	inherit_only(&w->fd, 1);
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid();
-	prctl(PR_SET_NAME, "gnomon-runner");
+	inherit_begin("gnomon-runner", &w->fd, 1);
 	for (bool first = true;; first = false) {
 		pid_t pid = fork();
 
