@@ -28,7 +28,8 @@ goes_on() {
 disk_full() {
     local n f
 
-    until_true 90 has_files "$PID" 2 || fail "no files: $(cat "$T/daemon.err")"
+    n=$(files_of "$PID" | wc -l)
+    until_true 90 has_files "$PID" $((n + 2)) || fail "no files: $(cat "$T/daemon.err")"
     head -c 100m /dev/zero >"$REC/filler" 2>/dev/null
     goes_on "the disk is full"
     sleep 3

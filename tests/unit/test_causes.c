@@ -18,6 +18,8 @@
 #include "naming/causes.h"
 #include "naming/holders.h"
 
+#define KEEP_NS 1000000000ull
+
 static struct gn_cause_rec inet(int family, const char *local, int lport, const char *peer,
 				int pport)
 {
@@ -225,7 +227,7 @@ static void added_up(void **state)
 {
 	struct gn_cause_rec db = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.7", 5432);
 	struct cause_wait wait = {.cause = 1, .state = JFR_STATE_IO, .samples = 2, .span_ns = 30};
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(KEEP_NS);
 	struct jfrw *w = file_open();
 	struct jfr_reader *r = NULL;
 	struct error e = {0};
@@ -304,7 +306,7 @@ static void kept(void **state)
 	const int64_t tick[] = {1000, 1300, 2000, 2700, 3000}, n[] = {250, 100, 700, 20, 10};
 	struct gn_cause_rec r = {.id = 1};
 	struct gn_cause_lock *l = (struct gn_cause_lock *)&r.of;
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(KEEP_NS);
 	struct jfrw *w = file_open();
 	struct jfr_reader *rd = NULL;
 	struct error e = {0};
@@ -347,7 +349,7 @@ static void owned(void **state)
 	struct gn_cause_rec r = {.id = 1};
 	struct gn_cause_lock *l = (struct gn_cause_lock *)&r.of;
 	struct cause_wait wait = {.cause = 1, .state = JFR_STATE_BLOCKED, .owner = 0};
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(KEEP_NS);
 	struct jfrw *w = file_open();
 	static const struct {
 		uint64_t tick, n;
@@ -411,7 +413,7 @@ static void pooled(void **state)
 	static const char *const names[] = {"pool-1", "pool-2", "timer"};
 	struct gn_cause_rec rec = {.of.kind = GN_CAUSE_THREAD, .of.op = GN_OP_RUN};
 	struct cause_wait wait = {.state = JFR_STATE_QUEUED, .samples = 1};
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(KEEP_NS);
 	struct jfrw *w = file_open();
 	struct jfr_reader *r = NULL;
 	struct error e = {0};
@@ -451,7 +453,7 @@ static void pooled(void **state)
 static void places(void **state)
 {
 	struct gn_cause_rec r = inet(AF_INET6, "::ffff:10.0.0.1", 8080, "::ffff:10.0.0.9", 51234);
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(KEEP_NS);
 	struct cause_place p;
 
 	assert_false(causes_place(c, 1, &p));
@@ -480,7 +482,7 @@ static void served_is(const struct gn_cause_rec *of, const struct gn_cause_rec *
 		      const char *kind, const char *detail)
 {
 	struct cause_wait wait = {.cause = by->id, .state = JFR_STATE_IO, .samples = 1};
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(KEEP_NS);
 	struct jfrw *w = file_open();
 	struct jfr_reader *r = NULL;
 	struct error e = {0};
@@ -575,7 +577,7 @@ static void told_late(void **state)
 	by.of.dev = by.h.tgid;
 	by.of.count = 99;
 	for (int told = 0; told < 2; told++) {
-		struct causes *c = causes_new();
+		struct causes *c = causes_new(KEEP_NS);
 		struct jfrw *w = file_open();
 		struct jfr_reader *r = NULL;
 		struct error e = {0};
@@ -613,7 +615,7 @@ static void completed(void **state)
 {
 	struct gn_cause_rec of = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.1", 5432),
 			    by = {.id = 16}, woken = {.id = 24};
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(KEEP_NS);
 	struct cause_place p;
 
 	by.of.kind = GN_CAUSE_SERVED;
@@ -634,12 +636,48 @@ static void completed(void **state)
 	causes_free(c);
 }
 
+/* What nobody has had for long is forgotten; what a thread waits for all the time is not. */
+static void forgotten(void **state)
+{
+	struct gn_cause_rec rec = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.7", 5432),
+			    by = {.id = 16};
+	struct cause_wait wait = {
+		.cause = by.id, .state = JFR_STATE_IO, .samples = 1, .first_ns = 1};
+	struct causes *c = causes_new(KEEP_NS);
+	struct jfrw *w = file_open();
+	unsigned int known = 0, times = 0;
+	struct error e = {0};
+
+	by.of.kind = GN_CAUSE_SERVED;
+	by.of.ino = 8;
+	causes_add(c, &by, "");
+	rec.id = 8;
+	causes_add(c, &rec, "");
+	for (uint64_t id = 1000; id < 21000; id++) {
+		rec.id = id;
+		rec.h.time = id * (KEEP_NS / 1000);
+		times += causes_add(c, &rec, "");
+		wait.last_ns = rec.h.time;
+		causes_note(c, &wait, w);
+	}
+	for (uint64_t id = 1000; id < 21000; id++)
+		known += causes_is_known(c, id);
+	assert_in_range(known, 1000, 3000);
+	assert_in_range(times, 5, 20);
+	assert_true(causes_is_known(c, 20999));
+	assert_true(causes_is_known(c, by.id));
+	assert_true(causes_is_known(c, 8));
+	causes_free(c);
+	assert_int_equal(jfrw_close(w, &e), 0);
+	unlink(path);
+}
+
 /* Connections come and go by the million, and threads: neither is kept for ever. */
 static void bounded(void **state)
 {
 	struct gn_cause_rec rec = inet(AF_INET, "10.0.0.1", 40000, "10.0.0.7", 5432);
 	struct cause_wait wait = {.state = JFR_STATE_IO, .samples = 1, .first_ns = 1, .last_ns = 1};
-	struct causes *c = causes_new();
+	struct causes *c = causes_new(KEEP_NS);
 	struct jfrw *w = file_open();
 	struct jfr_reader *r = NULL;
 	struct error e = {0};
@@ -666,11 +704,14 @@ static void bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sockets),   cmocka_unit_test(others),	  cmocka_unit_test(hostile),
-		cmocka_unit_test(locks),     cmocka_unit_test(kept),	  cmocka_unit_test(owned),
-		cmocka_unit_test(calls),     cmocka_unit_test(added_up),  cmocka_unit_test(places),
-		cmocka_unit_test(served),    cmocka_unit_test(completed), cmocka_unit_test(bounded),
+		cmocka_unit_test(sockets),   cmocka_unit_test(others),
+		cmocka_unit_test(hostile),   cmocka_unit_test(locks),
+		cmocka_unit_test(kept),	     cmocka_unit_test(owned),
+		cmocka_unit_test(calls),     cmocka_unit_test(added_up),
+		cmocka_unit_test(places),    cmocka_unit_test(served),
+		cmocka_unit_test(completed), cmocka_unit_test(bounded),
 		cmocka_unit_test(told_late), cmocka_unit_test(pooled),
+		cmocka_unit_test(forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "naming/holders.h"
 
 #define CAUSES_MAX  16384
+#define GROWTH	    512 /* old ones are dropped when there are so many more than twice those left */
 #define PENDING_MAX 16384 /* some 200 bytes each: 10,000 threads that wait are one event each */
 
 /* Ports that a system gives to who asks for none (net.ipv4.ip_local_port_range's usual first). */
@@ -273,6 +274,7 @@ struct content {
 	struct gn_cause of;
 	pid_t tgid;	  /* of whose threads */
 	uint64_t time_ns; /* when it was told */
+	uint64_t seen_ns; /* that, or the last sample that had it */
 	char peer[INET6_ADDRSTRLEN];
 	UT_hash_handle hh, by_words;
 };
@@ -297,13 +299,19 @@ struct causes {
 	struct pending *pending;  /* what is written next */
 	struct pending *kept;	  /* long waits, of which more may come */
 	uint64_t kept_ns;	  /* when these were looked through last */
+	uint64_t keep_ns;	  /* of contents */
+	unsigned int left;	  /* how many were left when some were forgotten last */
 	causes_waker_fn waker;
 	void *waker_ctx;
 };
 
-struct causes *causes_new(void)
+struct causes *causes_new(uint64_t keep_ns)
 {
-	return calloc(1, sizeof(struct causes));
+	struct causes *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->keep_ns = keep_ns;
+	return c;
 }
 
 void causes_on_waker(struct causes *c, causes_waker_fn fn, void *ctx)
@@ -416,24 +424,63 @@ static struct content *content_new(const struct gn_cause_rec *rec, const char *k
 	x->operation = w.operation;
 	x->of = rec->of;
 	x->tgid = (pid_t)rec->h.tgid;
-	x->time_ns = rec->h.time;
+	x->time_ns = x->seen_ns = rec->h.time;
 	address_text(&rec->of, rec->of.peer, x->peer, sizeof(x->peer));
 	return x;
 }
 
+static void content_see(struct content *x, uint64_t now)
+{
+	if (x && x->seen_ns < now)
+		x->seen_ns = now;
+}
+
+/* And what it is about, where it is who serves a wait. */
+static void cause_see(struct causes *c, uint64_t id, uint64_t now)
+{
+	content_see(content_find(c, id), now);
+	content_see(content_waited(c, id), now);
+}
+
+/* Whether there were any that nobody has had for long. */
+static bool contents_forget(struct causes *c, uint64_t now)
+{
+	unsigned int before = HASH_COUNT(c->contents);
+	struct content *x, *tmp;
+
+	HASH_ITER(hh, c->contents, x, tmp) {
+		if (x->seen_ns + c->keep_ns < now)
+			content_drop(c, x);
+	}
+	c->left = HASH_COUNT(c->contents);
+	return c->left < before;
+}
+
+/* Where there are many; whether any had to go. */
+static bool room_make(struct causes *c, uint64_t now)
+{
+	unsigned int n = HASH_COUNT(c->contents);
+
+	if (n > 2 * c->left + GROWTH && contents_forget(c, now))
+		return true;
+	if (n < CAUSES_MAX)
+		return false;
+	contents_drop(c);
+	c->left = 0;
+	return true;
+}
+
 bool causes_add(struct causes *c, const struct gn_cause_rec *rec, const char *klass)
 {
+	bool forgot = !content_find(c, rec->id) && room_make(c, rec->h.time);
 	struct content *old = content_find(c, rec->id), *x = content_new(rec, klass);
-	bool full = !old && HASH_COUNT(c->contents) >= CAUSES_MAX;
 
-	if (full)
-		contents_drop(c);
 	if (!x)
-		return full;
+		return forgot;
 	if (old) /* told again: its path may be another by now */
 		content_drop(c, old);
 	content_add(c, x);
-	return full;
+	return forgot;
 }
 
 /* The kernel's ids are hashes of 64 bits: it has none so small. Odd ones are locks'. */
@@ -723,6 +770,8 @@ void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 				  .whose = w->whose};
 	struct pending *x;
 
+	cause_see(c, w->cause, w->last_ns);
+	cause_see(c, key.cause, w->last_ns);
 	if (kept_note(c, &key, w, out))
 		return;
 	HASH_FIND(hh, c->pending, &key, sizeof(key), x);

@@ -61,12 +61,16 @@ struct cause_waker {
 
 struct causes;
 
-struct causes *causes_new(void); /* NULL: no memory */
+/*
+ * What no sample has had for keep_ns, nor was told, may be forgotten: longer than a thread that
+ * waits is not accounted for. NULL: no memory.
+ */
+struct causes *causes_new(uint64_t keep_ns);
 void causes_free(struct causes *c);
 
 /*
- * Keeps the content of a cause; `klass`: its class, if it is an object. True: there were too many
- * and others were forgotten, so they have to be told again.
+ * Keeps the content of a cause; `klass`: its class, if it is an object. True: there were many and
+ * others were forgotten, so they have to be told again.
  */
 bool causes_add(struct causes *c, const struct gn_cause_rec *rec, const char *klass);
 

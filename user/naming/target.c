@@ -32,6 +32,7 @@
  * each minute or each 1,000 ticks, and its ticks wait for as long again before they are written.
  */
 #define KEEP_NS	   240000000000ull
+#define CAUSES_NS  150000000000ull /* causes: a long wait is an event within a minute */
 #define KEEP_TICKS 2000
 #define FLUSH_NS   1000000000ull /* what there is goes to the file so often */
 /* so long before a chunk's end an accounting for its sleepers is asked for */
@@ -444,7 +445,7 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid,
 	snprintf(t->path, sizeof(t->path), "%s", f->path);
 	t->threads = roster_new(tgid, target_java_thread, target_wait_write, t);
 	t->vthreads = vthreads_new();
-	t->causes = causes_new();
+	t->causes = causes_new(CAUSES_NS + KEEP_TICKS * t->env->cfg.wall_ns);
 	if (t->causes)
 		causes_on_waker(t->causes, target_waker, t);
 	t->locks = target_locks_new();
