@@ -438,8 +438,11 @@ static void content_see(struct content *x, uint64_t now)
 /* And what it is about, where it is who serves a wait. */
 static void cause_see(struct causes *c, uint64_t id, uint64_t now)
 {
-	content_see(content_find(c, id), now);
-	content_see(content_waited(c, id), now);
+	struct content *x = content_find(c, id);
+
+	content_see(x, now);
+	if (x && x->of.kind == GN_CAUSE_SERVED)
+		content_see(content_find(c, x->of.ino), now);
 }
 
 /* Whether there were any that nobody has had for long. */
@@ -771,7 +774,8 @@ void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 	struct pending *x;
 
 	cause_see(c, w->cause, w->last_ns);
-	cause_see(c, key.cause, w->last_ns);
+	if (key.cause != w->cause)
+		cause_see(c, key.cause, w->last_ns);
 	if (kept_note(c, &key, w, out))
 		return;
 	HASH_FIND(hh, c->pending, &key, sizeof(key), x);
