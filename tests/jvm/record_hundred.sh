@@ -6,29 +6,12 @@
 # in make check-all
 # overlaps (long)
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/small.sh"
 need_root
 need_gnomon record
 
 N=${HUNDRED:-100}
 LATER=$((N / 10))
-
-# small_start COUNT: JVMs of 20 to 30 MB each, in the background; their pids are added to SMALL.
-SMALL=()
-small_start() {
-    local i
-
-    for ((i = 0; i < $1; i++)); do
-        "$JDK/bin/java" -Xmx16m -Xss256k -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
-            -XX:ReservedCodeCacheSize=16m -jar "$OWN_JAR" 1 0 \
-            <"$T/hold" >"$T/small${#SMALL[@]}.out" 2>&1 &
-        SMALL+=($!)
-        CHILDREN+=($!)
-        # by tens: they would only be in each other's way
-        (((i + 1) % 10)) || until_true 300 small_ready || fail "they do not get ready"
-    done
-    until_true 300 small_ready || fail "they do not get ready"
-}
-small_ready() { [ "$(cat "$T"/small*.out | grep -c '^READY')" = ${#SMALL[@]} ]; }
 
 # all_there DIR PID...: a file for each, that the JDK can read, with the JVM's threads in it.
 all_there() {
@@ -86,9 +69,6 @@ short_of_files() {
 }
 
 JDK=$(jdk_oldest)
-own_jar Idle
-mkfifo "$T/hold"
-exec {HOLD}<>"$T/hold"
 small_start $((N - LATER))
 hundred
 short_of_files

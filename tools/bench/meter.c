@@ -10,11 +10,12 @@
  *	-o FILE  the figures go there, not to stdout
  *
  * The window is the command's life: figures are differences over it. switches_* are those of all
- *threads of the target that are there at its end; command_* are the command's own with its children
- *(rusage). Facts: CPU time from the process's CPU clock (exact, the dead threads included); of
- *threads from /proc/PID/task/TID/ schedstat (run time, time in the run queue, ns; Linux with
- *CONFIG_SCHED_INFO) and status; BPF from the programs and maps whose descriptors the profiler
- *holds. Exit code: the command's.
+ * threads of the target that are there at its end; command_* are the command's own with its
+ * children (rusage). What the profiler takes is what its process and those that it has made take,
+ * as far as they are there at both ends. Facts: CPU time from a process's CPU clock (exact, the
+ * dead threads included); of threads from /proc/PID/task/TID/ schedstat (run time, time in the run
+ * queue, ns; Linux with CONFIG_SCHED_INFO), status and children (CONFIG_PROC_CHILDREN); BPF from
+ * the programs and maps whose descriptors the profiler holds. Exit code: the command's.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,6 +36,7 @@
 #define MAX_THREADS 70000
 #define MAX_PROGS   256
 #define MAX_MAPS    4096
+#define MAX_TREE    256
 
 struct thread {
 	int tid;
@@ -48,8 +50,16 @@ struct prog {
 	uint64_t ns, runs;
 };
 
+/* A process, those that it has made, and what those have. */
+struct tree {
+	pid_t pids[MAX_TREE];
+	size_t n;
+};
+
 struct snapshot {
-	uint64_t unix_ns, target_ns, profiler_ns, stolen_ns;
+	uint64_t unix_ns, target_ns, stolen_ns;
+	struct tree profiler;
+	uint64_t profiler_ns[MAX_TREE]; /* of each of them */
 	struct thread *threads;
 	size_t nthreads;
 	struct prog progs[MAX_PROGS];
@@ -118,6 +128,72 @@ static uint64_t stolen_ns(void)
 		   &stolen) != 1)
 		return 0;
 	return stolen * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* ---- the profiler's processes ---- */
+
+static void tree_add(struct tree *t, const char *children)
+{
+	char *end;
+
+	for (;; children = end) {
+		pid_t pid = (pid_t)strtol(children, &end, 10);
+
+		if (end == children || t->n == MAX_TREE)
+			return;
+		t->pids[t->n++] = pid;
+	}
+}
+
+static void tree_read(struct tree *t, pid_t root)
+{
+	char path[300], buf[4096];
+
+	t->pids[t->n++] = root;
+	for (size_t i = 0; i < t->n; i++) {
+		struct dirent *d;
+		DIR *dir;
+
+		snprintf(path, sizeof(path), "/proc/%d/task", t->pids[i]);
+		dir = opendir(path);
+		while (dir && (d = readdir(dir))) {
+			snprintf(path, sizeof(path), "/proc/%d/task/%s/children", t->pids[i],
+				 d->d_name);
+			tree_add(t, slurp(buf, sizeof(buf), path));
+		}
+		if (dir)
+			closedir(dir);
+	}
+}
+
+static void profiler_read(struct snapshot *s)
+{
+	for (size_t i = 0; i < s->profiler.n; i++)
+		s->profiler_ns[i] = process_ns(s->profiler.pids[i]);
+}
+
+/* What those took that are there at both ends. */
+static uint64_t profiler_ns(void)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < after.profiler.n; i++)
+		if (after.profiler_ns[i])
+			sum += after.profiler_ns[i] - before.profiler_ns[i];
+	return sum;
+}
+
+/* What all of them have resident, with a part of each page that several have. */
+static uint64_t profiler_bytes(void)
+{
+	char path[40], buf[4096];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < after.profiler.n; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", after.profiler.pids[i]);
+		sum += field(slurp(buf, sizeof(buf), path), "\nPss:") * 1024;
+	}
+	return sum;
 }
 
 /* ---- threads ---- */
@@ -255,10 +331,12 @@ static void snapshot_before(struct snapshot *s)
 {
 	if (target)
 		threads_read(s);
-	if (profiler)
+	if (profiler) {
 		bpf_read(s);
+		tree_read(&s->profiler, profiler);
+	}
 	s->target_ns = process_ns(target);
-	s->profiler_ns = process_ns(profiler);
+	profiler_read(s);
 	s->stolen_ns = stolen_ns();
 	s->unix_ns = clock_ns(CLOCK_REALTIME);
 }
@@ -267,7 +345,8 @@ static void snapshot_after(struct snapshot *s)
 {
 	s->unix_ns = clock_ns(CLOCK_REALTIME);
 	s->target_ns = process_ns(target);
-	s->profiler_ns = process_ns(profiler);
+	s->profiler = before.profiler;
+	profiler_read(s);
 	s->stolen_ns = stolen_ns();
 	if (profiler)
 		bpf_read(s);
@@ -395,8 +474,9 @@ static void print(FILE *f)
 	/* 0 at the end: gone */
 	if (target && after.target_ns)
 		fprintf(f, "target_cpu_ns %lu\n", after.target_ns - before.target_ns);
-	if (profiler && after.profiler_ns)
-		fprintf(f, "profiler_cpu_ns %lu\n", after.profiler_ns - before.profiler_ns);
+	if (profiler && after.profiler_ns[0])
+		fprintf(f, "profiler_cpu_ns %lu\nprofiler_bytes %lu\n", profiler_ns(),
+			profiler_bytes());
 	print_memory(f, "target", target);
 	print_memory(f, "profiler", profiler);
 	print_threads(f);

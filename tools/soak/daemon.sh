@@ -72,13 +72,13 @@ look() {
             printf "%s,%.6f,%.0f,%.0f,%.0f\n", at, v["gnomon_cost_seconds_total{part=\"collector\"}"] + v["gnomon_cost_seconds_total{part=\"bpf\"}"],
                 v["gnomon_memory_bytes"], v["gnomon_disk_bytes"], v["gnomon_cost_ratio"] * 1e6
         }' "$T/metrics" >>"$SERIES"
-    # PID, the CPU interval, the seconds that its CPU samples stand for
-    awk '
+    # PID, the CPU interval, the seconds that its CPU samples stand for, when
+    awk -v at="$EPOCHSECONDS" '
         match($0, /^gnomon_jvm_(interval|sampled)_seconds[_a-z]*\{.*kind="cpu"/) && match($0, /pid="[0-9]+"/) {
             pid = substr($0, RSTART + 5, RLENGTH - 6)
             if (/^gnomon_jvm_interval/) interval[pid] = $NF; else told[pid] = $NF
         }
-        END { for (pid in told) print pid, interval[pid], told[pid] }' "$T/metrics" >>"$T/intervals"
+        END { for (pid in told) print pid, interval[pid], told[pid], at }' "$T/metrics" >>"$T/intervals"
 }
 
 # Each ten seconds the kernel's account is looked at, too: of threads that end it is told up to then.
@@ -89,7 +89,7 @@ watch() {
         look "$now"
         pid_ended "$DAEMON" && fail "it has ended: $(tail -n 5 "$T/daemon.err")"
         if ((now >= accounted + 10)); then
-            account >>"$T/seen"
+            account >"$T/seen/$EPOCHSECONDS"
             accounted=$now
         fi
         nap 1
@@ -97,11 +97,11 @@ watch() {
     look "$SECONDS_ALL"
 }
 
-# samples_of PID: its CPU samples as far as they count for how sure their sum is, by the interval that was in force in each
-# second: n of one weight have a standard deviation of 1/sqrt(n) of it.
+# samples_of PID: its CPU samples since SINCE as far as they count for how sure their sum is, by the interval that was in
+# force in each second: n of one weight have a standard deviation of 1/sqrt(n) of it.
 samples_of() {
-    awk -v pid="$1" '
-        $1 == pid { if ($3 > last && n++) { sum += $3 - last; squares += ($3 - last) * $2 } last = $3 }
+    awk -v pid="$1" -v since="$SINCE" '
+        $1 == pid && $4 >= since { if ($3 > last && n++) { sum += $3 - last; squares += ($3 - last) * $2 } last = $3 }
         END { print squares ? sum * sum / squares : 0 }' "$T/intervals"
 }
 
@@ -124,18 +124,42 @@ longest_over() {
         END { print most + 0 }' "$SERIES"
 }
 
-# What the recording of each JVM tells beside the kernel's account, between the two looks.
-totals() {
-    local pid dir
+recording_of() { compgen -G "$REC/*-$1-*Z" || fail "process $1 has no directory"; }
+
+# began_of PID: when the oldest of its files begins that there still are; older ones went when the cap was reached.
+began_of() {
+    local file
+
+    file=$(find "$(recording_of "$1")" -name '*Z.jfr' | LC_ALL=C sort | head -n 1)
+    date -d "$(sed -E 's/.*(....)(..)(..)T(..)(..)(..)Z\.jfr$/\1-\2-\3T\4:\5:\6Z/' <<<"$file")" +%s
+}
+
+# since: the first look at the kernel's account from which on every JVM has files.
+since() {
+    local pid began last=0 look
 
     for pid in "${PIDS[@]}"; do
-        dir=$(compgen -G "$REC/*-$pid-*Z") || fail "process $pid has no directory"
+        began=$(began_of "$pid")
+        ((began <= last)) || last=$began
+    done
+    for look in $(find "$T/seen" -type f -printf '%f\n' | sort -n); do
+        ((look <= last)) || break
+    done
+    echo "$look"
+}
+
+# What the recording of each JVM tells beside the kernel's account, from SINCE on.
+totals() {
+    local pid kind
+
+    for pid in "${PIDS[@]}"; do
         for kind in cpu off; do
-            "$GNOMON" render "$dir" -f collapsed -D $kind --idle 2>"$T/err" | awk -v p="$pid" -v k=$kind '{ sum += $NF } END { printf "%s %s %.3f\n", p, k, sum / 1e9 }'
+            "$GNOMON" render "$(recording_of "$pid")" --from "$(date -u -d "@$SINCE" +%Y%m%dT%H%M%SZ)" -f collapsed -D $kind --idle 2>"$T/err" |
+                awk -v p="$pid" -v k=$kind '{ sum += $NF } END { printf "%s %s %.3f\n", p, k, sum / 1e9 }'
         done
     done >"$T/told"
-    python3 - "$T/before" "$T/seen" "$T/after" "$T/told" <<'END'
-import collections, sys
+    python3 - "$SINCE" "$T/seen" "$T/told" <<'END'
+import collections, os, sys
 def read(*paths):
     t = collections.defaultdict(dict) # by thread, as it was seen last
     for path in paths:
@@ -143,8 +167,10 @@ def read(*paths):
             pid, tid, start, ran, now = line.split()
             t[pid][tid, start] = float(start), float(ran), float(now)
     return t
-before, after = read(sys.argv[1]), read(*sys.argv[2:4])
-told = {(a, b): float(c) for a, b, c in (l.split() for l in open(sys.argv[4]))}
+since, seen = sys.argv[1:3]
+looks = sorted((f for f in os.listdir(seen) if int(f) >= int(since)), key=int)
+before, after = read(f"{seen}/{since}"), read(*(f"{seen}/{f}" for f in looks))
+told = {(a, b): float(c) for a, b, c in (l.split() for l in open(sys.argv[3]))}
 whole = ("0", "0")
 for pid in after:
     cpu = after[pid][whole][1] - before[pid][whole][1]
@@ -161,13 +187,13 @@ shop_start
 others_start
 echo seconds,cost,memory,disk,ratio >"$SERIES"
 recording_start
-account >"$T/before"
-cp "$T/before" "$T/seen"
+mkdir "$T/seen"
+account >"$T/seen/$EPOCHSECONDS"
 cost_before=$(figure gnomon_cost_seconds_total) begun=$EPOCHREALTIME
 watch
 spent=$(calc "$(figure gnomon_cost_seconds_total) - $cost_before") took=$(calc "$EPOCHREALTIME - $begun")
 ask status | sed 's/^/  | /'
-account >"$T/after"
+account >"$T/seen/$EPOCHSECONDS"
 daemon_stop
 note "$JVMS JVMs for $took s; load $(cut -d' ' -f1-3 /proc/loadavg); steps of the budget: $(grep -c '(step ' "$T/daemon.err")"
 verdict "cost of the host" "$(calc "100 * $spent / $took / $(nproc)" | sed 's/\.\(...\).*/.\1/')" % '<=' "$BUDGET"
@@ -177,6 +203,8 @@ verdict "longest above 1.5 x the budget after them" "$(longest_over $TAKES_IN)" 
 verdict "memory, at most" "$(calc "$(column memory max) / 1e6" | sed 's/\.\(.\).*/.\1/')" MB '<=' $((64 + 2 * JVMS))
 verdict "memory after $WARMUP s, growth" "$(calc "$(column memory growth) / 1e6" | sed 's/\.\(..\).*/.\1/')" MB '<=' "${SOAK_RSS_MB:-4}"
 verdict "disk, at most" "$(calc "$(column disk max) / 1e6" | sed 's/\.\(.\).*/.\1/')" MB '<=' "$(calc "$CAP * 1.048576 + 8")"
+SINCE=$(since)
+note "what was told of the JVMs is compared from $((SINCE - ${begun%.*})) s on"
 if ! totals >"$T/totals"; then
     fail "no totals"
 fi
