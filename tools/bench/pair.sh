@@ -3,12 +3,13 @@
 # whatever else the machine does befalls both.
 
 # pair_start WITH-OPTION WITHOUT-OPTION ARGS...: either option may be empty. Their files lie in T/with and T/without.
+# GNOMON_WITHOUT: the binary of the one without, if that is another one.
 pair_start() {
     rm -rf "$T/with" "$T/without"
     mkdir "$T/with" "$T/without"
     gnomon_start "$T/with" ${1:+"$1"} "${@:3}"
     WITH=$GN_PID
-    gnomon_start "$T/without" ${2:+"$2"} "${@:3}"
+    GNOMON=${GNOMON_WITHOUT:-$GNOMON} gnomon_start "$T/without" ${2:+"$2"} "${@:3}"
     WITHOUT=$GN_PID
 }
 

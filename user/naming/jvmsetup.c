@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "jfr/vitals.h"
 #include "jfr/write.h"
@@ -13,9 +12,7 @@
 #include "naming/secret.h"
 #include "target/procfs.h"
 
-#define PROCESSES_MAX  1000
-#define PROCESSES_SOME 128
-#define KEY_MAX	       512
+#define KEY_MAX 512
 
 /* ---- flags ------------------------------------------------------------------------------------
  */
@@ -303,68 +300,4 @@ void jvmsetup_environment(struct jfrw *out, uint64_t time, pid_t pid)
 	for (size_t i = 0; i < env.n; i++)
 		text_write(&w, JFR_ENVIRONMENT, env.v[i]);
 	proc_args_free(&env);
-}
-
-/* ---- processes ------------------------------------------------------------------------------- */
-
-struct processes {
-	struct writer w;
-	char ns[64]; /* the link of its PID namespace */
-	bool own;    /* that is ours, too: pids need no translation */
-	unsigned int n;
-	pid_t some[PROCESSES_SOME]; /* that are looked at together */
-	size_t nsome;
-};
-
-static pid_t inner_pid(const struct processes *p, pid_t pid)
-{
-	struct proc_status st;
-
-	return p->own || proc_status_read(pid, 0, &st) ? pid : proc_status_inner(&st);
-}
-
-/* None that is gone, another's, or the kernel's. */
-static void process_write(struct processes *p, pid_t pid)
-{
-	char command[1024], number[16];
-
-	if (p->n == PROCESSES_MAX || proc_read(pid, "cmdline", command, sizeof(command)) <= 0)
-		return;
-	snprintf(number, sizeof(number), "%d", inner_pid(p, pid));
-	jfrw_event(p->w.out, JFR_SYSTEM_PROCESS, p->w.time,
-		   &(struct jfr_system_process){.pid = number, .command = command});
-	p->n++;
-}
-
-static void some_write(struct processes *p)
-{
-	char ns[PROCESSES_SOME][PROC_TEXT_BYTES];
-
-	proc_texts_read(p->some, p->nsome, "ns/pid", true, ns);
-	for (size_t i = 0; i < p->nsome; i++)
-		if (!strcmp(ns[i], p->ns))
-			process_write(p, p->some[i]);
-	p->nsome = 0;
-}
-
-static int on_process(pid_t pid, void *arg)
-{
-	struct processes *p = arg;
-
-	p->some[p->nsome++] = pid;
-	if (p->nsome == PROCESSES_SOME)
-		some_write(p);
-	return p->n == PROCESSES_MAX;
-}
-
-void jvmsetup_processes(struct jfrw *out, uint64_t time, pid_t pid)
-{
-	struct processes p = {.w = {out, time}};
-	char own[sizeof(p.ns)];
-
-	if (proc_link_read(pid, "ns/pid", p.ns, sizeof(p.ns)) <= 0)
-		return;
-	p.own = proc_link_read(getpid(), "ns/pid", own, sizeof(own)) > 0 && !strcmp(own, p.ns);
-	proc_each(on_process, &p);
-	some_write(&p);
 }

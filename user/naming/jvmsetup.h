@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the JVM, its environment and the machine were set up: flags, the collector's configuration,
- * system properties, environment, other processes; written once a file, as soon as the JVM's memory
- * can be read.
+ * How the JVM and its environment were set up: flags, the collector's configuration, system
+ * properties, environment; written once a file, as soon as the JVM's memory can be read.
  */
 #ifndef GNOMON_NAMING_JVMSETUP_H
 #define GNOMON_NAMING_JVMSETUP_H
@@ -27,11 +26,5 @@ void jvmsetup_properties(struct jfrw *out, uint64_t time, pid_t pid, struct coun
 
 /* Masked likewise. */
 void jvmsetup_environment(struct jfrw *out, uint64_t time, pid_t pid);
-
-/*
- * The processes in its PID namespace, by the name of their program: arguments of others are
- * nobody's business.
- */
-void jvmsetup_processes(struct jfrw *out, uint64_t time, pid_t pid);
 
 #endif

@@ -15,6 +15,7 @@
 #include "model/pulse.h"
 #include "naming/causes.h"
 #include "naming/jvmsetup.h"
+#include "naming/processes.h"
 #include "target/container.h"
 #include "target/usage.h"
 
@@ -33,6 +34,7 @@
 
 struct vitals_host {
 	struct host_usage now;
+	struct processes *processes;
 	uint64_t time_ns; /* of the look; 0: none yet */
 	struct vitals *users;
 	unsigned int nusers;
@@ -85,11 +87,21 @@ struct vitals {
 
 struct vitals_host *vitals_host_new(void)
 {
-	return calloc(1, sizeof(struct vitals_host));
+	struct vitals_host *h = calloc(1, sizeof(*h));
+
+	if (h)
+		h->processes = processes_new();
+	if (h && !h->processes) {
+		free(h);
+		return NULL;
+	}
+	return h;
 }
 
 void vitals_host_free(struct vitals_host *h)
 {
+	if (h)
+		processes_free(h->processes);
 	free(h);
 }
 
@@ -341,7 +353,7 @@ static void set_up(struct vitals *v, struct vm *vm, uint64_t now)
 	jvmsetup_properties(v->out, now, v->pid, v->counters);
 	if (v->environment)
 		jvmsetup_environment(v->out, now, v->pid);
-	jvmsetup_processes(v->out, now, v->pid);
+	processes_write(v->host->processes, v->out, now, v->pid);
 	group_find(v->pid, &v->group);
 	v->slow.time_ns = 0; /* its files have not been looked at */
 	v->contained = v->group.quota || v->group.memory_limit ||
@@ -679,6 +691,7 @@ void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last)
 		counters_look(v, vm, now, second, last);
 	}
 	if (second) {
+		processes_rest(v->host->processes, now);
 		set_up(v, vm, now);
 		second_look(v, vm, now, last);
 	}
