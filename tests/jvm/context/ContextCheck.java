@@ -99,7 +99,14 @@ final class ContextCheck {
     private static boolean isMoving(RecordedEvent sample) {
         return sample.getStackTrace().getFrames().stream().map(f -> f.getMethod().getName())
                 .anyMatch(n -> n.contains("VTMS_") || n.contains("vthread_") || n.contains("Freeze") || n.contains("Thaw")
-                        || n.equals("yieldContinuation") || n.startsWith("notifyJvmti"));
+                        || n.equals("yieldContinuation") || n.startsWith("notifyJvmti"))
+                || comesBack(sample);
+    }
+
+    /** It lost its CPU as it came back within Object.wait(), which JDK 24 and later leave the carrier for. */
+    private static boolean comesBack(RecordedEvent sample) {
+        return sample.hasField("state") && "STATE_QUEUED".equals(sample.getString("state")) && sample.getStackTrace().getFrames().stream()
+                .anyMatch(f -> f.getMethod().getName().equals("JVM_MonitorWait"));
     }
 
     /** The span id is 1000 * turn and the scope's digit, turn the upper half of the trace id. */
