@@ -22,6 +22,30 @@
 #define OLD   "gnomon-test-process-old"
 #define YOUNG "gnomon-test-process-young"
 
+static char dir[] = "/tmp/gnomon_processes.XXXXXX", path[64];
+
+static int setup(void **state)
+{
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/p.jfr", dir);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unlink(path);
+	return rmdir(dir);
+}
+
+static struct jfrw *opened(void)
+{
+	struct jfrw *w = jm_open(path, (struct jfrw_form){.vitals = true});
+
+	assert_non_null(w);
+	return w;
+}
+
 /* Is called `name` when this returns. */
 static pid_t started(const char *name)
 {
@@ -48,11 +72,12 @@ static void ended(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static unsigned int times_in(const char *path, const char *text)
+/* In the recording. */
+static unsigned int times(const char *text)
 {
 	size_t len = strlen(text), n;
 	char *bytes = malloc(8 << 20);
-	unsigned int times = 0;
+	unsigned int found = 0;
 	FILE *f = fopen(path, "re");
 
 	assert_non_null(f);
@@ -60,63 +85,53 @@ static unsigned int times_in(const char *path, const char *text)
 	n = fread(bytes, 1, 8 << 20, f);
 	fclose(f);
 	for (char *at = bytes; (at = memmem(at, n - (size_t)(at - bytes), text, len)); at += len)
-		times++;
+		found++;
 	free(bytes);
-	return times;
+	return found;
 }
 
 static void test_read_once(void **state)
 {
-	char dir[] = "/tmp/gnomon_processes.XXXXXX", path[64];
 	struct processes *p = processes_new();
 	pid_t old = started(OLD), young;
 	struct jfrw *w;
 
 	assert_non_null(p);
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/p.jfr", dir);
-	w = jm_open(path, (struct jfrw_form){.vitals = true});
+	w = opened();
 	processes_write(p, w, 10 * S, getpid());
 	young = started(YOUNG);
 	processes_write(p, w, 10 * S + S / 2, getpid()); /* as they were */
 	assert_int_equal(jfrw_close(w, NULL), 0);
-	assert_int_equal(times_in(path, OLD), 2);
-	assert_int_equal(times_in(path, YOUNG), 0);
+	assert_int_equal(times(OLD), 2);
+	assert_int_equal(times(YOUNG), 0);
 
-	w = jm_open(path, (struct jfrw_form){.vitals = true});
+	w = opened();
 	processes_write(p, w, 10 * S + S / 2, young); /* a JVM that was not there then */
 	processes_rest(p, 12 * S);
 	ended(old);
 	processes_write(p, w, 12 * S, getpid());
 	assert_int_equal(jfrw_close(w, NULL), 0);
-	assert_int_equal(times_in(path, OLD), 1);
-	assert_int_equal(times_in(path, YOUNG), 2);
+	assert_int_equal(times(OLD), 1);
+	assert_int_equal(times(YOUNG), 2);
 
 	ended(young);
 	processes_free(p);
-	unlink(path);
-	rmdir(dir);
 }
 
 /* Who is gone has no namespace, and so nobody beside it. */
 static void test_gone(void **state)
 {
-	char dir[] = "/tmp/gnomon_processes.XXXXXX", path[64];
 	struct processes *p = processes_new();
 	pid_t old = started(OLD), young = started(YOUNG);
 	struct jfrw *w;
 
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/p.jfr", dir);
-	w = jm_open(path, (struct jfrw_form){.vitals = true});
+	w = opened();
 	ended(old);
 	processes_write(p, w, 10 * S, old);
 	assert_int_equal(jfrw_close(w, NULL), 0);
-	assert_int_equal(times_in(path, YOUNG), 0);
+	assert_int_equal(times(YOUNG), 0);
 	ended(young);
 	processes_free(p);
-	unlink(path);
-	rmdir(dir);
 }
 
 int main(void)
@@ -126,5 +141,5 @@ int main(void)
 		cmocka_unit_test(test_gone),
 	};
 
-	return cmocka_run_group_tests_name("processes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("processes", tests, setup, teardown);
 }

@@ -16,7 +16,7 @@ ROUNDS=${3:-5}
 JDK=${JDK:-$(jdk_oldest)}
 GNOMON_WITHOUT=${4:-$GNOMON}
 
-# worse_by PERCENT: of the medians of two files.
+# worse_by FILE FILE: percent by which the first median is above the second.
 worse_by() { calc "100 * ($(median <"$1") / $(median <"$2") - 1)"; }
 
 # whole GNOMON OPTION...: seconds of CPU time of a recording of SECS, with all it made.
@@ -31,7 +31,6 @@ whole() {
 machine | sed 's/^/  /'
 small_start "$JVMS"
 pair_start --isolate "" --name "$OWN_NAME.jar"
-sleep 8 # past the first seconds, in which names are looked at more often
 pair_windows "${SMALL[0]}" "$SECS" "$ROUNDS"
 pair_stop
 note "percent of a core: with $(spread <"$T/with.cpu"), without $(spread <"$T/without.cpu")"

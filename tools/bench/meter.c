@@ -58,8 +58,7 @@ struct tree {
 
 struct snapshot {
 	uint64_t unix_ns, target_ns, stolen_ns;
-	struct tree profiler;
-	uint64_t profiler_ns[MAX_TREE]; /* of each of them */
+	uint64_t profiler_ns[MAX_TREE]; /* of each of `profilers` */
 	struct thread *threads;
 	size_t nthreads;
 	struct prog progs[MAX_PROGS];
@@ -73,6 +72,7 @@ static pid_t target, profiler;
 static const char *glob;
 static bool each, bpf_timed;
 static struct snapshot before, after;
+static struct tree profilers; /* as they were before the window */
 static struct rusage command;
 
 static void die(const char *what)
@@ -168,8 +168,8 @@ static void tree_read(struct tree *t, pid_t root)
 
 static void profiler_read(struct snapshot *s)
 {
-	for (size_t i = 0; i < s->profiler.n; i++)
-		s->profiler_ns[i] = process_ns(s->profiler.pids[i]);
+	for (size_t i = 0; i < profilers.n; i++)
+		s->profiler_ns[i] = process_ns(profilers.pids[i]);
 }
 
 /* What those took that are there at both ends. */
@@ -177,7 +177,7 @@ static uint64_t profiler_ns(void)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < after.profiler.n; i++)
+	for (size_t i = 0; i < profilers.n; i++)
 		if (after.profiler_ns[i])
 			sum += after.profiler_ns[i] - before.profiler_ns[i];
 	return sum;
@@ -189,8 +189,8 @@ static uint64_t profiler_bytes(void)
 	char path[40], buf[4096];
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < after.profiler.n; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", after.profiler.pids[i]);
+	for (size_t i = 0; i < profilers.n; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", profilers.pids[i]);
 		sum += field(slurp(buf, sizeof(buf), path), "\nPss:") * 1024;
 	}
 	return sum;
@@ -333,7 +333,7 @@ static void snapshot_before(struct snapshot *s)
 		threads_read(s);
 	if (profiler) {
 		bpf_read(s);
-		tree_read(&s->profiler, profiler);
+		tree_read(&profilers, profiler);
 	}
 	s->target_ns = process_ns(target);
 	profiler_read(s);
@@ -345,7 +345,6 @@ static void snapshot_after(struct snapshot *s)
 {
 	s->unix_ns = clock_ns(CLOCK_REALTIME);
 	s->target_ns = process_ns(target);
-	s->profiler = before.profiler;
 	profiler_read(s);
 	s->stolen_ns = stolen_ns();
 	if (profiler)

@@ -11,6 +11,7 @@ pair_start() {
     WITH=$GN_PID
     GNOMON=${GNOMON_WITHOUT:-$GNOMON} gnomon_start "$T/without" ${2:+"$2"} "${@:3}"
     WITHOUT=$GN_PID
+    sleep 8 # past the first seconds, in which names are looked at more often
 }
 
 # pair_core METER_FILE: percent of a core that the recording's processes took.

@@ -21,7 +21,6 @@ measured() {
 
     JVM_OPTS="-Xmx8g -XX:+Use$1GC" jvm_start Unmounted "$THREADS"
     pair_start "" --no-unmounted -p "$JVM_PID"
-    sleep 5
     pair_windows "$JVM_PID" "$SECS" "$ROUNDS"
     pair_stop
     jfr=$(find "$T/with" -name '*.jfr')

@@ -23,7 +23,6 @@ bytes_of() { find "$1" -name '*.jfr' -printf '%s\n' | awk '{ n += $1 } END { pri
 cost_of() {
     local before after
 
-    sleep 8 # past the first seconds, in which names are looked at more often
     before=$(($(bytes_of "$T/with") - $(bytes_of "$T/without")))
     pair_windows "$1" "$SECS" "$ROUNDS"
     after=$(($(bytes_of "$T/with") - $(bytes_of "$T/without")))
