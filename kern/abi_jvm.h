@@ -44,6 +44,8 @@ struct gn_coders {
 	__u32 full;  /* not all are here: there is no telling */
 };
 
+#define GN_UNLOADS_SPAN 512
+
 struct gn_jvm {
 	__u32 tgid; /* whose it is: the map's elements are used again while they are read */
 	__u32 flags;
@@ -57,6 +59,8 @@ struct gn_jvm {
 	__u64 cont_low, cont_high; /* stubs that a virtual thread's last frame returns to */
 	__u64 name_vtable, name_adapter; /* CodeBlob::_name of these kinds, without GN_JVM_KIND */
 	__u64 name_mh;
+	/* Where unloaded classes are counted, before their memory is freed; 0 unknown. */
+	__u64 unloads;
 
 	/* Offsets in bytes, from the HeapBlock that precedes the blob. */
 	__u16 blob;	       /* of the CodeBlob: sizeof(HeapBlock) */
@@ -81,6 +85,8 @@ struct gn_jvm {
 
 	__u16 anchor;	/* last Java sp, pc, fp in JavaThread::_anchor, three words */
 	__u16 saved_pc; /* JavaThread::_saved_exception_pc, 0 unknown */
+	/* The two counters, u64: from `unloads`, less than GN_UNLOADS_SPAN. */
+	__u16 unloads_at[2];
 };
 
 #define GN_OOP_NARROW	 0x1 /* references in objects are 32 bits: base + (n << shift) */

@@ -11,21 +11,24 @@ static __always_inline __u32 hash_in(const struct gn_locks *l, __u64 mark)
 	return mark >> (l->hash_shift & 63) & l->hash_mask;
 }
 
-/* How many collections there were, plus 1: for what is told by where it lies. */
-static __always_inline __u64 collections_read(const struct gn_locks *l, struct task_struct *task)
+/* How many collections there were, plus 1: for what is told by where it lies, in heap_epoch(). */
+static __always_inline __u64 collections_of(const struct gn_heap *h, __u64 epoch,
+					    struct task_struct *task)
 {
 	__u32 n = 0;
 
-	heap_read(task, &n, sizeof(n), l->heap.collections);
+	if (!h->mask)
+		return epoch;
+	heap_read(task, &n, sizeof(n), h->collections);
 	return (__u64)n + 1;
 }
 
 /* The monitor's object, unless that cannot be told: then 0. */
 static __always_inline __u64 monitor_object(struct gn_cause_lock *c, const struct gn_locks *l,
-					    __u64 monitor, struct task_struct *task)
+					    __u64 monitor, struct task_struct *task, __u64 epoch)
 {
 	const struct gn_heap *h = &l->heap;
-	__u64 epoch = heap_epoch(task, h), handle, object;
+	__u64 handle, object, mark = 0;
 
 	if (!epoch)
 		return 0;
@@ -33,7 +36,7 @@ static __always_inline __u64 monitor_object(struct gn_cause_lock *c, const struc
 	object = object_at(task, h, handle, epoch, REF_HANDLE);
 	if (!is_object(object))
 		return 0;
-	c->klass = object_class(task, l, object);
+	c->klass = object_class(task, l, object, &mark);
 	if (heap_leads(task, h, handle, object, epoch, REF_HANDLE) && heap_epoch(task, h) == epoch)
 		return object;
 	c->klass = 0;
@@ -43,13 +46,14 @@ static __always_inline __u64 monitor_object(struct gn_cause_lock *c, const struc
 heap_fn int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u64 monitor,
 			 struct task_struct *task)
 {
-	__u64 header;
+	__u64 header, epoch;
 
 	if (!c || !l || !task)
 		return 0;
+	epoch = heap_epoch(task, &l->heap);
 	c->kind = GN_CAUSE_MONITOR;
 	c->monitor = monitor;
-	c->object = monitor_object(c, l, monitor, task);
+	c->object = monitor_object(c, l, monitor, task, epoch);
 	if (!c->object)
 		return 1;
 	header = heap_word(task, monitor);
@@ -59,7 +63,7 @@ heap_fn int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u6
 	else if (heap_moves(&l->heap))
 		c->object = 0; /* its monitor stays where it is */
 	else
-		c->collections = collections_read(l, task);
+		c->collections = collections_of(&l->heap, epoch, task);
 	return 1;
 }
 
@@ -85,7 +89,7 @@ heap_fn int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u6
 	c->hash = p.mark & 1 ? hash_in(l, p.mark) : 0;
 	if (!c->hash) {
 		c->object = p.object;
-		c->collections = collections_read(l, task);
+		c->collections = collections_of(&l->heap, p.epoch, task);
 	}
 	return p.owner ? 2 : 1;
 }
@@ -109,11 +113,29 @@ static __always_inline bool is_moving(const struct gn_thread *t)
 	return again_is_due(&t->moving, t->seq);
 }
 
+/* The monitors of a JavaThread, as they lie in it (JDK runtime/javaThread.hpp). */
+struct lock_words {
+	__u64 pending, flag, waiting;
+};
+
+static __always_inline void lock_words_read(struct lock_words *w, const struct gn_locks *l,
+					    __u64 thread, struct task_struct *task)
+{
+	if (l->waiting - l->pending == __builtin_offsetof(struct lock_words, waiting)) {
+		if (heap_read(task, w, sizeof(*w), thread + l->pending))
+			w->pending = w->waiting = 0;
+		return;
+	}
+	w->pending = heap_word(task, thread + l->pending);
+	w->waiting = heap_word(task, thread + l->waiting);
+}
+
 /* Fills in the cause, which is zeros. 0: it is none, or not known. */
 heap_fn int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *task)
 {
 	const struct gn_locks *l = locks_find(who >> 32);
-	__u64 thread = uw_get_java_thread(0, (__u32)who), monitor;
+	__u64 thread = uw_get_java_thread(0, (__u32)who);
+	struct lock_words w = {};
 	struct gn_thread *t;
 	int told;
 
@@ -122,16 +144,15 @@ heap_fn int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *ta
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t)
 		t->lock_looked = t->seq;
-	monitor = heap_word(task, thread + l->pending);
-	if (monitor) {
+	lock_words_read(&w, l, thread, task);
+	if (w.pending) {
 		c->op = GN_OP_ENTER;
 		lock_watch(task);
-		return monitor_tell(c, l, monitor, task);
+		return monitor_tell(c, l, w.pending, task);
 	}
-	monitor = heap_word(task, thread + l->waiting);
-	if (monitor) {
+	if (w.waiting) {
 		c->op = GN_OP_WAIT;
-		return monitor_tell(c, l, monitor, task);
+		return monitor_tell(c, l, w.waiting, task);
 	}
 	told = blocker_tell(c, l, thread, task);
 	if (t)

@@ -64,20 +64,30 @@ static __always_inline bool heap_is_told(const struct gn_heap *h)
 	return (HEAP_FOLLOWS || !heap_moves(h)) && (h->mask || (h->active && h->collections));
 }
 
+/* A collection is under way, and how many there were: in the JVMs known they lie so (JDK
+ * gc/shared/collectedHeap.hpp). */
+struct heap_state {
+	__u8 active, pad[15];
+	__u32 collections;
+};
+
 /* What changes as objects begin to move; 0: they may move now, or it is not known. */
 static __always_inline __u64 heap_epoch(struct task_struct *task, const struct gn_heap *h)
 {
-	__u32 n = 0;
-	__u8 active = 0;
+	struct heap_state s = {};
 
 	if (!heap_is_told(h))
 		return 0;
 	if (h->mask)
 		return heap_word(task, h->mask);
-	if (heap_read(task, &active, sizeof(active), h->active) || active ||
-	    heap_read(task, &n, sizeof(n), h->collections))
+	if (h->collections - h->active == __builtin_offsetof(struct heap_state, collections)) {
+		if (heap_read(task, &s, sizeof(s), h->active))
+			return 0;
+	} else if (heap_read(task, &s.active, sizeof(s.active), h->active) ||
+		   heap_read(task, &s.collections, sizeof(s.collections), h->collections)) {
 		return 0;
-	return (__u64)n + 1;
+	}
+	return s.active ? 0 : (__u64)s.collections + 1;
 }
 
 /* ---- ZGC ---- */

@@ -66,15 +66,18 @@ static __always_inline const struct gn_locks *locks_find(__u32 tgid)
 
 /* ---- objects ---- */
 
-/* Its class; 0: it is not known, or the object was moved away. */
+/* Its class; 0: it is not known, or the object was moved away. *mark: its first word. */
 static __always_inline __u64 object_class(struct task_struct *task, const struct gn_locks *l,
-					  __u64 object)
+					  __u64 object, __u64 *mark)
 {
-	__u64 k, mark = heap_word(task, object);
+	__u64 head[2] = {}, k;
 
-	if (!mark || (mark & 3) == MARK_MOVED)
+	if (heap_read(task, head, sizeof(head), object))
 		return 0;
-	k = heap_word(task, object + l->klass_at);
+	*mark = head[0];
+	if (!head[0] || (head[0] & 3) == MARK_MOVED)
+		return 0;
+	k = l->klass_at ? head[1] : head[0]; /* the second word, or in the first one */
 	if (l->klass_bytes == 8 && !l->mark_shift)
 		return k;
 	if (l->klass_bytes == 4)
@@ -89,6 +92,7 @@ struct parked {
 	__u64 self, object, owner; /* objects; 0 none, HEAP_UNKNOWN */
 	__u64 klass, mark;	   /* the synchronizer's class, 0 unknown, and its mark */
 	__u64 id;		   /* the owner's number as a thread, 0 unknown */
+	__u64 epoch;		   /* heap_epoch() of all this */
 };
 
 /* Whether the class's synchronizers can be one thread's own, which they refer to then. */
@@ -113,14 +117,14 @@ heap_fn int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread
 			struct task_struct *task)
 {
 	const struct gn_heap *h;
-	__u64 epoch, handle;
+	__u64 epoch, handle, mark = 0;
 	bool same = true;
 
 	if (!p || !l || !task)
 		return 0;
 	h = &l->heap;
 	p->self = p->object = p->owner = p->klass = p->mark = p->id = 0;
-	epoch = heap_epoch(task, h);
+	p->epoch = epoch = heap_epoch(task, h);
 	if (!epoch || !l->current || !l->blocker)
 		return 0;
 	handle = heap_word(task, thread + l->current);
@@ -130,13 +134,11 @@ heap_fn int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread
 	p->object = object_at(task, h, p->self + l->blocker, epoch, REF_FIELD);
 	if (p->object == HEAP_UNKNOWN)
 		return 0;
-	if (p->object) {
-		p->klass = object_class(task, l, p->object);
-		p->mark = heap_word(task, p->object);
-	}
+	if (p->object)
+		p->klass = object_class(task, l, p->object, &p->mark);
 	if (is_ownable(task, l, p->klass)) {
 		p->owner = object_at(task, h, p->object + l->exclusive, epoch, REF_FIELD);
-		if (is_object(p->owner) && object_class(task, l, p->owner))
+		if (is_object(p->owner) && object_class(task, l, p->owner, &mark))
 			p->id = heap_word(task, p->owner + l->id);
 		same = heap_leads(task, h, p->object + l->exclusive, p->owner, epoch, REF_FIELD);
 	}

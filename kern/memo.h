@@ -19,15 +19,13 @@
 #include "unwind.h"
 
 #ifdef __bpf__
-#define UW_HAS_MEMO(l)		   1 /* always: one case for the verifier */
-#define uw_memo_checks()	   gn_check_code
-#define uw_memo_follow(s, o, t, m) uw_follow(s, o, t)
-#define uw_memo_global		   __attribute__((noinline, weak))
+#define UW_HAS_MEMO(l)	 1 /* always: one case for the verifier */
+#define uw_memo_checks() gn_check_code
+#define uw_memo_global	 __attribute__((noinline, weak))
 #else
-#define UW_HAS_MEMO(l)		   ((l)->o && (l)->t)
-#define uw_memo_checks()	   0
-#define uw_memo_follow(s, o, t, m) uw_follow(s, o, t, m)
-#define uw_memo_global		   uw_fn
+#define UW_HAS_MEMO(l)	 ((l)->o && (l)->t)
+#define uw_memo_checks() 0
+#define uw_memo_global	 uw_fn
 #endif
 
 #define UW_MEMO_FRAMES 256 /* from the leaf on; a power of two */
@@ -49,6 +47,7 @@ struct uw_memo {
 	__u64 used_ns; /* when it was last */
 	__u64 changes; /* of the tables till then */
 	__u64 gen;     /* of the process's code */
+	__u64 unloads; /* so many classes had been unloaded, plus 1; 0 unknown */
 	__u64 base;    /* all of it lies within 4 GiB from here */
 	__u32 n;
 	__u32 pad;
@@ -58,12 +57,14 @@ struct uw_memo {
 /* A walk with a memo: where in that it is, and what the next walk is to have. */
 struct uw_trail {
 	__u64 changes, base;
+	__u64 unloads;	 /* as uw_memo.unloads */
 	__u32 first;	 /* frames that were there before (the kernel's) */
 	__u32 at;	 /* in the memo */
 	__u32 want, all; /* what is taken over has `want` of those bits `all` of enum uw_how */
 	__u32 open;	 /* 1 + the frame from which on all is as the memo has it; 0: it is not */
 	__u32 keep;	 /* for the next walk */
 	__u32 native;	 /* the process has no JVM */
+	__u32 loaded;	 /* no class was unloaded since: what a Method* was it still is */
 	__u32 told;	 /* gn_check_code: `then` is what the step is to find */
 	__u32 method_const, cm_size;
 	struct uw_told {
@@ -166,6 +167,8 @@ uw_fn int uw_follow_interp(struct uw_follow *f, const struct gn_frame *frame, __
 		return 0;
 	if (uw_follow_word(f, s->fp - 8, &val) || val != sp)
 		return 0;
+	if (f->t->loaded)
+		return 1;
 	val = (frame->pc & UW_HOW_PC) + f->t->method_const;
 	return !uw_copy(s, f->m, val, s->scratch, sizeof(val)) && s->scratch[0] == want;
 }
@@ -352,18 +355,10 @@ uw_fn int uw_follow_meets(struct uw_state *s, struct uw_memo *o, struct uw_trail
 	return 1;
 }
 
-/*
- * Take over frames from the memo for as long as that goes, before each step. enum uw_next. In BPF a
- * function of its own, verified once.
- */
-#ifdef __bpf__
-uw_memo_global int uw_follow(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
+/* Take over frames from the memo for as long as that goes, before each step. enum uw_next. */
+uw_own(uw_follow)(UW_OWN, struct uw_memo *o, struct uw_trail *t)
 {
-	uw_mem m = 0;
-#else
-uw_fn int uw_follow(struct uw_state *s, struct uw_memo *o, struct uw_trail *t, uw_mem m)
-{
-#endif
+	uw_mem m = UW_OWN_MEM;
 	struct uw_follow f = {.s = s, .o = o, .t = t, .m = m};
 	int next = UW_STEP;
 
@@ -408,6 +403,35 @@ __attribute__((noinline, weak)) int uw_follow_check(struct uw_state *s, struct u
 #define uw_follow_check(s, t) ((void)0)
 #endif
 
+#ifdef UW_HOTSPOT
+/* How many classes were unloaded, plus 1; 0 unknown. Those whose code is on this stack are not, for
+ * as long as it stands still. */
+uw_fn __u64 uw_unloads_read(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
+{
+	__u64 first = j->unloads_at[0] / 8, second = j->unloads_at[1] / 8;
+
+	_Static_assert(GN_UNLOADS_SPAN <= UW_SCRATCH, "it is read there");
+	if (!j->unloads || uw_copy(s, m, j->unloads, s->scratch, GN_UNLOADS_SPAN))
+		return 0;
+	uw_barrier(first);
+	uw_barrier(second);
+	return s->scratch[first & (GN_UNLOADS_SPAN / 8 - 1)] +
+	       s->scratch[second & (GN_UNLOADS_SPAN / 8 - 1)] + 1;
+}
+
+uw_own(uw_unloads)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_trail *t)
+{
+	if (!s || !j || !o || !t)
+		return 0;
+	t->native = 0;
+	t->method_const = j->method_const;
+	t->cm_size = j->cm_size;
+	t->unloads = uw_unloads_read(s, UW_OWN_MEM, j);
+	t->loaded = t->unloads && t->unloads == o->unloads;
+	return 0;
+}
+#endif
+
 /* t->changes: of the tables, before they were looked up. */
 uw_memo_global int uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
 {
@@ -421,6 +445,8 @@ uw_memo_global int uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct 
 	t->at = 0;
 	t->open = 0;
 	t->told = 0;
+	t->native = 1;
+	t->unloads = t->loaded = 0;
 	t->want = UW_HOW_OK;
 	t->all = known ? UW_HOW_OK : UW_HOW_OK | UW_HOW_EPOCH;
 	if (t->changes & 1 || o->changes != t->changes || o->base != t->base)
@@ -446,6 +472,7 @@ uw_memo_global int uw_trail_end(struct uw_state *s, struct uw_memo *o, struct uw
 	o->changes = changes;
 	o->base = t->base;
 	o->gen = s->gen;
+	o->unloads = t->unloads;
 	o->n = n;
 	return 0;
 }

@@ -12,6 +12,9 @@
 #include "remote_read.bpf.h"
 #include "hotspot.h"
 #include "unwind_walk.h"
+#ifdef UW_MEMO
+#include "memo.bpf.h"
+#endif
 #include "cause.bpf.h"
 #include "context.bpf.h"
 #include "stack_id.bpf.h"
@@ -33,6 +36,37 @@ static __always_inline void remote_regs(struct uw_state *u, struct task_struct *
 	UW_REGS_FROM_PT(u, r);
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
+
+#ifdef UW_MEMO
+/* As in its waits: what is found is what it leaves the CPU with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct memo_scratch);
+} remote_trails SEC(".maps") __weak;
+
+static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
+					struct gn_thread *t, __u64 who)
+{
+	struct uw_loop l = {.s = &s->uw, .m = task};
+	__u32 zero = 0;
+	struct memo_scratch *c = bpf_map_lookup_elem(&remote_trails, &zero);
+
+	l.o = memo_take(c, &t->memo[SLOT_SWITCH], who, s->uw.rec.h.time);
+	if (!c || !l.o)
+		return;
+	l.t = &c->trail;
+	uw_walk_with(&l);
+	memo_give(l.o);
+}
+#else
+static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
+					struct gn_thread *t, __u64 who)
+{
+	uw_walk(&s->uw, task);
+}
+#endif
 
 static __always_inline __u64 task_switches(const struct task_struct *task)
 {
@@ -95,7 +129,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 	s->uw.rec.way = GN_WAY_REMOTE;
 	s->uw.end = GN_END_NONE;
 	remote_regs(&s->uw, task);
-	uw_walk(&s->uw, task);
+	remote_walk(s, task, t, who);
 	found->vthread = vthread_of(who, task, 0);
 	found->cause = cause_of(who, task, state);
 	torn_note(t);

@@ -15,9 +15,6 @@
 #include "memo.bpf.h"
 #include "stack_id.bpf.h"
 
-/* A perf interrupt may hit an iterator or a tracepoint program: memory per kind of entry. */
-enum stack_slot { SLOT_CLOCK = 0, SLOT_SWITCH = 1, SLOT_MAX };
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SLOT_MAX);

@@ -8,6 +8,9 @@
 
 #include "filter.bpf.h"
 
+/* A perf interrupt may hit an iterator or a tracepoint program: memory per kind of entry. */
+enum stack_slot { SLOT_CLOCK = 0, SLOT_SWITCH = 1, SLOT_MAX };
+
 #define GN_RAW_FRAMES 127 /* kernel.perf_event_max_stack */
 
 /* A map's value per CPU has at most 32 KiB: see PCPU_MIN_UNIT_SIZE (linux/percpu.h). */

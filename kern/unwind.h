@@ -36,7 +36,7 @@
 #include "unwind_x86.h"
 #endif
 
-#ifndef UW_REMOTE
+#if !defined(UW_REMOTE) || defined(REMOTE_BY_PID)
 #define UW_MEMO 1 /* kern/memo.h */
 #endif
 

@@ -108,7 +108,7 @@ uw_fn int uw_walk_on(struct uw_loop *l)
 
 	if (!UW_HAS_MEMO(l))
 		return uw_step(l->s, UW_LOOP_MEM(l), l);
-	next = uw_memo_follow(l->s, l->o, l->t, UW_LOOP_MEM(l));
+	next = uw_call(uw_follow, l->s, UW_LOOP_MEM(l), l->o, l->t);
 	if (next != UW_STEP)
 		return next == UW_ENDED;
 	ended = uw_step(l->s, UW_LOOP_MEM(l), l);
@@ -147,13 +147,9 @@ uw_fn void uw_memo_begin(struct uw_loop *l)
 	if (!UW_HAS_MEMO(l))
 		return;
 	uw_trail_begin(l->s, l->o, l->t);
-	l->t->native = 1;
 #ifdef UW_HOTSPOT
-	if (l->j) {
-		l->t->native = 0;
-		l->t->method_const = l->j->method_const;
-		l->t->cm_size = l->j->cm_size;
-	}
+	if (l->j)
+		uw_call(uw_unloads, l->s, UW_LOOP_MEM(l), l->j, l->o, l->t);
 #endif
 }
 #endif
@@ -199,7 +195,7 @@ uw_fn int uw_walk_with(struct uw_loop *l)
 }
 
 /* The same without a memo. */
-#if defined(UW_REMOTE) || !defined(__bpf__)
+#if !defined(UW_MEMO) || !defined(__bpf__)
 uw_fn int uw_walk(struct uw_state *s, uw_mem m)
 {
 	struct uw_loop l = {.s = s, .m = m};

@@ -55,6 +55,7 @@ static const struct saved_field saved_fields[] = {
 	SAVED_F(name_vtable),
 	SAVED_F(name_adapter),
 	SAVED_F(name_mh),
+	SAVED_F(unloads),
 	SAVED_F(blob),
 	SAVED_F(used),
 	SAVED_F(name),
@@ -78,6 +79,7 @@ static const struct saved_field saved_fields[] = {
 	SAVED_F(cm_size),
 	SAVED_F(anchor),
 	SAVED_F(saved_pc),
+	SAVED_F(unloads_at),
 };
 #define SAVED_FIELDS (sizeof(saved_fields) / sizeof(saved_fields[0]))
 

@@ -482,6 +482,21 @@ static bool find_interp(struct vm *vm, struct gn_jvm *j)
 	return high != j->interp_high;
 }
 
+/* A starting JVM makes its counters a little later. */
+static bool find_unloads(const struct vm *vm, struct gn_jvm *j)
+{
+	const uint64_t *at = vm->unloads.at;
+	uint64_t low = at[0] < at[1] ? at[0] : at[1];
+
+	if (j->unloads || !low || low & 7 || at[0] & 7 || at[1] & 7 ||
+	    at[0] - low >= GN_UNLOADS_SPAN || at[1] - low >= GN_UNLOADS_SPAN)
+		return false;
+	j->unloads = low;
+	j->unloads_at[0] = (uint16_t)(at[0] - low);
+	j->unloads_at[1] = (uint16_t)(at[1] - low);
+	return true;
+}
+
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
 {
 	uint64_t blob = find_enter_special(vm);
@@ -494,6 +509,7 @@ int codecache_refresh(struct vm *vm, struct gn_jvm *jvm)
 	}
 	changed |= find_interp(vm, jvm);
 	changed |= find_names(vm, jvm);
+	changed |= find_unloads(vm, jvm);
 	return changed;
 }
 

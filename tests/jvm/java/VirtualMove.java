@@ -11,7 +11,8 @@ import jdk.jfr.consumer.RecordingFile;
 /**
  * VirtualMove: virtual threads "kind-a-N" that run kindA(), and so on, while a collector moves their objects
  * and names, among other Strings and virtual threads that are garbage soon. Each lives for 50 ms and
- * starts another. Needs JDK 21.
+ * starts another. They yield in that method itself: of one that comes back the callers may still lie in the heap.
+ * Needs JDK 21.
  *
  * VirtualMove FILE: of its recording prints the samples of such threads whose name is of another kind than the
  * method that they run, of those without a name, of those that name the carrier, and of all.
@@ -30,32 +31,41 @@ public final class VirtualMove {
         }
     }
 
-    private static void turns(long until) {
-        while (System.nanoTime() < until) {
-            litter(100);
-            for (int i = 0; i < 20; i++)
-                start("short-" + sink++, VirtualMove::nothing);
-            Thread.yield();
-        }
+    private static void turn() {
+        litter(100);
+        for (int i = 0; i < 20; i++)
+            start("short-" + sink++, VirtualMove::nothing);
     }
 
     private static void nothing() {
     }
 
     private static void kindA(long until) {
-        turns(until);
+        while (System.nanoTime() < until) {
+            turn();
+            Thread.yield();
+        }
     }
 
     private static void kindB(long until) {
-        turns(until);
+        while (System.nanoTime() < until) {
+            turn();
+            Thread.yield();
+        }
     }
 
     private static void kindC(long until) {
-        turns(until);
+        while (System.nanoTime() < until) {
+            turn();
+            Thread.yield();
+        }
     }
 
     private static void kindD(long until) {
-        turns(until);
+        while (System.nanoTime() < until) {
+            turn();
+            Thread.yield();
+        }
     }
 
     private static void run(char kind, int n) {
