@@ -427,6 +427,8 @@ enum gn_counter {
 	GN_CNT_CODE_WRONG,   /* of those: it was other code by now */
 	GN_CNT_MEMO_CHECKED, /* with gn_check_code: frames that a memo told, and were walked */
 	GN_CNT_MEMO_WRONG,   /* of those: something else was found */
+	GN_CNT_KSTACK_CHECKED, /* likewise: the kernel's frames of a stack that were known */
+	GN_CNT_KSTACK_WRONG,
 	/* losses that found no room in the loss map: one for each enum gn_loss */
 	GN_CNT_LOSSES,
 	GN_CNT_MAX = GN_CNT_LOSSES + GN_LOSS_MAX

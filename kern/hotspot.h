@@ -1475,6 +1475,23 @@ uw_fn __u64 hs_calls_outside(const struct uw_state *s)
 }
 
 /*
+ * Leaves the beginning of its block in s->scratch; *id is the method's number. From outside a read
+ * costs much more than what it reads.
+ */
+uw_fn int hs_head_read(struct uw_state *s, uw_mem m, const struct gn_jvm *j, __u64 block, __u32 *id)
+{
+#ifdef UW_REMOTE
+	int rc = uw_copy(s, m, block, s->scratch, HS_HEADER);
+
+	*id = (__u32)hs_s32(s, j->id);
+	return rc;
+#else
+	return uw_copy(s, m, block, s->scratch, HS_BLOCK) ||
+	       uw_copy(s, m, block + j->id, id, sizeof(*id));
+#endif
+}
+
+/*
  * Is the method that `c` is about still there, as it was? A block that is freed is marked so before
  * its memory is given to others (JDK memory/heap.cpp, add_to_freelist()); and its number is not
  * given again.
@@ -1499,8 +1516,7 @@ uw_fn int hs_code_is(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struc
 	uw_barrier(unsure);
 	if (!unsure && !uw_checks())
 		return 1;
-	same = !uw_copy(s, m, block, s->scratch, HS_BLOCK) &&
-	       !uw_copy(s, m, block + j->id, &id, sizeof(id)) && hs_u8(s, j->used) &&
+	same = !hs_head_read(s, m, j, block, &id) && hs_u8(s, j->used) &&
 	       id == c->data >> 32 && hs_s32(s, j->size) == c->size &&
 	       (__u32)hs_s32(s, j->frame) * 8 == c->frame;
 	uw_checked(!unsure, same);

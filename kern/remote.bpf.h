@@ -17,6 +17,7 @@
 #endif
 #include "cause.bpf.h"
 #include "context.bpf.h"
+#include "kstack.bpf.h"
 #include "stack_id.bpf.h"
 #include "vthread.bpf.h"
 #include "wall.bpf.h"
@@ -79,6 +80,22 @@ static __always_inline bool task_has_run(const struct task_struct *task, __u64 s
 	return task->on_cpu || task_switches(task) != switches;
 }
 
+/* The kernel's frames. Of what it does once it runs again nothing is kept. */
+static __always_inline void remote_kernel(struct stack_scratch *s, struct task_struct *task,
+					  __u64 switches)
+{
+	struct kstack_span p;
+	long len;
+
+	kstack_span_of(&p, task, kstack_base(task), GN_WAY_REMOTE, s->uw.scratch);
+	if (kstack_take(s, &p))
+		return;
+	len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
+	raw_add(s, len, GN_FRAME_KERNEL);
+	if (kstack_read(s, &p) && !task_has_run(task, switches))
+		kstack_note(s, &p);
+}
+
 /* What was found of a task beside its stack's id. */
 struct remote_found {
 	__u64 vthread; /* that it carries */
@@ -111,7 +128,6 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 	__u64 who = thread_id(task, t), id;
 	__u32 zero = 0;
 	struct stack_scratch *s = bpf_map_lookup_elem(&remote_scratch, &zero);
-	long len;
 
 	if (!s)
 		return 0;
@@ -122,8 +138,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 		return 0;
 	}
 	stack_begin(s, who, bpf_ktime_get_ns());
-	len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
-	raw_add(s, len, GN_FRAME_KERNEL);
+	remote_kernel(s, task, switches);
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);
 	s->uw.rec.way = GN_WAY_REMOTE;

@@ -13,6 +13,7 @@
 #include "hotspot.h"
 #include "unwind_walk.h"
 #include "memo.bpf.h"
+#include "kstack.bpf.h"
 #include "stack_id.bpf.h"
 
 struct {
@@ -57,6 +58,27 @@ static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct
 	memo_give(l.o);
 }
 
+/* The kernel's frames, at a tracepoint. */
+static __always_inline void kernel_walk(void *ctx, struct stack_scratch *s, enum gn_stack_way way,
+					struct task_struct *task)
+{
+	struct kstack_span p;
+	long len;
+
+	kstack_span_of(&p, task,
+		       way == GN_WAY_BACK ? kstack_base(task) : kstack_number(ctx, s->uw.scratch),
+		       way, s->uw.scratch);
+	if (kstack_take(s, &p))
+		return;
+	if (way == GN_WAY_BACK)
+		len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
+	else
+		len = bpf_get_stack(ctx, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
+	raw_add(s, len, GN_FRAME_KERNEL);
+	if (kstack_read(s, &p))
+		kstack_note(s, &p);
+}
+
 /*
  * The stack id of `task`; 0 if nothing could be read. It is the current thread, or (GN_WAY_BACK)
  * one that is off the CPU, has the current one's memory and is of a process with tables. `ctx` is
@@ -74,9 +96,8 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, enum gn
 	if (!s)
 		return 0;
 	stack_begin(s, who, now);
-	if (way == GN_WAY_BACK)
-		raw_add(s, bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0),
-			GN_FRAME_KERNEL);
+	if (way != GN_WAY_CLOCK)
+		kernel_walk(ctx, s, way, task);
 	else if (kernel)
 		raw_add(s, bpf_get_stack(ctx, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0),
 			GN_FRAME_KERNEL);

@@ -53,8 +53,7 @@ static __always_inline bool is_interrupt(void *ctx, struct task_struct *task, __
 {
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	*(volatile __u64 *)place = (__u64)ctx; /* a number, from there on */
-	return *(volatile __u64 *)place - (__u64)task->stack >= STACK_BYTES ||
+	return kstack_number(ctx, place) - (__u64)task->stack >= STACK_BYTES ||
 	       (task->mm && (long)r->orig_ax < 0);
 }
 #else

@@ -210,10 +210,16 @@ struct thread_info {
 
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct {
+	long unsigned int sp;
 	long unsigned int fsbase;
 };
 #elif defined(__TARGET_ARCH_arm64)
+struct cpu_context {
+	long unsigned int sp;
+};
+
 struct thread_struct {
+	struct cpu_context cpu_context;
 	struct {
 		long unsigned int tp_value;
 	} uw;
