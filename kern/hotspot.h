@@ -1461,6 +1461,7 @@ uw_fn void hs_code_keep(struct uw_state *s, const struct gn_jvm *j, const struct
 	c->gen = s->gen;
 	c->size = (__s32)(b->end - b->start);
 	c->frame = (__u32)b->frame;
+	c->native = b->native;
 }
 
 /* Has the method called native code or a stub, which has been passed? Without branches. */
@@ -1491,6 +1492,17 @@ uw_fn int hs_head_read(struct uw_state *s, uw_mem m, const struct gn_jvm *j, __u
 #endif
 }
 
+/* Does the block still say what it said? */
+uw_fn int hs_code_same(struct uw_state *s, uw_mem m, const struct gn_jvm *j,
+		       const struct uw_code *c)
+{
+	__u32 id = 0;
+
+	return !hs_head_read(s, m, j, s->pc - (__u32)c->data - j->blob, &id) && hs_u8(s, j->used) &&
+	       id == c->data >> 32 && hs_s32(s, j->size) == c->size &&
+	       (__u32)hs_s32(s, j->frame) * 8 == c->frame;
+}
+
 /*
  * Is the method that `c` is about still there, as it was? A block that is freed is marked so before
  * its memory is given to others (JDK memory/heap.cpp, add_to_freelist()); and its number is not
@@ -1505,10 +1517,8 @@ uw_fn int hs_head_read(struct uw_state *s, uw_mem m, const struct gn_jvm *j, __u
  */
 uw_fn int hs_code_is(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_code *c)
 {
-	__u64 block = s->pc - (__u32)c->data - j->blob;
 	__u64 unsure =
 		(c->gen ^ s->gen) | hs_calls_outside(s) | (s->flags & (GN_FF_GUESSED | GN_FF_FP));
-	__u32 id = 0;
 	int same;
 
 	if (c->key != hs_code_key(s))
@@ -1516,9 +1526,7 @@ uw_fn int hs_code_is(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struc
 	uw_barrier(unsure);
 	if (!unsure && !uw_checks())
 		return 1;
-	same = !hs_head_read(s, m, j, block, &id) && hs_u8(s, j->used) &&
-	       id == c->data >> 32 && hs_s32(s, j->size) == c->size &&
-	       (__u32)hs_s32(s, j->frame) * 8 == c->frame;
+	same = hs_code_same(s, m, j, c);
 	uw_checked(!unsure, same);
 	if (!same)
 		return 0;
@@ -1531,7 +1539,7 @@ uw_fn int hs_code_known(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
 	struct uw_code *c = hs_code(s);
 
-	if (s->leaf || (j->flags & GN_JVM_SPILLS && hs_calls_outside(s)))
+	if (s->leaf || (j->flags & GN_JVM_SPILLS && !c->native && hs_calls_outside(s)))
 		return 0;
 	return hs_code_is(s, m, j, c) && j->enter_special != s->pc - (__u32)c->data;
 }
@@ -1553,7 +1561,8 @@ uw_fn int hs_code_frame(struct uw_state *s, struct hs_way *w)
 	w->slot = s->sp + c->frame - 8;
 	w->saved = 1;
 	w->java = 1;
-	s->how = hs_code_how(s);
+	s->how = HS_HOW_CODE | (__u32)hs_calls_outside(s) << UW_HOW_LOOK_BIT;
+	s->how &= 0 - (__u32)(s->gen & 1);
 	return uw_push(s, s->pc, GN_FRAME_NMETHOD, 0, c->data);
 }
 

@@ -33,14 +33,35 @@
 /* A frame, the walk's state before it, and how it went on. */
 struct uw_mark {
 	__u64 pc; /* above its 48 bits enum uw_how */
-	__u32 sp; /* from uw_memo.base; + 1 in a leaf */
+	__u32 sp; /* from uw_memo.base; + 1 in a leaf, + UW_MARK_LOOK */
 	__u32 fp;
 	struct gn_frame frame;
 };
 
+#define UW_MARK_LOOK 2 /* it is walked each time, since its code is to be looked at */
+#define UW_MARK_SP   (~7u)
+
 #define UW_HOW_SHIFT 48
 #define UW_HOW_PC    ((1ULL << UW_HOW_SHIFT) - 1)
 #define UW_HOW_OK    (UW_HOW_PLAIN | UW_HOW_CALLER)
+
+#define UW_SAME_WORDS 128
+#define UW_SAME_LOOKS 4
+#define UW_SAME_BYTES 8192
+
+/* A whole stack that was met twice: kern/same.h. */
+struct uw_same {
+	__u64 pc, hash;
+	__u32 sp, fp; /* as in its first mark */
+	__u32 n;      /* frames; 0: there is none */
+	__u32 fixed;  /* fp has to be what it was */
+	__u32 how;    /* bits that any of its frames has */
+	__u32 bytes;  /* from sp: all words lie there */
+	__u32 words, looks;
+	__u64 look[UW_SAME_LOOKS];	 /* pcs in code that has to be looked at */
+	__u16 at[UW_SAME_WORDS];	 /* words from sp */
+	__u64 word[UW_SAME_WORDS];
+};
 
 struct uw_memo {
 	__u64 owner;   /* 0 none; kern/memo.bpf.h */
@@ -49,8 +70,10 @@ struct uw_memo {
 	__u64 gen;     /* of the process's code */
 	__u64 unloads; /* so many classes had been unloaded, plus 1; 0 unknown */
 	__u64 base;    /* all of it lies within 4 GiB from here */
+	__u64 hash;    /* of the walk's user part */
 	__u32 n;
 	__u32 pad;
+	struct uw_same same;
 	struct uw_mark marks[UW_MEMO_FRAMES];
 };
 
@@ -64,6 +87,9 @@ struct uw_trail {
 	__u32 open;	 /* 1 + the frame from which on all is as the memo has it; 0: it is not */
 	__u32 keep;	 /* for the next walk */
 	__u32 native;	 /* the process has no JVM */
+	__u32 sent;	 /* of the memo's whole stack the frames are not asked for */
+	__u32 again;	 /* the walk found what the last one did, at the same place */
+	__u32 same_told; /* gn_check_code: the walk is to find the memo's whole stack */
 	__u32 loaded;	 /* no class was unloaded since: what a Method* was it still is */
 	__u32 told;	 /* gn_check_code: `then` is what the step is to find */
 	__u32 method_const, cm_size;
@@ -127,7 +153,8 @@ uw_memo_global int uw_mark_end(struct uw_state *s, struct uw_trail *t)
 	near_sp = (((s->sp - t->base) >> 32) - 1) >> 63;
 	if (s->end && UW_HOW_SAVED(s->how) != UW_HOW_END)
 		s->how = 0;
-	mark->pc |= (s->how & (0 - near_sp)) << UW_HOW_SHIFT;
+	mark->pc |= (s->how & (0 - near_sp) & ~UW_HOW_LOOK) << UW_HOW_SHIFT;
+	mark->sp |= s->how >> UW_HOW_LOOK_BIT << 1;
 	mark->frame = s->frames[(s->n - 1) & (GN_MAX_FRAMES - 1)];
 	return 0;
 }
@@ -229,7 +256,7 @@ uw_fn long uw_follow_frame(struct uw_follow *f)
 		return uw_follow_end(s, t, mark);
 	if (at + 1 >= o->n)
 		return 1;
-	sp = top = t->base + next->sp;
+	sp = top = t->base + (next->sp & UW_MARK_SP);
 	if (how & UW_HOW_INTERP) {
 		if (!uw_follow_interp(f, &mark->frame, sp))
 			return 1;
@@ -444,7 +471,7 @@ uw_memo_global int uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct 
 	t->first = s->n;
 	t->at = 0;
 	t->open = 0;
-	t->told = 0;
+	t->told = t->again = 0;
 	t->native = 1;
 	t->unloads = t->loaded = 0;
 	t->want = UW_HOW_OK;
@@ -465,9 +492,18 @@ uw_memo_global int uw_trail_end(struct uw_state *s, struct uw_memo *o, struct uw
 	n = s->n - t->first;
 	if (n > UW_MEMO_FRAMES)
 		n = UW_MEMO_FRAMES;
-	o->n = 0;
+#ifdef __bpf__
+	if (t->same_told) {
+		count_add(GN_CNT_MEMO_CHECKED, o->same.n);
+		if (s->hash != o->same.hash || s->n - t->first != o->same.n)
+			count_add(GN_CNT_MEMO_WRONG, 1);
+	}
+#endif
+	t->again = o->n && o->hash == s->hash && (t->open == 1 || o->marks[0].sp == t->marks[0].sp);
+	o->n = o->same.n = 0;
 	if (changes != t->changes || !t->keep)
 		return 0;
+	o->hash = s->hash;
 	uw_memo_copy(o->marks, t->marks, t->open ? t->open - 1 : n);
 	o->changes = changes;
 	o->base = t->base;

@@ -47,6 +47,15 @@ struct {
 	__type(value, struct memo_scratch);
 } remote_trails SEC(".maps") __weak;
 
+/* Are the frames of what would be found not asked for? */
+static __noinline int remote_is_sent(const struct stack_scratch *s, const struct uw_same *same)
+{
+	__u64 id = stack_id_of(s->uw.hash, same->hash, 1);
+	__u32 *seen = bpf_map_lookup_elem(&sent, &id);
+
+	return seen && *seen == s->epoch;
+}
+
 static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
 					struct gn_thread *t, __u64 who)
 {
@@ -58,6 +67,7 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 	if (!c || !l.o)
 		return;
 	l.t = &c->trail;
+	l.t->sent = l.o->same.n && remote_is_sent(s, &l.o->same);
 	uw_walk_with(&l);
 	memo_give(l.o);
 }
@@ -80,20 +90,24 @@ static __always_inline bool task_has_run(const struct task_struct *task, __u64 s
 	return task->on_cpu || task_switches(task) != switches;
 }
 
-/* The kernel's frames. Of what it does once it runs again nothing is kept. */
-static __always_inline void remote_kernel(struct stack_scratch *s, struct task_struct *task,
-					  __u64 switches)
+/* The kernel's frames. Of what it does once it runs again nothing is kept. Its BPF stack is its
+ * own: that of who walks is needed for the walk. */
+static __noinline int remote_kernel(struct stack_scratch *s, struct task_struct *task,
+				    __u64 switches)
 {
 	struct kstack_span p;
 	long len;
 
+	if (!s || !task)
+		return 0;
 	kstack_span_of(&p, task, kstack_base(task), GN_WAY_REMOTE, s->uw.scratch);
 	if (kstack_take(s, &p))
-		return;
+		return 0;
 	len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
 	if (kstack_read(s, &p) && !task_has_run(task, switches))
 		kstack_note(s, &p);
+	return 0;
 }
 
 /* What was found of a task beside its stack's id. */

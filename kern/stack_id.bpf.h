@@ -17,6 +17,8 @@ enum stack_slot { SLOT_CLOCK = 0, SLOT_SWITCH = 1, SLOT_MAX };
 struct stack_scratch {
 	__u32 nraw;
 	__u32 kind;
+	__u32 epoch; /* as the walk began */
+	__u32 pad;
 	struct uw_state uw;
 };
 _Static_assert(sizeof(struct stack_scratch) <= 32768, "no value of a map per CPU");
@@ -91,13 +93,19 @@ static __noinline void stack_send(struct stack_scratch *s, struct gn_sent *last)
 	count_add(GN_CNT_STACKS, 1);
 }
 
-static __always_inline __u64 stack_id(const struct uw_state *u)
+/* By the hashes over its kernel and its user part. */
+static __always_inline __u64 stack_id_of(__u64 before, __u64 hash, int whole)
 {
-	__u64 id = u->hash & ~(__u64)GN_STACK_WHOLE;
+	__u64 id = uw_mix(before, hash) & ~(__u64)GN_STACK_WHOLE;
 
-	if (uw_is_whole(u))
+	if (whole)
 		id |= GN_STACK_WHOLE;
 	return id ? id : 2; /* 0 is none */
+}
+
+static __always_inline __u64 stack_id(const struct uw_state *u)
+{
+	return stack_id_of(u->before, u->hash, uw_is_whole(u));
 }
 
 /* Before a walk: whose it is, tgid << 32 | tid, and of when. */
@@ -108,14 +116,20 @@ static __always_inline void stack_begin(struct stack_scratch *s, __u64 who, __u6
 	s->uw.rec.h.tgid = who >> 32;
 	s->uw.rec.h.tid = (__u32)who;
 	s->uw.rec.h.time = now;
+	s->epoch = gn_epoch;
 }
 
-/* Give the frames in `s` their id and send them. `last`: stack_send(). */
+/*
+ * Give the frames in `s` their id and send them. `last`: stack_send(). 0: they are asked for since
+ * just now, and were not made.
+ */
 static __always_inline __u64 stack_finish(struct stack_scratch *s, struct gn_sent *last)
 {
 	s->uw.rec.nuser = s->uw.n - s->uw.rec.nkernel;
 	s->uw.rec.end = s->uw.end;
 	s->uw.rec.id = stack_id(&s->uw); /* the hash is seeded with the process */
+	if (s->uw.same)
+		return s->epoch == gn_epoch ? s->uw.rec.id : 0;
 	stack_send(s, last);
 	return s->uw.rec.id;
 }

@@ -152,8 +152,10 @@ enum uw_how {
 #define UW_HOW_END	 31 /* in place of that: it is the thread's start */
 #define UW_HOW_KEPT(how) ((how) >> 10 & 15) /* 1 + words to its UW_REG_KEPT; 0: not known */
 #define UW_HOW_KEPT_SAME 1		    /* as it is */
+	UW_HOW_LOOK_BIT = 14,
+	UW_HOW_LOOK = 0x4000, /* in a step: its code is looked at in each walk */
 	UW_HOW_NEAR_BIT = 62,
-	UW_HOW_NEAR = 0x4000, /* fp lies where the stack does */
+	UW_HOW_NEAR = 0x4000, /* in a mark: fp lies where the stack does */
 	UW_HOW_PLAIN_BIT = 63,
 	UW_HOW_PLAIN = 0x8000, /* before the step: no interrupted leaf, no doubt */
 };
@@ -187,7 +189,8 @@ struct uw_code {
 	__u64 data;  /* its frame's */
 	__u64 gen;   /* for which that holds */
 	__s32 size;  /* of the blob, bytes */
-	__u32 frame; /* bytes */
+	__u32 frame : 31; /* bytes */
+	__u32 native : 1; /* it calls native code */
 };
 
 struct uw_state {
@@ -243,6 +246,8 @@ struct uw_state {
 	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
 
 	__u64 hash; /* over the frames recorded; start it with what tells processes apart */
+	__u64 before; /* over those before the user part */
+	__u64 same;   /* there are no frames: it is the stack that it was (kern/same.h) */
 	struct gn_stack rec; /* the caller's: frames follow it as in the record */
 	struct gn_frame frames[GN_MAX_FRAMES];
 };
@@ -379,6 +384,8 @@ uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 	s->tid = 0;
 	s->n = 0;
 	s->hash = tgid;
+	s->before = 0;
+	s->same = 0;
 	s->max = max < GN_MAX_FRAMES ? max : GN_MAX_FRAMES;
 	s->map_start = 0;
 	s->map.end = 0;

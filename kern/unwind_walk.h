@@ -8,7 +8,7 @@
 
 #include "native.h"
 #ifdef UW_MEMO
-#include "memo.h"
+#include "same.h"
 #endif
 
 /* The last mapping that begins at or below pc, or the first. */
@@ -161,11 +161,18 @@ uw_fn void uw_memo_begin(struct uw_loop *l)
 uw_fn int uw_walk_with(struct uw_loop *l)
 {
 	struct uw_state *s = l->s;
-#ifdef UW_MEMO
-	if (UW_HAS_MEMO(l))
-		l->t->changes = uw_table_changes(UW_LOOP_MEM(l)); /* before they are looked at */
-#endif
 
+	s->before = s->hash;
+	s->hash = s->tgid;
+#ifdef UW_MEMO
+	if (UW_HAS_MEMO(l)) {
+		l->t->changes = uw_table_changes(UW_LOOP_MEM(l)); /* before they are looked at */
+		l->t->same_told = 0;
+		if (uw_same_may(s, l->o, l->t) &&
+		    uw_call(uw_same, s, UW_LOOP_MEM(l), l->o, l->t))
+			return 0;
+	}
+#endif
 	l->p = uw_get_proc(UW_LOOP_MEM(l), s->tgid);
 	if (!l->p) {
 		uw_end(s, GN_END_NORULE);
@@ -188,8 +195,11 @@ uw_fn int uw_walk_with(struct uw_loop *l)
 		uw_end(s, GN_END_NORULE);
 #endif
 #ifdef UW_MEMO
-	if (UW_HAS_MEMO(l))
+	if (UW_HAS_MEMO(l)) {
 		uw_trail_end(s, l->o, l->t, uw_table_changes(UW_LOOP_MEM(l)));
+		if (l->t->again)
+			uw_call(uw_same_make, s, UW_LOOP_MEM(l), l->o, l->t);
+	}
 #endif
 	return 0;
 }

@@ -31,8 +31,11 @@ static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, boo
 	__u64 sp = s->sp;
 	int signals = 0;
 
-	if (t)
+	if (t) {
 		t->changes = env->changes;
+		if (uw_same_may(s, o, t) && uw_call(uw_same, s, env, o, t))
+			return;
+	}
 	uw_memo_begin(&l);
 	for (int i = 0; i <= GN_MAX_FRAMES; i++) {
 		/* the JVM's note of its last frame may lead to where the walk is */
@@ -47,6 +50,8 @@ static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, boo
 				abort();
 			if (o)
 				uw_trail_end(s, o, t, env->changes);
+			if (o && t->again)
+				uw_call(uw_same_make, s, env, o, t);
 			return;
 		}
 		if ((s->sp < sp || (s->sp == sp && !leaf)) && s->signals == signals)
@@ -70,10 +75,15 @@ static inline void uwwalk_rewind(struct uw_state *s, const struct uw_state *begu
 	s->gen = walks << 1;
 }
 
+/* But for the frames. */
+static inline bool uwwalk_alike(const struct uw_state *a, const struct uw_state *b)
+{
+	return a->n == b->n && a->end == b->end && a->hash == b->hash && a->blind == b->blind;
+}
+
 static inline bool uwwalk_equal(const struct uw_state *a, const struct uw_state *b)
 {
-	return a->n == b->n && a->end == b->end && a->hash == b->hash && a->blind == b->blind &&
-	       !memcmp(a->frames, b->frames, a->n * sizeof(a->frames[0]));
+	return uwwalk_alike(a, b) && !memcmp(a->frames, b->frames, a->n * sizeof(a->frames[0]));
 }
 
 /* What `s` has found. */
@@ -123,6 +133,9 @@ static const struct uw_rule *uwwalk_rule(void *ctx, __u32 rule)
 	return c->env->rule(c->env->ctx, rule);
 }
 
+/* Walks that were over before they began. */
+static __u64 uwwalk_sames;
+
 /* Of the last memo that uwwalk_memo() made: frames that a walk took from it when all was the same. */
 static __u32 uwwalk_told;
 
@@ -158,11 +171,19 @@ static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun,
 	uwwalk_rewind(s, begun);
 	uw_code_begin(s, gen);
 	t->keep = 1;
+	t->sent = 0;
 	memset(t->marks, 0x5a, sizeof(t->marks));
 	uwwalk_once(s, env, true, o, t);
 	if (!uwwalk_equal(s, &plain))
 		abort();
 	uwwalk_kept(o, t, s);
+	uwwalk_rewind(s, begun);
+	uw_code_begin(s, gen);
+	t->sent = 1;
+	uwwalk_once(s, env, true, o, t);
+	uwwalk_sames += s->same;
+	if (s->same ? !uwwalk_alike(s, &plain) : !uwwalk_equal(s, &plain))
+		abort();
 }
 
 /* Words of the stack that changed since, one of them where a frame of the memo has its caller's pc
@@ -210,7 +231,7 @@ static inline void uwwalk_start_at(struct uw_state *to, const struct uw_state *b
 {
 	memcpy(to, begun, offsetof(struct uw_state, frames));
 	to->pc = o->marks[i].pc & UW_HOW_PC;
-	to->sp = o->base + o->marks[i].sp;
+	to->sp = o->base + (o->marks[i].sp & UW_MARK_SP);
 	to->fp = o->base + o->marks[i].fp;
 	to->leaf = 0;
 	to->flags = GN_FF_RETADDR;
