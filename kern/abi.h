@@ -558,6 +558,9 @@ struct gn_thread {
 	/* objects were being moved when it was looked for the one that it waits for */
 	struct gn_again moving;
 	__u32 pad;
+	/* the object that it was parked for last, where that cannot be somebody's; heap_epoch() at
+	 * that time, and the cause */
+	__u64 parked, parked_epoch, parked_cause;
 	/* by enum stack_slot: a list that this epoch's reader has, the last of this thread */
 	struct gn_sent sent[GN_SENT];
 	/* likewise: its places in `memos`, plus 1; kern/memo.bpf.h */

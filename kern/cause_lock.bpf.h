@@ -67,18 +67,58 @@ heap_fn int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u6
 	return 1;
 }
 
-/* 2: and it is somebody's; BLOCKER_MOVING: objects are being moved, so that it cannot be told now.
+/*
+ * Is it parked for what it was parked for the last time, with a cause whose content was sent? No
+ * object has been moved or made in that one's place since.
  */
-#define BLOCKER_MOVING (-1)
+static __always_inline bool is_parked_again(const struct parked *p, const struct gn_locks *l,
+					    const struct gn_thread *t, struct task_struct *task)
+{
+	return t && p->object && p->object == t->parked && p->epoch == t->parked_epoch &&
+	       !heap_moves(&l->heap) && cause_is_sent(t->parked_cause) &&
+	       heap_epoch(task, &l->heap) == p->epoch;
+}
+
+/*
+ * Its switch has told what it is parked for. From outside nothing is noted: its switch might note
+ * something else at the same time.
+ */
+static __always_inline void parked_note(const struct parked *p, struct gn_thread *t)
+{
+#ifndef UW_REMOTE
+	if (!t)
+		return;
+	t->parked = p->ownable ? 0 : p->object;
+	t->parked_epoch = p->epoch;
+	t->parked_cause = 0; /* lock_tell() */
+#endif
+}
+
+static __always_inline void parked_cause_note(const struct gn_cause_lock *c, struct gn_thread *t,
+					      __u32 tgid)
+{
+#ifndef UW_REMOTE
+	if (t)
+		t->parked_cause = cause_id((const struct gn_cause *)c, tgid);
+#endif
+}
+
+/* BLOCKER_OWNED: it is somebody's; BLOCKER_AGAIN: gn_thread.parked_cause is its cause;
+ * BLOCKER_MOVING: objects are being moved, so that it cannot be told now. */
+enum { BLOCKER_MOVING = -1, BLOCKER_TOLD = 1, BLOCKER_OWNED = 2, BLOCKER_AGAIN = 3 };
 
 heap_fn int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u64 thread,
-			 struct task_struct *task)
+			 struct task_struct *task, struct gn_thread *t)
 {
 	struct parked p;
 
 	if (!c || !l || !task || !parked_is_told(l))
 		return 0;
-	if (!parked_read(&p, l, thread, task))
+	if (!parked_object(&p, l, thread, task))
+		return BLOCKER_MOVING;
+	if (is_parked_again(&p, l, t, task))
+		return BLOCKER_AGAIN;
+	if (!parked_rest(&p, l, task))
 		return BLOCKER_MOVING;
 	if (!p.klass)
 		return 0;
@@ -91,7 +131,8 @@ heap_fn int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u6
 		c->object = p.object;
 		c->collections = collections_of(&l->heap, p.epoch, task);
 	}
-	return p.owner ? 2 : 1;
+	parked_note(&p, t);
+	return p.owner ? BLOCKER_OWNED : BLOCKER_TOLD;
 }
 
 static __noinline void lock_watch(struct task_struct *task)
@@ -130,8 +171,11 @@ static __always_inline void lock_words_read(struct lock_words *w, const struct g
 	w->waiting = heap_word(task, thread + l->waiting);
 }
 
-/* Fills in the cause, which is zeros. 0: it is none, or not known. */
-heap_fn int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *task)
+/*
+ * Fills in the cause, which is zeros. 0: it is none, or not known. BLOCKER_AGAIN: *id is its id, and
+ * nothing is filled in.
+ */
+heap_fn int lock_tell(struct gn_cause_lock *c, __u64 *id, __u64 who, struct task_struct *task)
 {
 	const struct gn_locks *l = locks_find(who >> 32);
 	__u64 thread = uw_get_java_thread(0, (__u32)who);
@@ -139,7 +183,7 @@ heap_fn int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *ta
 	struct gn_thread *t;
 	int told;
 
-	if (!c || !l || !thread)
+	if (!c || !l || !thread || !id)
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t)
@@ -154,12 +198,16 @@ heap_fn int lock_tell(struct gn_cause_lock *c, __u64 who, struct task_struct *ta
 		c->op = GN_OP_WAIT;
 		return monitor_tell(c, l, w.waiting, task);
 	}
-	told = blocker_tell(c, l, thread, task);
+	told = blocker_tell(c, l, thread, task, t);
 	if (t)
 		again_note(&t->moving, t->seq, told == BLOCKER_MOVING);
-	if (told == 2)
+	if (told == BLOCKER_OWNED)
 		lock_watch(task);
-	return told > 0;
+	if (told == BLOCKER_TOLD)
+		parked_cause_note(c, t, who >> 32);
+	if (told == BLOCKER_AGAIN && t)
+		*id = t->parked_cause;
+	return told < 0 ? 0 : told;
 }
 
 #endif

@@ -92,6 +92,8 @@ struct parked {
 	__u64 self, object, owner; /* objects; 0 none, HEAP_UNKNOWN */
 	__u64 klass, mark;	   /* the synchronizer's class, 0 unknown, and its mark */
 	__u64 id;		   /* the owner's number as a thread, 0 unknown */
+	bool ownable;		   /* it can be somebody's */
+	__u64 handle;		   /* what refers to self */
 	__u64 epoch;		   /* heap_epoch() of all this */
 };
 
@@ -109,42 +111,59 @@ static __always_inline bool parked_is_told(const struct gn_locks *l)
 	return heap_is_told(&l->heap) && l->current && l->blocker;
 }
 
-/*
- * Follows that. False: it cannot be told now. Without an object, or a class for it, that is all
- * there is.
- */
-heap_fn int parked_read(struct parked *p, const struct gn_locks *l, __u64 thread,
-			struct task_struct *task)
+/* Follows that to the object. False: it cannot be told now. */
+heap_fn int parked_object(struct parked *p, const struct gn_locks *l, __u64 thread,
+			  struct task_struct *task)
 {
 	const struct gn_heap *h;
-	__u64 epoch, handle, mark = 0;
+
+	if (!p || !l || !task)
+		return 0;
+	h = &l->heap;
+	p->self = p->object = p->owner = p->klass = p->mark = p->id = p->ownable = 0;
+	p->epoch = heap_epoch(task, h);
+	if (!p->epoch || !l->current || !l->blocker)
+		return 0;
+	p->handle = heap_word(task, thread + l->current);
+	p->self = object_at(task, h, p->handle, p->epoch, REF_HANDLE);
+	if (!is_object(p->self))
+		return 0;
+	p->object = object_at(task, h, p->self + l->blocker, p->epoch, REF_FIELD);
+	return p->object != HEAP_UNKNOWN;
+}
+
+/*
+ * And from there on. False: it cannot be told now. Without an object, or a class for it, that is all
+ * there is.
+ */
+heap_fn int parked_rest(struct parked *p, const struct gn_locks *l, struct task_struct *task)
+{
+	const struct gn_heap *h;
+	__u64 epoch, mark = 0;
 	bool same = true;
 
 	if (!p || !l || !task)
 		return 0;
 	h = &l->heap;
-	p->self = p->object = p->owner = p->klass = p->mark = p->id = 0;
-	p->epoch = epoch = heap_epoch(task, h);
-	if (!epoch || !l->current || !l->blocker)
-		return 0;
-	handle = heap_word(task, thread + l->current);
-	p->self = object_at(task, h, handle, epoch, REF_HANDLE);
-	if (!is_object(p->self))
-		return 0;
-	p->object = object_at(task, h, p->self + l->blocker, epoch, REF_FIELD);
-	if (p->object == HEAP_UNKNOWN)
-		return 0;
+	epoch = p->epoch;
 	if (p->object)
 		p->klass = object_class(task, l, p->object, &p->mark);
-	if (is_ownable(task, l, p->klass)) {
+	p->ownable = is_ownable(task, l, p->klass);
+	if (p->ownable) {
 		p->owner = object_at(task, h, p->object + l->exclusive, epoch, REF_FIELD);
 		if (is_object(p->owner) && object_class(task, l, p->owner, &mark))
 			p->id = heap_word(task, p->owner + l->id);
 		same = heap_leads(task, h, p->object + l->exclusive, p->owner, epoch, REF_FIELD);
 	}
 	return same && heap_leads(task, h, p->self + l->blocker, p->object, epoch, REF_FIELD) &&
-	       heap_leads(task, h, handle, p->self, epoch, REF_HANDLE) &&
+	       heap_leads(task, h, p->handle, p->self, epoch, REF_HANDLE) &&
 	       heap_epoch(task, h) == epoch;
+}
+
+static __always_inline bool parked_read(struct parked *p, const struct gn_locks *l, __u64 thread,
+					struct task_struct *task)
+{
+	return parked_object(p, l, thread, task) && parked_rest(p, l, task);
 }
 
 #endif
