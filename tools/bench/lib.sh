@@ -87,6 +87,10 @@ median() {
     sort -g | awk '{ v[NR] = $1 } END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
 }
 
+# BPF programs that run in the collector's own threads: their time is in that one's CPU time.
+# shellcheck disable=SC2034
+COLLECTORS='^(cpus_look|lock_tick|remote_tick|(task|wall|resting|remote|switches)_scan|task_leave|wall_account|peer_find)$'
+
 # programs METER_FILE [PRIMITIVES_FILE]: a line for each BPF program that ran.
 programs() {
     local name ns runs wall

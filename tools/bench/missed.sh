@@ -33,10 +33,10 @@ stat() { sed -n "s/.*$1 *\([0-9,]*\).*/\1/p" "$GN_ERR" | head -n 1 | tr -d ,; }
 missed() { sed -n 's/.*[ :]\([0-9,]*\) wall samples without a stack.*/\1/p' "$GN_ERR" | tr -d ,; }
 taken() { sed -n 's/.* seen, \([0-9.]*\)% with a stack.*/\1/p' "$GN_ERR"; }
 
-# bpf METER_FILE: percent of a core of all programs; ns a run of wall_switch; percent of a core of remote_tick.
+# bpf METER_FILE: percent of a core of all programs that others run; ns a run of wall_switch; percent of a core of remote_tick.
 bpf() {
-    awk '$1 == "wall_ns" { w = $2 }
-        $1 == "bpf_prog" { all += $3 }
+    awk -v own="$COLLECTORS" '$1 == "wall_ns" { w = $2 }
+        $1 == "bpf_prog" && $2 !~ own { all += $3 }
         $1 == "bpf_prog" && $2 == "wall_switch" && $4 { s = $3 / $4 }
         $1 == "bpf_prog" && $2 == "remote_tick" { t = $3 }
         END { printf "%.2f %.0f %.2f", 100 * all / w, s, 100 * t / w }' "$1"

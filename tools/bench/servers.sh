@@ -31,8 +31,8 @@ window() {
     "$1_window" -p "$TARGET" -c "$GN_PID" -b -o "$m" >/dev/null
     quick=$("$1_window" -p "$TARGET" -o /dev/null)
     gnomon_stop
-    awk -v s="$1" -v n="$n" -v o="$(ops "$quick")" '
-        $1 == "wall_ns" { wall = $2 } $1 == "profiler_cpu_ns" { c = $2 } $1 == "bpf_prog" { b += $3 }
+    awk -v s="$1" -v n="$n" -v o="$(ops "$quick")" -v own="$COLLECTORS" '
+        $1 == "wall_ns" { wall = $2 } $1 == "profiler_cpu_ns" { c = $2 } $1 == "bpf_prog" && $2 !~ own { b += $3 }
         END { print s, n, 100 * c / wall, 100 * b / wall, o }' "$m" >>"$T/windows"
 }
 
