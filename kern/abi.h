@@ -512,8 +512,8 @@ struct gn_thread {
 	__u64 own_tick;	   /* its first own tick from there on */
 	__u32 rate_gen;	   /* gn_rate_gen for which `level` is, 0 never */
 	__u32 often;	   /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
+	__u32 asked;	   /* its bit in `asked` is set (kern/asked.bpf.h) */
 	__u32 round;	   /* of accounting (wall_account) that it was last part of */
-	__u32 wasted;
 	/* and the rest */
 	__u64 id;      /* tgid << 32 | tid, as the collector's PID namespace has them */
 	__u64 queue;   /* with causes: the run queue (struct cfs_rq) it queued in last */
@@ -557,7 +557,7 @@ struct gn_thread {
 	__u32 woken_seq;
 	/* objects were being moved when it was looked for the one that it waits for */
 	struct gn_again moving;
-	__u32 pad;
+	__u32 wasted;
 	/* the object that it was parked for last, where that cannot be somebody's; heap_epoch() at
 	 * that time, and the cause */
 	__u64 parked, parked_epoch, parked_cause;

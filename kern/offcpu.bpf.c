@@ -16,6 +16,7 @@
  * Only switch-outs are looked at. A switch-in needs nothing else: when it was is known at the next
  * switch-out.
  */
+#include "asked.bpf.h"
 #include "cause.bpf.h"
 #include "clock.bpf.h"
 #include "context.bpf.h"
@@ -353,6 +354,8 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 	if (!c)
 		return 0;
 	c->switches++;
+	if (UNLIKELY(t->asked))
+		asked_end(prev, t);
 	if (UNLIKELY(!rate_has_wall(t))) /* others of its switches were not seen */
 		t->phase = GN_PH_UNKNOWN;
 	rate_refresh(t, thread_id(prev, t) >> 32);
@@ -422,6 +425,8 @@ int BPF_PROG(switch_walk, bool preempt, struct task_struct *prev, struct task_st
 			stack_take(ctx, SLOT_SWITCH, way, true, task, t, id, c->clock + c->offset);
 		t->vthread = vthread_of(id, task, SLOT_SWITCH);
 		t->cause = cause_of(id, task, t->state);
+		if (way == GN_WAY_SWITCH && t->state != GN_ST_QUEUED)
+			asked_note(task, t);
 		if (is_moving(t)) /* by itself, since it has a stack */
 			pending_put(tick_parity(own_tick(t)), NULL, task->pid);
 	}

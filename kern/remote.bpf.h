@@ -15,6 +15,7 @@
 #ifdef UW_MEMO
 #include "memo.bpf.h"
 #endif
+#include "asked.bpf.h"
 #include "cause.bpf.h"
 #include "context.bpf.h"
 #include "kstack.bpf.h"
@@ -190,6 +191,7 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 	t->remote_cause = found.cause;
 	t->remote_context = found.context;
 	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
+	asked_note(task, t);
 	if (had && id & GN_STACK_WHOLE)		       /* in place of what it had of itself */
 		__sync_val_compare_and_swap(&t->stack, had, 0);
 	return 1;

@@ -15,6 +15,7 @@
  * interrupt, but if the thread that it came to sends by the other end of just that connection, it
  * is its own.
  */
+#include "asked.bpf.h"
 #include "cause_id.bpf.h"
 #include "descriptor.bpf.h"
 #include "inet.bpf.h"
@@ -231,11 +232,12 @@ int BPF_PROG(wall_waking, struct task_struct *task)
 	__u64 whose, id, cause;
 	bool here;
 
-	if (gn_scanning || !r)
+	END_IF(gn_scanning || !is_asked_for(task) || rate_skips_wakers(task));
+	if (!r)
 		return 0;
-	/* first, since the thread's storage was last another CPU's: naps end by interrupts */
+	/* next, since the thread's storage was last another CPU's: naps end by interrupts */
 	here = !is_interrupt(ctx, by, &r->id);
-	END_IF((!here && !is_transferring(by)) || rate_skips_wakers(task));
+	END_IF(!here && !is_transferring(by));
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || !is_asked(task, t))
 		return 0;
