@@ -46,6 +46,9 @@ struct gn_coders {
 
 #define GN_UNLOADS_SPAN 512
 
+/* Bytes from the beginning of a block of code in which all fields lie that struct gn_jvm has. */
+#define GN_JVM_HEADER 400
+
 struct gn_jvm {
 	__u32 tgid; /* whose it is: the map's elements are used again while they are read */
 	__u32 flags;

@@ -65,7 +65,7 @@ uw_fn void uw_checked(int known, int same)
 
 #define HS_HOPS		32  /* over the segment map; real code needs 13 (17), 7 (21), 5 (25) */
 #define HS_WINDOW	256 /* bytes of it read at once: any first hop stays inside */
-#define HS_HEADER	400 /* bytes of HeapBlock and blob header read at once */
+#define HS_HEADER	GN_JVM_HEADER /* of HeapBlock and blob header, read at once */
 #define HS_HEADER_SMALL 128 /* enough for a blob that is no nmethod, at the heap's end */
 #define HS_BLOCK	64  /* the beginning of those: cheaper by half */
 #define HS_BEFORE	32  /* code bytes looked at before and behind a leaf's pc */
@@ -247,8 +247,11 @@ uw_fn int hs_find(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct h
 	if (!h || hs_block(s, m, h, s->pc, &block))
 		return -1;
 	part = !!uw_copy(s, m, block, s->scratch, HS_HEADER);
-	if (part && uw_copy(s, m, block, s->scratch, HS_HEADER_SMALL))
-		return -1;
+	if (part) { /* of what is not there nothing is taken for the block's */
+		__builtin_memset(s->scratch, 0, HS_HEADER);
+		if (uw_copy(s, m, block, s->scratch, HS_HEADER_SMALL))
+			return -1;
+	}
 	if (!hs_u8(s, j->used))
 		return -1;
 	b->start = block + j->blob;

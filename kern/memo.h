@@ -499,7 +499,8 @@ uw_memo_global int uw_trail_end(struct uw_state *s, struct uw_memo *o, struct uw
 			count_add(GN_CNT_MEMO_WRONG, 1);
 	}
 #endif
-	t->again = o->n && o->hash == s->hash && (t->open == 1 || o->marks[0].sp == t->marks[0].sp);
+	t->again = o->n && o->hash == s->hash &&
+		   (t->open == 1 || !((o->marks[0].sp ^ t->marks[0].sp) & UW_MARK_SP));
 	o->n = o->same.n = 0;
 	if (changes != t->changes || !t->keep)
 		return 0;

@@ -177,12 +177,24 @@ static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun,
 	if (!uwwalk_equal(s, &plain))
 		abort();
 	uwwalk_kept(o, t, s);
+}
+
+/* And where it is known as a whole, without its frames: all but these is the same. */
+static inline void uwwalk_each(struct uw_state *s, const struct uw_state *begun, __u64 gen,
+			       const struct uw_env *env, struct uw_memo *o, struct uw_trail *t)
+{
+	static struct uw_state found;
+	struct uw_env in_gen = *env;
+
+	in_gen.code_gen = gen;
+	uwwalk_both(s, begun, gen, env, o, t);
+	uwwalk_result(&found, s);
 	uwwalk_rewind(s, begun);
 	uw_code_begin(s, gen);
 	t->sent = 1;
-	uwwalk_once(s, env, true, o, t);
+	uwwalk_once(s, &in_gen, true, o, t);
 	uwwalk_sames += s->same;
-	if (s->same ? !uwwalk_alike(s, &plain) : !uwwalk_equal(s, &plain))
+	if (s->same ? !uwwalk_alike(s, &found) : !uwwalk_equal(s, &found))
 		abort();
 }
 
@@ -250,12 +262,22 @@ static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun,
 	static struct uw_state other;
 	struct uwwalk_changed c = {.env = env};
 	struct uw_env changed = *env;
+#ifdef UW_HOTSPOT
+	struct gn_jvm unsure;
+#endif
 	__u64 seed = begun->pc ^ begun->sp << 7;
 
 	changed.ctx = &c;
 	changed.read = uwwalk_read;
 	changed.page = uwwalk_page;
 	changed.rule = uwwalk_rule;
+#ifdef UW_HOTSPOT
+	if (env->jvm) { /* in these stacks, metadata may lie in the stack: it may have changed */
+		unsure = *env->jvm;
+		unsure.unloads = 0;
+		changed.jvm = &unsure;
+	}
+#endif
 	memset(&o, 0, sizeof(o));
 	uwwalk_both(s, begun, gen, env, &o, &t);
 	uwwalk_both(s, begun, gen, env, &o, &t);
@@ -264,16 +286,16 @@ static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun,
 	for (int i = 0; i < 8; i++) {
 		seed = uw_mix(seed, (__u64)i + 1);
 		uwwalk_change(&c, &kept, seed);
-		uwwalk_both(s, begun, gen, &changed, &o, &t);
+		uwwalk_each(s, begun, gen, &changed, &o, &t);
 		if (i & 1)
-			uwwalk_both(s, begun, gen, env, &o, &t);
+			uwwalk_each(s, begun, gen, env, &o, &t);
 	}
-	uwwalk_both(s, begun, gen + 2, env, &o, &t);
+	uwwalk_each(s, begun, gen + 2, env, &o, &t);
 	memcpy(&other, begun, offsetof(struct uw_state, frames));
 	other.leaf = 1;
 	other.flags = GN_FF_RETADDR;
 	for (int i = 0; i < 3; i++)
-		uwwalk_both(s, &other, gen + 2, i & 1 ? &changed : env, &o, &t);
+		uwwalk_each(s, &other, gen + 2, i & 1 ? &changed : env, &o, &t);
 	for (int i = 0; i < 4 && kept.n; i++) {
 		seed = uw_mix(seed, (__u64)i);
 		uwwalk_start_at(&other, begun, &kept, (__u32)(seed >> 8) % kept.n);
@@ -282,8 +304,8 @@ static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun,
 			other.fp = seed;
 		if (i & 2)
 			uw_limit(&other, 1 + (seed >> 40 & 7));
-		uwwalk_both(s, &other, gen + 2, env, &o, &t);
-		uwwalk_both(s, begun, gen + 2, env, &o, &t);
+		uwwalk_each(s, &other, gen + 2, env, &o, &t);
+		uwwalk_each(s, begun, gen + 2, env, &o, &t);
 	}
 }
 

@@ -101,7 +101,7 @@ static void layout_init(struct gn_jvm *j, const uint16_t add[LAYOUT])
 	};
 
 	for (int i = 0; i < LAYOUT; i++)
-		*v[i].field = (uint16_t)(v[i].at + add[i]);
+		*v[i].field = (uint16_t)((v[i].at + add[i]) % (GN_JVM_HEADER - 7));
 }
 
 static void world_init(struct world *w, const struct input *in)
@@ -121,6 +121,8 @@ static void world_init(struct world *w, const struct input *in)
 		.interp_low = in->interp ? HEAP + HEAP_BYTES - 0x1000 : 0,
 		.interp_high = in->interp ? HEAP + HEAP_BYTES : 0,
 		.enter_special = HEAP + 0x5000,
+		.unloads = STACK + BYTES - GN_UNLOADS_SPAN,
+		.unloads_at = {0, 8},
 		.cont_low = HEAP + 0x4000,
 		.cont_high = HEAP + 0x4100,
 		.kind_nmethod = in->kinds[0],

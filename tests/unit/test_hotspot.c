@@ -1863,6 +1863,111 @@ static void test_memo_interp(void **state)
 	assert_int_equal(g.t.open, 2);
 }
 
+/* ---- whole stacks that were met before (kern/same.h) ---- */
+
+#define UNLOADS (META + 0x800)
+
+/* Is it known as a whole now, with the memo of the walks before? It is what is found without. */
+static bool is_same(struct world *w, struct again *g, uint64_t gen)
+{
+	static struct uw_state plain;
+	struct uw_env env = w->env;
+
+	env.code_gen = gen;
+	uwwalk_rewind(&w->s, &g->begun);
+	uw_code_begin(&w->s, gen);
+	g->t.keep = g->t.sent = 1;
+	uwwalk_once(&w->s, &env, true, &g->o, &g->t);
+	plain = w->s;
+	memcpy(&plain, &g->begun, offsetof(struct uw_state, frames));
+	uwwalk_once(&plain, &env, false, NULL, NULL);
+	assert_true(w->s.same ? uwwalk_alike(&w->s, &plain) : uwwalk_equal(&w->s, &plain));
+	return w->s.same;
+}
+
+/*
+ * From where interpreted code has called something, by way of the call stub: with all as it was it
+ * is known; with a word, the frame pointer, unloaded classes or tables that changed it is walked.
+ */
+static void test_same(void **state)
+{
+	const uint64_t fp = SP + 0x80;
+	static struct again g;
+	struct world *w = *state;
+	uint64_t one = 1;
+
+	memset(&g, 0, sizeof(g));
+	with_interpreter(w);
+	w->jvm.unloads = UNLOADS;
+	w->jvm.unloads_at[1] = 8;
+	word(w, fp - 64, CM + CM_SIZE + 5);
+	word(w, fp - 24, METHOD);
+	word(w, fp - 16, 0);
+	word(w, fp - 8, fp + 0x20);
+	word(w, fp, FP);
+	caller_is_bottom(w, fp + 8, FP);
+	memcpy(&w->jvm.call_stub, w->stack + (fp + 8 - STACK), 8);
+	uw_begin(&g.begun, 1, 64);
+	g.begun.flags = GN_FF_RETADDR;
+	g.begun.pc = INTERP_PC;
+	g.begun.sp = SP + 0x40;
+	g.begun.fp = fp;
+	assert_false(is_same(w, &g, 11));
+	assert_false(is_same(w, &g, 11)); /* twice is what it takes */
+	assert_int_equal(w->s.n, 3);
+	assert_int_equal(w->s.end, GN_END_COMPLETE);
+	assert_true(is_same(w, &g, 11));
+	word(w, fp - 64, CM + CM_SIZE + 7);
+	assert_false(is_same(w, &g, 11));
+	assert_false(is_same(w, &g, 11));
+	assert_true(is_same(w, &g, 11));
+	memcpy(w->meta + (UNLOADS - META) + 8, &one, 8);
+	assert_false(is_same(w, &g, 11));
+	assert_true(is_same(w, &g, 11));
+	w->env.changes += 2;
+	assert_false(is_same(w, &g, 11)); /* its memo is of other tables */
+	assert_false(is_same(w, &g, 11));
+	assert_true(is_same(w, &g, 11));
+	g.begun.fp = fp + 8;
+	assert_false(is_same(w, &g, 11));
+	g.begun.fp = fp;
+	assert_false(is_same(w, &g, 11));
+	assert_false(is_same(w, &g, 11));
+	assert_true(is_same(w, &g, 11));
+	w->jvm.unloads = 0;
+	assert_false(is_same(w, &g, 11));
+	assert_false(is_same(w, &g, 11)); /* nobody knows how many there were */
+}
+
+/* Compiled code that has called native code, in a generation: its block is looked at each time. */
+static void test_same_looks(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+	struct calling c = calling(w);
+
+	memset(&g, 0, sizeof(g));
+	memcpy(&w->jvm.call_stub, w->stack + (SP + 0x78 - STACK), 8);
+	w->jvm.flags |= GN_JVM_CODERS;
+	uw_begin(&w->s, 1, 64);
+	uw_push(&w->s, NATIVE + 0x10, GN_FRAME_USER, 0, 0);
+	g.begun = w->s;
+	g.begun.flags = GN_FF_RETADDR;
+	g.begun.pc = c.pc;
+	g.begun.sp = SP + 0x40;
+	g.begun.fp = FP;
+	assert_false(is_same(w, &g, 11));
+	assert_false(is_same(w, &g, 11)); /* the first one had to look for the method */
+	assert_int_equal(w->s.n, 4);
+	assert_true(is_same(w, &g, 11));
+	assert_int_equal(g.o.same.looks, 1);
+	heap_put(w, c.block + H_ID, 9, 4);
+	assert_false(is_same(w, &g, 11));
+	assert_false(is_same(w, &g, 11));
+	assert_true(is_same(w, &g, 11));
+	assert_false(is_same(w, &g, 13));
+}
+
 /* Where a thread's start was found before any Java code, the JVM may know of some the next time. */
 static void test_memo_anchor(void **state)
 {
@@ -1946,6 +2051,8 @@ int main(void)
 		TEST(test_memo_deoptimised),
 		TEST(test_memo_leaf),
 		TEST(test_memo_interp),
+		TEST(test_same),
+		TEST(test_same_looks),
 		TEST(test_memo_anchor),
 		TEST(test_known_elsewhere),
 		TEST(test_known_leaf),

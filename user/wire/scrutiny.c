@@ -54,11 +54,23 @@ static bool range_fits(uint64_t low, uint64_t high)
 	return low <= high && high <= UW_ADDR_MAX;
 }
 
+static bool header_fits(const struct gn_jvm *j)
+{
+	const uint16_t at[] = {j->used,	    j->name, j->kind, j->size,	j->header,  j->frame,
+			       j->complete, j->code, j->id,   j->level, j->orig_pc, j->deopt,
+			       j->deopt_mh};
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		if (at[i] > GN_JVM_HEADER - sizeof(uint64_t))
+			return false;
+	return true;
+}
+
 int scrutiny_jvm(const struct gn_jvm *jvm, pid_t tgid)
 {
 	if (jvm->tgid != (uint32_t)tgid || jvm->nheaps > GN_JVM_HEAPS || jvm->flags & ~JVM_FLAGS ||
 	    !range_fits(jvm->low, jvm->high) || !range_fits(jvm->interp_low, jvm->interp_high) ||
-	    !range_fits(jvm->cont_low, jvm->cont_high))
+	    !range_fits(jvm->cont_low, jvm->cont_high) || !header_fits(jvm))
 		return -EINVAL;
 	for (uint32_t i = 0; i < jvm->nheaps; i++) {
 		const struct gn_code_heap *h = &jvm->heap[i];
