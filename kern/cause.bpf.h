@@ -390,7 +390,7 @@ static __noinline __u64 cause_read(__u64 who, struct task_struct *task)
 	r->of.op = op;
 	fd = call.arg[0];
 	if (gn_call_is_futex(call.nr)) {
-		if (lock_tell((struct gn_cause_lock *)&r->of, &r->id, who, task) == BLOCKER_AGAIN)
+		if (lock_tell(r, who, task) == BLOCKER_AGAIN)
 			return r->id;
 	} else if (op == GN_OP_NONE) {
 		return 0;

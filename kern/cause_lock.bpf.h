@@ -67,6 +67,27 @@ heap_fn int monitor_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u6
 	return 1;
 }
 
+/* The monitors of a JavaThread, as they lie in it (JDK runtime/javaThread.hpp). */
+struct lock_words {
+	__u64 pending, flag, waiting;
+};
+
+/* Where that is found out: the BPF stack has no room for it. In the cause's record, whose content is
+ * read later. */
+struct lock_room {
+	__u64 thread; /* the JavaThread */
+	struct lock_words words;
+	struct parked parked;
+};
+
+static __always_inline struct lock_room *lock_room_of(struct gn_cause_rec *r)
+{
+	_Static_assert(sizeof(struct lock_room) <= sizeof(r->path) &&
+			       !(__builtin_offsetof(struct gn_cause_rec, path) & 7),
+		       "no room for it");
+	return (struct lock_room *)r->path;
+}
+
 /*
  * Is it parked for what it was parked for the last time, with a cause whose content was sent? No
  * object has been moved or made in that one's place since.
@@ -107,32 +128,33 @@ static __always_inline void parked_cause_note(const struct gn_cause_lock *c, str
  * BLOCKER_MOVING: objects are being moved, so that it cannot be told now. */
 enum { BLOCKER_MOVING = -1, BLOCKER_TOLD = 1, BLOCKER_OWNED = 2, BLOCKER_AGAIN = 3 };
 
-heap_fn int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l, __u64 thread,
-			 struct task_struct *task, struct gn_thread *t)
+heap_fn int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l,
+			 struct lock_room *room, struct task_struct *task, struct gn_thread *t)
 {
-	struct parked p;
+	struct parked *p;
 
-	if (!c || !l || !task || !parked_is_told(l))
+	if (!c || !l || !room || !task || !parked_is_told(l))
 		return 0;
-	if (!parked_object(&p, l, thread, task))
+	p = &room->parked;
+	if (!parked_object(p, l, room->thread, task))
 		return BLOCKER_MOVING;
-	if (is_parked_again(&p, l, t, task))
+	if (is_parked_again(p, l, t, task))
 		return BLOCKER_AGAIN;
-	if (!parked_rest(&p, l, task))
+	if (!parked_rest(p, l, task))
 		return BLOCKER_MOVING;
-	if (!p.klass)
+	if (!p->klass)
 		return 0;
 	c->kind = GN_CAUSE_BLOCKER;
 	c->op = GN_OP_PARK;
-	c->owned = p.owner != 0;
-	c->klass = p.klass;
-	c->hash = p.mark & 1 ? hash_in(l, p.mark) : 0;
+	c->owned = p->owner != 0;
+	c->klass = p->klass;
+	c->hash = p->mark & 1 ? hash_in(l, p->mark) : 0;
 	if (!c->hash) {
-		c->object = p.object;
-		c->collections = collections_of(&l->heap, p.epoch, task);
+		c->object = p->object;
+		c->collections = collections_of(&l->heap, p->epoch, task);
 	}
-	parked_note(&p, t);
-	return p.owner ? BLOCKER_OWNED : BLOCKER_TOLD;
+	parked_note(p, t);
+	return p->owner ? BLOCKER_OWNED : BLOCKER_TOLD;
 }
 
 static __noinline void lock_watch(struct task_struct *task)
@@ -154,11 +176,6 @@ static __always_inline bool is_moving(const struct gn_thread *t)
 	return again_is_due(&t->moving, t->seq);
 }
 
-/* The monitors of a JavaThread, as they lie in it (JDK runtime/javaThread.hpp). */
-struct lock_words {
-	__u64 pending, flag, waiting;
-};
-
 static __always_inline void lock_words_read(struct lock_words *w, const struct gn_locks *l,
 					    __u64 thread, struct task_struct *task)
 {
@@ -172,33 +189,37 @@ static __always_inline void lock_words_read(struct lock_words *w, const struct g
 }
 
 /*
- * Fills in the cause, which is zeros. 0: it is none, or not known. BLOCKER_AGAIN: *id is its id, and
- * nothing is filled in.
+ * Fills in the cause, which is zeros. 0: it is none, or not known. BLOCKER_AGAIN: the record has its
+ * id, and nothing is filled in.
  */
-heap_fn int lock_tell(struct gn_cause_lock *c, __u64 *id, __u64 who, struct task_struct *task)
+heap_fn int lock_tell(struct gn_cause_rec *r, __u64 who, struct task_struct *task)
 {
 	const struct gn_locks *l = locks_find(who >> 32);
 	__u64 thread = uw_get_java_thread(0, (__u32)who);
-	struct lock_words w = {};
+	struct gn_cause_lock *c;
+	struct lock_room *room;
 	struct gn_thread *t;
 	int told;
 
-	if (!c || !l || !thread || !id)
+	if (!r || !l || !thread)
 		return 0;
+	c = (struct gn_cause_lock *)&r->of;
+	room = lock_room_of(r);
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t)
 		t->lock_looked = t->seq;
-	lock_words_read(&w, l, thread, task);
-	if (w.pending) {
+	lock_words_read(&room->words, l, thread, task);
+	if (room->words.pending) {
 		c->op = GN_OP_ENTER;
 		lock_watch(task);
-		return monitor_tell(c, l, w.pending, task);
+		return monitor_tell(c, l, room->words.pending, task);
 	}
-	if (w.waiting) {
+	if (room->words.waiting) {
 		c->op = GN_OP_WAIT;
-		return monitor_tell(c, l, w.waiting, task);
+		return monitor_tell(c, l, room->words.waiting, task);
 	}
-	told = blocker_tell(c, l, thread, task, t);
+	room->thread = thread;
+	told = blocker_tell(c, l, room, task, t);
 	if (t)
 		again_note(&t->moving, t->seq, told == BLOCKER_MOVING);
 	if (told == BLOCKER_OWNED)
@@ -206,7 +227,7 @@ heap_fn int lock_tell(struct gn_cause_lock *c, __u64 *id, __u64 who, struct task
 	if (told == BLOCKER_TOLD)
 		parked_cause_note(c, t, who >> 32);
 	if (told == BLOCKER_AGAIN && t)
-		*id = t->parked_cause;
+		r->id = t->parked_cause;
 	return told < 0 ? 0 : told;
 }
 

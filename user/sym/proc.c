@@ -21,6 +21,7 @@
 #define CHANGED_DUTY 10		   /* likewise, when we were told of a change */
 #define DIGEST_NS    1000000000ULL /* between two looks at what code is mapped */
 #define DIGEST_DUTY  2000	   /* and this many times what the last one took */
+#define UNASKED_NS   9000000000ULL /* more, while nobody asks for names */
 #define VDSO_MAX     (256U << 10)
 #define GONE_MAX     256 /* unmapped regions that keep their names */
 
@@ -46,6 +47,7 @@ struct symproc {
 	uint64_t next_changed; /* when dirty */
 	/* digest of the code that is mapped, 0: not looked at yet; and when the next look is due */
 	uint64_t digest, next_digest;
+	bool asked; /* for a name since then */
 	bool dirty, ended;
 	uint64_t opened_ns, read_ns; /* the budget for reading files, and what was spent of it */
 	size_t unread;
@@ -437,6 +439,7 @@ int symproc_lookup(struct symproc *sp, uint64_t addr, struct frame_name *out)
 	struct region *r = sp->dirty ? NULL : region_find(sp, addr);
 
 	*out = (struct frame_name){.sig = "", .line = -1, .bci = -1, .type = FRAME_NATIVE};
+	sp->asked = true;
 	if (!r) {
 		refresh_if_due(sp, addr);
 		r = region_find(sp, addr);
@@ -455,8 +458,10 @@ bool symproc_moved(struct symproc *sp, uint64_t now)
 {
 	uint64_t begin = now_ns(), before = sp->digest;
 
-	if (sp->ended || now < sp->next_digest)
+	if (sp->ended || now < sp->next_digest ||
+	    (!sp->asked && now < sp->next_digest + UNASKED_NS))
 		return false;
+	sp->asked = false;
 	if (codemaps_digest(sp->maps, sp->proc_fd, &sp->digest))
 		sp->digest = before;
 	sp->next_digest = now + DIGEST_NS + (now_ns() - begin) * DIGEST_DUTY;

@@ -58,7 +58,8 @@ int symproc_refresh(struct symproc *sp);
 
 /*
  * Has other code been mapped or unmapped since the last time? Looks once a second, and at most a
- * 2,000th of the time.
+ * 2,000th of the time; each ten seconds while no names are asked for, since then there are no new
+ * stacks.
  */
 bool symproc_moved(struct symproc *sp, uint64_t now_ns);
 
