@@ -128,7 +128,7 @@ static __always_inline void parked_cause_note(const struct gn_cause_lock *c, str
  * BLOCKER_MOVING: objects are being moved, so that it cannot be told now. */
 enum { BLOCKER_MOVING = -1, BLOCKER_TOLD = 1, BLOCKER_OWNED = 2, BLOCKER_AGAIN = 3 };
 
-heap_fn int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l,
+static __always_inline int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l,
 			 struct lock_room *room, struct task_struct *task, struct gn_thread *t)
 {
 	struct parked *p;
