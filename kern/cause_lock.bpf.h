@@ -128,14 +128,26 @@ static __always_inline void parked_cause_note(const struct gn_cause_lock *c, str
  * BLOCKER_MOVING: objects are being moved, so that it cannot be told now. */
 enum { BLOCKER_MOVING = -1, BLOCKER_TOLD = 1, BLOCKER_OWNED = 2, BLOCKER_AGAIN = 3 };
 
-static __always_inline int blocker_tell(struct gn_cause_lock *c, const struct gn_locks *l,
-			 struct lock_room *room, struct task_struct *task, struct gn_thread *t)
+static __noinline void lock_watch(struct task_struct *task)
 {
-	struct parked *p;
+	struct gn_thread *t = bpf_task_storage_get(&threads, task, 0, 0);
 
-	if (!c || !l || !room || !task || !parked_is_told(l))
+	if (!t || t->lock_watched == t->seq)
+		return;
+	t->lock_watched = t->seq;
+	lock_waiter_put(task->pid, t->seq);
+}
+
+/* Fills in what it is parked for, if that is an object; room->thread is the JavaThread. */
+static __always_inline int blocker_fill(struct gn_cause_rec *r, const struct gn_locks *l,
+					struct task_struct *task, struct gn_thread *t)
+{
+	struct gn_cause_lock *c = (struct gn_cause_lock *)&r->of;
+	struct lock_room *room = lock_room_of(r);
+	struct parked *p = &room->parked;
+
+	if (!parked_is_told(l))
 		return 0;
-	p = &room->parked;
 	if (!parked_object(p, l, room->thread, task))
 		return BLOCKER_MOVING;
 	if (is_parked_again(p, l, t, task))
@@ -157,14 +169,27 @@ static __always_inline int blocker_tell(struct gn_cause_lock *c, const struct gn
 	return p->owner ? BLOCKER_OWNED : BLOCKER_TOLD;
 }
 
-static __noinline void lock_watch(struct task_struct *task)
+heap_fn int blocker_tell(struct gn_cause_rec *r, const struct gn_locks *l, __u32 tgid,
+			 struct task_struct *task)
 {
-	struct gn_thread *t = bpf_task_storage_get(&threads, task, 0, 0);
+	struct gn_thread *t;
+	int told;
 
-	if (!t || t->lock_watched == t->seq)
-		return;
-	t->lock_watched = t->seq;
-	lock_waiter_put(task->pid, t->seq);
+	if (!r || !l || !task)
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (!t)
+		return 0;
+	t->lock_looked = t->seq;
+	told = blocker_fill(r, l, task, t);
+	again_note(&t->moving, t->seq, told == BLOCKER_MOVING);
+	if (told == BLOCKER_OWNED)
+		lock_watch(task);
+	if (told == BLOCKER_TOLD)
+		parked_cause_note((struct gn_cause_lock *)&r->of, t, tgid);
+	if (told == BLOCKER_AGAIN)
+		r->id = t->parked_cause;
+	return told < 0 ? 0 : told;
 }
 
 /*
@@ -195,20 +220,17 @@ static __always_inline void lock_words_read(struct lock_words *w, const struct g
 heap_fn int lock_tell(struct gn_cause_rec *r, __u64 who, struct task_struct *task)
 {
 	const struct gn_locks *l = locks_find(who >> 32);
-	__u64 thread = uw_get_java_thread(0, (__u32)who);
 	struct gn_cause_lock *c;
 	struct lock_room *room;
-	struct gn_thread *t;
-	int told;
 
-	if (!r || !l || !thread)
+	if (!r || !l)
+		return 0;
+	room = lock_room_of(r);
+	room->thread = uw_get_java_thread(0, (__u32)who);
+	if (!room->thread)
 		return 0;
 	c = (struct gn_cause_lock *)&r->of;
-	room = lock_room_of(r);
-	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (t)
-		t->lock_looked = t->seq;
-	lock_words_read(&room->words, l, thread, task);
+	lock_words_read(&room->words, l, room->thread, task);
 	if (room->words.pending) {
 		c->op = GN_OP_ENTER;
 		lock_watch(task);
@@ -218,17 +240,7 @@ heap_fn int lock_tell(struct gn_cause_rec *r, __u64 who, struct task_struct *tas
 		c->op = GN_OP_WAIT;
 		return monitor_tell(c, l, room->words.waiting, task);
 	}
-	room->thread = thread;
-	told = blocker_tell(c, l, room, task, t);
-	if (t)
-		again_note(&t->moving, t->seq, told == BLOCKER_MOVING);
-	if (told == BLOCKER_OWNED)
-		lock_watch(task);
-	if (told == BLOCKER_TOLD)
-		parked_cause_note(c, t, who >> 32);
-	if (told == BLOCKER_AGAIN && t)
-		r->id = t->parked_cause;
-	return told < 0 ? 0 : told;
+	return blocker_tell(r, l, who >> 32, task);
 }
 
 #endif
