@@ -157,6 +157,30 @@ static void test_no_interpreter(void **state)
 	assert_int_equal(fill(j, &out), -ENOTSUP);
 }
 
+/* Where unloaded classes are counted is told once the JVM has made both counters, near each other. */
+static void test_unloads(void **state)
+{
+	struct jvm *j = *state;
+	uint64_t *at = j->vm->unloads.at;
+	struct gn_jvm out;
+
+	heap_put(j, 0);
+	interpreter_put(j, 0x8000);
+	assert_int_equal(fill(j, &out), 0);
+	at[0] = RAM + 0x1040;
+	codecache_refresh(j->vm, &out);
+	assert_true(!out.unloads);
+	at[1] = RAM + 0x1040 + GN_UNLOADS_SPAN;
+	codecache_refresh(j->vm, &out);
+	assert_true(!out.unloads);
+	at[1] = RAM + 0x1000;
+	assert_int_equal(codecache_refresh(j->vm, &out), 1);
+	assert_true(out.unloads == RAM + 0x1000);
+	assert_int_equal(out.unloads_at[0], 0x40);
+	assert_int_equal(out.unloads_at[1], 0);
+	assert_int_equal(codecache_refresh(j->vm, &out), 0);
+}
+
 /* A heap of 1 MB, 512 kB committed, of whose segments of 128 bytes 3,000 were given out and 40
  * given back. */
 static void used_put(struct jvm *j)
@@ -210,6 +234,7 @@ int main(void)
 		TEST(test_starting),
 		TEST(test_interpreter_shrinks),
 		TEST(test_no_interpreter),
+		TEST(test_unloads),
 		TEST(test_use),
 	};
 

@@ -428,6 +428,36 @@ static void loaded_later(void **state)
 	globfree(&g);
 }
 
+#define SECOND 1000000000ULL
+
+/*
+ * Whether other code is mapped is looked at within a second of names being asked for, and seldom
+ * where nobody asks.
+ */
+static void moved(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now = 100 * SECOND;
+	struct frame_name n;
+	void *h;
+	glob_t g;
+
+	if (glob("/usr/lib/*/libm.so.6", 0, NULL, &g))
+		skip();
+	symproc_lookup(f->sp, (uintptr_t)symproc_test_global, &n);
+	assert_false(symproc_moved(f->sp, now)); /* the first look */
+	h = dlopen(g.gl_pathv[0], RTLD_NOW);
+	assert_non_null(h);
+	assert_false(symproc_moved(f->sp, now + 9 * SECOND));
+	symproc_lookup(f->sp, (uintptr_t)symproc_test_global, &n);
+	now += 100 * SECOND;
+	assert_true(symproc_moved(f->sp, now));
+	assert_false(symproc_moved(f->sp, now + 100 * SECOND));
+	dlclose(h);
+	assert_true(symproc_moved(f->sp, now + 300 * SECOND));
+	globfree(&g);
+}
+
 static void no_process(void **state)
 {
 	struct error e = {0};
@@ -527,6 +557,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(chrooted, setup, teardown),
 		cmocka_unit_test(regular_only),
 		cmocka_unit_test_setup_teardown(loaded_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(moved, setup, teardown),
 		cmocka_unit_test(no_process),
 		cmocka_unit_test(cache_shares),
 		cmocka_unit_test(cache_bound),
