@@ -423,10 +423,10 @@ enum gn_counter {
 	GN_CNT_SCANNED,	     /* threads looked at by scans */
 	GN_CNT_VERIFIED, /* sleepers whose CPU time was compared with that at their switch-out */
 	GN_CNT_RAN,	 /* of those: it was another, so a switch was not seen */
-	GN_CNT_CODE_CHECKED, /* with gn_check_code: frames of code known from walks before */
-	GN_CNT_CODE_WRONG,   /* of those: it was other code by now */
-	GN_CNT_MEMO_CHECKED, /* with gn_check_code: frames that a memo told, and were walked */
-	GN_CNT_MEMO_WRONG,   /* of those: something else was found */
+	GN_CNT_CODE_CHECKED,   /* with gn_check_code: frames of code known from walks before */
+	GN_CNT_CODE_WRONG,     /* of those: it was other code by now */
+	GN_CNT_MEMO_CHECKED,   /* with gn_check_code: frames that a memo told, and were walked */
+	GN_CNT_MEMO_WRONG,     /* of those: something else was found */
 	GN_CNT_KSTACK_CHECKED, /* likewise: the kernel's frames of a stack that were known */
 	GN_CNT_KSTACK_WRONG,
 	/* losses that found no room in the loss map: one for each enum gn_loss */

@@ -72,8 +72,8 @@ struct lock_words {
 	__u64 pending, flag, waiting;
 };
 
-/* Where that is found out: the BPF stack has no room for it. In the cause's record, whose content is
- * read later. */
+/* Where that is found out: the BPF stack has no room for it. In the cause's record, whose content
+ * is read later. */
 struct lock_room {
 	__u64 thread; /* the JavaThread */
 	struct lock_words words;
@@ -214,8 +214,8 @@ static __always_inline void lock_words_read(struct lock_words *w, const struct g
 }
 
 /*
- * Fills in the cause, which is zeros. 0: it is none, or not known. BLOCKER_AGAIN: the record has its
- * id, and nothing is filled in.
+ * Fills in the cause, which is zeros. 0: it is none, or not known. BLOCKER_AGAIN: the record has
+ * its id, and nothing is filled in.
  */
 heap_fn int lock_tell(struct gn_cause_rec *r, __u64 who, struct task_struct *task)
 {

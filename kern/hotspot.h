@@ -66,9 +66,9 @@ uw_fn void uw_checked(int known, int same)
 #define HS_HOPS		32  /* over the segment map; real code needs 13 (17), 7 (21), 5 (25) */
 #define HS_WINDOW	256 /* bytes of it read at once: any first hop stays inside */
 #define HS_HEADER	GN_JVM_HEADER /* of HeapBlock and blob header, read at once */
-#define HS_HEADER_SMALL 128 /* enough for a blob that is no nmethod, at the heap's end */
-#define HS_BLOCK	64  /* the beginning of those: cheaper by half */
-#define HS_BEFORE	32  /* code bytes looked at before and behind a leaf's pc */
+#define HS_HEADER_SMALL 128	      /* enough for a blob that is no nmethod, at the heap's end */
+#define HS_BLOCK	64	      /* the beginning of those: cheaper by half */
+#define HS_BEFORE	32	      /* code bytes looked at before and behind a leaf's pc */
 #define HS_BEHIND	16
 #define HS_SLOTS	6	    /* words searched for a return address */
 #define HS_FRAME_MAX	(256 << 10) /* bytes of a compiled frame */

@@ -18,7 +18,7 @@
 #include "filter.bpf.h"
 #include "stack_id.bpf.h"
 
-#define KSTACK_FRAMES 32 /* a power of two; stacks of more are walked */
+#define KSTACK_FRAMES 32  /* a power of two; stacks of more are walked */
 #define KSTACK_LEAD   3	  /* frames below the first word that is looked at, at most */
 #define KSTACK_WAYS   4	  /* kernel stacks in one system call, of one way of taking them */
 #define KSTACKS	      128 /* a power of two */
@@ -212,7 +212,7 @@ static __always_inline void kstack_learn(struct stack_scratch *s, const struct k
 /* ---- those that are known ---- */
 
 #ifdef UW_REMOTE
-#define kstacks kstacks_remote
+#define kstacks	     kstacks_remote
 #define KSTACKS_TYPE BPF_MAP_TYPE_ARRAY /* one thread takes them */
 #else
 #define KSTACKS_TYPE BPF_MAP_TYPE_PERCPU_ARRAY

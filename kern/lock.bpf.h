@@ -133,8 +133,8 @@ heap_fn int parked_object(struct parked *p, const struct gn_locks *l, __u64 thre
 }
 
 /*
- * And from there on. False: it cannot be told now. Without an object, or a class for it, that is all
- * there is.
+ * And from there on. False: it cannot be told now. Without an object, or a class for it, that is
+ * all there is.
  */
 heap_fn int parked_rest(struct parked *p, const struct gn_locks *l, struct task_struct *task)
 {

@@ -8,6 +8,7 @@
 #define GNOMON_MEMO_BPF_H
 
 #include "maps.bpf.h"
+#include "stack_id.bpf.h"
 
 #define MEMOS	     512	/* a power of two: 4 MB */
 #define MEMO_IDLE_NS 1000000000 /* not used for so long it may become another thread's */
@@ -44,6 +45,13 @@ extern __u32 gn_memo_next;
 
 #define MEMO_WANTED ~0U /* gn_thread.memo: it was sampled once */
 
+/* It becomes another's. */
+static __always_inline void memo_forget(struct uw_memo *o)
+{
+	for (__u32 i = 0; i < UW_SAMES; i++)
+		o->same[i].n = o->same[i].hash = 0;
+}
+
 /* One that has become free. */
 static __always_inline struct uw_memo *memo_find(__u32 *mine, __u64 owner, __u64 now)
 {
@@ -59,6 +67,7 @@ static __always_inline struct uw_memo *memo_find(__u32 *mine, __u64 owner, __u64
 	if (__sync_val_compare_and_swap(&o->owner, old, owner | MEMO_BUSY) != old)
 		return NULL;
 	o->n = 0;
+	memo_forget(o);
 	*mine = at + 1;
 	return o;
 }
@@ -88,9 +97,41 @@ static __noinline struct uw_memo *memo_take(struct memo_scratch *c, __u32 *mine,
 			*mine = MEMO_WANTED;
 		o = &c->none;
 		o->n = 0;
+		memo_forget(o);
 	}
 	o->used_ns = now;
 	return o;
+}
+
+/* Has this epoch's reader the stack's frames, behind what is before them now? */
+static __always_inline bool same_is_sent(const struct stack_scratch *s, struct uw_same *same)
+{
+	__u64 id;
+	__u32 *seen;
+
+	if (same->epoch == s->epoch && same->before == s->uw.hash)
+		return true;
+	id = stack_id_of(s->uw.hash, same->hash, 1);
+	seen = bpf_map_lookup_elem(&sent, &id);
+	if (!seen || *seen != s->epoch)
+		return false;
+	same->epoch = s->epoch;
+	same->before = s->uw.hash;
+	return true;
+}
+
+/* A bit for each of the memo's stacks, before the walk. In a function of its own to save BPF stack.
+ */
+static __noinline __u32 same_sent(struct stack_scratch *s, struct uw_memo *o)
+{
+	__u32 bits = 0;
+
+	if (!s || !o)
+		return 0;
+	for (__u32 i = 0; i < UW_SAMES; i++)
+		if (o->same[i].n && same_is_sent(s, &o->same[i]))
+			bits |= 1 << i;
+	return bits;
 }
 
 static __always_inline void memo_give(struct uw_memo *o)

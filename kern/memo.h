@@ -45,21 +45,27 @@ struct uw_mark {
 #define UW_HOW_PC    ((1ULL << UW_HOW_SHIFT) - 1)
 #define UW_HOW_OK    (UW_HOW_PLAIN | UW_HOW_CALLER)
 
+#define UW_SAMES      2 /* who works waits in turns, for work and at it */
 #define UW_SAME_WORDS 128
 #define UW_SAME_LOOKS 4
 #define UW_SAME_BYTES 8192
 
-/* A whole stack that was met twice: kern/same.h. */
+/* A whole stack: kern/same.h. */
 struct uw_same {
-	__u64 pc, hash;
+	__u64 hash;			   /* of the walk's user part */
+	__u64 changes, gen, unloads, base; /* as the memo's, when it was made */
+	__u64 pc;
+	__u64 before; /* uw_state.before with which its frames were sent in `epoch` */
+	__u32 epoch;
 	__u32 sp, fp; /* as in its first mark */
-	__u32 n;      /* frames; 0: there is none */
+	__u32 n;      /* frames; 0: it was met once */
 	__u32 fixed;  /* fp has to be what it was */
 	__u32 how;    /* bits that any of its frames has */
 	__u32 bytes;  /* from sp: all words lie there */
 	__u32 words, looks;
-	__u64 look[UW_SAME_LOOKS];	 /* pcs in code that has to be looked at */
-	__u16 at[UW_SAME_WORDS];	 /* words from sp */
+	/* pcs in code that has to be looked at, and what their frames say of it */
+	__u64 look[UW_SAME_LOOKS], data[UW_SAME_LOOKS];
+	__u16 at[UW_SAME_WORDS]; /* words from sp */
 	__u64 word[UW_SAME_WORDS];
 };
 
@@ -70,10 +76,9 @@ struct uw_memo {
 	__u64 gen;     /* of the process's code */
 	__u64 unloads; /* so many classes had been unloaded, plus 1; 0 unknown */
 	__u64 base;    /* all of it lies within 4 GiB from here */
-	__u64 hash;    /* of the walk's user part */
 	__u32 n;
-	__u32 pad;
-	struct uw_same same;
+	__u32 turn; /* the one of `same` that goes for another */
+	struct uw_same same[UW_SAMES];
 	struct uw_mark marks[UW_MEMO_FRAMES];
 };
 
@@ -87,9 +92,9 @@ struct uw_trail {
 	__u32 open;	 /* 1 + the frame from which on all is as the memo has it; 0: it is not */
 	__u32 keep;	 /* for the next walk */
 	__u32 native;	 /* the process has no JVM */
-	__u32 sent;	 /* of the memo's whole stack the frames are not asked for */
-	__u32 again;	 /* the walk found what the last one did, at the same place */
-	__u32 same_told; /* gn_check_code: the walk is to find the memo's whole stack */
+	__u32 sent;  /* a bit for each of the memo's whole stacks of which nobody asks for frames */
+	__u32 again; /* 1 + the one of those that the walk has found */
+	__u32 same_told; /* gn_check_code: likewise, that it is to find */
 	__u32 loaded;	 /* no class was unloaded since: what a Method* was it still is */
 	__u32 told;	 /* gn_check_code: `then` is what the step is to find */
 	__u32 method_const, cm_size;
@@ -481,6 +486,25 @@ uw_memo_global int uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct 
 	return 0;
 }
 
+/* 1 + the place of the stack that a walk has just found; 0: it was not there, and is from now on.
+ */
+uw_fn __u32 uw_same_met(struct uw_memo *o, __u64 hash)
+{
+	__u32 sp = o->marks[0].sp & UW_MARK_SP, turn = o->turn & (UW_SAMES - 1);
+
+	for (__u32 i = 0; i < UW_SAMES; i++) {
+		if (o->same[i].hash != hash || (o->same[i].sp & UW_MARK_SP) != sp)
+			continue;
+		o->turn = i ^ 1;
+		return i + 1;
+	}
+	o->same[turn].hash = hash;
+	o->same[turn].sp = sp;
+	o->same[turn].n = 0;
+	o->turn = turn ^ 1;
+	return 0;
+}
+
 /* The walk is over: it is what the next one has. `changes`: of the tables, after it. */
 uw_memo_global int uw_trail_end(struct uw_state *s, struct uw_memo *o, struct uw_trail *t,
 				__u64 changes)
@@ -494,23 +518,23 @@ uw_memo_global int uw_trail_end(struct uw_state *s, struct uw_memo *o, struct uw
 		n = UW_MEMO_FRAMES;
 #ifdef __bpf__
 	if (t->same_told) {
-		count_add(GN_CNT_MEMO_CHECKED, o->same.n);
-		if (s->hash != o->same.hash || s->n - t->first != o->same.n)
+		const struct uw_same *same = &o->same[(t->same_told - 1) & (UW_SAMES - 1)];
+
+		count_add(GN_CNT_MEMO_CHECKED, same->n);
+		if (s->hash != same->hash || s->n - t->first != same->n)
 			count_add(GN_CNT_MEMO_WRONG, 1);
 	}
 #endif
-	t->again = o->n && o->hash == s->hash &&
-		   (t->open == 1 || !((o->marks[0].sp ^ t->marks[0].sp) & UW_MARK_SP));
-	o->n = o->same.n = 0;
+	o->n = 0;
 	if (changes != t->changes || !t->keep)
 		return 0;
-	o->hash = s->hash;
 	uw_memo_copy(o->marks, t->marks, t->open ? t->open - 1 : n);
 	o->changes = changes;
 	o->base = t->base;
 	o->gen = s->gen;
 	o->unloads = t->unloads;
 	o->n = n;
+	t->again = uw_same_met(o, s->hash);
 	return 0;
 }
 

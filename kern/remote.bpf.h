@@ -48,15 +48,6 @@ struct {
 	__type(value, struct memo_scratch);
 } remote_trails SEC(".maps") __weak;
 
-/* Are the frames of what would be found not asked for? */
-static __noinline int remote_is_sent(const struct stack_scratch *s, const struct uw_same *same)
-{
-	__u64 id = stack_id_of(s->uw.hash, same->hash, 1);
-	__u32 *seen = bpf_map_lookup_elem(&sent, &id);
-
-	return seen && *seen == s->epoch;
-}
-
 static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
 					struct gn_thread *t, __u64 who)
 {
@@ -68,7 +59,7 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 	if (!c || !l.o)
 		return;
 	l.t = &c->trail;
-	l.t->sent = l.o->same.n && remote_is_sent(s, &l.o->same);
+	l.t->sent = same_sent(s, l.o);
 	uw_walk_with(&l);
 	memo_give(l.o);
 }
@@ -192,7 +183,7 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 	t->remote_context = found.context;
 	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
 	asked_note(task, t);
-	if (had && id & GN_STACK_WHOLE)		       /* in place of what it had of itself */
+	if (had && id & GN_STACK_WHOLE) /* in place of what it had of itself */
 		__sync_val_compare_and_swap(&t->stack, had, 0);
 	return 1;
 }

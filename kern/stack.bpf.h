@@ -52,8 +52,7 @@ static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct
 	if (!c || !l.o)
 		return;
 	l.t = &c->trail;
-	l.t->sent = t->sent[slot].epoch == s->epoch &&
-		    t->sent[slot].stack == stack_id_of(s->uw.hash, l.o->same.hash, 1);
+	l.t->sent = same_sent(s, l.o);
 	user_regs(&s->uw, task);
 	if (uw_walk_with(&l) && s->uw.rec.way != GN_WAY_BACK)
 		user_walk_fp(ctx, s);

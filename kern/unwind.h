@@ -185,10 +185,10 @@ struct uw_tailed {
 
 /* Where a call in a JVM's compiled code returns to, as a walk has found it (kern/hotspot.h). */
 struct uw_code {
-	__u64 key;   /* 0 free */
-	__u64 data;  /* its frame's */
-	__u64 gen;   /* for which that holds */
-	__s32 size;  /* of the blob, bytes */
+	__u64 key;	  /* 0 free */
+	__u64 data;	  /* its frame's */
+	__u64 gen;	  /* for which that holds */
+	__s32 size;	  /* of the blob, bytes */
 	__u32 frame : 31; /* bytes */
 	__u32 native : 1; /* it calls native code */
 };
@@ -245,7 +245,7 @@ struct uw_state {
 				      is little */
 	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
 
-	__u64 hash; /* over the frames recorded; start it with what tells processes apart */
+	__u64 hash;   /* over the frames recorded; start it with what tells processes apart */
 	__u64 before; /* over those before the user part */
 	__u64 same;   /* there are no frames: it is the stack that it was (kern/same.h) */
 	struct gn_stack rec; /* the caller's: frames follow it as in the record */

@@ -168,9 +168,10 @@ uw_fn int uw_walk_with(struct uw_loop *l)
 	if (UW_HAS_MEMO(l)) {
 		l->t->changes = uw_table_changes(UW_LOOP_MEM(l)); /* before they are looked at */
 		l->t->same_told = 0;
-		if (uw_same_may(s, l->o, l->t) &&
-		    uw_call(uw_same, s, UW_LOOP_MEM(l), l->o, l->t))
-			return 0;
+		for (__u32 i = 0; i < UW_SAMES; i++)
+			if (uw_same_may(s, l->o, l->t, i) &&
+			    uw_call(uw_same, s, UW_LOOP_MEM(l), l->o, l->t, i))
+				return 0;
 	}
 #endif
 	l->p = uw_get_proc(UW_LOOP_MEM(l), s->tgid);
@@ -198,7 +199,7 @@ uw_fn int uw_walk_with(struct uw_loop *l)
 	if (UW_HAS_MEMO(l)) {
 		uw_trail_end(s, l->o, l->t, uw_table_changes(UW_LOOP_MEM(l)));
 		if (l->t->again)
-			uw_call(uw_same_make, s, UW_LOOP_MEM(l), l->o, l->t);
+			uw_call(uw_same_make, s, UW_LOOP_MEM(l), l->o, l->t, l->t->again - 1);
 	}
 #endif
 	return 0;

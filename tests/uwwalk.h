@@ -33,8 +33,9 @@ static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, boo
 
 	if (t) {
 		t->changes = env->changes;
-		if (uw_same_may(s, o, t) && uw_call(uw_same, s, env, o, t))
-			return;
+		for (__u32 same = 0; same < UW_SAMES; same++)
+			if (uw_same_may(s, o, t, same) && uw_call(uw_same, s, env, o, t, same))
+				return;
 	}
 	uw_memo_begin(&l);
 	for (int i = 0; i <= GN_MAX_FRAMES; i++) {
@@ -51,7 +52,7 @@ static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, boo
 			if (o)
 				uw_trail_end(s, o, t, env->changes);
 			if (o && t->again)
-				uw_call(uw_same_make, s, env, o, t);
+				uw_call(uw_same_make, s, env, o, t, t->again - 1);
 			return;
 		}
 		if ((s->sp < sp || (s->sp == sp && !leaf)) && s->signals == signals)
@@ -191,7 +192,7 @@ static inline void uwwalk_each(struct uw_state *s, const struct uw_state *begun,
 	uwwalk_result(&found, s);
 	uwwalk_rewind(s, begun);
 	uw_code_begin(s, gen);
-	t->sent = 1;
+	t->sent = (1 << UW_SAMES) - 1;
 	uwwalk_once(s, &in_gen, true, o, t);
 	uwwalk_sames += s->same;
 	if (s->same ? !uwwalk_alike(s, &found) : !uwwalk_equal(s, &found))

@@ -157,7 +157,8 @@ static void test_no_interpreter(void **state)
 	assert_int_equal(fill(j, &out), -ENOTSUP);
 }
 
-/* Where unloaded classes are counted is told once the JVM has made both counters, near each other. */
+/* Where unloaded classes are counted is told once the JVM has made both counters, near each other.
+ */
 static void test_unloads(void **state)
 {
 	struct jvm *j = *state;

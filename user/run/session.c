@@ -880,8 +880,8 @@ static void summary_print(struct session *s, const struct totals *t)
 			 "%" PRIu64 " were others",
 			 counters[GN_CNT_MEMO_CHECKED], counters[GN_CNT_MEMO_WRONG]);
 	if (counters[GN_CNT_KSTACK_CHECKED])
-		log_info("kernel stacks: %" PRIu64
-			 " that were known were walked again, %" PRIu64 " were others",
+		log_info("kernel stacks: %" PRIu64 " that were known were walked again, %" PRIu64
+			 " were others",
 			 counters[GN_CNT_KSTACK_CHECKED], counters[GN_CNT_KSTACK_WRONG]);
 	r.switches = counters[GN_CNT_SWITCHES];
 	r.remote = counters[GN_CNT_REMOTE];

@@ -56,9 +56,9 @@ static bool range_fits(uint64_t low, uint64_t high)
 
 static bool header_fits(const struct gn_jvm *j)
 {
-	const uint16_t at[] = {j->used,	    j->name, j->kind, j->size,	j->header,  j->frame,
-			       j->complete, j->code, j->id,   j->level, j->orig_pc, j->deopt,
-			       j->deopt_mh};
+	const uint16_t at[] = {j->used,	   j->name,	j->kind,    j->size, j->header,
+			       j->frame,   j->complete, j->code,    j->id,   j->level,
+			       j->orig_pc, j->deopt,	j->deopt_mh};
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
 		if (at[i] > GN_JVM_HEADER - sizeof(uint64_t))
