@@ -103,6 +103,15 @@ static __noinline struct uw_memo *memo_take(struct memo_scratch *c, __u32 *mine,
 	return o;
 }
 
+/* With gn_check_code: what the walk, which counts, has found. */
+static __always_inline void memo_checked(const struct uw_trail *t)
+{
+	if (!gn_check_code)
+		return;
+	count_add(GN_CNT_MEMO_CHECKED, t->checked);
+	count_add(GN_CNT_MEMO_WRONG, t->wrong);
+}
+
 /* Has this epoch's reader the stack's frames, behind what is before them now? */
 static __always_inline bool same_is_sent(const struct stack_scratch *s, struct uw_same *same)
 {

@@ -94,9 +94,10 @@ struct uw_trail {
 	__u32 native;	 /* the process has no JVM */
 	__u32 sent;  /* a bit for each of the memo's whole stacks of which nobody asks for frames */
 	__u32 again; /* 1 + the one of those that the walk has found */
-	__u32 same_told; /* gn_check_code: likewise, that it is to find */
-	__u32 loaded;	 /* no class was unloaded since: what a Method* was it still is */
-	__u32 told;	 /* gn_check_code: `then` is what the step is to find */
+	__u32 same_told;      /* gn_check_code: likewise, that it is to find */
+	__u32 checked, wrong; /* and frames that were told and walked; those that were others */
+	__u32 loaded;	      /* no class was unloaded since: what a Method* was it still is */
+	__u32 told;	      /* gn_check_code: `then` is what the step is to find */
 	__u32 method_const, cm_size;
 	struct uw_told {
 		__u64 pc, sp, fp, kept_at;
@@ -426,9 +427,8 @@ __attribute__((noinline, weak)) int uw_follow_check(struct uw_state *s, struct u
 {
 	if (!s || !t || !t->told)
 		return 0;
-	count_add(GN_CNT_MEMO_CHECKED, 1);
-	if (!uw_follow_is_right(s, t))
-		count_add(GN_CNT_MEMO_WRONG, 1);
+	t->checked++;
+	t->wrong += !uw_follow_is_right(s, t);
 	return 0;
 }
 #else
@@ -476,7 +476,7 @@ uw_memo_global int uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct 
 	t->first = s->n;
 	t->at = 0;
 	t->open = 0;
-	t->told = t->again = 0;
+	t->told = t->again = t->checked = t->wrong = 0;
 	t->native = 1;
 	t->unloads = t->loaded = 0;
 	t->want = UW_HOW_OK;
@@ -520,9 +520,8 @@ uw_memo_global int uw_trail_end(struct uw_state *s, struct uw_memo *o, struct uw
 	if (t->same_told) {
 		const struct uw_same *same = &o->same[(t->same_told - 1) & (UW_SAMES - 1)];
 
-		count_add(GN_CNT_MEMO_CHECKED, same->n);
-		if (s->hash != same->hash || s->n - t->first != same->n)
-			count_add(GN_CNT_MEMO_WRONG, 1);
+		t->checked += same->n;
+		t->wrong += s->hash != same->hash || s->n - t->first != same->n;
 	}
 #endif
 	o->n = 0;

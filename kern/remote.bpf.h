@@ -39,6 +39,17 @@ static __always_inline void remote_regs(struct uw_state *u, struct task_struct *
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
 
+static __always_inline __u64 task_switches(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* Has it got the CPU since it had switched so often? */
+static __always_inline bool task_has_run(const struct task_struct *task, __u64 switches)
+{
+	return task->on_cpu || task_switches(task) != switches;
+}
+
 #ifdef UW_MEMO
 /* As in its waits: what is found is what it leaves the CPU with. */
 struct {
@@ -49,7 +60,7 @@ struct {
 } remote_trails SEC(".maps") __weak;
 
 static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
-					struct gn_thread *t, __u64 who)
+					struct gn_thread *t, __u64 who, __u64 switches)
 {
 	struct uw_loop l = {.s = &s->uw, .m = task};
 	__u32 zero = 0;
@@ -61,26 +72,21 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 	l.t = &c->trail;
 	l.t->sent = same_sent(s, l.o);
 	uw_walk_with(&l);
+	if (task_has_run(task, switches)) { /* it may be of two stacks */
+		l.o->n = 0;
+		memo_forget(l.o);
+	} else {
+		memo_checked(l.t);
+	}
 	memo_give(l.o);
 }
 #else
 static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
-					struct gn_thread *t, __u64 who)
+					struct gn_thread *t, __u64 who, __u64 switches)
 {
 	uw_walk(&s->uw, task);
 }
 #endif
-
-static __always_inline __u64 task_switches(const struct task_struct *task)
-{
-	return task->nvcsw + task->nivcsw;
-}
-
-/* Has it got the CPU since it had switched so often? */
-static __always_inline bool task_has_run(const struct task_struct *task, __u64 switches)
-{
-	return task->on_cpu || task_switches(task) != switches;
-}
 
 /* The kernel's frames. Of what it does once it runs again nothing is kept. Its BPF stack is its
  * own: that of who walks is needed for the walk. */
@@ -150,7 +156,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 	s->uw.rec.way = GN_WAY_REMOTE;
 	s->uw.end = GN_END_NONE;
 	remote_regs(&s->uw, task);
-	remote_walk(s, task, t, who);
+	remote_walk(s, task, t, who, switches);
 	found->vthread = vthread_of(who, task, 0);
 	found->cause = cause_of(who, task, state);
 	torn_note(t);

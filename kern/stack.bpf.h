@@ -56,6 +56,7 @@ static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct
 	user_regs(&s->uw, task);
 	if (uw_walk_with(&l) && s->uw.rec.way != GN_WAY_BACK)
 		user_walk_fp(ctx, s);
+	memo_checked(l.t);
 	memo_give(l.o);
 }
 
