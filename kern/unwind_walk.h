@@ -154,6 +154,25 @@ uw_fn void uw_memo_begin(struct uw_loop *l)
 }
 #endif
 
+#ifdef UW_MEMO
+/*
+ * gn_check_code: what was told is evidence only if it is so still, now that the walk is over. The
+ * JVM changes stacks of threads that do not run: return addresses of frames that are to be
+ * deoptimised.
+ */
+uw_fn void uw_same_again(struct uw_loop *l)
+{
+	struct uw_state *s = l->s;
+	__u32 at = l->t->same_told - 1;
+	const struct uw_same *same = &l->o->same[at & (UW_SAMES - 1)];
+
+	l->t->same_told = 0;
+	s->sp = same->base + (same->sp & UW_MARK_SP);
+	if (s->n <= UW_SAME_AT)
+		uw_call(uw_same, s, UW_LOOP_MEM(l), l->o, l->t, at);
+}
+#endif
+
 /*
  * Walk from the state's registers to the end; s->end is set. A process without a table has
  * GN_END_NORULE and no frame, and -1 is returned. `l` has the state, whose memory, and the memo.
@@ -197,6 +216,8 @@ uw_fn int uw_walk_with(struct uw_loop *l)
 #endif
 #ifdef UW_MEMO
 	if (UW_HAS_MEMO(l)) {
+		if (uw_memo_checks() && l->t->same_told)
+			uw_same_again(l);
 		uw_trail_end(s, l->o, l->t, uw_table_changes(UW_LOOP_MEM(l)));
 		if (l->t->again)
 			uw_call(uw_same_make, s, UW_LOOP_MEM(l), l->o, l->t, l->t->again - 1);
