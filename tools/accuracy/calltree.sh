@@ -141,7 +141,7 @@ tree_judge() {
 
 # known_judge LABEL: what walks knew from before was so.
 known_judge() {
-    sed -n "s/^gnomon: \(\(code\|memo\): [0-9]* frames .*\)/  $1: \1/p" "$T/err" >"$T/known"
+    sed -n "s/^gnomon: \(\(code\|memo\): [0-9]* frames .*\|kernel stacks: .*\)/  $1: \1/p" "$T/err" >"$T/known"
     cat "$T/known"
     # of code nothing is known where all of it is interpreted
     grep -q ' memo: .* 0 were others$' "$T/known" && ! grep -Evq ' 0 were (others|wrong)$' "$T/known"
