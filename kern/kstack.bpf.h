@@ -113,14 +113,16 @@ static __always_inline __u16 *kstack_at(struct kstack *k, __u64 i)
 static __always_inline bool kstack_holds(struct kstack *k, const struct stack_scratch *s,
 					 __u64 words)
 {
-	__u64 last = k->n - 1;
+	__u64 last = k->n - 1, at;
 
 	UW_NO_UNROLL
 	for (__u64 i = k->lead; i < last; i++) {
-		if (i >= KSTACK_FRAMES || kstack_word(s, *kstack_at(k, i)) != *kstack_pc(k, i))
+		at = *kstack_at(k, i);
+		if (i >= KSTACK_FRAMES || at >= words || kstack_word(s, at) != *kstack_pc(k, i))
 			return false;
 	}
-	return kstack_word(s, words - *kstack_at(k, last)) == *kstack_pc(k, last);
+	at = words - *kstack_at(k, last); /* what lies behind the words was another stack's */
+	return at < words && kstack_word(s, at) == *kstack_pc(k, last);
 }
 
 static __always_inline void kstack_push(struct stack_scratch *s, struct kstack *k)
