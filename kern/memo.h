@@ -104,6 +104,10 @@ struct uw_trail {
 		struct gn_frame frame;
 		__u32 end, called;
 	} then;
+	struct uw_was { /* and the walk's state before that: the BPF stack has no room */
+		__u64 pc, sp, fp, kept_at, hash, seen;
+		__u32 at, n, leaf;
+	} was;
 	struct uw_mark marks[2 * UW_MEMO_FRAMES]; /* the second half is of no use: uw_mark_at() */
 };
 
@@ -328,31 +332,38 @@ uw_fn int uw_follow_tell(struct uw_follow *f)
 {
 	struct uw_state *s = f->s;
 	struct uw_trail *t = f->t;
-	__u64 pc = s->pc, sp = s->sp, fp = s->fp, kept = s->kept_at, hash = s->hash,
-	      seen = s->hs[1];
-	__u32 at = t->at, n = s->n, leaf = s->leaf;
+	struct uw_was *was = &t->was;
 
+	was->pc = s->pc;
+	was->sp = s->sp;
+	was->fp = s->fp;
+	was->kept_at = s->kept_at;
+	was->hash = s->hash;
+	was->seen = s->hs[1];
+	was->at = t->at;
+	was->n = s->n;
+	was->leaf = s->leaf;
 	uw_follow_frame(f);
-	if (s->n == n)
+	if (s->n == was->n)
 		return UW_STEP;
 	t->told = 1;
 	t->then.pc = s->pc;
 	t->then.sp = s->sp;
 	t->then.fp = s->fp;
 	t->then.kept_at = s->kept_at;
-	t->then.frame = s->frames[n & (GN_MAX_FRAMES - 1)];
+	t->then.frame = s->frames[was->n & (GN_MAX_FRAMES - 1)];
 	t->then.end = s->end;
 	t->then.called = s->called;
-	s->leaf = leaf;
-	s->pc = pc;
-	s->sp = sp;
-	s->fp = fp;
-	s->kept_at = kept;
-	s->hash = hash;
-	s->hs[1] = seen;
-	s->n = n;
+	s->leaf = was->leaf;
+	s->pc = was->pc;
+	s->sp = was->sp;
+	s->fp = was->fp;
+	s->kept_at = was->kept_at;
+	s->hash = was->hash;
+	s->hs[1] = was->seen;
+	s->n = was->n;
 	s->end = GN_END_NONE;
-	t->at = at;
+	t->at = was->at;
 	return UW_STEP;
 }
 

@@ -31,6 +31,16 @@ struct {
 	__type(value, struct stack_scratch);
 } remote_scratch SEC(".maps") __weak;
 
+/* What was found of a task beside its stack's id; there, since the BPF stack is needed for the
+ * walk. */
+static __always_inline struct remote_found *remote_found(void)
+{
+	__u32 zero = 0;
+	struct stack_scratch *s = bpf_map_lookup_elem(&remote_scratch, &zero);
+
+	return s ? &s->found : NULL;
+}
+
 static __always_inline void remote_regs(struct uw_state *u, struct task_struct *task)
 {
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -60,19 +70,20 @@ struct {
 } remote_trails SEC(".maps") __weak;
 
 static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
-					struct gn_thread *t, __u64 who, __u64 switches)
+					struct gn_thread *t)
 {
 	struct uw_loop l = {.s = &s->uw, .m = task};
 	__u32 zero = 0;
 	struct memo_scratch *c = bpf_map_lookup_elem(&remote_trails, &zero);
 
-	l.o = memo_take(c, &t->memo[SLOT_SWITCH], who, s->uw.rec.h.time);
+	l.o = memo_take(c, &t->memo[SLOT_SWITCH], (__u64)s->uw.rec.h.tgid << 32 | s->uw.rec.h.tid,
+			s->uw.rec.h.time);
 	if (!c || !l.o)
 		return;
 	l.t = &c->trail;
 	l.t->sent = same_sent(s, l.o);
 	uw_walk_with(&l);
-	if (task_has_run(task, switches)) { /* it may be of two stacks */
+	if (task_has_run(task, s->switches)) { /* it may be of two stacks */
 		l.o->n = 0;
 		memo_forget(l.o);
 	} else {
@@ -82,7 +93,7 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 }
 #else
 static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
-					struct gn_thread *t, __u64 who, __u64 switches)
+					struct gn_thread *t)
 {
 	uw_walk(&s->uw, task);
 }
@@ -90,8 +101,7 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 
 /* The kernel's frames. Of what it does once it runs again nothing is kept. Its BPF stack is its
  * own: that of who walks is needed for the walk. */
-static __noinline int remote_kernel(struct stack_scratch *s, struct task_struct *task,
-				    __u64 switches)
+static __noinline int remote_kernel(struct stack_scratch *s, struct task_struct *task)
 {
 	struct kstack_span p;
 	long len;
@@ -103,17 +113,10 @@ static __noinline int remote_kernel(struct stack_scratch *s, struct task_struct 
 		return 0;
 	len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
-	if (kstack_read(s, &p) && !task_has_run(task, switches))
+	if (kstack_read(s, &p) && !task_has_run(task, s->switches))
 		kstack_note(s, &p);
 	return 0;
 }
-
-/* What was found of a task beside its stack's id. */
-struct remote_found {
-	__u64 vthread; /* that it carries */
-	__u64 cause;   /* of its wait */
-	__u64 context; /* of its request */
-};
 
 /*
  * Whether its memory is to be read once more, since the target was changing its mappings: who does
@@ -135,7 +138,7 @@ static __always_inline void torn_note(struct gn_thread *t)
  * had switched so often.
  */
 static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_thread *t,
-					  __u32 state, __u64 switches, struct remote_found *found)
+					  __u32 state, __u64 switches)
 {
 	__u64 who = thread_id(task, t), id;
 	__u32 zero = 0;
@@ -144,23 +147,25 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 	if (!s)
 		return 0;
 	remote_forget();
-	found->context = context_of(who, task, 0);
-	if (gn_only_context && !found->context) {
+	s->found.vthread = s->found.cause = 0;
+	s->found.context = context_of(who, task, 0);
+	if (gn_only_context && !s->found.context) {
 		torn_note(t);
 		return 0;
 	}
 	stack_begin(s, who, bpf_ktime_get_ns());
-	remote_kernel(s, task, switches);
+	s->switches = switches;
+	remote_kernel(s, task);
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);
 	s->uw.rec.way = GN_WAY_REMOTE;
 	s->uw.end = GN_END_NONE;
 	remote_regs(&s->uw, task);
-	remote_walk(s, task, t, who, switches);
-	found->vthread = vthread_of(who, task, 0);
-	found->cause = cause_of(who, task, state);
+	remote_walk(s, task, t);
+	s->found.vthread = vthread_of(who, task, 0);
+	s->found.cause = cause_of(who, task, state);
 	torn_note(t);
-	if (!s->uw.n || task_has_run(task, switches) || is_torn(t))
+	if (!s->uw.n || task_has_run(task, s->switches) || is_torn(t))
 		return 0;
 	id = stack_finish(s, NULL);
 	count_add(GN_CNT_CAPTURES, 1);
@@ -175,18 +180,21 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
 {
 	__u32 seq = t->seq;
-	struct remote_found found = {};
+	struct remote_found *found;
 	__u64 switches = task_switches(task);
-	__u64 had = t->stack, id = remote_stack(task, t, t->state, switches, &found);
+	__u64 had = t->stack, id = remote_stack(task, t, t->state, switches);
 
+	found = remote_found();
+	if (!found)
+		return 0;
 	if (id || !(is_torn(t) || task_has_run(task, switches)))
-		context_wanted(t, seq, found.context);
+		context_wanted(t, seq, found->context);
 	if (!id)
 		return 0;
 	t->remote = id;
-	t->remote_vthread = found.vthread;
-	t->remote_cause = found.cause;
-	t->remote_context = found.context;
+	t->remote_vthread = found->vthread;
+	t->remote_cause = found->cause;
+	t->remote_context = found->context;
 	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
 	asked_note(task, t);
 	if (had && id & GN_STACK_WHOLE) /* in place of what it had of itself */

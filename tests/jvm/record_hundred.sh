@@ -57,11 +57,11 @@ short_of_files() {
     local n rc
 
     mkdir "$T/short"
-    timeout 400 bash -c 'ulimit -n 310; exec "$@"' - "$GNOMON" record --name "$OWN_NAME.jar" -d 4s -o "$T/short" \
+    timeout 400 bash -c 'ulimit -n 340; exec "$@"' - "$GNOMON" record --name "$OWN_NAME.jar" -d 4s -o "$T/short" \
         2>"$T/short.err" </dev/null
     rc=$?
     n=$(find "$T/short" -name '*.jfr' | wc -l)
-    note "with 310 open files: exit code $rc, $n files; $(grep -m 1 'open-files' "$T/short.err")"
+    note "with 340 open files: exit code $rc, $n files; $(grep -m 1 'open-files' "$T/short.err")"
     assert_eq "exit code short of open files" 0 $rc "$(tail -n 5 "$T/short.err")"
     assert_ge "files" 5 "$n"
     assert_eq "times it is said" 1 "$(grep -c 'open-files limit is enough for' "$T/short.err")"

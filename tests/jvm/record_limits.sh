@@ -16,7 +16,7 @@ jfr=$T/limits.jfr
 # With CAP_SYS_RESOURCE it would raise the limit.
 cat >"$T/limited" <<EOF
 #!/bin/sh
-exec prlimit --nofile=270:270 setpriv --bounding-set=-sys_resource "$GNOMON" "\$@"
+exec prlimit --nofile=296:296 setpriv --bounding-set=-sys_resource "$GNOMON" "\$@"
 EOF
 chmod 755 "$T/limited"
 
@@ -65,7 +65,7 @@ with_files() {
     fi
     return $rc
 }
-refused=140 enough=300
+refused=140 enough=320
 while [ $((enough - refused)) -gt 1 ]; do
     files=$(((refused + enough) / 2))
     if with_files $files; then enough=$files; else refused=$files; fi

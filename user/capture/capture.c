@@ -79,7 +79,7 @@ struct capture {
 	void *sooner_ctx;
 };
 
-#define FILES_LEAST  260  /* open files with which all programs can be loaded */
+#define FILES_LEAST  286  /* open files with which all programs can be loaded */
 #define FILES_WAKING 1024 /* and those that are loaded while others open theirs */
 
 /*
