@@ -94,7 +94,11 @@ struct uw_trail {
 	__u32 native;	 /* the process has no JVM */
 	__u32 sent;  /* a bit for each of the memo's whole stacks of which nobody asks for frames */
 	__u32 again; /* 1 + the one of those that the walk has found */
-	__u32 same_told;      /* gn_check_code: likewise, that it is to find */
+	__u32 same_told; /* gn_check_code: likewise, that it is to find */
+	/* It reads another thread's stack, which the JVM may change between what is told and the
+	 * walk: a frame told is no evidence then, but a whole stack is, which is looked at once
+	 * more. */
+	__u32 outside;
 	__u32 checked, wrong; /* and frames that were told and walked; those that were others */
 	__u32 loaded;	      /* no class was unloaded since: what a Method* was it still is */
 	__u32 told;	      /* gn_check_code: `then` is what the step is to find */
@@ -438,6 +442,10 @@ __attribute__((noinline, weak)) int uw_follow_check(struct uw_state *s, struct u
 {
 	if (!s || !t || !t->told)
 		return 0;
+	if (t->outside) {
+		t->told = 0;
+		return 0;
+	}
 	t->checked++;
 	t->wrong += !uw_follow_is_right(s, t);
 	return 0;

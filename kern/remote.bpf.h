@@ -81,6 +81,7 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 	if (!c || !l.o)
 		return;
 	l.t = &c->trail;
+	l.t->outside = 1;
 	l.t->sent = same_sent(s, l.o);
 	uw_walk_with(&l);
 	if (task_has_run(task, s->switches)) { /* it may be of two stacks */
