@@ -111,7 +111,7 @@ static __always_inline void parked_note(const struct parked *p, struct gn_thread
 		return;
 	t->parked = p->ownable ? 0 : p->object;
 	t->parked_epoch = p->epoch;
-	t->parked_cause = 0; /* lock_tell() */
+	t->parked_cause = 0; /* blocker_tell() */
 #endif
 }
 

@@ -324,21 +324,6 @@ uw_fn int hs_guess(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 	return uw_caller(s, ra, s->sp + at * 8 + 8, s->fp, GN_FF_RETADDR | GN_FF_GUESSED);
 }
 
-/*
- * fn(i, ctx) for each i below n. In BPF by a helper: of a loop of its own the verifier would follow
- * each round, in each program that walks stacks. fn returns 0, and has to check i: the verifier
- * does not know how far it goes.
- */
-#ifdef __bpf__
-#define hs_each(n, fn, ctx) bpf_loop(n, fn, ctx, 0)
-#else
-#define hs_each(n, fn, ctx)                                                                        \
-	do {                                                                                       \
-		for (__u32 each = 0; each < (n); each++)                                           \
-			fn(each, ctx);                                                             \
-	} while (0)
-#endif
-
 #define HS_WIDE 256 /* bytes of code looked at before and behind pc */
 
 /* c[HS_WIDE] is the byte at pc; in s->scratch. */
@@ -373,7 +358,7 @@ hs_global int hs_near_pcmpestri(const struct hs_wide *w)
 
 	if (!w)
 		return 0;
-	hs_each(2 * HS_WIDE - 3, hs_pcmpestri_step, &f);
+	uw_each(2 * HS_WIDE - 3, hs_pcmpestri_step, &f);
 	return (int)f.found;
 }
 
@@ -616,7 +601,7 @@ uw_fn __u32 hs_sub_end(const struct hs_code *code, __s32 imm)
 {
 	struct hs_sub h = {.code = code, .imm = imm};
 
-	hs_each(HS_BEFORE - 3, hs_sub_step, &h);
+	uw_each(HS_BEFORE - 3, hs_sub_step, &h);
 	return h.end;
 }
 
@@ -726,10 +711,10 @@ hs_global int hs_spilled(const struct hs_wide *w)
 	if (!w)
 		return 0;
 	c = w->c;
-	hs_each(HS_WIDE - 3, hs_before_step, &h);
+	uw_each(HS_WIDE - 3, hs_before_step, &h);
 	if (!h.sub || h.wrong)
 		return 0;
-	hs_each(HS_WIDE - 15, hs_behind_step, &h);
+	uw_each(HS_WIDE - 15, hs_behind_step, &h);
 	if (!h.add || h.wrong)
 		return 0;
 	n = hs_sp_imm(c, h.add, &end);

@@ -16,17 +16,6 @@
 
 #include "memo.h"
 
-#ifdef __bpf__
-#define uw_loop_times(n, step, w) bpf_loop(n, step, w, 0)
-#else
-#define uw_loop_times(n, step, w)                                                                  \
-	do {                                                                                       \
-		for (__u32 at_ = 0; at_ < (n); at_++)                                              \
-			if (step(at_, w))                                                          \
-				break;                                                             \
-	} while (0)
-#endif
-
 /* Where a part of the stack is read to: where a walk has no frames, or none as yet. */
 #define UW_SAME_AT (GN_MAX_FRAMES / 2)
 _Static_assert(UW_SAME_AT * sizeof(struct gn_frame) >= UW_SAME_BYTES, "no room for the stack");
@@ -161,7 +150,7 @@ uw_own(uw_same_make)(UW_OWN, struct uw_memo *o, struct uw_trail *t, __u32 at)
 	s->sp = sp;
 	if (w.bad)
 		return 0;
-	uw_loop_times(UW_MEMO_FRAMES, uw_same_step, &w);
+	uw_each(UW_MEMO_FRAMES, uw_same_step, &w);
 	if (w.bad)
 		return 0;
 	same->changes = o->changes;

@@ -298,6 +298,22 @@ typedef const void *uw_mem; /* NULL */
 
 #endif
 
+/*
+ * fn(i, ctx) for each i below n, until one returns 1 and not 0. In BPF by a helper: of a loop of
+ * its own the verifier would follow each round, in each program that walks stacks. fn has to check
+ * i: the verifier does not know how far it goes.
+ */
+#ifdef __bpf__
+#define uw_each(n, fn, ctx) bpf_loop(n, fn, ctx, 0)
+#else
+#define uw_each(n, fn, ctx)                                                                        \
+	do {                                                                                       \
+		for (__u32 each = 0; each < (n); each++)                                           \
+			if (fn(each, ctx))                                                         \
+				break;                                                             \
+	} while (0)
+#endif
+
 /* Other memory of the target than its stack: a macro, so that BPF sees a constant len. */
 #define uw_copy(s, m, addr, dst, len) uw_read(m, dst, len, addr)
 

@@ -1821,6 +1821,18 @@ static void test_memo_leaf(void **state)
 	assert_int_equal(gn_frame_addr(&w->s.frames[1]), c.pc);
 }
 
+/* METHOD's frame at fp, at bytecode 5, which the call stub has called. */
+static void interp_put(struct world *w, uint64_t fp)
+{
+	word(w, fp - 64, CM + CM_SIZE + 5);
+	word(w, fp - 24, METHOD);
+	word(w, fp - 16, 0);
+	word(w, fp - 8, fp + 0x20);
+	word(w, fp, FP);
+	caller_is_bottom(w, fp + 8, FP);
+	memcpy(&w->jvm.call_stub, w->stack + (fp + 8 - STACK), 8);
+}
+
 /* An interpreted frame with another method, another's bytecodes, another bytecode, more locals. */
 static void test_memo_interp(void **state)
 {
@@ -1834,13 +1846,7 @@ static void test_memo_interp(void **state)
 	memcpy(w->meta + (METHOD + 0x40 - META) + 8, &cm, 8);
 	word(w, SP + 0x30, fp);
 	word(w, SP + 0x38, INTERP_PC);
-	word(w, fp - 64, CM + CM_SIZE + 5);
-	word(w, fp - 24, METHOD);
-	word(w, fp - 16, 0);
-	word(w, fp - 8, fp + 0x20);
-	word(w, fp, FP);
-	caller_is_bottom(w, fp + 8, FP);
-	memcpy(&w->jvm.call_stub, w->stack + (fp + 8 - STACK), 8);
+	interp_put(w, fp);
 	walk_both(w, &g, a + 14, SP, 11);
 	assert_int_equal(w->s.n, 4);
 	assert_int_equal(w->s.frames[1].data, CM << 16 | 5);
@@ -1901,13 +1907,7 @@ static void test_same(void **state)
 	with_interpreter(w);
 	w->jvm.unloads = UNLOADS;
 	w->jvm.unloads_at[1] = 8;
-	word(w, fp - 64, CM + CM_SIZE + 5);
-	word(w, fp - 24, METHOD);
-	word(w, fp - 16, 0);
-	word(w, fp - 8, fp + 0x20);
-	word(w, fp, FP);
-	caller_is_bottom(w, fp + 8, FP);
-	memcpy(&w->jvm.call_stub, w->stack + (fp + 8 - STACK), 8);
+	interp_put(w, fp);
 	uw_begin(&g.begun, 1, 64);
 	g.begun.flags = GN_FF_RETADDR;
 	g.begun.pc = INTERP_PC;
