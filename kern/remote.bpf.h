@@ -31,15 +31,12 @@ struct {
 	__type(value, struct stack_scratch);
 } remote_scratch SEC(".maps") __weak;
 
-/* What was found of a task beside its stack's id; there, since the BPF stack is needed for the
- * walk. */
-static __always_inline struct remote_found *remote_found(void)
-{
-	__u32 zero = 0;
-	struct stack_scratch *s = bpf_map_lookup_elem(&remote_scratch, &zero);
-
-	return s ? &s->found : NULL;
-}
+/* What is found of a task beside its stack's id. */
+struct remote_found {
+	__u64 vthread; /* that it carries */
+	__u64 cause;   /* of its wait */
+	__u64 context; /* of its request */
+};
 
 static __always_inline void remote_regs(struct uw_state *u, struct task_struct *task)
 {
@@ -139,7 +136,7 @@ static __always_inline void torn_note(struct gn_thread *t)
  * had switched so often.
  */
 static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_thread *t,
-					  __u32 state, __u64 switches)
+					  __u32 state, __u64 switches, struct remote_found *found)
 {
 	__u64 who = thread_id(task, t), id;
 	__u32 zero = 0;
@@ -148,9 +145,8 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 	if (!s)
 		return 0;
 	remote_forget();
-	s->found.vthread = s->found.cause = 0;
-	s->found.context = context_of(who, task, 0);
-	if (gn_only_context && !s->found.context) {
+	found->context = context_of(who, task, 0);
+	if (gn_only_context && !found->context) {
 		torn_note(t);
 		return 0;
 	}
@@ -163,8 +159,8 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 	s->uw.end = GN_END_NONE;
 	remote_regs(&s->uw, task);
 	remote_walk(s, task, t);
-	s->found.vthread = vthread_of(who, task, 0);
-	s->found.cause = cause_of(who, task, state);
+	found->vthread = vthread_of(who, task, 0);
+	found->cause = cause_of(who, task, state);
 	torn_note(t);
 	if (!s->uw.n || task_has_run(task, s->switches) || is_torn(t))
 		return 0;
@@ -181,21 +177,18 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
 {
 	__u32 seq = t->seq;
-	struct remote_found *found;
+	struct remote_found found = {};
 	__u64 switches = task_switches(task);
-	__u64 had = t->stack, id = remote_stack(task, t, t->state, switches);
+	__u64 had = t->stack, id = remote_stack(task, t, t->state, switches, &found);
 
-	found = remote_found();
-	if (!found)
-		return 0;
 	if (id || !(is_torn(t) || task_has_run(task, switches)))
-		context_wanted(t, seq, found->context);
+		context_wanted(t, seq, found.context);
 	if (!id)
 		return 0;
 	t->remote = id;
-	t->remote_vthread = found->vthread;
-	t->remote_cause = found->cause;
-	t->remote_context = found->context;
+	t->remote_vthread = found.vthread;
+	t->remote_cause = found.cause;
+	t->remote_context = found.context;
 	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
 	asked_note(task, t);
 	if (had && id & GN_STACK_WHOLE) /* in place of what it had of itself */

@@ -93,7 +93,7 @@ __weak __noinline int running_settle(__u64 id, struct gn_thread *t, struct look 
 static __always_inline bool batch_begin(struct task_struct *task, struct gn_thread *t,
 					const struct look *l)
 {
-	struct remote_found found = {}, *now;
+	struct remote_found found = {};
 	__u64 stack = 0, cpu = task->se.sum_exec_runtime;
 	__u64 switches = task_switches(task);
 	bool wanted = tick_wants_stack(task, t, gn_scan_tick);
@@ -106,12 +106,9 @@ static __always_inline bool batch_begin(struct task_struct *task, struct gn_thre
 	}
 	t->seq++;
 	if (!stack && wanted) {
-		stack = remote_stack(task, t, l->state, switches);
+		stack = remote_stack(task, t, l->state, switches, &found);
 		if (!stack && task_has_run(task, switches))
 			return false;
-		now = remote_found();
-		if (now)
-			found = *now;
 		if (!is_torn(t))
 			context_wanted(t, t->seq, found.context);
 	}

@@ -19,14 +19,7 @@ struct stack_scratch {
 	__u32 kind;
 	__u32 epoch; /* as the walk began */
 	__u32 pad;
-	/* from outside: the thread's switches as the walk began, and what was found beside the
-	 * stack */
-	__u64 switches;
-	struct remote_found {
-		__u64 vthread; /* that it carries */
-		__u64 cause;   /* of its wait */
-		__u64 context; /* of its request */
-	} found;
+	__u64 switches; /* from outside: the thread's, as the walk began */
 	struct uw_state uw;
 };
 _Static_assert(sizeof(struct stack_scratch) <= 32768, "no value of a map per CPU");
