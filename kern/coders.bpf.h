@@ -32,40 +32,9 @@ struct {
 
 /*
  * An odd number that stays the same while none of the JVM's compilers has run, and does not come
- * again after; 0 if there is no telling, or one runs now. (A thread that runs has on_cpu set before
- * its first instruction, and its time is added up before that is cleared.)
+ * again after; 0 if there is no telling, or one runs now (kern/coders.bpf.c).
  */
-__attribute__((noinline, weak)) __u64 coders_gen(__u32 tgid, __u32 jvm_flags)
-{
-	struct gn_coders *c = bpf_map_lookup_elem(&coders, &tgid);
-	__u64 sum = 0, made, found = 0, slots;
-
-	if (!c || c->full || !(jvm_flags & GN_JVM_CODERS))
-		return 0;
-	made = *(volatile __u64 *)&c->made;
-	slots = c->slots;
-	uw_barrier(sum);
-	uw_barrier(found);
-	for (__u32 i = 0; i < GN_MAX_CODERS; i++) {
-		const struct task_struct *task = (const void *)c->task[i];
-		int on_cpu = 1;
-		__u64 ran = 0;
-
-		if (!(slots >> i))
-			break;
-		if (!task)
-			continue;
-		if (bpf_core_read(&on_cpu, sizeof(on_cpu), &task->on_cpu) || on_cpu ||
-		    bpf_core_read(&ran, sizeof(ran), &task->se.sum_exec_runtime))
-			return 0;
-		sum += ran;
-		found = 1;
-		/* for the verifier: any numbers, the same in each round */
-		uw_barrier(sum);
-		uw_barrier(found);
-	}
-	return found ? uw_mix(uw_mix(1, made), sum) | 1 : 0;
-}
+extern __u64 coders_gen(__u32 tgid, __u32 jvm_flags);
 
 static __always_inline int coders_is(__u64 name)
 {

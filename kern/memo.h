@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a walk came by, kept for the thread's next one: most of a stack is as it was, and is looked
- * at word by word instead of walked. Include it after kern/hotspot.h and kern/native.h.
+ * What a walk came by, kept for the thread's next one: most of a stack is as it was, and is
+ * compared word by word instead of walked. Include it after kern/hotspot.h and kern/native.h.
  *
  * A step is *plain* when what it does is told by few words: the frame's pc and sp (and fp, if its
  * rule begins there), the return address it finds and, in interpreted frames, the words that name
  * method and bytecode; and by tables and code that are the same now as then (uw_memo.changes,
- * .gen). Where a walk stands on such a frame with the same pc, sp and fp, and those words hold
- * what they held, the step would do what it did; so its result is taken over, and the next frame is
- * looked at likewise. Everything else is walked: leaves, whatever was guessed, stubs, code that may
- * be other code by now, and the end. So what is found is what a walk without a memo finds, by
- * induction from frame to frame. With `gn_check_code` each such frame is walked all the same, and
- * it is counted how often that found something else.
+ * .gen, .unloads). Where a walk stands on such a frame with the same pc, sp and fp, and those words
+ * hold what they held, the step would do what it did; so it is *told*, and so are the frames behind
+ * it for as long as that holds. Everything else is walked: leaves, whatever was guessed, stubs, and
+ * the end where it is none. So what is found is what a walk without a memo finds, by induction from
+ * frame to frame.
+ *
+ * A memo has the outermost frame first: what changes between two walks is the other end. When all
+ * is told up to a thread's start, the hash of the whole stack is known, and if its frames have
+ * been sent they are not made.
+ *
+ * With `gn_check_code` each frame that is told is walked all the same, and it is counted how often
+ * that found something else.
  */
 #ifndef GNOMON_MEMO_H
 #define GNOMON_MEMO_H
@@ -28,115 +34,146 @@
 #define uw_memo_global	 uw_fn
 #endif
 
-#define UW_MEMO_FRAMES 256 /* from the leaf on; a power of two */
+#define UW_MEMO_FRAMES 256  /* the outermost ones of a stack; a power of two */
+#define UW_MEMO_WORDS  64   /* of the stack, beside return addresses; a power of two */
+#define UW_TELL_BYTES  8192 /* of stack are compared at once */
+#define UW_CHUNK       16
 
-/* A frame, the walk's state before it, and how it went on. */
+/* Of a frame: the walk's state before it, and how it went on. */
 struct uw_mark {
 	__u64 pc; /* above its 48 bits enum uw_how */
-	__u32 sp; /* from uw_memo.base; + 1 in a leaf, + UW_MARK_LOOK */
+	__u32 sp; /* from uw_memo.base; UW_MARK_* in its low bits */
 	__u32 fp;
-	struct gn_frame frame;
 };
 
-#define UW_MARK_LOOK 2 /* it is walked each time, since its code is to be looked at */
-#define UW_MARK_SP   (~7u)
+#define UW_MARK_LEAF  1 /* it is where a system call was made */
+#define UW_MARK_LOOK  2 /* its code is to be looked at in each walk */
+#define UW_MARK_FIXED 4 /* in a memo: from here on fp has to be what it was */
+#define UW_MARK_SP    (~7u)
 
 #define UW_HOW_SHIFT 48
-#define UW_HOW_PC    ((1ULL << UW_HOW_SHIFT) - 1)
 #define UW_HOW_OK    (UW_HOW_PLAIN | UW_HOW_CALLER)
-
-#define UW_SAMES      2 /* who works waits in turns, for work and at it */
-#define UW_SAME_WORDS 128
-#define UW_SAME_LOOKS 4
-#define UW_SAME_BYTES 8192
-
-/* A whole stack: kern/same.h. */
-struct uw_same {
-	__u64 hash;			   /* of the walk's user part */
-	__u64 changes, gen, unloads, base; /* as the memo's, when it was made */
-	__u64 pc;
-	__u64 before; /* uw_state.before with which its frames were sent in `epoch` */
-	__u32 epoch;
-	__u32 sp, fp; /* as in its first mark */
-	__u32 n;      /* frames; 0: it was met once */
-	__u32 fixed;  /* fp has to be what it was */
-	__u32 how;    /* bits that any of its frames has */
-	__u32 bytes;  /* from sp: all words lie there */
-	__u32 words, looks;
-	/* pcs in code that has to be looked at, and what their frames say of it */
-	__u64 look[UW_SAME_LOOKS], data[UW_SAME_LOOKS];
-	__u16 at[UW_SAME_WORDS]; /* words from sp */
-	__u64 word[UW_SAME_WORDS];
-};
+#define UW_HOW_PC    ((1ULL << UW_HOW_SHIFT) - 1)
 
 struct uw_memo {
-	__u64 owner;   /* 0 none; kern/memo.bpf.h */
-	__u64 used_ns; /* when it was last */
 	__u64 changes; /* of the tables till then */
 	__u64 gen;     /* of the process's code */
 	__u64 unloads; /* so many classes had been unloaded, plus 1; 0 unknown */
 	__u64 base;    /* all of it lies within 4 GiB from here */
-	__u32 n;
-	__u32 turn; /* the one of `same` that goes for another */
-	struct uw_same same[UW_SAMES];
-	struct uw_mark marks[UW_MEMO_FRAMES];
+	__u64 sent;    /* a whole stack with these frames, which was sent in `epoch` */
+	__u32 epoch;
+	__u32 n;      /* frames, the outermost one first */
+	__u32 look;   /* 1 + the innermost one with UW_MARK_LOOK; 0: there is none */
+	__u32 java;   /* the outermost one of a JVM's code, UW_MEMO_FRAMES: there is none; */
+	__u32 interp; /* the outermost interpreted one, likewise */
+	struct uw_mark marks[UW_MEMO_FRAMES]; /* with UW_HOW_CALLER if it can be told */
+	struct gn_frame frames[UW_MEMO_FRAMES];
+	__u64 hash[UW_MEMO_FRAMES]; /* of the stack that begins with this frame */
+	__u32 ret[UW_MEMO_FRAMES];  /* where its return address is, from the base */
+	__u8 reach[UW_MEMO_FRAMES]; /* from this frame on all can be told, up to that number */
+	__u8 upto[UW_MEMO_FRAMES];  /* so many of `word` are of this one and those further out */
+	struct uw_memo_word {
+		__u32 at;    /* from the base */
+		__u32 frame; /* which has it, by number */
+		__u64 is;
+	} word[UW_MEMO_WORDS]; /* the outermost frame's first */
+};
+
+/* Which of the memo's frames are as they were. In a map: of BPF stack there is little. */
+struct uw_tell {
+	__u32 first; /* in the memo: the frame that is stood on */
+	__u32 low;   /* and the outermost one that might be told */
+	__u32 at;    /* those between the first and this one are as they were */
+	__u32 sp;    /* of the first, from the memo's base */
+	__u32 bytes; /* so many of the stack are at hand */
+	__u32 how;   /* bits that any of the frames taken over has */
+	__u32 ended; /* the thread's start is reached */
+	__u32 far;   /* what is needed next is not at hand */
+	__u32 fp_at; /* where those have the caller's fp; 0: none saved it */
+	__u64 kept;  /* uw_state.kept_at behind them */
 };
 
 /* A walk with a memo: where in that it is, and what the next walk is to have. */
 struct uw_trail {
 	__u64 changes, base;
-	__u64 unloads;	 /* as uw_memo.unloads */
-	__u32 first;	 /* frames that were there before (the kernel's) */
-	__u32 at;	 /* in the memo */
-	__u32 want, all; /* what is taken over has `want` of those bits `all` of enum uw_how */
-	__u32 open;	 /* 1 + the frame from which on all is as the memo has it; 0: it is not */
-	__u32 keep;	 /* for the next walk */
-	__u32 native;	 /* the process has no JVM */
-	__u32 sent;  /* a bit for each of the memo's whole stacks of which nobody asks for frames */
-	__u32 again; /* 1 + the one of those that the walk has found */
-	__u32 same_told; /* gn_check_code: likewise, that it is to find */
-	/* It reads another thread's stack, which the JVM may change between what is told and the
-	 * walk: a frame told is no evidence then, but a whole stack is, which is looked at once
-	 * more. */
+	__u64 unloads; /* as uw_memo.unloads */
+	__u32 first;   /* frames that were there before (the kernel's) */
+	__u32 left;    /* of the memo, the outer ones: the walk is not past them */
+	__u32 deny;    /* bits of enum uw_how of frames that are not told in this walk */
+	__u32 tail;    /* so many of the memo's frames, the outermost ones, were told at the end */
+	__u32 looked;  /* as uw_memo.look: that its code is what it was */
+	__u32 keep;    /* for the next walk */
+	__u32 native;  /* the process has no JVM */
+	__u32 epoch;   /* in which frames are to be sent; in user space not 0: all were */
+	__u32 cm_size;
+	__u32 put; /* trail_end(): frames of the walk that are not in the memo yet */
+	struct uw_tell tell;
+	/* gn_check_code: it reads another thread's stack, which the JVM may change between what is
+	 * told and the walk: a frame told is no evidence then, but a whole stack is, which is
+	 * looked at once more. */
 	__u32 outside;
-	__u32 checked, wrong; /* and frames that were told and walked; those that were others */
-	__u32 loaded;	      /* no class was unloaded since: what a Method* was it still is */
-	__u32 told;	      /* gn_check_code: `then` is what the step is to find */
-	__u32 method_const, cm_size;
+	__u32 checked, wrong; /* frames that were told and walked; those that were others */
+	__u32 told;	      /* `then` is what the step is to find, */
 	struct uw_told {
 		__u64 pc, sp, fp, kept_at;
 		struct gn_frame frame;
 		__u32 end, called;
 	} then;
-	struct uw_was { /* and the walk's state before that: the BPF stack has no room */
-		__u64 pc, sp, fp, kept_at, hash, seen;
-		__u32 at, n, leaf;
+	struct uw_whole { /* and this the walk, from here on */
+		__u64 pc, sp, fp, hash;
+		__u32 n, from, leaf; /* n: of all its frames; 0: none was told */
+	} whole;
+	struct uw_was { /* the walk's state before that: the BPF stack has no room */
+		__u64 pc, sp, fp, kept_at, hash, power, seen;
+		__u32 left, n, leaf;
 	} was;
-	struct uw_mark marks[2 * UW_MEMO_FRAMES]; /* the second half is of no use: uw_mark_at() */
+	struct uw_mark marks[UW_MEMO_FRAMES]; /* of the walk's frames, the last ones */
 };
 
-uw_fn void uw_memo_copy(struct uw_mark *to, const struct uw_mark *from, __u64 n)
+/* Masked where it is used: the verifier loses sight of it otherwise. */
+uw_fn __u64 uw_memo_index(__u64 i)
 {
-	if (n > UW_MEMO_FRAMES)
-		n = 0;
-	uw_barrier(n);
-	if (n > UW_MEMO_FRAMES) /* for the verifier: the number that is used */
-		return;
-#ifdef __bpf__
-	bpf_probe_read_kernel(to, n * sizeof(*to), from);
-#else
-	__builtin_memcpy(to, from, n * sizeof(*to));
-#endif
+	uw_barrier(i);
+	return i & (UW_MEMO_FRAMES - 1);
 }
 
-/* Of the walk's i-th frame: beyond what is kept, one that does not count. Without branches. */
 uw_fn struct uw_mark *uw_mark_at(struct uw_trail *t, __u64 i)
 {
-	__u64 over = 0 - ((UW_MEMO_FRAMES - 1 - i) >> 63);
+	return &t->marks[uw_memo_index(i)];
+}
 
-	i = (i & ~over) | (UW_MEMO_FRAMES & over);
-	uw_barrier(i);
-	return &t->marks[i & (2 * UW_MEMO_FRAMES - 1)];
+uw_fn struct uw_mark *uw_memo_mark(struct uw_memo *o, __u64 i)
+{
+	return &o->marks[uw_memo_index(i)];
+}
+
+uw_fn struct gn_frame *uw_memo_frame(struct uw_memo *o, __u64 i)
+{
+	return &o->frames[uw_memo_index(i)];
+}
+
+uw_fn __u64 *uw_memo_hash(struct uw_memo *o, __u64 i)
+{
+	return &o->hash[uw_memo_index(i)];
+}
+
+#ifndef __bpf__
+/* Has the reader the frames of the stack `id`? In BPF: kern/stack_id.bpf.h. */
+uw_fn int uw_stack_is_sent(__u64 id, __u32 epoch)
+{
+	return epoch != 0;
+}
+#endif
+
+uw_fn int uw_memo_is_sent(struct uw_memo *o, const struct uw_trail *t, __u64 id)
+{
+	if (o->sent == id && o->epoch == t->epoch)
+		return 1;
+	if (!uw_stack_is_sent(id, t->epoch))
+		return 0;
+	o->sent = id;
+	o->epoch = t->epoch;
+	return 1;
 }
 
 /* ---- what the next walk is to have ---- */
@@ -150,7 +187,7 @@ uw_fn void uw_mark_begin(struct uw_state *s, struct uw_trail *t)
 
 	plain &= near_sp >> 63;
 	mark->pc = s->pc | plain << UW_HOW_PLAIN_BIT | (near_fp >> 63) << UW_HOW_NEAR_BIT;
-	mark->sp = (__u32)(s->sp - t->base) | s->leaf;
+	mark->sp = ((__u32)(s->sp - t->base) & UW_MARK_SP) | s->leaf;
 	mark->fp = (__u32)(s->fp - t->base);
 	s->how = 0;
 }
@@ -169,188 +206,376 @@ uw_memo_global int uw_mark_end(struct uw_state *s, struct uw_trail *t)
 		s->how = 0;
 	mark->pc |= (s->how & (0 - near_sp) & ~UW_HOW_LOOK) << UW_HOW_SHIFT;
 	mark->sp |= s->how >> UW_HOW_LOOK_BIT << 1;
-	mark->frame = s->frames[(s->n - 1) & (GN_MAX_FRAMES - 1)];
 	return 0;
 }
 
-/* ---- taking over what was found ---- */
+/* ---- comparing ---- */
 
-struct uw_follow {
+/* Where the stack is read to: where a walk has no frames, or none as yet. */
+#define UW_TELL_AT (GN_MAX_FRAMES / 2)
+_Static_assert(UW_TELL_AT * sizeof(struct gn_frame) >= UW_TELL_BYTES, "no room for the stack");
+
+/* For what is done frame by frame with uw_each(). */
+struct uw_pair {
 	struct uw_state *s;
 	struct uw_memo *o;
 	struct uw_trail *t;
-	uw_mem m;
 };
 
-/* uw_word() */
-uw_fn int uw_follow_word(struct uw_follow *f, __u64 addr, __u64 *val)
+/* The word at `addr` from the base, which is at hand. */
+uw_fn __u64 uw_tell_at(const struct uw_state *s, const struct uw_tell *k, __u64 addr)
 {
-	struct uw_state *s = f->s;
+	const __u64 *room = (const __u64 *)&s->frames[UW_TELL_AT];
+	__u64 off = (__u32)(addr - k->sp) / 8;
 
-	if (addr & 7 || addr >= UW_ADDR_MAX)
-		return -14;
-	if (addr - s->win_base >= s->win_len && uw_fill(s, f->m, addr))
-		return -14;
-	*val = *(__u64 *)(s->win + ((addr - s->win_base) & (UW_WINDOW - 8)));
+	uw_barrier(off);
+	return room[off & (UW_TELL_BYTES / 8 - 1)];
+}
+
+/* Is it? */
+uw_fn int uw_tell_has(struct uw_tell *k, __u64 addr)
+{
+	if ((__u32)(addr - k->sp) < k->bytes)
+		return 1;
+	k->far = 1;
 	return 0;
 }
 
-/* The interpreted frame at s->fp: do its words name that of `f`, and `sp`, its caller's? */
-uw_fn int uw_follow_interp(struct uw_follow *f, const struct gn_frame *frame, __u64 sp)
-{
-	struct uw_state *s = f->s;
-	__u64 val, want = frame->data >> 16;
-
-	if (uw_follow_word(f, s->fp - 64, &val) ||
-	    val != want + f->t->cm_size + (frame->data & 0xffff))
-		return 0;
-	if (uw_follow_word(f, s->fp - 24, &val) || val != (frame->pc & UW_HOW_PC))
-		return 0;
-	if (uw_follow_word(f, s->fp - 8, &val) || val != sp)
-		return 0;
-	if (f->t->loaded)
-		return 1;
-	val = (frame->pc & UW_HOW_PC) + f->t->method_const;
-	return !uw_copy(s, f->m, val, s->scratch, sizeof(val)) && s->scratch[0] == want;
-}
-
-/* Where the caller's UW_REG_KEPT is: as native_kept(). */
-uw_fn __u64 uw_follow_kept(const struct uw_state *s, __u32 how, __u64 sp)
-{
-	__u64 words = UW_HOW_KEPT(how);
-
-	if (words == UW_HOW_KEPT_SAME)
-		return s->leaf ? UW_KEPT_IN_REG : s->kept_at;
-	return words ? sp - (words - 1) * 8 : UW_KEPT_UNKNOWN;
-}
-
-uw_fn void uw_follow_note(struct uw_state *s, struct uw_trail *t, const struct uw_mark *mark)
-{
-	__u32 n = s->n, i = n - t->first;
-
-	s->hash = uw_hash(s->hash, mark->frame.pc, mark->frame.data);
-	s->frames[n & (GN_MAX_FRAMES - 1)] = mark->frame;
-	if (t->at != i)
-		*uw_mark_at(t, i) = *mark;
-	t->at++;
-	s->n = n + 1;
-}
-
-/* A thread's start; but before any Java code is passed a JVM may know better: hs_recover(). */
-uw_fn long uw_follow_end(struct uw_state *s, struct uw_trail *t, const struct uw_mark *mark)
-{
-#ifdef UW_HOTSPOT
-	if (!t->native && !s->hs[HS_SEEN])
-		return 1;
-#endif
-	uw_follow_note(s, t, mark);
-	return uw_end(s, GN_END_COMPLETE);
-}
-
-/* The frame stood on is the memo's: take it over. 1 when it is not, has to be walked, or ends. */
-uw_fn long uw_follow_frame(struct uw_follow *f)
-{
-	struct uw_state *s = f->s;
-	struct uw_memo *o = f->o;
-	struct uw_trail *t = f->t;
-	__u64 pc, sp, fp = s->fp, top;
-	const struct uw_mark *mark, *next;
-	__u32 at = t->at, how;
-
-	if (at >= o->n || s->n >= s->max)
-		return 1;
-	mark = &o->marks[at & (UW_MEMO_FRAMES - 1)];
-	next = &o->marks[(at + 1) & (UW_MEMO_FRAMES - 1)];
-	how = mark->pc >> UW_HOW_SHIFT;
-	if ((how & t->all) != t->want)
-		return 1;
-	if (how & UW_HOW_FP && (!(how & UW_HOW_NEAR) || fp != t->base + mark->fp))
-		return 1;
-	if (UW_HOW_SAVED(how) == UW_HOW_END)
-		return uw_follow_end(s, t, mark);
-	if (at + 1 >= o->n)
-		return 1;
-	sp = top = t->base + (next->sp & UW_MARK_SP);
-	if (how & UW_HOW_INTERP) {
-		if (!uw_follow_interp(f, &mark->frame, sp))
-			return 1;
-		top = fp + 16;
-	}
-	if (UW_HOW_SAVED(how) && uw_follow_word(f, top - UW_HOW_SAVED(how) * 8, &fp))
-		return 1;
-	if (uw_follow_word(f, top - 8, &pc) || UW_CODE_ADDR(pc) != (next->pc & UW_HOW_PC))
-		return 1;
-	uw_follow_note(s, t, mark);
-	s->kept_at = uw_follow_kept(s, how, sp);
-	s->pc = UW_CODE_ADDR(pc);
-	s->sp = sp;
-	s->fp = fp;
-	s->called = s->leaf;
-	s->leaf = 0;
-#ifdef UW_HOTSPOT
-	s->hs[HS_SEEN] |= how & UW_HOW_JAVA;
-#endif
-	return 0;
-}
-
-#define UW_FOLLOW_MOST 8 /* frames at once: for the verifier, which follows each */
-
-/* What has to be done now: a step; nothing, the walk has ended; or this again. */
-enum uw_next { UW_STEP = 0, UW_ENDED = 1, UW_AGAIN = 2 };
-
-/* As many as can be. A loop of its own: it takes less of the BPF stack than bpf_loop() does. */
-uw_fn int uw_follow_all(struct uw_follow *f)
-{
-	struct uw_state *s = f->s;
-	struct uw_trail *t = f->t;
-	int i;
-
-	if (!t->open && t->at == s->n - t->first)
-		t->open = t->at + 1;
-	UW_NO_UNROLL
-	for (i = 0; i < UW_FOLLOW_MOST; i++)
-		if (uw_follow_frame(f))
-			break;
-	if (s->end)
-		return UW_ENDED;
-	return i == UW_FOLLOW_MOST ? UW_AGAIN : UW_STEP;
-}
-
-/* What comes next may lie elsewhere than in the memo, so all that was taken over has to be at hand.
+/*
+ * From the frame `at` outwards, UW_CHUNK of them: are return addresses what they were? 1: not all,
+ * or there are no more. In loops of some rounds each: bpf_loop() calls a function for each of its
+ * rounds, which costs more than one of these, and of a long loop the verifier follows each round.
  */
-uw_fn void uw_follow_close(struct uw_memo *o, struct uw_trail *t)
+static long uw_tell_returns(__u32 i, struct uw_pair *w)
 {
-	__u64 from = t->open;
+	struct uw_tell *k = &w->t->tell;
+	__u64 stop = k->low ? k->low : 1, at = k->at;
+	__u32 left = UW_CHUNK;
 
-	if (!from)
-		return;
-	t->open = 0;
-	from = (from - 1) & (UW_MEMO_FRAMES - 1);
-	uw_barrier(from);
-	from &= UW_MEMO_FRAMES - 1;
-	uw_memo_copy(&t->marks[from], &o->marks[from], t->at - from);
+	UW_NO_UNROLL
+	for (; left && at >= stop; left--) {
+		__u64 ret = w->o->ret[uw_memo_index(at)];
+
+		if (!uw_tell_has(k, ret) || UW_CODE_ADDR(uw_tell_at(w->s, k, ret)) !=
+						    (uw_memo_mark(w->o, at - 1)->pc & UW_HOW_PC))
+			break;
+		at--;
+		uw_barrier(at);
+	}
+	k->at = at;
+	return left != 0;
 }
 
-/* For gn_check_code: what would be taken over is noted, and the frame is walked. */
-uw_fn int uw_follow_tell(struct uw_follow *f)
+/* And those of them that have other words? */
+uw_fn void uw_tell_words(const struct uw_state *s, struct uw_memo *o, struct uw_tell *k)
 {
-	struct uw_state *s = f->s;
-	struct uw_trail *t = f->t;
-	struct uw_was *was = &t->was;
+	__u32 n = o->upto[uw_memo_index(k->first)];
 
+	UW_NO_UNROLL
+	for (__u32 i = 0; i < UW_MEMO_WORDS && i < n; i++) {
+		const struct uw_memo_word *word = &o->word[i];
+
+		if (word->frame > k->at &&
+		    (!uw_tell_has(k, word->at) || uw_tell_at(s, k, word->at) != word->is))
+			k->at = word->frame;
+	}
+}
+
+/* Is the frame stood on one of the memo's? Then t->left says which. */
+#define UW_SEEK 16 /* frames passed over at once, at most */
+
+uw_fn int uw_tell_meets(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
+{
+	const struct uw_mark *mark;
+	__u64 sp = s->sp - t->base, how;
+	__u32 left = t->left;
+
+	if (sp & 7 || s->flags != GN_FF_RETADDR)
+		return 0;
+	UW_NO_UNROLL
+	for (int i = 0; i < UW_SEEK; i++) {
+		if (!left || (uw_memo_mark(o, left - 1)->sp & UW_MARK_SP) >= sp)
+			break;
+		left--;
+		uw_barrier(left);
+	}
+	t->left = left;
+	if (!left)
+		return 0;
+	mark = uw_memo_mark(o, left - 1);
+	how = mark->pc >> UW_HOW_SHIFT;
+	if ((mark->sp & (UW_MARK_SP | UW_MARK_LEAF)) != (sp | s->leaf) ||
+	    (mark->pc & UW_HOW_PC) != s->pc)
+		return 0;
+	if (mark->sp & UW_MARK_FIXED && s->fp - t->base != mark->fp)
+		return 0;
+#ifdef UW_HOTSPOT
+	if (how & (UW_HOW_EPOCH | UW_HOW_INTERP) && !(mark->sp & UW_MARK_LOOK) &&
+	    hs_calls_outside(s))
+		return 0;
+#endif
+	return how & UW_HOW_CALLER && s->n < UW_TELL_AT;
+}
+
+#ifdef UW_HOTSPOT
+/* Is the code of the frame that has to be looked at what it was? In a walk this is done once. */
+uw_fn void uw_tell_look(struct uw_state *s, uw_mem m, struct uw_memo *o, struct uw_trail *t)
+{
+	const struct gn_jvm *j = uw_get_jvm(m, s->tgid);
+	const struct uw_code *c;
+	__u64 pc = s->pc;
+
+	if (!j)
+		return;
+	s->pc = uw_memo_mark(o, o->look - 1)->pc & UW_HOW_PC;
+	c = hs_code(s);
+	if (c->key == hs_code_key(s) && c->data == uw_memo_frame(o, o->look - 1)->data &&
+	    hs_code_same(s, m, j, c))
+		t->looked = o->look;
+	s->pc = pc;
+}
+#else
+#define uw_tell_look(s, m, o, t) ((void)0)
+#endif
+
+/* How far out might frames be told? */
+uw_fn __u32 uw_tell_low(struct uw_state *s, uw_mem m, struct uw_memo *o, struct uw_trail *t)
+{
+	__u32 first = t->left - 1, low = o->reach[uw_memo_index(first)];
+	__u32 most = s->max - s->n;
+
+	if (o->look && o->look <= first + 1) {
+		if (o->look != t->looked)
+			uw_tell_look(s, m, o, t);
+		if (o->look != t->looked && low < o->look)
+			low = o->look;
+	}
+	return first + 1 - low <= most ? low : first + 1 - most;
+}
+
+/* Up to which of them is the stack that was read what it was? */
+uw_memo_global int uw_tell_compare(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
+{
+	struct uw_pair w = {.s = s, .o = o, .t = t};
+
+	if (!s || !o || !t)
+		return 0;
+	uw_each(UW_MEMO_FRAMES / UW_CHUNK + 1, uw_tell_returns, &w);
+	uw_tell_words(s, o, &t->tell);
+	return 0;
+}
+
+/* From the frame stood on outwards: which are as they were? */
+uw_fn void uw_tell(struct uw_state *s, uw_mem m, struct uw_memo *o, struct uw_trail *t)
+{
+	struct uw_tell *k = &t->tell;
+	__u64 bytes;
+
+	k->at = k->first = t->left - 1;
+	k->low = uw_tell_low(s, m, o, t);
+	k->sp = (__u32)(s->sp - t->base);
+	k->ended = k->far = k->bytes = 0;
+	if (k->low > k->first)
+		return;
+	bytes = (uw_memo_mark(o, k->low ? k->low - 1 : 0)->sp & UW_MARK_SP) - k->sp;
+	if (bytes > UW_TELL_BYTES)
+		bytes = UW_TELL_BYTES;
+	uw_barrier(bytes);
+	if (bytes && bytes <= UW_TELL_BYTES && s->sp < UW_ADDR_MAX &&
+	    !uw_read(m, &s->frames[UW_TELL_AT], bytes, s->sp))
+		k->bytes = bytes;
+	uw_tell_compare(s, o, t);
+	k->ended = !k->low && !k->at;
+#ifdef UW_HOTSPOT
+	/* before any Java code is passed a JVM may know better where it goes on: hs_recover() */
+	if (!t->native && !s->hs[HS_SEEN] && k->first < o->java)
+		k->ended = 0;
+#endif
+}
+
+/* ---- taking over what is told ---- */
+
+/* Where the caller has its UW_REG_KEPT: as native_kept(). Without branches, as the next. */
+uw_fn __u64 uw_tell_kept(__u64 kept, __u64 how, __u64 sp)
+{
+	__u64 words = UW_HOW_KEPT(how), same = 0 - (((words ^ UW_HOW_KEPT_SAME) - 1) >> 63),
+	      known = 0 - ((0 - words) >> 63);
+
+	return (kept & same) | ((sp - (words - 1) * 8) & known & ~same);
+}
+
+/* Where the caller's fp is, if the frame saved it. */
+uw_fn __u64 uw_tell_saved(__u64 at, __u64 how, __u64 ret)
+{
+	__u64 words = UW_HOW_SAVED(how), saved = 0 - ((0 - words) >> 63);
+
+	return (at & ~saved) | ((ret + 8 - words * 8) & saved);
+}
+
+/* The i-th from the first on is noted, and its mark is the trail's. */
+static long uw_tell_take_step(__u32 i, struct uw_pair *w)
+{
+	struct uw_state *s = w->s;
+	struct uw_memo *o = w->o;
+	struct uw_trail *t = w->t;
+	struct uw_tell *k = &t->tell;
+	__u64 at = k->first - i;
+	const struct uw_mark *mark = uw_memo_mark(o, at);
+	struct uw_mark *to = uw_mark_at(t, s->n - t->first);
+	__u64 how = mark->pc >> UW_HOW_SHIFT;
+
+	to->pc = mark->pc | 1ULL << UW_HOW_PLAIN_BIT;
+	to->sp = mark->sp & ~UW_MARK_FIXED;
+	to->fp = mark->fp;
+	s->frames[s->n & (GN_MAX_FRAMES - 1)] = *uw_memo_frame(o, at);
+	s->n++;
+	s->power *= UW_HASH_BASE;
+	k->how |= how;
+	k->fp_at = uw_tell_saved(k->fp_at, how, o->ret[uw_memo_index(at)]);
+	k->kept = uw_tell_kept(k->kept, how, t->base + (uw_memo_mark(o, at - 1)->sp & UW_MARK_SP));
+	return 0;
+}
+
+uw_memo_global int uw_tell_take(struct uw_state *s, struct uw_memo *o, struct uw_trail *t,
+				__u32 count)
+{
+	struct uw_pair w = {.s = s, .o = o, .t = t};
+
+	if (!s || !o || !t)
+		return 0;
+	t->tell.how = t->tell.fp_at = 0;
+	t->tell.kept = s->leaf ? UW_KEPT_IN_REG : s->kept_at;
+	uw_each(count, uw_tell_take_step, &w);
+	return 0;
+}
+
+/* What has to be done now: a step; nothing, the walk has ended; this again; uw_check_tell(). */
+enum uw_next { UW_STEP = 0, UW_ENDED = 1, UW_AGAIN = 2, UW_CHECK = 3 };
+
+/* Behind those that were taken over the walk goes on. */
+uw_fn int uw_tell_part(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
+{
+	const struct uw_tell *k = &t->tell;
+	const struct uw_mark *mark = uw_memo_mark(o, k->at);
+
+	s->hash -= s->power * *uw_memo_hash(o, k->at);
+	s->kept_at = k->kept;
+	if (k->fp_at)
+		s->fp = uw_tell_at(s, k, k->fp_at);
+	s->pc = mark->pc & UW_HOW_PC;
+	s->sp = t->base + (mark->sp & UW_MARK_SP);
+	s->called = s->leaf && k->at + 1 == k->first;
+	s->leaf = 0;
+	t->left = k->at + 1;
+#ifdef UW_HOTSPOT
+	s->hs[HS_SEEN] |= !!(k->how & UW_HOW_JAVA);
+#endif
+	return k->far ? UW_AGAIN : UW_STEP;
+}
+
+uw_fn int uw_tell_over(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
+{
+	__u64 hash = s->hash + s->power * *uw_memo_hash(o, t->tell.first);
+	__u32 count = t->tell.first - t->tell.at;
+
+	if (t->tell.ended) {
+		count++;
+		t->tail = count;
+		if (!uw_memo_checks() && !s->blind &&
+		    uw_memo_is_sent(o, t, uw_stack_id(s->before, hash, 1))) {
+			s->same = 1;
+			s->n += count;
+			s->hash = hash;
+			uw_end(s, GN_END_COMPLETE);
+			return UW_ENDED;
+		}
+	}
+	if (!count)
+		return UW_STEP;
+	uw_tell_take(s, o, t, count);
+	s->hash = hash;
+	if (!t->tell.ended)
+		return uw_tell_part(s, o, t);
+	uw_end(s, GN_END_COMPLETE);
+	return UW_ENDED;
+}
+
+/* ---- gn_check_code ---- */
+
+#ifdef __bpf__
+/* The whole walk from here on, if that is told, for the first time in it. */
+uw_fn void uw_check_whole(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
+{
+	struct uw_whole *whole = &t->whole;
+	struct uw_tell *k = &t->tell;
+
+	if (whole->n || !k->ended)
+		return;
+	whole->pc = s->pc;
+	whole->sp = s->sp;
+	whole->fp = s->fp;
+	whole->leaf = s->leaf;
+	whole->hash = s->hash + s->power * *uw_memo_hash(o, k->first);
+	whole->from = s->n;
+	whole->n = s->n + k->first + 1;
+}
+
+/* The walk is over, and what was told is evidence only if it is so still: the JVM changes stacks of
+ * threads that do not run, return addresses of frames that are to be deoptimised. */
+uw_own(uw_check_again)(UW_OWN, struct uw_memo *o, struct uw_trail *t)
+{
+	struct uw_whole *whole;
+	__u32 n;
+
+	if (!s || !o || !t || !t->whole.n)
+		return 0;
+	whole = &t->whole;
+	n = s->n;
+	s->pc = whole->pc;
+	s->sp = whole->sp;
+	s->fp = whole->fp;
+	s->leaf = whole->leaf;
+	s->flags = GN_FF_RETADDR;
+	s->n = whole->from;
+	t->left = o->n;
+	t->looked = t->tell.ended = 0;
+	if (n <= UW_TELL_AT && uw_tell_meets(s, o, t))
+		uw_tell(s, UW_OWN_MEM, o, t);
+	if (!t->tell.ended)
+		whole->n = 0;
+	s->n = n;
+	return 0;
+}
+
+/* What would be taken over is noted, of one frame, and it is walked: UW_STEP. */
+__attribute__((noinline, weak)) int uw_check_tell(struct uw_state *s, struct uw_memo *o,
+						  struct uw_trail *t)
+{
+	struct uw_tell *k;
+	struct uw_was *was;
+
+	if (!s || !o || !t)
+		return UW_STEP;
+	was = &t->was;
+	k = &t->tell;
+	uw_check_whole(s, o, t);
 	was->pc = s->pc;
 	was->sp = s->sp;
 	was->fp = s->fp;
 	was->kept_at = s->kept_at;
 	was->hash = s->hash;
+	was->power = s->power;
 	was->seen = s->hs[1];
-	was->at = t->at;
+	was->left = t->left;
 	was->n = s->n;
 	was->leaf = s->leaf;
-	uw_follow_frame(f);
-	if (s->n == was->n)
-		return UW_STEP;
-	t->told = 1;
+	if (k->at != k->first) {
+		k->ended = 0;
+		k->at = k->first - 1;
+	}
+	uw_tell_over(s, o, t);
+	t->tail = 0;
+	t->told = s->n != was->n;
 	t->then.pc = s->pc;
 	t->then.sp = s->sp;
 	t->then.fp = s->fp;
@@ -364,72 +589,20 @@ uw_fn int uw_follow_tell(struct uw_follow *f)
 	s->fp = was->fp;
 	s->kept_at = was->kept_at;
 	s->hash = was->hash;
+	s->power = was->power;
 	s->hs[1] = was->seen;
 	s->n = was->n;
 	s->end = GN_END_NONE;
-	t->at = was->at;
+	t->left = was->left;
+	uw_mark_begin(s, t);
 	return UW_STEP;
 }
 
-#define UW_FOLLOW_SEEK 16 /* frames passed over at once, at most */
-
-/* Is the frame stood on one of the memo's? Then t->at says which. */
-uw_fn int uw_follow_meets(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
+/* Has the step found what the memo would have told? */
+uw_fn int uw_check_is_right(struct uw_state *s, struct uw_trail *t)
 {
-	__u64 off = s->sp - t->base, how;
-	__u32 at = t->at;
+	const struct gn_frame *f = &s->frames[(s->n - 1) & (GN_MAX_FRAMES - 1)];
 
-	if (off & 7 || s->flags != GN_FF_RETADDR)
-		return 0;
-	off |= s->leaf;
-	UW_NO_UNROLL
-	for (int i = 0; i < UW_FOLLOW_SEEK; i++) {
-		if (at >= o->n || o->marks[at & (UW_MEMO_FRAMES - 1)].sp >= off)
-			break;
-		at++;
-		uw_barrier(at);
-	}
-	t->at = at;
-	if (at >= o->n || o->marks[at & (UW_MEMO_FRAMES - 1)].sp != off)
-		return 0;
-	how = o->marks[at & (UW_MEMO_FRAMES - 1)].pc;
-	if ((how & UW_HOW_PC) != s->pc)
-		return 0;
-#ifdef UW_HOTSPOT
-	how >>= UW_HOW_SHIFT;
-	if (how & (UW_HOW_EPOCH | UW_HOW_INTERP) && hs_calls_outside(s))
-		return 0;
-#endif
-	return 1;
-}
-
-/* Take over frames from the memo for as long as that goes, before each step. enum uw_next. */
-uw_own(uw_follow)(UW_OWN, struct uw_memo *o, struct uw_trail *t)
-{
-	uw_mem m = UW_OWN_MEM;
-	struct uw_follow f = {.s = s, .o = o, .t = t, .m = m};
-	int next = UW_STEP;
-
-	if (!s || !o || !t)
-		return UW_STEP;
-	if (uw_follow_meets(s, o, t))
-		next = uw_memo_checks() ? uw_follow_tell(&f) : uw_follow_all(&f);
-	if (next == UW_STEP) {
-		uw_follow_close(o, t);
-		uw_mark_begin(s, t);
-	}
-	return next;
-}
-
-/* ---- the end ---- */
-
-/* gn_check_code: has the step found what the memo would have told? */
-uw_fn int uw_follow_is_right(struct uw_state *s, struct uw_trail *t)
-{
-	const struct gn_frame *f;
-
-	t->told = 0;
-	f = &s->frames[(s->n - 1) & (GN_MAX_FRAMES - 1)];
 	if (f->pc != t->then.frame.pc || f->data != t->then.frame.data || s->end != t->then.end)
 		return 0;
 	return s->end || (s->flags == GN_FF_RETADDR && s->pc == t->then.pc && s->sp == t->then.sp &&
@@ -437,22 +610,40 @@ uw_fn int uw_follow_is_right(struct uw_state *s, struct uw_trail *t)
 			  s->called == t->then.called);
 }
 
-#ifdef __bpf__
-__attribute__((noinline, weak)) int uw_follow_check(struct uw_state *s, struct uw_trail *t)
+__attribute__((noinline, weak)) int uw_check_step(struct uw_state *s, struct uw_trail *t)
 {
 	if (!s || !t || !t->told)
 		return 0;
-	if (t->outside) {
-		t->told = 0;
+	t->told = 0;
+	if (t->outside)
 		return 0;
-	}
 	t->checked++;
-	t->wrong += !uw_follow_is_right(s, t);
+	t->wrong += !uw_check_is_right(s, t);
 	return 0;
 }
 #else
-#define uw_follow_check(s, t) ((void)0)
+#define uw_check_tell(s, o, t)	       UW_STEP
+#define uw_check_again_own(s, m, o, t) ((void)0)
+#define uw_check_step(s, t)	       ((void)0)
 #endif
+
+/* Take over frames from the memo for as long as that goes, before each step. enum uw_next. */
+uw_own(uw_follow)(UW_OWN, struct uw_memo *o, struct uw_trail *t)
+{
+	int next = UW_STEP;
+
+	if (!s || !o || !t)
+		return UW_STEP;
+	if (uw_tell_meets(s, o, t)) {
+		uw_tell(s, UW_OWN_MEM, o, t);
+		next = uw_memo_checks() ? UW_CHECK : uw_tell_over(s, o, t);
+	}
+	if (next == UW_STEP)
+		uw_mark_begin(s, t);
+	return next;
+}
+
+/* ---- the beginning and the end ---- */
 
 #ifdef UW_HOTSPOT
 /* How many classes were unloaded, plus 1; 0 unknown. Those whose code is on this stack are not, for
@@ -470,57 +661,170 @@ uw_fn __u64 uw_unloads_read(struct uw_state *s, uw_mem m, const struct gn_jvm *j
 	       s->scratch[second & (GN_UNLOADS_SPAN / 8 - 1)] + 1;
 }
 
+/* Once classes were unloaded what a Method* was may be another. */
 uw_own(uw_unloads)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_trail *t)
 {
 	if (!s || !j || !o || !t)
 		return 0;
-	t->native = 0;
-	t->method_const = j->method_const;
-	t->cm_size = j->cm_size;
 	t->unloads = uw_unloads_read(s, UW_OWN_MEM, j);
-	t->loaded = t->unloads && t->unloads == o->unloads;
+	if ((!t->unloads || t->unloads != o->unloads) && t->left > o->interp)
+		t->left = o->interp;
 	return 0;
 }
 #endif
 
-/* t->changes: of the tables, before they were looked up. */
-uw_memo_global int uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
+/* Before a walk, and after it where there is little to keep. */
+uw_fn void uw_memo_cut(struct uw_memo *o, __u32 n)
 {
-	__u32 known;
-
-	if (!s || !o || !t)
-		return 0;
-	known = s->gen & 1 && o->gen == s->gen;
-	t->base = s->sp & ~0xffffffffULL;
-	t->first = s->n;
-	t->at = 0;
-	t->open = 0;
-	t->told = t->again = t->checked = t->wrong = 0;
-	t->native = 1;
-	t->unloads = t->loaded = 0;
-	t->want = UW_HOW_OK;
-	t->all = known ? UW_HOW_OK : UW_HOW_OK | UW_HOW_EPOCH;
-	if (t->changes & 1 || o->changes != t->changes || o->base != t->base)
-		o->n = 0;
-	return 0;
+	o->n = n;
+	if (o->look > n)
+		o->look = 0;
+	if (o->java >= n)
+		o->java = UW_MEMO_FRAMES;
+	if (o->interp >= n)
+		o->interp = UW_MEMO_FRAMES;
 }
 
-/* 1 + the place of the stack that a walk has just found; 0: it was not there, and is from now on.
- */
-uw_fn __u32 uw_same_met(struct uw_memo *o, __u64 hash)
+/* t->changes: of the tables, before they were looked up. */
+uw_fn void uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
 {
-	__u32 sp = o->marks[0].sp & UW_MARK_SP, turn = o->turn & (UW_SAMES - 1);
+	t->base = s->sp & ~0xffffffffULL;
+	if (!o->n || t->changes & 1 || o->changes != t->changes || o->base != t->base)
+		uw_memo_cut(o, 0);
+	t->first = s->n;
+	t->left = o->n;
+	/* once a compiler has run code may be other code */
+	if (!(s->gen & 1 && o->gen == s->gen) && t->left > o->java)
+		t->left = o->java;
+	t->tail = t->looked = t->told = t->whole.n = t->checked = t->wrong = 0;
+	t->unloads = 0;
+	t->native = 1;
+}
 
-	for (__u32 i = 0; i < UW_SAMES; i++) {
-		if (o->same[i].hash != hash || (o->same[i].sp & UW_MARK_SP) != sp)
-			continue;
-		o->turn = i ^ 1;
-		return i + 1;
+/* Does the frame lie so that it can be told: what it saved, above its sp? `next`: its caller. */
+uw_fn int uw_put_lies(const struct uw_mark *mark, __u32 how, const struct uw_mark *next)
+{
+	__u32 top = how & UW_HOW_INTERP ? mark->fp + 16 : next->sp & UW_MARK_SP;
+	__u32 sp = mark->sp & UW_MARK_SP;
+
+	return top > sp && top - sp >= UW_HOW_SAVED(how) * 8 && top <= (next->sp & UW_MARK_SP);
+}
+
+/* The word at `addr`, of the frame `at`, has to stay what it is. 0: there is no room. */
+uw_fn int uw_put_word(struct uw_memo *o, __u32 at, __u32 addr, __u64 is)
+{
+	__u64 i = o->upto[uw_memo_index(at)];
+
+	if (i >= UW_MEMO_WORDS)
+		return 0;
+	uw_barrier(i);
+	i &= UW_MEMO_WORDS - 1;
+	o->word[i].at = addr;
+	o->word[i].frame = at;
+	o->word[i].is = is;
+	o->upto[uw_memo_index(at)] = i + 1;
+	return 1;
+}
+
+/* An interpreted frame's: they name the method, the bytecode and its caller's sp. */
+uw_fn int uw_put_interp(struct uw_memo *o, struct uw_trail *t, __u32 at, __u32 fp, __u64 sp)
+{
+	const struct gn_frame *f = uw_memo_frame(o, at);
+
+	return uw_put_word(o, at, fp - 64, (f->data >> 16) + t->cm_size + (f->data & 0xffff)) &&
+	       uw_put_word(o, at, fp - 24, f->pc & UW_HOW_PC) && uw_put_word(o, at, fp - 8, sp);
+}
+
+/* What tells the frame `at`, which is not the outermost. 0: it cannot be told. */
+uw_fn int uw_put_told(struct uw_memo *o, struct uw_trail *t, const struct uw_mark *mark, __u32 at,
+		      __u32 *fixed)
+{
+	const struct uw_mark *next = uw_memo_mark(o, at - 1);
+	__u32 how = mark->pc >> UW_HOW_SHIFT, top = next->sp & UW_MARK_SP;
+
+	if (UW_HOW_SAVED(how) == UW_HOW_END || !uw_put_lies(mark, how, next))
+		return 0;
+	if (how & UW_HOW_INTERP) {
+		if (!uw_put_interp(o, t, at, mark->fp, o->base + top))
+			return 0;
+		top = mark->fp + 16;
 	}
-	o->same[turn].hash = hash;
-	o->same[turn].sp = sp;
-	o->same[turn].n = 0;
-	o->turn = turn ^ 1;
+	o->ret[uw_memo_index(at)] = top - 8;
+	if (UW_HOW_SAVED(how)) {
+		if (*fixed && !uw_put_word(o, at, top - UW_HOW_SAVED(how) * 8, o->base + next->fp))
+			return 0;
+		*fixed = 0;
+	}
+	return 1;
+}
+
+/* Its code is to be looked at in each walk, of one frame. */
+uw_fn int uw_put_look(struct uw_memo *o, const struct uw_mark *mark, __u32 at)
+{
+	if (!(mark->sp & UW_MARK_LOOK))
+		return 1;
+	if (o->look)
+		return 0;
+	o->look = at + 1;
+	return 1;
+}
+
+/* 1: the innermost frame is no plain one, such as an interrupted leaf: it is of no use in a memo.
+ */
+uw_fn __u32 uw_trail_bare(const struct uw_trail *t)
+{
+	return !(t->marks[0].pc >> UW_HOW_PLAIN_BIT);
+}
+
+/*
+ * Of a thread that was interrupted the inner frames are hardly met again, and to note them costs
+ * as much as they would save: the memo stays as it is where most of the stack was told.
+ */
+uw_fn int uw_trail_adds_little(const struct uw_state *s, const struct uw_memo *o,
+			       const struct uw_trail *t)
+{
+	return uw_trail_bare(t) && 2 * t->tail >= s->n - t->first && o->gen == s->gen &&
+	       o->unloads == t->unloads;
+}
+
+/* The outermost one of the walk's frames that the memo does not have yet becomes its innermost. */
+static long uw_put_step(__u32 i, struct uw_pair *w)
+{
+	struct uw_memo *o = w->o;
+	struct uw_trail *t = w->t;
+	__u32 at = o->n, how, fixed, good;
+	const struct uw_mark *next = uw_memo_mark(o, at - 1), *mark;
+	const struct gn_frame *f;
+	struct uw_mark *to;
+
+	if (at >= UW_MEMO_FRAMES || t->put <= uw_trail_bare(t))
+		return 1;
+	t->put--;
+	mark = uw_mark_at(t, t->put);
+	f = &w->s->frames[(t->first + t->put) & (GN_MAX_FRAMES - 1)];
+	*uw_memo_frame(o, at) = *f;
+	*uw_memo_hash(o, at) =
+		uw_frame_hash(f->pc, f->data) + (at ? UW_HASH_BASE * *uw_memo_hash(o, at - 1) : 0);
+	o->upto[uw_memo_index(at)] = at ? o->upto[uw_memo_index(at - 1)] : 0;
+	how = mark->pc >> UW_HOW_SHIFT;
+	fixed = at && next->sp & UW_MARK_FIXED;
+	good = (how & UW_HOW_OK) == UW_HOW_OK && (how & UW_HOW_NEAR || !(how & UW_HOW_FP)) &&
+	       (at ? uw_put_told(o, t, mark, at, &fixed) : UW_HOW_SAVED(how) == UW_HOW_END) &&
+	       uw_put_look(o, mark, at);
+	fixed = good && (fixed || how & UW_HOW_FP);
+	o->reach[uw_memo_index(at)] = at && next->pc >> UW_HOW_SHIFT & UW_HOW_CALLER
+					      ? o->reach[uw_memo_index(at - 1)]
+					      : at;
+	if (how & UW_HOW_JAVA && o->java > at)
+		o->java = at;
+	if (how & UW_HOW_INTERP && o->interp > at)
+		o->interp = at;
+	to = uw_memo_mark(o, at);
+	how &= ~(UW_HOW_OK);
+	to->pc = (mark->pc & UW_HOW_PC) | (__u64)(good ? how | UW_HOW_CALLER : how) << UW_HOW_SHIFT;
+	to->sp = fixed ? mark->sp | UW_MARK_FIXED : mark->sp;
+	to->fp = mark->fp;
+	o->n = at + 1;
 	return 0;
 }
 
@@ -528,31 +832,29 @@ uw_fn __u32 uw_same_met(struct uw_memo *o, __u64 hash)
 uw_memo_global int uw_trail_end(struct uw_state *s, struct uw_memo *o, struct uw_trail *t,
 				__u64 changes)
 {
-	__u64 n;
+	struct uw_pair w = {.s = s, .o = o, .t = t};
 
 	if (!s || !o || !t)
 		return 0;
-	n = s->n - t->first;
-	if (n > UW_MEMO_FRAMES)
-		n = UW_MEMO_FRAMES;
-#ifdef __bpf__
-	if (t->same_told) {
-		const struct uw_same *same = &o->same[(t->same_told - 1) & (UW_SAMES - 1)];
-
-		t->checked += same->n;
-		t->wrong += s->hash != same->hash || s->n - t->first != same->n;
+	if (t->whole.n) {
+		t->checked += t->whole.n - t->first;
+		t->wrong += s->hash != t->whole.hash || s->n != t->whole.n;
 	}
-#endif
-	o->n = 0;
-	if (changes != t->changes || !t->keep)
+	if (changes != t->changes || !t->keep) {
+		uw_memo_cut(o, 0);
 		return 0;
-	uw_memo_copy(o->marks, t->marks, t->open ? t->open - 1 : n);
+	}
+	if (uw_trail_adds_little(s, o, t))
+		return 0;
+	if (o->n != t->tail)
+		uw_memo_cut(o, t->tail);
 	o->changes = changes;
 	o->base = t->base;
 	o->gen = s->gen;
 	o->unloads = t->unloads;
-	o->n = n;
-	t->again = uw_same_met(o, s->hash);
+	t->put = s->n - t->first - t->tail;
+	if (t->put > uw_trail_bare(t))
+		uw_each(UW_MEMO_FRAMES, uw_put_step, &w);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "filter.bpf.h"
 #include "remote_read.bpf.h"
 #include "hotspot.h"
+#include "stack_id.bpf.h"
 #include "unwind_walk.h"
 #ifdef UW_MEMO
 #include "memo.bpf.h"
@@ -19,7 +20,6 @@
 #include "cause.bpf.h"
 #include "context.bpf.h"
 #include "kstack.bpf.h"
-#include "stack_id.bpf.h"
 #include "vthread.bpf.h"
 #include "wall.bpf.h"
 
@@ -72,22 +72,22 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 	struct uw_loop l = {.s = &s->uw, .m = task};
 	__u32 zero = 0;
 	struct memo_scratch *c = bpf_map_lookup_elem(&remote_trails, &zero);
+	struct memo *m =
+		memo_take(c, &t->memo[SLOT_SWITCH], (__u64)s->uw.rec.h.tgid << 32 | s->uw.rec.h.tid,
+			  s->uw.rec.h.time);
 
-	l.o = memo_take(c, &t->memo[SLOT_SWITCH], (__u64)s->uw.rec.h.tgid << 32 | s->uw.rec.h.tid,
-			s->uw.rec.h.time);
-	if (!c || !l.o)
+	if (!c || !m)
 		return;
 	l.t = &c->trail;
 	l.t->outside = 1;
-	l.t->sent = same_sent(s, l.o);
+	l.t->epoch = s->epoch;
+	l.o = memo_of(m, &s->uw);
 	uw_walk_with(&l);
-	if (task_has_run(task, s->switches)) { /* it may be of two stacks */
+	if (task_has_run(task, s->switches)) /* it may be of two stacks */
 		l.o->n = 0;
-		memo_forget(l.o);
-	} else {
+	else
 		memo_checked(l.t);
-	}
-	memo_give(l.o);
+	memo_give(m);
 }
 #else
 static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,

@@ -11,10 +11,10 @@
 
 #include "filter.bpf.h"
 #include "hotspot.h"
+#include "stack_id.bpf.h"
 #include "unwind_walk.h"
 #include "memo.bpf.h"
 #include "kstack.bpf.h"
-#include "stack_id.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -47,17 +47,18 @@ static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct
 	struct uw_loop l = {.s = &s->uw};
 	__u32 key = slot;
 	struct memo_scratch *c = bpf_map_lookup_elem(&trails, &key);
+	struct memo *m = memo_take(c, &t->memo[slot], who, now);
 
-	l.o = memo_take(c, &t->memo[slot], who, now);
-	if (!c || !l.o)
+	if (!c || !m)
 		return;
 	l.t = &c->trail;
-	l.t->sent = same_sent(s, l.o);
+	l.t->epoch = s->epoch;
 	user_regs(&s->uw, task);
+	l.o = memo_of(m, &s->uw);
 	if (uw_walk_with(&l) && s->uw.rec.way != GN_WAY_BACK)
 		user_walk_fp(ctx, s);
 	memo_checked(l.t);
-	memo_give(l.o);
+	memo_give(m);
 }
 
 /* The kernel's frames, at a tracepoint. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What becomes of a walked stack, whoever took it: a 64-bit id over its frames, and the list itself
- * sent once per id and epoch. Include it after kern/unwind_walk.h.
+ * sent once per id and epoch. Include it before kern/unwind_walk.h.
  */
 #ifndef GNOMON_STACK_ID_BPF_H
 #define GNOMON_STACK_ID_BPF_H
 
 #include "filter.bpf.h"
+#include "unwind.h"
 
 /* A perf interrupt may hit an iterator or a tracepoint program: memory per kind of entry. */
 enum stack_slot { SLOT_CLOCK = 0, SLOT_SWITCH = 1, SLOT_MAX };
@@ -61,6 +62,13 @@ static __always_inline void sent_note(struct gn_sent *last, __u64 id, __u32 epoc
 	last->epoch = epoch;
 }
 
+static __always_inline int uw_stack_is_sent(__u64 id, __u32 epoch)
+{
+	__u32 *seen = bpf_map_lookup_elem(&sent, &id);
+
+	return seen && *seen == epoch;
+}
+
 /*
  * Send the list unless this epoch's reader has it: that it has the thread's last one, `last`, is
  * told without a look at the table. May be NULL.
@@ -69,12 +77,11 @@ static __noinline void stack_send(struct stack_scratch *s, struct gn_sent *last)
 {
 	__u64 id = s->uw.rec.id;
 	__u64 n = s->uw.n;
-	__u32 epoch = gn_epoch, *seen;
+	__u32 epoch = gn_epoch;
 
 	if (last && last->stack == id && last->epoch == epoch)
 		return;
-	seen = bpf_map_lookup_elem(&sent, &id);
-	if (seen && *seen == epoch) {
+	if (uw_stack_is_sent(id, epoch)) {
 		sent_note(last, id, epoch);
 		return;
 	}
@@ -92,21 +99,6 @@ static __noinline void stack_send(struct stack_scratch *s, struct gn_sent *last)
 	bpf_map_update_elem(&sent, &id, &epoch, BPF_ANY);
 	sent_note(last, id, epoch);
 	count_add(GN_CNT_STACKS, 1);
-}
-
-/* By the hashes over its kernel and its user part. */
-static __always_inline __u64 stack_id_of(__u64 before, __u64 hash, int whole)
-{
-	__u64 id = uw_mix(before, hash) & ~(__u64)GN_STACK_WHOLE;
-
-	if (whole)
-		id |= GN_STACK_WHOLE;
-	return id ? id : 2; /* 0 is none */
-}
-
-static __always_inline __u64 stack_id(const struct uw_state *u)
-{
-	return stack_id_of(u->before, u->hash, uw_is_whole(u));
 }
 
 /* Before a walk: whose it is, tgid << 32 | tid, and of when. */
@@ -128,7 +120,7 @@ static __always_inline __u64 stack_finish(struct stack_scratch *s, struct gn_sen
 {
 	s->uw.rec.nuser = s->uw.n - s->uw.rec.nkernel;
 	s->uw.rec.end = s->uw.end;
-	s->uw.rec.id = stack_id(&s->uw); /* the hash is seeded with the process */
+	s->uw.rec.id = uw_stack_id(s->uw.before, s->uw.hash, uw_is_whole(&s->uw));
 	if (s->uw.same)
 		return s->epoch == gn_epoch ? s->uw.rec.id : 0;
 	stack_send(s, last);

@@ -246,8 +246,9 @@ struct uw_state {
 	__u64 scratch[UW_SCRATCH / 8]; /* a step's, for what is too large for the BPF stack */
 
 	__u64 hash;   /* over the frames recorded; start it with what tells processes apart */
+	__u64 power;  /* by which the next frame goes into it */
 	__u64 before; /* over those before the user part */
-	__u64 same;   /* there are no frames: it is the stack that it was (kern/same.h) */
+	__u64 same;   /* the outer frames were not made: they have been sent (kern/memo.h) */
 	struct gn_stack rec; /* the caller's: frames follow it as in the record */
 	struct gn_frame frames[GN_MAX_FRAMES];
 };
@@ -400,6 +401,7 @@ uw_fn void uw_begin(struct uw_state *s, __u32 tgid, __u32 max)
 	s->tid = 0;
 	s->n = 0;
 	s->hash = tgid;
+	s->power = 1;
 	s->before = 0;
 	s->same = 0;
 	s->max = max < GN_MAX_FRAMES ? max : GN_MAX_FRAMES;
@@ -450,10 +452,25 @@ uw_fn __u64 uw_mix(__u64 h, __u64 v)
 	return h ^ h >> 29;
 }
 
-/* A stack's hash, with one frame more. */
-uw_fn __u64 uw_hash(__u64 h, __u64 pc, __u64 data)
+/*
+ * A stack's hash is the sum of its frames' by powers of UW_HASH_BASE, the innermost by power 0:
+ * that of its outer part, which is known from another walk, can be added (kern/memo.h).
+ */
+#define UW_HASH_BASE 0xd1342543de82ef95ULL
+
+uw_fn __u64 uw_frame_hash(__u64 pc, __u64 data)
 {
-	return uw_mix(h, pc + data * 0xd6e8feb86659fd93ULL);
+	return uw_mix(pc, data * 0xd6e8feb86659fd93ULL);
+}
+
+/* Of what is found by the hashes over its kernel and its user part: the stack's id. */
+uw_fn __u64 uw_stack_id(__u64 before, __u64 hash, int whole)
+{
+	__u64 id = uw_mix(before, hash) & ~(__u64)GN_STACK_WHOLE;
+
+	if (whole)
+		id |= GN_STACK_WHOLE;
+	return id ? id : 2; /* 0 is none */
 }
 
 /*
@@ -467,7 +484,8 @@ uw_fn int uw_push(struct uw_state *s, __u64 addr, __u32 kind, __u32 flags, __u64
 
 	if (n >= s->max)
 		return uw_end(s, GN_END_DEPTH);
-	s->hash = uw_hash(s->hash, pc, data);
+	s->hash += s->power * uw_frame_hash(pc, data);
+	s->power *= UW_HASH_BASE;
 	s->frames[n & (GN_MAX_FRAMES - 1)].pc = pc;
 	s->frames[n & (GN_MAX_FRAMES - 1)].data = data;
 	s->n = n + 1;

@@ -8,7 +8,7 @@
 
 #include "native.h"
 #ifdef UW_MEMO
-#include "same.h"
+#include "memo.h"
 #endif
 
 /* The last mapping that begins at or below pc, or the first. */
@@ -100,7 +100,17 @@ uw_fn int uw_step(struct uw_state *s, uw_mem m, const struct uw_loop *l)
 	return ended;
 }
 
-/* What is as it was the last time, and the frame after that. */
+#ifdef UW_MEMO
+/* What is as it was the last time. */
+uw_fn int uw_walk_told(struct uw_loop *l)
+{
+	int next = uw_call(uw_follow, l->s, UW_LOOP_MEM(l), l->o, l->t);
+
+	return next == UW_CHECK ? uw_check_tell(l->s, l->o, l->t) : next;
+}
+#endif
+
+/* And the frame after that. */
 uw_fn int uw_walk_on(struct uw_loop *l)
 {
 #ifdef UW_MEMO
@@ -108,13 +118,13 @@ uw_fn int uw_walk_on(struct uw_loop *l)
 
 	if (!UW_HAS_MEMO(l))
 		return uw_step(l->s, UW_LOOP_MEM(l), l);
-	next = uw_call(uw_follow, l->s, UW_LOOP_MEM(l), l->o, l->t);
+	next = uw_walk_told(l);
 	if (next != UW_STEP)
 		return next == UW_ENDED;
 	ended = uw_step(l->s, UW_LOOP_MEM(l), l);
 	uw_mark_end(l->s, l->t);
 	if (uw_memo_checks())
-		uw_follow_check(l->s, l->t);
+		uw_check_step(l->s, l->t);
 	return ended;
 #else
 	return uw_step(l->s, UW_LOOP_MEM(l), l);
@@ -142,36 +152,50 @@ uw_fn void uw_run(struct uw_loop *l)
 #endif
 
 #ifdef UW_MEMO
-uw_fn void uw_memo_begin(struct uw_loop *l)
+/* enum uw_next: whether all is told at once. */
+uw_fn int uw_memo_begin(struct uw_loop *l)
+{
+	struct uw_state *s = l->s;
+	const struct uw_mark *mark;
+
+	if (!UW_HAS_MEMO(l))
+		return UW_STEP;
+	uw_trail_begin(s, l->o, l->t);
+#ifdef UW_HOTSPOT
+	if (l->j) {
+		l->t->native = 0;
+		l->t->cm_size = l->j->cm_size;
+		if (l->o->interp < UW_MEMO_FRAMES)
+			uw_call(uw_unloads, s, UW_LOOP_MEM(l), l->j, l->o, l->t);
+	}
+#endif
+	mark = uw_memo_mark(l->o, l->o->n - 1);
+	if (!l->o->n || (mark->pc & UW_HOW_PC) != s->pc)
+		return UW_STEP;
+	return uw_walk_told(l);
+}
+
+uw_fn void uw_memo_end(struct uw_loop *l)
 {
 	if (!UW_HAS_MEMO(l))
 		return;
-	uw_trail_begin(l->s, l->o, l->t);
-#ifdef UW_HOTSPOT
-	if (l->j)
-		uw_call(uw_unloads, l->s, UW_LOOP_MEM(l), l->j, l->o, l->t);
-#endif
+	if (uw_memo_checks())
+		uw_call(uw_check_again, l->s, UW_LOOP_MEM(l), l->o, l->t);
+	uw_trail_end(l->s, l->o, l->t, uw_table_changes(UW_LOOP_MEM(l)));
 }
+#else
+#define uw_memo_begin(l) UW_STEP
+#define uw_memo_end(l)	 ((void)0)
+enum uw_next { UW_STEP = 0, UW_ENDED = 1 };
 #endif
 
-#ifdef UW_MEMO
-/*
- * gn_check_code: what was told is evidence only if it is so still, now that the walk is over. The
- * JVM changes stacks of threads that do not run: return addresses of frames that are to be
- * deoptimised.
- */
-uw_fn void uw_same_again(struct uw_loop *l)
+/* From the state's registers, with a table. */
+uw_fn void uw_walk_steps(struct uw_loop *l)
 {
-	struct uw_state *s = l->s;
-	__u32 at = l->t->same_told - 1;
-	const struct uw_same *same = &l->o->same[at & (UW_SAMES - 1)];
-
-	l->t->same_told = 0;
-	s->sp = same->base + (same->sp & UW_MARK_SP);
-	if (s->n <= UW_SAME_AT)
-		uw_call(uw_same, s, UW_LOOP_MEM(l), l->o, l->t, at);
+	uw_run(l);
+	if (l->s->end == GN_END_NONE)
+		uw_end(l->s, GN_END_DEPTH);
 }
-#endif
 
 /*
  * Walk from the state's registers to the end; s->end is set. A process without a table has
@@ -183,46 +207,38 @@ uw_fn int uw_walk_with(struct uw_loop *l)
 
 	s->before = s->hash;
 	s->hash = s->tgid;
+	s->power = 1;
 #ifdef UW_MEMO
-	if (UW_HAS_MEMO(l)) {
+	if (UW_HAS_MEMO(l))
 		l->t->changes = uw_table_changes(UW_LOOP_MEM(l)); /* before they are looked at */
-		l->t->same_told = 0;
-		for (__u32 i = 0; i < UW_SAMES; i++)
-			if (uw_same_may(s, l->o, l->t, i) &&
-			    uw_call(uw_same, s, UW_LOOP_MEM(l), l->o, l->t, i))
-				return 0;
-	}
 #endif
-	l->p = uw_get_proc(UW_LOOP_MEM(l), s->tgid);
-	if (!l->p) {
-		uw_end(s, GN_END_NORULE);
-		return -1;
-	}
 #ifdef UW_HOTSPOT
 	l->j = uw_get_jvm(UW_LOOP_MEM(l), s->tgid);
 	if (l->j)
 		uw_code_begin(s, uw_code_gen(UW_LOOP_MEM(l), l->j, s->tgid));
 #endif
-#ifdef UW_MEMO
-	uw_memo_begin(l);
-#endif
-	uw_run(l);
-	if (s->end == GN_END_NONE)
-		uw_end(s, GN_END_DEPTH);
+	if (uw_memo_begin(l) != UW_ENDED) {
+		l->p = uw_get_proc(UW_LOOP_MEM(l), s->tgid);
+		if (!l->p) {
+			uw_end(s, GN_END_NORULE);
+			return -1;
+		}
+		uw_walk_steps(l);
+	}
 #ifdef UW_HOTSPOT
 	/* it has become another JVM's meanwhile: where that was, the walk was led astray */
-	if (l->j && !uw_is_jvm(l->j, s->tgid))
+	if (l->j && !uw_is_jvm(l->j, s->tgid)) {
 		uw_end(s, GN_END_NORULE);
-#endif
 #ifdef UW_MEMO
-	if (UW_HAS_MEMO(l)) {
-		if (uw_memo_checks() && l->t->same_told)
-			uw_same_again(l);
-		uw_trail_end(s, l->o, l->t, uw_table_changes(UW_LOOP_MEM(l)));
-		if (l->t->again)
-			uw_call(uw_same_make, s, UW_LOOP_MEM(l), l->o, l->t, l->t->again - 1);
+		if (s->same) {
+			s->n = l->t->first;
+			l->t->keep = 0;
+		}
+		s->same = 0;
+#endif
 	}
 #endif
+	uw_memo_end(l);
 	return 0;
 }
 

@@ -31,13 +31,12 @@ static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, boo
 	__u64 sp = s->sp;
 	int signals = 0;
 
-	if (t) {
+	if (t)
 		t->changes = env->changes;
-		for (__u32 same = 0; same < UW_SAMES; same++)
-			if (uw_same_may(s, o, t, same) && uw_call(uw_same, s, env, o, t, same))
-				return;
+	if (uw_memo_begin(&l) == UW_ENDED) {
+		uw_memo_end(&l);
+		return;
 	}
-	uw_memo_begin(&l);
 	for (int i = 0; i <= GN_MAX_FRAMES; i++) {
 		/* the JVM's note of its last frame may lead to where the walk is */
 		bool leaf = s->leaf || !s->hs[1];
@@ -49,10 +48,7 @@ static inline void uwwalk_once(struct uw_state *s, const struct uw_env *env, boo
 		if (uw_walk_on(&l)) {
 			if (s->end == GN_END_NONE || s->n > s->max)
 				abort();
-			if (o)
-				uw_trail_end(s, o, t, env->changes);
-			if (o && t->again)
-				uw_call(uw_same_make, s, env, o, t, t->again - 1);
+			uw_memo_end(&l);
 			return;
 		}
 		if ((s->sp < sp || (s->sp == sp && !leaf)) && s->signals == signals)
@@ -140,19 +136,19 @@ static __u64 uwwalk_sames;
 /* Of the last memo that uwwalk_memo() made: frames that a walk took from it when all was the same. */
 static __u32 uwwalk_told;
 
-static inline __u32 uwwalk_count(const struct uw_trail *t, const struct uw_memo *o, __u32 n)
-{
-	return t->open ? n - (t->open - 1) : 0;
-}
-
-/* Aborts unless the memo has the frames of the walk that has just been, from its leaf on. */
+/*
+ * Aborts unless the memo ends with the outermost frames of the walk that has just been: all of
+ * them, all but an interrupted leaf, as many as it can have, or those that were told.
+ */
 static inline void uwwalk_kept(const struct uw_memo *o, const struct uw_trail *t,
 			       const struct uw_state *s)
 {
-	if (o->n && o->n != s->n - t->first && o->n != UW_MEMO_FRAMES)
+	__u32 n = s->n - t->first, same = uw_trail_bare(t) && t->tail ? t->tail : o->n;
+
+	if (same != t->tail && same && same != n && same + 1 != n && same != UW_MEMO_FRAMES)
 		abort();
-	for (__u32 i = 0; i < o->n; i++)
-		if (memcmp(&o->marks[i].frame, &s->frames[t->first + i], sizeof(s->frames[0])))
+	for (__u32 i = 0; i < same; i++)
+		if (memcmp(&o->frames[i], &s->frames[s->n - 1 - i], sizeof(s->frames[0])))
 			abort();
 }
 
@@ -172,7 +168,7 @@ static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun,
 	uwwalk_rewind(s, begun);
 	uw_code_begin(s, gen);
 	t->keep = 1;
-	t->sent = 0;
+	t->epoch = 0;
 	memset(t->marks, 0x5a, sizeof(t->marks));
 	uwwalk_once(s, env, true, o, t);
 	if (!uwwalk_equal(s, &plain))
@@ -192,7 +188,7 @@ static inline void uwwalk_each(struct uw_state *s, const struct uw_state *begun,
 	uwwalk_result(&found, s);
 	uwwalk_rewind(s, begun);
 	uw_code_begin(s, gen);
-	t->sent = (1 << UW_SAMES) - 1;
+	t->epoch = 1;
 	uwwalk_once(s, &in_gen, true, o, t);
 	uwwalk_sames += s->same;
 	if (s->same ? !uwwalk_alike(s, &found) : !uwwalk_equal(s, &found))
@@ -282,7 +278,7 @@ static inline void uwwalk_memo(struct uw_state *s, const struct uw_state *begun,
 	memset(&o, 0, sizeof(o));
 	uwwalk_both(s, begun, gen, env, &o, &t);
 	uwwalk_both(s, begun, gen, env, &o, &t);
-	uwwalk_told = uwwalk_count(&t, &o, s->n - t.first);
+	uwwalk_told = t.tail;
 	kept = o;
 	for (int i = 0; i < 8; i++) {
 		seed = uw_mix(seed, (__u64)i + 1);

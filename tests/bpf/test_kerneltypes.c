@@ -109,14 +109,16 @@ static void test_programs(void **state)
 	struct gnomon *by_all, *by_few;
 	char path[KERNELTYPES_PATH];
 	struct bpf_program *p;
+	uint32_t task;
 	size_t n = 0;
 	int fd;
 
 	(void)state;
 	if (!features_can_switch())
 		skip();
-	fd = kerneltypes_open(path);
+	fd = kerneltypes_open(path, &task);
 	assert_true(fd >= 0);
+	assert_true(task > 0);
 	by_all = loaded_by(NULL);
 	by_few = loaded_by(path);
 	bpf_object__for_each_program(p, by_all->obj)

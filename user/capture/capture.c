@@ -306,11 +306,11 @@ static struct gnomon *scanner(const struct capture *c)
 
 /* Whose types the programs are fitted to. NULL, libbpf's own way, where there is no memory for a
  * file of them. */
-static const char *types_path(struct capture *c, const struct capture_config *cfg)
+static const char *types_path(struct capture *c, const struct capture_config *cfg, uint32_t *task)
 {
 	if (cfg->btf)
 		return cfg->btf;
-	c->types_fd = kerneltypes_open(c->types);
+	c->types_fd = kerneltypes_open(c->types, task);
 	return c->types_fd < 0 ? NULL : c->types;
 }
 
@@ -319,17 +319,19 @@ static int object_open(struct capture *c, const struct capture_config *cfg, stru
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	int rc = features_check(e);
+	uint32_t task = 0;
 
 	if (rc)
 		return rc;
 	if (features_permitted() == -EPERM)
 		return permission_error(e);
-	opts.btf_custom_path = types_path(c, cfg);
+	opts.btf_custom_path = types_path(c, cfg, &task);
 	c->ncpu = libbpf_num_possible_cpus();
 	c->skel = gnomon__open_opts(&opts);
 	if (c->ncpu < 1 || !c->skel)
 		return error_set(e, -errno, EXIT_INTERNAL, "cannot open the BPF object: %s",
 				 strerror(errno));
+	c->skel->rodata->gn_task_type = task;
 	configure(c, cfg);
 	rc = features_taken(cfg->wall_ns)
 		     ? -EOPNOTSUPP

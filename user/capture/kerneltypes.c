@@ -238,13 +238,18 @@ struct btf *kerneltypes_select(const struct btf *kernel, const struct btf *progr
 
 /* ---- the file ---- */
 
-static struct btf *select_for_skeleton(void)
+static struct btf *select_for_skeleton(uint32_t *task)
 {
 	struct btf *kernel = btf__load_vmlinux_btf(), *out = NULL;
 	struct gnomon *skel = kernel ? gnomon__open() : NULL;
 
-	if (skel)
+	*task = 0;
+	if (skel) {
+		__s32 id = btf__find_by_name_kind(kernel, "task_struct", BTF_KIND_STRUCT);
+
+		*task = id > 0 ? (uint32_t)id : 0;
 		out = kerneltypes_select(kernel, bpf_object__btf(skel->obj));
+	}
 	gnomon__destroy(skel);
 	btf__free(kernel);
 	return out;
@@ -263,9 +268,9 @@ static int file_make(const struct btf *b)
 	return -EIO;
 }
 
-int kerneltypes_open(char path[KERNELTYPES_PATH])
+int kerneltypes_open(char path[KERNELTYPES_PATH], uint32_t *task)
 {
-	struct btf *b = select_for_skeleton();
+	struct btf *b = select_for_skeleton(task);
 	int fd = b ? file_make(b) : -errno;
 
 	btf__free(b);

@@ -8,6 +8,7 @@
 #define GNOMON_CAPTURE_KERNELTYPES_H
 
 #include <bpf/btf.h>
+#include <stdint.h>
 
 /*
  * All structures, unions and enumerations of `kernel` that have the name of one in `program`, with
@@ -21,8 +22,9 @@ struct btf *kerneltypes_select(const struct btf *kernel, const struct btf *progr
 
 /*
  * The same from this machine's kernel, for the programs of the skeleton. The descriptor that holds
- * the file, -errno; `path`, by which libbpf reads it, is good as long as that is open.
+ * the file, -errno; `path`, by which libbpf reads it, is good as long as that is open. `task`: the
+ * kernel's own id of struct task_struct, 0 where it is not known.
  */
-int kerneltypes_open(char path[KERNELTYPES_PATH]);
+int kerneltypes_open(char path[KERNELTYPES_PATH], uint32_t *task);
 
 #endif

@@ -85,7 +85,7 @@ static uint64_t stack_id(const struct unmounted_thread *u)
 	uint64_t h = u->cut;
 
 	for (uint32_t i = 0; i < u->nframes; i++)
-		h = uw_hash(h, u->frames[i].pc, u->frames[i].data);
+		h = uw_mix(h, uw_frame_hash(u->frames[i].pc, u->frames[i].data));
 	return h | GN_STACK_WHOLE;
 }
 
