@@ -9,7 +9,7 @@
 
 #include "maps.bpf.h"
 
-#define MEMOS	     512	/* a power of two: 11 MB */
+#define MEMOS	     384	/* 13 MB; the one behind them is always empty */
 #define MEMO_STACKS  2		/* who works waits in turns, for work and at it */
 #define MEMO_IDLE_NS 1000000000 /* not used for so long it may become another thread's */
 
@@ -22,23 +22,19 @@ struct memo {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MEMOS);
+	__uint(max_entries, MEMOS + 1);
 	__type(key, __u32);
 	__type(value, struct memo);
 } memos SEC(".maps") __weak;
 
-/* What a walk needs beside its memo, or has in place of it. */
-struct memo_scratch {
-	struct uw_trail trail;
-	struct memo none;
-};
-_Static_assert(sizeof(struct memo_scratch) <= 32768, "no value of a map per CPU");
+_Static_assert(sizeof(struct uw_trail) <= 32768, "no value of a map per CPU");
 
+/* What a walk needs beside its memo. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, GN_SENT); /* as enum stack_slot: one program may interrupt another */
 	__type(key, __u32);
-	__type(value, struct memo_scratch);
+	__type(value, struct uw_trail);
 } trails SEC(".maps") __weak;
 
 /* The place that is looked at next for one that nobody uses. */
@@ -62,7 +58,7 @@ static __always_inline void memo_forget(struct memo *m)
 /* One that has become free. */
 static __always_inline struct memo *memo_find(__u32 *mine, __u64 owner, __u64 now)
 {
-	__u32 at = __sync_fetch_and_add(&gn_memo_next, 1) & (MEMOS - 1);
+	__u32 at = __sync_fetch_and_add(&gn_memo_next, 1) % MEMOS;
 	struct memo *m = bpf_map_lookup_elem(&memos, &at);
 	__u64 old;
 
@@ -82,13 +78,13 @@ static __always_inline struct memo *memo_find(__u32 *mine, __u64 owner, __u64 no
  * The thread's memo, `mine` of its storage, for nobody else until memo_give(). Where it has none,
  * or somebody else has it now, one that is empty and comes to nothing.
  */
-static __noinline struct memo *memo_take(struct memo_scratch *c, __u32 *mine, __u64 owner,
+static __noinline struct memo *memo_take(struct uw_trail *trail, __u32 *mine, __u64 owner,
 					 __u64 now)
 {
 	struct memo *m = NULL;
 	__u32 at;
 
-	if (!c || !mine)
+	if (!trail || !mine)
 		return NULL;
 	at = *mine - 1;
 	if (at < MEMOS)
@@ -97,12 +93,12 @@ static __noinline struct memo *memo_take(struct memo_scratch *c, __u32 *mine, __
 		m = NULL;
 	if (!m && *mine == MEMO_WANTED)
 		m = memo_find(mine, owner, now);
-	c->trail.keep = !!m;
+	trail->keep = !!m;
 	if (!m) {
 		if (at < MEMOS || !*mine)
 			*mine = MEMO_WANTED;
-		m = &c->none;
-		memo_forget(m);
+		at = MEMOS;
+		return bpf_map_lookup_elem(&memos, &at);
 	}
 	m->used_ns = now;
 	return m;

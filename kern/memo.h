@@ -55,6 +55,15 @@ struct uw_mark {
 #define UW_HOW_OK    (UW_HOW_PLAIN | UW_HOW_CALLER)
 #define UW_HOW_PC    ((1ULL << UW_HOW_SHIFT) - 1)
 
+/* A frame of a memo. */
+struct uw_known {
+	struct uw_mark mark; /* with UW_HOW_CALLER if it can be told */
+	__u64 hash;	     /* of the stack that begins with this frame */
+	__u8 reach;	     /* from this frame on all can be told, up to that number */
+	__u8 upto;	     /* so many of uw_memo.word are of this one and those further out */
+	__u16 pad[3];
+};
+
 struct uw_memo {
 	__u64 changes; /* of the tables till then */
 	__u64 gen;     /* of the process's code */
@@ -66,17 +75,18 @@ struct uw_memo {
 	__u32 look;   /* 1 + the innermost one with UW_MARK_LOOK; 0: there is none */
 	__u32 java;   /* the outermost one of a JVM's code, UW_MEMO_FRAMES: there is none; */
 	__u32 interp; /* the outermost interpreted one, likewise */
-	struct uw_mark marks[UW_MEMO_FRAMES]; /* with UW_HOW_CALLER if it can be told */
-	struct gn_frame frames[UW_MEMO_FRAMES];
-	__u64 hash[UW_MEMO_FRAMES]; /* of the stack that begins with this frame */
-	__u32 ret[UW_MEMO_FRAMES];  /* where its return address is, from the base */
-	__u8 reach[UW_MEMO_FRAMES]; /* from this frame on all can be told, up to that number */
-	__u8 upto[UW_MEMO_FRAMES];  /* so many of `word` are of this one and those further out */
+	/* What is compared of all frames lies together: it is in no cache, mostly. */
+	struct uw_returns {
+		__u64 is[UW_CHUNK]; /* the return address, */
+		__u32 at[UW_CHUNK]; /* and where it is, from the base */
+	} returns[UW_MEMO_FRAMES / UW_CHUNK];
 	struct uw_memo_word {
 		__u32 at;    /* from the base */
 		__u32 frame; /* which has it, by number */
 		__u64 is;
 	} word[UW_MEMO_WORDS]; /* the outermost frame's first */
+	struct uw_known known[UW_MEMO_FRAMES];
+	struct gn_frame frames[UW_MEMO_FRAMES];
 };
 
 /* Which of the memo's frames are as they were. In a map: of BPF stack there is little. */
@@ -142,19 +152,24 @@ uw_fn struct uw_mark *uw_mark_at(struct uw_trail *t, __u64 i)
 	return &t->marks[uw_memo_index(i)];
 }
 
+uw_fn struct uw_known *uw_memo_known(struct uw_memo *o, __u64 i)
+{
+	return &o->known[uw_memo_index(i)];
+}
+
 uw_fn struct uw_mark *uw_memo_mark(struct uw_memo *o, __u64 i)
 {
-	return &o->marks[uw_memo_index(i)];
+	return &uw_memo_known(o, i)->mark;
+}
+
+uw_fn struct uw_returns *uw_memo_returns(struct uw_memo *o, __u64 i)
+{
+	return &o->returns[uw_memo_index(i) / UW_CHUNK];
 }
 
 uw_fn struct gn_frame *uw_memo_frame(struct uw_memo *o, __u64 i)
 {
 	return &o->frames[uw_memo_index(i)];
-}
-
-uw_fn __u64 *uw_memo_hash(struct uw_memo *o, __u64 i)
-{
-	return &o->hash[uw_memo_index(i)];
 }
 
 #ifndef __bpf__
@@ -242,34 +257,39 @@ uw_fn int uw_tell_has(struct uw_tell *k, __u64 addr)
 }
 
 /*
- * From the frame `at` outwards, UW_CHUNK of them: are return addresses what they were? 1: not all,
- * or there are no more. In loops of some rounds each: bpf_loop() calls a function for each of its
- * rounds, which costs more than one of these, and of a long loop the verifier follows each round.
+ * From the frame `at` outwards, up to UW_CHUNK of them: are return addresses what they were? 1: one
+ * is not, or there are no more. In loops of some rounds each: bpf_loop() calls a function for each
+ * of its rounds, which costs more than one of these, and of a long loop the verifier follows each.
  */
 static long uw_tell_returns(__u32 i, struct uw_pair *w)
 {
 	struct uw_tell *k = &w->t->tell;
-	__u64 stop = k->low ? k->low : 1, at = k->at;
+	const struct uw_returns *r = uw_memo_returns(w->o, k->at);
+	__u64 stop = k->low ? k->low : 1, at = k->at, in = at & (UW_CHUNK - 1), ok = 1;
 	__u32 left = UW_CHUNK;
 
 	UW_NO_UNROLL
-	for (; left && at >= stop; left--) {
-		__u64 ret = w->o->ret[uw_memo_index(at)];
+	for (; left && at >= stop && in < UW_CHUNK; left--) {
+		__u64 ret;
 
-		if (!uw_tell_has(k, ret) || UW_CODE_ADDR(uw_tell_at(w->s, k, ret)) !=
-						    (uw_memo_mark(w->o, at - 1)->pc & UW_HOW_PC))
+		uw_barrier(in);
+		ret = r->at[in & (UW_CHUNK - 1)];
+		ok = uw_tell_has(k, ret) &&
+		     UW_CODE_ADDR(uw_tell_at(w->s, k, ret)) == r->is[in & (UW_CHUNK - 1)];
+		if (!ok)
 			break;
 		at--;
+		in--;
 		uw_barrier(at);
 	}
 	k->at = at;
-	return left != 0;
+	return !ok || at < stop;
 }
 
 /* And those of them that have other words? */
 uw_fn void uw_tell_words(const struct uw_state *s, struct uw_memo *o, struct uw_tell *k)
 {
-	__u32 n = o->upto[uw_memo_index(k->first)];
+	__u32 n = uw_memo_known(o, k->first)->upto;
 
 	UW_NO_UNROLL
 	for (__u32 i = 0; i < UW_MEMO_WORDS && i < n; i++) {
@@ -318,35 +338,52 @@ uw_fn int uw_tell_meets(struct uw_state *s, struct uw_memo *o, struct uw_trail *
 }
 
 #ifdef UW_HOTSPOT
-/* Is the code of the frame that has to be looked at what it was? In a walk this is done once. */
-uw_fn void uw_tell_look(struct uw_state *s, uw_mem m, struct uw_memo *o, struct uw_trail *t)
+/* Does its block say what it said? It is on a stack that stands still. */
+uw_fn int uw_tell_same_code(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_code *c)
 {
-	const struct gn_jvm *j = uw_get_jvm(m, s->tgid);
-	const struct uw_code *c;
+	__u64 *looked = &s->looked[c->data & 3];
+
+	if (s->looked_visit != s->visit)
+		s->looked[0] = s->looked[1] = s->looked[2] = s->looked[3] = 0;
+	s->looked_visit = s->visit;
+	if (s->visit && *looked == c->key)
+		return 1;
+	if (!hs_code_same(s, m, j, c))
+		return 0;
+	*looked = c->key;
+	return 1;
+}
+
+/* Is the code of the frame that has to be looked at what it was? In a walk this is done once. */
+uw_fn void uw_tell_look(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_memo *o,
+			struct uw_trail *t)
+{
 	__u64 pc = s->pc;
+	struct uw_code *c;
 
 	if (!j)
 		return;
 	s->pc = uw_memo_mark(o, o->look - 1)->pc & UW_HOW_PC;
 	c = hs_code(s);
 	if (c->key == hs_code_key(s) && c->data == uw_memo_frame(o, o->look - 1)->data &&
-	    hs_code_same(s, m, j, c))
+	    uw_tell_same_code(s, m, j, c))
 		t->looked = o->look;
 	s->pc = pc;
 }
 #else
-#define uw_tell_look(s, m, o, t) ((void)0)
+#define uw_tell_look(s, m, j, o, t) ((void)0)
 #endif
 
 /* How far out might frames be told? */
-uw_fn __u32 uw_tell_low(struct uw_state *s, uw_mem m, struct uw_memo *o, struct uw_trail *t)
+uw_fn __u32 uw_tell_low(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_memo *o,
+			struct uw_trail *t)
 {
-	__u32 first = t->left - 1, low = o->reach[uw_memo_index(first)];
+	__u32 first = t->left - 1, low = uw_memo_known(o, first)->reach;
 	__u32 most = s->max - s->n;
 
 	if (o->look && o->look <= first + 1) {
 		if (o->look != t->looked)
-			uw_tell_look(s, m, o, t);
+			uw_tell_look(s, m, j, o, t);
 		if (o->look != t->looked && low < o->look)
 			low = o->look;
 	}
@@ -366,13 +403,14 @@ uw_memo_global int uw_tell_compare(struct uw_state *s, struct uw_memo *o, struct
 }
 
 /* From the frame stood on outwards: which are as they were? */
-uw_fn void uw_tell(struct uw_state *s, uw_mem m, struct uw_memo *o, struct uw_trail *t)
+uw_fn void uw_tell(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_memo *o,
+		   struct uw_trail *t)
 {
 	struct uw_tell *k = &t->tell;
 	__u64 bytes;
 
 	k->at = k->first = t->left - 1;
-	k->low = uw_tell_low(s, m, o, t);
+	k->low = uw_tell_low(s, m, j, o, t);
 	k->sp = (__u32)(s->sp - t->base);
 	k->ended = k->far = k->bytes = 0;
 	if (k->low > k->first)
@@ -431,7 +469,7 @@ static long uw_tell_take_step(__u32 i, struct uw_pair *w)
 	s->n++;
 	s->power *= UW_HASH_BASE;
 	k->how |= how;
-	k->fp_at = uw_tell_saved(k->fp_at, how, o->ret[uw_memo_index(at)]);
+	k->fp_at = uw_tell_saved(k->fp_at, how, uw_memo_returns(o, at)->at[at & (UW_CHUNK - 1)]);
 	k->kept = uw_tell_kept(k->kept, how, t->base + (uw_memo_mark(o, at - 1)->sp & UW_MARK_SP));
 	return 0;
 }
@@ -458,7 +496,7 @@ uw_fn int uw_tell_part(struct uw_state *s, struct uw_memo *o, struct uw_trail *t
 	const struct uw_tell *k = &t->tell;
 	const struct uw_mark *mark = uw_memo_mark(o, k->at);
 
-	s->hash -= s->power * *uw_memo_hash(o, k->at);
+	s->hash -= s->power * uw_memo_known(o, k->at)->hash;
 	s->kept_at = k->kept;
 	if (k->fp_at)
 		s->fp = uw_tell_at(s, k, k->fp_at);
@@ -475,7 +513,7 @@ uw_fn int uw_tell_part(struct uw_state *s, struct uw_memo *o, struct uw_trail *t
 
 uw_fn int uw_tell_over(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
 {
-	__u64 hash = s->hash + s->power * *uw_memo_hash(o, t->tell.first);
+	__u64 hash = s->hash + s->power * uw_memo_known(o, t->tell.first)->hash;
 	__u32 count = t->tell.first - t->tell.at;
 
 	if (t->tell.ended) {
@@ -515,14 +553,14 @@ uw_fn void uw_check_whole(struct uw_state *s, struct uw_memo *o, struct uw_trail
 	whole->sp = s->sp;
 	whole->fp = s->fp;
 	whole->leaf = s->leaf;
-	whole->hash = s->hash + s->power * *uw_memo_hash(o, k->first);
+	whole->hash = s->hash + s->power * uw_memo_known(o, k->first)->hash;
 	whole->from = s->n;
 	whole->n = s->n + k->first + 1;
 }
 
 /* The walk is over, and what was told is evidence only if it is so still: the JVM changes stacks of
  * threads that do not run, return addresses of frames that are to be deoptimised. */
-uw_own(uw_check_again)(UW_OWN, struct uw_memo *o, struct uw_trail *t)
+uw_own(uw_check_again)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_trail *t)
 {
 	struct uw_whole *whole;
 	__u32 n;
@@ -540,7 +578,7 @@ uw_own(uw_check_again)(UW_OWN, struct uw_memo *o, struct uw_trail *t)
 	t->left = o->n;
 	t->looked = t->tell.ended = 0;
 	if (n <= UW_TELL_AT && uw_tell_meets(s, o, t))
-		uw_tell(s, UW_OWN_MEM, o, t);
+		uw_tell(s, UW_OWN_MEM, j, o, t);
 	if (!t->tell.ended)
 		whole->n = 0;
 	s->n = n;
@@ -622,20 +660,21 @@ __attribute__((noinline, weak)) int uw_check_step(struct uw_state *s, struct uw_
 	return 0;
 }
 #else
-#define uw_check_tell(s, o, t)	       UW_STEP
-#define uw_check_again_own(s, m, o, t) ((void)0)
-#define uw_check_step(s, t)	       ((void)0)
+#define uw_check_tell(s, o, t)		  UW_STEP
+#define uw_check_again_own(s, m, j, o, t) ((void)0)
+#define uw_check_step(s, t)		  ((void)0)
 #endif
 
 /* Take over frames from the memo for as long as that goes, before each step. enum uw_next. */
-uw_own(uw_follow)(UW_OWN, struct uw_memo *o, struct uw_trail *t)
+/* `j`: NULL without a JVM. */
+uw_own(uw_follow)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_trail *t)
 {
 	int next = UW_STEP;
 
 	if (!s || !o || !t)
 		return UW_STEP;
 	if (uw_tell_meets(s, o, t)) {
-		uw_tell(s, UW_OWN_MEM, o, t);
+		uw_tell(s, UW_OWN_MEM, j, o, t);
 		next = uw_memo_checks() ? UW_CHECK : uw_tell_over(s, o, t);
 	}
 	if (next == UW_STEP)
@@ -666,7 +705,12 @@ uw_own(uw_unloads)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_
 {
 	if (!s || !j || !o || !t)
 		return 0;
-	t->unloads = uw_unloads_read(s, UW_OWN_MEM, j);
+	if (!s->visit || s->unloads_visit != s->visit || s->unloads_tgid != s->tgid) {
+		s->unloads = uw_unloads_read(s, UW_OWN_MEM, j);
+		s->unloads_visit = s->visit;
+		s->unloads_tgid = s->tgid;
+	}
+	t->unloads = s->unloads;
 	if ((!t->unloads || t->unloads != o->unloads) && t->left > o->interp)
 		t->left = o->interp;
 	return 0;
@@ -713,7 +757,7 @@ uw_fn int uw_put_lies(const struct uw_mark *mark, __u32 how, const struct uw_mar
 /* The word at `addr`, of the frame `at`, has to stay what it is. 0: there is no room. */
 uw_fn int uw_put_word(struct uw_memo *o, __u32 at, __u32 addr, __u64 is)
 {
-	__u64 i = o->upto[uw_memo_index(at)];
+	__u64 i = uw_memo_known(o, at)->upto;
 
 	if (i >= UW_MEMO_WORDS)
 		return 0;
@@ -722,7 +766,7 @@ uw_fn int uw_put_word(struct uw_memo *o, __u32 at, __u32 addr, __u64 is)
 	o->word[i].at = addr;
 	o->word[i].frame = at;
 	o->word[i].is = is;
-	o->upto[uw_memo_index(at)] = i + 1;
+	uw_memo_known(o, at)->upto = i + 1;
 	return 1;
 }
 
@@ -741,7 +785,10 @@ uw_fn int uw_put_told(struct uw_memo *o, struct uw_trail *t, const struct uw_mar
 {
 	const struct uw_mark *next = uw_memo_mark(o, at - 1);
 	__u32 how = mark->pc >> UW_HOW_SHIFT, top = next->sp & UW_MARK_SP;
+	struct uw_returns *r = uw_memo_returns(o, at);
+	__u64 in = at;
 
+	uw_barrier(in);
 	if (UW_HOW_SAVED(how) == UW_HOW_END || !uw_put_lies(mark, how, next))
 		return 0;
 	if (how & UW_HOW_INTERP) {
@@ -749,7 +796,8 @@ uw_fn int uw_put_told(struct uw_memo *o, struct uw_trail *t, const struct uw_mar
 			return 0;
 		top = mark->fp + 16;
 	}
-	o->ret[uw_memo_index(at)] = top - 8;
+	r->at[in & (UW_CHUNK - 1)] = top - 8;
+	r->is[in & (UW_CHUNK - 1)] = next->pc & UW_HOW_PC;
 	if (UW_HOW_SAVED(how)) {
 		if (*fixed && !uw_put_word(o, at, top - UW_HOW_SAVED(how) * 8, o->base + next->fp))
 			return 0;
@@ -803,17 +851,17 @@ static long uw_put_step(__u32 i, struct uw_pair *w)
 	mark = uw_mark_at(t, t->put);
 	f = &w->s->frames[(t->first + t->put) & (GN_MAX_FRAMES - 1)];
 	*uw_memo_frame(o, at) = *f;
-	*uw_memo_hash(o, at) =
-		uw_frame_hash(f->pc, f->data) + (at ? UW_HASH_BASE * *uw_memo_hash(o, at - 1) : 0);
-	o->upto[uw_memo_index(at)] = at ? o->upto[uw_memo_index(at - 1)] : 0;
+	uw_memo_known(o, at)->hash = uw_frame_hash(f->pc, f->data) +
+				     (at ? UW_HASH_BASE * uw_memo_known(o, at - 1)->hash : 0);
+	uw_memo_known(o, at)->upto = at ? uw_memo_known(o, at - 1)->upto : 0;
 	how = mark->pc >> UW_HOW_SHIFT;
 	fixed = at && next->sp & UW_MARK_FIXED;
 	good = (how & UW_HOW_OK) == UW_HOW_OK && (how & UW_HOW_NEAR || !(how & UW_HOW_FP)) &&
 	       (at ? uw_put_told(o, t, mark, at, &fixed) : UW_HOW_SAVED(how) == UW_HOW_END) &&
 	       uw_put_look(o, mark, at);
 	fixed = good && (fixed || how & UW_HOW_FP);
-	o->reach[uw_memo_index(at)] = at && next->pc >> UW_HOW_SHIFT & UW_HOW_CALLER
-					      ? o->reach[uw_memo_index(at - 1)]
+	uw_memo_known(o, at)->reach = at && next->pc >> UW_HOW_SHIFT & UW_HOW_CALLER
+					      ? uw_memo_known(o, at - 1)->reach
 					      : at;
 	if (how & UW_HOW_JAVA && o->java > at)
 		o->java = at;

@@ -16,6 +16,7 @@ extern void bpf_task_release(struct task_struct *p) __ksym __weak;
 __u64 gn_readable_start = 0, gn_readable_end = 0, gn_remote_torn = 0;
 __u32 gn_reread = 0;
 __u32 gn_unread = 0;
+__u64 gn_visit = 0;
 
 /*
  * All threads off the CPU without a stack: those asleep since before the recording. There may be
@@ -160,6 +161,7 @@ int remote_tick(struct gn_remote_tick *ctx)
 {
 	struct gn_remote_tick arg = {.tick = ctx->tick, .most = ctx->most};
 
+	gn_visit = arg.tick == GN_RESTING ? 0 : arg.tick + 1;
 	bpf_loop(PENDING_MAX, pending_step, &arg, 0);
 	ctx->popped = arg.popped;
 	ctx->taken = arg.taken;

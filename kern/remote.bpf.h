@@ -58,12 +58,15 @@ static __always_inline bool task_has_run(const struct task_struct *task, __u64 s
 }
 
 #ifdef UW_MEMO
+/* uw_state.visit of the walks of this tick: 0 of threads that may have run since it. */
+extern __u64 gn_visit;
+
 /* As in its waits: what is found is what it leaves the CPU with. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct memo_scratch);
+	__type(value, struct uw_trail);
 } remote_trails SEC(".maps") __weak;
 
 static __always_inline void remote_walk(struct stack_scratch *s, struct task_struct *task,
@@ -71,14 +74,15 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 {
 	struct uw_loop l = {.s = &s->uw, .m = task};
 	__u32 zero = 0;
-	struct memo_scratch *c = bpf_map_lookup_elem(&remote_trails, &zero);
+	struct uw_trail *trail = bpf_map_lookup_elem(&remote_trails, &zero);
 	struct memo *m =
-		memo_take(c, &t->memo[SLOT_SWITCH], (__u64)s->uw.rec.h.tgid << 32 | s->uw.rec.h.tid,
-			  s->uw.rec.h.time);
+		memo_take(trail, &t->memo[SLOT_SWITCH],
+			  (__u64)s->uw.rec.h.tgid << 32 | s->uw.rec.h.tid, s->uw.rec.h.time);
 
-	if (!c || !m)
+	if (!trail || !m)
 		return;
-	l.t = &c->trail;
+	s->uw.visit = gn_visit;
+	l.t = trail;
 	l.t->outside = 1;
 	l.t->epoch = s->epoch;
 	l.o = memo_of(m, &s->uw);

@@ -46,12 +46,12 @@ static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct
 {
 	struct uw_loop l = {.s = &s->uw};
 	__u32 key = slot;
-	struct memo_scratch *c = bpf_map_lookup_elem(&trails, &key);
-	struct memo *m = memo_take(c, &t->memo[slot], who, now);
+	struct uw_trail *trail = bpf_map_lookup_elem(&trails, &key);
+	struct memo *m = memo_take(trail, &t->memo[slot], who, now);
 
-	if (!c || !m)
+	if (!trail || !m)
 		return;
-	l.t = &c->trail;
+	l.t = trail;
 	l.t->epoch = s->epoch;
 	user_regs(&s->uw, task);
 	l.o = memo_of(m, &s->uw);

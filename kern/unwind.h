@@ -237,6 +237,14 @@ struct uw_state {
 
 	/* Likewise of compiled code, which may be other code in another generation. */
 	struct uw_code code[UW_CODES];
+	/*
+	 * Threads that all stood still before any of these walks began, from outside: what keeps
+	 * code and classes as they are while they are on a stack is read once for all. 0: others.
+	 */
+	__u64 visit;
+	__u64 unloads, unloads_visit;  /* uw_memo.unloads of this process, as read in that visit */
+	__u64 looked[4], looked_visit; /* uw_code.key of those whose block is what it was in it */
+	__u32 unloads_tgid;
 	__u64 walks; /* so many began */
 	__u64 gen;   /* what is found out of code holds in it: odd, or even in this walk alone */
 

@@ -104,7 +104,7 @@ uw_fn int uw_step(struct uw_state *s, uw_mem m, const struct uw_loop *l)
 /* What is as it was the last time. */
 uw_fn int uw_walk_told(struct uw_loop *l)
 {
-	int next = uw_call(uw_follow, l->s, UW_LOOP_MEM(l), l->o, l->t);
+	int next = uw_call(uw_follow, l->s, UW_LOOP_MEM(l), l->j, l->o, l->t);
 
 	return next == UW_CHECK ? uw_check_tell(l->s, l->o, l->t) : next;
 }
@@ -180,7 +180,7 @@ uw_fn void uw_memo_end(struct uw_loop *l)
 	if (!UW_HAS_MEMO(l))
 		return;
 	if (uw_memo_checks())
-		uw_call(uw_check_again, l->s, UW_LOOP_MEM(l), l->o, l->t);
+		uw_call(uw_check_again, l->s, UW_LOOP_MEM(l), l->j, l->o, l->t);
 	uw_trail_end(l->s, l->o, l->t, uw_table_changes(UW_LOOP_MEM(l)));
 }
 #else

@@ -205,8 +205,8 @@ static inline void uwwalk_change(struct uwwalk_changed *c, const struct uw_memo 
 		const struct uw_mark *m, *other;
 
 		seed = uw_mix(seed, (__u64)i);
-		m = &o->marks[(seed >> 8) % n % UW_MEMO_FRAMES];
-		other = &o->marks[(seed >> 20) % n % UW_MEMO_FRAMES];
+		m = &o->known[(seed >> 8) % n % UW_MEMO_FRAMES].mark;
+		other = &o->known[(seed >> 20) % n % UW_MEMO_FRAMES].mark;
 		c->word[i].addr = o->base + m->sp - 8 * (seed >> 32 & 15) + 32;
 		switch (seed >> 40 & 7) {
 		case 0:
@@ -239,9 +239,9 @@ static inline void uwwalk_start_at(struct uw_state *to, const struct uw_state *b
 				   const struct uw_memo *o, __u32 i)
 {
 	memcpy(to, begun, offsetof(struct uw_state, frames));
-	to->pc = o->marks[i].pc & UW_HOW_PC;
-	to->sp = o->base + (o->marks[i].sp & UW_MARK_SP);
-	to->fp = o->base + o->marks[i].fp;
+	to->pc = o->known[i].mark.pc & UW_HOW_PC;
+	to->sp = o->base + (o->known[i].mark.sp & UW_MARK_SP);
+	to->fp = o->base + o->known[i].mark.fp;
 	to->leaf = 0;
 	to->flags = GN_FF_RETADDR;
 }

@@ -398,7 +398,7 @@ static void test_memo_in_place(void **state)
 	assert_int_equal(walk_both(w, &g), 9); /* all but the leaf */
 	word(w, SP + 5 * 8, CODE + 0x410);
 	assert_int_equal(walk_both(w, &g), 3); /* those behind it */
-	assert_int_equal(g.o.marks[3].pc & UW_HOW_PC, CODE + 0x410);
+	assert_int_equal(g.o.known[3].mark.pc & UW_HOW_PC, CODE + 0x410);
 	assert_int_equal(walk_both(w, &g), 9);
 }
 
