@@ -37,7 +37,7 @@
 #define UW_MEMO_FRAMES 256  /* the outermost ones of a stack; a power of two */
 #define UW_MEMO_WORDS  64   /* of the stack, beside return addresses; a power of two */
 #define UW_TELL_BYTES  8192 /* of stack are compared at once */
-#define UW_CHUNK       16
+#define UW_CHUNK       16   /* return addresses compared in a loop; a power of two */
 
 /* Of a frame: the walk's state before it, and how it went on. */
 struct uw_mark {
@@ -109,7 +109,6 @@ struct uw_trail {
 	__u64 unloads; /* as uw_memo.unloads */
 	__u32 first;   /* frames that were there before (the kernel's) */
 	__u32 left;    /* of the memo, the outer ones: the walk is not past them */
-	__u32 deny;    /* bits of enum uw_how of frames that are not told in this walk */
 	__u32 tail;    /* so many of the memo's frames, the outermost ones, were told at the end */
 	__u32 looked;  /* as uw_memo.look: that its code is what it was */
 	__u32 keep;    /* for the next walk */
@@ -381,10 +380,10 @@ uw_fn __u32 uw_tell_low(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 	__u32 first = t->left - 1, low = uw_memo_known(o, first)->reach;
 	__u32 most = s->max - s->n;
 
-	if (o->look && o->look <= first + 1) {
+	if (o->look > low && o->look <= first + 1) {
 		if (o->look != t->looked)
 			uw_tell_look(s, m, j, o, t);
-		if (o->look != t->looked && low < o->look)
+		if (o->look != t->looked)
 			low = o->look;
 	}
 	return first + 1 - low <= most ? low : first + 1 - most;
@@ -665,8 +664,8 @@ __attribute__((noinline, weak)) int uw_check_step(struct uw_state *s, struct uw_
 #define uw_check_step(s, t)		  ((void)0)
 #endif
 
-/* Take over frames from the memo for as long as that goes, before each step. enum uw_next. */
-/* `j`: NULL without a JVM. */
+/* Take over frames from the memo for as long as that goes, before each step. enum uw_next. `j`:
+ * NULL without a JVM. */
 uw_own(uw_follow)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_trail *t)
 {
 	int next = UW_STEP;
@@ -717,7 +716,7 @@ uw_own(uw_unloads)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_
 }
 #endif
 
-/* Before a walk, and after it where there is little to keep. */
+/* Only the n outermost frames are kept. */
 uw_fn void uw_memo_cut(struct uw_memo *o, __u32 n)
 {
 	o->n = n;
@@ -868,7 +867,7 @@ static long uw_put_step(__u32 i, struct uw_pair *w)
 	if (how & UW_HOW_INTERP && o->interp > at)
 		o->interp = at;
 	to = uw_memo_mark(o, at);
-	how &= ~(UW_HOW_OK);
+	how &= ~UW_HOW_OK;
 	to->pc = (mark->pc & UW_HOW_PC) | (__u64)(good ? how | UW_HOW_CALLER : how) << UW_HOW_SHIFT;
 	to->sp = fixed ? mark->sp | UW_MARK_FIXED : mark->sp;
 	to->fp = mark->fp;
