@@ -83,6 +83,21 @@ static inline bool uwwalk_equal(const struct uw_state *a, const struct uw_state 
 	return uwwalk_alike(a, b) && !memcmp(a->frames, b->frames, a->n * sizeof(a->frames[0]));
 }
 
+/*
+ * Or one of them came by memory that cannot be read, and ends there. What is known of code, and how
+ * much is read at once around a word, decides how far a walk comes then (a saved memory has holes
+ * that begin within a page, as no kernel's has), and what its last frame is.
+ */
+static inline bool uwwalk_holed(const struct uw_state *a, const struct uw_state *b)
+{
+	__u32 n = a->n < b->n ? a->n : b->n;
+
+	if (a->end != GN_END_BADADDR && b->end != GN_END_BADADDR)
+		return false;
+	return a->same || b->same || n < 2 ||
+	       !memcmp(a->frames, b->frames, (n - 1) * sizeof(a->frames[0]));
+}
+
 /* What `s` has found. */
 static inline void uwwalk_result(struct uw_state *to, const struct uw_state *s)
 {
@@ -90,6 +105,7 @@ static inline void uwwalk_result(struct uw_state *to, const struct uw_state *s)
 	to->end = s->end;
 	to->hash = s->hash;
 	to->blind = s->blind;
+	to->same = s->same;
 	memcpy(to->frames, s->frames, s->n * sizeof(s->frames[0]));
 }
 
@@ -171,7 +187,7 @@ static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun,
 	t->epoch = 0;
 	memset(t->marks, 0x5a, sizeof(t->marks));
 	uwwalk_once(s, env, true, o, t);
-	if (!uwwalk_equal(s, &plain))
+	if (!uwwalk_equal(s, &plain) && !uwwalk_holed(s, &plain))
 		abort();
 	uwwalk_kept(o, t, s);
 }
@@ -191,7 +207,8 @@ static inline void uwwalk_each(struct uw_state *s, const struct uw_state *begun,
 	t->epoch = 1;
 	uwwalk_once(s, &in_gen, true, o, t);
 	uwwalk_sames += s->same;
-	if (s->same ? !uwwalk_alike(s, &found) : !uwwalk_equal(s, &found))
+	if (!(s->same ? uwwalk_alike(s, &found) : uwwalk_equal(s, &found)) &&
+	    !uwwalk_holed(s, &found))
 		abort();
 }
 

@@ -49,7 +49,10 @@
 /* with thousands of threads the period is so long for each of them */
 #define ACCOUNT_THREAD_NS 2000000ull
 #define ACCOUNT_MAX_NS	  60000000000ull /* but never longer than this */
-#define ACCOUNT_SLICE	  256		 /* threads looked at per draining: a millisecond's work */
+#define THREADS_NS	  5000000000ull /* they are counted so often: the kernel goes through all for it \
+					 */
+#define ACCOUNT_FEW  64			/* threads looked at per draining, at least, */
+#define ACCOUNT_MANY 256		/* and at most: a millisecond's work, without their names */
 
 enum why_ended { RUNNING = 0, DURATION, SIGNALLED, TARGET_GONE, FAILED };
 
@@ -79,6 +82,8 @@ struct session {
 	uint64_t ended_ns;    /* when it ended, or will end; 0: not known yet */
 	uint64_t account_ns;  /* when the last accounting began */
 	bool accounting;      /* it goes on: some threads each time the rings are drained */
+	uint64_t threads;     /* of all targets, as they were at threads_ns */
+	uint64_t threads_ns;
 	/* the process whose file soon begins a new chunk; 0: none, -1: several */
 	_Atomic pid_t chunk_of;
 	uint32_t watching; /* the number of the orders that naming has */
@@ -658,16 +663,39 @@ static void account(struct session *s, unsigned int how)
  * the file larger: there the records of one sleep become one event of up to a minute
  * (naming/target_samples.c).
  */
+static uint64_t account_period(struct session *s, uint64_t now)
+{
+	uint64_t period = s->cfg->wall_ns * ACCOUNT_TICKS, all;
+
+	if (!s->threads_ns || now - s->threads_ns >= THREADS_NS) {
+		s->threads = capture_threads(s->cap);
+		s->threads_ns = now;
+	}
+	all = s->threads * ACCOUNT_THREAD_NS;
+	if (all > ACCOUNT_MAX_NS)
+		all = ACCOUNT_MAX_NS;
+	if (period < ACCOUNT_MIN_NS)
+		period = ACCOUNT_MIN_NS;
+	return period > all ? period : all;
+}
+
 static bool account_is_due(struct session *s, uint64_t now)
 {
-	uint64_t period = s->cfg->wall_ns * ACCOUNT_TICKS, since = now - s->account_ns, threads;
+	uint64_t since = now - s->account_ns;
 
-	if (!s->cfg->wall_ns || since < ACCOUNT_MIN_NS || since < period)
-		return false;
-	if (since >= ACCOUNT_MAX_NS)
-		return true;
-	threads = capture_threads(s->cap);
-	return since >= threads * ACCOUNT_THREAD_NS;
+	return s->cfg->wall_ns && since >= ACCOUNT_MIN_NS && since >= account_period(s, now);
+}
+
+/*
+ * So many that an accounting takes three quarters of the time until the next: threads that are met
+ * for the first time have names to be read, which takes twenty times as long as all else.
+ */
+static size_t account_slice(struct session *s, uint64_t now)
+{
+	uint64_t drains = account_period(s, now) * 3 / 4 / (DRAIN_MS * 1000000ull);
+	uint64_t n = s->threads / (drains ? drains : 1) + 1;
+
+	return n < ACCOUNT_FEW ? ACCOUNT_FEW : n < ACCOUNT_MANY ? n : ACCOUNT_MANY;
 }
 
 /*
@@ -682,7 +710,7 @@ static void account_some(struct session *s, uint64_t now)
 		return;
 	if (begins)
 		s->account_ns = now;
-	s->accounting = capture_account_some(s->cap, begins, ACCOUNT_SLICE) > 0;
+	s->accounting = capture_account_some(s->cap, begins, account_slice(s, now)) > 0;
 	drain(s);
 }
 
