@@ -16,6 +16,7 @@
 
 #define PAGE_BYTES 4096U
 #define PAGES	   256U /* direct mapped */
+#define AHEAD	   8U	/* pages read at once where somebody goes through memory */
 #define NO_PAGE	   UINT64_MAX
 
 struct mem {
@@ -150,21 +151,39 @@ void mem_since(struct mem *m, uint64_t time)
 		mem_flush(m);
 }
 
+/* `n` pages from `addr` on, to the i-th place and those behind it. */
+static int pages_read(struct mem *m, unsigned int i, uint64_t addr, unsigned int n)
+{
+	for (unsigned int k = 0; k < n; k++)
+		m->addr[i + k] = NO_PAGE;
+	if (read_now(m, addr, m->pages + i * PAGE_BYTES, n * PAGE_BYTES))
+		return -EFAULT;
+	for (unsigned int k = 0; k < n; k++)
+		m->addr[i + k] = addr + k * PAGE_BYTES;
+	return 0;
+}
+
+/* How many pages from the one at the i-th place on: more if the one before was read. */
+static unsigned int pages_ahead(const struct mem *m, unsigned int i, uint64_t addr)
+{
+	if (m->addr[(i + PAGES - 1) % PAGES] != addr - PAGE_BYTES)
+		return 1;
+	return PAGES - i < AHEAD ? PAGES - i : AHEAD;
+}
+
 /* The page at `addr` (aligned), or NULL when it cannot be read. */
 static const uint8_t *page_get(struct mem *m, uint64_t addr)
 {
-	unsigned int i = (addr / PAGE_BYTES) % PAGES;
-	uint8_t *page = m->pages + i * PAGE_BYTES;
+	unsigned int i = (addr / PAGE_BYTES) % PAGES, n;
 
-	if (m->addr[i] == addr)
-		return page;
-	m->addr[i] = NO_PAGE;
-	if (!m->since)
-		m->since = now_ns();
-	if (read_now(m, addr, page, PAGE_BYTES))
-		return NULL;
-	m->addr[i] = addr;
-	return page;
+	if (m->addr[i] != addr) {
+		if (!m->since)
+			m->since = now_ns();
+		n = pages_ahead(m, i, addr);
+		if ((n == 1 || pages_read(m, i, addr, n)) && pages_read(m, i, addr, 1))
+			return NULL;
+	}
+	return m->pages + i * PAGE_BYTES;
 }
 
 int mem_read(struct mem *m, uint64_t addr, void *dst, size_t len)

@@ -49,10 +49,9 @@
 /* with thousands of threads the period is so long for each of them */
 #define ACCOUNT_THREAD_NS 2000000ull
 #define ACCOUNT_MAX_NS	  60000000000ull /* but never longer than this */
-#define THREADS_NS	  5000000000ull /* they are counted so often: the kernel goes through all for it \
-					 */
-#define ACCOUNT_FEW  64			/* threads looked at per draining, at least, */
-#define ACCOUNT_MANY 256		/* and at most: a millisecond's work, without their names */
+#define THREADS_NS	  5000000000ull	 /* they are counted so often, which goes through all */
+#define ACCOUNT_FEW	  64		 /* threads looked at per draining, at least, */
+#define ACCOUNT_MANY	  256 /* and at most: a millisecond's work, without their names */
 
 enum why_ended { RUNNING = 0, DURATION, SIGNALLED, TARGET_GONE, FAILED };
 
