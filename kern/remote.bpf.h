@@ -89,7 +89,7 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 	uw_walk_with(&l);
 	if (task_has_run(task, s->switches)) /* it may be of two stacks */
 		l.o->n = 0;
-	else
+	else if (!gn_remote_torn) /* or end where mappings were being changed */
 		memo_checked(l.t);
 	memo_give(m);
 }
