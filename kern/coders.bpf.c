@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Has a compiler run? A file of its own: of a kernel's function that two files declare libbpf's
- * linker (1.5) says that it cannot tell its size.
+ * linker (1.1) says that it cannot tell its size.
  */
 #include "coders.bpf.h"
 

@@ -110,15 +110,11 @@ static __always_inline struct uw_memo *memo_of(struct memo *m, const struct uw_s
 	__u64 found = s->flags & GN_FF_RETADDR ? m->turn ^ 1 : 0;
 
 	for (__u32 i = 0; i < MEMO_STACKS; i++) {
-		const struct uw_mark *top = uw_memo_mark(&m->of[i], m->of[i].n - 1);
-
-		if (m->of[i].n && (top->pc & UW_HOW_PC) == s->pc &&
-		    (top->sp & UW_MARK_SP) == (__u32)s->sp) {
+		if (uw_memo_begins(&m->of[i], s)) {
 			found = i;
 			break;
 		}
 	}
-	found &= MEMO_STACKS - 1;
 	uw_barrier(found);
 	m->turn = found;
 	return &m->of[found & (MEMO_STACKS - 1)];

@@ -171,6 +171,14 @@ uw_fn struct gn_frame *uw_memo_frame(struct uw_memo *o, __u64 i)
 	return &o->frames[uw_memo_index(i)];
 }
 
+/* Does a walk that begins like that stand on its innermost frame? */
+uw_fn int uw_memo_begins(struct uw_memo *o, const struct uw_state *s)
+{
+	const struct uw_mark *top = uw_memo_mark(o, o->n - 1);
+
+	return o->n && (top->pc & UW_HOW_PC) == s->pc && (top->sp & UW_MARK_SP) == (__u32)s->sp;
+}
+
 #ifndef __bpf__
 /* Has the reader the frames of the stack `id`? In BPF: kern/stack_id.bpf.h. */
 uw_fn int uw_stack_is_sent(__u64 id, __u32 epoch)
@@ -486,9 +494,6 @@ uw_memo_global int uw_tell_take(struct uw_state *s, struct uw_memo *o, struct uw
 	return 0;
 }
 
-/* What has to be done now: a step; nothing, the walk has ended; this again; uw_check_tell(). */
-enum uw_next { UW_STEP = 0, UW_ENDED = 1, UW_AGAIN = 2, UW_CHECK = 3 };
-
 /* Behind those that were taken over the walk goes on. */
 uw_fn int uw_tell_part(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
 {
@@ -744,11 +749,11 @@ uw_fn void uw_trail_begin(struct uw_state *s, struct uw_memo *o, struct uw_trail
 	t->native = 1;
 }
 
-/* Does the frame lie so that it can be told: what it saved, above its sp? `next`: its caller. */
-uw_fn int uw_put_lies(const struct uw_mark *mark, __u32 how, const struct uw_mark *next)
+/* Does what the frame saved lie above its sp? `top`: behind its return address; `next`: its caller.
+ */
+uw_fn int uw_put_lies(const struct uw_mark *mark, __u32 top, const struct uw_mark *next)
 {
-	__u32 top = how & UW_HOW_INTERP ? mark->fp + 16 : next->sp & UW_MARK_SP;
-	__u32 sp = mark->sp & UW_MARK_SP;
+	__u32 how = mark->pc >> UW_HOW_SHIFT, sp = mark->sp & UW_MARK_SP;
 
 	return top > sp && top - sp >= UW_HOW_SAVED(how) * 8 && top <= (next->sp & UW_MARK_SP);
 }
@@ -783,18 +788,16 @@ uw_fn int uw_put_told(struct uw_memo *o, struct uw_trail *t, const struct uw_mar
 		      __u32 *fixed)
 {
 	const struct uw_mark *next = uw_memo_mark(o, at - 1);
-	__u32 how = mark->pc >> UW_HOW_SHIFT, top = next->sp & UW_MARK_SP;
+	__u32 how = mark->pc >> UW_HOW_SHIFT, sp = next->sp & UW_MARK_SP;
+	__u32 top = how & UW_HOW_INTERP ? mark->fp + 16 : sp;
 	struct uw_returns *r = uw_memo_returns(o, at);
 	__u64 in = at;
 
 	uw_barrier(in);
-	if (UW_HOW_SAVED(how) == UW_HOW_END || !uw_put_lies(mark, how, next))
+	if (UW_HOW_SAVED(how) == UW_HOW_END || !uw_put_lies(mark, top, next))
 		return 0;
-	if (how & UW_HOW_INTERP) {
-		if (!uw_put_interp(o, t, at, mark->fp, o->base + top))
-			return 0;
-		top = mark->fp + 16;
-	}
+	if (how & UW_HOW_INTERP && !uw_put_interp(o, t, at, mark->fp, o->base + sp))
+		return 0;
 	r->at[in & (UW_CHUNK - 1)] = top - 8;
 	r->is[in & (UW_CHUNK - 1)] = next->pc & UW_HOW_PC;
 	if (UW_HOW_SAVED(how)) {
@@ -840,9 +843,10 @@ static long uw_put_step(__u32 i, struct uw_pair *w)
 	struct uw_memo *o = w->o;
 	struct uw_trail *t = w->t;
 	__u32 at = o->n, how, fixed, good;
-	const struct uw_mark *next = uw_memo_mark(o, at - 1), *mark;
+	const struct uw_known *next = uw_memo_known(o, at - 1);
+	struct uw_known *to = uw_memo_known(o, at);
+	const struct uw_mark *mark;
 	const struct gn_frame *f;
-	struct uw_mark *to;
 
 	if (at >= UW_MEMO_FRAMES || t->put <= uw_trail_bare(t))
 		return 1;
@@ -850,27 +854,24 @@ static long uw_put_step(__u32 i, struct uw_pair *w)
 	mark = uw_mark_at(t, t->put);
 	f = &w->s->frames[(t->first + t->put) & (GN_MAX_FRAMES - 1)];
 	*uw_memo_frame(o, at) = *f;
-	uw_memo_known(o, at)->hash = uw_frame_hash(f->pc, f->data) +
-				     (at ? UW_HASH_BASE * uw_memo_known(o, at - 1)->hash : 0);
-	uw_memo_known(o, at)->upto = at ? uw_memo_known(o, at - 1)->upto : 0;
+	to->hash = uw_frame_hash(f->pc, f->data) + (at ? UW_HASH_BASE * next->hash : 0);
+	to->upto = at ? next->upto : 0;
 	how = mark->pc >> UW_HOW_SHIFT;
-	fixed = at && next->sp & UW_MARK_FIXED;
+	fixed = at && next->mark.sp & UW_MARK_FIXED;
 	good = (how & UW_HOW_OK) == UW_HOW_OK && (how & UW_HOW_NEAR || !(how & UW_HOW_FP)) &&
 	       (at ? uw_put_told(o, t, mark, at, &fixed) : UW_HOW_SAVED(how) == UW_HOW_END) &&
 	       uw_put_look(o, mark, at);
 	fixed = good && (fixed || how & UW_HOW_FP);
-	uw_memo_known(o, at)->reach = at && next->pc >> UW_HOW_SHIFT & UW_HOW_CALLER
-					      ? uw_memo_known(o, at - 1)->reach
-					      : at;
+	to->reach = at && next->mark.pc >> UW_HOW_SHIFT & UW_HOW_CALLER ? next->reach : at;
 	if (how & UW_HOW_JAVA && o->java > at)
 		o->java = at;
 	if (how & UW_HOW_INTERP && o->interp > at)
 		o->interp = at;
-	to = uw_memo_mark(o, at);
 	how &= ~UW_HOW_OK;
-	to->pc = (mark->pc & UW_HOW_PC) | (__u64)(good ? how | UW_HOW_CALLER : how) << UW_HOW_SHIFT;
-	to->sp = fixed ? mark->sp | UW_MARK_FIXED : mark->sp;
-	to->fp = mark->fp;
+	to->mark.pc = (mark->pc & UW_HOW_PC) | (__u64)(good ? how | UW_HOW_CALLER : how)
+						       << UW_HOW_SHIFT;
+	to->mark.sp = fixed ? mark->sp | UW_MARK_FIXED : mark->sp;
+	to->mark.fp = mark->fp;
 	o->n = at + 1;
 	return 0;
 }

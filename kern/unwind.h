@@ -434,6 +434,10 @@ uw_fn void uw_code_begin(struct uw_state *s, __u64 gen)
 	s->gen = (s->gen & ~known) | (gen & known);
 }
 
+/* With a memo, what has to be done now: a step; nothing, the walk has ended; this again;
+ * uw_check_tell(). */
+enum uw_next { UW_STEP = 0, UW_ENDED = 1, UW_AGAIN = 2, UW_CHECK = 3 };
+
 /* At most so many frames more. */
 uw_fn void uw_limit(struct uw_state *s, __u32 frames)
 {

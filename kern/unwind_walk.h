@@ -156,7 +156,6 @@ uw_fn void uw_run(struct uw_loop *l)
 uw_fn int uw_memo_begin(struct uw_loop *l)
 {
 	struct uw_state *s = l->s;
-	const struct uw_mark *mark;
 
 	if (!UW_HAS_MEMO(l))
 		return UW_STEP;
@@ -169,10 +168,7 @@ uw_fn int uw_memo_begin(struct uw_loop *l)
 			uw_call(uw_unloads, s, UW_LOOP_MEM(l), l->j, l->o, l->t);
 	}
 #endif
-	mark = uw_memo_mark(l->o, l->o->n - 1);
-	if (!l->o->n || (mark->pc & UW_HOW_PC) != s->pc)
-		return UW_STEP;
-	return uw_walk_told(l);
+	return uw_memo_begins(l->o, s) ? uw_walk_told(l) : UW_STEP;
 }
 
 uw_fn void uw_memo_end(struct uw_loop *l)
@@ -186,16 +182,7 @@ uw_fn void uw_memo_end(struct uw_loop *l)
 #else
 #define uw_memo_begin(l) UW_STEP
 #define uw_memo_end(l)	 ((void)0)
-enum uw_next { UW_STEP = 0, UW_ENDED = 1 };
 #endif
-
-/* From the state's registers, with a table. */
-uw_fn void uw_walk_steps(struct uw_loop *l)
-{
-	uw_run(l);
-	if (l->s->end == GN_END_NONE)
-		uw_end(l->s, GN_END_DEPTH);
-}
 
 /*
  * Walk from the state's registers to the end; s->end is set. A process without a table has
@@ -223,7 +210,9 @@ uw_fn int uw_walk_with(struct uw_loop *l)
 			uw_end(s, GN_END_NORULE);
 			return -1;
 		}
-		uw_walk_steps(l);
+		uw_run(l);
+		if (s->end == GN_END_NONE)
+			uw_end(s, GN_END_DEPTH);
 	}
 #ifdef UW_HOTSPOT
 	/* it has become another JVM's meanwhile: where that was, the walk was led astray */

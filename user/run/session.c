@@ -657,6 +657,15 @@ static void account(struct session *s, unsigned int how)
 	overhead_burst_end(&s->cost, s->cap);
 }
 
+static uint64_t threads_count(struct session *s, uint64_t now)
+{
+	if (!s->threads_ns || now - s->threads_ns >= THREADS_NS) {
+		s->threads = capture_threads(s->cap);
+		s->threads_ns = now;
+	}
+	return s->threads;
+}
+
 /*
  * Accounting for a sleeper costs the thread nothing, and us about a microsecond. It does not make
  * the file larger: there the records of one sleep become one event of up to a minute
@@ -664,13 +673,9 @@ static void account(struct session *s, unsigned int how)
  */
 static uint64_t account_period(struct session *s, uint64_t now)
 {
-	uint64_t period = s->cfg->wall_ns * ACCOUNT_TICKS, all;
+	uint64_t period = s->cfg->wall_ns * ACCOUNT_TICKS;
+	uint64_t all = threads_count(s, now) * ACCOUNT_THREAD_NS;
 
-	if (!s->threads_ns || now - s->threads_ns >= THREADS_NS) {
-		s->threads = capture_threads(s->cap);
-		s->threads_ns = now;
-	}
-	all = s->threads * ACCOUNT_THREAD_NS;
 	if (all > ACCOUNT_MAX_NS)
 		all = ACCOUNT_MAX_NS;
 	if (period < ACCOUNT_MIN_NS)
@@ -692,7 +697,7 @@ static bool account_is_due(struct session *s, uint64_t now)
 static size_t account_slice(struct session *s, uint64_t now)
 {
 	uint64_t drains = account_period(s, now) * 3 / 4 / (DRAIN_MS * 1000000ull);
-	uint64_t n = s->threads / (drains ? drains : 1) + 1;
+	uint64_t n = threads_count(s, now) / (drains ? drains : 1) + 1;
 
 	return n < ACCOUNT_FEW ? ACCOUNT_FEW : n < ACCOUNT_MANY ? n : ACCOUNT_MANY;
 }
