@@ -162,6 +162,7 @@ enum gn_stack_way {
 	GN_WAY_REMOTE = 2, /* somebody else, while it was off the CPU */
 	GN_WAY_BACK = 3,   /* another of its process, as it was about to get the CPU again */
 	GN_WAY_WAKE = 4,   /* its thread, as it woke another one */
+	GN_WAY_NEAR = 5,   /* another of its process, which left the CPU while it was off it */
 };
 
 struct gn_stack { /* followed by the frames */
@@ -415,6 +416,7 @@ enum gn_counter {
 	GN_CNT_CPU,	     /* CPU samples sent */
 	GN_CNT_REMOTE,	     /* of those that were taken from outside */
 	GN_CNT_BACK,	     /* of those that were taken as it came back */
+	GN_CNT_NEAR,	     /* of those that others of its process took, while it rested */
 	GN_CNT_WALL,	     /* wall records sent */
 	GN_CNT_TICKS,	     /* wall ticks those stand for */
 	GN_CNT_STACKS,	     /* stack lists sent */
@@ -579,7 +581,13 @@ struct gn_cpu_time {
 	__u64 clock;
 	__u32 walk;  /* whose */
 	__u32 began; /* the low half of CLOCK_MONOTONIC */
+	/* looks for threads to be read after the last tick, that may still come to nothing */
+	__u32 looks;
+	__u32 pad;
 };
+
+/* Where wall_switch goes on. */
+enum gn_switch_next { GN_SWITCH_WALK = 0, GN_SWITCH_VISIT = 1, GN_SWITCH_NEXT };
 
 #define GN_REREAD_LISTS 2 /* gn_reread: also what has a stack that was sent in another epoch */
 

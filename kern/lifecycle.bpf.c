@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Threads of the targets: found at the start, born, renamed, become another program, ended. */
 #include "look.bpf.h"
+#include "pending.bpf.h"
 #include "vthread.bpf.h"
 #include "weight.bpf.h"
 #include "hotspot_maps.bpf.h"
@@ -88,7 +89,7 @@ int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 	} else if (gn_can_switch && gn_wall_ns && gn_marking) { /* its first turn is to come */
 		off_begin(task, t, GN_ST_QUEUED);
 		if (tick_wants_stack(task, t, t->next_tick))
-			pending_add(t, task->pid);
+			pending_add(t, task);
 	}
 	coder_see(task, task->comm);
 	task_send(task, GN_REC_FORK, task->comm);

@@ -72,9 +72,6 @@ extern __u32 gn_unaccounted;
 extern __u32 gn_patient;
 extern __u32 gn_awaited;
 
-/* By the parity of the tick: threads put into its pending queue, ever (remote.bpf.c). */
-extern __u64 gn_pending[2];
-
 /* Not 0 while threads are scanned at each tick instead of their switches seen (scan.bpf.c). */
 extern __u32 gn_scanning;
 extern __u64 gn_scan_tick; /* the last tick scanned, or being scanned */
@@ -138,25 +135,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } counters SEC(".maps") __weak;
-
-/*
- * Threads that went off the CPU long before a tick: whoever is still off when it has passed is read
- * from outside (remote.bpf.c). One queue per parity of the tick, so that the one being emptied is
- * not being filled.
- */
-struct pending {
-	__u64 storage; /* where its struct gn_thread was then; 0 unknown */
-	__u32 tid;     /* for bpf_task_from_pid() */
-	__u32 pad;
-};
-
-struct gn_pending {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 65536);
-	__type(value, struct pending);
-};
-struct gn_pending pending_even SEC(".maps") __weak;
-struct gn_pending pending_odd SEC(".maps") __weak;
 
 /* ---- small things on them ---- */
 

@@ -21,25 +21,21 @@
 #include "clock.bpf.h"
 #include "context.bpf.h"
 #include "owed.bpf.h"
+#include "pending.bpf.h"
 #include "stack.bpf.h"
+#include "switch.bpf.h"
 #include "vthread.bpf.h"
 #include "weight.bpf.h"
 
 /* ---- time ---- */
-
-/* What a switch needs to know of its CPU; each CPU measures its clock's offset at each tick. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct gn_cpu_time);
-} cpu_times SEC(".maps");
 
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
 #define BACK_NS	 2000000    /* ns: a visit of thousands of threads is over by then */
 #define STEP_MIN 1000000    /* ns: no noise; the first time, or a clock was set */
 #define LONG_NS	 1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
+
+#define LOOKS_MOST 16 /* of a CPU after a tick, at threads that are not to be read by it */
 
 static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 {
@@ -50,12 +46,12 @@ static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 	c->next = gn_start_ns + gn_tick_time(c->index, gn_wall_ns) - offset;
 	c->slack = GN_VISIT_DELAY;
 	c->back = clock + BACK_NS;
+	c->looks = gn_can_visit ? LOOKS_MOST : 0;
 }
 
 static __always_inline struct gn_cpu_time *cpu_time(__u64 clock)
 {
-	__u32 zero = 0;
-	struct gn_cpu_time *c = bpf_map_lookup_elem(&cpu_times, &zero);
+	struct gn_cpu_time *c = switch_cpu();
 
 	if (UNLIKELY(c && clock >= c->next))
 		cpu_time_refresh(c, clock);
@@ -254,21 +250,6 @@ static __always_inline void stack_keep(struct gn_thread *t)
 }
 
 /*
- * Whose stacks a switch has taken (gn_cpu_time.walk): that of the thread that leaves the CPU, or of
- * the one that gets it. A program of its own takes them, into which wall_switch goes by a tail
- * call: it has all of the BPF stack for the walk, and the many switches without one save no
- * registers.
- */
-enum walk { WALK_OUT = 1, WALK_BACK = 2, WALK_IDLE = 4 /* the CPU has nothing to run now */ };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(__u32));
-} switch_walker SEC(".maps");
-
-/*
  * It comes back across a tick, and nobody has visited it since. It has not run yet, so its stack is
  * the one it left the CPU with; and where the thread that leaves the CPU now is of its process, the
  * memory is there to be read.
@@ -315,7 +296,7 @@ static __always_inline int interval_begin(struct task_struct *task, struct gn_th
 		return 0;
 	if (UNLIKELY(t->tick_ns - t->out_ns <= t->look_ahead))
 		return WALK_OUT;
-	pending_add(t, task->pid); /* for bpf_task_from_pid() */
+	pending_add(t, task);
 	return 0;
 }
 
@@ -373,10 +354,14 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 		walk |= interval_begin(prev, t, c, clock);
 		t->phase = GN_PH_OFF;
 	}
+	if (UNLIKELY(clock < c->back && c->looks && prev->mm)) {
+		walk_begin(c, clock, walk, !next->pid);
+		bpf_tail_call(ctx, &switch_walker, GN_SWITCH_VISIT);
+	}
 	if (LIKELY(!walk))
 		return 0;
 	walk_begin(c, clock, walk, !next->pid);
-	bpf_tail_call(ctx, &switch_walker, 0);
+	bpf_tail_call(ctx, &switch_walker, GN_SWITCH_WALK);
 	return 0;
 }
 
@@ -400,8 +385,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_walk, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	__u32 zero = 0;
-	struct gn_cpu_time *c = bpf_map_lookup_elem(&cpu_times, &zero);
+	struct gn_cpu_time *c = switch_cpu();
 	enum gn_stack_way way = GN_WAY_SWITCH;
 	struct task_struct *task = prev;
 	struct gn_thread *t;
@@ -428,11 +412,11 @@ int BPF_PROG(switch_walk, bool preempt, struct task_struct *prev, struct task_st
 		if (way == GN_WAY_SWITCH && t->state != GN_ST_QUEUED)
 			asked_note(task, t);
 		if (is_moving(t)) /* by itself, since it has a stack */
-			pending_put(tick_parity(own_tick(t)), NULL, task->pid);
+			pending_put(tick_parity(own_tick(t)), task->pid);
 	}
 	walk_end(c, t);
 	if (c->walk & WALK_OUT)
-		bpf_tail_call(ctx, &switch_walker, 0);
+		bpf_tail_call(ctx, &switch_walker, GN_SWITCH_WALK);
 	return 0;
 }
 
@@ -478,7 +462,7 @@ static __always_inline bool account_waits(struct task_struct *task, struct gn_th
 	until = gn_ticks_until(now - gn_start_ns, gn_wall_ns);
 	if (!ticks_are_chosen(thread_id(task, t), t->next_tick, until))
 		return false;
-	pending_add(t, task->pid);
+	pending_add(t, task);
 	gn_awaited++;
 	return true;
 }
@@ -509,7 +493,7 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 	/* chosen only now, in mid-sleep: the tick thread reads it */
 	if (gn_reservoir && !wall_stack(t) && !thread_is_bare(t) &&
 	    tick_wants_stack(task, t, t->next_tick))
-		pending_add(t, task->pid);
+		pending_add(t, task);
 }
 
 /*

@@ -126,29 +126,6 @@ static __always_inline void rate_refresh(struct gn_thread *t, __u32 tgid)
 	tick_set(t);
 }
 
-/* `t`: the thread's, or NULL. */
-static __always_inline void pending_put(__u32 odd, const struct gn_thread *t, __u32 tid)
-{
-	struct pending p = {.storage = (__u64)t, .tid = tid};
-
-	if (odd)
-		bpf_map_push_elem(&pending_odd, &p, BPF_ANY);
-	else
-		bpf_map_push_elem(&pending_even, &p, BPF_ANY);
-	__sync_fetch_and_add(&gn_pending[odd & 1], 1); /* after it is there */
-}
-
-/* Have it read from outside when the tick has passed; once per tick, however often it switches. */
-static __always_inline void pending_add(struct gn_thread *t, __u32 tid)
-{
-	__u64 tick = own_tick(t);
-
-	if (LIKELY(t->queued_tick == tick + 1))
-		return;
-	t->queued_tick = tick + 1;
-	pending_put(tick_parity(tick), t, tid);
-}
-
 /* One more switch-out: which process costs how much is reckoned by it. */
 static __always_inline void rate_switch(const struct gn_thread *t, __u32 tgid)
 {

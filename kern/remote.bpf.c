@@ -12,6 +12,7 @@ extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *p) __ksym __weak;
 
 #include "lock_tick.bpf.h"
+#include "pending.bpf.h"
 
 __u64 gn_readable_start = 0, gn_readable_end = 0, gn_remote_torn = 0;
 __u32 gn_reread = 0;
@@ -50,11 +51,25 @@ int resting_scan(struct bpf_iter__task *ctx)
 static __noinline void unsettled_put(__u64 tick, __u32 tid)
 {
 	if (tick != GN_RESTING) {
-		pending_put(!tick_parity(tick), NULL, tid);
+		pending_put(!tick_parity(tick), tid);
 		return;
 	}
-	pending_put(0, NULL, tid);
-	pending_put(1, NULL, tid);
+	pending_put(0, tid);
+	pending_put(1, tid);
+}
+
+/* Whether it is read now. Where the tick is none of its own: the next one that is visited may be. */
+static __noinline int pending_due(struct task_struct *task, struct gn_thread *t, __u64 tick)
+{
+	struct pending p = {.storage = (__u64)t};
+
+	if (!t || !rate_has_wall(t))
+		return 0;
+	if (!is_coarse(t) || level_next(t->next_tick, t->level) <= tick)
+		return t->next_tick <= tick && remote_due(task, t);
+	p.tid = task->pid;
+	pending_push(!tick_parity(tick), &p);
+	return 0;
 }
 
 enum { STACK_TAKEN = 1, STACK_UNSETTLED = 2 };
@@ -72,52 +87,13 @@ __noinline int remote_take_pending(__u32 tid, __u64 tick)
 	if (!task)
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	if (t && t->next_tick <= tick && rate_has_wall(t) && remote_due(task, t)) {
-		if (is_coarse(t) && level_next(t->next_tick, t->level) > tick) {
-			pending_put(!tick_parity(tick), t, tid); /* the next visit may be its own */
-		} else {
-			taken = remote_take(task, t);
-			if (is_unsettled(t))
-				taken |= STACK_UNSETTLED;
-		}
+	if (t && pending_due(task, t, tick)) {
+		taken = remote_take(task, t);
+		if (is_unsettled(t))
+			taken |= STACK_UNSETTLED;
 	}
 	bpf_task_release(task);
 	return taken;
-}
-
-/* What struct gn_thread begins with, which tells whether it is to be read. */
-struct pending_look {
-	__u32 phase, state, seq, level;
-	__u64 out_ns, run_delay, cpu_ns, tick_ns, stack, next_tick;
-};
-
-static __always_inline long pending_pop(__u64 tick, struct pending *p)
-{
-	if (tick == GN_RESTING)
-		return bpf_map_pop_elem(&resting, &p->tid);
-	return tick_parity(tick) ? bpf_map_pop_elem(&pending_odd, p)
-				 : bpf_map_pop_elem(&pending_even, p);
-}
-
-/*
- * Nothing of it is to be read: it has been back since the tick, or its stack was taken as it left
- * the CPU. So it is with nearly all that switch often, and to find their tasks would be most of a
- * visit. They are looked at where their storage was: that may be gone and be anything by now, and
- * then nothing is to be read either.
- */
-static __noinline bool pending_is_over(__u64 storage, __u64 tick)
-{
-	struct gn_thread *t = (void *)storage;
-	struct pending_look l;
-
-	if (!t || tick == GN_RESTING)
-		return false;
-	_Static_assert(__builtin_offsetof(struct gn_thread, next_tick) ==
-			       __builtin_offsetof(struct pending_look, next_tick),
-		       "it is read as it lies there");
-	if (bpf_probe_read_kernel(&l, sizeof(l), t))
-		return true;
-	return l.phase != GN_PH_OFF || l.next_tick > tick || (l.stack && !gn_reread);
 }
 
 /* A list of frames that does not fit its ring would be missing for as long as its thread rests. */
@@ -135,10 +111,11 @@ static long pending_step(__u32 i, struct gn_remote_tick *arg)
 		arg->left = 1;
 		return 1;
 	}
-	if (pending_pop(arg->tick, &p))
+	if (arg->tick == GN_RESTING ? bpf_map_pop_elem(&resting, &p.tid)
+				    : pending_pop(tick_parity(arg->tick), &p))
 		return 1;
 	arg->popped++;
-	if (pending_is_over(p.storage, arg->tick))
+	if (arg->tick != GN_RESTING && pending_is_over(p.storage, arg->tick, gn_reread))
 		return 0;
 	taken = remote_take_pending(p.tid, arg->tick);
 	if (taken & STACK_UNSETTLED)

@@ -46,17 +46,6 @@ static __always_inline void remote_regs(struct uw_state *u, struct task_struct *
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
 
-static __always_inline __u64 task_switches(const struct task_struct *task)
-{
-	return task->nvcsw + task->nivcsw;
-}
-
-/* Has it got the CPU since it had switched so often? */
-static __always_inline bool task_has_run(const struct task_struct *task, __u64 switches)
-{
-	return task->on_cpu || task_switches(task) != switches;
-}
-
 #ifdef UW_MEMO
 /* uw_state.visit of the walks of this tick: 0 of threads that may have run since it. */
 extern __u64 gn_visit;

@@ -31,6 +31,12 @@ static __always_inline void user_walk_fp(void *ctx, struct stack_scratch *s)
 	s->uw.end = len > 0 ? GN_END_FP : GN_END_BADADDR;
 }
 
+/* It is the current thread's stack, and not that of another one of its process. */
+static __always_inline bool is_current(enum gn_stack_way way)
+{
+	return way != GN_WAY_BACK && way != GN_WAY_NEAR;
+}
+
 /* The registers with which `task` entered the kernel. */
 static __always_inline void user_regs(struct uw_state *u, struct task_struct *task)
 {
@@ -40,9 +46,9 @@ static __always_inline void user_regs(struct uw_state *u, struct task_struct *ta
 	u->flags = UW_IN_SYSCALL(r) ? GN_FF_RETADDR : 0;
 }
 
-static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct task_struct *task,
-				      enum stack_slot slot, struct gn_thread *t, __u64 who,
-				      __u64 now)
+static __always_inline void user_walk(void *ctx, struct stack_scratch *s, enum gn_stack_way way,
+				      struct task_struct *task, enum stack_slot slot,
+				      struct gn_thread *t, __u64 who, __u64 now)
 {
 	struct uw_loop l = {.s = &s->uw};
 	__u32 key = slot;
@@ -55,9 +61,12 @@ static __always_inline void user_walk(void *ctx, struct stack_scratch *s, struct
 	l.t->epoch = s->epoch;
 	user_regs(&s->uw, task);
 	l.o = memo_of(m, &s->uw);
-	if (uw_walk_with(&l) && s->uw.rec.way != GN_WAY_BACK)
+	if (uw_walk_with(&l) && is_current(way))
 		user_walk_fp(ctx, s);
-	memo_checked(l.t);
+	if (way == GN_WAY_NEAR && task_has_run(task, s->switches)) /* it may be of two stacks */
+		l.o->n = 0;
+	else
+		memo_checked(l.t);
 	memo_give(m);
 }
 
@@ -69,22 +78,23 @@ static __always_inline void kernel_walk(void *ctx, struct stack_scratch *s, enum
 	long len;
 
 	kstack_span_of(&p, task,
-		       way == GN_WAY_BACK ? kstack_base(task) : kstack_number(ctx, s->uw.scratch),
-		       way, s->uw.scratch);
+		       is_current(way) ? kstack_number(ctx, s->uw.scratch) : kstack_base(task), way,
+		       s->uw.scratch);
 	if (kstack_take(s, &p))
 		return;
-	if (way == GN_WAY_BACK)
-		len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
-	else
+	if (is_current(way))
 		len = bpf_get_stack(ctx, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
+	else
+		len = bpf_get_task_stack(task, raw_of(s), GN_RAW_FRAMES * sizeof(__u64), 0);
 	raw_add(s, len, GN_FRAME_KERNEL);
-	if (kstack_read(s, &p))
+	if (kstack_read(s, &p) && !(way == GN_WAY_NEAR && task_has_run(task, s->switches)))
 		kstack_note(s, &p);
 }
 
 /*
- * The stack id of `task`; 0 if nothing could be read. It is the current thread, or (GN_WAY_BACK)
- * one that is off the CPU, has the current one's memory and is of a process with tables. `ctx` is
+ * The stack id of `task`; 0 if nothing could be read. It is the current thread, or (GN_WAY_BACK,
+ * GN_WAY_NEAR) one that is off the CPU, has the current one's memory and is of a process with
+ * tables; if it may get a CPU meanwhile (GN_WAY_NEAR), and has got one, 0, too. `ctx` is
  * that of the program, which decides where the kernel's own walk of the current thread starts; it
  * was in the kernel if `kernel`, and to be asked for nothing costs a twentieth of a sample. `t` is
  * the thread's, `who` its tgid << 32 | tid.
@@ -99,6 +109,8 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, enum gn
 	if (!s)
 		return 0;
 	stack_begin(s, who, now);
+	if (way == GN_WAY_NEAR)
+		s->switches = task_switches(task);
 	if (way != GN_WAY_CLOCK)
 		kernel_walk(ctx, s, way, task);
 	else if (kernel)
@@ -107,7 +119,9 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, enum gn
 	s->uw.rec.nkernel = s->uw.n;
 	uw_limit(&s->uw, gn_depth);
 	s->uw.rec.way = way;
-	user_walk(ctx, s, task, slot, t, who, now);
+	user_walk(ctx, s, way, task, slot, t, who, now);
+	if (way == GN_WAY_NEAR) /* what its own programs note is theirs */
+		return s->uw.n && !task_has_run(task, s->switches) ? stack_finish(s, NULL) : 0;
 	return s->uw.n ? stack_finish(s, &t->sent[slot]) : 0;
 }
 

@@ -20,10 +20,23 @@ struct stack_scratch {
 	__u32 kind;
 	__u32 epoch; /* as the walk began */
 	__u32 pad;
-	__u64 switches; /* from outside: the thread's, as the walk began */
+	__u64 switches; /* the thread's, as the walk began, where it may get a CPU meanwhile */
 	struct uw_state uw;
 };
 _Static_assert(sizeof(struct stack_scratch) <= 32768, "no value of a map per CPU");
+
+/* ---- a thread that is off the CPU, but may get it meanwhile ---- */
+
+static __always_inline __u64 task_switches(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* Has it got the CPU since it had switched so often? */
+static __always_inline bool task_has_run(const struct task_struct *task, __u64 switches)
+{
+	return task->on_cpu || task_switches(task) != switches;
+}
 
 /* ---- the frames ---- */
 

@@ -120,6 +120,8 @@ static void test_all_is_tried(void **state)
 	skel->rodata->gn_wall_ns = skel->rodata->gn_cpu_ns = MS;
 	bpf_program__set_autoload(skel->progs.wall_switch, features_can_switch());
 	bpf_program__set_autoload(skel->progs.switch_walk, features_can_switch());
+	bpf_program__set_autoload(skel->progs.switch_visit,
+				  features_can_switch() && feature_has(FEATURE_TASK_FIND));
 	bpf_program__set_autoload(skel->progs.remote_tick, feature_has(FEATURE_TASK_FIND));
 	bpf_program__set_autoload(skel->progs.lock_tick, feature_has(FEATURE_TASK_FIND));
 	bpf_object__for_each_map(m, skel->obj)

@@ -36,7 +36,7 @@ int pthread_mutex_lock(pthread_mutex_t *m)
 static void ticks_of(bool scan)
 {
 	struct capture_config cfg = {.wall_ns = 10 * MS, .start_ns = now_ns(), .wall_scan = scan};
-	struct gn_remote_tick arg = {.tick = 1};
+	struct gn_remote_tick arg = {0};
 	struct error e = {0};
 	struct capture *c;
 	uint64_t threads;
@@ -46,9 +46,10 @@ static void ticks_of(bool scan)
 	waits = 0;
 	is_tick = true;
 	threads = capture_tick_threads(c);
-	capture_tick(c, &arg);
-	arg.tick = 2;
-	capture_tick(c, &arg);
+	for (arg.tick = 1; arg.tick <= 2; arg.tick++) {
+		capture_tick_look(c, arg.tick, 0);
+		capture_tick(c, &arg);
+	}
 	is_tick = false;
 	assert_int_equal(waits, 0);
 	assert_true(threads >= 1);

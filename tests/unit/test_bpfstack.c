@@ -234,7 +234,8 @@ static int rounded(const struct chain *c, const struct function *f)
 /* Is it loaded in newer kernels alone? kern/remote.bpf.c */
 static bool finds_by_pid(const struct function *f)
 {
-	return !strcmp(f->name, "remote_tick") || !strcmp(f->name, "lock_tick");
+	return !strcmp(f->name, "remote_tick") || !strcmp(f->name, "lock_tick") ||
+	       !strcmp(f->name, "switch_visit");
 }
 
 static void chain_print(const struct chain *c, const char *what)

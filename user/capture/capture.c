@@ -41,6 +41,7 @@ struct capture {
 	uint64_t *per_cpu; /* room for a value of each CPU */
 	bool can_switch;
 	bool can_find;	     /* tasks by their pid, in a program that may sleep */
+	bool can_visit;	     /* who rests is read by others of its process */
 	bool can_pick;	     /* iterators over one process */
 	bool can_lock;	     /* whose locks are is told */
 	bool looks;	     /* at who has the CPUs, at each tick */
@@ -74,6 +75,7 @@ struct capture {
 	bool unsent;		   /* lists of frames have been lost since losses were told last */
 	bool unstored;		   /* threads got no storage since then */
 	uint64_t stored_ns;	   /* when those were looked for last */
+	uint64_t waiters;	   /* gn_lock_waiters at the last capture_tick_look() */
 	uint64_t pending[2];	   /* gn_pending, as the last visit of each parity saw it */
 	void (*sooner)(void *ctx); /* NULL: nobody wants to know */
 	void *sooner_ctx;
@@ -147,6 +149,10 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		bpf_program__set_autoload(c->skel->progs.wall_switch, false);
 		bpf_program__set_autoload(c->skel->progs.switch_walk, false);
 	}
+	c->can_visit = cfg->wall_ns && c->can_switch && c->can_find;
+	c->skel->rodata->gn_can_visit = c->can_visit;
+	if (!c->can_visit)
+		bpf_program__set_autoload(c->skel->progs.switch_visit, false);
 	c->wakes = cfg->causes && cfg->wall_ns && c->can_switch && feature_has(FEATURE_WAKING) &&
 		   !files_are_fewer(FILES_WAKING);
 	if (!c->wakes) {
@@ -940,11 +946,9 @@ static int births_attach(struct capture *c, struct error *e)
 }
 
 /* Puts a program where others continue in it by a tail call. */
-static int tail_put(struct bpf_map *map, int prog, struct error *e)
+static int tail_put(struct bpf_map *map, __u32 at, int prog, struct error *e)
 {
-	__u32 zero = 0;
-
-	if (!bpf_map_update_elem(bpf_map__fd(map), &zero, &prog, BPF_ANY))
+	if (!bpf_map_update_elem(bpf_map__fd(map), &at, &prog, BPF_ANY))
 		return 0;
 	return error_set(e, -errno, EXIT_KERNEL, "cannot put a program into '%s': %s",
 			 bpf_map__name(map), strerror(errno));
@@ -957,7 +961,11 @@ static int switches_attach(struct capture *c, struct error *e)
 
 	if (!s || !bpf_program__autoload(s->progs.wall_switch))
 		return 0;
-	rc = tail_put(s->maps.switch_walker, bpf_program__fd(s->progs.switch_walk), e);
+	rc = tail_put(s->maps.switch_walker, GN_SWITCH_WALK,
+		      bpf_program__fd(s->progs.switch_walk), e);
+	if (!rc && c->can_visit)
+		rc = tail_put(s->maps.switch_walker, GN_SWITCH_VISIT,
+			      bpf_program__fd(s->progs.switch_visit), e);
 	return rc ? rc : program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
 }
 
@@ -966,7 +974,7 @@ static int sampler_put(struct capture *c, struct error *e)
 {
 	int fd = capture_clock_fd(c, CAPTURE_THREAD_CLOCK);
 
-	return fd < 0 ? 0 : tail_put(c->skel->maps.clock_sampler, fd, e);
+	return fd < 0 ? 0 : tail_put(c->skel->maps.clock_sampler, 0, fd, e);
 }
 
 /*
@@ -1220,15 +1228,19 @@ int capture_switches(struct capture *c)
 	return iterate_tgids(c, c->skel->progs.switches_scan, c->tgids, c->ntgids);
 }
 
-/* A thread that is being added to the queue right now is found two ticks later. */
-static bool pending_any(struct capture *c, uint64_t tick)
+/*
+ * How many threads were added to the tick's queue since it was visited last; that is now, if
+ * `visits`. One that is being added right now is found two ticks later.
+ */
+static uint64_t pending_added(struct capture *c, uint64_t tick, bool visits)
 {
 	size_t odd = tick >> capture_visit_level(c) & 1; /* as tick_parity() has it */
 	uint64_t n = __atomic_load_n(&c->skel->bss->gn_pending[odd], __ATOMIC_ACQUIRE);
-	bool any = n != c->pending[odd];
+	uint64_t added = n - c->pending[odd];
 
-	c->pending[odd] = n;
-	return any;
+	if (visits)
+		c->pending[odd] = n;
+	return added;
 }
 
 /* Not for what it is told on, since samples without it are samples. */
@@ -1261,6 +1273,27 @@ static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
 	return __atomic_load_n(waiters, __ATOMIC_ACQUIRE);
 }
 
+#define NEAR_FEW 4 /* threads that rest: fewer are read at once */
+
+/*
+ * In these times others of their process read nearly all (kern/visit.bpf.c). After the first most
+ * are read: what they wait for is looked at once more.
+ */
+static const uint64_t near_ns[] = {250000, 750000};
+
+uint64_t capture_tick_look(struct capture *c, uint64_t tick, unsigned int look)
+{
+	if (!look && c->looks)
+		cpus_look(c, tick);
+	if (c->scanning || !c->can_find)
+		return 0;
+	c->waiters = locks_read(c, tick, look ? c->waiters : 0);
+	if (!c->can_visit || look == sizeof(near_ns) / sizeof(near_ns[0]) ||
+	    pending_added(c, tick, false) < NEAR_FEW)
+		return 0;
+	return near_ns[look];
+}
+
 /*
  * On kernels where the program cannot find a task by its pid, an iterator goes through all tasks
  * instead.
@@ -1268,10 +1301,7 @@ static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
 int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 {
 	int rc = 0, rested;
-	uint64_t waiters;
 
-	if (c->looks)
-		cpus_look(c, arg->tick);
 	if (c->scanning) {
 		c->skel->bss->gn_scan_tick = arg->tick;
 		ticks_tgids_follow(c);
@@ -1284,11 +1314,10 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 		return remote_scan(c,
 				   atomic_exchange(&c->remote_due, false) ? UINT64_MAX : arg->tick);
 	}
-	waiters = locks_read(c, arg->tick, 0);
-	if (pending_any(c, arg->tick))
+	if (pending_added(c, arg->tick, true))
 		rc = remote_run(c, arg);
 	rested = resting_read(c);
-	locks_read(c, arg->tick, waiters); /* of those that were only met now */
+	locks_read(c, arg->tick, c->waiters); /* of those that were only met now */
 	return rc ? rc : rested;
 }
 

@@ -160,8 +160,15 @@ int capture_wall_scan(struct capture *c, bool scan, uint64_t tick);
 int capture_switches(struct capture *c);
 
 /*
- * Wall tick arg->tick has just passed: read the stacks of threads that need it. From one thread at
- * a time. 0 or -errno.
+ * Wall tick `tick` has just passed: look at what may be another thing soon, who has the CPUs and
+ * whose the locks are. `look`: which one of this tick, from 0. In how many ns there is to be another
+ * look: others read threads meanwhile that capture_tick() would read. 0: that is to be called now.
+ */
+uint64_t capture_tick_look(struct capture *c, uint64_t tick, unsigned int look);
+
+/*
+ * After capture_tick_look() of arg->tick: read the stacks of threads that need it. From one thread
+ * at a time. 0 or -errno.
  */
 int capture_tick(struct capture *c, struct gn_remote_tick *arg);
 

@@ -43,6 +43,7 @@ static const struct {
 	const char *name;
 } heavy[] = {
 	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_SWITCH, "switch_walk"},
+	{PROGRAMS_SWITCH, "switch_visit"},
 	{PROGRAMS_CLOCK, "thread_clock"}, {PROGRAMS_REMOTE, "remote_scan"},
 	{PROGRAMS_REMOTE, "remote_tick"}, {PROGRAMS_SCAN, "wall_scan"},
 	{PROGRAMS_REMOTE, "lock_tick"},	  {PROGRAMS_WAKING, "wall_waking"},

@@ -73,8 +73,12 @@ static void priority_raise(void)
 static void visit(struct ticks *t, uint64_t tick)
 {
 	struct gn_remote_tick arg = {.tick = tick};
-	int rc = capture_tick(t->capture, &arg);
+	uint64_t pause;
+	int rc;
 
+	for (unsigned int i = 0; (pause = capture_tick_look(t->capture, tick, i)); i++)
+		sleep_until(t, now_ns() + pause);
+	rc = capture_tick(t->capture, &arg);
 	if (rc)
 		log_debug("tick %llu: %s", (unsigned long long)tick, strerror(-rc));
 	t->stats.ticks++;

@@ -831,10 +831,11 @@ static void ticks_end(struct session *s)
 	s->ticks = NULL;
 	capture_counters(s->cap, counters);
 	log_info("ticks: %llu visited, %llu more than 1ms late; %llu pending threads, %llu read; "
-		 "%llu read as they came back",
+		 "%llu read as they came back, %llu by others of their process",
 		 (unsigned long long)st.ticks, (unsigned long long)st.late,
 		 (unsigned long long)st.pending, (unsigned long long)st.taken,
-		 (unsigned long long)counters[GN_CNT_BACK]);
+		 (unsigned long long)counters[GN_CNT_BACK],
+		 (unsigned long long)counters[GN_CNT_NEAR]);
 }
 
 /*
@@ -916,7 +917,7 @@ static void summary_print(struct session *s, const struct totals *t)
 			 " were others",
 			 counters[GN_CNT_KSTACK_CHECKED], counters[GN_CNT_KSTACK_WRONG]);
 	r.switches = counters[GN_CNT_SWITCHES];
-	r.remote = counters[GN_CNT_REMOTE];
+	r.remote = counters[GN_CNT_REMOTE] + counters[GN_CNT_NEAR];
 	r.captures = counters[GN_CNT_CAPTURES] - r.remote;
 	r.ring_bytes = capture_ring_bytes(s->cap);
 	report_summary(&r, t, &c);
