@@ -37,6 +37,12 @@ __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
 #define LOOKS_MOST 16 /* of a CPU after a tick, at threads that are not to be read by it */
 
+/* Of those that have just passed: do others read who rests after it (kern/visit.bpf.c)? */
+static __always_inline bool tick_is_visited(__u64 tick)
+{
+	return gn_can_visit && (!gn_rates || level_next(tick, gn_visit_level) == tick);
+}
+
 static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 {
 	__u64 offset = clock_measure(clock, bpf_ktime_get_ns(), STEP_MIN);
@@ -46,7 +52,7 @@ static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
 	c->next = gn_start_ns + gn_tick_time(c->index, gn_wall_ns) - offset;
 	c->slack = GN_VISIT_DELAY;
 	c->back = clock + BACK_NS;
-	c->looks = gn_can_visit ? LOOKS_MOST : 0;
+	c->looks = tick_is_visited(c->index - 1) ? LOOKS_MOST : 0;
 }
 
 static __always_inline struct gn_cpu_time *cpu_time(__u64 clock)

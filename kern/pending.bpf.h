@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Threads that went off the CPU long before a tick: whoever is still off when it has passed is to be
- * read, by others of its process as they leave the CPU (visit.bpf.c), or from outside
+ * Threads that went off the CPU long before a tick: whoever is still off when it has passed is to
+ * be read, by others of its process as they leave the CPU (visit.bpf.c), or from outside
  * (remote.bpf.c). One queue per parity of the tick, so that the one being emptied is not being
  * filled.
  */
@@ -77,7 +77,8 @@ _Static_assert(__builtin_offsetof(struct gn_thread, next_tick) ==
  * visit. They are looked at where their storage was: that may be gone and be anything by now, and
  * then nothing is to be read either. (One whose own ticks are few may be there for a later one.)
  */
-static __noinline __attribute__((unused)) bool pending_is_over(__u64 storage, __u64 tick, __u32 reread)
+static __noinline __attribute__((unused)) bool pending_is_over(__u64 storage, __u64 tick,
+							       __u32 reread)
 {
 	struct gn_thread *t = (void *)storage;
 	struct pending_look l;

@@ -58,7 +58,8 @@ static __noinline void unsettled_put(__u64 tick, __u32 tid)
 	pending_put(1, tid);
 }
 
-/* Whether it is read now. Where the tick is none of its own: the next one that is visited may be. */
+/* Whether it is read now. Where the tick is none of its own: the next one that is visited may be.
+ */
 static __noinline int pending_due(struct task_struct *task, struct gn_thread *t, __u64 tick)
 {
 	struct pending p = {.storage = (__u64)t};

@@ -24,12 +24,13 @@ const volatile __u32 gn_can_visit = 0;
 
 enum { VISIT_LEFT = 0, VISIT_OVER = 1, VISIT_TAKEN = 2 };
 
-static __always_inline int visit_due(const struct task_struct *task, struct gn_thread *t, __u64 tick)
+static __always_inline int visit_due(const struct task_struct *task, struct gn_thread *t,
+				     __u64 tick)
 {
 	__u64 id = thread_id(task, t);
 	__u32 tgid = id >> 32;
 
-	if (t->phase != GN_PH_OFF || t->next_tick > tick || !rate_has_wall(t))
+	if (t->phase != GN_PH_OFF || !rate_has_wall(t) || (t->next_tick > tick && !is_coarse(t)))
 		return VISIT_OVER;
 	if (task->on_cpu || wall_stack(t) || gn_only_context || !thread_wanted((__u32)id) ||
 	    (is_coarse(t) && level_next(t->next_tick, t->level) > tick) ||
@@ -41,7 +42,8 @@ static __always_inline int visit_due(const struct task_struct *task, struct gn_t
 /* VISIT_TAKEN, or VISIT_LEFT: it could not be read to its end, or has run meanwhile. */
 static __always_inline int visit_stack(struct task_struct *task, struct gn_thread *t, __u64 tick)
 {
-	__u64 id = thread_id(task, t), switches = task_switches(task), stack, vthread, cause, context;
+	__u64 id = thread_id(task, t), switches = task_switches(task), stack, vthread, cause,
+	      context;
 	__u32 seq = t->seq;
 
 	context = context_of(id, task, SLOT_SWITCH);

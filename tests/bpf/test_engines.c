@@ -144,7 +144,7 @@ static uint64_t visit(struct capture *c, struct seen *s, uint64_t tick, uint64_t
 		uint64_t at = s->start_ns + gn_tick_time(tick, WALL_NS);
 
 		sleep_until(at);
-		capture_tick_look(c, tick, 0);
+		capture_tick_look(c, tick);
 		assert_int_equal(capture_tick(c, &arg), 0);
 		s->late += now_ns() > at + LATE_NS;
 		assert_true(capture_drain(c, on_record, s) >= 0);

@@ -47,7 +47,7 @@ static void ticks_of(bool scan)
 	is_tick = true;
 	threads = capture_tick_threads(c);
 	for (arg.tick = 1; arg.tick <= 2; arg.tick++) {
-		capture_tick_look(c, arg.tick, 0);
+		capture_tick_look(c, arg.tick);
 		capture_tick(c, &arg);
 	}
 	is_tick = false;

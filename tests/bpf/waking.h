@@ -51,7 +51,7 @@ static inline void waking_visit(struct waking *w, struct capture *c, capture_fn 
 		struct gn_remote_tick arg = {.tick = tick};
 
 		sleep_until(w->start_ns + gn_tick_time(tick, WAKING_WALL_NS));
-		capture_tick_look(c, tick, 0);
+		capture_tick_look(c, tick);
 		assert_int_equal(capture_tick(c, &arg), 0);
 		assert_true(capture_drain(c, fn, ctx) >= 0);
 	}

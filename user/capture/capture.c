@@ -65,21 +65,33 @@ struct capture {
 	_Atomic int crowded; /* 1 + the CPU whose ring was too small for an accounting, or 0 */
 	/* losses that are of no known thread, as they were told last */
 	uint64_t unplaced[GN_LOSS_MAX];
-	_Atomic bool remote_due;   /* threads were found that have no stack yet */
-	_Atomic bool reread_due;   /* some thread's stack may be read better now */
-	_Atomic bool relist_due;   /* sleepers' lists of frames are to be sent again */
-	_Atomic uint32_t late;	   /* CAPTURE_LATE_*: threads that were met late */
-	uint64_t late_ns;	   /* when all were last read for such */
-	bool resting;		   /* threads that rest are queued to be read, */
-	uint32_t rereading;	   /* among them some that have a stack: gn_reread */
-	bool unsent;		   /* lists of frames have been lost since losses were told last */
-	bool unstored;		   /* threads got no storage since then */
-	uint64_t stored_ns;	   /* when those were looked for last */
-	uint64_t waiters;	   /* gn_lock_waiters at the last capture_tick_look() */
+	_Atomic bool remote_due; /* threads were found that have no stack yet */
+	_Atomic bool reread_due; /* some thread's stack may be read better now */
+	_Atomic bool relist_due; /* sleepers' lists of frames are to be sent again */
+	_Atomic uint32_t late;	 /* CAPTURE_LATE_*: threads that were met late */
+	uint64_t late_ns;	 /* when all were last read for such */
+	bool resting;		 /* threads that rest are queued to be read, */
+	uint32_t rereading;	 /* among them some that have a stack: gn_reread */
+	bool unsent;		 /* lists of frames have been lost since losses were told last */
+	bool unstored;		 /* threads got no storage since then */
+	uint64_t stored_ns;	 /* when those were looked for last */
+	uint64_t waiters;	 /* gn_lock_waiters at the last capture_tick_look() */
+	bool near;		 /* near_reads(), by the targets' switches since near_since */
+	uint64_t near_since, near_switches;
 	uint64_t pending[2];	   /* gn_pending, as the last visit of each parity saw it */
 	void (*sooner)(void *ctx); /* NULL: nobody wants to know */
 	void *sooner_ctx;
 };
+
+/*
+ * How long the collector waits for threads of the targets to read others (kern/visit.bpf.c), and
+ * from how many of them on, and how often they have to switch: some ten times meanwhile. Who comes
+ * back meanwhile on a CPU that has not his memory is without a stack, one in a thousand.
+ */
+#define NEAR_NS	      300000
+#define NEAR_FEW      4
+#define NEAR_SWITCHES 20000 /* a second */
+#define NEAR_LOOK_NS  200000000
 
 #define FILES_LEAST  286  /* open files with which all programs can be loaded */
 #define FILES_WAKING 1024 /* and those that are loaded while others open theirs */
@@ -961,8 +973,8 @@ static int switches_attach(struct capture *c, struct error *e)
 
 	if (!s || !bpf_program__autoload(s->progs.wall_switch))
 		return 0;
-	rc = tail_put(s->maps.switch_walker, GN_SWITCH_WALK,
-		      bpf_program__fd(s->progs.switch_walk), e);
+	rc = tail_put(s->maps.switch_walker, GN_SWITCH_WALK, bpf_program__fd(s->progs.switch_walk),
+		      e);
 	if (!rc && c->can_visit)
 		rc = tail_put(s->maps.switch_walker, GN_SWITCH_VISIT,
 			      bpf_program__fd(s->progs.switch_visit), e);
@@ -1273,25 +1285,45 @@ static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
 	return __atomic_load_n(waiters, __ATOMIC_ACQUIRE);
 }
 
-#define NEAR_FEW 4 /* threads that rest: fewer are read at once */
-
 /*
- * In these times others of their process read nearly all (kern/visit.bpf.c). After the first most
- * are read: what they wait for is looked at once more.
+ * The number of switches. The switch program counts them per CPU beside the CPU's time, which it
+ * has at hand; the scan engine has its own counter.
  */
-static const uint64_t near_ns[] = {250000, 750000};
-
-uint64_t capture_tick_look(struct capture *c, uint64_t tick, unsigned int look)
+static uint64_t switches_sum(const struct capture *c)
 {
-	if (!look && c->looks)
+	struct gn_cpu_time *v = calloc((size_t)c->ncpu, sizeof(*v));
+	uint64_t sum = 0;
+	__u32 zero = 0;
+
+	if (v && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.cpu_times), &zero, v))
+		for (int i = 0; i < c->ncpu; i++)
+			sum += v[i].switches;
+	free(v);
+	return sum;
+}
+
+/* Do others read who rests, so that the collector need not? */
+static bool near_reads(struct capture *c)
+{
+	uint64_t now = now_ns(), since = now - c->near_since, n;
+
+	if (!c->can_visit || since < NEAR_LOOK_NS)
+		return c->near;
+	n = switches_sum(c);
+	c->near = (n - c->near_switches) * 1000000000 / since >= NEAR_SWITCHES;
+	c->near_since = now;
+	c->near_switches = n;
+	return c->near;
+}
+
+uint64_t capture_tick_look(struct capture *c, uint64_t tick)
+{
+	if (c->looks)
 		cpus_look(c, tick);
 	if (c->scanning || !c->can_find)
 		return 0;
-	c->waiters = locks_read(c, tick, look ? c->waiters : 0);
-	if (!c->can_visit || look == sizeof(near_ns) / sizeof(near_ns[0]) ||
-	    pending_added(c, tick, false) < NEAR_FEW)
-		return 0;
-	return near_ns[look];
+	c->waiters = locks_read(c, tick, 0);
+	return near_reads(c) && pending_added(c, tick, false) >= NEAR_FEW ? NEAR_NS : 0;
 }
 
 /*
@@ -1502,23 +1534,6 @@ int capture_drain(struct capture *c, capture_fn fn, void *ctx)
 	if (n >= 0)
 		rings_adapt(c);
 	return n;
-}
-
-/*
- * The number of switches. The switch program counts them per CPU beside the CPU's time, which it
- * has at hand; the scan engine has its own counter.
- */
-static uint64_t switches_sum(const struct capture *c)
-{
-	struct gn_cpu_time *v = calloc((size_t)c->ncpu, sizeof(*v));
-	uint64_t sum = 0;
-	__u32 zero = 0;
-
-	if (v && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.cpu_times), &zero, v))
-		for (int i = 0; i < c->ncpu; i++)
-			sum += v[i].switches;
-	free(v);
-	return sum;
 }
 
 void capture_counters(const struct capture *c, uint64_t out[GN_CNT_MAX])

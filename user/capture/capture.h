@@ -161,10 +161,10 @@ int capture_switches(struct capture *c);
 
 /*
  * Wall tick `tick` has just passed: look at what may be another thing soon, who has the CPUs and
- * whose the locks are. `look`: which one of this tick, from 0. In how many ns there is to be another
- * look: others read threads meanwhile that capture_tick() would read. 0: that is to be called now.
+ * whose the locks are. In how many ns capture_tick() is to be called: 0, or others read threads
+ * meanwhile that it would read.
  */
-uint64_t capture_tick_look(struct capture *c, uint64_t tick, unsigned int look);
+uint64_t capture_tick_look(struct capture *c, uint64_t tick);
 
 /*
  * After capture_tick_look() of arg->tick: read the stacks of threads that need it. From one thread

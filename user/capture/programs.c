@@ -42,12 +42,11 @@ static const struct {
 	enum programs_part part;
 	const char *name;
 } heavy[] = {
-	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_SWITCH, "switch_walk"},
-	{PROGRAMS_SWITCH, "switch_visit"},
-	{PROGRAMS_CLOCK, "thread_clock"}, {PROGRAMS_REMOTE, "remote_scan"},
-	{PROGRAMS_REMOTE, "remote_tick"}, {PROGRAMS_SCAN, "wall_scan"},
-	{PROGRAMS_REMOTE, "lock_tick"},	  {PROGRAMS_WAKING, "wall_waking"},
-	{PROGRAMS_WAKING, "waking_walk"},
+	{PROGRAMS_SWITCH, "wall_switch"},  {PROGRAMS_SWITCH, "switch_walk"},
+	{PROGRAMS_SWITCH, "switch_visit"}, {PROGRAMS_CLOCK, "thread_clock"},
+	{PROGRAMS_REMOTE, "remote_scan"},  {PROGRAMS_REMOTE, "remote_tick"},
+	{PROGRAMS_SCAN, "wall_scan"},	   {PROGRAMS_REMOTE, "lock_tick"},
+	{PROGRAMS_WAKING, "wall_waking"},  {PROGRAMS_WAKING, "waking_walk"},
 };
 
 #define HEAVY (sizeof(heavy) / sizeof(heavy[0]))

@@ -73,10 +73,10 @@ static void priority_raise(void)
 static void visit(struct ticks *t, uint64_t tick)
 {
 	struct gn_remote_tick arg = {.tick = tick};
-	uint64_t pause;
+	uint64_t pause = capture_tick_look(t->capture, tick);
 	int rc;
 
-	for (unsigned int i = 0; (pause = capture_tick_look(t->capture, tick, i)); i++)
+	if (pause)
 		sleep_until(t, now_ns() + pause);
 	rc = capture_tick(t->capture, &arg);
 	if (rc)
