@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "jvm/method.h"
+#include "jvm/threads.h"
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
@@ -50,6 +51,7 @@ enum {
 	STATICS = 0xb000,
 	UNSHARED = 0xc000,
 	DESCRIPTORS = 0xd000, /* 2048 bytes each */
+	THREADS_LIST = 0xf800,
 };
 
 enum { ZOMBIE = 3, UNLOADED = 4, NOT_ENTRANT = 2 };
@@ -116,13 +118,14 @@ static void perf_put(struct jvm *j)
 	put(j, PERF_POINTER, RAM + PERF, 8);
 	put(j, PERF, 0xc0c0feca, 4);
 	put(j, PERF + 4, 0x01000201, 4); /* little-endian, 2.0, accessible */
-	put(j, PERF + 8, 32 + 4 * 64, 4);
+	put(j, PERF + 8, 32 + 5 * 64, 4);
 	put(j, PERF + 24, 32, 4);
-	put(j, PERF + 28, 4, 4);
+	put(j, PERF + 28, 5, 4);
 	perf_entry(j, PERF + 32, "java.cls.loadedClasses");
 	perf_entry(j, PERF + 96, "java.cls.unloadedClasses");
 	perf_entry(j, PERF + 160, "java.cls.sharedUnloadedClasses");
 	perf_entry(j, PERF + 224, "java.cls.sharedLoadedClasses");
+	perf_entry(j, PERF + 288, "java.threads.started");
 }
 
 static void unloaded(struct jvm *j, uint64_t classes)
@@ -847,6 +850,32 @@ static void test_unshared(void **state)
 	assert_string_equal(interpreted(j, now_ns(), RAM + CONST_A), "wrong");
 }
 
+/* Whether threads have come: another list, or one at the same place and more that were started. */
+static void test_threads_mark(void **state)
+{
+	struct vm_threads_mark before, now;
+	struct jvm *j = *state;
+
+	j->vm->has |= 1U << VM_THREADS;
+	j->vm->at.tl_list = RAM + THREADS_LIST;
+	put(j, THREADS_LIST, RAM + 0x10, 8);
+	put(j, PERF + 288 + 56, 20, 8);
+	assert_int_equal(vm_threads_mark(j->vm, &before), -ENOENT); /* nobody has looked yet */
+	vm_at(j->vm, now_ns());
+	assert_int_equal(vm_threads_mark(j->vm, &before), 0);
+	assert_int_equal(vm_threads_mark(j->vm, &now), 0);
+	assert_memory_equal(&before, &now, sizeof(now));
+	put(j, THREADS_LIST, RAM + 0x20, 8);
+	assert_int_equal(vm_threads_mark(j->vm, &now), 0);
+	assert_memory_not_equal(&before, &now, sizeof(now));
+	put(j, THREADS_LIST, RAM + 0x10, 8);
+	put(j, PERF + 288 + 56, 21, 8);
+	assert_int_equal(vm_threads_mark(j->vm, &now), 0);
+	assert_memory_not_equal(&before, &now, sizeof(now));
+	j->vm->at.tl_list = RAM - 8;
+	assert_int_equal(vm_threads_mark(j->vm, &now), -EFAULT);
+}
+
 /* Counters as no JVM writes them: not believed, nothing read astray. */
 static void test_bad_counters(void **state)
 {
@@ -899,6 +928,7 @@ int main(void)
 		TEST(test_in_doubt),
 		TEST(test_unshared),
 		TEST(test_bad_counters),
+		TEST(test_threads_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

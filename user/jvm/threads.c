@@ -415,6 +415,18 @@ int vm_threads(struct vm *vm, java_thread_fn cb, void *arg)
 	return n < 0 ? n : rc;
 }
 
+int vm_threads_mark(struct vm *vm, struct vm_threads_mark *out)
+{
+	uint64_t started = vm->unloads.at[UNLOADS_THREADS];
+
+	if (!vm_has(vm, VM_THREADS) || !started)
+		return -ENOENT;
+	if (mem_read_now(vm->mem, vm->at.tl_list, &out->list, sizeof(out->list)) ||
+	    mem_read_now(vm->mem, started, &out->started, sizeof(out->started)))
+		return -EFAULT;
+	return 0;
+}
+
 /* Reads the thread within one epoch. -EAGAIN: objects moved meanwhile, or there are none yet. */
 static int thread_read(struct vm *vm, uint64_t thread, uint64_t since, struct java_thread *out)
 {

@@ -37,6 +37,18 @@ typedef int (*java_thread_fn)(void *arg, uint64_t thread, pid_t tid);
 int vm_threads(struct vm *vm, java_thread_fn cb, void *arg);
 
 /*
+ * What tells whether threads have come: the list, which is replaced when one comes or goes, and how
+ * many were started, which is counted when one is in it (JDK services/threadService.cpp; those that
+ * the JVM hides, its compilers, are not). While both are what they were there are no others.
+ */
+struct vm_threads_mark {
+	uint64_t list, started;
+};
+
+/* 0, -ENOENT: the JVM does not tell (yet), -EFAULT. It is read anew. */
+int vm_threads_mark(struct vm *vm, struct vm_threads_mark *out);
+
+/*
  * What the thread at `thread` is called, now or at some time from `since` (CLOCK_MONOTONIC, ns) on,
  * if its tid is `tid`: 0, -ENOENT; -EAGAIN: objects move now, and *out has no names. Of many
  * threads asked for with one `since` most of the memory is read once.

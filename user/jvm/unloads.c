@@ -23,18 +23,21 @@
 /* the pause before the second search; each pause is twice as long as the last */
 #define FIND_NS 100000000ULL
 
-static const char *const names[UNLOADS_COUNTERS] = {
+#define COUNTERS (UNLOADS_COUNTERS + 1)
+
+static const char *const names[COUNTERS] = {
 	"java.cls.unloadedClasses",
 	"java.cls.sharedUnloadedClasses",
 	"java.cls.loadedClasses",
 	"java.cls.sharedLoadedClasses",
+	[UNLOADS_THREADS] = "java.threads.started",
 };
 
 static bool on_entry(void *ctx, const struct perfdata_entry *e)
 {
 	struct vm *vm = ctx;
 
-	for (int i = 0; i < UNLOADS_COUNTERS; i++)
+	for (int i = 0; i < COUNTERS; i++)
 		if (e->type == PERFDATA_LONG && e->bytes == 8 && !strcmp(e->name, names[i]))
 			vm->unloads.at[i] = vm->unloads.start + e->at;
 	return true;
@@ -77,7 +80,7 @@ static void object_take(struct vm *vm, uint64_t addr)
 	    o.units != PERF_EVENTS || !is_metadata(o.value) || !o.name ||
 	    mem_read_now(vm->mem, o.name, name, sizeof(name)))
 		return;
-	for (int i = 0; i < UNLOADS_COUNTERS; i++)
+	for (int i = 0; i < COUNTERS; i++)
 		if (!strncmp(name, names[i], sizeof(name)))
 			vm->unloads.at[i] = o.value;
 }

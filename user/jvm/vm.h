@@ -63,13 +63,14 @@ struct vm_layout {
 };
 
 #define UNLOADS_COUNTERS 4
+#define UNLOADS_THREADS	 4 /* in unloads.at[]: where it is counted how many threads were started */
 
-struct unloads {		       /* unloads.c */
-	uint64_t start;		       /* of the performance counters */
-	uint64_t at[UNLOADS_COUNTERS]; /* of the values; 0 not found */
-	uint64_t count, changed_ns;    /* as last seen, and when first seen so */
-	uint64_t looked_ns;	       /* the last look began */
-	uint64_t loads;		       /* classes loaded, as last seen */
+struct unloads {			   /* unloads.c */
+	uint64_t start;			   /* of the performance counters */
+	uint64_t at[UNLOADS_COUNTERS + 1]; /* of the values; 0 not found */
+	uint64_t count, changed_ns;	   /* as last seen, and when first seen so */
+	uint64_t looked_ns;		   /* the last look began */
+	uint64_t loads;			   /* classes loaded, as last seen */
 	bool looked, known;
 	unsigned int finds; /* searches for them */
 	uint64_t find_ns;   /* when the next is due */

@@ -62,7 +62,9 @@ struct resolver {
 	struct resolver_shared *shared;
 	struct listed_thread *listed;
 	unsigned int nlisted;
-	uint64_t listed_ns, listing_ns; /* when the list was made, and the CPU time that took */
+	uint64_t listed_ns, listing_ns;	  /* when the list was made, and the CPU time that took */
+	struct vm_threads_mark list_mark; /* as it was read, */
+	bool list_whole;		  /* and then there were no others */
 	pid_t tgid;
 	/* it is in a PID namespace of its own, and knows its threads by other numbers */
 	bool nested;
@@ -711,6 +713,7 @@ static void listed_free(struct resolver *r)
 		free(l);
 	}
 	r->nlisted = 0;
+	r->list_whole = false;
 }
 
 static int on_listed(void *arg, uint64_t thread, pid_t tid)
@@ -738,16 +741,27 @@ static bool list_due(const struct resolver *r, uint64_t now)
 	return r->nlisted <= LIST_THREADS || (age >= LIST_NS && age >= r->listing_ns * LIST_SHARE);
 }
 
+/* Is each Java thread of now in the list? With thousands of threads that is long in the making. */
+static bool threads_are_listed(const struct resolver *r)
+{
+	struct vm_threads_mark now;
+
+	return r->list_whole && !vm_threads_mark(r->vm, &now) && now.list == r->list_mark.list &&
+	       now.started == r->list_mark.started;
+}
+
 /* Lists all Java threads. False: they were listed a short while ago. */
 static bool threads_list(struct resolver *r)
 {
 	uint64_t begin;
+	bool marked;
 
 	if (!list_due(r, now_ns()))
 		return false;
 	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	listed_free(r);
-	vm_threads(r->vm, on_listed, r);
+	marked = !vm_threads_mark(r->vm, &r->list_mark);
+	r->list_whole = !vm_threads(r->vm, on_listed, r) && marked;
 	r->listed_ns = now_ns();
 	r->listing_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	return true;
@@ -777,6 +791,8 @@ static int thread_in_vm(struct resolver *r, pid_t inner, uint64_t since,
 	int rc = listed_read(r, inner, since, &now);
 
 	if (rc == -ENOENT) {
+		if (threads_are_listed(r))
+			return rc;
 		if (!threads_list(r))
 			return -EAGAIN;
 		rc = listed_read(r, inner, since, &now);
