@@ -27,7 +27,7 @@ window() {
     local m=$T/meter n=$2 quick
 
     GNOMON=${BINARIES[$n]} gnomon_start "$T/x.jfr" --force -p "$TARGET" --cpu 10ms --wall 10ms ${OPTIONS:-}
-    sleep 2 # it has chosen its clocks, and most stacks are known
+    sleep 6 # it has chosen its clocks, most stacks are known, and an isolated one has read its targets
     "$1_window" -p "$TARGET" -c "$GN_PID" -b -o "$m" >/dev/null
     quick=$("$1_window" -p "$TARGET" -o /dev/null)
     gnomon_stop
