@@ -28,6 +28,9 @@ struct gn_pending pending_odd SEC(".maps") __weak;
 /* By the parity of the tick: threads put into its queue, ever. */
 extern __u64 gn_pending[2];
 
+/* Not 0: some that have a stack are to be read once more (remote.bpf.h). */
+extern __u32 gn_reread;
+
 static __always_inline void pending_push(__u32 odd, const struct pending *p)
 {
 	if (odd)
@@ -77,15 +80,14 @@ _Static_assert(__builtin_offsetof(struct gn_thread, next_tick) ==
  * visit. They are looked at where their storage was: that may be gone and be anything by now, and
  * then nothing is to be read either. (One whose own ticks are few may be there for a later one.)
  */
-static __noinline __attribute__((unused)) bool pending_is_over(__u64 storage, __u64 tick,
-							       __u32 reread)
+static __noinline __attribute__((unused)) bool pending_is_over(__u64 storage, __u64 tick)
 {
 	struct gn_thread *t = (void *)storage;
 	struct pending_look l;
 
 	if (!t || bpf_probe_read_kernel(&l, sizeof(l), t))
 		return t;
-	return l.phase != GN_PH_OFF || (l.stack && !reread) ||
+	return l.phase != GN_PH_OFF || (l.stack && !gn_reread) ||
 	       (l.next_tick > tick && !(gn_rates && l.level));
 }
 

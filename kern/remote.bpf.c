@@ -116,7 +116,7 @@ static long pending_step(__u32 i, struct gn_remote_tick *arg)
 				    : pending_pop(tick_parity(arg->tick), &p))
 		return 1;
 	arg->popped++;
-	if (arg->tick != GN_RESTING && pending_is_over(p.storage, arg->tick, gn_reread))
+	if (arg->tick != GN_RESTING && pending_is_over(p.storage, arg->tick))
 		return 0;
 	taken = remote_take_pending(p.tid, arg->tick);
 	if (taken & STACK_UNSETTLED)

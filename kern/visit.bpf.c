@@ -14,6 +14,7 @@
 #include "vthread.bpf.h"
 #include "wall.bpf.h"
 
+/* Without __ksym, which remote.bpf.c has: libbpf's linker (1.1) fails where two files have it. */
 extern struct task_struct *bpf_task_from_pid(s32 pid) __weak;
 extern void bpf_task_release(struct task_struct *p) __weak;
 
@@ -22,18 +23,23 @@ const volatile __u32 gn_can_visit = 0;
 #define VISIT_LOOKS  8 /* threads that a switch looks at, at most */
 #define VISIT_STACKS 2 /* stacks that it takes: who runs next waits for them */
 
-enum { VISIT_LEFT = 0, VISIT_OVER = 1, VISIT_TAKEN = 2 };
+/* LEFT: the collector is to read it. LATER: after a tick of its own. OVER: it need not be read. */
+enum { VISIT_LEFT, VISIT_LATER, VISIT_OVER, VISIT_TAKEN };
 
+/* VISIT_TAKEN if it is to be read now, and can be. */
 static __always_inline int visit_due(const struct task_struct *task, struct gn_thread *t,
 				     __u64 tick)
 {
 	__u64 id = thread_id(task, t);
 	__u32 tgid = id >> 32;
 
-	if (t->phase != GN_PH_OFF || !rate_has_wall(t) || (t->next_tick > tick && !is_coarse(t)))
+	if (t->phase != GN_PH_OFF || !rate_has_wall(t))
+		return VISIT_OVER;
+	if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
+		return VISIT_LATER;
+	if (t->next_tick > tick)
 		return VISIT_OVER;
 	if (task->on_cpu || wall_stack(t) || gn_only_context || !thread_wanted((__u32)id) ||
-	    (is_coarse(t) && level_next(t->next_tick, t->level) > tick) ||
 	    !tick_wants_stack(task, t, t->next_tick) || !bpf_map_lookup_elem(&uw_procs, &tgid))
 		return VISIT_LEFT;
 	return VISIT_TAKEN;
@@ -87,24 +93,24 @@ __noinline int visit_take(__u32 tid, __u64 tick)
 static __always_inline int visit_step(struct gn_cpu_time *c, __u32 tgid, __u64 tick, __u32 *taken)
 {
 	struct pending p = {};
-	int rc = VISIT_LEFT;
+	int rc = VISIT_LATER;
 
 	if (pending_pop(tick_parity(tick), &p)) {
 		c->looks = 0;
 		return 1;
 	}
-	if (pending_is_over(p.storage, tick, 0))
+	if (pending_is_over(p.storage, tick))
 		return 0;
 	if (p.tgid == tgid)
 		rc = visit_take(p.tid, tick);
-	if (rc == VISIT_LEFT) {
-		if (p.tgid == tgid)
-			p.tgid = 0; /* once is enough */
-		pending_push(tick_parity(tick), &p);
-		return !--c->looks;
-	}
-	*taken += rc == VISIT_TAKEN;
-	return *taken == VISIT_STACKS;
+	if (rc == VISIT_OVER)
+		return 0;
+	if (rc == VISIT_TAKEN)
+		return ++*taken == VISIT_STACKS;
+	if (rc == VISIT_LEFT)
+		p.tgid = 0; /* no other looks at it */
+	pending_push(tick_parity(tick), &p);
+	return !--c->looks;
 }
 
 SEC("tp_btf/sched_switch")
