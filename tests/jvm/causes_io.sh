@@ -42,6 +42,13 @@ jdk_check() {
     assert_eq "jdk.FileRead" "fifo $T/fifo" "$(query "$jfr" values jdk.FileRead eventThread path | grep '^fifo ' | sort -u)"
 }
 
+# told_ge ALL GOT: of some it is told who served them. Where the machine is busy the kernel leaves what is sent to a thread of
+# its own (ksoftirqd), which wakes who waits then: of a third it was told so.
+told_ge() {
+    assert_ge "samples of which it is told who served them, of $1" 10 "$2"
+    strict assert_ge "samples of which it is told who served them, on a machine with nothing else to do" 50 "$2"
+}
+
 # served_check JFR ENGINE: by switches it is told which thread serves the two that ask, and never another one.
 served_check() {
     local served='^(reads|polls) [0-9]+ 127\.0\.0\.1:([0-9]+), peer .*, thread [0-9]+, serves-\2 serves-\2$' got slept
@@ -56,7 +63,7 @@ served_check() {
     case $2 in
     switch)
         assert_ge "of them while that one sleeps" "$(calc "0.9 * $got")" "$slept"
-        assert_ge "samples of which it is told who served them, of $(awk '{ n += $2 } END { print n }' "$T/asked")" 50 "$got"
+        told_ge "$(awk '{ n += $2 } END { print n }' "$T/asked")" "$got"
         ;;
     scan) assert_eq "samples of which it is told who served them" 0 "$got" ;;
     esac
@@ -137,7 +144,7 @@ apart() {
     query "$jfr" values $CAUSE_EVENT eventThread samples kind cause detail | grep '^asks ' >"$T/asks"
     grep -E "^asks [0-9]+ TCP $net\.2:7777 $net\.1:$port, peer $net\.2:7777, other end: java, process $server, thread [0-9]+, serves-$port\$" \
         "$T/asks" >"$T/told"
-    assert_ge "samples of which it is told who served them, of $(cat "$T/asks")" 50 "$(awk '{ n += $2 } END { print n + 0 }' "$T/told")"
+    told_ge "$(cat "$T/asks")" "$(awk '{ n += $2 } END { print n + 0 }' "$T/told")"
     assert_eq "others" 0 "$(grep ', thread ' "$T/asks" | grep -vcxFf "$T/told")"
     jvm_unharmed
     jvm_end
