@@ -162,7 +162,7 @@ enum gn_stack_way {
 	GN_WAY_REMOTE = 2, /* somebody else, while it was off the CPU */
 	GN_WAY_BACK = 3,   /* another of its process, as it was about to get the CPU again */
 	GN_WAY_WAKE = 4,   /* its thread, as it woke another one */
-	GN_WAY_NEAR = 5,   /* another of its process, which left the CPU while it was off it */
+	GN_WAY_NEAR = 5,   /* another of its process, as that left the CPU after a tick */
 };
 
 struct gn_stack { /* followed by the frames */
@@ -581,7 +581,7 @@ struct gn_cpu_time {
 	__u64 clock;
 	__u32 walk;  /* whose */
 	__u32 began; /* the low half of CLOCK_MONOTONIC */
-	/* looks for threads to be read after the last tick, that may still come to nothing */
+	/* so many threads more may be looked at in vain after the last tick: kern/visit.bpf.c */
 	__u32 looks;
 	__u32 pad;
 };
