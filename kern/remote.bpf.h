@@ -31,13 +31,6 @@ struct {
 	__type(value, struct stack_scratch);
 } remote_scratch SEC(".maps") __weak;
 
-/* What is found of a task beside its stack's id. */
-struct remote_found {
-	__u64 vthread; /* that it carries */
-	__u64 cause;   /* of its wait */
-	__u64 context; /* of its request */
-};
-
 static __always_inline void remote_regs(struct uw_state *u, struct task_struct *task)
 {
 	struct pt_regs *r = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -163,10 +156,7 @@ static __always_inline __u64 remote_stack(struct task_struct *task, struct gn_th
 	return id;
 }
 
-/*
- * The id is noted with the number of the interval it was read in: should the thread have moved on,
- * nobody takes it for the stack of another.
- */
+/* 1: its stack was read, and noted. */
 static __always_inline int remote_take(struct task_struct *task, struct gn_thread *t)
 {
 	__u32 seq = t->seq;
@@ -178,11 +168,7 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 		context_wanted(t, seq, found.context);
 	if (!id)
 		return 0;
-	t->remote = id;
-	t->remote_vthread = found.vthread;
-	t->remote_cause = found.cause;
-	t->remote_context = found.context;
-	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
+	remote_note(t, seq, id, &found);
 	asked_note(task, t);
 	if (had && id & GN_STACK_WHOLE) /* in place of what it had of itself */
 		__sync_val_compare_and_swap(&t->stack, had, 0);

@@ -48,23 +48,19 @@ static __always_inline int visit_due(const struct task_struct *task, struct gn_t
 /* VISIT_TAKEN, or VISIT_LEFT: it could not be read to its end, or has run meanwhile. */
 static __always_inline int visit_stack(struct task_struct *task, struct gn_thread *t, __u64 tick)
 {
-	__u64 id = thread_id(task, t), switches = task_switches(task), stack, vthread, cause,
-	      context;
+	__u64 id = thread_id(task, t), switches = task_switches(task), stack;
+	struct remote_found found;
 	__u32 seq = t->seq;
 
-	context = context_of(id, task, SLOT_SWITCH);
+	found.context = context_of(id, task, SLOT_SWITCH);
 	stack = stack_take(NULL, SLOT_SWITCH, GN_WAY_NEAR, true, task, t, id, bpf_ktime_get_ns());
 	if (!(stack & GN_STACK_WHOLE))
 		return VISIT_LEFT;
-	vthread = vthread_of(id, task, SLOT_SWITCH);
-	cause = cause_of(id, task, t->state);
+	found.vthread = vthread_of(id, task, SLOT_SWITCH);
+	found.cause = cause_of(id, task, t->state);
 	if (task_has_run(task, switches))
 		return VISIT_LEFT;
-	t->remote = stack;
-	t->remote_vthread = vthread;
-	t->remote_cause = cause;
-	t->remote_context = context;
-	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
+	remote_note(t, seq, stack, &found);
 	asked_note(task, t);
 	if (is_moving(t)) /* it is read once more with the next tick */
 		pending_put(!tick_parity(tick), task->pid);

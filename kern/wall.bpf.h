@@ -54,6 +54,27 @@ static __always_inline __u64 wall_context(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote_context : 0;
 }
 
+/* What is found of a thread beside its stack's id. */
+struct remote_found {
+	__u64 vthread; /* that it carries */
+	__u64 cause;   /* of its wait */
+	__u64 context; /* of its request */
+};
+
+/*
+ * It was read by another thread. That is noted with the number of the interval it was read in:
+ * should the thread have moved on, nobody takes its stack for that of another.
+ */
+static __always_inline void remote_note(struct gn_thread *t, __u32 seq, __u64 stack,
+					const struct remote_found *found)
+{
+	t->remote = stack;
+	t->remote_vthread = found->vthread;
+	t->remote_cause = found->cause;
+	t->remote_context = found->context;
+	__sync_lock_test_and_set(&t->remote_seq, seq); /* after the id */
+}
+
 /* [from, until) are ticks of it. */
 static __always_inline void part_send(struct wall_part *p, __u64 from, __u64 until)
 {
