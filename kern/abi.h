@@ -510,12 +510,15 @@ struct gn_thread {
 	__u64 offset;	   /* by which out_ns was got from the run queue's clock */
 	__u64 look_ahead;  /* ns: a stack is taken at a switch-out this close before a tick */
 	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
-	__u64 own_from;	   /* next_tick for which `own_tick` was found, plus 1 */
-	__u64 own_tick;	   /* its first own tick from there on */
+	__u64 own_tick;	   /* its first own tick from next_tick on */
+	__u32 own_from;	   /* for which that is: low half, plus 1 */
 	__u32 rate_gen;	   /* gn_rate_gen for which `level` is, 0 never */
-	__u32 often;	   /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
-	__u32 asked;	   /* its bit in `asked` is set (kern/asked.bpf.h) */
-	__u32 round;	   /* of accounting (wall_account) that it was last part of */
+	/* ns: likewise, by what pays; [1] where it was preempted. The shorter one counts. */
+	__u32 ahead[2];
+	__u32 wasted_tick; /* tick (low half) before which `wasted` stacks were taken in vain */
+	__u16 wasted;
+	__u8 often; /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
+	__u8 asked; /* its bit in `asked` is set (kern/asked.bpf.h) */
 	/* and the rest */
 	__u64 id;      /* tgid << 32 | tid, as the collector's PID namespace has them */
 	__u64 queue;   /* with causes: the run queue (struct cfs_rq) it queued in last */
@@ -530,11 +533,11 @@ struct gn_thread {
 	__u64 remote_context;
 	__u32 remote_seq;
 	__u32 clock_gen;  /* for which `mature` was drawn */
+	__u32 round;	  /* of accounting (wall_account) that it was last part of */
 	__u64 wait_stack; /* the last taken of a wait, and not where it was preempted */
 	__u64 wait_vthread;
 	__u64 wait_cause;
 	__u64 wait_context;
-	__u64 wasted_tick;  /* tick before which `wasted` stacks were taken in vain */
 	__u64 sampled_ns;   /* CPU time up to which samples stand for it, 0 none yet */
 	__u64 cpu_stack;    /* of the last CPU sample, 0 none */
 	__u64 cpu_stack_ns; /* and when that was */
@@ -559,7 +562,6 @@ struct gn_thread {
 	__u32 woken_seq;
 	/* objects were being moved when it was looked for the one that it waits for */
 	struct gn_again moving;
-	__u32 wasted;
 	/* the object that it was parked for last, where that cannot be somebody's; heap_epoch() at
 	 * that time, and the cause */
 	__u64 parked, parked_epoch, parked_cause;

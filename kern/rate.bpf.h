@@ -77,9 +77,9 @@ static __always_inline __u64 own_tick(struct gn_thread *t)
 {
 	if (!is_coarse(t))
 		return t->next_tick;
-	if (UNLIKELY(t->own_from != t->next_tick + 1)) {
+	if (UNLIKELY(t->own_from != (__u32)t->next_tick + 1)) {
 		t->own_tick = level_next(t->next_tick, t->level);
-		t->own_from = t->next_tick + 1;
+		t->own_from = (__u32)t->next_tick + 1;
 	}
 	return t->own_tick;
 }

@@ -6,7 +6,7 @@
 # --cpu 10ms --wall 10ms. First a recording of IDLE_SETTLE (10) and SECONDS: its bytes per idle thread (by
 # another without any), its samples. Then one for the steady state: the collector's CPU, BPF time in a
 # window of its own, switches of the idle threads. Long sleepers are accounted for every 1,000 ticks or
-# every 2 ms for each of them (60 s at most), whichever is the longer: windows must have their share of
+# 6 ms for each of them (60 s at most), whichever is the longer: windows must have their share of
 # that.
 . "$(dirname "$0")/lib.sh"
 need_gnomon record

@@ -13,7 +13,7 @@
 
 #include "kern/abi.h"
 
-#define OWNERS_KEEP_TICKS 4000 /* of one lock; who sleeps is accounted for every 1,000 */
+#define OWNERS_KEEP_TICKS 6000 /* of one lock; who sleeps is accounted for each minute at least */
 
 struct owners;
 

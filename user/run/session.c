@@ -47,7 +47,7 @@
 #define ACCOUNT_TURNS  10000
 #define ACCOUNT_MIN_NS 1000000000ull
 /* with thousands of threads the period is so long for each of them */
-#define ACCOUNT_THREAD_NS 2000000ull
+#define ACCOUNT_THREAD_NS 6000000ull
 #define ACCOUNT_MAX_NS	  60000000000ull /* but never longer than this */
 #define THREADS_NS	  5000000000ull	 /* they are counted so often, which goes through all */
 #define ACCOUNT_FEW	  64		 /* threads looked at per draining, at least, */
