@@ -506,19 +506,19 @@ struct gn_thread {
 	__u64 tick_ns;	 /* the first tick after out_ns */
 	__u64 stack;	 /* stack id taken at the switch-out, 0 none */
 	/* the second line */
-	__u64 next_tick;   /* index of the first tick not accounted for yet */
-	__u64 offset;	   /* by which out_ns was got from the run queue's clock */
-	__u64 look_ahead;  /* ns: a stack is taken at a switch-out this close before a tick */
-	__u64 queued_tick; /* tick for which it is in the pending queue, plus 1 */
-	__u64 own_tick;	   /* its first own tick from next_tick on */
-	__u32 own_from;	   /* for which that is: low half, plus 1 */
-	__u32 rate_gen;	   /* gn_rate_gen for which `level` is, 0 never */
-	/* ns: likewise, by what pays; [1] where it was preempted. The shorter one counts. */
-	__u32 ahead[2];
-	__u32 wasted_tick; /* tick (low half) before which `wasted` stacks were taken in vain */
+	__u64 next_tick;    /* index of the first tick not accounted for yet */
+	__u64 offset;	    /* by which out_ns was got from the run queue's clock */
+	__u64 look_ahead;   /* ns: a stack is taken at a switch-out this close before a tick */
+	__u64 queued_tick;  /* tick for which it is in the pending queue, plus 1 */
+	__u64 own_tick;	    /* its first own tick from next_tick on */
+	__u32 own_from;	    /* for which that is: low half, plus 1 */
+	__u32 rate_gen;	    /* gn_rate_gen for which `level` is, 0 never */
+	__u32 queued_ahead; /* ns: likewise, where it was preempted; the shorter one counts */
+	__u32 wasted_tick;  /* tick (low half) before which `wasted` stacks were taken in vain */
 	__u16 wasted;
-	__u8 often; /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
-	__u8 asked; /* its bit in `asked` is set (kern/asked.bpf.h) */
+	__u8 often;  /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
+	__u8 asked;  /* its bit in `asked` is set (kern/asked.bpf.h) */
+	__u32 round; /* of accounting (wall_account) that it was last part of */
 	/* and the rest */
 	__u64 id;      /* tgid << 32 | tid, as the collector's PID namespace has them */
 	__u64 queue;   /* with causes: the run queue (struct cfs_rq) it queued in last */
@@ -533,7 +533,6 @@ struct gn_thread {
 	__u64 remote_context;
 	__u32 remote_seq;
 	__u32 clock_gen;  /* for which `mature` was drawn */
-	__u32 round;	  /* of accounting (wall_account) that it was last part of */
 	__u64 wait_stack; /* the last taken of a wait, and not where it was preempted */
 	__u64 wait_vthread;
 	__u64 wait_cause;

@@ -197,51 +197,50 @@ static __always_inline void look_ahead_missed(struct gn_thread *t)
 }
 
 /*
- * What pays is another thing: a stack taken in vain costs some 5 us, one that another thread has to
- * read instead some 7, and of those 1 of 60 is missed. So there is a limit that shrinks by an
- * eighth with each that was in vain, grows by a third with each that the tick would have had and
- * others have read, and is four times as long with each that they have not. By kind, since who was
- * preempted has the CPU again sooner than who waits: with one look-ahead for both 9 of 10 stacks of
- * a busy server's queued threads were taken in vain, of its waiting ones 1 of 4.
+ * Who was preempted has the CPU again sooner than who waits: with one look-ahead for both 9 of 10
+ * stacks of a busy server's queued threads were taken in vain, of its waiting ones 1 of 4. So there
+ * is a limit to theirs, which shrinks by a sixteenth with each that was in vain, grows by an eighth
+ * with each that the tick would have had and that others have read instead, which costs half as
+ * much again, and is eight times as long with each that they have not.
  */
-#define AHEAD_MAX (1u << 29) /* ns: no limit */
+#define QUEUED_AHEAD_MAX (1u << 28) /* ns: no limit */
 
-static __always_inline __u32 *ahead_of(struct gn_thread *t)
+static __always_inline bool queued_ahead_limits(const struct gn_thread *t)
 {
-	return &t->ahead[t->state == GN_ST_QUEUED];
+	return t->state == GN_ST_QUEUED && t->queued_ahead < t->look_ahead;
 }
 
-static __always_inline __u64 look_ahead_of(struct gn_thread *t)
+static __always_inline __u64 look_ahead_of(const struct gn_thread *t)
 {
-	__u64 limit = *ahead_of(t);
-
-	return limit < t->look_ahead ? limit : t->look_ahead;
+	return queued_ahead_limits(t) ? t->queued_ahead : t->look_ahead;
 }
 
-static __always_inline void ahead_shrink(struct gn_thread *t)
+static __always_inline void queued_ahead_shrink(struct gn_thread *t)
 {
 	__u64 ahead = look_ahead_of(t);
 
-	ahead -= ahead / 8;
+	ahead -= ahead / 16;
 	if (ahead < GN_LOOK_AHEAD_MIN)
 		ahead = GN_LOOK_AHEAD_MIN;
-	*ahead_of(t) = ahead < AHEAD_MAX ? ahead : AHEAD_MAX;
+	t->queued_ahead = ahead < QUEUED_AHEAD_MAX ? ahead : QUEUED_AHEAD_MAX;
 }
 
-static __always_inline void ahead_grow(struct gn_thread *t, bool read)
+static __always_inline void queued_ahead_grow(struct gn_thread *t, bool read)
 {
-	__u32 *ahead = ahead_of(t);
-
-	if (*ahead < AHEAD_MAX)
-		*ahead += read ? *ahead / 3 : 3 * *ahead;
+	if (t->queued_ahead < QUEUED_AHEAD_MAX)
+		t->queued_ahead += read ? t->queued_ahead / 8 : 7 * t->queued_ahead;
 }
 
-/* The interval crossed no tick. */
+/* The interval crossed no tick. What the limit has spared counts for the look-ahead all the same.
+ */
 static __always_inline void tick_not_met(struct gn_thread *t)
 {
-	if (UNLIKELY(t->stack))
-		ahead_shrink(t);
-	if (t->stack || (!gn_reservoir && t->tick_ns - t->out_ns <= t->look_ahead))
+	bool spared =
+		!gn_reservoir && queued_ahead_limits(t) && t->tick_ns - t->out_ns <= t->look_ahead;
+
+	if (UNLIKELY(t->stack && t->state == GN_ST_QUEUED))
+		queued_ahead_shrink(t);
+	if (UNLIKELY(t->stack || spared))
 		look_ahead_wasted(t);
 }
 
@@ -250,8 +249,8 @@ static __always_inline void stack_not_taken(struct gn_thread *t)
 {
 	bool read = wall_stack(t) || thread_is_bare(t);
 
-	if (t->tick_ns - t->out_ns <= t->look_ahead)
-		ahead_grow(t, read);
+	if (queued_ahead_limits(t) && t->tick_ns - t->out_ns <= t->look_ahead)
+		queued_ahead_grow(t, read);
 	else if (!read)
 		look_ahead_missed(t);
 }
@@ -357,7 +356,7 @@ static __always_inline int interval_begin(struct task_struct *task, struct gn_th
 		return 0;
 	if (UNLIKELY(!t->look_ahead)) {
 		t->look_ahead = 2 * own_interval(t);
-		t->ahead[0] = t->ahead[1] = AHEAD_MAX;
+		t->queued_ahead = QUEUED_AHEAD_MAX;
 	}
 	if (!tick_wants_stack(task, t, t->next_tick))
 		return 0;
