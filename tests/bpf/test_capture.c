@@ -706,6 +706,54 @@ static void test_born(void **state)
 			 visits);
 }
 
+/* A process that is none of ours takes the CPU for 30 us, 300 times a second. */
+static pid_t preempter_start(void)
+{
+	struct sched_param p = {.sched_priority = 1};
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (sched_setscheduler(0, SCHED_FIFO, &p))
+		_exit(1);
+	for (;;) {
+		sleep_ns(3 * MS);
+		burn_cpu(MS / 32);
+	}
+}
+
+static void work_preempted(struct truth *t)
+{
+	cpu_set_t one;
+	pid_t pid;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	pid = preempter_start();
+	burn_cpu(3000 * MS);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/*
+ * Three times a tick, and nearly never across one: stacks are not taken for that. It takes some 60
+ * in vain to learn it, where each would be with the look-ahead of a thread that waits.
+ */
+static void test_preempted(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = 10 * MS, .wall_ns = 10 * MS};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+
+	record(work_preempted, &cfg, &t, &n, &l);
+	assert_true(n.counters[GN_CNT_SWITCHES] > 300);
+	/* of those that crossed one, where others want the CPU, too, it may have been taken */
+	assert_true(n.counters[GN_CNT_CAPTURES] * 4 <=
+		    n.counters[GN_CNT_SWITCHES] + 4 * n.wall_records);
+}
+
 static int pipes[2][2];
 static int pingpong_cpus; /* 0: where the scheduler puts them, 1: on one CPU, 2: on one each */
 
@@ -886,6 +934,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_long_sleep),
 		cmocka_unit_test(test_starved),
 		cmocka_unit_test(test_born),
+		cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_scan_starved),
 		cmocka_unit_test(test_scan_sum),
 		cmocka_unit_test(test_pingpong),
