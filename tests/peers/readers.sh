@@ -100,7 +100,7 @@ recordings() {
         began "$T/$v-$gc.jfr" --environment
     done
     recorded
-    { sleep 1; echo end; } | "$GNOMON" record -o "$T/$v-launched.jfr" -- "$JDK/bin/java" -cp "$CLASSES" Mixed \
+    { sleep 3; echo end; } | "$GNOMON" record -o "$T/$v-launched.jfr" -- "$JDK/bin/java" -cp "$CLASSES" Mixed \
         >"$T/out" 2>&1 || fail "gnomon: $(cat "$T/out")"
 }
 
