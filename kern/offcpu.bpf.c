@@ -215,6 +215,12 @@ static __always_inline __u64 look_ahead_of(const struct gn_thread *t)
 	return queued_ahead_limits(t) ? t->queued_ahead : t->look_ahead;
 }
 
+/* Would its stack have been taken, but for the limit? */
+static __always_inline bool queued_ahead_spares(const struct gn_thread *t)
+{
+	return queued_ahead_limits(t) && t->tick_ns - t->out_ns <= t->look_ahead;
+}
+
 static __always_inline void queued_ahead_shrink(struct gn_thread *t)
 {
 	__u64 ahead = look_ahead_of(t);
@@ -235,12 +241,9 @@ static __always_inline void queued_ahead_grow(struct gn_thread *t, bool read)
  */
 static __always_inline void tick_not_met(struct gn_thread *t)
 {
-	bool spared =
-		!gn_reservoir && queued_ahead_limits(t) && t->tick_ns - t->out_ns <= t->look_ahead;
-
 	if (UNLIKELY(t->stack && t->state == GN_ST_QUEUED))
 		queued_ahead_shrink(t);
-	if (UNLIKELY(t->stack || spared))
+	if (UNLIKELY(t->stack || (!gn_reservoir && queued_ahead_spares(t))))
 		look_ahead_wasted(t);
 }
 
@@ -249,7 +252,7 @@ static __always_inline void stack_not_taken(struct gn_thread *t)
 {
 	bool read = wall_stack(t) || thread_is_bare(t);
 
-	if (queued_ahead_limits(t) && t->tick_ns - t->out_ns <= t->look_ahead)
+	if (queued_ahead_spares(t))
 		queued_ahead_grow(t, read);
 	else if (!read)
 		look_ahead_missed(t);

@@ -55,6 +55,16 @@ static void sleep_ns(uint64_t ns)
 	nanosleep(&ts, NULL);
 }
 
+/* This thread, and those that it makes from now on. */
+static int pin_to(int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return sched_setaffinity(0, sizeof(one), &one);
+}
+
 /* What a child tells about itself. */
 struct truth {
 	volatile uint64_t cpu_ns;
@@ -612,11 +622,8 @@ static void test_long_sleep(void **state)
 /* Six busy threads on one CPU: each runs a sixth of the time and is queued for the rest. */
 static void work_starved(struct truth *t)
 {
-	cpu_set_t one;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	pin_to(0);
 	threads_run(6, 150 * MS);
 	t->wait_ns = queued_ns();
 }
@@ -663,11 +670,8 @@ static void *born_thread(void *arg)
 static void work_born(struct truth *t)
 {
 	pthread_t spinner, th;
-	cpu_set_t one;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	pin_to(0);
 	pthread_create(&spinner, NULL, spin_thread, NULL);
 	setpriority(PRIO_PROCESS, 0, 19); /* this thread, and those it makes */
 	for (int i = 0; i < BORN; i++) {
@@ -724,12 +728,9 @@ static pid_t preempter_start(void)
 
 static void work_preempted(struct truth *t)
 {
-	cpu_set_t one;
 	pid_t pid;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	pin_to(0);
 	pid = preempter_start();
 	burn_cpu(3000 * MS);
 	kill(pid, SIGKILL);
@@ -759,11 +760,7 @@ static int pingpong_cpus; /* 0: where the scheduler puts them, 1: on one CPU, 2:
 
 static void pingpong_pin(int thread)
 {
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(pingpong_cpus == 2 ? thread : 0, &one);
-	if (pingpong_cpus && sched_setaffinity(0, sizeof(one), &one))
+	if (pingpong_cpus && pin_to(pingpong_cpus == 2 ? thread : 0))
 		_exit(6);
 }
 
