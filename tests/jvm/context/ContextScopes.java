@@ -41,7 +41,7 @@ public final class ContextScopes {
     }
 
     private void inPay() throws InterruptedException {
-        work(500);
+        work(1500);
         Thread.sleep(5);
     }
 
