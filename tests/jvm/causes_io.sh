@@ -107,7 +107,8 @@ causes_io() {
     jvm_start Peers "$T/fifo"
     for engine in switch scan; do
         jfr=$T/causes-$version-$engine.jfr
-        "$GNOMON" record -q -p "$JVM_PID" -d 2s --wall-engine=$engine -o "$jfr" || fail "record"
+        # the programs that tell who serves come when the recording has begun: on a busy machine seconds later
+        "$GNOMON" record -q -p "$JVM_PID" -d $([ $engine = switch ] && echo 6s || echo 2s) --wall-engine=$engine -o "$jfr" || fail "record"
         causes_check "$jfr"
         causes_shown "$jfr"
         jdk_check "$jfr"
@@ -140,7 +141,7 @@ apart() {
     until_true 60 file_has "$JVM_OUT" '^PORT ' || fail "nobody is asked: $(cat "$JVM_OUT")"
     port=$(sed -n 's/^PORT //p' "$JVM_OUT")
     jfr=$T/apart-$(jdk_version "$JDK").jfr
-    "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$jfr" || fail "record"
+    "$GNOMON" record -q -p "$JVM_PID" -d 6s -o "$jfr" || fail "record"
     query "$jfr" values $CAUSE_EVENT eventThread samples kind cause detail | grep '^asks ' >"$T/asks"
     grep -E "^asks [0-9]+ TCP $net\.2:7777 $net\.1:$port, peer $net\.2:7777, other end: java, process $server, thread [0-9]+, serves-$port\$" \
         "$T/asks" >"$T/told"

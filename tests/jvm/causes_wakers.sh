@@ -39,12 +39,13 @@ causes_wakers() {
     version=$(jdk_version "$JDK")
     jfr=$T/wakers-$version.jfr
     jvm_start Wakers
-    "$GNOMON" record -q -p "$JVM_PID" -d 4s -o "$jfr" || fail "record"
+    "$GNOMON" record -q -p "$JVM_PID" -d 8s -o "$jfr" || fail "record"
     assert_eq "who wakes 'parker'" "server wake-up by its own server" "$(wakers_of "$jfr" parker)"
     all=$(parked "$jfr" $WALL_EVENT parker STATE_PARKED)
-    assert_ge "samples of 'parker'" 100 "$all"
-    # the programs come when the recording has begun, and a wait has a waker only when it is over and its stack known
-    assert_ge "of them with a waker" "$((all * 2 / 3))" "$(parked "$jfr" $CAUSE_EVENT parker STATE_PARKED)"
+    assert_ge "samples of 'parker'" 200 "$all"
+    # the programs come when the recording has begun (on a busy machine seconds later), and a wait has a waker only when it is
+    # over and its stack known
+    assert_ge "of them with a waker" "$((all / 2))" "$(parked "$jfr" $CAUSE_EVENT parker STATE_PARKED)"
     assert_eq "who wakes 'napper'" "" "$(wakers_of "$jfr" napper | grep -v 'by its own compiler$')"
     # a thread may wait for a compiler for a moment, when what it runs is to be compiled
     assert_eq "wakers of 'taker', whose queue is told" "" "$(wakers_of "$jfr" taker | grep wake-up | grep -v 'by its own compiler$')"
