@@ -29,6 +29,13 @@ struct look_at {
 	struct task_struct *self;
 };
 
+/*
+ * Not 0: somebody is queued for a CPU; some CPU nobody else wants; a group's time is used up. Of
+ * the look that goes on, there being one at a time. (In struct look_at the verifier would follow
+ * them through each turn of the loops.)
+ */
+__u64 gn_wants_queued = 0, gn_wants_idle = 0, gn_wants_spent = 0;
+
 static __always_inline struct cfs_rq *queue_of(struct task_group *group, __u32 cpu)
 {
 	struct cfs_rq **all = BPF_CORE_READ(group, cfs_rq), *queue = NULL;
@@ -272,6 +279,28 @@ static __always_inline __u8 taken_of(struct rq *rq, __u32 cpu)
 	return 0;
 }
 
+static __always_inline __u64 is_zero(__u64 v) /* v < 2^63; without a branch */
+{
+	return (v - 1) >> 63;
+}
+
+/*
+ * None, one or more of the tasks that this CPU is for: we ourselves are none of them where we run
+ * at real-time priority. (rq.nr_running would count the servers of the deadline class, too.) Each
+ * branch here would be one more for each of those before it.
+ */
+static __always_inline void wanted_note(struct rq *rq)
+{
+	__u64 head = (__u64)rq + bpf_core_field_offset(struct rq, cfs_tasks), first, second;
+
+	if (!bpf_core_field_exists(rq->cfs_tasks))
+		return;
+	first = (__u64)BPF_CORE_READ((struct list_head *)head, next);
+	second = (__u64)BPF_CORE_READ((struct list_head *)first, next);
+	gn_wants_idle |= is_zero(first ^ head);
+	gn_wants_queued |= second ^ head;
+}
+
 static long cpu_look(__u32 cpu, struct look_at *x)
 {
 	struct cfs_rq *queue = queue_of(x->group, cpu);
@@ -285,6 +314,7 @@ static long cpu_look(__u32 cpu, struct look_at *x)
 	h->tick = 0;
 	h->kind = h->tid = h->tgid = h->who = 0;
 	h->taken = taken_of(rq, cpu);
+	wanted_note(rq);
 	task = holder_find(rq, x);
 	if (task)
 		task_note(h, task);
@@ -393,6 +423,7 @@ static long group_look(__u32 i, struct look_at *x)
 	spent = group_spent(l.group);
 	if (!spent)
 		return 0;
+	gn_wants_spent = 1;
 	l.who = spent_name(spent);
 	bpf_loop(gn_cpus, queue_look, &l, 0);
 	return 0;
@@ -410,9 +441,11 @@ int cpus_look(struct gn_cpus_look *ctx)
 		.group = BPF_CORE_READ(self, sched_task_group),
 	};
 
+	gn_wants_queued = gn_wants_idle = gn_wants_spent = 0;
 	bpf_loop(gn_cpus, cpu_look, &x, 0);
 	if (bpf_core_field_exists(struct task_group, cfs_bandwidth))
 		bpf_loop(gn_groups < GROUPS ? gn_groups : GROUPS, group_look, &x, 0);
+	ctx->crowded = gn_wants_queued || gn_wants_spent || !gn_wants_idle;
 	return 0;
 }
 

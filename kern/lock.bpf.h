@@ -12,6 +12,7 @@
 #ifndef GNOMON_LOCK_BPF_H
 #define GNOMON_LOCK_BPF_H
 
+#include "bell.bpf.h"
 #include "heap.bpf.h"
 #include "hotspot_maps.bpf.h"
 
@@ -57,6 +58,7 @@ static __always_inline void lock_waiter_put(__u32 tid, __u32 seq)
 	w->tid = tid;
 	w->seq = seq;
 	__sync_lock_test_and_set(&w->number, number + 1); /* after the others */
+	tick_needed();
 }
 
 static __always_inline const struct gn_locks *locks_find(__u32 tgid)

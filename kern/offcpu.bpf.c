@@ -31,6 +31,9 @@
 
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
+__u32 gn_tick_dozes = 0;
+__u64 gn_unseen = 0;
+
 #define BACK_NS	 2000000    /* ns: a visit of thousands of threads is over by then */
 #define STEP_MIN 1000000    /* ns: no noise; the first time, or a clock was set */
 #define LONG_NS	 1000000000 /* ns: off the CPU, in which clocks drift by more than is measured */
@@ -346,8 +349,10 @@ static __always_inline int interval_begin(struct task_struct *task, struct gn_th
 	t->offset = c->offset;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
-	if (UNLIKELY(t->state == GN_ST_QUEUED && gn_causes && gn_run_queue))
+	if (UNLIKELY(t->state == GN_ST_QUEUED && gn_causes && gn_run_queue)) {
 		t->queue = (__u64)task->se.cfs_rq;
+		tick_needed(); /* who has the CPU is looked at then */
+	}
 	if (UNLIKELY(t->next_tick < c->index)) /* never back: no tick counts twice */
 		t->next_tick = c->index;
 	t->stack = 0;

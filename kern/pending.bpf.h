@@ -8,7 +8,7 @@
 #ifndef GNOMON_PENDING_BPF_H
 #define GNOMON_PENDING_BPF_H
 
-#include "maps.bpf.h"
+#include "bell.bpf.h"
 #include "rate.bpf.h"
 
 struct pending {
@@ -38,6 +38,7 @@ static __always_inline void pending_push(__u32 odd, const struct pending *p)
 	else
 		bpf_map_push_elem(&pending_even, p, BPF_ANY);
 	__sync_fetch_and_add(&gn_pending[odd & 1], 1); /* after it is there */
+	tick_needed();
 }
 
 static __always_inline long pending_pop(__u32 odd, struct pending *p)

@@ -6,6 +6,7 @@
 #ifndef GNOMON_QUEUED_BPF_H
 #define GNOMON_QUEUED_BPF_H
 
+#include "bell.bpf.h"
 #include "holder.bpf.h"
 #include "rate.bpf.h"
 
@@ -174,6 +175,13 @@ static __always_inline bool queue_limited(const struct wall_part *p, __u64 tick,
 	return true;
 }
 
+/* Should the tick thread doze, it has missed something. */
+static __always_inline void unseen_note(void)
+{
+	__sync_fetch_and_add(&gn_unseen, 1);
+	tick_needed();
+}
+
 /* The id of why it was queued at that tick. */
 __weak __noinline __u64 queued_cause(struct wall_part *p, __u64 tick)
 {
@@ -188,6 +196,8 @@ __weak __noinline __u64 queued_cause(struct wall_part *p, __u64 tick)
 		if (h && p->often && h->tid == p->s.h.tid)
 			h = holder_before(p, tick);
 		holder_cause(p, h, &c);
+		if (!h)
+			unseen_note();
 	}
 	id = cause_id(&c, p->s.h.tgid);
 	queued_tell(p, &c, id);

@@ -3,7 +3,9 @@
  * The thread of the ticks has real time priority, and others that it has not may be kept from the
  * CPU for as long as the machine is busy: it takes no lock that they hold.
  */
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -63,6 +65,88 @@ static void ticks_of(bool scan)
 	capture_close(c);
 }
 
+/* ---- ticks that are left out ---- */
+
+static _Atomic bool spins;
+
+static void *spin(void *arg)
+{
+	while (spins)
+		;
+	return NULL;
+}
+
+static void pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static bool tick_is_quiet(struct capture *c, struct gn_remote_tick *arg)
+{
+	arg->tick++;
+	capture_tick_look(c, arg->tick);
+	capture_tick(c, arg);
+	return capture_is_quiet(c);
+}
+
+/* With the tick thread's priority, so that we are not what a CPU is wanted for. */
+static void doze_begin(struct capture *c, struct gn_remote_tick *arg)
+{
+	struct sched_param p = {.sched_priority = 1};
+
+	sched_setscheduler(0, SCHED_FIFO, &p);
+	for (int i = 0; i < 60000; i++) {
+		if (tick_is_quiet(c, arg) && capture_doze(c)) {
+			p.sched_priority = 0;
+			sched_setscheduler(0, SCHED_OTHER, &p);
+			return;
+		}
+		usleep(1000);
+	}
+	fail_msg("for a minute no CPU was idle without another being wanted by two");
+}
+
+/* Whoever is put off his CPU rings: the tick finds out who has it. While two want it none is left
+ * out. */
+static void test_bell(void **state)
+{
+	struct capture_config cfg = {.wall_ns = 10 * MS, .start_ns = now_ns(), .causes = true};
+	struct gn_remote_tick arg = {0};
+	struct error e = {0};
+	struct pollfd bell = {.events = POLLIN};
+	pthread_t two[2];
+	struct capture *c;
+
+	if (capture_open(&c, &cfg, &e) || capture_add(c, getpid(), &e) || capture_attach(c, &e))
+		fail_msg("%s", e.msg);
+	bell.fd = capture_bell(c);
+	assert_true(bell.fd >= 0);
+	assert_int_equal(poll(&bell, 1, 0), 0);
+	doze_begin(c, &arg);
+	spins = true;
+	pin_to(0);
+	pthread_create(&two[0], NULL, spin, NULL);
+	pthread_create(&two[1], NULL, spin, NULL);
+	assert_int_equal(poll(&bell, 1, 60000), 1);
+	capture_doze_end(c);
+	assert_int_equal(poll(&bell, 1, 0), 0);
+	for (int i = 0; i < 100; i++) {
+		assert_false(tick_is_quiet(c, &arg));
+		assert_false(capture_doze(c));
+		usleep(1000);
+	}
+	assert_int_equal(poll(&bell, 1, 0), 0);
+	spins = false;
+	pthread_join(two[0], NULL);
+	pthread_join(two[1], NULL);
+	doze_begin(c, &arg);
+	capture_close(c);
+}
+
 static void test_switches(void **state)
 {
 	ticks_of(false);
@@ -78,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_scans),
+		cmocka_unit_test(test_bell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

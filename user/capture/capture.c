@@ -45,6 +45,8 @@ struct capture {
 	bool can_pick;	     /* iterators over one process */
 	bool can_lock;	     /* whose locks are is told */
 	bool looks;	     /* at who has the CPUs, at each tick */
+	bool wanted;	     /* at the last one a thread was queued, or would have been */
+	struct ring_buffer *bell; /* NULL: ticks are never left out */
 	bool wakes;	     /* who wakes threads is told */
 	struct peers *peers; /* NULL: whose connections' other ends are is not told */
 	uint64_t peers_ns;   /* before which they are not looked for again */
@@ -188,6 +190,7 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	ways_tell(cfg->wall_ns);
 	c->scanning = cfg->wall_ns && (cfg->wall_scan || !c->can_switch);
 	bpf_map__set_max_entries(c->skel->maps.rings, (__u32)c->ncpu);
+	bpf_map__set_max_entries(c->skel->maps.bell, (__u32)sysconf(_SC_PAGESIZE));
 }
 
 static int rings_create(struct capture *c, const struct capture_config *cfg, struct error *e)
@@ -371,6 +374,15 @@ static void accounting_init(struct capture *c)
 	pthread_mutexattr_destroy(&attr);
 }
 
+/* Nothing is ever sent. */
+static int on_ring(void *ctx, void *data, size_t size)
+{
+	(void)ctx;
+	(void)data;
+	(void)size;
+	return 0;
+}
+
 int capture_open(struct capture **out, const struct capture_config *cfg, struct error *e)
 {
 	struct capture *c = calloc(1, sizeof(*c));
@@ -389,6 +401,8 @@ int capture_open(struct capture **out, const struct capture_config *cfg, struct 
 	rc = pidns_learn(c, e);
 	if (!rc)
 		rc = rings_create(c, cfg, e);
+	if (!rc && cfg->wall_ns)
+		c->bell = ring_buffer__new(bpf_map__fd(c->skel->maps.bell), on_ring, NULL, NULL);
 	if (!rc && bpf_program__autoload(c->skel->progs.peer_find))
 		c->peers = peers_new(bpf_map__fd(c->skel->maps.peers_wanted));
 	if (!rc && reserve_fill())
@@ -430,6 +444,7 @@ void capture_close(struct capture *c)
 		return;
 	slices_end(c);
 	peers_free(c->peers);
+	ring_buffer__free(c->bell);
 	rings_close(c->rings);
 	free(c->per_cpu);
 	free(c->tgids);
@@ -1259,9 +1274,11 @@ static uint64_t pending_added(struct capture *c, uint64_t tick, bool visits)
 static void cpus_look(struct capture *c, uint64_t tick)
 {
 	struct gn_cpus_look arg = {.tick = tick};
+	/* the kernel copies the context back to where it came from */
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
 	int rc = bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.cpus_look), &opts);
 
+	c->wanted = rc || arg.crowded;
 	if (rc)
 		log_debug("who had the CPUs at tick %llu: %s", (unsigned long long)tick,
 			  strerror(-rc));
@@ -1351,6 +1368,48 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 	rested = resting_read(c);
 	locks_read(c, arg->tick, c->waiters); /* of those that were only met now */
 	return rc ? rc : rested;
+}
+
+/* ---- ticks that are left out ---- */
+
+bool capture_is_quiet(const struct capture *c)
+{
+	const struct gnomon__bss *bss = c->skel->bss;
+
+	return c->bell && !c->scanning && c->can_find && !c->wanted && !c->resting && !c->remote_due && !c->late &&
+	       __atomic_load_n(&bss->gn_pending[0], __ATOMIC_ACQUIRE) == c->pending[0] &&
+	       __atomic_load_n(&bss->gn_pending[1], __ATOMIC_ACQUIRE) == c->pending[1] &&
+	       (!c->can_lock ||
+		__atomic_load_n(&bss->gn_lock_waiters, __ATOMIC_ACQUIRE) == bss->gn_lock_seen);
+}
+
+/* Whoever comes to need a tick either finds that it is to ring, or is found here. */
+bool capture_doze(struct capture *c)
+{
+	if (!capture_is_quiet(c))
+		return false;
+	__atomic_store_n(&c->skel->bss->gn_tick_dozes, 1, __ATOMIC_SEQ_CST);
+	if (capture_is_quiet(c))
+		return true;
+	capture_doze_end(c);
+	return false;
+}
+
+void capture_doze_end(struct capture *c)
+{
+	__atomic_store_n(&c->skel->bss->gn_tick_dozes, 0, __ATOMIC_SEQ_CST);
+	if (c->bell)
+		ring_buffer__consume(c->bell);
+}
+
+int capture_bell(const struct capture *c)
+{
+	return c->bell ? bpf_map__fd(c->skel->maps.bell) : -1;
+}
+
+uint64_t capture_unseen(const struct capture *c)
+{
+	return __atomic_load_n(&c->skel->bss->gn_unseen, __ATOMIC_RELAXED);
 }
 
 void capture_reread(struct capture *c)

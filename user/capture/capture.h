@@ -172,6 +172,20 @@ uint64_t capture_tick_look(struct capture *c, uint64_t tick);
  */
 int capture_tick(struct capture *c, struct gn_remote_tick *arg);
 
+/*
+ * Can visits of ticks be left out? Nothing is pending, no lock is waited for, and some CPU is idle
+ * and none wanted by two. From the thread that calls capture_tick(), after it, as the next two.
+ */
+bool capture_is_quiet(const struct capture *c);
+
+/* If so, whoever needs one rings from now on: capture_bell() is readable then, until the end. */
+bool capture_doze(struct capture *c);
+void capture_doze_end(struct capture *c);
+int capture_bell(const struct capture *c);
+
+/* So often threads were queued at ticks of which it is not known who had the CPU. */
+uint64_t capture_unseen(const struct capture *c);
+
 /* capture_threads() for the thread of the ticks, which must wait for no other. */
 uint64_t capture_tick_threads(struct capture *c);
 

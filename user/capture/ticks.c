@@ -2,13 +2,14 @@
 #include "capture/ticks.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture.h"
+#include "capture/doze.h"
 #include "kern/abi.h"
 
 #define LATE_NS	    1000000ull
@@ -29,8 +31,10 @@ struct ticks {
 	_Atomic enum wall_engine engine;
 	uint64_t considered_ns, switches; /* when, and the counter as it was */
 	int agreed;
-	bool told;  /* the user was told that another engine cannot be had */
-	sem_t wake; /* posted when another tick is the next one, and at the end */
+	bool told; /* the user was told that another engine cannot be had */
+	int wake;  /* an eventfd: another tick is the next one, or it is the end */
+	struct doze doze;
+	bool dozes;
 	_Atomic bool ends;
 	pthread_t thread;
 	struct ticks_stats stats;
@@ -39,20 +43,33 @@ struct ticks {
 /* False: it was woken before. */
 static bool sleep_until(struct ticks *t, uint64_t ns)
 {
-	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	struct pollfd on[] = {{.fd = t->wake, .events = POLLIN},
+			      {.fd = capture_bell(t->capture), .events = POLLIN}};
+	uint64_t n;
 	int rc;
 
-	do
-		rc = sem_clockwait(&t->wake, CLOCK_MONOTONIC, &ts);
-	while (rc && errno == EINTR);
-	return rc != 0;
+	do {
+		uint64_t now = now_ns(), left = ns > now ? ns - now : 0;
+		struct timespec ts = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+
+		rc = ppoll(on, 2, &ts, NULL);
+	} while (rc < 0 && errno == EINTR);
+	if (rc > 0 && on[0].revents && read(t->wake, &n, sizeof(n)) < 0)
+		log_debug("ticks: %s", strerror(errno));
+	return rc <= 0;
+}
+
+static void wake(struct ticks *t)
+{
+	uint64_t one = 1;
+
+	if (write(t->wake, &one, sizeof(one)) < 0)
+		log_debug("ticks: %s", strerror(errno));
 }
 
 static void on_sooner(void *ctx)
 {
-	struct ticks *t = ctx;
-
-	sem_post(&t->wake);
+	wake(ctx);
 }
 
 /*
@@ -70,7 +87,8 @@ static void priority_raise(void)
 		log_info("the tick thread runs without raised priority: %s", strerror(errno));
 }
 
-static void visit(struct ticks *t, uint64_t tick)
+/* How many threads were pending. */
+static uint32_t visit(struct ticks *t, uint64_t tick)
 {
 	struct gn_remote_tick arg = {.tick = tick};
 	uint64_t pause = capture_tick_look(t->capture, tick);
@@ -84,6 +102,7 @@ static void visit(struct ticks *t, uint64_t tick)
 	t->stats.ticks++;
 	t->stats.pending += arg.popped;
 	t->stats.taken += arg.taken;
+	return arg.popped;
 }
 
 /* What the targets did since the last call. False: the last call was too short ago. */
@@ -158,18 +177,54 @@ static uint64_t visit_time(const struct ticks *t, uint64_t tick)
 	return t->engine == WALL_ENGINE_SCAN ? at : at + GN_VISIT_DELAY;
 }
 
+/* ---- ticks that are left out ---- */
+
+static enum doze_tick quietness(const struct ticks *t, uint32_t pending)
+{
+	if (pending)
+		return DOZE_PENDING;
+	if (t->engine == WALL_ENGINE_SWITCH && capture_is_quiet(t->capture))
+		return DOZE_QUIET;
+	return DOZE_BUSY;
+}
+
+/* How many ticks are left out now unless somebody rings. */
+static uint64_t doze(struct ticks *t)
+{
+	uint32_t level = capture_visit_level(t->capture);
+	uint64_t n = doze_ticks(&t->doze, now_ns(), capture_unseen(t->capture),
+				t->cfg.wall_ns << level);
+
+	t->dozes = n > 1 && capture_doze(t->capture);
+	if (!t->dozes)
+		return 0;
+	t->stats.dozes++;
+	return (n - 1) << level;
+}
+
+/* It may have been rung for just after the last one. */
+static void doze_end(struct ticks *t, bool woken)
+{
+	if (t->dozes || woken)
+		capture_doze_end(t->capture);
+	t->dozes = false;
+}
+
 static void *ticks_main(void *arg)
 {
 	struct ticks *t = arg;
-	uint64_t from = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
+	uint64_t from = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns), left_out = 0;
 
 	pthread_setname_np(pthread_self(), "gnomon-ticks");
 	priority_raise();
 	while (!atomic_load(&t->ends)) {
-		uint64_t tick = gn_level_next(from, capture_visit_level(t->capture));
+		uint64_t tick = gn_level_next(from + left_out, capture_visit_level(t->capture));
 		uint64_t due = visit_time(t, tick), coming;
+		bool woken = !sleep_until(t, due);
 
-		if (!sleep_until(t, due)) {
+		left_out = 0;
+		doze_end(t, woken);
+		if (woken) {
 			/* those that nobody wanted when they passed are not to be made up for */
 			coming = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
 			from = coming > from ? coming : from;
@@ -177,9 +232,10 @@ static void *ticks_main(void *arg)
 		}
 		if (now_ns() - due > LATE_NS)
 			t->stats.late++;
-		visit(t, tick);
+		doze_note(&t->doze, quietness(t, visit(t, tick)), tick + 1 - from);
 		engine_consider(t, tick);
 		from = tick + 1;
+		left_out = doze(t);
 	}
 	return NULL;
 }
@@ -199,10 +255,15 @@ int ticks_start(struct ticks **out, struct capture *c, const struct ticks_config
 									      : WALL_ENGINE_SWITCH;
 	if (!capture_can_switch(c))
 		t->cfg.engine = WALL_ENGINE_SCAN;
-	sem_init(&t->wake, 0, 0);
+	t->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (t->wake < 0) {
+		rc = errno;
+		free(t);
+		return error_set(e, -rc, EXIT_INTERNAL, "cannot make an eventfd: %s", strerror(rc));
+	}
 	rc = pthread_create(&t->thread, NULL, ticks_main, t);
 	if (rc) {
-		sem_destroy(&t->wake);
+		close(t->wake);
 		free(t);
 		return error_set(e, -rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(rc));
 	}
@@ -222,9 +283,9 @@ void ticks_stop(struct ticks *t, struct ticks_stats *out)
 		return;
 	capture_on_sooner(t->capture, NULL, NULL);
 	atomic_store(&t->ends, true);
-	sem_post(&t->wake);
+	wake(t);
 	pthread_join(t->thread, NULL);
-	sem_destroy(&t->wake);
+	close(t->wake);
 	if (out)
 		*out = t->stats;
 	free(t);
