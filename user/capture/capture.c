@@ -95,7 +95,7 @@ struct capture {
 #define NEAR_SWITCHES 20000 /* a second */
 #define NEAR_LOOK_NS  200000000
 
-#define FILES_LEAST  287  /* open files with which all programs can be loaded */
+#define FILES_LEAST  293  /* open files with which all programs can be loaded */
 #define FILES_WAKING 1024 /* and those that are loaded while others open theirs */
 
 /*

@@ -25,7 +25,7 @@
  */
 #define FILES_EACH 9
 /* each part of the programs has a descriptor of each map (capture/programs.h) */
-#define FILES_OWN 267
+#define FILES_OWN 273
 #define FILES_CPU 4
 
 enum member_state {
