@@ -192,8 +192,8 @@ static enum doze_tick quietness(const struct ticks *t, uint32_t pending)
 static uint64_t doze(struct ticks *t)
 {
 	uint32_t level = capture_visit_level(t->capture);
-	uint64_t n = doze_ticks(&t->doze, now_ns(), capture_unseen(t->capture),
-				t->cfg.wall_ns << level);
+	uint64_t n =
+		doze_ticks(&t->doze, now_ns(), capture_unseen(t->capture), t->cfg.wall_ns << level);
 
 	t->dozes = n > 1 && capture_doze(t->capture);
 	if (!t->dozes)

@@ -4,7 +4,8 @@
  * since before it, and have no stack, read from outside. Its delay is what makes misses (a thread
  * that woke between the tick and the visit), so it runs with raised priority: real time where that
  * is allowed, else nice -20. While nothing is to be done it leaves ticks out, and is woken for the
- * next one by whoever needs it (kern/bell.bpf.h). It also chooses between the two wall engines (capture/engine.h).
+ * next one by whoever needs it (kern/bell.bpf.h). It also chooses between the two wall engines
+ * (capture/engine.h).
  */
 #ifndef GNOMON_CAPTURE_TICKS_H
 #define GNOMON_CAPTURE_TICKS_H

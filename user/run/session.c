@@ -830,12 +830,12 @@ static void ticks_end(struct session *s)
 	ticks_stop(s->ticks, &st);
 	s->ticks = NULL;
 	capture_counters(s->cap, counters);
-	log_info("ticks: %llu visited, %llu times some left out, %llu more than 1ms late; %llu pending threads, %llu read; "
+	log_info("ticks: %llu visited, %llu times some left out, %llu more than 1ms late; %llu "
+		 "pending threads, %llu read; "
 		 "%llu read as they came back, %llu by others of their process",
 		 (unsigned long long)st.ticks, (unsigned long long)st.dozes,
-		 (unsigned long long)st.late,
-		 (unsigned long long)st.pending, (unsigned long long)st.taken,
-		 (unsigned long long)counters[GN_CNT_BACK],
+		 (unsigned long long)st.late, (unsigned long long)st.pending,
+		 (unsigned long long)st.taken, (unsigned long long)counters[GN_CNT_BACK],
 		 (unsigned long long)counters[GN_CNT_NEAR]);
 }
 

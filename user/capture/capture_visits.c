@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is done at ticks: threads that rest are read, and it is looked at who has the CPUs and the
+ * locks.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/capture_int.h"
+#include "capture/iterator.h"
+
+/*
+ * How long the collector waits for threads of the targets to read others (kern/visit.bpf.c), and
+ * from how many of them on, and how often they have to switch: some ten times meanwhile. Who comes
+ * back meanwhile on a CPU that has not his memory is without a stack, one in a thousand.
+ */
+#define NEAR_NS	      300000
+#define NEAR_FEW      4
+#define NEAR_SWITCHES 20000 /* a second */
+#define NEAR_LOOK_NS  200000000
+
+/* What is to be read again by now: gn_reread. */
+static uint32_t reread_take(struct capture *c)
+{
+	bool reread = atomic_exchange(&c->reread_due, false);
+
+	return atomic_exchange(&c->relist_due, false) ? GN_REREAD_LISTS : reread;
+}
+
+static void reread_put_off(struct capture *c, uint32_t reread)
+{
+	c->reread_due |= reread != 0;
+	c->relist_due |= reread == GN_REREAD_LISTS;
+}
+
+/*
+ * Read the stacks of threads that have been off the CPU since before that tick, or of all threads
+ * (UINT64_MAX). If some did not fit into the rings another scan is due.
+ */
+static int remote_scan(struct capture *c, uint64_t tick)
+{
+	/* a request that comes while this scan goes on leads to another scan */
+	uint32_t reread = tick == UINT64_MAX ? reread_take(c) : 0;
+	int rc;
+
+	c->skel->data->gn_remote_tick = tick;
+	c->skel->bss->gn_unread = 0;
+	c->skel->bss->gn_reread = reread;
+	rc = iterator_all(capture_part(c, PROGRAMS_REMOTE)->progs.remote_scan);
+	c->skel->bss->gn_reread = 0;
+	if (c->skel->bss->gn_unread) {
+		reread_put_off(c, reread);
+		c->remote_due = true;
+	}
+	return rc;
+}
+
+static int remote_run(struct capture *c, struct gn_remote_tick *arg)
+{
+	/* the kernel copies the context back to where it came from */
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = sizeof(*arg));
+
+	return bpf_prog_test_run_opts(
+		bpf_program__fd(capture_part(c, PROGRAMS_REMOTE)->progs.remote_tick), &opts);
+}
+
+/* Queue the threads that rest without a stack, or with one that may be read better now. */
+static int resting_queue(struct capture *c)
+{
+	int rc;
+
+	c->rereading = reread_take(c);
+	c->skel->bss->gn_unread = 0;
+	c->skel->bss->gn_reread = c->rereading;
+	rc = iterator_all(c->skel->progs.resting_scan);
+	c->skel->bss->gn_reread = 0;
+	if (c->skel->bss->gn_unread) {
+		reread_put_off(c, c->rereading);
+		c->remote_due = true;
+	}
+	c->resting = true;
+	return rc;
+}
+
+/* So many at each tick that it takes a fifth of a CPU at most: a stack takes some 20 us. */
+#define RESTING_NS    100000
+#define RESTING_LEAST 16
+#define RESTING_MOST  1000
+
+static uint32_t resting_most(const struct capture *c)
+{
+	uint64_t n = c->skel->rodata->gn_wall_ns / RESTING_NS;
+
+	if (n < RESTING_LEAST)
+		return RESTING_LEAST;
+	return n < RESTING_MOST ? (uint32_t)n : RESTING_MOST;
+}
+
+#define LATE_NS 1000000000ull /* between two looks at all threads for some that were met late */
+
+/* Takes note of what has to be read again of what was met late. True: some threads are queued. */
+static bool late_take(struct capture *c)
+{
+	uint32_t late = atomic_exchange(&c->late, 0);
+
+	if (late & CAPTURE_LATE_ALL && now_ns() - c->late_ns >= LATE_NS) {
+		c->late_ns = now_ns();
+		capture_reread(c);
+	} else if (late & CAPTURE_LATE_ALL) {
+		atomic_fetch_or(&c->late, CAPTURE_LATE_ALL);
+	}
+	return late & CAPTURE_LATE_QUEUED;
+}
+
+/* Read some of the threads that rest; when all have been, those that are due by then are queued. */
+static int resting_read(struct capture *c)
+{
+	struct gn_remote_tick arg = {.tick = GN_RESTING, .most = resting_most(c)};
+	bool late = late_take(c);
+	int rc = 0;
+
+	if (!c->resting)
+		c->rereading = 0;
+	if (!c->resting && atomic_exchange(&c->remote_due, false))
+		rc = resting_queue(c);
+	if (rc || !(c->resting || late))
+		return rc;
+	c->skel->bss->gn_reread = c->rereading;
+	rc = remote_run(c, &arg);
+	c->skel->bss->gn_reread = 0;
+	c->resting = !rc && arg.left;
+	return rc;
+}
+
+int capture_resting_begin(struct capture *c)
+{
+	if (!capture_needs(c, PROGRAMS_REMOTE))
+		return 0;
+	return c->can_find ? resting_read(c) : remote_scan(c, UINT64_MAX);
+}
+
+/*
+ * How many threads were added to the tick's queue since it was visited last; that is now, if
+ * `visits`. One that is being added right now is found two ticks later.
+ */
+static uint64_t pending_added(struct capture *c, uint64_t tick, bool visits)
+{
+	size_t odd = tick >> capture_visit_level(c) & 1; /* as tick_parity() has it */
+	uint64_t n = __atomic_load_n(&c->skel->bss->gn_pending[odd], __ATOMIC_ACQUIRE);
+	uint64_t added = n - c->pending[odd];
+
+	if (visits)
+		c->pending[odd] = n;
+	return added;
+}
+
+/* Not for what it is told on, since samples without it are samples. */
+static void cpus_look(struct capture *c, uint64_t tick)
+{
+	struct gn_cpus_look arg = {.tick = tick};
+	/* the kernel copies the context back to where it came from */
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.cpus_look), &opts);
+
+	c->wanted = rc || arg.crowded;
+	if (rc)
+		log_debug("who had the CPUs at tick %llu: %s", (unsigned long long)tick,
+			  strerror(-rc));
+}
+
+/*
+ * Read whose the locks are that threads wait for: of all of them (0), or of those that have come
+ * since an earlier call of this tick has returned `since`.
+ */
+static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
+{
+	uint64_t *waiters = (uint64_t *)&c->skel->bss->gn_lock_waiters;
+	struct gn_lock_tick arg = {.tick = tick, .since = since};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
+	uint64_t seen = since ? since : c->skel->bss->gn_lock_seen;
+
+	if (!c->can_lock || __atomic_load_n(waiters, __ATOMIC_ACQUIRE) == seen ||
+	    programs_begin(c->programs, PROGRAMS_REMOTE))
+		return seen;
+	bpf_prog_test_run_opts(bpf_program__fd(capture_part(c, PROGRAMS_REMOTE)->progs.lock_tick),
+			       &opts);
+	return __atomic_load_n(waiters, __ATOMIC_ACQUIRE);
+}
+
+/* Do others read who rests, so that the collector need not? */
+static bool near_reads(struct capture *c)
+{
+	uint64_t now = now_ns(), since = now - c->near_since, n;
+
+	if (!c->can_visit || since < NEAR_LOOK_NS)
+		return c->near;
+	n = capture_switches_sum(c);
+	c->near = (n - c->near_switches) * 1000000000 / since >= NEAR_SWITCHES;
+	c->near_since = now;
+	c->near_switches = n;
+	return c->near;
+}
+
+uint64_t capture_tick_look(struct capture *c, uint64_t tick)
+{
+	if (c->looks)
+		cpus_look(c, tick);
+	if (c->scanning || !c->can_find)
+		return 0;
+	c->waiters = locks_read(c, tick, 0);
+	return near_reads(c) && pending_added(c, tick, false) >= NEAR_FEW ? NEAR_NS : 0;
+}
+
+/*
+ * On kernels where the program cannot find a task by its pid, an iterator goes through all tasks
+ * instead.
+ */
+int capture_tick(struct capture *c, struct gn_remote_tick *arg)
+{
+	int rc = 0, rested;
+
+	if (c->scanning) {
+		c->skel->bss->gn_scan_tick = arg->tick;
+		capture_ticks_follow(c);
+		rc = capture_iterate(c, capture_part(c, PROGRAMS_SCAN)->progs.wall_scan,
+				     c->ticks_tgids, c->nticks_tgids);
+		locks_read(c, arg->tick, 0);
+		return rc;
+	}
+	if (!c->can_find) {
+		late_take(c);
+		return remote_scan(c,
+				   atomic_exchange(&c->remote_due, false) ? UINT64_MAX : arg->tick);
+	}
+	if (pending_added(c, arg->tick, true))
+		rc = remote_run(c, arg);
+	rested = resting_read(c);
+	locks_read(c, arg->tick, c->waiters); /* of those that were only met now */
+	return rc ? rc : rested;
+}
+
+/* ---- ticks that are left out ---- */
+
+bool capture_is_quiet(const struct capture *c)
+{
+	const struct gnomon__bss *bss = c->skel->bss;
+
+	return c->bell && !c->scanning && c->can_find && !c->wanted && !c->resting &&
+	       !c->remote_due && !c->late &&
+	       __atomic_load_n(&bss->gn_pending[0], __ATOMIC_ACQUIRE) == c->pending[0] &&
+	       __atomic_load_n(&bss->gn_pending[1], __ATOMIC_ACQUIRE) == c->pending[1] &&
+	       (!c->can_lock ||
+		__atomic_load_n(&bss->gn_lock_waiters, __ATOMIC_ACQUIRE) == bss->gn_lock_seen);
+}
+
+/* Whoever comes to need a tick either finds that it is to ring, or is found here. */
+bool capture_doze(struct capture *c)
+{
+	if (!capture_is_quiet(c))
+		return false;
+	__atomic_store_n(&c->skel->bss->gn_tick_dozes, 1, __ATOMIC_SEQ_CST);
+	if (capture_is_quiet(c))
+		return true;
+	capture_doze_end(c);
+	return false;
+}
+
+void capture_doze_end(struct capture *c)
+{
+	__atomic_store_n(&c->skel->bss->gn_tick_dozes, 0, __ATOMIC_SEQ_CST);
+	if (c->bell)
+		ring_buffer__consume(c->bell);
+}
+
+int capture_bell(const struct capture *c)
+{
+	return c->bell ? bpf_map__fd(c->skel->maps.bell) : -1;
+}
+
+uint64_t capture_unseen(const struct capture *c)
+{
+	return __atomic_load_n(&c->skel->bss->gn_unseen, __ATOMIC_RELAXED);
+}
+
+void capture_reread(struct capture *c)
+{
+	c->reread_due = true;
+	c->remote_due = true;
+}
+
+/* Threads are found there by the initial PID namespace's numbers. */
+int capture_resting_fd(const struct capture *c)
+{
+	if (!c->can_find || !capture_needs(c, PROGRAMS_REMOTE) || c->skel->bss->gn_pidns_level)
+		return -1;
+	return bpf_map__fd(c->skel->maps.resting);
+}
