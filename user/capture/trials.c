@@ -535,6 +535,7 @@ static const struct trial trials[] = {
 	HELPER(ringbuf_query, ALL, &at_clock, "room for records", "5.8"),
 	HELPER(ringbuf_reserve, WALL, &at_switch, "who had the CPUs", "5.8"),
 	HELPER(ringbuf_submit, WALL, &at_switch, "who had the CPUs", "5.8"),
+	HELPER(ringbuf_discard, WALL, &at_switch, "ticks that are left out", "5.8"),
 	HELPER(probe_read_kernel, ALL, &at_clock, "the kernel's structures", "5.5"),
 	HELPER(probe_read_kernel_str, ALL, &at_rename, "thread names", "5.5"),
 
