@@ -2,7 +2,6 @@
 /* Sleepers are read and accounted for bit by bit, in the running kernel: a few at a time, and each
  * once. */
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,6 +22,7 @@
 #include "base/tasks.h"
 #include "capture/capture.h"
 #include "capture/features.h"
+#include "pin.h"
 
 #define MS	1000000ull
 #define THREADS 40 /* beside the child's first */
@@ -57,15 +57,6 @@ static unsigned int sleeping(pid_t pid)
 	return sum;
 }
 
-static void cpu_set_to(pid_t tid, int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(tid, sizeof(set), &set); /* where there is one CPU all stay on it */
-}
-
 static _Atomic pid_t tired; /* the thread that is about to sleep */
 
 /* Sleeps for good after more than its share of CPU 0, which another process wants, too. */
@@ -73,7 +64,7 @@ static void *tire(void *arg)
 {
 	uint64_t until;
 
-	cpu_set_to(0, 0);
+	pin_to(0);
 	until = now_ns() + 10 * MS;
 	while (now_ns() < until)
 		;
@@ -86,14 +77,14 @@ static void movers_make(void)
 {
 	pthread_t t;
 
-	cpu_set_to(0, 1);
+	pin_to(1); /* where there is one CPU all stay on it */
 	for (int i = 0; i < THREADS; i++) {
 		tired = 0;
 		if (pthread_create(&t, NULL, tire, NULL))
 			_exit(1);
 		while (!tired || !is_asleep(getpid(), tired))
 			;
-		cpu_set_to(tired, 1);
+		pin(tired, 1);
 	}
 }
 
@@ -281,7 +272,7 @@ static void test_moved_asleep(void **state)
 
 	if (!hog) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		cpu_set_to(0, 0);
+		pin_to(0);
 		for (;;)
 			;
 	}

@@ -28,6 +28,7 @@
 #include "capture/capture.h"
 #include "capture/clocks.h"
 #include "capture/ticks.h"
+#include "pin.h"
 #include "target/procfs.h"
 
 #define MS 1000000ull
@@ -53,16 +54,6 @@ static void sleep_ns(uint64_t ns)
 	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
 	nanosleep(&ts, NULL);
-}
-
-/* This thread, and those that it makes from now on. */
-static int pin_to(int cpu)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	return sched_setaffinity(0, sizeof(one), &one);
 }
 
 /* What a child tells about itself. */

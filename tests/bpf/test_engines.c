@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "capture/capture.h"
 #include "capture/clocks.h"
+#include "pin.h"
 #include "sleeps.h"
 
 #define MS	1000000ull
@@ -425,12 +426,8 @@ static void held_child(int told)
 {
 	struct sched_param none = {0};
 	pthread_t th;
-	cpu_set_t cpu;
 
-	CPU_ZERO(&cpu);
-	CPU_SET(0, &cpu);
-	if (sched_setaffinity(0, sizeof(cpu), &cpu) ||
-	    pthread_create(&th, NULL, holder_run, &told) ||
+	if (pin_to(0) || pthread_create(&th, NULL, holder_run, &told) ||
 	    sched_setscheduler((pid_t)syscall(SYS_gettid), SCHED_IDLE, &none))
 		_exit(9);
 	for (;;)

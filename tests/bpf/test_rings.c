@@ -4,7 +4,6 @@
  * makes them shrink, and every record taken is either read or counted as lost, whatever happens
  * meanwhile.
  */
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,6 +21,7 @@
 
 #include "capture/capture.h"
 #include "capture/clocks.h"
+#include "pin.h"
 
 #define MS 1000000ull
 
@@ -83,7 +83,6 @@ static _Atomic uint64_t *allowance;
 static pid_t burner(void)
 {
 	pid_t pid;
-	cpu_set_t one;
 
 	if (!allowance)
 		allowance = mmap(NULL, sizeof(*allowance), PROT_READ | PROT_WRITE,
@@ -96,9 +95,7 @@ static pid_t burner(void)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* after a failure, too */
 	/* one ring takes it all */
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	pin_to(0);
 	for (;;) {
 		while (cpu_used(CLOCK_PROCESS_CPUTIME_ID) >= *allowance)
 			sleep_ms(1);

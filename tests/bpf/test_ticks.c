@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "capture/capture.h"
+#include "pin.h"
 
 #define MS 1000000ull
 
@@ -74,15 +75,6 @@ static void *spin(void *arg)
 	while (spins)
 		;
 	return NULL;
-}
-
-static void pin_to(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
 }
 
 static bool tick_is_quiet(struct capture *c, struct gn_remote_tick *arg)
