@@ -80,6 +80,9 @@ uint64_t capture_switches_of(const struct capture *c, pid_t tgid);
 
 /* Ticks that no process takes need no visit: the level (kern/abi.h) of those that one does. */
 uint32_t capture_visit_level(const struct capture *c);
+/* Counts the changes of rates, and of the processes where these have rates. */
+uint64_t capture_rate_changes(const struct capture *c);
+
 /* `fn` is called, on the draining thread, when more ticks need one than before; NULL: no more. */
 void capture_on_sooner(struct capture *c, void (*fn)(void *ctx), void *ctx);
 
@@ -155,6 +158,12 @@ bool capture_can_switch(const struct capture *c);
  * while what it needs is being loaded.
  */
 int capture_wall_scan(struct capture *c, bool scan, uint64_t tick);
+
+/*
+ * The targets' switches that the switch engine has seen: a part of GN_CNT_SWITCHES that is had in
+ * no time. It counts them per CPU beside the CPU's time, which it has at hand.
+ */
+uint64_t capture_switches_sum(const struct capture *c);
 
 /* Count the targets' switches (GN_CNT_SWITCHES) where no wall engine does; 0 or -errno. */
 int capture_switches(struct capture *c);

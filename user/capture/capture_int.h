@@ -98,10 +98,4 @@ int capture_resting_fd(const struct capture *c);
 /* Ends an accounting in slices, should one go on. */
 void capture_slices_end(struct capture *c);
 
-/*
- * The number of switches. The switch program counts them per CPU beside the CPU's time, which it
- * has at hand; the scan engine has its own counter.
- */
-uint64_t capture_switches_sum(const struct capture *c);
-
 #endif

@@ -158,6 +158,11 @@ uint32_t capture_visit_level(const struct capture *c)
 	return __atomic_load_n(&c->skel->bss->gn_visit_level, __ATOMIC_RELAXED);
 }
 
+uint64_t capture_rate_changes(const struct capture *c)
+{
+	return __atomic_load_n(&c->skel->data->gn_rate_gen, __ATOMIC_RELAXED);
+}
+
 int capture_targets(struct capture *c, pid_t **out, size_t *n)
 {
 	*n = c->ntgids;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/doze.h"
 
+#include <stdbool.h>
+
 /* A tick at which threads were pending takes QUIET_LESS from what is needed: two a second do not
  * end it. */
 #define QUIET	   100

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When visits of ticks are left out: where nothing is to be done at them, an idle JVM then costs a
- * tenth of the wake-ups.
+ * When visits of ticks are left out: where nothing is to be done at them. The tick thread of an
+ * idle JVM wakes a tenth as often then.
  *
  * What is missed is who had the CPU while a thread was queued that was woken in between, on a
  * machine that had an idle CPU at the last look. Where that happens all ticks are visited for a
@@ -10,7 +10,6 @@
 #ifndef GNOMON_CAPTURE_DOZE_H
 #define GNOMON_CAPTURE_DOZE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Begins with zeroes. */

@@ -9,7 +9,7 @@ struct overhead_cost {
 	uint64_t wall_ns, cpu_ns;
 	uint64_t bpf_ns;	      /* inferred for the whole time */
 	uint64_t bpf_run_ns;	      /* mean of one run */
-	uint64_t bpf_lately_ns;	      /* of a second, as the last tenth of one had it */
+	uint64_t bpf_lately_ns;	      /* of a second, as the last time that it was measured */
 	uint64_t memory, memory_peak; /* bytes */
 	/*
 	 * Not our doing, but as little to be seen in samples: CPU time of the whole machine, a

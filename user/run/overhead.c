@@ -14,6 +14,10 @@
 #define PERIOD_NS 1000000000ull
 #define WINDOW_NS 100000000ull
 #define FIRST_NS  900000000ull
+#define EARLY	  30		 /* windows, one a second */
+#define AGAIN	  5		 /* of them after a change of rates */
+#define LATER_NS  9500000000ull	 /* between two of the others where nothing changes */
+#define RATE_LESS 1000		 /* switches a second: fewer of them cost next to nothing */
 #define STOLEN_NS 10000000000ull /* reading /proc/stat is slow on machines with many CPUs */
 
 /* Ours and that of who opens files for us. */
@@ -61,6 +65,45 @@ uint64_t overhead_net(const struct overhead *o, uint64_t ns, uint64_t runs)
 	return ns > price ? ns - price : 0;
 }
 
+static bool rates_differ(uint64_t before, uint64_t now)
+{
+	uint64_t d = now > before ? now - before : before - now;
+
+	return d > RATE_LESS && 4 * d > before;
+}
+
+bool overhead_is_due(struct overhead *o, uint64_t now, uint64_t switches, uint64_t rate_changes)
+{
+	uint64_t since = now - o->second_ns, rate = 0;
+
+	if (rate_changes != o->rate_changes && o->windows > EARLY - AGAIN)
+		o->windows = EARLY - AGAIN;
+	o->rate_changes = rate_changes;
+
+	if (since)
+		rate = (uint64_t)((double)(switches - o->switches) * 1e9 / (double)since);
+	o->second_ns = now;
+	o->switches = switches;
+	if (o->windows >= EARLY && now - o->window_ns < LATER_NS && !rates_differ(o->rate, rate))
+		return false;
+	o->windows++;
+	o->window_ns = now;
+	o->rate = rate;
+	return true;
+}
+
+void overhead_measured(struct overhead *o, uint64_t now, uint64_t ns)
+{
+	uint64_t length = now > o->on_since ? now - o->on_since : 1, all = now - o->start_ns;
+	uint64_t done = o->known_ns + o->covered_ns, span = all > done ? all - done : 0;
+	double share = (double)ns / (double)length;
+
+	o->lately_ns = (uint64_t)(share * 1e9);
+	o->covered_bpf_ns += (uint64_t)(share * (double)span);
+	o->covered_ns += span;
+	o->bpf_ns += ns;
+}
+
 static void window_close(struct overhead *o, const struct capture *c, uint64_t now)
 {
 	uint64_t ns, runs;
@@ -70,14 +113,12 @@ static void window_close(struct overhead *o, const struct capture *c, uint64_t n
 	capture_run_time(c, &ns, &runs);
 	o->runs += runs - o->before_runs;
 	if (o->inferring) {
-		uint64_t net = overhead_net(o, ns - o->before_ns, runs - o->before_runs);
-
-		o->on_ns += now - o->on_since;
-		o->bpf_ns += net;
-		o->lately_ns = (uint64_t)((double)net * 1e9 / (double)(now - o->on_since + 1));
+		overhead_measured(o, now,
+				  overhead_net(o, ns - o->before_ns, runs - o->before_runs));
 	} else {
 		o->known_ns += now - o->on_since;
 		o->known_bpf_ns += ns - o->before_ns;
+		o->bpf_ns += ns - o->before_ns;
 	}
 }
 
@@ -109,7 +150,10 @@ void overhead_tick(struct overhead *o, const struct capture *c)
 	if (o->stats_fd >= 0 && now - o->on_since >= length) {
 		window_close(o, c, now);
 		o->inferring = true;
-	} else if (o->stats_fd < 0 && (into < WINDOW_NS || !o->inferring)) {
+	} else if (o->stats_fd < 0 && !o->inferring) {
+		window_open(o, c, now);
+	} else if (o->stats_fd < 0 && into < WINDOW_NS &&
+		   overhead_is_due(o, now, capture_switches_sum(c), capture_rate_changes(c))) {
 		window_open(o, c, now);
 	}
 	if (now - o->stolen_read >= STOLEN_NS)
@@ -124,11 +168,10 @@ void overhead_stop(struct overhead *o, const struct capture *c)
 
 uint64_t overhead_bpf_ns(const struct overhead *o, uint64_t wall_ns)
 {
-	uint64_t rest = wall_ns > o->known_ns ? wall_ns - o->known_ns : 0;
+	uint64_t done = o->known_ns + o->covered_ns, rest = wall_ns > done ? wall_ns - done : 0;
 
-	if (!o->on_ns)
-		return o->known_bpf_ns;
-	return o->known_bpf_ns + (uint64_t)((double)o->bpf_ns * (double)rest / (double)o->on_ns);
+	return o->known_bpf_ns + o->covered_bpf_ns +
+	       (uint64_t)((double)o->lately_ns * (double)rest / 1e9);
 }
 
 /*
@@ -162,5 +205,5 @@ void overhead_cost(const struct overhead *o, struct overhead_cost *out)
 	memory_read(out);
 	out->bpf_ns = overhead_bpf_ns(o, out->wall_ns);
 	if (o->runs)
-		out->bpf_run_ns = (o->known_bpf_ns + o->bpf_ns) / o->runs;
+		out->bpf_run_ns = o->bpf_ns / o->runs;
 }
