@@ -617,8 +617,7 @@ struct gn_lock_tick {
 /* Argument of the program cpus_look. */
 struct gn_cpus_look {
 	__u64 tick;    /* that has just passed */
-	__u32 crowded; /* out: not 0: some thread of the machine wants a CPU and has none, or would
-			*/
+	__u32 crowded; /* out: not 0: no CPU is idle, or some is wanted by two */
 };
 
 #define GN_WEIGHT_MAX 1000 /* samples one firing of a CPU clock stands for */

@@ -580,6 +580,14 @@ void capture_stop_at(struct capture *c, uint64_t ns)
 	__atomic_store_n(&c->skel->data->gn_stop_ns, ns, __ATOMIC_RELEASE);
 }
 
+/* Threads are found there by the initial PID namespace's numbers. */
+static int resting_fd(const struct capture *c)
+{
+	if (!c->can_find || !capture_needs(c, PROGRAMS_REMOTE) || c->skel->bss->gn_pidns_level)
+		return -1;
+	return bpf_map__fd(c->skel->maps.resting);
+}
+
 void capture_tables(struct capture *c, struct capture_tables *out)
 {
 	*out = (struct capture_tables){
@@ -596,7 +604,7 @@ void capture_tables(struct capture *c, struct capture_tables *out)
 		.changes = (uint64_t *)&c->skel->bss->gn_table_changes,
 		.ncarriers = &c->skel->bss->gn_carriers,
 		.ncontexts = &c->skel->bss->gn_contexts,
-		.resting = capture_resting_fd(c),
+		.resting = resting_fd(c),
 		.late = c->skel->rodata->gn_wall_ns && c->skel->rodata->gn_causes ? &c->late : NULL,
 	};
 }

@@ -92,9 +92,6 @@ void capture_ticks_follow(struct capture *c);
 /* Reads some of the threads that rest since before the recording. 0 or -errno. */
 int capture_resting_begin(struct capture *c);
 
-/* The map of those; -1: the collector is told in another way. */
-int capture_resting_fd(const struct capture *c);
-
 /* Ends an accounting in slices, should one go on. */
 void capture_slices_end(struct capture *c);
 

@@ -291,11 +291,3 @@ void capture_reread(struct capture *c)
 	c->reread_due = true;
 	c->remote_due = true;
 }
-
-/* Threads are found there by the initial PID namespace's numbers. */
-int capture_resting_fd(const struct capture *c)
-{
-	if (!c->can_find || !capture_needs(c, PROGRAMS_REMOTE) || c->skel->bss->gn_pidns_level)
-		return -1;
-	return bpf_map__fd(c->skel->maps.resting);
-}

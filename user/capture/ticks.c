@@ -183,9 +183,7 @@ static enum doze_tick quietness(const struct ticks *t, uint32_t pending)
 {
 	if (pending)
 		return DOZE_PENDING;
-	if (t->engine == WALL_ENGINE_SWITCH && capture_is_quiet(t->capture))
-		return DOZE_QUIET;
-	return DOZE_BUSY;
+	return capture_is_quiet(t->capture) ? DOZE_QUIET : DOZE_BUSY;
 }
 
 /* How many ticks are left out now unless somebody rings. */

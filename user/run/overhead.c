@@ -79,7 +79,6 @@ bool overhead_is_due(struct overhead *o, uint64_t now, uint64_t switches, uint64
 	if (rate_changes != o->rate_changes && o->windows > EARLY - AGAIN)
 		o->windows = EARLY - AGAIN;
 	o->rate_changes = rate_changes;
-
 	if (since)
 		rate = (uint64_t)((double)(switches - o->switches) * 1e9 / (double)since);
 	o->second_ns = now;
