@@ -281,13 +281,13 @@ static void looks(size_t jvms, uint64_t threads, uint64_t seconds)
 static void intervals(void **state)
 {
 	looks(1, 0, 1);
-	looks(1, 3999, 1);
-	looks(1, 4000, 2);
-	looks(1, 30000, 15);
+	looks(1, 1999, 1);
+	looks(1, 2000, 2);
+	looks(1, 30000, 30);
 	looks(19, 10, 1);
 	looks(100, 10, 10);
 	looks(100, 4000, 10);
-	looks(20, 30000, 15);
+	looks(20, 30000, 30);
 }
 
 int main(void)

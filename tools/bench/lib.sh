@@ -104,19 +104,21 @@ programs() {
     done
 }
 
-# primitives FILE: what this host takes for what BPF programs are made of, in lines "name ns"
-# (primitives.c). Hosts differ in them: costs are told as multiples of these, too.
-primitives() {
+# bench_program NAME: $T/NAME.run and $T/NAME.o, from NAME.c and NAME.bpf.c.
+bench_program() {
     local machine
 
     machine=$(uname -m)
     [ "$machine" != x86_64 ] || machine=x86
     [ "$machine" != aarch64 ] || machine=arm64
     clang -target bpf -mcpu=v3 -O2 -g "-D__TARGET_ARCH_$machine" -I"$ROOT/kern" -I"$ROOT/vmlinux" -I"$ROOT" \
-        -c "$BENCH_DIR/primitives.bpf.c" -o "$T/primitives.o" &&
-        ${CC:-gcc} -O2 -o "$T/primitives.run" "$BENCH_DIR/primitives.c" -l:libbpf.a -lelf -lz &&
-        "$T/primitives.run" "$T/primitives.o" >"$1"
+        -c "$BENCH_DIR/$1.bpf.c" -o "$T/$1.o" &&
+        ${CC:-gcc} -O2 -o "$T/$1.run" "$BENCH_DIR/$1.c" -l:libbpf.a -lelf -lz
 }
+
+# primitives FILE: what this host takes for what BPF programs are made of, in lines "name ns"
+# (primitives.c). Hosts differ in them: costs are told as multiples of these, too.
+primitives() { bench_program primitives && "$T/primitives.run" "$T/primitives.o" >"$1"; }
 
 # primitives_table FILE: the same in two lines for people.
 primitives_table() {
@@ -223,6 +225,7 @@ profiler_start() {
     rm -f "$3"
     case $1 in
     none) ;;
+    floor) external_start "$T/floor.run" "$T/floor.o" ;; # after bench_program floor
     gnomon*)
         # shellcheck disable=SC2046,SC2086
         GN_SETTLE=0 gnomon_start "$3" -p "$2" $(gnomon_options "$1") ${GNOMON_OPTS:-}

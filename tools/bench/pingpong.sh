@@ -4,9 +4,9 @@
 #
 # A target that does little but switch: PAIRS pairs of threads (one per CPU) hand an object back and
 # forth, more often than any real program. Throughput with `--cpu 10ms --wall 10ms` beside none, for each
-# engine, in interleaved windows of one process; then, in windows of their own since timing costs,
-# the mean of a run of the sched_switch program, the share of switches with a stack taken, and CPU
-# samples beside CPU time / interval.
+# engine, and with programs that do next to nothing (floor.bpf.c), in interleaved windows of one process;
+# then, in windows of their own since timing costs, the mean of a run of the sched_switch program, the
+# share of switches with a stack taken, and CPU samples beside CPU time / interval.
 . "$(dirname "$0")/lib.sh"
 need_gnomon record
 D=${1:-5}
@@ -43,7 +43,7 @@ throughput() {
     local r v
 
     for ((r = 1; r <= ROUNDS; r++)); do
-        for v in none $ENGINES; do
+        for v in none floor $ENGINES; do
             window "$v"
             echo "$r $v $TRIPS" >>"$T/rounds"
             echo "  | round $r: $v $TRIPS/s"
@@ -85,6 +85,7 @@ quality() {
 machine | sed 's/^/  /'
 primitives "$T/primitives" || fail "the host's primitives cannot be measured"
 primitives_table "$T/primitives"
+bench_program floor || fail "the programs that do nothing cannot be compiled"
 jvm_start Work pingpong "$PAIRS"
 sleep 5
 throughput
@@ -92,7 +93,7 @@ note "without a profiler: $(awk '/^matched_(in)?voluntary/ { n += $2 } $1 == "wa
     END { printf "%.0f", n / w * 1e9 }' "$T/none.meter") switches/s"
 # Only what is chosen by default is judged: the others are there to be compared with.
 verdict "gnomon: throughput lost" "$(loss gnomon)" % '<=' 5
-for v in ${ENGINES#gnomon }; do
+for v in floor ${ENGINES#gnomon }; do
     note "$v: throughput lost: $(loss "$v")%"
 done
 for v in $ENGINES; do

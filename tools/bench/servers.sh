@@ -5,7 +5,8 @@
 # What a busy server pays for being recorded, CPU and wall time at 10 ms, with each of these binaries in turns: of a core what the
 # collector and its BPF programs take, and throughput beside that of a window without any. SERVERS (tomcat h2): which. OPTIONS: more
 # options of `gnomon record`. Medians of all rounds; with several binaries what each takes beside the first. The kernel times
-# BPF programs in every second window, of which throughput is not looked at.
+# BPF programs in every second window, of which throughput is not looked at. `floor`: programs that do next to nothing at the same
+# events (floor.bpf.c).
 . "$(dirname "$0")/lib.sh"
 . "$BENCH_DIR/workloads.sh"
 need_gnomon record
@@ -18,22 +19,34 @@ JDK=${JDK:-$(jdk_newest)}
 machine | sed 's/^/  /'
 primitives "$T/primitives" || fail "the host's primitives cannot be measured"
 primitives_table "$T/primitives"
+bench_program floor || fail "the programs that do nothing cannot be compiled"
 
 # ops MARK...: operations a second, by "seconds operations ..."
 ops() { awk '{ print $2 / $1 }' <<<"$*"; }
 
-# window SERVER BINARY-NUMBER: a line "SERVER NUMBER collector% BPF% operations"
-window() {
-    local m=$T/meter n=$2 quick
+# measured SERVER NAME PID: a line "SERVER NAME collector% BPF% operations"
+measured() {
+    local m=$T/meter quick
 
-    GNOMON=${BINARIES[$n]} gnomon_start "$T/x.jfr" --force -p "$TARGET" --cpu 10ms --wall 10ms ${OPTIONS:-}
-    sleep 6 # it has chosen its clocks, most stacks are known, and an isolated one has read its targets
-    "$1_window" -p "$TARGET" -c "$GN_PID" -b -o "$m" >/dev/null
+    "$1_window" -p "$TARGET" -c "$3" -b -o "$m" >/dev/null
     quick=$("$1_window" -p "$TARGET" -o /dev/null)
-    gnomon_stop
-    awk -v s="$1" -v n="$n" -v o="$(ops "$quick")" -v own="$COLLECTORS" '
+    awk -v s="$1" -v n="$2" -v o="$(ops "$quick")" -v own="$COLLECTORS" '
         $1 == "wall_ns" { wall = $2 } $1 == "profiler_cpu_ns" { c = $2 } $1 == "bpf_prog" && $2 !~ own { b += $3 }
         END { print s, n, 100 * c / wall, 100 * b / wall, o }' "$m" >>"$T/windows"
+}
+
+# window SERVER BINARY-NUMBER
+window() {
+    GNOMON=${BINARIES[$2]} gnomon_start "$T/x.jfr" --force -p "$TARGET" --cpu 10ms --wall 10ms ${OPTIONS:-}
+    sleep 6 # it has chosen its clocks, most stacks are known, and an isolated one has read its targets
+    measured "$1" "$2" "$GN_PID"
+    gnomon_stop
+}
+
+floor() {
+    profiler_start floor "$TARGET" "$T/x.floor"
+    measured "$1" floor "$PROFILER_PID"
+    profiler_stop floor "$TARGET" "$T/x.floor"
 }
 
 alone() { echo "$1 none 0 0 $(ops "$("$1_window" -p "$TARGET" -o /dev/null)")" >>"$T/windows"; }
@@ -44,6 +57,7 @@ rounds_of() {
     "$1_start"
     for ((i = 0; i < rounds; i++)); do
         alone "$1"
+        floor "$1"
         for n in "${!BINARIES[@]}"; do window "$1" "$n"; done
     done
     "$1_stop"
@@ -53,12 +67,18 @@ rounds_of() {
 mid() { awk -v s="$1" -v n="$2" -v c="$3" '$1 == s && $2 == n { print $c }' "$T/windows" | median; }
 sum() { calc "$(mid "$1" "$2" 3) + $(mid "$1" "$2" 4)"; }
 
+# line SERVER NUMBER NAME
+line() {
+    printf '  %-7s %-40s collector %6.2f%%, BPF %6.2f%% of a core; throughput %.3f of none\n' "$1" "$3" \
+        "$(mid "$1" "$2" 3)" "$(mid "$1" "$2" 4)" "$(calc "$(mid "$1" "$2" 5) / $(mid "$1" none 5)")"
+}
+
 told() {
     local n
 
+    line "$1" floor floor
     for n in "${!BINARIES[@]}"; do
-        printf '  %-7s %-40s collector %6.2f%%, BPF %6.2f%% of a core; throughput %.3f of none\n' "$1" "${BINARIES[$n]}" \
-            "$(mid "$1" "$n" 3)" "$(mid "$1" "$n" 4)" "$(calc "$(mid "$1" "$n" 5) / $(mid "$1" none 5)")"
+        line "$1" "$n" "${BINARIES[$n]}"
         [ "$n" = 0 ] || printf '  %-7s %-40s together %.3f of the first\n' "$1" "" "$(calc "$(sum "$1" "$n") / $(sum "$1" 0)")"
     done
 }

@@ -28,7 +28,7 @@
 #define SHARED_NS  500000000ull	  /* the machine is not looked at more often */
 #define WAIT_NS	   10000000ull	  /* shorter waits are no events */
 #define MANY	   10		  /* JVMs that are looked at each second */
-#define THREADS	   2000		  /* in a JVM that is looked at each second */
+#define THREADS	   1000		  /* in a JVM that is looked at each second */
 #define IO_NS	   50000000ull	  /* what was read then is of now */
 #define IO_MANY	   128		  /* processes of which that is asked at a time */
 
