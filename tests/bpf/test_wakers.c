@@ -234,6 +234,17 @@ static void test_not_asked(void **state)
 	assert_int_equal(s.told[0] + s.told[1] + s.told[2], 0);
 }
 
+/* Told again when threads are no longer scanned. */
+static void test_scans(void **state)
+{
+	struct seen s = {.waking = {.scans = true}};
+
+	run(&s, true);
+	told_check(&s);
+	assert_true(s.told[0] * 2 >= s.ticks[0]);
+	assert_true(s.told[1] * 2 >= s.ticks[1]);
+}
+
 /* A kernel that does not show it. */
 static void test_without(void **state)
 {
@@ -252,6 +263,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wakers),
 		cmocka_unit_test(test_not_asked),
+		cmocka_unit_test(test_scans),
 		cmocka_unit_test(test_without),
 	};
 

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "capture/capture.h"
@@ -26,6 +28,7 @@ struct waking {
 	size_t ncauses;
 	uint64_t start_ns, from_ns; /* who ends a wait is told of what begins from then on */
 	bool rates, no_wakers;	    /* the process has a rate of its own, without them */
+	bool scans;		    /* there was another engine before that */
 };
 
 static inline void waking_keep(struct waking *w, const struct gn_rec *rec)
@@ -57,6 +60,54 @@ static inline void waking_visit(struct waking *w, struct capture *c, capture_fn 
 	}
 }
 
+#define WAKING_TRIPS 5000
+
+/* A byte to a child and back, so often: two wake-ups each. How often programs of `c` ran. */
+static inline uint64_t waking_trips(const struct capture *c)
+{
+	uint64_t ns, before, after;
+	int to[2], back[2];
+	char byte = 0;
+	pid_t child;
+
+	assert_int_equal(pipe(to) | pipe(back), 0);
+	child = fork();
+	if (!child) {
+		close(to[1]);
+		while (read(to[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	capture_run_time(c, &ns, &before);
+	for (int i = 0; i < WAKING_TRIPS; i++)
+		assert_true(write(to[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
+	capture_run_time(c, &ns, &after);
+	for (int i = 0; i < 2; i++) {
+		close(to[i]);
+		close(back[i]);
+	}
+	waitpid(child, NULL, 0);
+	return after - before;
+}
+
+/* While threads are scanned no program runs where somebody wakes or switches. */
+static inline void waking_scan(struct capture *c, uint64_t start_ns)
+{
+	uint64_t tick = gn_ticks_until(now_ns() - start_ns, WAKING_WALL_NS);
+	int on, rc;
+
+	while ((rc = capture_wall_scan(c, true, tick)) == -EAGAIN)
+		sleep_until(now_ns() + MS);
+	assert_int_equal(rc, 0);
+	on = capture_run_time_on();
+	assert_true(on >= 0);
+	assert_in_range(waking_trips(c), 0, WAKING_TRIPS / 2); /* others' births, too */
+	tick = gn_ticks_until(now_ns() - start_ns, WAKING_WALL_NS);
+	assert_int_equal(capture_wall_scan(c, false, tick), 0);
+	assert_true(waking_trips(c) > WAKING_TRIPS);
+	close(on);
+}
+
 /* Records WAKING_ROUNDS waits of `target`. `told`: the kernel shows who wakes. False: it cannot be
  * recorded by switches. */
 static inline bool waking_record(struct waking *w, pid_t target, bool told, capture_fn fn,
@@ -80,6 +131,8 @@ static inline bool waking_record(struct waking *w, pid_t target, bool told, capt
 		assert_int_equal(capture_rate(c, target, &rate), 0);
 	assert_int_equal(capture_attach(c, &e), 0);
 	assert_int_equal(capture_wakers_wait(c), told ? 0 : -EOPNOTSUPP);
+	if (w->scans)
+		waking_scan(c, w->start_ns);
 	w->from_ns = now_ns() + 2 * WAKING_LONG_NS;
 	waking_visit(w, c, fn, ctx);
 	capture_account(c, 0);

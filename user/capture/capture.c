@@ -465,7 +465,8 @@ int capture_attach(struct capture *c, struct error *e)
 		rc = capture_scan(c);
 	if (!rc)
 		rc = capture_resting_begin(c);
-	if (!rc && c->wakes) /* who has the recording wait for it would lose its first samples */
+	/* who has the recording wait for it would lose its first samples */
+	if (!rc && c->wakes && !c->scanning)
 		programs_begin(c->programs, PROGRAMS_WAKING);
 	if (rc && e && !e->rc)
 		error_set(e, rc, EXIT_KERNEL, "cannot look at the threads there are: %s",
@@ -513,6 +514,11 @@ bool capture_can_switch(const struct capture *c)
 	return c->can_switch;
 }
 
+bool capture_has_wakers(const struct capture *c)
+{
+	return c->wakes;
+}
+
 static int scanning_begin(struct capture *c, uint64_t tick)
 {
 	struct gnomon *s = capture_part(c, PROGRAMS_SWITCH);
@@ -520,11 +526,22 @@ static int scanning_begin(struct capture *c, uint64_t tick)
 
 	bpf_link__destroy(s->links.wall_switch);
 	s->links.wall_switch = NULL;
+	programs_wake(c->programs, false);
 	c->skel->bss->gn_scan_tick = tick;
 	c->skel->data->gn_scan_gen++;
 	c->skel->bss->gn_scanning = 1;
 	c->scanning = true;
 	return rc < 0 ? rc : 0;
+}
+
+static void wakers_back(struct capture *c)
+{
+	int rc = programs_wake(c->programs, true);
+
+	if (!rc && c->wakes)
+		programs_begin(c->programs, PROGRAMS_WAKING);
+	if (rc)
+		log_info("who wakes threads is not told: %s", strerror(-rc));
 }
 
 /*
@@ -539,6 +556,7 @@ static int scanning_end(struct capture *c)
 
 	if (rc)
 		return rc;
+	wakers_back(c);
 	s->bss->gn_scanning = 0;
 	s->bss->gn_marking = 1;
 	c->scanning = false;

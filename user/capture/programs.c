@@ -21,9 +21,9 @@ struct part {
 	struct programs *of;
 	enum programs_part which;
 	struct gnomon *skel;
-	/* of PROGRAMS_WAKING, which keeps no more than these: descriptors of its programs */
-	struct bpf_link *link;
-	int kept[2]; /* valid with `link` */
+	/* of PROGRAMS_WAKING, which keeps no more than these: descriptors of its programs, and of
+	 * the first one's link; -1 none */
+	int kept[2], link;
 	pthread_t thread;
 	bool threaded; /* `thread` is to be joined */
 	int rc;
@@ -35,7 +35,9 @@ struct programs {
 	const char *btf;
 	pthread_mutex_t lock; /* of programs_begin() */
 	struct part parts[PROGRAMS_PARTS];
-	uint32_t wanted; /* a bit for each of heavy[] */
+	uint32_t wanted;	/* a bit for each of heavy[] */
+	bool sleeping;		/* PROGRAMS_WAKING is not to be attached now */
+	pthread_mutex_t waking; /* of that, and of what the part keeps */
 };
 
 static const struct {
@@ -103,6 +105,32 @@ static int part_open(struct programs *p, enum programs_part part)
 	return maps_share(p, part, skel);
 }
 
+static void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Attached unless it sleeps. With p->waking. */
+static int waking_follow(struct programs *p)
+{
+	struct part *part = &p->parts[PROGRAMS_WAKING];
+
+	if (p->sleeping)
+		fd_close(&part->link);
+	else if (part->link < 0 && part->kept[0] >= 0)
+		part->link = bpf_raw_tracepoint_open(NULL, part->kept[0]);
+	return p->sleeping || part->kept[0] < 0 || part->link >= 0 ? 0 : -errno;
+}
+
+static void waking_end(struct part *part)
+{
+	fd_close(&part->link);
+	fd_close(&part->kept[0]);
+	fd_close(&part->kept[1]);
+}
+
 /*
  * Nobody waits for these programs. What they are loaded with has a descriptor for each map, which
  * others may need: it is given up.
@@ -110,35 +138,32 @@ static int part_open(struct programs *p, enum programs_part part)
 static int waking_attach(struct part *part)
 {
 	struct gnomon *skel = part->skel;
-	int walk = bpf_program__fd(skel->progs.waking_walk);
+	int walk = bpf_program__fd(skel->progs.waking_walk), rc;
 	__u32 zero = 0;
 
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.waking_walker), &zero, &walk, BPF_ANY))
 		return -errno;
-	part->link = bpf_program__attach(skel->progs.wall_waking);
-	if (!part->link)
-		return -errno;
+	pthread_mutex_lock(&part->of->waking);
 	part->kept[0] = dup(bpf_program__fd(skel->progs.wall_waking));
 	part->kept[1] = dup(walk);
+	rc = part->kept[0] < 0 ? -errno : waking_follow(part->of);
+	pthread_mutex_unlock(&part->of->waking);
+	if (rc)
+		waking_end(part);
 	gnomon__destroy(skel);
 	part->skel = NULL;
-	return 0;
+	return rc;
 }
 
-static bool is_waking(const struct part *part)
+int programs_wake(struct programs *p, bool on)
 {
-	return part->state == PART_READY && part->link;
-}
+	int rc;
 
-static void waking_end(struct part *part)
-{
-	if (!part->link)
-		return;
-	bpf_link__destroy(part->link);
-	part->link = NULL;
-	for (int i = 0; i < 2; i++)
-		if (part->kept[i] >= 0)
-			close(part->kept[i]);
+	pthread_mutex_lock(&p->waking);
+	p->sleeping = !on;
+	rc = waking_follow(p);
+	pthread_mutex_unlock(&p->waking);
+	return rc;
 }
 
 static void *part_load(void *arg)
@@ -249,6 +274,9 @@ int programs_open(struct programs **out, struct gnomon *base, const char *btf)
 	p->base = base;
 	p->btf = btf;
 	pthread_mutex_init(&p->lock, NULL);
+	pthread_mutex_init(&p->waking, NULL);
+	for (int i = 0; i < PROGRAMS_PARTS; i++)
+		p->parts[i].link = p->parts[i].kept[0] = p->parts[i].kept[1] = -1;
 	heavy_take(p);
 	rc = gnomon__load(base);
 	if (rc) {
@@ -269,6 +297,7 @@ void programs_close(struct programs *p)
 		gnomon__destroy(p->parts[i].skel);
 	}
 	pthread_mutex_destroy(&p->lock);
+	pthread_mutex_destroy(&p->waking);
 	free(p);
 }
 
@@ -277,8 +306,7 @@ void programs_detach(struct programs *p)
 	for (int i = 0; i < PROGRAMS_PARTS; i++)
 		if (programs_of(p, i))
 			gnomon__detach(programs_of(p, i));
-	if (is_waking(&p->parts[PROGRAMS_WAKING]))
-		waking_end(&p->parts[PROGRAMS_WAKING]);
+	programs_wake(p, false);
 	gnomon__detach(p->base);
 }
 
@@ -318,6 +346,6 @@ void programs_run_time(const struct programs *p, uint64_t *ns, uint64_t *runs)
 	for (int i = 0; i < PROGRAMS_PARTS; i++)
 		if (programs_of(p, i))
 			run_time_add(programs_of(p, i), ns, runs);
-	for (int i = 0; i < 2 && is_waking(&p->parts[PROGRAMS_WAKING]); i++)
+	for (int i = 0; i < 2; i++)
 		run_time_of(p->parts[PROGRAMS_WAKING].kept[i], ns, runs);
 }

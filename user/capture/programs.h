@@ -7,6 +7,7 @@
 #ifndef GNOMON_CAPTURE_PROGRAMS_H
 #define GNOMON_CAPTURE_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gnomon; /* the skeleton */
@@ -44,6 +45,12 @@ int programs_wait(struct programs *p, enum programs_part part);
 
 /* The skeleton that has the programs of a part that has been loaded; NULL of another. */
 struct gnomon *programs_of(const struct programs *p, enum programs_part part);
+
+/*
+ * Whether PROGRAMS_WAKING is to be attached (as at first), now or when it has been loaded: an event
+ * costs half of what it does even if the program has nothing to do. 0 or -errno. From any thread.
+ */
+int programs_wake(struct programs *p, bool on);
 
 void programs_detach(struct programs *p); /* of all parts, and of the base */
 
