@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* floor OBJECT: the programs of OBJECT, which is floor.bpf.c, compiled, are attached until SIGINT. */
+/* floor OBJECT: the programs of OBJECT, which is floor.bpf.c, compiled, are attached until SIGINT.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ int main(int argc, char **argv)
 			strerror(errno));
 		return 1;
 	}
-	bpf_object__for_each_program(p, obj) {
+	bpf_object__for_each_program(p, obj)
+	{
 		if (!bpf_program__attach(p)) {
 			fprintf(stderr, "floor: cannot attach %s: %s\n", bpf_program__name(p),
 				strerror(errno));
