@@ -483,7 +483,7 @@ int BPF_PROG(switch_walk, bool preempt, struct task_struct *prev, struct task_st
 			stack_take(ctx, SLOT_SWITCH, way, true, task, t, id, c->clock + c->offset);
 		t->vthread = vthread_of(id, task, SLOT_SWITCH);
 		t->cause = cause_of(id, task, t->state);
-		if (way == GN_WAY_SWITCH && t->state != GN_ST_QUEUED)
+		if (!(c->walk & WALK_BACK) && t->state != GN_ST_QUEUED)
 			asked_note(task, t);
 		if (is_moving(t)) /* by itself, since it has a stack */
 			pending_put(tick_parity(own_tick(t)), task->pid);
