@@ -109,41 +109,85 @@ static __always_inline __u16 *kstack_at(struct kstack *k, __u64 i)
 	return &k->at[i & (KSTACK_FRAMES - 1)];
 }
 
-/* Are its return addresses where they were? */
-static __always_inline bool kstack_holds(struct kstack *k, const struct stack_scratch *s,
-					 __u64 words)
+/*
+ * Loops over a stack's frames are calls of bpf_loop(): the verifier follows a loop in the program
+ * turn by turn, and this is in four of them.
+ */
+struct kstack_pair {
+	struct stack_scratch *s;
+	struct kstack *k;
+	__u64 words;
+	__u64 differs; /* not 0: some do */
+};
+
+#define KSTACK_CHUNK 8 /* frames compared in a turn */
+
+/* Without branches, of which the verifier would follow both ways each time. */
+static long kstack_compare(__u32 turn, struct kstack_pair *x)
 {
+	__u64 from = turn * KSTACK_CHUNK, last = x->k->n - 1, differs = 0;
+
+	if (from >= last)
+		return 1;
+#pragma clang loop unroll(full)
+	for (__u64 i = 0; i < KSTACK_CHUNK; i++) {
+		__u64 frame = from + i, at = *kstack_at(x->k, frame);
+		__u64 meant = ((frame - last) & ~(frame - x->k->lead)) >> 63;
+		__u64 inside = (at - x->words) >> 63;
+
+		differs |= ((kstack_word(x->s, at) ^ *kstack_pc(x->k, frame)) | (inside ^ 1)) &
+			   (0 - meant);
+	}
+	x->differs = differs;
+	return !!differs;
+}
+
+/* Are its return addresses where they were? */
+static __always_inline bool kstack_holds(struct kstack *k, struct stack_scratch *s, __u64 words)
+{
+	struct kstack_pair x = {.s = s, .k = k, .words = words};
 	__u64 last = k->n - 1, at;
 
-	UW_NO_UNROLL
-	for (__u64 i = k->lead; i < last; i++) {
-		at = *kstack_at(k, i);
-		if (i >= KSTACK_FRAMES || at >= words || kstack_word(s, at) != *kstack_pc(k, i))
-			return false;
-	}
+	bpf_loop(KSTACK_FRAMES / KSTACK_CHUNK, kstack_compare, &x, 0);
+	if (x.differs)
+		return false;
 	at = words - *kstack_at(k, last); /* what lies behind the words was another stack's */
 	return at < words && kstack_word(s, at) == *kstack_pc(k, last);
 }
 
+static long kstack_push_step(__u32 i, struct kstack_pair *x)
+{
+	if (i >= x->k->n)
+		return 1;
+	x->s->uw.flags = i ? GN_FF_RETADDR : 0;
+	uw_push(&x->s->uw, *kstack_pc(x->k, i), GN_FRAME_KERNEL, 0, 0);
+	return 0;
+}
+
 static __always_inline void kstack_push(struct stack_scratch *s, struct kstack *k)
 {
-	UW_NO_UNROLL
-	for (__u64 i = 0; i < KSTACK_FRAMES && i < k->n; i++) {
-		s->uw.flags = i ? GN_FF_RETADDR : 0;
-		uw_push(&s->uw, *kstack_pc(k, i), GN_FRAME_KERNEL, 0, 0);
-	}
+	struct kstack_pair x = {.s = s, .k = k};
+
+	bpf_loop(KSTACK_FRAMES, kstack_push_step, &x, 0);
+}
+
+static long kstack_check_step(__u32 i, struct kstack_pair *x)
+{
+	if (i >= x->k->n)
+		return 1;
+	if (i >= x->k->lead && i < KSTACK_FRAMES)
+		x->differs |= gn_frame_addr(&x->s->uw.frames[i]) ^ *kstack_pc(x->k, i);
+	return 0;
 }
 
 /* With gn_check_code: has the kernel found what was known? */
-static __always_inline void kstack_check(const struct stack_scratch *s, struct kstack *k)
+static __always_inline void kstack_check(struct stack_scratch *s, struct kstack *k)
 {
-	bool same = s->uw.n == k->n;
+	struct kstack_pair x = {.s = s, .k = k, .differs = s->uw.n ^ k->n};
 
-	UW_NO_UNROLL
-	for (__u64 i = k->lead; i < KSTACK_FRAMES && i < k->n; i++)
-		same &= gn_frame_addr(&s->uw.frames[i]) == *kstack_pc(k, i);
+	bpf_loop(KSTACK_FRAMES, kstack_check_step, &x, 0);
 	count_add(GN_CNT_KSTACK_CHECKED, 1);
-	if (!same)
+	if (x.differs)
 		count_add(GN_CNT_KSTACK_WRONG, 1);
 }
 
@@ -185,6 +229,15 @@ static long kstack_up(__u32 at, struct kstack_search *x)
 	x->frame = frame + 1;
 	return 0;
 }
+
+static long kstack_copy(__u32 i, struct kstack_search *x)
+{
+	if (i >= x->frame || i >= KSTACK_FRAMES)
+		return 1;
+	*kstack_pc(x->k, i) = gn_frame_addr(&x->s->uw.frames[i]);
+	return 0;
+}
+
 /* What the kernel has just found, with the words in the window. */
 static __always_inline void kstack_learn(struct stack_scratch *s, const struct kstack_span *p,
 					 struct kstack *k)
@@ -197,9 +250,7 @@ static __always_inline void kstack_learn(struct stack_scratch *s, const struct k
 	if (n < 2 || n > KSTACK_FRAMES)
 		return;
 	k->n = n;
-	UW_NO_UNROLL
-	for (__u64 i = 0; i < KSTACK_FRAMES && i < n; i++)
-		*kstack_pc(k, i) = gn_frame_addr(&s->uw.frames[i]);
+	bpf_loop(KSTACK_FRAMES, kstack_copy, &x, 0);
 	bpf_loop(KSTACK_WORDS, kstack_down, &x, 0);
 	k->lead = x.frame;
 	if (k->lead > (p->leads ? KSTACK_LEAD : 0))
@@ -228,7 +279,7 @@ struct {
 } kstacks SEC(".maps") __weak;
 
 /* NULL: none is as the words in the window. */
-static __always_inline struct kstack *kstack_find(const struct stack_scratch *s,
+static __always_inline struct kstack *kstack_find(struct stack_scratch *s,
 						  const struct kstack_span *p)
 {
 	UW_NO_UNROLL
