@@ -29,36 +29,41 @@ static __always_inline __u64 coder_ran(__u64 task)
 	return ran;
 }
 
+struct coders_look {
+	struct gn_coders *c;
+	__u64 slots, sum;
+	__u64 found; /* CODERS_RUN: there is no telling */
+};
+
+#define CODERS_RUN 2
+
 /* A thread that runs has on_cpu set before its first instruction, and its time is added up before
  * that is cleared. */
+static long coders_look(__u32 i, struct coders_look *l)
+{
+	__u64 task = l->c->task[i & (GN_MAX_CODERS - 1)], ran;
+
+	if (!(l->slots >> i))
+		return 1;
+	if (!task)
+		return 0;
+	ran = coder_ran(task);
+	l->found = ran == ~0ULL ? CODERS_RUN : 1;
+	l->sum += ran;
+	return ran == ~0ULL;
+}
+
 __noinline __u64 coders_gen(__u32 tgid, __u32 jvm_flags)
 {
-	struct gn_coders *c = bpf_map_lookup_elem(&coders, &tgid);
-	__u64 sum = 0, made, found = 0, slots;
+	struct coders_look l = {.c = bpf_map_lookup_elem(&coders, &tgid)};
+	__u64 made;
 
-	if (!c || c->full || !(jvm_flags & GN_JVM_CODERS))
+	if (!l.c || l.c->full || !(jvm_flags & GN_JVM_CODERS))
 		return 0;
-	made = *(volatile __u64 *)&c->made;
-	slots = c->slots;
-	uw_barrier(sum);
-	uw_barrier(found);
-	for (__u32 i = 0; i < GN_MAX_CODERS; i++) {
-		__u64 task = c->task[i], ran;
-
-		if (!(slots >> i))
-			break;
-		if (!task)
-			continue;
-		ran = coder_ran(task);
-		if (ran == ~0ULL)
-			return 0;
-		sum += ran;
-		found = 1;
-		/* for the verifier: any numbers, the same in each round */
-		uw_barrier(sum);
-		uw_barrier(found);
-	}
-	return found ? uw_mix(uw_mix(1, made), sum) | 1 : 0;
+	made = *(volatile __u64 *)&l.c->made;
+	l.slots = l.c->slots;
+	bpf_loop(GN_MAX_CODERS, coders_look, &l, 0);
+	return l.found == 1 ? uw_mix(uw_mix(1, made), l.sum) | 1 : 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -293,19 +293,26 @@ static long uw_tell_returns(__u32 i, struct uw_pair *w)
 	return !ok || at < stop;
 }
 
-/* And those of them that have other words? */
-uw_fn void uw_tell_words(const struct uw_state *s, struct uw_memo *o, struct uw_tell *k)
+/* And those of them that have other words? Likewise, by their number. */
+static long uw_tell_words(__u32 turn, struct uw_pair *w)
 {
-	__u32 n = uw_memo_known(o, k->first)->upto;
+	struct uw_tell *k = &w->t->tell;
+	__u32 n = uw_memo_known(w->o, k->first)->upto, from = turn * UW_CHUNK;
 
 	UW_NO_UNROLL
-	for (__u32 i = 0; i < UW_MEMO_WORDS && i < n; i++) {
-		const struct uw_memo_word *word = &o->word[i];
+	for (__u32 i = 0; i < UW_CHUNK; i++) {
+		__u32 at = from + i;
+		const struct uw_memo_word *word;
 
+		if (at >= n)
+			return 1;
+		uw_barrier(at);
+		word = &w->o->word[at & (UW_MEMO_WORDS - 1)];
 		if (word->frame > k->at &&
-		    (!uw_tell_has(k, word->at) || uw_tell_at(s, k, word->at) != word->is))
+		    (!uw_tell_has(k, word->at) || uw_tell_at(w->s, k, word->at) != word->is))
 			k->at = word->frame;
 	}
+	return 0;
 }
 
 /* Is the frame stood on one of the memo's? Then t->left says which. */
@@ -405,7 +412,7 @@ uw_memo_global int uw_tell_compare(struct uw_state *s, struct uw_memo *o, struct
 	if (!s || !o || !t)
 		return 0;
 	uw_each(UW_MEMO_FRAMES / UW_CHUNK + 1, uw_tell_returns, &w);
-	uw_tell_words(s, o, &t->tell);
+	uw_each(UW_MEMO_WORDS / UW_CHUNK, uw_tell_words, &w);
 	return 0;
 }
 
