@@ -293,7 +293,7 @@ static long uw_tell_returns(__u32 i, struct uw_pair *w)
 	return !ok || at < stop;
 }
 
-/* And those of them that have other words? Likewise, by their number. */
+/* The same by the other words that told these frames, UW_CHUNK of them in a turn. */
 static long uw_tell_words(__u32 turn, struct uw_pair *w)
 {
 	struct uw_tell *k = &w->t->tell;

@@ -37,11 +37,8 @@ static __always_inline bool is_current(enum gn_stack_way way)
 	return way != GN_WAY_BACK && way != GN_WAY_NEAR;
 }
 
-/* It may get a CPU meanwhile. The program that takes such stacks takes no others. */
-#define is_near(way) (__builtin_constant_p(way) && (way) == GN_WAY_NEAR)
-
 /*
- * The same way, which the verifier has forgotten where a program has more than one: or it would
+ * The same way; but where a program has several the verifier has forgotten which it is, or it would
  * follow all that comes for each of them.
  */
 #define way_again(s, way)                                                                          \
@@ -74,7 +71,7 @@ static __always_inline void user_walk(void *ctx, struct stack_scratch *s, enum g
 	l.o = memo_of(m, &s->uw);
 	if (uw_walk_with(&l) && is_current(way_again(s, way)))
 		user_walk_fp(ctx, s);
-	if (is_near(way) && task_has_run(task, s->switches)) /* it may be of two stacks */
+	if (way == GN_WAY_NEAR && task_has_run(task, s->switches)) /* it may be of two stacks */
 		l.o->n = 0;
 	else
 		memo_checked(l.t);
@@ -131,7 +128,7 @@ static __always_inline __u64 stack_take(void *ctx, enum stack_slot slot, enum gn
 	uw_limit(&s->uw, gn_depth);
 	s->uw.rec.way = way;
 	user_walk(ctx, s, way, task, slot, t, who, now);
-	if (is_near(way)) /* what its own programs note is theirs */
+	if (way == GN_WAY_NEAR) /* what its own programs note is theirs */
 		return s->uw.n && !task_has_run(task, s->switches) ? stack_finish(s, NULL) : 0;
 	return s->uw.n ? stack_finish(s, &t->sent[slot]) : 0;
 }
