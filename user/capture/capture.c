@@ -514,11 +514,6 @@ bool capture_can_switch(const struct capture *c)
 	return c->can_switch;
 }
 
-bool capture_has_wakers(const struct capture *c)
-{
-	return c->wakes;
-}
-
 static int scanning_begin(struct capture *c, uint64_t tick)
 {
 	struct gnomon *s = capture_part(c, PROGRAMS_SWITCH);

@@ -152,9 +152,6 @@ uint64_t capture_threads(const struct capture *c); /* of all targets, now */
 /* Whether this kernel shows what wall samples by switches need; else they are by scans. */
 bool capture_can_switch(const struct capture *c);
 
-/* With that engine, who wakes threads is told. */
-bool capture_has_wakers(const struct capture *c);
-
 /*
  * Change between switches and scans for wall samples, after capture_tick() of `tick` and from the
  * same thread. No tick is lost or counted twice. 0 or -errno (then nothing has changed): -EAGAIN
@@ -197,9 +194,6 @@ int capture_bell(const struct capture *c);
 
 /* So often threads were queued at ticks of which it is not known who had the CPU. */
 uint64_t capture_unseen(const struct capture *c);
-
-/* So many threads, ever, were to be read after a tick as they left their CPU long before it. */
-uint64_t capture_pending(const struct capture *c);
 
 /* capture_threads() for the thread of the ticks, which must wait for no other. */
 uint64_t capture_tick_threads(struct capture *c);

@@ -286,14 +286,6 @@ uint64_t capture_unseen(const struct capture *c)
 	return __atomic_load_n(&c->skel->bss->gn_unseen, __ATOMIC_RELAXED);
 }
 
-uint64_t capture_pending(const struct capture *c)
-{
-	const struct gnomon__bss *bss = c->skel->bss;
-
-	return __atomic_load_n(&bss->gn_pending[0], __ATOMIC_RELAXED) +
-	       __atomic_load_n(&bss->gn_pending[1], __ATOMIC_RELAXED);
-}
-
 void capture_reread(struct capture *c)
 {
 	c->reread_due = true;

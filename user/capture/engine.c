@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/engine.h"
 
-/* wall_switch and wall_waking, without the reading of two clocks that measures them */
-#define SWITCH_NS 85.0
-#define WAKE_NS	  45.0
+#define SWITCH_NS 65.0	  /* wall_switch without the reading of two clocks that measures it */
 #define TICK_NS	  20000.0 /* an iterator made, run and closed */
 #define THREAD_NS 500.0	  /* a thread looked at by wall_scan */
 #define STACK_NS  6000.0
 #define CLOCK_NS  650.0 /* stopping and starting a clock bound to a thread, at each switch */
 #define SECOND	  1e9
 
-/* saved by a change, per second: half a percent of a core, and two where wakers are lost by it */
-#define WALL_WORTH   (0.005 * SECOND)
-#define WAKERS_WORTH (0.02 * SECOND)
-#define CPU_BUDGET   (0.02 * SECOND)
+#define WALL_WORTH (0.005 * SECOND) /* saved by a change: half a percent of a core */
+#define CPU_BUDGET (0.02 * SECOND)
 
 double engine_switch_cost(const struct engine_load *l)
 {
-	return l->switches * (SWITCH_NS + (l->wakers ? WAKE_NS : 0));
+	return l->switches * SWITCH_NS;
 }
 
 /* Every thread at every tick, and a stack of each that ran since the tick before. */
 double engine_scan_cost(const struct engine_load *l)
 {
-	double threads = (double)l->threads, ran = l->moved;
+	double threads = (double)l->threads, ran;
 
 	if (l->ticks <= 0)
 		return 0;
-	if (ran > l->switches / l->ticks)
-		ran = l->switches / l->ticks;
+	ran = l->switches / l->ticks;
 	if (ran > threads)
 		ran = threads;
 	return l->ticks * (TICK_NS + threads * THREAD_NS + ran * STACK_NS);
@@ -37,9 +32,9 @@ double engine_scan_cost(const struct engine_load *l)
 enum wall_engine engine_wall(enum wall_engine now, const struct engine_load *l)
 {
 	double by_switch = engine_switch_cost(l), by_scan = engine_scan_cost(l);
-	double worth = l->wakers ? WAKERS_WORTH : WALL_WORTH;
 
-	if (now == WALL_ENGINE_SWITCH && by_scan * 2 < by_switch && by_switch - by_scan > worth)
+	if (now == WALL_ENGINE_SWITCH && by_scan * 2 < by_switch &&
+	    by_switch - by_scan > WALL_WORTH)
 		return WALL_ENGINE_SCAN;
 	if (now == WALL_ENGINE_SCAN && by_switch < by_scan)
 		return WALL_ENGINE_SWITCH;

@@ -6,7 +6,6 @@
 #ifndef GNOMON_CAPTURE_ENGINE_H
 #define GNOMON_CAPTURE_ENGINE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* As an option: AUTO lets the engine change while recording. */
@@ -16,9 +15,7 @@ enum cpu_engine { CPU_ENGINE_AUTO, CPU_ENGINE_THREAD, CPU_ENGINE_CPU };
 struct engine_load {
 	double switches; /* of target threads, per second */
 	double ticks;	 /* per second */
-	double moved;	 /* threads that have switched between two ticks, at most */
 	uint64_t threads;
-	bool wakers; /* who wakes threads is told, too, but not with SCAN */
 };
 
 /* Cost in ns per second. */

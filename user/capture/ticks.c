@@ -29,7 +29,7 @@ struct ticks {
 	struct capture *capture;
 	struct ticks_config cfg;
 	_Atomic enum wall_engine engine;
-	uint64_t considered_ns, switches, moved; /* when, and the counters as they were */
+	uint64_t considered_ns, switches; /* when, and the counter as it was */
 	int agreed;
 	bool told; /* the user was told that another engine cannot be had */
 	int wake;  /* an eventfd: another tick is the next one, or it is the end */
@@ -108,22 +108,18 @@ static uint32_t visit(struct ticks *t, uint64_t tick)
 /* What the targets did since the last call. False: the last call was too short ago. */
 static bool load_measure(struct ticks *t, struct engine_load *l)
 {
-	uint64_t counters[GN_CNT_MAX], now = now_ns(), since = now - t->considered_ns, moved;
+	uint64_t counters[GN_CNT_MAX], now = now_ns(), since = now - t->considered_ns;
 
 	if (since < CONSIDER_NS)
 		return false;
 	capture_counters(t->capture, counters);
-	moved = counters[GN_CNT_CAPTURES] + capture_pending(t->capture);
 	*l = (struct engine_load){
 		.switches = (double)(counters[GN_CNT_SWITCHES] - t->switches) * 1e9 / (double)since,
 		.ticks = 1e9 / (double)(t->cfg.wall_ns << capture_visit_level(t->capture)),
 		.threads = capture_tick_threads(t->capture),
-		.wakers = capture_has_wakers(t->capture),
 	};
-	l->moved = (double)(moved - t->moved) * 1e9 / (double)since / l->ticks;
 	t->considered_ns = now;
 	t->switches = counters[GN_CNT_SWITCHES];
-	t->moved = moved;
 	return true;
 }
 
