@@ -386,22 +386,22 @@ uw_fn int native_tail_step(struct uw_state *s, uw_mem m, __u32 tail)
 }
 
 /*
- * The leaf, interrupted where the rule, which goes by the frame pointer if `other` is 0, may have
+ * The leaf, interrupted where the rule, which goes by the frame pointer (`by_fp`) or not, may have
  * its frame that is no more. As the above.
  */
-uw_fn int native_leaf_step(struct uw_state *s, uw_mem m, __u32 other)
+uw_fn int native_leaf_step(struct uw_state *s, uw_mem m, __u32 by_fp)
 {
 	__u32 tail = native_tail(s, m);
 
 	uw_barrier(tail);
-	if (tail & UW_TAIL_RET || (tail == UW_TAIL_JUMP && !other))
+	if (tail & UW_TAIL_RET || (tail == UW_TAIL_JUMP && by_fp))
 		return native_tail_step(s, m, tail);
 	return -1;
 }
 
-uw_own(native_leaf_step)(UW_OWN, __u32 other)
+uw_own(native_leaf_step)(UW_OWN, __u32 by_fp)
 {
-	return s ? native_leaf_step(s, UW_OWN_MEM, other) : -1;
+	return s ? native_leaf_step(s, UW_OWN_MEM, by_fp) : -1;
 }
 
 #endif
@@ -416,9 +416,8 @@ uw_fn int native_step(struct uw_state *s, uw_mem m)
 	r = uw_rule_cached(s, m, s->map.arg, uw_lookup_pc(s) - s->map.bias);
 #ifdef UW_TAILS
 	if (s->leaf && !(s->flags & GN_FF_RETADDR)) {
-		/* without branches, as above */
-		__u32 other = r ? (r->cfa ^ UW_CFA_REG) | (r->cfa_reg ^ UW_REG_FP) : 1;
-		int left = uw_call(native_leaf_step, s, m, other);
+		__u32 by_fp = r && r->cfa == UW_CFA_REG && r->cfa_reg == UW_REG_FP;
+		int left = uw_call(native_leaf_step, s, m, by_fp);
 
 		if (left >= 0)
 			return left;
