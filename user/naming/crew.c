@@ -917,15 +917,30 @@ bool crew_hurries(const struct crew *c, uint64_t now)
 	return now < c->line->board->hurry_ns;
 }
 
+static void on_target(void *ctx, pid_t tgid, const struct totals *t)
+{
+	struct crew *c = ctx;
+	struct opened *o = opened_of(&c->opened, tgid);
+
+	if (!o)
+		return;
+	o->totals = *t;
+	o->told = true;
+}
+
+/*
+ * With what was told last: who took over may have said nothing yet, of all or of some. Of a process
+ * that is recorded anew while its earlier file is being finished, the latter is not told.
+ */
 void crew_targets(struct crew *c, recorder_target_fn fn, void *ctx)
 {
-	const struct board *b = c->line->board;
-
 	if (c->kept)
 		return;
-	if (!b->ntargets && c->line > c->lines)
-		b = c->line[-1].board; /* who took over has said nothing yet */
-	board_targets(b, fn, ctx);
+	board_targets(c->line->board, on_target, c);
+	for (const struct opened *o = c->opened.first; o; o = o->next) {
+		if (o->told && opened_of(&c->opened, o->tgid) == o)
+			fn(ctx, o->tgid, &o->totals);
+	}
 }
 
 void crew_totals(struct crew *c, struct totals *out)

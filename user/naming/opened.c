@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "jfr/write.h"
 #include "jfr/write_file.h"
-#include "model/totals.h"
 
 static void opened_free(struct opened *o)
 {

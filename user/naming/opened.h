@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "model/totals.h"
 #include "naming/records.h"
 
 struct opened {
@@ -26,6 +27,8 @@ struct opened {
 	uint32_t blamed;	  /* so many of them at it */
 	bool untried;		  /* it is not to be looked into any more */
 	struct rec_choice choice; /* the last one; size 0: none */
+	struct totals totals;	  /* as naming told them last */
+	bool told;		  /* it has */
 	struct opened *next;
 };
 
