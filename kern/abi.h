@@ -453,6 +453,7 @@ struct gn_proc {
 	__u32 limit[GN_DRAWS]; /* with a reservoir: of draw d in [d % GN_DRAWS] */
 	struct gn_rate rate;
 	__u64 switches; /* with gn_rates: of its threads, as far as they were counted */
+	__u64 scan;	/* user space's: the first scan of threads that has met all of its */
 };
 
 /*
@@ -515,7 +516,8 @@ struct gn_thread {
 	__u32 rate_gen;	    /* gn_rate_gen for which `level` is, 0 never */
 	__u32 queued_ahead; /* ns: likewise, where it was preempted; the shorter one counts */
 	__u32 wasted_tick;  /* tick (low half) before which `wasted` stacks were taken in vain */
-	__u16 wasted;
+	__u8 wasted;
+	__u8 far;    /* what it costs lately that the collector reads it: look_ahead_read() */
 	__u8 often;  /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
 	__u8 asked;  /* its bit in `asked` is set (kern/asked.bpf.h) */
 	__u32 round; /* of accounting (wall_account) that it was last part of */
@@ -532,7 +534,7 @@ struct gn_thread {
 	__u64 remote_cause;
 	__u64 remote_context;
 	__u32 remote_seq;
-	__u32 clock_gen;  /* for which `mature` was drawn */
+	__u32 far_seq;	  /* likewise, where it was the collector that read it */
 	__u64 wait_stack; /* the last taken of a wait, and not where it was preempted */
 	__u64 wait_vthread;
 	__u64 wait_cause;
@@ -542,7 +544,10 @@ struct gn_thread {
 	__u64 cpu_stack_ns; /* and when that was */
 	__u64 cpu_vthread;
 	__u64 cpu_context;
-	__u64 mature; /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
+	__u64 mature;	 /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
+	__u32 clock_gen; /* for which that was drawn */
+	/* the interval in which it is in `lock_waiters`; kern/lock.bpf.h */
+	__u32 lock_watched;
 	/* with gn_only_context: the last look found no context; and the interval of that, plus 1 */
 	__u32 bare, bare_seq;
 	__u64 switches; /* at the last scan: nvcsw + nivcsw */
@@ -556,8 +561,7 @@ struct gn_thread {
 	__u32 lock_looked;
 	/* its process was changing its mappings when it was to be read from outside */
 	struct gn_again torn;
-	__u32 lock_watched; /* and the one in which it is in `lock_waiters`; kern/lock.bpf.h */
-	__u64 woken;	    /* the cause that its waker is, of the interval woken_seq */
+	__u64 woken; /* the cause that its waker is, of the interval woken_seq */
 	__u32 woken_seq;
 	/* objects were being moved when it was looked for the one that it waits for */
 	struct gn_again moving;

@@ -168,6 +168,7 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 		context_wanted(t, seq, found.context);
 	if (!id)
 		return 0;
+	t->far_seq = seq;
 	remote_note(t, seq, id, &found);
 	asked_note(task, t);
 	if (had && id & GN_STACK_WHOLE) /* in place of what it had of itself */

@@ -126,7 +126,7 @@ int BPF_PROG(switch_visit, bool preempt, struct task_struct *prev, struct task_s
 		count_add(GN_CNT_CAPTURES, taken);
 		count_add(GN_CNT_NEAR, taken);
 	}
-	if (c->walk)
+	if (c->walk & (WALK_OUT | WALK_BACK))
 		bpf_tail_call(ctx, &switch_walker, GN_SWITCH_WALK);
 	return 0;
 }

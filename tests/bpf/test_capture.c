@@ -746,6 +746,36 @@ static void test_preempted(void **state)
 		    n.counters[GN_CNT_SWITCHES] + 4 * n.wall_records);
 }
 
+#define NAPS 130
+
+/* It hurries, and then it is calm. */
+static void work_calm(struct truth *t)
+{
+	uint64_t end = now_of(CLOCK_MONOTONIC) + 500 * MS;
+
+	while (now_of(CLOCK_MONOTONIC) < end)
+		sleep_ns(MS / 2);
+	for (int i = 0; i < NAPS; i++)
+		sleep_ns(15 * MS);
+}
+
+/*
+ * While it hurries it learns that stacks are taken in vain. To have the collector read those of its
+ * long naps for ever would cost three times as much as to take them again.
+ */
+static void test_calm(void **state)
+{
+	struct capture_config cfg = {.cpu_ns = 10 * MS, .wall_ns = 10 * MS};
+	struct truth t;
+	struct tally n;
+	struct lossy l;
+
+	record(work_calm, &cfg, &t, &n, &l);
+	assert_true(n.counters[GN_CNT_SWITCHES] > 2 * NAPS);
+	assert_true(n.counters[GN_CNT_REMOTE] > 0); /* it has learned so */
+	assert_true(n.counters[GN_CNT_REMOTE] * 2 < NAPS);
+}
+
 static int pipes[2][2];
 static int pingpong_cpus; /* 0: where the scheduler puts them, 1: on one CPU, 2: on one each */
 
@@ -923,6 +953,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_starved),
 		cmocka_unit_test(test_born),
 		cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_calm),
 		cmocka_unit_test(test_scan_starved),
 		cmocka_unit_test(test_scan_sum),
 		cmocka_unit_test(test_pingpong),
