@@ -39,9 +39,8 @@ struct gn_code_heap {
 struct gn_coders {
 	__u64 made;		   /* another number, in all the recording, at each change */
 	__u64 task[GN_MAX_CODERS]; /* address of the task_struct; 0 free */
-	__u32 tid[GN_MAX_CODERS];
-	__u32 slots; /* a bit for each that was ever used */
-	__u32 full;  /* not all are here: there is no telling */
+	__u32 slots;		   /* a bit for each that was ever used */
+	__u32 full;		   /* not all are here: there is no telling */
 };
 
 #define GN_UNLOADS_SPAN 512

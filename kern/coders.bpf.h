@@ -58,7 +58,7 @@ static __always_inline void coders_changed(struct gn_coders *c)
 
 /* A thread is found, born, or gives itself this name. */
 static __noinline __attribute__((unused)) int coders_see(struct task_struct *task, __u32 tgid,
-							 __u32 tid, __u64 name)
+							 __u64 name)
 {
 	__u64 address = (__u64)task;
 	struct gn_coders *c;
@@ -78,7 +78,6 @@ static __noinline __attribute__((unused)) int coders_see(struct task_struct *tas
 	for (__u32 i = 0; i < GN_MAX_CODERS; i++) {
 		if (__sync_val_compare_and_swap(&c->task[i], 0, address))
 			continue;
-		c->tid[i] = tid;
 		__sync_fetch_and_or(&c->slots, 1U << i);
 		coders_changed(c);
 		return 0;
@@ -97,7 +96,6 @@ static __noinline __attribute__((unused)) int coders_gone(struct task_struct *ta
 		return 0;
 	for (__u32 i = 0; i < GN_MAX_CODERS; i++) {
 		if (c->task[i] == address) {
-			c->tid[i] = 0;
 			c->task[i] = 0;
 			coders_changed(c);
 		}

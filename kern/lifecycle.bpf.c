@@ -15,7 +15,7 @@ static __always_inline void coder_see(struct task_struct *task, const char *comm
 	__u64 id = task_id(task), name = 0;
 
 	if (!bpf_probe_read_kernel(&name, sizeof(name), comm))
-		coders_see(task, id >> 32, (__u32)id, name);
+		coders_see(task, id >> 32, name);
 }
 
 static __always_inline __u32 churn_kind(struct task_struct *task, __u16 type, __u64 now)

@@ -75,7 +75,7 @@ static int jvm_set(void *ctx, const struct gn_jvm *jvm)
 	return 0;
 }
 
-static int coders_get(void *ctx, pid_t tgid, struct gn_coders *out)
+static int coders_met(void *ctx, pid_t tgid)
 {
 	return 0;
 }
@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		.proc_drop = proc_drop,
 		.freed = freed,
 		.jvm_set = jvm_set,
-		.coders_get = coders_get,
+		.coders_met = coders_met,
 		.java_thread = java_thread,
 		.carrier = carrier,
 		.contexts = contexts,

@@ -35,8 +35,9 @@ whole() {
     jfr_print "$1" jdk.JVMInformation,jdk.ActiveSetting >"$T/print"
     grep -q 'period\|gnomon.version' "$T/print" || fail "'$1' does not say how it was recorded"
 }
-# named_most: in that of the last files that has the most, since a thread may have had no CPU for a second
-named_most() { tail -n 4 "$T/files" | while read -r f; do named_samples "$f"; done | sort -n | tail -n 1; }
+# most_of COUNT: in that of the last files that has the most, since a thread may have had no CPU for a second, nor the collector
+most_of() { tail -n 4 "$T/files" | while read -r f; do "$1" "$f"; done | sort -n | tail -n 1; }
+idle_samples() { weight "$1" $WALL_EVENT thread=idle-thread-number-1 'frame=Harness\.await'; }
 named_samples() { weight "$1" $CPU_EVENT thread=busy-thread-number-1 'frame=Harness\.(crunch|burn|cpu)'; }
 
 reload() {
@@ -111,10 +112,9 @@ killed() {
     while read -r f; do jfr_silent "$(jdk_newest)" summary "$f"; done <"$T/files"
     f=$(tail -n 3 "$T/files" | head -n 1)
     whole "$f"
-    assert_ge "samples with their method in one of its files alone" 1 "$(named_most)"
+    assert_ge "samples with their method in one of its files alone" 1 "$(most_of named_samples)"
     # it had been let go and was taken in again: also what slept all the time
-    assert_ge "wall samples of an idle thread in that file" 5 \
-        "$(weight "$f" $WALL_EVENT thread=idle-thread-number-1 'frame=Harness\.await')"
+    assert_ge "wall samples of an idle thread in one of them" 5 "$(most_of idle_samples)"
     # what is told of a sleeper until it is read again may have no frames
     assert_between "ticks of 5 ms without frames in that file" 0 30 "$(frames_lost "$f")"
     assert_match "the JVM of a file in the middle" "pid = $FIRST\$" "$T/print"

@@ -138,7 +138,7 @@ static void proc_drop(void *ctx, pid_t tgid, uint64_t now)
 	((struct tables *)ctx)->dropped = tgid;
 }
 
-static int coders_get(void *ctx, pid_t tgid, struct gn_coders *out)
+static int coders_met(void *ctx, pid_t tgid)
 {
 	((struct tables *)ctx)->of = tgid;
 	return 0;
@@ -247,7 +247,7 @@ static struct unwinder unwinder_of(struct tables *t)
 		.file_find = file_find,
 		.file_add = file_add,
 		.proc_drop = proc_drop,
-		.coders_get = coders_get,
+		.coders_met = coders_met,
 		.freed = freed,
 		.programs = slow,
 	};
@@ -259,7 +259,7 @@ static void each_his_own(void **state)
 	struct unwinder u = unwinder_of(&t);
 	struct desk *desk = desk_new();
 	struct ask drop = {.kind = ASK_PROC_DROP, .tgid = 12},
-		   coders = {.kind = ASK_CODERS_GET, .tgid = 12}, news = {.kind = ASK_FREED};
+		   coders = {.kind = ASK_CODERS_MET, .tgid = 12}, news = {.kind = ASK_FREED};
 	struct party one, two;
 
 	party_begin(&one, 1, &u, desk);

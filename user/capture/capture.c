@@ -365,8 +365,11 @@ void capture_cpu_clocks(struct capture *c, bool alone)
 
 int capture_scan(struct capture *c)
 {
+	uint64_t scan = ++c->scans;
 	int rc = iterator_all(c->skel->progs.task_scan);
 
+	if (rc >= 0 && __atomic_load_n(&c->scanned, __ATOMIC_RELAXED) < scan)
+		__atomic_store_n(&c->scanned, scan, __ATOMIC_RELEASE);
 	/* the tick thread does that: only one thread at a time may read stacks from outside */
 	c->remote_due = true;
 	return rc;
@@ -604,6 +607,7 @@ static int resting_fd(const struct capture *c)
 void capture_tables(struct capture *c, struct capture_tables *out)
 {
 	*out = (struct capture_tables){
+		.targets = bpf_map__fd(c->skel->maps.procs),
 		.procs = bpf_map__fd(c->skel->maps.uw_procs),
 		.files = bpf_map__fd(c->skel->maps.uw_files),
 		.rules = bpf_map__fd(c->skel->maps.uw_rules),
@@ -614,6 +618,7 @@ void capture_tables(struct capture *c, struct capture_tables *out)
 		.carriers = bpf_map__fd(c->skel->maps.carriers),
 		.places = bpf_map__fd(c->skel->maps.context_places),
 		.locks = bpf_map__fd(c->skel->maps.locks),
+		.scanned = &c->scanned,
 		.changes = (uint64_t *)&c->skel->bss->gn_table_changes,
 		.ncarriers = &c->skel->bss->gn_carriers,
 		.ncontexts = &c->skel->bss->gn_contexts,

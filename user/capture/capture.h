@@ -223,11 +223,13 @@ void capture_forgotten(struct capture *c);
 
 /* Descriptors of the unwinder's maps, for naming/tables.c. They belong to the capture. */
 struct capture_tables {
-	int procs, files, rules, jvms, coders, java_threads, vthreads, carriers, places, locks;
-	uint64_t *changes;   /* of these, ever, each counted twice: before it and after */
-	uint32_t *ncarriers; /* raised for each: the first makes the kernel look them up */
-	uint32_t *ncontexts; /* entries of `places`, likewise */
-	int resting;	     /* a queue of threads that are to be read again; -1: by `late` alone */
+	int targets, procs, files, rules, jvms, coders, java_threads, vthreads, carriers, places,
+		locks;
+	const uint64_t *scanned; /* struct gn_proc's `scan` up to this one are over */
+	uint64_t *changes;	 /* of these, ever, each counted twice: before it and after */
+	uint32_t *ncarriers;	 /* raised for each: the first makes the kernel look them up */
+	uint32_t *ncontexts;	 /* entries of `places`, likewise */
+	int resting; /* a queue of threads that are to be read again; -1: by `late` alone */
 	_Atomic uint32_t *late; /* CAPTURE_LATE_*: what there is to be read again; NULL: nothing */
 };
 

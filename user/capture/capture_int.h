@@ -42,6 +42,8 @@ struct capture {
 	size_t ntgids;
 	pthread_mutex_t lock;	  /* held while tgids change, and while they are copied */
 	_Atomic uint64_t changes; /* counts the changes of tgids */
+	_Atomic uint64_t scans;	  /* capture_scan()'s, begun so far */
+	uint64_t scanned;	  /* the last one of them that is over */
 	pid_t *ticks_tgids;	  /* the tick thread's copy */
 	size_t nticks_tgids;
 	uint64_t ticks_changes; /* the count of changes when it was copied */

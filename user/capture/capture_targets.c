@@ -110,7 +110,7 @@ static void rates_changed(struct capture *c)
 
 int capture_add(struct capture *c, pid_t tgid, struct error *e)
 {
-	struct gn_proc proc = {.rate.cpu_ns = c->skel->rodata->gn_cpu_ns};
+	struct gn_proc proc = {.rate.cpu_ns = c->skel->rodata->gn_cpu_ns, .scan = c->scans + 1};
 
 	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.procs), &tgid, &proc, BPF_ANY))
 		return error_set(e, -errno, EXIT_KERNEL, "cannot add process %d: %s", tgid,

@@ -193,11 +193,23 @@ static int jvm_set(void *ctx, const struct gn_jvm *jvm)
 	return rc;
 }
 
-static int coders_get(void *ctx, pid_t tgid, struct gn_coders *out)
+/*
+ * Those that were there when it was added are met by the scan of threads that follows. One that
+ * starts later is met as it names itself, before it compiles anything.
+ */
+static int coders_met(void *ctx, pid_t tgid)
 {
 	struct unwinder_maps *m = ctx;
+	struct gn_coders coders;
+	struct gn_proc proc;
 
-	return bpf_map_lookup_elem(m->maps.coders, &tgid, out) ? -errno : 0;
+	if (bpf_map_lookup_elem(m->maps.targets, &tgid, &proc))
+		return -errno;
+	if (__atomic_load_n(m->maps.scanned, __ATOMIC_ACQUIRE) < proc.scan)
+		return -EAGAIN;
+	if (bpf_map_lookup_elem(m->maps.coders, &tgid, &coders))
+		return errno == ENOENT ? -EAGAIN : -errno;
+	return 0;
 }
 
 /*
@@ -307,7 +319,7 @@ static const struct unwinder port = {
 	.proc_drop = proc_drop,
 	.freed = freed,
 	.jvm_set = jvm_set,
-	.coders_get = coders_get,
+	.coders_met = coders_met,
 	.java_thread = java_thread,
 	.carrier = carrier,
 	.contexts = contexts,

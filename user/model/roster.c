@@ -2,9 +2,11 @@
 #include "model/roster.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <utlist.h>
 
@@ -146,16 +148,21 @@ static void comm_set(struct member *m, const char *comm)
 /* False: there is no such thread. */
 static bool comm_read(const struct roster *r, struct member *m)
 {
-	char path[64];
-	FILE *f;
+	char path[64], comm[sizeof(m->comm) + 1];
+	ssize_t n;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", r->tgid, m->tid);
-	f = fopen(path, "re");
-	if (!f)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return false;
-	if (fgets(m->comm, sizeof(m->comm), f))
-		m->comm[strcspn(m->comm, "\n")] = '\0';
-	fclose(f);
+	n = read(fd, comm, sizeof(comm) - 1);
+	close(fd);
+	if (n > 0) {
+		comm[n] = '\0';
+		comm[strcspn(comm, "\n")] = '\0';
+		comm_set(m, comm);
+	}
 	return true;
 }
 

@@ -134,14 +134,12 @@ static int jvm_set(void *ctx, const struct gn_jvm *jvm)
 	return ask_do(ctx, &ask, &part, 1, &a);
 }
 
-static int coders_get(void *ctx, pid_t tgid, struct gn_coders *out)
+static int coders_met(void *ctx, pid_t tgid)
 {
-	struct ask ask = {.kind = ASK_CODERS_GET, .tgid = tgid};
+	struct ask ask = {.kind = ASK_CODERS_MET, .tgid = tgid};
 	struct answer a = {0};
-	int rc = ask_alone(ctx, &ask, &a);
 
-	*out = a.coders;
-	return rc;
+	return ask_alone(ctx, &ask, &a);
 }
 
 static int java_thread(void *ctx, pid_t tgid, pid_t tid, uint64_t thread)
@@ -236,7 +234,7 @@ static const struct unwinder asking = {
 	.proc_drop = proc_drop,
 	.freed = freed,
 	.jvm_set = jvm_set,
-	.coders_get = coders_get,
+	.coders_met = coders_met,
 	.java_thread = java_thread,
 	.carrier = carrier,
 	.contexts = contexts,

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
-#include "base/tasks.h"
 #include "jvm/codecache.h"
 #include "jvm/monitors.h"
 #include "jvm/threads.h"
@@ -23,7 +22,6 @@
 #include "sym/elf.h"
 #include "sym/mapfile.h"
 #include "sym/proc.h"
-#include "target/procfs.h"
 #include "wire/unwinder.h"
 
 #define VDSO_MAX   (1u << 20)
@@ -570,57 +568,16 @@ uint64_t tables_refused(const struct tables *t)
 	return t->refused_now;
 }
 
-static bool coders_have(const struct gn_coders *c, pid_t tid)
-{
-	for (int i = 0; i < GN_MAX_CODERS; i++)
-		if (c->tid[i] == (uint32_t)tid)
-			return true;
-	return false;
-}
-
-/* Whether the thread is a compiler's, by the same names as in kern/coders.bpf.h. */
-static bool is_coder(pid_t tgid, pid_t tid)
-{
-	char comm[PROC_COMM_LEN];
-
-	return !proc_comm_read(tgid, tid, comm, sizeof(comm)) &&
-	       (!strncmp(comm, "C1 Comp", 7) || !strncmp(comm, "C2 Comp", 7));
-}
-
-/* Whether the kernel side knows all compilers' threads of the process, and at least one. */
-static bool coders_are_known(const struct tables *t, pid_t tgid)
-{
-	struct gn_coders c = {0};
-	size_t n = 0, found = 0;
-	pid_t *tids = NULL;
-	bool all = true;
-
-	if (t->unwinder->coders_get(t->unwinder->ctx, tgid, &c) || tasks_read(tgid, &tids, &n))
-		return false;
-	for (size_t i = 0; i < n && all; i++) {
-		if (!is_coder(tgid, tids[i]))
-			continue;
-		found++;
-		all = coders_have(&c, tids[i]);
-	}
-	free(tids);
-	return all && found;
-}
-
 #define CODER_LOOKS 100 /* after so many looks we take it that the JVM has none (-Xint) */
 
-/*
- * Whether all compilers' threads have become known just now. The kernel side meets a thread that
- * starts later when it names itself, before it compiles anything. Those that were there before are
- * met by the scan of the process's threads, which may still be under way.
- */
+/* Whether all compilers' threads have become known just now. */
 static bool coders_meet(struct tables *t, struct jvm_entry *j, struct vm *vm)
 {
 	if (j->jvm.flags & GN_JVM_CODERS || j->looks == CODER_LOOKS)
 		return false;
 	if (!j->looks++ && !codecache_is_compilers(vm, &j->jvm))
 		j->looks = CODER_LOOKS;
-	if (j->looks == CODER_LOOKS || !coders_are_known(t, j->tgid))
+	if (j->looks == CODER_LOOKS || t->unwinder->coders_met(t->unwinder->ctx, j->tgid))
 		return false;
 	j->jvm.flags |= GN_JVM_CODERS;
 	return true;

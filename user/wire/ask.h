@@ -24,7 +24,7 @@ enum ask_kind {
 	ASK_PROC_DROP,
 	ASK_FREED,
 	ASK_JVM_SET, /* a struct gn_jvm follows */
-	ASK_CODERS_GET,
+	ASK_CODERS_MET,
 	ASK_JAVA_THREAD,
 	ASK_CARRIER,
 	ASK_CONTEXTS,
@@ -56,7 +56,6 @@ struct answer {
 	uint32_t file, refused;
 	uint32_t flag; /* of what is asked for a yes or no */
 	uint32_t program, link;
-	struct gn_coders coders;
 };
 
 /* An ask as it was received: what followed is in memory of its own, as much as was announced. */

@@ -173,11 +173,11 @@ static int proc_drop(struct clerk *c, const struct ask *ask)
 	return 0;
 }
 
-static int coders_get(struct clerk *c, const struct ask *ask, struct answer *a)
+static int coders_met(struct clerk *c, const struct ask *ask)
 {
 	const struct unwinder *u = c->unwinder;
 
-	return is_ours(c, ask->tgid) ? u->coders_get(u->ctx, ask->tgid, &a->coders) : -ESRCH;
+	return is_ours(c, ask->tgid) ? u->coders_met(u->ctx, ask->tgid) : -ESRCH;
 }
 
 static bool freed(struct clerk *c)
@@ -257,8 +257,8 @@ static int ask_do(struct clerk *c, const struct ask *ask, const struct ask_body 
 		return 0;
 	case ASK_JVM_SET:
 		return jvm_set(c, ask, body);
-	case ASK_CODERS_GET:
-		return coders_get(c, ask, a);
+	case ASK_CODERS_MET:
+		return coders_met(c, ask);
 	case ASK_JAVA_THREAD:
 		return java_thread(c, ask);
 	case ASK_CARRIER:

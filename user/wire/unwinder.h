@@ -81,8 +81,9 @@ struct unwinder {
 	/* The JVM of process jvm->tgid, for the first time or anew. */
 	int (*jvm_set)(void *ctx, const struct gn_jvm *jvm);
 
-	/* The threads that compile, as far as the kernel side knows them. */
-	int (*coders_get)(void *ctx, pid_t tgid, struct gn_coders *out);
+	/* Does the kernel side know all threads that compile, and one at least? Else -EAGAIN, or
+	 * -errno. */
+	int (*coders_met)(void *ctx, pid_t tgid);
 
 	/* Which JavaThread a thread is. -E2BIG: too many threads. */
 	int (*java_thread)(void *ctx, pid_t tgid, pid_t tid, uint64_t thread);
