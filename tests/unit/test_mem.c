@@ -15,6 +15,7 @@
 /* Each word of its pages holds its address; behind them is nothing. */
 struct made {
 	unsigned int reads;
+	uint64_t bytes;
 };
 
 static int made_read(void *ctx, uint64_t addr, void *dst, size_t len)
@@ -22,11 +23,29 @@ static int made_read(void *ctx, uint64_t addr, void *dst, size_t len)
 	struct made *m = ctx;
 
 	m->reads++;
+	m->bytes += len;
 	if (addr + len > PAGES * PAGE)
 		return -EFAULT;
 	for (size_t i = 0; i < len / 8; i++)
 		((uint64_t *)dst)[i] = addr + 8 * i;
 	return 0;
+}
+
+/* Who looks at objects that lie on two pages has those read. */
+static void test_object(void **state)
+{
+	struct made made = {0};
+	struct mem *m = mem_new(made_read, &made);
+	uint64_t v;
+
+	(void)state;
+	assert_non_null(m);
+	for (uint64_t at = PAGE / 2; at < PAGES * PAGE; at += 4 * PAGE) {
+		assert_int_equal(mem_u64(m, at, &v), 0);
+		assert_int_equal(mem_u64(m, at + PAGE, &v), 0);
+	}
+	assert_int_equal(made.bytes, PAGES / 4 * 2 * PAGE);
+	mem_close(m);
 }
 
 /* Who goes through memory has several pages read at once, up to where it ends. */
@@ -72,6 +91,7 @@ static void test_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_ahead),
+					   cmocka_unit_test(test_object),
 					   cmocka_unit_test(test_apart)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

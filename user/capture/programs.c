@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
+#include "base/fds.h"
 #include "base/log.h"
 #include "gnomon.skel.h"
 
@@ -103,13 +104,6 @@ static int part_open(struct programs *p, enum programs_part part)
 	bpf_object__for_each_program(prog, skel->obj)
 		bpf_program__set_autoload(prog, is_wanted(p, part, bpf_program__name(prog)));
 	return maps_share(p, part, skel);
-}
-
-static void fd_close(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
 }
 
 /* Attached unless it sleeps. With p->waking. */

@@ -16,7 +16,7 @@
 
 #define PAGE_BYTES 4096U
 #define PAGES	   256U /* direct mapped */
-#define AHEAD	   8U	/* pages read at once where somebody goes through memory */
+#define AHEAD	   8U	/* pages read at once, at most */
 #define NO_PAGE	   UINT64_MAX
 
 struct mem {
@@ -163,12 +163,18 @@ static int pages_read(struct mem *m, unsigned int i, uint64_t addr, unsigned int
 	return 0;
 }
 
-/* How many pages from the one at the i-th place on: more if the one before was read. */
+/*
+ * How many pages from the one at the i-th place on: as many as there are right before it, so that
+ * who goes through memory reads ever more at once, and who looks at an object on two pages reads
+ * those.
+ */
 static unsigned int pages_ahead(const struct mem *m, unsigned int i, uint64_t addr)
 {
-	if (m->addr[(i + PAGES - 1) % PAGES] != addr - PAGE_BYTES)
-		return 1;
-	return PAGES - i < AHEAD ? PAGES - i : AHEAD;
+	unsigned int most = PAGES - i < AHEAD ? PAGES - i : AHEAD, n = 0;
+
+	while (n < most && m->addr[(i + PAGES - 1 - n) % PAGES] == addr - (n + 1) * PAGE_BYTES)
+		n++;
+	return n ? n : 1;
 }
 
 /* The page at `addr` (aligned), or NULL when it cannot be read. */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fds.h"
 #include "broker/grants.h"
 #include "naming/board.h"
 #include "naming/cell.h"
@@ -23,13 +24,6 @@ static int ends_open(struct ends *e, int type)
 		return -errno;
 	*e = (struct ends){v[0], v[1]};
 	return 0;
-}
-
-static void end_close(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
 }
 
 static const struct line unopened = {
@@ -100,8 +94,8 @@ void line_close(struct line *l)
 	asker_unbind(l);
 	shared_free(l);
 	for (struct ends *e = &l->replies; e <= &l->files; e++) {
-		end_close(&e->ours);
-		end_close(&e->theirs);
+		fd_close(&e->ours);
+		fd_close(&e->theirs);
 	}
 }
 
@@ -139,11 +133,11 @@ static int copy_begin(struct line *l, int queue, int board, struct mould *m)
 		rc = mould_copy(m, fds, &l->cell);
 	if (!rc)
 		rc = asker_bind(l);
-	end_close(&ksyms);
-	end_close(&l->replies.theirs);
-	end_close(&l->gifts.theirs);
-	end_close(&l->asks.theirs);
-	end_close(&l->files.theirs);
+	fd_close(&ksyms);
+	fd_close(&l->replies.theirs);
+	fd_close(&l->gifts.theirs);
+	fd_close(&l->asks.theirs);
+	fd_close(&l->files.theirs);
 	return rc;
 }
 
@@ -158,8 +152,8 @@ int line_begin(struct line *l, size_t queue_bytes, struct mould *m, uint64_t now
 	rc = queue < 0 ? queue : board < 0 ? board : sockets_open(l);
 	if (!rc)
 		rc = copy_begin(l, queue, board, m);
-	end_close(&queue);
-	end_close(&board);
+	fd_close(&queue);
+	fd_close(&board);
 	s = signs_of(l);
 	if (!rc)
 		patience_begin(&l->patience, &s, now);
