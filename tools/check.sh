@@ -7,7 +7,7 @@
 # N failed, N skipped". With CI=true what would be skipped fails, so that nothing goes untested unseen.
 # Scripts of which a line says "# overlaps" run first, those that say "(long)" before the others: twice as many at a time as there
 # are CPUs, and further ones, AT_ONCE in all (five for each CPU), while CPUs have nothing to do. Those that say "overlaps BPF tests"
-# run before them, one by one, beside these; the rest follows one by one.
+# run before them, one by one, beside these; the rest follows one by one, and with it the programs whose head says "Runs alone".
 # `make check` has minutes: what costs much and fails seldom says "# in make check-all", and is run where EVERY_JDK is
 # set (CI), or named by a pattern.
 # Nothing but accuracy holds what a busy machine could change.
@@ -155,6 +155,17 @@ run_script() {
     timed "$TEST_SECONDS" "$2"
     script_report "$1" "$(basename "$2" .sh)"
 }
+run_alone() {
+    local kind suite program
+
+    for program in "${alone[@]}"; do
+        overlap_end
+        read -r kind suite program <<<"$program"
+        timed "$TEST_SECONDS" "$program"
+        "${kind}_report" "$suite" "$(basename "$program" .sh)"
+    done
+    alone=()
+}
 
 # overlap_wait: the first of those running to end is reported.
 overlap_wait() {
@@ -173,7 +184,8 @@ overlap_wait() {
 }
 
 # early_next: the next of the scripts `early`; EARLY is its process.
-early=() long=() some=() alone=()
+early=() long=() some=()
+alone=() # "KIND SUITE PROGRAM", which wait for all others
 EARLY=
 early_next() {
     EARLY=
@@ -282,6 +294,8 @@ cmocka_all() {
             : # said when building
         elif [ "$suite" = bpf ] && [ "$(id -u)" != 0 ]; then
             report_skip "$suite" "$name" 'needs root: sudo make check'
+        elif grep -q '^ \* Runs alone: ' "$src"; then
+            alone+=("cmocka $suite $build/tests/$suite/$name")
         else
             programs+=("$build/tests/$suite/$name")
         fi
@@ -323,19 +337,16 @@ scripts_find() {
         *BPF*) early+=("$script") ;;
         *long*) long+=("$script") ;;
         ?*) some+=("$script") ;;
-        *) alone+=("$script") ;;
+        *) alone+=("script jvm $script") ;;
         esac
     done
 }
 
 suite_jvm() {
-    local script
-
     early_start
     while [ -n "$EARLY" ]; do overlap_wait; done
     overlap script jvm "${long[@]}" "${some[@]}"
-    [ ${#alone[@]} = 0 ] || overlap_end
-    for script in "${alone[@]}"; do run_script jvm "$script"; done
+    run_alone
 }
 
 # What opens the pages is large, and not needed for anything else: it is installed only for this.
@@ -546,5 +557,6 @@ for suite in ${suites//,/ }; do
     "suite_$suite"
 done
 overlap_end
+run_alone
 again_all
 closing

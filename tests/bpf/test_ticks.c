@@ -2,6 +2,7 @@
 /*
  * The thread of the ticks has real time priority, and others that it has not may be kept from the
  * CPU for as long as the machine is busy: it takes no lock that they hold.
+ * Runs alone: ticks are left out only where a CPU is idle and none is wanted by two.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -3,12 +3,6 @@
 
 PROBE=$BUILD/tests/jvm/agent_probe
 
-probe_build() {
-    # always: it holds the agent itself
-    make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${PROBE#"$ROOT"/}" ||
-        fail "the probe cannot be built"
-}
-
 # probe ARGS...: must succeed; its output is in $T/probe.out.
 probe() {
     timeout 300 "$PROBE" "$@" >"$T/probe.out" 2>"$T/probe.err" ||

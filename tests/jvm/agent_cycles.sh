@@ -121,6 +121,6 @@ at_once() {
 }
 
 need_root
-probe_build
+built "$PROBE"
 for_one_jdk cycles
 for t in killed two at_once; do for_one_jdk $t; done

@@ -19,7 +19,7 @@ host() {
     note "$1: runs"
 }
 
-[ -s "$AGENT" ] || make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${AGENT#"$ROOT"/}" || exit 1
+built "$AGENT"
 nm -D --undefined-only "$AGENT" | grep . && fail "the library needs symbols"
 readelf -d "$AGENT" | grep NEEDED && fail "the library needs libraries"
 readelf -lW "$AGENT" | grep GNU_STACK | grep -q ' RW ' || fail "the library wants an executable stack"

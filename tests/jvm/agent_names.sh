@@ -98,5 +98,5 @@ perfmap() {
 }
 
 need_root
-probe_build
+built "$PROBE"
 for t in plain allowed churn fresh perfmap; do for_one_jdk $t; done

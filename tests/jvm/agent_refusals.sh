@@ -97,7 +97,7 @@ young() {
 }
 
 need_root
-probe_build
+built "$PROBE"
 not_a_jvm
 for t in disabled_by_flag disabled_by_file stopped dynamic_agents_off dies young; do
     for_one_jdk $t

@@ -175,7 +175,7 @@ stale_socket() {
 need_root
 need_cmd unshare
 need_cmd setpriv
-probe_build
+built "$PROBE"
 classes_seen
 # Where the JVM has a part in it, on each JDK; where it is the kernel's and ours, on one after the other.
 for t in ${CASES:-pid_one other_user user_space no_network noexec_tmp read_only nowhere \

@@ -2,13 +2,13 @@
 # Sourced behind lib.sh: what a process publishes of its requests, read with user/context.
 
 PROBE=$BUILD/tests/jvm/context_probe
-[ -x "$PROBE" ] || make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${PROBE#"$ROOT"/}" || exit 1
+built "$PROBE"
 
 # context_jar: the jar's classes beside the tests' own.
 context_jar() {
     local jar=$BUILD/gnomon-context.jar
 
-    [ -s "$jar" ] || make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${jar#"$ROOT"/}" || exit 1
+    built "$jar"
     classes
     cp -r "$CLASSES" "$T/classes"
     CLASSES=$T/classes

@@ -91,6 +91,14 @@ need_gnomon() {
     "$GNOMON" help 2>/dev/null | grep -q "^  $1 " || skip "gnomon has no command '$1' yet"
 }
 
+# built FILE...: of the build, as it would be made now; one test at a time, since two would write the same file.
+built() {
+    (
+        flock 9
+        make -s -C "$ROOT" BUILD="${BUILD#"$ROOT"/}" "${@#"$ROOT"/}"
+    ) 9>"$BUILD/built.lock" || fail "'$*' cannot be built"
+}
+
 # ---- waiting -------------------------------------------------------------------------------
 
 # Nothing here holds a time against a clock: what is waited for comes when the machine gets to it, and limits
