@@ -565,6 +565,21 @@ static void grants_full(void **state)
 	grants_unbind(8);
 }
 
+/* Of whom the kernel does not say who it is may ask about nothing, whatever places are free. */
+static void grants_nameless(void **state)
+{
+	assert_int_equal(grants_bind(0), -EINVAL);
+	assert_int_equal(grants_give(0, 1000), -EINVAL);
+	for (int i = 0; i < 2; i++) {
+		assert_true(grants_is_bound(0));
+		assert_false(grants_has(0, 1000));
+		assert_false(grants_has(0, 0));
+		assert_int_equal(grants_bind(7), 0);
+		assert_true(grants_has(8, 1000));
+		grants_unbind(7); /* leaves places that are free */
+	}
+}
+
 /* ---- the processes ---- */
 
 static bool is_worker(pid_t pid)
@@ -690,16 +705,27 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),	 cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),	 cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),	 cmocka_unit_test(program),
-		cmocka_unit_test(directory),	 cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many), cmocka_unit_test(of_most),
-		cmocka_unit_test(no_detour),	 cmocka_unit_test(users),
-		cmocka_unit_test(bound),	 cmocka_unit_test(nonsense),
-		cmocka_unit_test(flood),	 cmocka_unit_test(board_is_shown),
-		cmocka_unit_test(grants_full),	 cmocka_unit_test(rights),
-		cmocka_unit_test(killed),	 cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),
+		cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),
+		cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),
+		cmocka_unit_test(program),
+		cmocka_unit_test(directory),
+		cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many),
+		cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),
+		cmocka_unit_test(users),
+		cmocka_unit_test(bound),
+		cmocka_unit_test(nonsense),
+		cmocka_unit_test(flood),
+		cmocka_unit_test(board_is_shown),
+		cmocka_unit_test(grants_full),
+		cmocka_unit_test(grants_nameless),
+		cmocka_unit_test(rights),
+		cmocka_unit_test(killed),
+		cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

@@ -71,14 +71,14 @@ static int put(uint64_t entry)
 
 int grants_bind(pid_t asker)
 {
-	int rc = put(entry_of(asker, 0));
+	int rc = asker > 0 ? put(entry_of(asker, 0)) : -EINVAL; /* (0 is a place that is free) */
 
 	return rc ? rc : grants_give(asker, asker); /* its own */
 }
 
 int grants_give(pid_t asker, pid_t pid)
 {
-	return pid > 0 ? put(entry_of(asker, pid)) : -EINVAL;
+	return asker > 0 && pid > 0 ? put(entry_of(asker, pid)) : -EINVAL;
 }
 
 void grants_take(pid_t asker, pid_t pid)
@@ -103,12 +103,12 @@ void grants_unbind(pid_t asker)
 
 bool grants_is_bound(pid_t asker)
 {
-	return find(entry_of(asker, 0));
+	return grants && (!asker || find(entry_of(asker, 0)));
 }
 
 bool grants_has(pid_t asker, pid_t pid)
 {
-	return !grants_is_bound(asker) || (pid > 0 && find(entry_of(asker, pid)));
+	return !grants_is_bound(asker) || (asker > 0 && pid > 0 && find(entry_of(asker, pid)));
 }
 
 int grants_listen(int socket)

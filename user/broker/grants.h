@@ -18,19 +18,24 @@
 int grants_open(void);
 void grants_close(void); /* also of a copy, in a process that is not to have it */
 
-/* From now on it may ask about itself and what it is given. 0; -ENOSPC. Without a table: 0. */
+/*
+ * Limits the asker to itself and to what it is given from now on. 0; -ENOSPC; -EINVAL: no process's
+ * number. Without a table they do nothing, and return 0.
+ */
 int grants_bind(pid_t asker);
 int grants_give(pid_t asker, pid_t pid);
 void grants_take(pid_t asker, pid_t pid);
 void grants_unbind(pid_t asker); /* it has ended */
 
-/* What another process is shown by who is asked. */
-bool grants_is_bound(pid_t asker);
-bool grants_has(pid_t asker, pid_t pid); /* true for one that is not bound */
-
 /*
- * From now on the kernel says who sent a message that comes from the socket (base/fdmsg.h): 0 or
- * -errno. Where it does not that is 0, who is bound to nothing.
+ * For who is asked: whether the asker is limited, and whether it may ask about `pid`. Asker 0, of
+ * whom the kernel does not say which process it is, may ask about nothing. Without a table nobody
+ * is limited.
+ */
+bool grants_is_bound(pid_t asker);
+bool grants_has(pid_t asker, pid_t pid);
+
+/* Has the kernel say who sent each message that comes from the socket (base/fdmsg.h). 0 or -errno.
  */
 int grants_listen(int socket);
 

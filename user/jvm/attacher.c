@@ -142,20 +142,20 @@ static void process_main(int fd)
 
 int attacher_start(void)
 {
-	int ends[2];
+	int ends[2], rc;
 
 	if (asks >= 0)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	grants_listen(ends[1]);
-	process = fork();
+	rc = grants_listen(ends[1]);
+	process = rc ? -1 : fork();
 	if (!process)
 		process_main(ends[1]);
+	if (!rc && process < 0)
+		rc = -errno;
 	close(ends[1]);
-	if (process < 0) {
-		int rc = -errno;
-
+	if (rc) {
 		close(ends[0]);
 		return rc;
 	}
