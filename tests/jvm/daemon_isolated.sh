@@ -50,12 +50,17 @@ jvm_ready "that of another user"
 wait_files "$SECOND" 3
 until_true 60 namers_are 2 || fail "two users have $(namers | wc -l) processes that name"
 
-# One is lost, and its JVM's recording goes on. The other's has lost nothing.
+# One is lost, and its JVM's recording goes on, with all that its files had said. The other's has lost nothing.
+ask set "$FIRST" --cpu 40ms --for 1h >"$T/out" || fail "set: $(cat "$T/out")"
+rates() { query "$(files_of "$FIRST" | tail -n 2 | head -n 1)" values gnomon.RateChange cpuInterval; }
+is_slow() { rates 2>/dev/null | grep -q 40000000; }
+until_true 60 is_slow || fail "its rate is not told: $(rates)"
 n=$(files_of "$FIRST" | wc -l)
 kill -KILL "$OURS"
 wait_files "$FIRST" $((n + 4))
 wait_files "$SECOND" $((n + 2))
 until_true 60 namers_are 2 || fail "nobody takes over"
+is_slow || fail "its rate is not told any more: $(rates)"
 "$GNOMON" dump "$FIRST" --socket "$SOCK" --last 1m -o "$T/first.jfr" 2>"$T/err" || fail "dump: $(cat "$T/err")"
 "$GNOMON" dump "$SECOND" --socket "$SOCK" --last 1m -o "$T/second.jfr" 2>"$T/err" || fail "dump: $(cat "$T/err")"
 assert_ge "what is told as lost" 1 "$(query "$T/first.jfr" values gnomon.SamplesLost kind reason | grep -c 'process that names')"

@@ -578,6 +578,32 @@ static void other_kinds(void **state)
 	assert_int_equal(elf_file_open(&f, open("/", O_RDONLY)), -ENOEXEC);
 }
 
+/* What has more segments than any linker makes is refused: each symbol would be looked for in all.
+ */
+static void many_segments(void **state)
+{
+	static unsigned char file[sizeof(Elf64_Ehdr) + (ELF_SEGMENTS_MAX + 1) * sizeof(Elf64_Phdr)];
+	Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = sizeof(h),
+			.e_ehsize = sizeof(h),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = ELF_SEGMENTS_MAX};
+	const Elf64_Phdr load = {.p_type = PT_LOAD, .p_flags = PF_R};
+	struct elf_file *f;
+
+	for (size_t i = 0; i <= ELF_SEGMENTS_MAX; i++)
+		memcpy(file + sizeof(h) + i * sizeof(load), &load, sizeof(load));
+	memcpy(file, &h, sizeof(h));
+	assert_int_equal(elf_file_open_memory(&f, file, sizeof(file)), 0);
+	elf_file_close(f);
+	h.e_phnum++;
+	memcpy(file, &h, sizeof(h));
+	assert_int_equal(elf_file_open_memory(&f, file, sizeof(file)), -E2BIG);
+}
+
 /* A file that becomes shorter while it is open: an error, no SIGBUS. */
 static void shrinking(void **state)
 {
@@ -630,6 +656,7 @@ int main(void)
 		cmocka_unit_test(compressed_section),
 		cmocka_unit_test(truncated),
 		cmocka_unit_test(other_kinds),
+		cmocka_unit_test(many_segments),
 		cmocka_unit_test(shrinking),
 	};
 

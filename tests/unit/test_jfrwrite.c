@@ -24,6 +24,7 @@
 #include "jfr/vitals.h"
 #include "jfr/write.h"
 #include "jfr/write_enc.h"
+#include "jfr/write_pool.h"
 
 #define START 5000000000ull
 #define MS    1000000ull
@@ -763,6 +764,47 @@ static void test_generation(void **state)
 	assert_non_null(chunk_at(1));
 }
 
+/* Who writes one event after the other may hold ids all the while, however many chunks end
+ * meanwhile. */
+static void test_held(void **state)
+{
+	struct jfrw *w = writer(1 << 20, 1);
+	uint32_t held = stack_of(w, "Held", "m", 1);
+	struct jfrw_stats s;
+
+	for (int i = 0; i < 5000000; i++) {
+		jfrw_cpu_sample(w, START + (uint64_t)i, 0, held);
+		if (jfrw_chunk(w) > 3)
+			break;
+	}
+	assert_true(jfrw_chunk(w) > 3);
+	assert_int_equal(jfrw_generation(w), 0);
+	jfrw_stats(w, &s);
+	assert_int_equal(s.stale_ids, 0);
+	jfrw_cpu_sample(w, START + 5000000, 0, held);
+	flush_now(w, START + 5000000);
+	assert_int_equal(jfrw_generation(w), 1);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+}
+
+/* Where few ids are left they begin with 1 again. */
+static void test_ids_restart(void **state)
+{
+	struct pool *p = pool_new(1, 0x7fffffffu - POOL_IDS_LEFT - 1);
+	uint32_t first = pool_intern(p, "a", 1, 1);
+
+	assert_int_equal(first, 0x7fffffffu - POOL_IDS_LEFT - 1);
+	assert_false(pool_is_worn(p));
+	pool_intern(p, "b", 1, 1);
+	assert_true(pool_is_worn(p));
+	pool_restart(p);
+	assert_false(pool_is_worn(p));
+	assert_int_equal(pool_count(p), 0);
+	assert_int_equal(pool_intern(p, "b", 1, 2), 1);
+	assert_int_equal(pool_intern(p, "a", 1, 2), 2);
+	pool_free(p);
+}
+
 /* Methods known by their keys are what they were, in chunks that have dropped all constants, too.
  */
 static void test_method_keys(void **state)
@@ -1103,6 +1145,7 @@ int main(void)
 		cmocka_unit_test(test_sample),	      cmocka_unit_test(test_fallbacks),
 		cmocka_unit_test(test_interning),     cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_file_max),      cmocka_unit_test(test_generation),
+		cmocka_unit_test(test_held),	      cmocka_unit_test(test_ids_restart),
 		cmocka_unit_test(test_forgotten),     cmocka_unit_test(test_method_keys),
 		cmocka_unit_test(test_reservoir),     cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_open_errors),   cmocka_unit_test(test_disk_full),

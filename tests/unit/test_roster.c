@@ -103,6 +103,33 @@ static void sample_before_birth_and_name(void **state)
 	assert_int_equal(roster_count(r), 1);
 }
 
+/* An end that comes first, by another CPU's ring: what comes then is of that thread, which is
+ * forgotten in time. */
+static void end_before_birth(void **state)
+{
+	struct roster *r = *state;
+	struct member *m;
+
+	roster_ended(r, TID, 110 * MS);
+	m = roster_born(r, TID, 100 * MS, "java");
+	assert_ptr_equal(m, roster_get(r, TID, 105 * MS));
+	assert_string_equal(m->comm, "java");
+	assert_int_equal(roster_count(r), 1);
+	roster_expire(r, 11000 * MS);
+	assert_null(roster_find(r, TID));
+}
+
+/* Who woke another one and has ended since is nobody's thread any more. */
+static void ended_and_unknown(void **state)
+{
+	struct roster *r = *state;
+
+	assert_null(roster_living(r, TID, 100 * MS));
+	assert_int_equal(roster_count(r), 0);
+	roster_named(r, TID, 100 * MS, "worker-1");
+	assert_string_equal(roster_living(r, TID, 200 * MS)->comm, "worker-1");
+}
+
 static void keeps_creators_name(void **state)
 {
 	struct roster *r = *state;
@@ -313,6 +340,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(name_before_birth, setup, teardown),
 		cmocka_unit_test_setup_teardown(sample_before_birth_and_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(end_before_birth, setup, teardown),
+		cmocka_unit_test_setup_teardown(ended_and_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(keeps_creators_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(renamed, setup, teardown),
 		cmocka_unit_test_setup_teardown(renamed_behind_a_queue, setup, teardown),

@@ -129,14 +129,32 @@ static bool drop_is_worth_it(const struct jfrw *w, uint32_t oldest)
 	return sum >= DROP_MIN && sum >= constants_memory(w) / DROP_PART;
 }
 
+/* A recording that goes on for weeks runs out of ids; each of its files may begin with 1. */
+static void ids_restart(struct jfrw *w)
+{
+	bool worn = false;
+
+	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++)
+		worn |= w->pools[t] && pool_is_worn(w->pools[t]);
+	if (!worn || !w->cfg.form.segments)
+		return;
+	for (unsigned int t = JFR_POOL_FIRST; t < JFR_POOL_END; t++)
+		if (w->pools[t])
+			pool_restart(w->pools[t]);
+	w->generation++;
+}
+
 /*
- * Drops constants that were not used for long. That is done between chunks only: within a chunk ids
- * must keep resolving.
+ * Drops constants that were not used for long. That is done between chunks only, since within a
+ * chunk ids must keep resolving, and where the caller expects it: he may hold ids.
  */
 static void constants_trim(struct jfrw *w)
 {
 	uint64_t keep = w->cfg.constants_keep_ns;
 
+	if (!w->trims)
+		return;
+	ids_restart(w);
 	if (keep && w->last_mono - w->keep_mono >= keep) {
 		if (drop_is_worth_it(w, w->keep_chunk))
 			constants_drop(w, w->keep_chunk);
@@ -324,7 +342,9 @@ bool jfrw_chunk_ends_soon(const struct jfrw *w, uint64_t next_ns)
 
 int jfrw_flush(struct jfrw *w, uint64_t mono_ns, struct error *e)
 {
+	w->trims = true;
 	flush(w, mono_ns);
+	w->trims = false;
 	return jfrw_error(w, e);
 }
 

@@ -17,11 +17,12 @@
  *
  * Ids (threads, stacks) are stable: the same value has the same id in every chunk, an id never
  * changes its meaning, and a chunk holds exactly the constants it refers to. They stay valid until
- * jfrw_generation() changes, which happens at a chunk's end: constants that were not used for
- * constants_keep_ns are dropped, and all of them when what is left exceeds constants_max. Caches of
- * ids must then be emptied, but for stacks that jfrw_has_stack(). An id that was dropped is written
- * as none. Chunks end early where constants become many, so a writer's memory is that of its
- * constants in use, and some MB.
+ * jfrw_generation() changes, which happens only in a jfrw_flush() that ends a chunk: constants that
+ * were not used for constants_keep_ns are dropped, and all of them when what is left exceeds
+ * constants_max, or when ids run out in a recording of segments, in which they begin with 1 again
+ * then. Caches of ids must then be emptied, but for stacks that jfrw_has_stack(). An id that was
+ * dropped is written as none. Chunks end early where constants become many, so a writer's memory is
+ * that of its constants in use, and some MB.
  *
  * Times are CLOCK_MONOTONIC nanoseconds. Ticks of the file are nanoseconds since start_mono_ns;
  * what lies before that is written as the start.

@@ -21,6 +21,7 @@ struct jfrw {
 	/* constants; NULL for those with fixed ids */
 	struct pool *pools[JFR_POOL_END];
 	uint32_t generation;
+	bool trims; /* a chunk that ends now may drop constants: nobody holds ids meanwhile */
 	bool fixed_written; /* the constants with fixed ids, in this chunk */
 	size_t pending;	    /* bytes of constants the next checkpoint will hold */
 	size_t constants;   /* bytes of constants when the chunk began */

@@ -267,6 +267,17 @@ void pool_drop(struct pool *p, uint32_t oldest)
 	*p = kept;
 }
 
+bool pool_is_worn(const struct pool *p)
+{
+	return POOL_MAX_ID - p->base - (p->n - p->n_old) < POOL_IDS_LEFT;
+}
+
+void pool_restart(struct pool *p)
+{
+	contents_free(p);
+	*p = (struct pool){.seed = p->seed, .base = 1};
+}
+
 /* ---- what a chunk needs ---------------------------------------------------------------------- */
 
 const uint8_t *pool_value(const struct pool *p, uint32_t id, size_t *len)

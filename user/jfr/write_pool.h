@@ -42,6 +42,14 @@ void pool_written(struct pool *p);
  */
 void pool_drop(struct pool *p, uint32_t oldest);
 
+/*
+ * Whether ids run out, of which a chunk may take as many as are left then; and the remedy, for a
+ * file of which none was given: all values are forgotten, and ids are given from 1 on again.
+ */
+#define POOL_IDS_LEFT (1u << 28)
+bool pool_is_worn(const struct pool *p);
+void pool_restart(struct pool *p);
+
 /* Bytes of the values that would be dropped. */
 size_t pool_droppable(const struct pool *p, uint32_t oldest);
 

@@ -174,7 +174,8 @@ struct member *roster_find(struct roster *r, pid_t tid)
 	return m;
 }
 
-static struct member *member_add(struct roster *r, pid_t tid, uint64_t time)
+/* NULL: out of memory, or one that is to live has ended. */
+static struct member *member_add(struct roster *r, pid_t tid, uint64_t time, bool lives)
 {
 	struct member *m = calloc(1, sizeof(*m));
 
@@ -182,7 +183,10 @@ static struct member *member_add(struct roster *r, pid_t tid, uint64_t time)
 		return NULL;
 	m->tid = tid;
 	m->seen_ns = time;
-	comm_read(r, m);
+	if (!comm_read(r, m) && lives) {
+		free(m);
+		return NULL;
+	}
 	HASH_ADD_INT(r->members, tid, m);
 	r->count++;
 	return m;
@@ -192,7 +196,14 @@ struct member *roster_get(struct roster *r, pid_t tid, uint64_t time)
 {
 	struct member *m = roster_find(r, tid);
 
-	return m ? m : member_add(r, tid, time);
+	return m ? m : member_add(r, tid, time, false);
+}
+
+struct member *roster_living(struct roster *r, pid_t tid, uint64_t time)
+{
+	struct member *m = roster_find(r, tid);
+
+	return m ? m : member_add(r, tid, time, true);
 }
 
 struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const char *comm)
@@ -200,11 +211,16 @@ struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const cha
 	struct member *m = roster_find(r, tid);
 
 	/* something newer was heard of this tid: the member is the new thread already */
-	if (m && m->seen_ns >= time)
+	if (m && m->seen_ns >= time) {
+		if (!m->comm[0]) {
+			comm_set(m, comm);
+			m->born_ns = time;
+		}
 		return m;
+	}
 	if (m)
 		member_drop(r, m);
-	m = member_add(r, tid, time);
+	m = member_add(r, tid, time, false);
 	if (!m)
 		return NULL;
 	m->born_ns = time;
@@ -333,7 +349,8 @@ struct member *roster_named(struct roster *r, pid_t tid, uint64_t time, const ch
 
 void roster_ended(struct roster *r, pid_t tid, uint64_t time)
 {
-	struct member *m = roster_find(r, tid);
+	struct member *m =
+		roster_get(r, tid, time); /* its birth may come by another ring, and later */
 
 	if (!m || m->seen_ns > time)
 		return;

@@ -87,6 +87,9 @@ struct member *roster_find(struct roster *r, pid_t tid);
 /* The thread, taken in if it is new. `time` is that of what was heard. NULL: out of memory. */
 struct member *roster_get(struct roster *r, pid_t tid, uint64_t time);
 
+/* The same, but NULL also of one that is not known and has ended: its name is not to be had. */
+struct member *roster_living(struct roster *r, pid_t tid, uint64_t time);
+
 /* It was created, and carries `comm`, its creator's name, until it gives itself its own. */
 struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const char *comm);
 

@@ -50,8 +50,8 @@ bool threadname_is_collector(const char *name)
 					    "ParGC Thread#",
 					    "ZWorker",
 					    "ZDriver",
-					    "ZWorkerYoung",
-					    "ZWorkerOld",
+					    "XWorker", /* ZGC of JDK 21 that is not generational */
+					    "XDriver",
 					    "RuntimeWorker",
 					    "Shenandoah GC",
 					    "Concurrent Mark-Sweep",

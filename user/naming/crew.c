@@ -431,6 +431,10 @@ static void opened_feed(struct crew *c)
 		any = true;
 		if (o->choice.h.size)
 			queue_push(c->line->queue, &o->choice.h);
+		if (o->rate.h.size) {
+			o->rate.h.time = now_ns();
+			queue_push(c->line->queue, &o->rate.h);
+		}
 		if (o->ending)
 			crew_end(c, o->tgid);
 	}
@@ -876,6 +880,15 @@ void crew_choice(struct crew *c, const struct rec_choice *choice)
 	if (o)
 		o->choice = *choice;
 	crew_push(c, &choice->h);
+}
+
+bool crew_rate(struct crew *c, const struct rec_rate *rate)
+{
+	struct opened *o = opened_of(&c->opened, (pid_t)rate->h.tgid);
+
+	if (o)
+		o->rate = *rate;
+	return crew_push(c, &rate->h);
 }
 
 void crew_cpus(struct crew *c, const struct neighbours *cpus)

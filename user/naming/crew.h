@@ -70,6 +70,7 @@ void crew_lost(struct crew *c, pid_t tid, unsigned int reason, uint64_t count);
 void crew_wake(struct crew *c);
 void crew_drained(struct crew *c, uint64_t ns);
 void crew_choice(struct crew *c, const struct rec_choice *choice);
+bool crew_rate(struct crew *c, const struct rec_rate *rate);
 void crew_cpus(struct crew *c, const struct neighbours *cpus);
 bool crew_hurries(const struct crew *c, uint64_t now);
 void crew_totals(struct crew *c, struct totals *out);

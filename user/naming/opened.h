@@ -27,6 +27,7 @@ struct opened {
 	uint32_t blamed;	  /* so many of them at it */
 	bool untried;		  /* it is not to be looked into any more */
 	struct rec_choice choice; /* the last one; size 0: none */
+	struct rec_rate rate;	  /* likewise */
 	struct totals totals;	  /* as naming told them last */
 	bool told;		  /* it has */
 	struct opened *next;

@@ -435,8 +435,9 @@ void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choic
 		crew_choice(d->crew, &rec);
 }
 
-void recorder_rate(struct recorder *r, pid_t tgid, const struct jfr_rate_change *rate)
+bool recorder_rate(struct recorder *r, pid_t tgid, const struct jfr_rate_change *rate)
 {
+	struct domain *d = domain_of(r, tgid);
 	struct rec_rate rec = {
 		.h = {.type = REC_RATE, .size = sizeof(rec), .tgid = (__u32)tgid, .time = now_ns()},
 		.cpu_ns = rate->cpu_ns,
@@ -446,7 +447,7 @@ void recorder_rate(struct recorder *r, pid_t tgid, const struct jfr_rate_change 
 
 	snprintf(rec.by, sizeof(rec.by), "%s", rate->by);
 	snprintf(rec.reason, sizeof(rec.reason), "%s", rate->reason);
-	recorder_push(r, &rec.h);
+	return !d || crew_rate(d->crew, &rec);
 }
 
 /* ---- what all are told ---- */

@@ -83,10 +83,11 @@ void recorder_choice(struct recorder *r, pid_t tgid, const struct recorder_choic
 
 /*
  * From now on the process is sampled so: to be told before the capture changes, so that the file
- * has it before the samples that it is for.
+ * has it before the samples that it is for. False: there is no room now. Whoever takes over naming
+ * is told it anew.
  */
 struct jfr_rate_change;
-void recorder_rate(struct recorder *r, pid_t tgid, const struct jfr_rate_change *rate);
+bool recorder_rate(struct recorder *r, pid_t tgid, const struct jfr_rate_change *rate);
 
 void recorder_cost(struct recorder *r, const struct recorder_cost *cost);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bucket.h"
 #include "base/clock.h"
 #include "jvm/monitors.h"
 #include "naming/causes.h"
@@ -19,6 +20,9 @@
 #define HELD_MAX 65536
 #define ASK_NS	 250000000ull /* between two looks at all threads for an owner */
 
+/* CPU time for reading all threads' lock stacks: none of them has an unmounted virtual thread's. */
+static const struct bucket_size search_cpu_ns = {.at_once = 500000000, .second = 50000000};
+
 struct held {
 	struct cause_wait w;
 	uint64_t came_ns;
@@ -26,8 +30,9 @@ struct held {
 
 struct locks {
 	struct owners *owners;
-	bool told;	   /* the kernel side knows how this JVM's threads wait */
-	uint64_t ask_ns;   /* all threads were looked at */
+	bool told;	 /* the kernel side knows how this JVM's threads wait */
+	uint64_t ask_ns; /* all threads were looked at */
+	struct bucket search_cpu_ns;
 	struct vmline *vm; /* what the VM thread did */
 	struct held *v;	   /* in the order in which they came */
 	size_t from, n, cap;
@@ -132,12 +137,28 @@ static pid_t holder_find(struct target *t, uint64_t monitor)
 	return o && vm_monitor_held(s.vm, monitor) == s.object ? o->tid : 0;
 }
 
-static pid_t owner_find(struct target *t, const struct owners_run *run)
+/* The same, within what CPU time there is for it. */
+static pid_t holder_seek(struct target *t, struct owners_run *run)
+{
+	uint64_t now = now_ns(), begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	pid_t tid;
+
+	if ((run->sought_ns && now - run->sought_ns < ASK_NS) ||
+	    !bucket_has(&t->locks->search_cpu_ns, &search_cpu_ns, now))
+		return 0;
+	tid = holder_find(t, run->owner);
+	run->sought_ns = now;
+	bucket_take(&t->locks->search_cpu_ns, &search_cpu_ns, now,
+		    clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
+	return tid;
+}
+
+static pid_t owner_find(struct target *t, struct owners_run *run)
 {
 	const struct owners_thread *o;
 
 	if (run->kind == GN_OWNER_HELD)
-		return holder_find(t, run->owner);
+		return holder_seek(t, run);
 	o = owners_who(t->locks->owners, run->kind, run->owner);
 	return o ? o->tid : 0;
 }
@@ -162,8 +183,10 @@ void target_owner(struct target *t, const struct gn_owner_rec *rec)
 	if (!run || run->tid || run->kind == GN_OWNER_NOBODY || run->kind == GN_OWNER_UNKNOWN)
 		return;
 	run->tid = owner_find(t, run);
-	if (!run->tid && threads_look(t))
+	if (!run->tid && threads_look(t)) {
+		run->sought_ns = 0;
 		run->tid = owner_find(t, run);
+	}
 }
 
 pid_t target_locks_owner(const struct target *t, uint64_t cause, uint64_t tick)

@@ -105,7 +105,7 @@ static pid_t cause_tid(const struct target *t, const struct gn_cause_rec *rec)
 static void cause_name(struct target *t, struct gn_cause_rec *rec)
 {
 	pid_t tid = cause_tid(t, rec);
-	struct member *m = tid ? roster_get(t->threads, tid, rec->h.time) : NULL;
+	struct member *m = tid ? roster_living(t->threads, tid, rec->h.time) : NULL;
 
 	if (!m)
 		return;

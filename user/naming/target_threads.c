@@ -115,7 +115,7 @@ uint32_t target_sample_thread(struct target *t, const struct gn_sample *s, struc
 
 uint32_t target_thread_of(struct target *t, pid_t tid, uint64_t time)
 {
-	struct member *m = tid ? roster_get(t->threads, tid, time) : NULL;
+	struct member *m = tid ? roster_living(t->threads, tid, time) : NULL;
 
 	return m ? thread_jfr(t, m) : 0;
 }

@@ -17,6 +17,7 @@
 struct paced {
 	pid_t pid;
 	struct rate_now now;
+	bool told; /* so that its file has it */
 	bool seen;
 	UT_hash_handle hh;
 };
@@ -52,12 +53,11 @@ void pace_free(struct pace *p)
 	free(p);
 }
 
-static struct paced *paced_get(struct pace *p, pid_t pid, bool *fresh)
+static struct paced *paced_get(struct pace *p, pid_t pid)
 {
 	struct paced *one;
 
 	HASH_FIND_INT(p->v, &pid, one);
-	*fresh = !one;
 	if (one)
 		return one;
 	one = calloc(1, sizeof(*one));
@@ -74,7 +74,8 @@ static bool is_same(const struct rate_now *a, const struct rate_now *b)
 	       a->by == b->by && a->step == b->step && !strcmp(a->reason, b->reason);
 }
 
-static void rate_set(struct pace *p, pid_t pid, const struct rate_now *now)
+/* False: the file was not told, which is to be tried again. */
+static bool rate_set(struct pace *p, pid_t pid, const struct rate_now *now)
 {
 	struct jfr_rate_change change = {
 		.cpu_ns = now->rate.cpu_ns,
@@ -87,18 +88,17 @@ static void rate_set(struct pace *p, pid_t pid, const struct rate_now *now)
 		.wall_ns = now->rate.wall_ns,
 		.no_wakers = now->rate.no_wakers,
 	};
-	int rc;
+	bool told = recorder_rate(p->cfg.recorder, pid, &change);
+	int rc = capture_rate(p->cfg.capture, pid, &rate);
 
-	recorder_rate(p->cfg.recorder, pid, &change);
-	rc = capture_rate(p->cfg.capture, pid, &rate);
 	if (rc)
 		log_debug("process %d is sampled as before: %s", pid, strerror(-rc));
+	return told;
 }
 
 static void one_poll(struct pace *p, pid_t pid, uint64_t *finest)
 {
-	bool fresh;
-	struct paced *one = paced_get(p, pid, &fresh);
+	struct paced *one = paced_get(p, pid);
 	struct rate_now now;
 
 	if (!one)
@@ -107,8 +107,9 @@ static void one_poll(struct pace *p, pid_t pid, uint64_t *finest)
 	p->cfg.wished(p->cfg.ctx, pid, &now);
 	if (now.rate.cpu_ns && (!*finest || now.rate.cpu_ns < *finest))
 		*finest = now.rate.cpu_ns;
-	if (fresh || !is_same(&now, &one->now))
-		rate_set(p, pid, &now);
+	if (one->told && is_same(&now, &one->now))
+		return;
+	one->told = rate_set(p, pid, &now);
 	one->now = now;
 }
 

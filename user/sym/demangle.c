@@ -110,9 +110,12 @@ static bool cpp_unfold(const char *name, int options, struct sink *s)
 static bool unfold(const char *name, int options, struct sink *s)
 {
 	if (setjmp(s->full)) {
-		if (watch.armed)
-			watch_for(0);
+		bool was_armed = watch.armed;
+
+		/* first of all: what a late signal jumps to is gone */
 		watch.armed = 0;
+		if (was_armed)
+			watch_for(0);
 		return false;
 	}
 	s->len = 0;

@@ -98,6 +98,7 @@ static int check_header(const Elf64_Ehdr *h)
 static int load_segments(struct elf_file *f, const Elf64_Ehdr *h)
 {
 	Elf64_Phdr *ph = NULL;
+	size_t loads = 0;
 	int rc;
 
 	if (!h->e_phnum)
@@ -107,7 +108,14 @@ static int load_segments(struct elf_file *f, const Elf64_Ehdr *h)
 	rc = read_alloc(f, h->e_phoff, h->e_phnum * sizeof(*ph), (void **)&ph);
 	if (rc)
 		return rc;
-	f->segments = calloc(h->e_phnum, sizeof(*f->segments));
+	for (int i = 0; i < h->e_phnum; i++)
+		loads += ph[i].p_type == PT_LOAD;
+	/* symbols are looked up in all of them */
+	if (loads > ELF_SEGMENTS_MAX) {
+		free(ph);
+		return -E2BIG;
+	}
+	f->segments = calloc(loads + 1, sizeof(*f->segments));
 	for (int i = 0; f->segments && i < h->e_phnum; i++)
 		if (ph[i].p_type == PT_LOAD)
 			f->segments[f->n_segments++] = (struct elf_segment){

@@ -17,6 +17,7 @@
 #define ELF_SECTION_MAX	 (64U << 20) /* largest section read, after decompression */
 #define ELF_INFLATE_MAX	 32	     /* times that one may grow then; tables grow tenfold at most */
 #define ELF_BUILD_ID_MAX 64	     /* bytes; SHA-1 ids have 20 */
+#define ELF_SEGMENTS_MAX 256	     /* loadable ones; linkers make less than ten */
 
 struct elf_file;
 
