@@ -487,13 +487,15 @@ bool causes_add(struct causes *c, const struct gn_cause_rec *rec, const char *kl
 }
 
 /* The kernel's ids are hashes of 64 bits: it has none so small. Odd ones are locks'. */
-uint64_t causes_jvm(struct causes *c, uint8_t wait, uint8_t op)
+uint64_t causes_jvm(struct causes *c, uint8_t wait, uint8_t op, uint64_t time_ns)
 {
 	uint64_t ino = wait | (uint64_t)op << 8;
-	struct gn_cause_rec rec = {.id = ino << 1, .of.kind = GN_CAUSE_JVM, .of.ino = ino};
+	struct gn_cause_rec rec = {
+		.h.time = time_ns, .id = ino << 1, .of.kind = GN_CAUSE_JVM, .of.ino = ino};
 
 	if (wait && !content_find(c, rec.id))
 		causes_add(c, &rec, "");
+	content_see(content_find(c, rec.id), time_ns);
 	return rec.id;
 }
 

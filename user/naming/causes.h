@@ -97,9 +97,9 @@ bool causes_completes(const struct causes *c, uint64_t cause, uint64_t last);
 
 /*
  * The id of a wait within the JVM (model/jvmwait.h) while its VM thread was in `op` (model/vmop.h;
- * 0 none, or not known), which is known from now on.
+ * 0 none, or not known), which is known from now on, and was used at time_ns.
  */
-uint64_t causes_jvm(struct causes *c, uint8_t wait, uint8_t op);
+uint64_t causes_jvm(struct causes *c, uint8_t wait, uint8_t op, uint64_t time_ns);
 
 static inline bool causes_are_jvm(uint64_t cause)
 {

@@ -39,8 +39,6 @@
 
 struct resolver_shared {
 	struct ksyms *kernel; /* NULL: not asked for yet, or they cannot be read */
-	/* the symbols before the last reading: the stack being named has names of it */
-	struct ksyms *kernel_old;
 	bool kernel_asked;
 	uint64_t kernel_ns;   /* when they were read anew; 0: only once so far */
 	uint64_t kernel_wait; /* how long they are not read again */
@@ -108,7 +106,6 @@ void resolver_shared_close(struct resolver_shared *s)
 	if (!s)
 		return;
 	ksyms_free(s->kernel);
-	ksyms_free(s->kernel_old);
 	image_cache_free(s->images);
 	free(s);
 }
@@ -345,8 +342,8 @@ static struct ksyms *kernel_symbols(struct resolver_shared *s)
 }
 
 /*
- * Reads the symbols anew, since modules and BPF programs come and go. False: they were read a short
- * while ago.
+ * Reads the symbols anew, since modules and BPF programs come and go, which ends what was looked up
+ * in the ones before. False: they were read a short while ago.
  */
 static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
 {
@@ -359,8 +356,7 @@ static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
 	s->kernel_wait = KERNEL_NS;
 	if (ksyms_open(&fresh, &why))
 		return false;
-	ksyms_free(s->kernel_old);
-	s->kernel_old = s->kernel;
+	ksyms_free(s->kernel);
 	s->kernel = fresh;
 	return true;
 }
@@ -372,11 +368,13 @@ static bool kernel_reload(struct resolver_shared *s, uint64_t now_ns)
  */
 static void kernel_look_up(struct resolver *r, uint64_t addr, bool any_bpf, struct frame_name *out)
 {
+	static const struct frame_name unknown = {KLASS_KERNEL, "[unknown]",  "", -1,
+						  -1,		FRAME_KERNEL, 0,  0};
 	struct resolver_shared *s = r->shared;
 	uint64_t waited = s->kernel_wait;
 	int rc;
 
-	*out = (struct frame_name){KLASS_KERNEL, "[unknown]", "", -1, -1, FRAME_KERNEL, 0, 0};
+	*out = unknown;
 	if (!kernel_symbols(s))
 		return;
 	rc = ksyms_lookup(s->kernel, addr, out);
@@ -384,6 +382,7 @@ static void kernel_look_up(struct resolver *r, uint64_t addr, bool any_bpf, stru
 		return;
 	if (!kernel_reload(s, r->now_ns))
 		return;
+	*out = unknown;
 	if (ksyms_lookup(s->kernel, addr, out) && waited)
 		s->kernel_wait = waited * 2 < KERNEL_MAX_NS ? waited * 2 : KERNEL_MAX_NS;
 }

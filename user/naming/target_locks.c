@@ -336,7 +336,7 @@ static void vm_part_write(struct target *t, const struct cause_wait *whole, uint
 	struct cause_wait w = part_of(t, whole, whole->tick + ((from - begin) << whole->level),
 				      (until - from) << whole->level);
 
-	w.cause = causes_jvm(t->causes, (uint8_t)(whole->cause >> 1), s.op);
+	w.cause = causes_jvm(t->causes, (uint8_t)(whole->cause >> 1), s.op, w.last_ns);
 	w.owner = s.tid ? target_thread_of(t, s.tid, w.first_ns) : 0;
 	if (w.owner == w.thread) /* it was late itself, and has stopped */
 		w.owner = 0;

@@ -324,7 +324,7 @@ static uint64_t sample_cause(struct target *t, const struct gn_sample *s, const 
 {
 	if (!st || !st->jvm || s->state == GN_ST_QUEUED || s->state == GN_ST_STOPPED)
 		return s->cause;
-	return causes_jvm(t->causes, st->jvm, 0);
+	return causes_jvm(t->causes, st->jvm, 0, s->h.time);
 }
 
 static void wall_write(struct target *t, const struct gn_sample *s, struct member *m,
