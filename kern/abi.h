@@ -481,7 +481,7 @@ enum gn_phase { GN_PH_UNKNOWN = 0, GN_PH_OFF = 1, GN_PH_ENDED = 2, GN_PH_SCAN = 
 
 struct gn_sent {
 	__u64 stack; /* id, 0 none */
-	__u64 epoch;
+	__u64 lists; /* gn_lists then */
 };
 
 /* Whether a thread is to be read once more in the same interval (kern/again.bpf.h). */
@@ -568,7 +568,7 @@ struct gn_thread {
 	/* the object that it was parked for last, where that cannot be somebody's; heap_epoch() at
 	 * that time, and the cause */
 	__u64 parked, parked_epoch, parked_cause;
-	/* by enum stack_slot: a list that this epoch's reader has, the last of this thread */
+	/* by enum stack_slot: a list that the reader has, the last of this thread */
 	struct gn_sent sent[GN_SENT];
 	/* likewise: its places in `memos`, plus 1; kern/memo.bpf.h */
 	__u32 memo[GN_SENT];

@@ -96,10 +96,17 @@ int BPF_PROG(task_born, struct task_struct *task, __u64 clone_flags)
 	return 0;
 }
 
+/* Another thread may get its number. */
+static __always_inline void numbers_free(__u32 tid)
+{
+	if (gn_carriers)
+		bpf_map_delete_elem(&carriers, &tid);
+	bpf_map_delete_elem(&java_threads, &tid);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_ends, struct task_struct *task)
 {
-	__u32 tid = task_tid(task);
 	struct gn_thread *t;
 
 	if (!proc_find(task_tgid(task)))
@@ -108,10 +115,7 @@ int BPF_PROG(task_ends, struct task_struct *task)
 	if (t && thread_wanted((__u32)thread_id(task, t)))
 		weight_settle(task, t, true);
 	task_send(task, GN_REC_EXIT, task->comm);
-	/* another thread may get its number */
-	if (gn_carriers)
-		bpf_map_delete_elem(&carriers, &tid);
-	bpf_map_delete_elem(&java_threads, &tid);
+	numbers_free(task_tid(task));
 	coders_gone(task, task_tgid(task));
 	return 0;
 }
@@ -194,8 +198,11 @@ int task_leave(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (task && !proc_find(task_tgid(task)))
-		bpf_task_storage_delete(&threads, task);
+	if (!task || proc_find(task_tgid(task)))
+		return 0;
+	bpf_task_storage_delete(&threads, task);
+	numbers_free(task_tid(task));
+	coders_gone(task, task_tgid(task));
 	return 0;
 }
 

@@ -41,6 +41,12 @@ extern const volatile __u32 gn_can_switch; /* all that wall_switch takes */
 extern __u32 gn_epoch;
 
 /*
+ * Raised by user space when a list that was sent is to be sent again: with gn_epoch, and where one
+ * was refused. What is remembered of a thread's last list holds as long as this does not change.
+ */
+extern __u32 gn_lists;
+
+/*
  * From when on nothing is sampled, CLOCK_MONOTONIC, and the number of ticks before it: CPU and wall
  * samples end at one instant, however long it takes to take their programs away.
  */
@@ -64,6 +70,9 @@ extern __u32 gn_resumed;
 /* Which accounting this is; threads that this run of wall_account left for the next of its runs. */
 extern __u32 gn_round;
 extern __u32 gn_unaccounted;
+
+/* Not 0: there is no other run. What does not fit is lost, and counted. */
+extern __u32 gn_last_run;
 
 /*
  * With a reservoir: not 0 where a thread whose stack can still be read is to be left to the next

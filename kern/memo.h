@@ -69,8 +69,8 @@ struct uw_memo {
 	__u64 gen;     /* of the process's code */
 	__u64 unloads; /* so many classes had been unloaded, plus 1; 0 unknown */
 	__u64 base;    /* all of it lies within 4 GiB from here */
-	__u64 sent;    /* a whole stack with these frames, which was sent in `epoch` */
-	__u32 epoch;
+	__u64 sent;    /* a whole stack with these frames, which was sent; as of `lists` */
+	__u32 lists;
 	__u32 n;      /* frames, the outermost one first */
 	__u32 look;   /* 1 + the innermost one with UW_MARK_LOOK; 0: there is none */
 	__u32 java;   /* the outermost one of a JVM's code, UW_MEMO_FRAMES: there is none; */
@@ -113,7 +113,8 @@ struct uw_trail {
 	__u32 looked;  /* as uw_memo.look: that its code is what it was */
 	__u32 keep;    /* for the next walk */
 	__u32 native;  /* the process has no JVM */
-	__u32 epoch;   /* in which frames are to be sent; in user space not 0: all were */
+	__u32 lists; /* changes when frames are to be sent again; in user space not 0: all were sent
+		      */
 	__u32 cm_size;
 	__u32 put; /* trail_end(): frames of the walk that are not in the memo yet */
 	struct uw_tell tell;
@@ -181,20 +182,20 @@ uw_fn int uw_memo_begins(struct uw_memo *o, const struct uw_state *s)
 
 #ifndef __bpf__
 /* Has the reader the frames of the stack `id`? In BPF: kern/stack_id.bpf.h. */
-uw_fn int uw_stack_is_sent(__u64 id, __u32 epoch)
+uw_fn int uw_stack_is_sent(__u64 id, __u32 lists)
 {
-	return epoch != 0;
+	return lists != 0;
 }
 #endif
 
 uw_fn int uw_memo_is_sent(struct uw_memo *o, const struct uw_trail *t, __u64 id)
 {
-	if (o->sent == id && o->epoch == t->epoch)
+	if (o->sent == id && o->lists == t->lists)
 		return 1;
-	if (!uw_stack_is_sent(id, t->epoch))
+	if (!uw_stack_is_sent(id, t->lists))
 		return 0;
 	o->sent = id;
-	o->epoch = t->epoch;
+	o->lists = t->lists;
 	return 1;
 }
 

@@ -577,6 +577,7 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 	c = bpf_map_lookup_percpu_elem(&cpu_times, &zero, task->thread_info.cpu);
 	if (!c)
 		return;
+	now = bpf_ktime_get_ns(); /* first: until then it was off the CPU if it is found so now */
 	if (task->on_cpu) {
 		if (!c->next)
 			return;
@@ -587,13 +588,11 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 	}
 	if (rate_has_wall(t))
 		sleeper_verify(task, t);
-	now = bpf_ktime_get_ns();
 	if (account_waits(task, t, now))
 		return;
 	wall_report(task, t, BY_ACCOUNT, now, queued_so_far(task, t, c, now));
-	/* chosen only now, in mid-sleep: the tick thread reads it */
-	if (gn_reservoir && !wall_stack(t) && !thread_is_bare(t) &&
-	    tick_wants_stack(task, t, t->next_tick))
+	/* chosen only now, in mid-sleep, or not read when it was due: the tick thread reads it */
+	if (!wall_stack(t) && !thread_is_bare(t) && tick_wants_stack(task, t, t->next_tick))
 		pending_add(t, task);
 }
 
@@ -636,7 +635,7 @@ int wall_account(struct bpf_iter__task *ctx)
 	if (t->round == gn_round)
 		return 0;
 	rate_refresh(t, thread_id(task, t) >> 32);
-	if (ring_is_nearly_full()) {
+	if (!gn_last_run && ring_is_nearly_full()) {
 		gn_unaccounted++;
 		return 0;
 	}

@@ -46,9 +46,11 @@ const volatile __u64 gn_cpu_ns = 0;
 const volatile __u64 gn_wall_ns = 0;
 const volatile __u64 gn_start_ns = 0;
 __u32 gn_epoch = 1;
+__u32 gn_lists = 1;
 __u32 gn_marking = 0;
 __u32 gn_round = 0;
 __u32 gn_unaccounted = 0;
+__u32 gn_last_run = 0;
 __u32 gn_patient = 0;
 __u32 gn_awaited = 0;
 

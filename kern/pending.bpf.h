@@ -3,7 +3,7 @@
  * Threads that went off the CPU long before a tick: whoever is still off when it has passed is to
  * be read, by others of its process as they leave the CPU (visit.bpf.c), or from outside
  * (remote.bpf.c). One queue per parity of the tick, so that the one being emptied is not being
- * filled.
+ * filled, unless the visit is later than the next tick.
  */
 #ifndef GNOMON_PENDING_BPF_H
 #define GNOMON_PENDING_BPF_H
@@ -76,6 +76,16 @@ _Static_assert(__builtin_offsetof(struct gn_thread, next_tick) ==
 	       "it is read as it lies there");
 
 /*
+ * Whether a thread that was queued for `tick` is to be read at the visit of that. Where the visit
+ * is late some are in its queue for the tick after the next one: they are read too early, which
+ * does no harm, since they would not be queued again.
+ */
+static __always_inline bool tick_is_due(__u64 next_tick, __u64 tick)
+{
+	return next_tick <= tick || !((next_tick ^ tick) & 1);
+}
+
+/*
  * Nothing of it is to be read: it has been back since the tick, or its stack was taken as it left
  * the CPU. So it is with nearly all that switch often, and to find their tasks would be most of a
  * visit. They are looked at where their storage was: that may be gone and be anything by now, and
@@ -89,7 +99,7 @@ static __noinline __attribute__((unused)) bool pending_is_over(__u64 storage, __
 	if (!t || bpf_probe_read_kernel(&l, sizeof(l), t))
 		return t;
 	return l.phase != GN_PH_OFF || (l.stack && !gn_reread) ||
-	       (l.next_tick > tick && !(gn_rates && l.level));
+	       !(tick_is_due(l.next_tick, tick) || (gn_rates && l.level));
 }
 
 #endif

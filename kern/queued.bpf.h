@@ -52,12 +52,12 @@ __weak __noinline int ticks_send(struct gn_sample *s, __u64 from, __u64 until)
 		loss_add(s->h.tid, GN_LOSS_BARE, s->n);
 		return 0;
 	}
-	if (!s->stack)
-		loss_add(s->h.tid, GN_LOSS_MISSED, s->n);
 	if (record_send(&s->h, sizeof(*s))) {
 		loss_add(s->h.tid, GN_LOSS_WALL, s->n);
 		return 0;
 	}
+	if (!s->stack)
+		loss_add(s->h.tid, GN_LOSS_MISSED, s->n);
 	count_add(GN_CNT_WALL, 1);
 	count_add(GN_CNT_TICKS, s->n);
 	return 0;

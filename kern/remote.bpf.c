@@ -67,7 +67,7 @@ static __noinline int pending_due(struct task_struct *task, struct gn_thread *t,
 	if (!t || !rate_has_wall(t))
 		return 0;
 	if (!is_coarse(t) || level_next(t->next_tick, t->level) <= tick)
-		return t->next_tick <= tick && remote_due(task, t);
+		return tick_is_due(t->next_tick, tick) && remote_due(task, t);
 	p.tid = task->pid;
 	pending_push(!tick_parity(tick), &p);
 	return 0;

@@ -66,7 +66,7 @@ static __always_inline void remote_walk(struct stack_scratch *s, struct task_str
 	s->uw.visit = gn_visit;
 	l.t = trail;
 	l.t->outside = 1;
-	l.t->epoch = s->epoch;
+	l.t->lists = gn_lists;
 	l.o = memo_of(m, &s->uw);
 	uw_walk_with(&l);
 	if (task_has_run(task, s->switches)) /* it may be of two stacks */
@@ -171,7 +171,7 @@ static __always_inline int remote_take(struct task_struct *task, struct gn_threa
 	t->far_seq = seq;
 	remote_note(t, seq, id, &found);
 	asked_note(task, t);
-	if (had && id & GN_STACK_WHOLE) /* in place of what it had of itself */
+	if (had && id & GN_STACK_WHOLE && t->seq == seq) /* in place of what it had of itself */
 		__sync_val_compare_and_swap(&t->stack, had, 0);
 	return 1;
 }

@@ -66,7 +66,7 @@ static __always_inline void user_walk(void *ctx, struct stack_scratch *s, enum g
 	if (!trail || !m)
 		return;
 	l.t = trail;
-	l.t->epoch = s->epoch;
+	l.t->lists = gn_lists;
 	user_regs(&s->uw, task);
 	l.o = memo_of(m, &s->uw);
 	if (uw_walk_with(&l) && is_current(way_again(s, way)))

@@ -67,35 +67,37 @@ static __always_inline void raw_add(struct stack_scratch *s, long bytes, __u32 k
 	bpf_loop(GN_RAW_FRAMES, raw_step, &s, 0);
 }
 
-static __always_inline void sent_note(struct gn_sent *last, __u64 id, __u32 epoch)
+static __always_inline void sent_note(struct gn_sent *last, __u64 id, __u32 lists)
 {
 	if (!last)
 		return;
 	last->stack = id;
-	last->epoch = epoch;
+	last->lists = lists;
 }
 
-static __always_inline int uw_stack_is_sent(__u64 id, __u32 epoch)
+/* `lists`: gn_lists, read before this is asked. */
+static __always_inline int uw_stack_is_sent(__u64 id, __u32 lists)
 {
 	__u32 *seen = bpf_map_lookup_elem(&sent, &id);
 
-	return seen && *seen == epoch;
+	return seen && *seen == gn_epoch;
 }
 
 /*
  * Send the list unless this epoch's reader has it: that it has the thread's last one, `last`, is
- * told without a look at the table. May be NULL.
+ * told without a look at the table. May be NULL. A list that is refused while it is noted here is
+ * sent once more.
  */
 static __noinline void stack_send(struct stack_scratch *s, struct gn_sent *last)
 {
 	__u64 id = s->uw.rec.id;
 	__u64 n = s->uw.n;
-	__u32 epoch = gn_epoch;
+	__u32 epoch = gn_epoch, lists = gn_lists;
 
-	if (last && last->stack == id && last->epoch == epoch)
+	if (last && last->stack == id && last->lists == lists)
 		return;
-	if (uw_stack_is_sent(id, epoch)) {
-		sent_note(last, id, epoch);
+	if (uw_stack_is_sent(id, lists)) {
+		sent_note(last, id, lists);
 		return;
 	}
 	s->uw.rec.h.type = GN_REC_STACK;
@@ -110,7 +112,9 @@ static __noinline void stack_send(struct stack_scratch *s, struct gn_sent *last)
 		return;
 	}
 	bpf_map_update_elem(&sent, &id, &epoch, BPF_ANY);
-	sent_note(last, id, epoch);
+	if (gn_lists != lists)
+		bpf_map_delete_elem(&sent, &id);
+	sent_note(last, id, lists);
 	count_add(GN_CNT_STACKS, 1);
 }
 

@@ -37,7 +37,7 @@ static __always_inline int visit_due(const struct task_struct *task, struct gn_t
 		return VISIT_OVER;
 	if (is_coarse(t) && level_next(t->next_tick, t->level) > tick)
 		return VISIT_LATER;
-	if (t->next_tick > tick)
+	if (!tick_is_due(t->next_tick, tick))
 		return VISIT_OVER;
 	if (task->on_cpu || wall_stack(t) || gn_only_context || !thread_wanted((__u32)id) ||
 	    !tick_wants_stack(task, t, t->next_tick) || !bpf_map_lookup_elem(&uw_procs, &tgid))

@@ -63,11 +63,15 @@ struct remote_found {
 
 /*
  * It was read by another thread. That is noted with the number of the interval it was read in:
- * should the thread have moved on, nobody takes its stack for that of another.
+ * should the thread have moved on, nobody takes its stack for that of another. Two may note at a
+ * time, the collector for an interval that is over: what is noted of the one that it is in stays.
  */
 static __always_inline void remote_note(struct gn_thread *t, __u32 seq, __u64 stack,
 					const struct remote_found *found)
 {
+	if (t->seq != seq)
+		return;
+	__sync_lock_test_and_set(&t->remote_seq, seq - 1); /* none while it is written */
 	t->remote = stack;
 	t->remote_vthread = found->vthread;
 	t->remote_cause = found->cause;
@@ -123,8 +127,8 @@ __weak __noinline int ticks_are_chosen(__u64 id, __u64 from, __u64 until)
 
 /*
  * The part of t's interval that began at `begin` and was spent in `state`, up to tick `until`;
- * `id` is thread_id(). Whoever moves next_tick forward owns the ticks in between. How many that
- * are.
+ * `id` is thread_id(). Whoever moves next_tick forward owns the ticks in between. Returns the
+ * number of those that are the thread's own.
  */
 static __always_inline __u64 wall_send(__u64 id, struct gn_thread *t, __u64 until, __u32 state,
 				       __u64 begin, __u64 end)

@@ -184,7 +184,7 @@ static inline void uwwalk_both(struct uw_state *s, const struct uw_state *begun,
 	uwwalk_rewind(s, begun);
 	uw_code_begin(s, gen);
 	t->keep = 1;
-	t->epoch = 0;
+	t->lists = 0;
 	memset(t->marks, 0x5a, sizeof(t->marks));
 	uwwalk_once(s, env, true, o, t);
 	if (!uwwalk_equal(s, &plain) && !uwwalk_holed(s, &plain))
@@ -204,7 +204,7 @@ static inline void uwwalk_each(struct uw_state *s, const struct uw_state *begun,
 	uwwalk_result(&found, s);
 	uwwalk_rewind(s, begun);
 	uw_code_begin(s, gen);
-	t->epoch = 1;
+	t->lists = 1;
 	uwwalk_once(s, &in_gen, true, o, t);
 	uwwalk_sames += s->same;
 	if (!(s->same ? uwwalk_alike(s, &found) : uwwalk_equal(s, &found)) &&

@@ -261,49 +261,96 @@ static void tables_make(const struct unwinder_maps *unwinder, pid_t pid, struct 
 	image_cache_free(cache);
 }
 
-/* A thread that sleeps through it all has no next sample: it is read again. */
-static void test_list_of_a_sleeper(void **state)
+static void work_nap(void)
 {
-	struct capture_config cfg = {.wall_ns = 10 * MS, .start_ns = now_ns()};
-	struct ticks_config tc = {.start_ns = cfg.start_ns, .wall_ns = cfg.wall_ns};
-	struct child child = child_start(work_sleep);
-	struct lists l = {.refuse = true};
+	for (;;)
+		sleep_ms(3);
+}
+
+struct waiting {
+	struct lists l;
 	struct unwinder_maps *unwinder;
 	struct tables *tables;
 	struct ticks *ticks;
+	struct child child;
+};
+
+static void waiting_begin(struct waiting *w, void (*work)(void), uint64_t wall_ns)
+{
+	struct capture_config cfg = {.wall_ns = wall_ns, .start_ns = now_ns()};
+	struct ticks_config tc = {.start_ns = cfg.start_ns, .wall_ns = cfg.wall_ns};
 	struct error e = {0};
 
-	child_go(&child);
+	*w = (struct waiting){.l.refuse = true, .child = child_start(work)};
+	child_go(&w->child);
 	sleep_ms(200);
-	assert_int_equal(capture_open(&l.c, &cfg, &e), 0);
-	assert_int_equal(capture_add(l.c, child.pid, &e), 0);
-	assert_int_equal(unwinder_open(&unwinder, l.c, &e), 0);
-	tables_make(unwinder, child.pid, &tables);
-	assert_int_equal(capture_attach(l.c, &e), 0);
-	assert_int_equal(ticks_start(&ticks, l.c, &tc, &e), 0);
-	for (int i = 0; i < 1000 && !l.refused; i++) {
-		sleep_ms(20);
-		assert_true(capture_drain(l.c, on_list, &l) >= 0);
-	}
-	assert_true(l.refused > 0);
-	l.refuse = false;
-	capture_losses(l.c, no_loss, NULL);
-	for (int i = 0; i < 100 && !l.nknown; i++) {
-		sleep_ms(20);
-		assert_true(capture_drain(l.c, on_list, &l) >= 0);
-	}
-	assert_true(l.nknown > 0);
-	assert_true(l.known[0] & GN_STACK_WHOLE);
-	l.nwithout = 0;
-	assert_true(capture_account(l.c, 0) >= 0);
-	assert_true(capture_drain(l.c, on_list, &l) >= 0);
-	assert_true(l.nwithout > 0);
-	assert_int_equal(without_list(&l), 0);
-	ticks_stop(ticks, NULL);
-	tables_free(tables);
-	unwinder_close(unwinder);
-	capture_close(l.c);
-	child_end(&child);
+	assert_int_equal(capture_open(&w->l.c, &cfg, &e), 0);
+	assert_int_equal(capture_add(w->l.c, w->child.pid, &e), 0);
+	assert_int_equal(unwinder_open(&w->unwinder, w->l.c, &e), 0);
+	tables_make(w->unwinder, w->child.pid, &w->tables);
+	assert_int_equal(capture_attach(w->l.c, &e), 0);
+	assert_int_equal(ticks_start(&w->ticks, w->l.c, &tc, &e), 0);
+}
+
+static void waiting_drain(struct waiting *w)
+{
+	sleep_ms(20);
+	assert_true(capture_drain(w->l.c, on_list, &w->l) >= 0);
+}
+
+static void waiting_end(struct waiting *w)
+{
+	ticks_stop(w->ticks, NULL);
+	tables_free(w->tables);
+	unwinder_close(w->unwinder);
+	capture_close(w->l.c);
+	child_end(&w->child);
+}
+
+/*
+ * A thread that waits at one place again and again: its list is refused when the kernel side has
+ * told it apart from nothing for long, and comes with its next stack all the same.
+ */
+static void test_list_of_a_waiter(void **state)
+{
+	struct waiting w;
+
+	waiting_begin(&w, work_nap, MS);
+	sleep_ms(500);
+	for (int i = 0; i < 1000 && !w.l.refused; i++)
+		waiting_drain(&w);
+	assert_true(w.l.refused > 0);
+	w.l.refuse = false;
+	waiting_drain(&w); /* of stacks taken before */
+	w.l.nwithout = 0;
+	for (int i = 0; i < 1000 && w.l.nwithout < 100; i++)
+		waiting_drain(&w);
+	assert_true(w.l.nwithout >= 100);
+	assert_int_equal(without_list(&w.l), 0);
+	waiting_end(&w);
+}
+
+/* A thread that sleeps through it all has no next sample: it is read again. */
+static void test_list_of_a_sleeper(void **state)
+{
+	struct waiting w;
+
+	waiting_begin(&w, work_sleep, 10 * MS);
+	for (int i = 0; i < 1000 && !w.l.refused; i++)
+		waiting_drain(&w);
+	assert_true(w.l.refused > 0);
+	w.l.refuse = false;
+	capture_losses(w.l.c, no_loss, NULL);
+	for (int i = 0; i < 100 && !w.l.nknown; i++)
+		waiting_drain(&w);
+	assert_true(w.l.nknown > 0);
+	assert_true(w.l.known[0] & GN_STACK_WHOLE);
+	w.l.nwithout = 0;
+	assert_true(capture_account(w.l.c, 0) >= 0);
+	waiting_drain(&w);
+	assert_true(w.l.nwithout > 0);
+	assert_int_equal(without_list(&w.l), 0);
+	waiting_end(&w);
 }
 
 int main(void)
@@ -311,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tasks_by_kind),
 		cmocka_unit_test(test_lists_come_again),
+		cmocka_unit_test(test_list_of_a_waiter),
 		cmocka_unit_test(test_list_of_a_sleeper),
 	};
 

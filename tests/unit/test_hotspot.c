@@ -1888,7 +1888,7 @@ static bool is_same(struct world *w, struct again *g, uint64_t gen)
 	uwwalk_rewind(&w->s, &g->begun);
 	uw_code_begin(&w->s, gen);
 	g->t.keep = 1;
-	g->t.epoch = 1;
+	g->t.lists = 1;
 	uwwalk_once(&w->s, &env, true, &g->o, &g->t);
 	plain = w->s;
 	memcpy(&plain, &g->begun, offsetof(struct uw_state, frames));

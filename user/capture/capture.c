@@ -520,7 +520,7 @@ bool capture_can_switch(const struct capture *c)
 static int scanning_begin(struct capture *c, uint64_t tick)
 {
 	struct gnomon *s = capture_part(c, PROGRAMS_SWITCH);
-	int rc = capture_account(c, 0);
+	int rc = capture_account_all(c);
 
 	bpf_link__destroy(s->links.wall_switch);
 	s->links.wall_switch = NULL;
@@ -528,8 +528,9 @@ static int scanning_begin(struct capture *c, uint64_t tick)
 	c->skel->bss->gn_scan_tick = tick;
 	c->skel->data->gn_scan_gen++;
 	c->skel->bss->gn_scanning = 1;
+	c->skel->bss->gn_marking = 0; /* scans find who is off the CPU */
 	c->scanning = true;
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 static void wakers_back(struct capture *c)
@@ -558,9 +559,9 @@ static int scanning_end(struct capture *c)
 	s->bss->gn_scanning = 0;
 	s->bss->gn_marking = 1;
 	c->scanning = false;
-	rc = capture_account(c, 0);
+	rc = capture_account_all(c);
 	found = capture_scan(c);
-	return rc < 0 ? rc : found < 0 ? found : 0;
+	return rc ? rc : found < 0 ? found : 0;
 }
 
 /* The programs of an engine that the recording did not begin with. 0, -EAGAIN or -errno. */

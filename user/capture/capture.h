@@ -138,7 +138,7 @@ bool capture_awaits(const struct capture *c);
  */
 int capture_account_some(struct capture *c, bool first, size_t threads);
 
-/* The same of one process; what does not fit is left for another time. */
+/* The same of one process, from the draining thread: what does not fit is lost, and counted. */
 int capture_account_of(struct capture *c, pid_t tgid);
 
 /*
@@ -207,7 +207,8 @@ void capture_reread(struct capture *c);
 /*
  * A record that capture_drain() handed out is lost after all: if the kernel thinks that its frames
  * or its name are known now, it is to send them again with the next sample. Sleepers, which have no
- * next one, are read again when the losses are told next. From the draining thread.
+ * next one, are read again for their frames when the losses are told next; what else was refused of
+ * one comes when it waits again. From the draining thread.
  */
 void capture_unsent(struct capture *c, const struct gn_rec *rec);
 
@@ -217,9 +218,6 @@ void capture_relist(struct capture *c);
 
 /* Stack ids may mean other code from now on: have the kernel send every list again. */
 void capture_epoch(struct capture *c);
-
-/* Nobody has the lists any more that were sent: likewise, and sleepers are read again. */
-void capture_forgotten(struct capture *c);
 
 /* Descriptors of the unwinder's maps, for naming/tables.c. They belong to the capture. */
 struct capture_tables {

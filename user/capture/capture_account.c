@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Accounting for threads that stay off the CPU. */
 #include <sched.h>
+#include <time.h>
 
 #include "capture/capture_int.h"
 #include "capture/iterator.h"
@@ -10,6 +11,10 @@ void capture_slices_end(struct capture *c)
 	if (c->slices)
 		iterator_close(c->slices_fd, &c->slices);
 }
+
+#define ACCOUNT_LAST  4u /* with CAPTURE_AGAIN and CAPTURE_PATIENT: gn_last_run */
+#define ACCOUNT_TURNS 20 /* of capture_account_all(), and between two: */
+#define ACCOUNT_NS    10000000
 
 /*
  * The lock keeps to one accounting at a time, since the tick thread accounts, too, when it changes
@@ -26,6 +31,7 @@ static int account(struct capture *c, unsigned int how, pid_t tgid, uint32_t *le
 		s->bss->gn_awaited = 0;
 	}
 	s->bss->gn_patient = (how & CAPTURE_PATIENT) != 0;
+	s->bss->gn_last_run = (how & ACCOUNT_LAST) != 0;
 	s->bss->gn_unaccounted = 0;
 	rc = iterator_of(s->progs.wall_account, c->can_pick ? tgid : 0);
 	*left = s->bss->gn_unaccounted;
@@ -53,6 +59,7 @@ static int slice(struct capture *c, size_t threads)
 	int rc;
 
 	s->bss->gn_patient = 0;
+	s->bss->gn_last_run = 0;
 	s->bss->gn_unaccounted = 0;
 	if (!c->slices) {
 		c->slices_fd = iterator_open(s->progs.wall_account, 0, &c->slices);
@@ -94,5 +101,20 @@ int capture_account_of(struct capture *c, pid_t tgid)
 {
 	uint32_t left;
 
-	return account(c, 0, tgid, &left);
+	capture_make_room(c);
+	return account(c, ACCOUNT_LAST, tgid, &left);
+}
+
+int capture_account_all(struct capture *c)
+{
+	const struct timespec turn = {.tv_nsec = ACCOUNT_NS};
+	uint32_t left;
+	int rc = account(c, 0, 0, &left);
+
+	for (int i = 0; !rc && left && i < ACCOUNT_TURNS; i++) {
+		nanosleep(&turn, NULL);
+		rc = account(c, CAPTURE_AGAIN | (i + 1 == ACCOUNT_TURNS ? ACCOUNT_LAST : 0), 0,
+			     &left);
+	}
+	return rc;
 }

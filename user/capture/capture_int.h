@@ -97,4 +97,8 @@ int capture_resting_begin(struct capture *c);
 /* Ends an accounting in slices, should one go on. */
 void capture_slices_end(struct capture *c);
 
+/* All is accounted for, while another thread drains; what does not fit in the end is lost, and
+ * counted. */
+int capture_account_all(struct capture *c);
+
 #endif

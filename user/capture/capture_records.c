@@ -14,12 +14,19 @@
 #include "capture/rings.h"
 #include "kern/abi_context.h"
 
+/* What programs remember of lists that were sent is of no use any more. */
+static void lists_change(struct capture *c)
+{
+	__atomic_fetch_add(&c->skel->data->gn_lists, 1, __ATOMIC_RELEASE);
+}
+
 void capture_unsent(struct capture *c, const struct gn_rec *rec)
 {
 	if (rec->type == GN_REC_STACK) {
 		const struct gn_stack *s = (const void *)rec;
 
 		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.sent), &s->id);
+		lists_change(c);
 		c->unsent = true;
 	} else if (rec->type == GN_REC_VTHREAD) {
 		const struct gn_vthread_rec *v = (const void *)rec;
@@ -67,6 +74,7 @@ void capture_peers(struct capture *c, capture_fn fn, void *ctx)
 void capture_epoch(struct capture *c)
 {
 	__atomic_fetch_add(&c->skel->data->gn_epoch, 1, __ATOMIC_RELAXED);
+	lists_change(c);
 }
 
 void capture_relist(struct capture *c)
@@ -74,21 +82,6 @@ void capture_relist(struct capture *c)
 	capture_epoch(c);
 	c->relist_due = true;
 	c->remote_due = true;
-}
-
-static void sent_forget(int map)
-{
-	uint64_t id;
-
-	while (!bpf_map_get_next_key(map, NULL, &id) && !bpf_map_delete_elem(map, &id))
-		;
-}
-
-void capture_forgotten(struct capture *c)
-{
-	capture_epoch(c);
-	sent_forget(bpf_map__fd(c->skel->maps.sent));
-	capture_reread(c);
 }
 
 int capture_fd(const struct capture *c)
@@ -216,8 +209,8 @@ void capture_losses(struct capture *c, capture_loss_fn fn, void *ctx)
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next);
 		/*
-		 * This takes the entry out in one step: what a program adds meanwhile starts a new
-		 * one.
+		 * This takes the entry out in one step: what a program adds from then on starts a
+		 * new one. Of one that has just found the old one a loss may not be counted.
 		 */
 		if (bpf_map_lookup_and_delete_elem(fd, &key, &count) || !count)
 			continue;

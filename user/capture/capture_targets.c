@@ -116,8 +116,10 @@ int capture_add(struct capture *c, pid_t tgid, struct error *e)
 		return error_set(e, -errno, EXIT_KERNEL, "cannot add process %d: %s", tgid,
 				 strerror(errno));
 	tgid_forget(c, tgid);
-	if (tgid_keep(c, tgid))
+	if (tgid_keep(c, tgid)) {
+		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
 	rates_changed(c);
 	skips_set(c);
 	return 0;

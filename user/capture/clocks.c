@@ -2,7 +2,9 @@
 #include "capture/clocks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +13,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bpf/libbpf.h>
+
 #include "base/log.h"
 #include "base/tasks.h"
 #include "kern/abi.h"
 
 #define MAX_SCANS 100 /* how often a task list that never stops growing is looked at */
 
+#define ONLINE "/sys/devices/system/cpu/online"
+
 struct clocks {
 	uint64_t interval;
 	int thread_prog, cpu_prog;
-	int *cpu_fd;
-	size_t ncpu;
-	int *fd; /* of threads */
+	int *cpu_fd;	   /* -1 or less: it has none */
+	size_t ncpu;	   /* that there may be */
+	char online[1024]; /* which there are, as the kernel writes it */
+	int *fd;	   /* of threads */
 	pid_t *tid;
 	size_t n, cap;
 };
@@ -68,49 +75,96 @@ static int event_error(struct error *e, int rc, const char *what)
 			 strerror(-rc));
 }
 
-/* A CPU that is offline has no clock, which is no error. */
-static int cpu_clocks_open(struct clocks *c, struct error *e)
+/* Which CPUs there are. "": that cannot be read, and is taken for a set that never changes. */
+static void online_read(char *buf, size_t cap)
 {
-	long n = sysconf(_SC_NPROCESSORS_CONF);
-	size_t opened = 0;
-	char what[32];
+	int fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, cap - 1);
 
-	c->cpu_fd = calloc((size_t)n, sizeof(*c->cpu_fd));
-	if (!c->cpu_fd)
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	for (c->ncpu = 0; c->ncpu < (size_t)n; c->ncpu++) {
-		int fd = event_open(c, -1, (int)c->ncpu, c->cpu_prog);
-
-		c->cpu_fd[c->ncpu] = fd;
-		if (fd >= 0) {
-			opened++;
-		} else if (fd != -ENODEV && fd != -ENXIO) {
-			snprintf(what, sizeof(what), "CPU %zu", c->ncpu);
-			return event_error(e, fd, what);
-		}
-	}
-	return opened ? 0 : event_error(e, -ENODEV, "any CPU");
+	buf[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
 }
 
-int clocks_interval(struct clocks *c, uint64_t interval_ns, struct error *e)
+/*
+ * Opens the clocks of all CPUs, each in place of the one that it has. A CPU that is offline has
+ * none, which is no error. 0, or the first -errno; the clocks that could not be opened are as they
+ * were.
+ */
+static int cpu_clocks_renew(struct clocks *c, int *cpu)
 {
 	int rc = 0;
 
-	if (c->interval == interval_ns)
-		return 0;
-	c->interval = interval_ns;
+	online_read(c->online, sizeof(c->online));
 	for (size_t i = 0; i < c->ncpu; i++) {
 		int fd = event_open(c, -1, (int)i, c->cpu_prog);
+		bool is_offline = fd == -ENODEV || fd == -ENXIO;
 
-		if (fd < 0) {
-			rc = fd == -ENODEV || fd == -ENXIO ? rc : fd;
+		if (fd < 0 && !is_offline) {
+			*cpu = rc ? *cpu : (int)i;
+			rc = rc ? rc : fd;
 			continue;
 		}
 		if (c->cpu_fd[i] >= 0)
 			close(c->cpu_fd[i]);
 		c->cpu_fd[i] = fd;
 	}
-	return rc ? event_error(e, rc, "a CPU") : 0;
+	return rc;
+}
+
+static int cpu_error(struct error *e, int rc, int cpu)
+{
+	char what[32];
+
+	snprintf(what, sizeof(what), "CPU %d", cpu);
+	return event_error(e, rc, what);
+}
+
+static int cpu_clocks_open(struct clocks *c, struct error *e)
+{
+	int n = libbpf_num_possible_cpus(), cpu, rc;
+	size_t opened = 0;
+
+	if (n < 0)
+		return error_set(e, n, EXIT_KERNEL, "cannot count the CPUs: %s", strerror(-n));
+	c->cpu_fd = malloc((size_t)n * sizeof(*c->cpu_fd));
+	if (!c->cpu_fd)
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	for (c->ncpu = 0; c->ncpu < (size_t)n; c->ncpu++)
+		c->cpu_fd[c->ncpu] = -1;
+	rc = cpu_clocks_renew(c, &cpu);
+	if (rc)
+		return cpu_error(e, rc, cpu);
+	for (size_t i = 0; i < c->ncpu; i++)
+		opened += c->cpu_fd[i] >= 0;
+	return opened ? 0 : event_error(e, -ENODEV, "any CPU");
+}
+
+int clocks_interval(struct clocks *c, uint64_t interval_ns, struct error *e)
+{
+	uint64_t before = c->interval;
+	int cpu, rc;
+
+	if (before == interval_ns)
+		return 0;
+	c->interval = interval_ns;
+	rc = cpu_clocks_renew(c, &cpu);
+	if (!rc)
+		return 0;
+	c->interval = before; /* to be tried again */
+	return cpu_error(e, rc, cpu);
+}
+
+int clocks_follow(struct clocks *c, struct error *e)
+{
+	char online[sizeof(c->online)];
+	int cpu, rc;
+
+	online_read(online, sizeof(online));
+	if (!strcmp(online, c->online))
+		return 0;
+	rc = cpu_clocks_renew(c, &cpu);
+	return rc ? cpu_error(e, rc, cpu) : 1;
 }
 
 static void files_limit_raise(void)

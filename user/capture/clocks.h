@@ -33,6 +33,13 @@ int clocks_add(struct clocks *c, pid_t tgid, struct error *e);
  */
 int clocks_interval(struct clocks *c, uint64_t interval_ns, struct error *e);
 
+/*
+ * To be called about once a second: CPUs that went and came back have no clock any more, and those
+ * that were added have none yet. 1: there were such, and all have clocks again; 0; -errno: see `e`,
+ * it is tried again when CPUs come or go.
+ */
+int clocks_follow(struct clocks *c, struct error *e);
+
 /* Close the threads' clocks, of all processes; clocks_add() opens them again. */
 void clocks_drop(struct clocks *c);
 

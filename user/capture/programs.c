@@ -2,6 +2,7 @@
 #include "capture/programs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -138,8 +139,8 @@ static int waking_attach(struct part *part)
 	if (bpf_map_update_elem(bpf_map__fd(skel->maps.waking_walker), &zero, &walk, BPF_ANY))
 		return -errno;
 	pthread_mutex_lock(&part->of->waking);
-	part->kept[0] = dup(bpf_program__fd(skel->progs.wall_waking));
-	part->kept[1] = dup(walk);
+	part->kept[0] = fcntl(bpf_program__fd(skel->progs.wall_waking), F_DUPFD_CLOEXEC, 3);
+	part->kept[1] = fcntl(walk, F_DUPFD_CLOEXEC, 3);
 	rc = part->kept[0] < 0 ? -errno : waking_follow(part->of);
 	pthread_mutex_unlock(&part->of->waking);
 	if (rc)

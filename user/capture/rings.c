@@ -344,7 +344,8 @@ int rings_grow(struct rings *r, const uint64_t *lost, uint64_t now_ns)
 
 	retired_expire(r, now_ns);
 	for (int i = 0; i < r->cfg.ncpu; i++) {
-		uint64_t since = lost[i] - r->use[i].lost;
+		/* (an iterator that was preempted as it counted may take some back) */
+		uint64_t since = lost[i] > r->use[i].lost ? lost[i] - r->use[i].lost : 0;
 		size_t size = rings_size(r->cpu[i].bytes, since, r->cfg.max);
 		int one;
 

@@ -112,11 +112,23 @@ static double switch_rate(struct cpuclocks *c, uint64_t now_ns)
 	return (double)(c->switches - before) * 1e9 / (double)since;
 }
 
+static void cpus_follow(struct cpuclocks *c)
+{
+	struct error e = {0};
+	int rc = c->clocks ? clocks_follow(c->clocks, &e) : 0;
+
+	if (rc > 0)
+		log_info("CPUs have come or gone: all have new clocks");
+	else if (rc)
+		log_warn("CPUs have come or gone, and not all have clocks: %s", e.msg);
+}
+
 void cpuclocks_consider(struct cpuclocks *c, uint64_t now_ns)
 {
 	enum cpu_engine is = c->alone ? CPU_ENGINE_CPU : CPU_ENGINE_THREAD, then;
 	double rate;
 
+	cpus_follow(c);
 	if (!c->may_change || (c->alone && !c->by_rate))
 		return;
 	rate = switch_rate(c, now_ns);

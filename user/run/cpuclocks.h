@@ -61,7 +61,10 @@ void cpuclocks_write(const struct cpuclocks *c);
 /* The loop begins: switches are counted from here on. */
 void cpuclocks_begin(struct cpuclocks *c, uint64_t now_ns);
 
-/* Once a second: change, if two seconds in a row call for it (of the beginning, one). */
+/*
+ * Once a second: the clocks follow the CPUs that there are, and change if two seconds in a row call
+ * for it (of the beginning, one).
+ */
 void cpuclocks_consider(struct cpuclocks *c, uint64_t now_ns);
 
 /* Idempotent; fine for one that was never started. */

@@ -217,7 +217,7 @@ static void on_lost(void *ctx)
 {
 	struct session *s = ctx;
 
-	capture_forgotten(s->cap);
+	capture_relist(s->cap);
 }
 
 static void on_tables(void *ctx)
