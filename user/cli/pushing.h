@@ -48,7 +48,7 @@ struct pushing {
 	{OPT_STRING, 0, "proxy", "URL", "an HTTP proxy", &(p).proxy},                              \
 	{OPT_DURATION, 0, "timeout", "TIME", "of one request (10s)", &(p).timeout_ns,              \
 	 .min = 1000000, .max = 600000000000, .bare = true},                                       \
-	{OPT_DURATION, 0, "finish", "TIME", "give up when nothing was taken for so long (60s)",            \
+	{OPT_DURATION, 0, "finish", "TIME", "give up when nothing was taken for TIME (60s)",                \
 	 &(p).finish_ns, .max = 86400000000000, .bare = true}
 /* clang-format on */
 
