@@ -61,8 +61,7 @@ static const struct opt opts[] = {
 	 "what reads targets is a process without rights (uid nobody, no capability, seccomp)",
 	 &rec.cfg.isolate},
 	{OPT_COUNT, 0, "depth", "N",
-	 "frames of a stack besides the kernel's (default, and most with those: 1024); deeper ones "
-	 "are cut",
+	 "at most N frames besides the kernel's; the rest is cut (default 1024, with the kernel's)",
 	 &depth, .min = 8, .max = GN_MAX_FRAMES},
 	{OPT_ENUM, 0, "jvm", "HOW", "where Java names come from: auto, agent, vmstructs, none",
 	 &jvm, .choices = {"auto", "agent", "vmstructs", "none"}},
