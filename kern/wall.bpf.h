@@ -123,8 +123,8 @@ __weak __noinline int ticks_are_chosen(__u64 id, __u64 from, __u64 until)
 
 /*
  * The part of t's interval that began at `begin` and was spent in `state`, up to tick `until`;
- * `id` is thread_id(). Whoever moves next_tick forward owns the ticks in between. How many that
- * are.
+ * `id` is thread_id(). Whoever moves next_tick forward owns the ticks in between. Returns
+ * the number of those ticks.
  */
 static __always_inline __u64 wall_send(__u64 id, struct gn_thread *t, __u64 until, __u32 state,
 				       __u64 begin, __u64 end)
