@@ -679,7 +679,8 @@ static inline __u64 gn_level_tick(__u64 g, __u32 level)
 	return g;
 }
 
-/* How many of the ticks below number k a level has: the number of the group of its next one. */
+/* Returns the number of ticks of a level below number k: the number of the group of its next one.
+ */
 static inline __u64 gn_level_before(__u64 k, __u32 level)
 {
 	__u64 g = k >> level;

@@ -50,7 +50,7 @@ struct filter {
 
 #define FILTER_TIME_NOTES                                                                          \
 	"TIME is 30s or 1m since the recording's start, -5m before its end, 14:00 or 14:00:05 by " \
-	"the\nclock (the last one that was recorded), or 2026-11-23T14:00; with a Z behind it, "  \
+	"the\nclock (the last one that was recorded), or 2026-11-23T14:00; with a Z behind it, "   \
 	"in UTC.\n\n"
 #define FILTER_NOTES                                                                               \
 	"GLOB is a shell pattern with * and ?; without these it is enough that the name "          \
@@ -66,7 +66,7 @@ struct filter {
 	"and\nleft out; a line says how much that is. Its RULE is GLOB, or 'GLOB > GLOB' for a "   \
 	"caller and\nwhat it called, and adds to those known.\n"
 
-/* Whether it leaves out any samples, but for their time. */
+/* Tells whether the filter leaves out samples for another reason than their time. */
 bool filter_samples_given(const struct filter *f);
 
 /* Fill the options of a profile, but for its time. */
