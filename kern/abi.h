@@ -545,7 +545,7 @@ struct gn_thread {
 	__u64 cpu_vthread;
 	__u64 cpu_context;
 	__u64 mature;	 /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
-	__u32 clock_gen; /* for which that was drawn */
+	__u32 clock_gen; /* the one for which that was chosen at random */
 	/* the interval in which it is in `lock_waiters`; kern/lock.bpf.h */
 	__u32 lock_watched;
 	/* with gn_only_context: the last look found no context; and the interval of that, plus 1 */

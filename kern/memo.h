@@ -89,7 +89,7 @@ struct uw_memo {
 	struct gn_frame frames[UW_MEMO_FRAMES];
 };
 
-/* Which of the memo's frames are as they were. In a map: of BPF stack there is little. */
+/* The memo's frames that are as they were. In a map: of BPF stack there is little. */
 struct uw_tell {
 	__u32 first; /* in the memo: the frame that is stood on */
 	__u32 low;   /* and the outermost one that might be told */

@@ -156,7 +156,7 @@ struct virtuals *target_virtuals_new(void); /* NULL: no memory */
 void target_virtuals_free(struct virtuals *v);
 
 /*
- * Looks at its virtual threads that nobody runs, once a second; `last`: if there was some time
+ * Looks at its unmounted virtual threads, once a second; `last`: if there was some time
  * since the last look.
  */
 void target_virtuals_poll(struct target *t, uint64_t now, bool last);
