@@ -23,7 +23,7 @@ static const struct opt opts[] = {
 	{OPT_FLAG, 0, "no-cpu", NULL, "no CPU samples", &o.no_cpu},
 	{OPT_FLAG, 0, "no-wall", NULL, "no wall samples", &o.no_wall},
 	{OPT_DURATION, 0, "for", "TIME",
-	 "then as before, a bare number is of seconds (default: until the JVM ends)", &o.for_ns,
+	 "how long, 60 is 60s; then as before (default: until the JVM ends)", &o.for_ns,
 	 .min = RECORDING_S / 10, .max = RECORDING_LONGEST, .bare = true},
 	{OPT_FLAG, 0, "usual", NULL, "as the configuration has it again", &o.usual},
 	SOCKET_OPT(o.socket),
