@@ -329,7 +329,7 @@ bench: ## what profilers cost, side by side, in a quarter of an hour; BENCH=full
 accuracy: ## every ground-truth program, expected and measured (root)
 	$(call measure,bench programs,tools/accuracy/suite.sh,$(BUILD)/tools/bench/jfrgen $(BUILD)/tests/bpf/test_capture)
 
-results: ## all of RESULTS.md on this commit: bench, accuracy and more, 25 minutes (root)
+results: ## all of RESULTS.md on this commit: bench, accuracy and more, 40 minutes (root)
 	@BUILD=$(BUILD) tools/bench/all.sh
 
 soak: ## SOAK_SECONDS (3600) of recording what comes and goes: memory and descriptors stay flat (root)

@@ -545,7 +545,7 @@ struct gn_thread {
 	__u64 cpu_vthread;
 	__u64 cpu_context;
 	__u64 mature;	 /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
-	__u32 clock_gen; /* for which that was drawn */
+	__u32 clock_gen; /* the one for which that was chosen at random */
 	/* the interval in which it is in `lock_waiters`; kern/lock.bpf.h */
 	__u32 lock_watched;
 	/* with gn_only_context: the last look found no context; and the interval of that, plus 1 */
@@ -679,7 +679,8 @@ static inline __u64 gn_level_tick(__u64 g, __u32 level)
 	return g;
 }
 
-/* How many of the ticks below number k a level has: the number of the group of its next one. */
+/* Returns the number of ticks of a level below number k: the number of the group of its next one.
+ */
 static inline __u64 gn_level_before(__u64 k, __u32 level)
 {
 	__u64 g = k >> level;

@@ -137,7 +137,7 @@ static inline __u64 gn_zgc_address(__u64 v)
 	return bits ? v >> (13 + (0x0102010301020100ull >> (4 * bits) & 3)) : 0;
 }
 
-/* Where a ZGC forwarding table has an object, by its number on its page: zHash.inline.hpp. */
+/* Tells where a ZGC forwarding table has an object, by its number on its page: zHash.inline.hpp. */
 static inline __u32 gn_zgc_hash(__u32 key)
 {
 	key = ~key + (key << 15);

@@ -270,8 +270,8 @@ static long epoll_step(__u32 i, struct epoll_walk *w)
 }
 
 /*
- * How many descriptors an epoll has; `whole`: or more. Others may change the tree meanwhile: each
- * step is a read that may fail.
+ * Counts the descriptors of an epoll; `whole`: these are all of them. Others may change the tree
+ * meanwhile: each step is a read that may fail.
  */
 static __always_inline void epoll_count(struct gn_cause_rec *r, struct file *file)
 {
@@ -355,7 +355,8 @@ static __always_inline int poll_read(struct task_struct *task, __u64 list, __u32
 	return 0;
 }
 
-/* Whether its id tells how to find who serves such a wait (kern/waker.bpf.c), and if so, that. */
+/* Returns the cause's id. Where kern/waker.bpf.c can find who serves such a wait, the id has a flag
+ * for that, and of a connection the number of the other end. */
 static __noinline __u64 cause_id_of(const struct gn_cause *c, __u32 tgid)
 {
 	__u64 id;
@@ -415,7 +416,7 @@ static __always_inline bool state_has_cause(__u32 state)
 	return gn_causes && (state == GN_ST_SLEEP || state == GN_ST_DISK || state == GN_ST_UNSEEN);
 }
 
-/* Whether it may be a Java object that it waits for. */
+/* Tells whether the thread may wait for a Java object. */
 static __always_inline bool is_in_futex(struct task_struct *task)
 {
 	struct cause_call call = {};

@@ -88,8 +88,8 @@
 #endif
 
 /*
- * What the call `nr` does with its descriptor; GN_OP_NONE: it waits for none. *several: it is given
- * a list of descriptors and their number (poll).
+ * Tells what the call `nr` does with its descriptor; GN_OP_NONE: it waits for none. *several: it is
+ * given a list of descriptors and their number (poll).
  */
 static inline enum gn_cause_op gn_call_op(long nr, int *several)
 {
@@ -117,7 +117,7 @@ static inline enum gn_cause_op gn_call_op(long nr, int *several)
 	}
 }
 
-/* Whether the call `nr` waits for another thread of the process, as a JVM's threads do. */
+/* Tells whether the call `nr` waits for another thread of the process, as a JVM's threads do. */
 static inline int gn_call_is_futex(long nr)
 {
 	switch (nr) {

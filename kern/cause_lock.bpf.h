@@ -11,7 +11,8 @@ static __always_inline __u32 hash_in(const struct gn_locks *l, __u64 mark)
 	return mark >> (l->hash_shift & 63) & l->hash_mask;
 }
 
-/* How many collections there were, plus 1: for what is told by where it lies, in heap_epoch(). */
+/* Returns the number of collections so far, plus 1: for what is told by where it lies, in
+ * heap_epoch(). */
 static __always_inline __u64 collections_of(const struct gn_heap *h, __u64 epoch,
 					    struct task_struct *task)
 {
@@ -193,8 +194,8 @@ heap_fn int blocker_tell(struct gn_cause_rec *r, const struct gn_locks *l, __u32
 }
 
 /*
- * Whether it is to be looked once more for the object that t waits for, since objects were being
- * moved: or the whole of a wait would have no cause, however long it lasts.
+ * Tells whether to look once more for the object that t waits for, since objects were being moved.
+ * Without that a whole wait would have no cause, however long it lasts.
  */
 static __always_inline bool is_moving(const struct gn_thread *t)
 {

@@ -67,7 +67,7 @@ static __always_inline bool dtv_word(struct task_struct *task, __u64 addr, __u64
 	return !context_read(task, word, sizeof(*word), addr) && *word >= least;
 }
 
-/* Where the variable of the thread with that thread pointer lies; 0: it has none. */
+/* Tells where the variable of the thread with that thread pointer lies; 0: it has none. */
 static __always_inline __u64 place_slot(const struct ctx_place *p, struct task_struct *task,
 					__u64 tp)
 {

@@ -52,13 +52,13 @@ static __always_inline __u64 heap_word(struct task_struct *task, __u64 addr)
 	return heap_read(task, &v, sizeof(v), addr) ? 0 : v;
 }
 
-/* Whether objects move while threads run. */
+/* Tells whether objects move while threads run. */
 static __always_inline bool heap_moves(const struct gn_heap *h)
 {
 	return h->flags & (GN_OOP_ZGC | GN_OOP_ZMARKS | GN_OOP_FORWARDED);
 }
 
-/* Whether heap_epoch() is ever anything but 0. */
+/* Tells whether heap_epoch() is ever anything but 0. */
 static __always_inline bool heap_is_told(const struct gn_heap *h)
 {
 	return (HEAP_FOLLOWS || !heap_moves(h)) && (h->mask || (h->active && h->collections));
@@ -110,7 +110,7 @@ static __always_inline __u64 z_table(struct task_struct *task, const struct gn_h
 	return table;
 }
 
-/* Where the object at the offset went by its page's table. */
+/* Tells where the object at the offset went by its page's table. */
 static __always_inline __u64 z_forward(struct task_struct *task, const struct gn_heap *h,
 				       __u64 table, __u64 offset)
 {
@@ -154,7 +154,7 @@ static __always_inline __u32 z_remapped(__u64 v)
 	return (bits >> 1) - (bits >> 3);
 }
 
-/* Where the object is of a reference whose colour does not say that it is at `address`. */
+/* Tells where the object is of a reference whose colour does not say that it is at `address`. */
 static __always_inline __u64 z_lookup(struct task_struct *task, const struct gn_heap *h,
 				      __u64 address, __u64 v, __u64 epoch)
 {
@@ -266,7 +266,7 @@ static __always_inline bool is_object(__u64 address)
 	return address > HEAP_UNKNOWN;
 }
 
-/* Whether the reference at `addr` still leads to the object. */
+/* Tells whether the reference at `addr` still leads to the object. */
 static __always_inline bool heap_leads(struct task_struct *task, const struct gn_heap *h,
 				       __u64 addr, __u64 object, __u64 epoch, __u32 kind)
 {

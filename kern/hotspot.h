@@ -484,7 +484,7 @@ struct hs_code {
 
 /*
  * `lea r10,[rip+x]; mov [r15+x],r10; jmp`: the slow path of a return's safepoint poll. In JDK 25
- * `mov r10,address` begins it. How far pc is in it, or -1.
+ * `mov r10,address` begins it. Returns how far pc is in it, or -1.
  */
 uw_fn int hs_poll_stub(const __u8 *c)
 {
@@ -596,7 +596,7 @@ static long hs_sub_step(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Where in c a `sub rsp,imm` that lies before pc ends; 0 if there is none. */
+/* Tells where in c a `sub rsp,imm` that lies before pc ends; 0 if there is none. */
 uw_fn __u32 hs_sub_end(const struct hs_code *code, __s32 imm)
 {
 	struct hs_sub h = {.code = code, .imm = imm};
@@ -804,7 +804,8 @@ uw_fn int hs_where(struct uw_state *s, uw_mem m, const struct hs_blob *b)
 	return hs_epilogue(c, b->native);
 }
 
-/* How much has been pushed for the call that is next, or has just returned, if it is such a one. */
+/* Tells how much has been pushed for the next call, or for the one that has just returned, if it is
+ * such a call. */
 uw_fn __u32 hs_call_pushed(const __u8 *c)
 {
 	__u32 two = (HS_AT(c, 0) == 0xe8) | (HS_AT(c, -5) == 0xe8);
@@ -885,9 +886,9 @@ uw_fn int hs_interp_older(const struct uw_state *s, __u64 last)
 }
 
 /*
- * Where the caller's stack may end, given the frame at fp: above its locals; or, where a method
- * handle's linker has taken the last argument away, at the return address, which was moved there
- * (MethodHandles::generate_method_handle_dispatch()).
+ * Tells where the caller's stack may end, given the frame at fp: above its locals; or, where a
+ * method handle's linker has taken the last argument away, at the return address, which was moved
+ * there (MethodHandles::generate_method_handle_dispatch()).
  */
 uw_fn int hs_is_sender(__u64 sp, __u64 fp)
 {
@@ -1436,7 +1437,7 @@ uw_fn struct uw_code *hs_code(struct uw_state *s)
 	return &s->code[slot & (UW_CODES - 1)];
 }
 
-/* What pc, which a call returns to and no deopt handler is at, has been found in. */
+/* Keeps in what pc lies, to which a call returns and at which there is no deopt handler. */
 uw_fn void hs_code_keep(struct uw_state *s, const struct gn_jvm *j, const struct hs_blob *b,
 			__u64 data)
 {

@@ -61,9 +61,9 @@ static __always_inline void kstack_span_of(struct kstack_span *p, struct task_st
 }
 
 /*
- * Where the stack pointer is of a thread that does not run. That of the current one, as it came by
- * a tracepoint, goes by the tracepoint's arguments, which lie on the stack on which the kernel runs
- * (bpf_trace_run1(), kernel/trace/bpf_trace.c).
+ * Tells where the stack pointer is of a thread that does not run. That of the current one, as it
+ * came by a tracepoint, goes by the tracepoint's arguments, which lie on the stack on which the
+ * kernel runs (bpf_trace_run1(), kernel/trace/bpf_trace.c).
  */
 static __always_inline __u64 kstack_base(const struct task_struct *task)
 {

@@ -99,7 +99,7 @@ struct parked {
 	__u64 epoch;		   /* heap_epoch() of all this */
 };
 
-/* Whether the class's synchronizers can be one thread's own, which they refer to then. */
+/* Tells whether the class's synchronizers can be one thread's own, which they refer to then. */
 static __always_inline bool is_ownable(struct task_struct *task, const struct gn_locks *l,
 				       __u64 klass)
 {
@@ -107,7 +107,7 @@ static __always_inline bool is_ownable(struct task_struct *task, const struct gn
 	       heap_word(task, klass + l->super) == l->ownable;
 }
 
-/* Whether it can be told at all, where no objects are being moved. */
+/* Tells whether the object can be read, as far as no objects are being moved. */
 static __always_inline bool parked_is_told(const struct gn_locks *l)
 {
 	return heap_is_told(&l->heap) && l->current && l->blocker;

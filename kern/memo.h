@@ -89,7 +89,7 @@ struct uw_memo {
 	struct gn_frame frames[UW_MEMO_FRAMES];
 };
 
-/* Which of the memo's frames are as they were. In a map: of BPF stack there is little. */
+/* The memo's frames that are as they were. In a map: of BPF stack there is little. */
 struct uw_tell {
 	__u32 first; /* in the memo: the frame that is stood on */
 	__u32 low;   /* and the outermost one that might be told */
@@ -389,7 +389,7 @@ uw_fn void uw_tell_look(struct uw_state *s, uw_mem m, const struct gn_jvm *j, st
 #define uw_tell_look(s, m, j, o, t) ((void)0)
 #endif
 
-/* How far out might frames be told? */
+/* Tells how far out the memo may tell frames. */
 uw_fn __u32 uw_tell_low(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct uw_memo *o,
 			struct uw_trail *t)
 {
@@ -448,7 +448,7 @@ uw_fn void uw_tell(struct uw_state *s, uw_mem m, const struct gn_jvm *j, struct 
 
 /* ---- taking over what is told ---- */
 
-/* Where the caller has its UW_REG_KEPT: as native_kept(). Without branches, as the next. */
+/* Tells where the caller has its UW_REG_KEPT: as native_kept(). Without branches, as the next. */
 uw_fn __u64 uw_tell_kept(__u64 kept, __u64 how, __u64 sp)
 {
 	__u64 words = UW_HOW_KEPT(how), same = 0 - (((words ^ UW_HOW_KEPT_SAME) - 1) >> 63),
@@ -457,7 +457,7 @@ uw_fn __u64 uw_tell_kept(__u64 kept, __u64 how, __u64 sp)
 	return (kept & same) | ((sp - (words - 1) * 8) & known & ~same);
 }
 
-/* Where the caller's fp is, if the frame saved it. */
+/* Tells where the caller's fp is, if the frame saved it. */
 uw_fn __u64 uw_tell_saved(__u64 at, __u64 how, __u64 ret)
 {
 	__u64 words = UW_HOW_SAVED(how), saved = 0 - ((0 - words) >> 63);
@@ -697,8 +697,8 @@ uw_own(uw_follow)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_t
 /* ---- the beginning and the end ---- */
 
 #ifdef UW_HOTSPOT
-/* How many classes were unloaded, plus 1; 0 unknown. Those whose code is on this stack are not, for
- * as long as it stands still. */
+/* Tells how many classes were unloaded, plus 1; 0 unknown. Those whose code is on this stack are
+ * not, for as long as it stands still. */
 uw_fn __u64 uw_unloads_read(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
 	__u64 first = j->unloads_at[0] / 8, second = j->unloads_at[1] / 8;
@@ -791,7 +791,8 @@ uw_fn int uw_put_interp(struct uw_memo *o, struct uw_trail *t, __u32 at, __u32 f
 	       uw_put_word(o, at, fp - 24, f->pc & UW_HOW_PC) && uw_put_word(o, at, fp - 8, sp);
 }
 
-/* What tells the frame `at`, which is not the outermost. 0: it cannot be told. */
+/* Puts what tells the frame `at`, which is not the outermost, into the memo. 0: it cannot be told.
+ */
 uw_fn int uw_put_told(struct uw_memo *o, struct uw_trail *t, const struct uw_mark *mark, __u32 at,
 		      __u32 *fixed)
 {

@@ -264,7 +264,7 @@ uw_fn int native_cfa(struct uw_state *s, uw_mem m, const struct uw_rule *r, __u6
 	return 0;
 }
 
-/* Where the caller's UW_REG_KEPT is, given this frame's CFA. */
+/* Tells where the caller's UW_REG_KEPT is, given this frame's CFA. */
 uw_fn __u64 native_kept(const struct uw_state *s, const struct uw_rule *r, __u64 cfa)
 {
 	if (r->kept_off == UW_KEPT_LOST)

@@ -85,9 +85,9 @@ static __always_inline void owed_forgive(struct gn_thread *t)
 }
 
 /*
- * What a tick of the interval counts as: of a wait that ends in a run queue, what is owed more. A
- * preempted thread does not wait; but where the taking of stacks has it preempted before every
- * tick, its waits would never be paid.
+ * Tells the state that a tick of the interval counts as: where a wait ends in a run queue, the one
+ * of which more is owed. A preempted thread does not wait; but where the taking of stacks has it
+ * preempted before every tick, its waits would never be paid.
  */
 static __always_inline __u32 owed_state(const struct gn_thread *t)
 {

@@ -27,7 +27,8 @@ struct gn_punctual {
 	__u64 period; /* of that clock; another one is due at other times */
 };
 
-/* How late a firing is at `now`, of a clock that is due each `period` ns; 0: in time, or not known.
+/* Tells how late a firing is at `now`, of a clock that is due each `period` ns; 0: in time, or not
+ * known.
  */
 static inline __u64 gn_firing_late(struct gn_punctual *p, __u64 now, __u64 period)
 {

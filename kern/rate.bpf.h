@@ -98,7 +98,7 @@ static __always_inline __u64 own_interval(const struct gn_thread *t)
 	return gn_rates ? gn_wall_ns << (t->level & 15) : gn_wall_ns;
 }
 
-/* Which tick the interval that t is in crosses first. */
+/* Tells which tick the interval that t is in crosses first. */
 static __always_inline void tick_set(struct gn_thread *t)
 {
 	t->tick_ns = rate_has_wall(t) ? gn_start_ns + gn_tick_time(own_tick(t), gn_wall_ns) : ~0ULL;

@@ -103,9 +103,8 @@ static __noinline int remote_kernel(struct stack_scratch *s, struct task_struct 
 }
 
 /*
- * Whether its memory is to be read once more, since the target was changing its mappings: who does
- * so keeps others from looking at them, for milliseconds where it gives gigabytes back, as a heap
- * does.
+ * Tells whether to read the memory once more, since the target was changing its mappings. Meanwhile
+ * nobody else can look at them, for milliseconds where a heap gives gigabytes back.
  */
 static __always_inline bool is_torn(const struct gn_thread *t)
 {
@@ -188,7 +187,7 @@ static __always_inline bool lock_is_due(struct task_struct *task, const struct g
 	return uw_get_java_thread(0, (__u32)who) && locks_find(who >> 32);
 }
 
-/* Whether what it waits for is looked for once more. */
+/* Tells whether to look once more for what the thread waits for. */
 static __always_inline bool cause_is_due(struct task_struct *task, const struct gn_thread *t)
 {
 	return is_moving(t) || lock_is_due(task, t);
@@ -208,7 +207,7 @@ static __always_inline bool list_is_sent(__u64 id)
 	return seen && (gn_reread != GN_REREAD_LISTS || *seen == gn_epoch);
 }
 
-/* Whether it is read again with the next tick, and some more then. */
+/* Tells whether to read the thread again with the next tick, and some ticks after it. */
 static __always_inline bool is_unsettled(const struct gn_thread *t)
 {
 	return is_torn(t) || is_moving(t);

@@ -36,7 +36,7 @@ static __always_inline __u64 wall_vthread(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote_vthread : 0;
 }
 
-/* What it waited for: as who woke it tells, or else its call. */
+/* Tells what the thread waited for: by who woke it, or else by its call. */
 static __always_inline __u64 wall_cause(const struct gn_thread *t)
 {
 	if (t->woken_seq == t->seq && t->woken)
@@ -46,7 +46,7 @@ static __always_inline __u64 wall_cause(const struct gn_thread *t)
 	return t->remote_seq == t->seq ? t->remote_cause : 0;
 }
 
-/* Which request it worked for then. */
+/* Tells which request the thread worked for then. */
 static __always_inline __u64 wall_context(const struct gn_thread *t)
 {
 	if (t->stack)

@@ -8,7 +8,7 @@
 /* At most max; 0 for NULL. */
 size_t str_len(const char *s, size_t max);
 
-/* Whether the n bytes at a are the literal, all of it. */
+/* Tells whether the n bytes at a are the literal, all of it. */
 bool str_same(const char *a, size_t n, const char *lit);
 
 #endif

@@ -17,7 +17,7 @@ struct bucket_size {
 	uint64_t at_once, second; /* in one unit; `second` is not 0 */
 };
 
-/* Whether there is anything left at `now`. */
+/* Tells whether there is anything left at `now`. */
 static inline bool bucket_has(const struct bucket *b, const struct bucket_size *size, uint64_t now)
 {
 	return b->full_ns <= now ||

@@ -19,9 +19,9 @@ int inroot_open(int root, const char *path, int flags);
 int inroot_open_regular(int root, const char *path, int flags);
 
 /*
- * What a path of /proc/PID/maps is below the process's root, to which `root`, n bytes, is the path:
- * the kernel writes it as seen from the root of the mount namespace, so after a chroot() (but not
- * after pivot_root()) it has the root's own path in front, which is cut off. A part of `path`.
+ * Tells what a path of /proc/PID/maps is below the process's root, to which `root`, n bytes, is the
+ * path: the kernel writes it as seen from the root of the mount namespace, so after a chroot() (but
+ * not after pivot_root()) it has the root's own path in front, which is cut off. A part of `path`.
  */
 const char *inroot_path(const char *root, size_t n, const char *path);
 

@@ -8,16 +8,19 @@
 
 #include <stddef.h>
 
-/* Zeros. Its descriptor, close-on-exec, and where it is mapped here; or -errno. */
+/*
+ * Makes such memory, of zeros, and maps it at *at. Returns its descriptor, which is close-on-exec,
+ * or -errno.
+ */
 int shared_new(const char *name, size_t bytes, void **at);
 
-/* The same memory by its descriptor, which stays the caller's; NULL and errno. */
+/* Maps the memory of a descriptor, which stays the caller's. NULL and errno on an error. */
 void *shared_map(int fd, size_t bytes);
 
 /*
- * Memory that processes write which are made between these two, and that this one, and who is made
- * of it later, only reads. The first: as shared_new(). The second closes the descriptor, and maps
- * the memory anew at *at; 0, or -errno, and then it is gone.
+ * Memory that processes forked between these two calls write. This process, and those that it forks
+ * later, only read it. shared_begin() does what shared_new() does. shared_end() closes the
+ * descriptor, and maps the memory anew at *at, to be read. 0, or -errno; the memory is gone then.
  */
 int shared_begin(const char *name, size_t bytes, void **at);
 int shared_end(int fd, size_t bytes, void **at);

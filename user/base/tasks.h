@@ -13,7 +13,7 @@
  */
 int tasks_read(pid_t pid, pid_t **tids, size_t *n);
 
-/* How many threads it has, 0 if it is gone: without looking at them. */
+/* Returns the number of threads of a process, without looking at them; 0 if it is gone. */
 size_t tasks_count(pid_t pid);
 
 #endif

@@ -52,15 +52,15 @@ int broker_exe(pid_t pid, int proc_fd);
 int broker_mapped(pid_t pid, int proc_fd, const struct broker_mapping *m, const char *path,
 		  struct broker_file *file);
 
-/* Whether `path` is still that file: 0, or as above. */
+/* Tells whether `path` is still that file: 0, or as above. */
 int broker_is_mapped(pid_t pid, int proc_fd, const struct broker_mapping *m, const char *path);
 
 /* A directory, O_PATH, whose file system has just answered. */
 int broker_directory(pid_t pid, int root, const char *path);
 
 /*
- * Whether the memory of a file's mapping can be read without being held up: 0; -EREMOTE: its file
- * system may not answer; or another -errno: that is not known.
+ * Tells whether the memory of a file's mapping can be read without being held up: 0; -EREMOTE: its
+ * file system may not answer; or another -errno: that is not known.
  */
 int broker_answers(pid_t pid, int proc_fd, const struct broker_mapping *m);
 
@@ -84,8 +84,8 @@ int broker_proc_text(pid_t pid, const char *name, char *buf, size_t cap);
 int broker_proc_link(pid_t pid, const char *name, char *buf, size_t cap);
 
 /*
- * What a user is called, NUL terminated: his name's length, or -errno; -ENOENT: nobody says. A
- * directory service may be what is asked, by sockets that who relies on this has not.
+ * Writes a user's name, NUL terminated. Returns its length, or -errno; -ENOENT: it has none. A
+ * directory service may be asked, by sockets that the caller does not have.
  */
 int broker_user(uid_t uid, char *buf, size_t cap);
 
@@ -99,10 +99,11 @@ int broker_user(uid_t uid, char *buf, size_t cap);
 int broker_proc_texts(const pid_t *pids, size_t n, const char *name, bool link,
 		      char (*texts)[BROKER_TEXT_BYTES]);
 
-/* Whether something of the process was not opened or read in time of late. */
+/* Tells whether something of the process was lately not opened or not read in time. */
 bool broker_waited(pid_t pid);
 
-/* What a process made of this one has to keep to ask, too: at most 2 descriptors. How many. */
+/* Lists the descriptors, at most 2, that a process forked from this one has to keep to ask, too.
+ * Returns their number. */
 size_t broker_descriptors(int fds[2]);
 
 /* CPU time of all workers so far. */

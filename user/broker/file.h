@@ -13,7 +13,7 @@ struct broker_file {
 	uint32_t copied; /* the descriptor is of a copy */
 };
 
-/* Which an open one is; -EINVAL: no regular file. */
+/* Tells which file an open one is; -EINVAL: no regular file. */
 int broker_identify(int fd, struct broker_file *file);
 
 /* An executable or other mapping of a file, as /proc/PID/maps has it. */

@@ -52,10 +52,10 @@ struct opening_answer {
 	struct broker_file file;
 };
 
-/* Whether a descriptor is what is asked for. */
+/* Tells whether a descriptor is asked for. */
 bool opening_gives(const struct opening_ask *ask);
 
-/* Whether bytes are, and how many at most. */
+/* Returns how many bytes are asked for at most; 0: none. */
 uint32_t opening_room(const struct opening_ask *ask);
 
 /*

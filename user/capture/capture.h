@@ -149,7 +149,7 @@ void capture_make_room(struct capture *c);
 
 uint64_t capture_threads(const struct capture *c); /* of all targets, now */
 
-/* Whether this kernel shows what wall samples by switches need; else they are by scans. */
+/* Tells whether this kernel can take wall samples by switches; else they are taken by scans. */
 bool capture_can_switch(const struct capture *c);
 
 /*

@@ -75,7 +75,7 @@ static inline struct gnomon *capture_part(const struct capture *c, enum programs
 	return programs_of(c->programs, part);
 }
 
-/* Whether the recording begins with the programs of that part. */
+/* Tells whether the recording begins with the programs of that part. */
 bool capture_needs(const struct capture *c, enum programs_part part);
 
 /*

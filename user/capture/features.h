@@ -35,7 +35,7 @@ bool feature_is_taken(int f);
  */
 void features_try(int n);
 
-/* Whether we may load programs at all: 0, -EPERM, or -EMFILE and its like. */
+/* Tells whether we may load programs at all: 0, -EPERM, or -EMFILE and its like. */
 int features_permitted(void);
 
 /* Does it have all that wall samples by switches take? */

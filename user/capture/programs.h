@@ -47,9 +47,9 @@ int programs_wait(struct programs *p, enum programs_part part);
 struct gnomon *programs_of(const struct programs *p, enum programs_part part);
 
 /*
- * Whether PROGRAMS_WAKING is to be attached (at first it is), now or when it has been loaded. A
- * program that is attached and has nothing to do costs four fifths of one that has. 0 or -errno.
- * From any thread.
+ * Attaches PROGRAMS_WAKING or detaches it, now or when it has been loaded; at first it is to be
+ * attached. A program that is attached and has nothing to do costs four fifths of one that has. 0
+ * or -errno. From any thread.
  */
 int programs_wake(struct programs *p, bool on);
 

@@ -79,7 +79,7 @@ int utable_file_add(struct utable *u, const void *key, size_t len, const struct 
  */
 int utable_proc_set(struct utable *u, uint32_t tgid, struct unwind_mapping *v, size_t n,
 		    uint64_t now_ns);
-/* What tells one list of mappings from another; 0 when it has none. */
+/* Returns a number that tells one list of mappings from another; 0 when it has none. */
 uint64_t utable_proc_sum(struct utable *u, uint32_t tgid);
 
 int utable_proc_drop(struct utable *u, uint32_t tgid, uint64_t now_ns);

@@ -26,7 +26,7 @@ static const struct opt opts[] = {
 	 "below the method that waits, what it waits for: peers, files, locks, and who has these",
 	 &o.causes},
 	{OPT_FLAG, 0, "unmounted", NULL,
-	 "virtual threads that nobody runs, too: they are one thread, and so named", &o.unmounted},
+	 "unmounted virtual threads, too: they are one thread, and so named", &o.unmounted},
 	{OPT_FLAG, 0, "force", NULL, "write over an existing file", &o.force},
 	FILTER_OPTS(o.filter),
 	{OPT_END},

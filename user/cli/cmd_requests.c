@@ -21,7 +21,7 @@ static const struct opt opts[] = {
 	 &o.rules},
 	{OPT_LIST, 0, "trace", "GLOB", "only requests of such a trace id", &o.traces},
 	{OPT_LIST, 0, "span", "GLOB", "only requests with such a local root span", &o.spans},
-	{OPT_DURATION, 0, "slower-than", "TIME", "only requests that took so long: 500ms",
+	{OPT_DURATION, 0, "slower-than", "TIME", "only requests that took TIME or longer: 500ms",
 	 &o.slower_ns},
 	{OPT_LIST, 't', "thread", "GLOB", "only what threads of such a name did for them",
 	 &o.threads},

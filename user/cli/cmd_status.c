@@ -359,9 +359,8 @@ const struct command cmd_status = {
 	.summary = "what the daemon records: JVMs, samples, losses, cost, disk",
 	.usage = "status [--json|--metrics] [--jvms] [--wide] [--socket PATH]",
 	.opts = opts,
-	.notes = "CPU is what the JVM used of one CPU in the last ten seconds. Root may ask, and "
-		 "who is "
-		 "in\nthe 'group' of the daemon's configuration.\n",
+	.notes = "CPU is what the JVM used of one CPU in the last ten seconds. Root may ask, the "
+		 "daemon's\nown user, and members of the 'group' of its configuration.\n",
 	.examples = "  gnomon status\n"
 		    "  gnomon status --json | jq '.jvms[].name'\n"
 		    "  gnomon status --metrics >/var/lib/node_exporter/gnomon.prom\n",

@@ -29,9 +29,9 @@ static bool as_json, as_csv;
 static const struct opt options[] = {
 	{OPT_DURATION, 'i', "interval", "TIME", "time between two lines (default 1s)", &interval_ns,
 	 .min = LOOK_NS, .max = 3600 * S, .bare = true},
-	{OPT_COUNT, 'n', "count", "N", "so many lines (default: until interrupted or the JVM ends)",
+	{OPT_COUNT, 'n', "count", "N", "print N lines (default: until interrupted or the JVM ends)",
 	 &count, .min = 1, .max = 1000000000},
-	{OPT_DURATION, 'd', "duration", "TIME", "for so long, 30 is 30s", &duration_ns,
+	{OPT_DURATION, 'd', "duration", "TIME", "stop after TIME, 30 is 30s", &duration_ns,
 	 .min = LOOK_NS, .max = 365ull * 24 * 3600 * S, .bare = true},
 	{OPT_FLAG, 0, "json", NULL, "an object of JSON a line, in bytes and nanoseconds", &as_json},
 	{OPT_FLAG, 0, "csv", NULL, "comma separated values, the same figures", &as_csv},

@@ -58,7 +58,8 @@ void doctor_jvms(struct doctor *d);	    /* what will work with each JVM */
 
 struct pushing;
 
-/* What a server says to an empty profile; where it cannot be asked, an error with its exit code. */
+/* Adds what a server answers to an empty profile. Where it cannot be asked, an error with its exit
+ * code. */
 int doctor_server(struct doctor *d, const struct pushing *options, struct error *e);
 
 #endif

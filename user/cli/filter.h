@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that choose what of a recording is looked at: the same for every command. */
+/* The options by which a command shows a part of a recording. All commands have the same ones. */
 #ifndef GNOMON_CLI_FILTER_H
 #define GNOMON_CLI_FILTER_H
 
@@ -16,7 +16,7 @@ struct filter {
 	bool idle;
 };
 
-/* For an option table; f is a struct filter that lives as long as the table. */
+/* Rows of an option table. f is a struct filter that lives as long as the table. */
 /* clang-format off */
 #define FILTER_OPTS(f)                                                                             \
 	FILTER_TIME_OPTS(f),                                                                       \
@@ -35,22 +35,22 @@ struct filter {
 	 &(f).endpoint_rules},                                                                     \
 	{OPT_LIST, 0, "trace", "GLOB", "only what was done for such a trace id", &(f).traces},     \
 	{OPT_LIST, 0, "span", "GLOB", "only what was done in such a span", &(f).spans},            \
-	{OPT_DURATION, 0, "slower-than", "TIME", "only for requests that took so long: 500ms",     \
+	{OPT_DURATION, 0, "slower-than", "TIME", "only for requests of TIME or longer: 500ms",     \
 	 &(f).slower_ns},                                                                          \
 	{OPT_LIST, 'i', "include", "GLOB", "only stacks with such a method", &(f).include},        \
-	{OPT_LIST, 'x', "exclude", "GLOB", "without such stacks: as if it cost nothing",           \
+	{OPT_LIST, 'x', "exclude", "GLOB", "leave out stacks with such a method",                  \
 	 &(f).exclude},                                                                            \
 	{OPT_LIST, 0, "focus", "GLOB", "begin stacks at their outermost such method",              \
 	 &(f).focus},                                                                              \
 	{OPT_LIST, 0, "hide", "GLOB", "drop such methods, charge their callers", &(f).hide},       \
 	{OPT_FLAG, 0, "idle", NULL, "count threads that wait for work, too", &(f).idle},           \
-	{OPT_LIST, 0, "idle-rule", "RULE", "who has such a frame waits for work",                  \
+	{OPT_LIST, 0, "idle-rule", "RULE", "a thread with such a frame waits for work",            \
 	 &(f).idle_rules}
 /* clang-format on */
 
 #define FILTER_TIME_NOTES                                                                          \
 	"TIME is 30s or 1m since the recording's start, -5m before its end, 14:00 or 14:00:05 by " \
-	"the\nclock (the last such that was recorded), or 2026-11-23T14:00; with a Z behind it, "  \
+	"the\nclock (the last one that was recorded), or 2026-11-23T14:00; with a Z behind it, "   \
 	"in UTC.\n\n"
 #define FILTER_NOTES                                                                               \
 	"GLOB is a shell pattern with * and ?; without these it is enough that the name "          \
@@ -66,7 +66,7 @@ struct filter {
 	"and\nleft out; a line says how much that is. Its RULE is GLOB, or 'GLOB > GLOB' for a "   \
 	"caller and\nwhat it called, and adds to those known.\n"
 
-/* Whether it leaves out any samples, but for their time. */
+/* Tells whether the filter leaves out samples for another reason than their time. */
 bool filter_samples_given(const struct filter *f);
 
 /* Fill the options of a profile, but for its time. */

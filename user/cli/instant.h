@@ -42,9 +42,9 @@ int instant_parse(const char *s, struct instant *out);
 int instant_range_parse(const char *s, struct instant *from, struct instant *to);
 
 /*
- * When that is, of what was recorded from start_ns to end_ns since 1970; INT64_MIN and INT64_MAX
- * where nothing is said. A time of day is the latest one that was recorded; behind a `from`, the
- * first one after it. EXIT_USAGE where `to` is not after `from`.
+ * Finds the times in a recording from start_ns to end_ns since 1970; INT64_MIN and INT64_MAX where
+ * none is given. A time of day is the latest one that was recorded; behind a `from`, the first one
+ * after it. EXIT_USAGE where `to` is not after `from`.
  */
 int instant_range(const struct instant *from, const struct instant *to, int64_t start_ns,
 		  int64_t end_ns, int64_t *from_ns, int64_t *to_ns, struct error *e);

@@ -41,8 +41,8 @@ struct outname_facts {
 void outname_time(char *to);
 
 /*
- * When a process started, as the kernel has it (struct proc_id), in UTC: "20261123T014500Z". The
- * same each time, but where the clock of the machine was set meanwhile.
+ * Writes when a process started, as the kernel has it (struct proc_id), in UTC: "20261123T014500Z".
+ * It is the same each time, unless the clock of the machine was set meanwhile.
  */
 void outname_start(uint64_t start_ticks, char *to);
 

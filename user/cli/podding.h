@@ -25,8 +25,8 @@ struct podding {
 /* clang-format on */
 
 /*
- * What the options say, which must live as long as *to; podding_end() frees the rest. *wanted: they
- * say anything. EXIT_USAGE, EXIT_INPUT.
+ * Reads the options into *to, which they must outlive; podding_end() frees the rest. *wanted: an
+ * option is given. EXIT_USAGE, EXIT_INPUT.
  */
 int podding_source(const struct podding *p, uint64_t timeout_ns, struct pods_source *to,
 		   bool *wanted, struct error *e);

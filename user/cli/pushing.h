@@ -48,17 +48,17 @@ struct pushing {
 	{OPT_STRING, 0, "proxy", "URL", "an HTTP proxy", &(p).proxy},                              \
 	{OPT_DURATION, 0, "timeout", "TIME", "of one request (10s)", &(p).timeout_ns,              \
 	 .min = 1000000, .max = 600000000000, .bare = true},                                       \
-	{OPT_DURATION, 0, "finish", "TIME", "give up when nothing was taken for so long (60s)",            \
+	{OPT_DURATION, 0, "finish", "TIME", "give up when nothing was taken for TIME (60s)",                \
 	 &(p).finish_ns, .max = 86400000000000, .bare = true}
 /* clang-format on */
 
 /*
- * What the server of a URL (or none) speaks, by what stands in front of it, which is taken off:
+ * Tells the protocol of a URL's server (or of none) by the URL's prefix, which is taken off:
  * "otlp+" or "pyroscope+", as without either.
  */
 const struct protocol *pushing_protocol(const char **url, bool by_thread);
 
-/* What the options say, with the contents of files. EXIT_USAGE, EXIT_INPUT. */
+/* Reads the options, and the contents of the files that they name. EXIT_USAGE, EXIT_INPUT. */
 int pushing_destination(const struct pushing *p, struct destination *d, struct error *e);
 
 /*
@@ -67,7 +67,7 @@ int pushing_destination(const struct pushing *p, struct destination *d, struct e
  */
 int pushing_labels(const struct pushing *p, const char *service, struct labels *l, struct error *e);
 
-/* What a user may do about what the server said last. */
+/* Tells what a user may do about the server's last answer. */
 const char *pushing_remedy(const struct sender *s);
 
 /* A file in PEM form; NULL where path is NULL. EXIT_INPUT. */

@@ -29,14 +29,14 @@ struct shipping_options {
 	{OPT_LIST, 0, "push", "URL",                                                               \
 	 "send it meanwhile: http://HOST:4040 of Pyroscope, otlp+http://HOST:4318 (may be repeated)", \
 	 &(o).urls},                                                                               \
-	{OPT_DURATION, 0, "push-window", "TIME", "a profile sent is of so much time (15s)",        \
+	{OPT_DURATION, 0, "push-window", "TIME", "the time that one profile covers (15s)",          \
 	 &(o).window_ns, .min = 1000000000, .max = 3600000000000, .bare = true},                   \
 	{OPT_FLAG, 0, "push-by-thread", NULL, "a label for each thread in it, not only for its group", \
 	 &(o).by_thread},                                                                          \
 	PODDING_OPTS((o).pods),                                                                    \
 	PUSHING_OPTS((o).to),                                                                      \
 	{OPT_STRING, 0, "spool", "DIR", "what could not be sent is kept below it", &(o).to.spool}, \
-	{OPT_SIZE, 0, "spool-size", "SIZE", "for each URL so much of it, the oldest goes first (256m)", \
+	{OPT_SIZE, 0, "spool-size", "SIZE", "at most SIZE of it for each URL, the oldest goes first (256m)", \
 	 &(o).to.spool_cap, .min = 1 << 20}
 /* clang-format on */
 

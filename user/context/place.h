@@ -42,8 +42,8 @@ enum ctx_libc ctx_place_libc(const struct maps *maps);
 int ctx_place_of(const struct ctx_memory *m, uint64_t base, enum ctx_libc libc, uint16_t machine,
 		 struct ctx_place *place);
 
-/* Those of all mapped files, at most CTX_PLACE_MAX: how many. *omitted: how many more there are,
- * and files that were not looked at. */
+/* Finds those of all mapped files, at most CTX_PLACE_MAX, and returns their number. *omitted: the
+ * number of others, and of files that were not looked at. */
 unsigned int ctx_places_find(const struct maps *maps, const struct ctx_memory *m, uint16_t machine,
 			     struct ctx_place *places, unsigned int *omitted);
 

@@ -5,7 +5,7 @@
  *
  *	struct jfr_reader *r;
  *	struct jfr_event ev;
- *	int rc = jfr_reader_open(&r, "app.jfr", &err);
+ *	int rc = jfr_reader_open(&r, "app.jfr", NULL, &err);
  *
  *	while (!rc && (rc = jfr_reader_next(r, &ev)) > 0)
  *		rc = handle(r, &ev);

@@ -122,7 +122,7 @@ int parts_init(struct parts *p, const struct jfr_part *v, size_t n, uint64_t *si
 void parts_free(struct parts *p);
 /* As pread(), with -errno. What somebody has removed meanwhile reads as zeros. */
 ssize_t parts_read(struct parts *p, void *to, size_t n, uint64_t off);
-/* Where the part ends that `off` lies in. */
+/* Tells where the part ends that `off` lies in. */
 uint64_t parts_end(const struct parts *p, uint64_t off);
 
 struct jfr_reader {

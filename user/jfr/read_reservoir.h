@@ -33,8 +33,8 @@ void reservoir_free(struct reservoir *r);
 int reservoir_add(struct reservoir *r, int64_t from_ns, int64_t eligible, int64_t sampled);
 
 /*
- * What a tick at `at_ns` stands for, and how many of `ticks` that are step_ns apart stand for the
- * same (at least 1).
+ * Tells what a tick at `at_ns` stands for, and how many of `ticks` that are step_ns apart stand for
+ * the same (at least 1).
  */
 double reservoir_scale(const struct reservoir *r, int64_t at_ns, int64_t step_ns, uint64_t ticks,
 		       uint64_t *same);

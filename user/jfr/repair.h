@@ -41,7 +41,7 @@ void jfr_chunk_check(const struct jfr_bytes *s, uint64_t at, struct jfr_chunk_ch
 
 struct jfr_repair {
 	uint32_t chunks; /* kept */
-	uint32_t mended; /* of them: had to be changed */
+	uint32_t mended; /* of them: those that were changed */
 	uint64_t bytes_kept;
 	uint64_t bytes_cut; /* from the end */
 };

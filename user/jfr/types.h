@@ -430,14 +430,14 @@ struct jfr_wait_cause {
 };
 
 /*
- * Virtual threads that nobody runs, and that wait at one place in one state. Each stands for
+ * Unmounted virtual threads that wait at one place in one state. Each stands for
  * period_ns before the event.
  */
 struct jfr_unmounted_threads {
 	uint32_t stack;
 	uint32_t state; /* enum jfr_state; QUEUED: they may run, and wait for a carrier */
-	double threads; /* so many, by those drawn */
-	uint64_t seen;	/* of those drawn */
+	double threads; /* their number, estimated from those that were sampled */
+	uint64_t seen;	/* the number that was sampled */
 	uint64_t period_ns;
 	const char *name; /* of one of them, "" none */
 	uint64_t id;	  /* its Thread.threadId() */
@@ -446,8 +446,8 @@ struct jfr_unmounted_threads {
 /* One look at the virtual threads, which those events with the same time are of. */
 struct jfr_unmounted_look {
 	uint64_t period_ns;	/* 0: none was seen; the next look tells of that time, too */
-	uint64_t places, drawn; /* in the tables of threads, and those that were looked at */
-	double threads;		/* nobody runs them, and where they wait is told */
+	uint64_t places, drawn; /* in the tables of threads, and those that were sampled */
+	double threads;		/* unmounted ones whose place is told */
 	double mounted;		/* carriers run them, or are about to, or they end */
 	double unsettled;	/* they changed while they were read */
 	double unknown;		/* what was found was no stack, or there were too many different */

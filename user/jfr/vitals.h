@@ -174,7 +174,7 @@ struct jfr_thread_park { /* what is waited for is not known */
 	uint64_t address;
 };
 
-/* Four events: of reading and writing. How many bytes came is not known: 0. */
+/* Four events: of reading and writing. The number of bytes is not known: it is 0. */
 struct jfr_socket_io {
 	uint64_t duration;
 	uint32_t thread, stack;

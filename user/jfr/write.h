@@ -103,9 +103,9 @@ struct jfrw_thread {
 int jfrw_open(struct jfrw **out, const struct jfrw_config *cfg, struct error *e);
 
 /*
- * What the two clocks say now. They part when one is set, or the machine was suspended: a chunk
- * that begins later has its time since 1970 by what was told last, so that a recording that goes on
- * and on does not stay by the clock of its start.
+ * Takes note of what the two clocks say now. They part when one is set, or the machine was
+ * suspended: a chunk that begins later has its time since 1970 by what was told last, so that a
+ * recording that goes on and on does not stay by the clock of its start.
  */
 void jfrw_clock(struct jfrw *w, uint64_t unix_ns, uint64_t mono_ns);
 

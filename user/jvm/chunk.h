@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frames of a virtual thread that nobody runs: they lie in a jdk.internal.vm.StackChunk, as
+ * The frames of an unmounted virtual thread: they lie in a jdk.internal.vm.StackChunk, as
  * they lay on the carrier's stack (JDK runtime/continuationFreezeThaw.cpp,
  * runtime/stackChunkFrameStream.inline.hpp, cpu/x86/stackChunkFrameStream_x86.inline.hpp). Compiled
  * frames are as large as their code says. An interpreted frame has in place of addresses of its

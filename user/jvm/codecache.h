@@ -29,9 +29,9 @@ int codecache_fill(struct vm *vm, struct gn_jvm *out);
 int codecache_refresh(struct vm *vm, struct gn_jvm *jvm);
 
 /*
- * Whether methods' code is made by compilers' threads alone, and what calls Java code is in heaps
- * of its own (kern/hotspot.h, hs_code_is()): not with JVMCI, with a code cache of one heap, or in a
- * release newer than those looked at.
+ * Tells whether methods' code is made by compilers' threads alone, and what calls Java code is in
+ * heaps of its own (kern/hotspot.h, hs_code_is()): not with JVMCI, with a code cache of one heap,
+ * or in a release newer than those looked at.
  */
 bool codecache_is_compilers(struct vm *vm, const struct gn_jvm *jvm);
 

@@ -138,7 +138,7 @@ int collections_glance(struct collections *c, struct counters *k,
 bool collections_sum(const struct collections *c, const struct counters *k, unsigned int n,
 		     enum collection_kind *kind, uint64_t *count, uint64_t *ticks);
 
-/* What the heap holds, as last polled. */
+/* Reads what the heap holds, as last polled. */
 void heap_use_read(const struct counters *k, struct heap_use *out);
 
 #endif

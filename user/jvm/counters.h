@@ -132,7 +132,7 @@ uint64_t counter_value(const struct counters *c, unsigned int id);
 typedef void (*counters_text_fn)(void *ctx, const char *name, const char *value);
 int counters_texts(struct counters *c, const char *prefix, counters_text_fn fn, void *ctx);
 
-/* What errors of counters_open() mean, in words for a person. */
+/* Tells what errors of counters_open() mean, in words for a person. */
 const char *counters_why(int rc);
 
 #endif

@@ -45,8 +45,8 @@ typedef void (*flag_fn)(void *ctx, const struct flag *f);
 int flags_each(struct vm *vm, flag_fn fn, void *ctx);
 
 /*
- * How references are compressed, in the JDK's words (CompressedOops::mode_to_string()); NULL: they
- * are not, or it is not known.
+ * Tells how references are compressed, in the JDK's words (CompressedOops::mode_to_string()); NULL:
+ * they are not, or it is not known.
  */
 const char *vm_oop_mode(struct vm *vm);
 

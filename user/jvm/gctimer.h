@@ -67,9 +67,9 @@ struct gctimer_whole {
 };
 
 /*
- * The addresses of what may be timers of concurrent collections, one of which the counters have
- * noted a pause of; how many, at most cap. Whose they are their pauses tell, which may be other
- * ones by the time that they are found.
+ * Finds the addresses of what may be timers of concurrent collections, of one of which the counters
+ * have noted a pause. Returns their number, at most cap. Their pauses tell whose they are, and may
+ * be other ones when they are found.
  */
 unsigned int gctimer_concurrent_find(const struct gctimer_place *p,
 				     const struct gctimer_span *noted, uint64_t *all,
@@ -77,8 +77,8 @@ unsigned int gctimer_concurrent_find(const struct gctimer_place *p,
 
 /*
  * Of the present or last collection: the pauses that began after `after` and before `before`, and
- * have ended, as many as fit, in their order. How many, or -1: it is no such timer. (None may be
- * left of the one that `before` is of: the next one has begun.)
+ * have ended, as many as fit, in their order. Returns their number, or -1: it is no such timer.
+ * (None may be left of the one that `before` is of: the next one has begun.)
  */
 int gctimer_pauses(struct mem *mem, uint64_t at, uint64_t after, uint64_t before,
 		   struct gctimer_pause *out, unsigned int cap, struct gctimer_whole *whole);

@@ -35,7 +35,7 @@ struct oops *oops_of(struct vm *vm);
 uint64_t oop_load(struct vm *vm, uint64_t addr, bool wide);
 uint64_t oop_klass(struct vm *vm, uint64_t obj);
 
-/* What an object's header has at the returned offset if it is of `klass`. */
+/* Tells what an object's header has at the returned offset if it is of `klass`. */
 uint64_t klass_in_header(struct vm *vm, uint64_t klass, uint32_t *at, uint32_t *bytes,
 			 uint32_t *shift);
 

@@ -45,7 +45,7 @@ bool heap_epoch_begin(struct vm *vm, struct heap_epoch *e);
  */
 bool heap_epoch_go_on(struct vm *vm, struct heap_epoch *e, uint64_t since);
 
-/* Whether it has lasted until now. After each of these two that was true. */
+/* Tells whether the epoch has lasted until now. After each of these two it had. */
 bool heap_epoch_end(struct vm *vm, struct heap_epoch *e);
 
 /* After heap_epoch_find(): the same for the kernel side, with how references are read. */

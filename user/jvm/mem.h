@@ -39,7 +39,9 @@ bool mem_is_gone(const struct mem *m);
 /* Forget the pages held, so that the next reads see the present. */
 void mem_flush(struct mem *m);
 
-/* Whether all pages held were read after `time` (CLOCK_MONOTONIC, ns); forget them unless so. */
+/* mem_is_since() tells whether all pages held were read after `time` (CLOCK_MONOTONIC, ns);
+ * mem_since() forgets them unless they were.
+ */
 bool mem_is_since(const struct mem *m, uint64_t time);
 void mem_since(struct mem *m, uint64_t time);
 

@@ -70,7 +70,7 @@ bool vm_is_unloaded(const struct frame_name *f);
  */
 void vm_names_age(struct vm *vm, uint64_t now_ns);
 
-/* How often everything kept was dropped. */
+/* Returns how often everything kept was dropped. */
 unsigned int vm_names_drops(const struct vm *vm);
 
 /* Bytes kept for names, and what is kept: for the recorder's account of itself. */

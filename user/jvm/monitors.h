@@ -16,8 +16,8 @@
 struct vm;
 
 /*
- * How the kernel side finds what a thread waits for, and whose it is. 0; -ENOENT: the JVM has not
- * come so far; -ENOTSUP: this one does not tell.
+ * Fills in how the kernel side finds what a thread waits for, and whose it is. 0; -ENOENT: the JVM
+ * has not come so far; -ENOTSUP: this one does not tell.
  */
 int vm_locks(struct vm *vm, struct gn_locks *out);
 
@@ -30,7 +30,7 @@ bool vm_thread_stack(struct vm *vm, uint64_t thread, uint64_t *low, uint64_t *hi
  */
 uint64_t vm_monitor_held(struct vm *vm, uint64_t monitor);
 
-/* Whether `thread` has the object in its lock stack. */
+/* Tells whether `thread` has the object in its lock stack. */
 bool vm_thread_holds(struct vm *vm, uint64_t thread, uint64_t object);
 
 /* A class's name as Java has it: "java.util.HashMap", "byte[]". Its length, or -ENOENT. */

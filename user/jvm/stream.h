@@ -37,7 +37,8 @@ int32_t stream_signed(struct stream *s);    /* sign in bit 0 */
  */
 int32_t line_find(const void *table, size_t len, int release, int32_t bci);
 
-/* How long the table that starts at `data` is, its terminator included; `len` when it has none. */
+/* Returns the length of the table that starts at `data`, with its terminator; `len` when it has
+ * none. */
 size_t line_table_len(const void *data, size_t len, int release);
 
 /* One scope of compiled code (JDK code/scopeDesc.cpp): who inlined it, and where in which method.

@@ -49,9 +49,9 @@ struct vm_threads_mark {
 int vm_threads_mark(struct vm *vm, struct vm_threads_mark *out);
 
 /*
- * What the thread at `thread` is called, now or at some time from `since` (CLOCK_MONOTONIC, ns) on,
- * if its tid is `tid`: 0, -ENOENT; -EAGAIN: objects move now, and *out has no names. Of many
- * threads asked for with one `since` most of the memory is read once.
+ * Tells what the thread at `thread` is called, now or at some time from `since` (CLOCK_MONOTONIC,
+ * ns) on, if its tid is `tid`: 0, -ENOENT; -EAGAIN: objects move now, and *out has no names. Of
+ * many threads asked for with one `since` most of the memory is read once.
  *
  * Names come from the Java heap: they are read within one epoch of it (heapepoch.h), in which
  * nothing of what led there changed, and from a java.lang.Thread that is this thread's. Of one that

@@ -43,7 +43,7 @@ void vmclock_look(struct vmclock *c, uint64_t hz, uint64_t ticks, uint64_t begin
 /* Between what moments tick 0 lies. False: not known. */
 bool vmclock_bounds(const struct vmclock *c, int64_t *least, int64_t *most);
 
-/* What the JVM has of tick 0. */
+/* Takes note of what the JVM has of tick 0. */
 void vmclock_zero(struct vmclock *c, int64_t zero);
 
 /* A span in ns. */

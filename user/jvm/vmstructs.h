@@ -61,9 +61,9 @@ typedef void (*vm_missing_fn)(void *arg, const char *name, enum vm_feature f);
 void vm_missing(const struct vm *vm, vm_missing_fn cb, void *arg);
 
 /*
- * What the JVM calls itself (VM_Version::internal_vm_info_string(), also the performance counter
- * sun.rt.internalVersion): "OpenJDK 64-Bit Server VM (17.0.15+6) for linux-amd64 JRE (...), built
- * on ...". 0, or -ENOENT: not there, or longer than the buffer.
+ * Tells what the JVM calls itself (VM_Version::internal_vm_info_string(), also the performance
+ * counter sun.rt.internalVersion): "OpenJDK 64-Bit Server VM (17.0.15+6) for linux-amd64 JRE (...),
+ * built on ...". 0, or -ENOENT: not there, or longer than the buffer.
  */
 int vm_info(struct vm *vm, char *buf, size_t cap);
 

@@ -35,12 +35,12 @@ void zheap_tell(struct vm *vm, const struct zheap *z, struct gn_heap *out);
 /* Reads which colours are good now. False: not to be read. */
 bool zheap_begin(struct vm *vm, struct zheap *z);
 
-/* Whether they are since then: no phase has begun. */
+/* Tells whether they still hold: no phase has begun since. */
 bool zheap_same(struct vm *vm, const struct zheap *z);
 
 /*
- * Where the object of a reference is; 0 none, or it cannot be told. It is there at an instant if
- * that is said before and after it, of the reference as it is then.
+ * Tells where the object of a reference is; 0 none, or it cannot be told. It is there at an instant
+ * if that is said before and after it, of the reference as it is then.
  */
 uint64_t zheap_object(struct vm *vm, const struct zheap *z, uint64_t reference);
 

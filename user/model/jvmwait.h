@@ -19,7 +19,8 @@ uint8_t jvmwait_of(const struct frame_name *frames, size_t n);
 
 #define JVMWAIT_MAX 256
 
-/* Whether it ends when the VM thread lets it: a safepoint, or an operation of that thread's. */
+/* Tells whether it ends when the VM thread lets it: a safepoint, or an operation of that thread's.
+ */
 bool jvmwait_is_vm(uint8_t wait);
 
 /* In words, as "VM operation" and "G1 heap"; `of`: whose matter it is, NULL not known. */

@@ -130,7 +130,7 @@ void roster_each(struct roster *r, roster_member_fn fn, void *ctx);
 /* Forget all ids of the file. */
 void roster_forget_ids(struct roster *r);
 
-/* How many threads there were, ever. */
+/* Returns the number of threads that there were so far. */
 uint64_t roster_count(const struct roster *r);
 
 #endif

@@ -34,15 +34,15 @@ enum {
 	LOSS_MAX
 };
 
-/* What is lost with this record, and how many of it. */
+/* Tells what is lost with this record, and how many. */
 unsigned int loss_of_record(const struct gn_rec *rec, uint64_t *count);
 
 /* In words, for people. */
 const char *loss_name(unsigned int reason);
 
 /*
- * What keeps such losses away, as a user of `record` types it; NULL: no option does. Reasons that
- * have one remedy have the same pointer.
+ * Tells what keeps such losses away, as a user of `record` types it; NULL: no option does. Reasons
+ * that have one remedy have the same pointer.
  */
 const char *loss_remedy(unsigned int reason);
 

@@ -22,8 +22,8 @@ uint8_t vmop_of(const struct frame_name *frames, size_t n);
 #define VMOP_MAX 64
 
 /*
- * Whether a thread of Java that has no reason to wait at that place holds up a VM thread that waits
- * for all to stop: it runs Java code, or the JVM's. In code of other libraries it does not.
+ * Tells whether a thread of Java that has no reason to wait at that place holds up a VM thread that
+ * waits for all to stop: it runs Java code, or the JVM's. In code of other libraries it does not.
  */
 bool vmop_delays(const struct frame_name *frames, size_t n);
 

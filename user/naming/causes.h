@@ -74,12 +74,12 @@ void causes_free(struct causes *c);
  */
 bool causes_add(struct causes *c, const struct gn_cause_rec *rec, const char *klass);
 
-/* Whether it is a lock, which is somebody's, or may be. */
+/* Tells whether the cause is a lock that a thread has, or may have. */
 bool causes_has_owner(const struct causes *c, uint64_t cause);
 
 /*
- * Whether a thread in that state may wait for it. A thread that is parked says for what before it
- * is, and until after it was: it may wait for something else then.
+ * Tells whether a thread in that state may wait for the cause. A thread names its blocker before it
+ * parks and until after that: it may wait for something else then.
  */
 bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state);
 
@@ -90,8 +90,8 @@ bool causes_is_known(const struct causes *c, uint64_t cause);
 pid_t causes_server(const struct causes *c, uint64_t cause);
 
 /*
- * Whether a wait of which `cause` was told (0: nothing) as long as it lasted may have `last` told
- * at its end: who served it, or who woke it.
+ * Tells whether a wait of which `cause` was told (0: nothing) as long as it lasted may have `last`
+ * told at its end: who served it, or who woke it.
  */
 bool causes_completes(const struct causes *c, uint64_t cause, uint64_t last);
 

@@ -22,7 +22,7 @@ struct target_config {
 	bool one_by_one;	  /* an event for each wall tick */
 	bool waits;		  /* long waits are events of the JDK's, too; with form.vitals */
 	bool causes;		  /* what waits wait for is told */
-	bool unmounted;		  /* virtual threads that nobody runs are told */
+	bool unmounted;		  /* unmounted virtual threads are told */
 	bool environment;	  /* variables of the environment are written; with form.vitals */
 	bool launched;		  /* we started the target, and it has not exec'd its program yet */
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC, where tick 0's interval begins */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What names: takes records from the queue, each to its target, names stacks as soon as they come
+ * The namer takes records from the queue, each to its target, names stacks as soon as they come
  * (code may be gone later), and writes JFR, one file per target process. One thread, one queue and
  * one set of symbols serve all targets. naming/recorder.h runs it, on a thread or as a process.
  */
@@ -23,7 +23,7 @@ struct namer_config {
 
 int namer_new(struct namer **out, const struct namer_config *cfg, struct error *e);
 
-/* A target, whose file's descriptor is taken over. On an error the file stays, too. */
+/* Adds a target and takes over its file's descriptor. On an error the file stays, too. */
 struct target_file;
 int namer_target(struct namer *r, pid_t tgid, uint32_t serial, const struct target_file *f,
 		 struct error *e);
@@ -37,7 +37,7 @@ void namer_start(struct namer *r, uint64_t now);
 /* Takes records until the queue has ended, finishes all files, and says so. */
 void namer_main(struct namer *r);
 
-/* `keep`: files that are not finished are. */
+/* With `keep` the files that are not finished stay. */
 void namer_free(struct namer *r, bool keep);
 
 #endif

@@ -36,7 +36,8 @@ void publisher_exec(struct publisher *p);
 /* Are there records to be found? */
 bool publisher_is_there(const struct publisher *p);
 
-/* What key `key` of its records is called. False: not known (yet), and it is looked for soon. */
+/* Tells what key `key` of its records is called. False: not known (yet), and it is looked for soon.
+ */
 bool publisher_key(struct publisher *p, uint8_t key, struct ctx_text *name);
 
 /* Some key's name ends so: what a record does not say of it is not so. */

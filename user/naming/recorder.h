@@ -110,7 +110,7 @@ void recorder_targets(struct recorder *r, recorder_target_fn fn, void *ctx);
  */
 int recorder_error(struct recorder *r, struct error *e);
 
-/* Whether records are wanted as soon as they are there, since what names them goes away. */
+/* Tells whether records are wanted as soon as they are there, since what names them goes away. */
 bool recorder_hurries(const struct recorder *r, uint64_t now);
 
 /* Of its processes, if it has any: CPU time, and bytes resident that are not this one's. */

@@ -97,7 +97,7 @@ struct symproc;
 struct vm *resolver_vm(struct resolver *r);
 struct symproc *resolver_native(struct resolver *r);
 
-/* Which source of Java names is in use: "agent", "vmstructs" or "none", and why, in words. */
+/* Tells which source of Java names is in use: "agent", "vmstructs" or "none", and why, in words. */
 const char *resolver_source(const struct resolver *r);
 
 #endif

@@ -34,7 +34,8 @@ void tables_free(struct tables *t);
 int tables_update(struct tables *t, pid_t tgid, struct symproc *native, struct vm *vm,
 		  uint64_t now_ns);
 
-/* Whether the last update met a failure that may pass: worth another one of the same mappings. */
+/* Tells whether the last update met a failure that may pass: worth another one of the same
+ * mappings. */
 bool tables_unsettled(const struct tables *t);
 
 /* Files that the last update left unread, since reading the process's files takes too long. */
@@ -53,8 +54,8 @@ bool tables_meet(struct tables *t, pid_t tgid, struct vm *vm);
 void tables_follow(struct tables *t, pid_t tgid, struct vm *vm, uint64_t now_ns);
 
 /*
- * Which JavaThread the thread is: its stacks then find the last Java frame where native code has no
- * rules. 0 or -errno (-E2BIG: too many threads).
+ * Tells the unwinder which JavaThread the thread is: its stacks then find the last Java frame where
+ * native code has no rules. 0 or -errno (-E2BIG: too many threads).
  */
 int tables_java_thread(struct tables *t, pid_t tgid, pid_t tid, uint64_t thread);
 
@@ -68,8 +69,8 @@ int tables_carrier(struct tables *t, pid_t tgid, pid_t tid, struct vm *vm, uint6
 int tables_contexts(struct tables *t, pid_t tgid, const struct gn_ctx_places *places);
 
 /*
- * How the JVM's threads wait for each other: from now on samples tell for what. 0; -ENOENT: the JVM
- * has not come so far; another -errno: they do not.
+ * Tells the kernel side how the JVM's threads wait for each other: samples say for what from now
+ * on. 0; -ENOENT: the JVM has not come so far; another -errno: they do not.
  */
 int tables_locks(struct tables *t, pid_t tgid, struct vm *vm);
 

@@ -69,7 +69,7 @@ void target_vthread(struct target *t, const struct gn_vthread_rec *rec);
 void target_cause(struct target *t, const struct gn_cause_rec *rec);
 void target_context(struct target *t, const struct gn_context_rec *rec);
 
-/* Whose a lock was at a tick. */
+/* Takes note of who had a lock at a tick. */
 void target_owner(struct target *t, const struct gn_owner_rec *rec);
 
 /*

@@ -62,7 +62,7 @@ struct target {
 	struct totals totals;
 };
 
-/* When it was, by the recording's clock (kern/abi.h). */
+/* Tells when it was, by the recording's clock (kern/abi.h). */
 static inline uint64_t target_tick_time(const struct target *t, uint64_t tick)
 {
 	return t->env->cfg.start_ns + gn_tick_time(tick, t->env->cfg.wall_ns);
@@ -96,7 +96,7 @@ void target_budget_tell(struct target *t, uint64_t now);
 
 /* ---- target_threads.c ---- */
 
-/* Which thread of the JVM it is, for the roster; the unwinder hears of it. */
+/* Tells the roster and the unwinder which thread of the JVM it is. */
 int target_java_thread(void *ctx, pid_t tid, uint64_t since, struct resolved_thread *java);
 
 /* With a thread filter: lets those threads through whose names are wanted. */
@@ -118,7 +118,7 @@ void target_load_write(void *ctx, struct member *m);
 
 void target_lifespans_tell(struct target *t, uint64_t now);
 
-/* Which threads of Java there are. */
+/* Asks which Java threads there are. */
 void target_threads_ask(struct target *t);
 
 /* ---- target_locks.c ---- */
@@ -156,12 +156,12 @@ struct virtuals *target_virtuals_new(void); /* NULL: no memory */
 void target_virtuals_free(struct virtuals *v);
 
 /*
- * Looks at its virtual threads that nobody runs, once a second; `last`: if there was some time
+ * Looks at its unmounted virtual threads, once a second; `last`: if there was some time
  * since the last look.
  */
 void target_virtuals_poll(struct target *t, uint64_t now, bool last);
 
-/* Whose the lock was at that tick; 0: not known, or nobody's. */
+/* Returns the thread that had the lock at that tick; 0: not known, or none. */
 pid_t target_locks_owner(const struct target *t, uint64_t cause, uint64_t tick);
 
 /* ---- target_watch.c ---- */

@@ -38,7 +38,7 @@ uint64_t vitals_interval(size_t jvms, uint64_t threads);
  */
 void vitals_poll(struct vitals *v, struct vm *vm, uint64_t now, bool last);
 
-/* How it was at the last look. */
+/* Reads the figures of the last look. */
 void vitals_pulse(const struct vitals *v, struct pulse *out);
 
 /* The recording ends, or has ended, then: what began later is not in it. */
@@ -48,8 +48,8 @@ void vitals_stop(struct vitals *v, uint64_t stop_ns);
 void vitals_exec(struct vitals *v);
 
 /*
- * Whether threads' CPU times are due (each ten seconds), since when, and the machine's CPU time
- * since then (idle, too), of which they are shares.
+ * Tells whether threads' CPU times are due (each ten seconds), since when, and the machine's CPU
+ * time since then (idle, too), of which they are shares.
  */
 bool vitals_threads_due(struct vitals *v, uint64_t now, uint64_t *machine_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which stacks triggers are about (model/watch.h). Pure. */
+/* Finds the stacks that triggers are about (model/watch.h). Pure. */
 #ifndef GNOMON_NAMING_WATCHING_H
 #define GNOMON_NAMING_WATCHING_H
 
@@ -13,10 +13,10 @@
 
 struct hold;
 
-/* A bit for each pattern that one of the frames fits, as CLASS.METHOD. */
+/* Returns a bit for each pattern that one of the frames fits, as CLASS.METHOD. */
 uint16_t watching_fits(const struct watch_orders *o, const struct frame_name *frames, size_t n);
 
-/* What a sample says of where its thread is. */
+/* A sample, as far as it tells where its thread is. */
 struct watching_sample {
 	uint64_t last_ns; /* the last time at which it surely was there */
 	uint64_t span_ns; /* of a wait: its length until then */
@@ -26,7 +26,7 @@ struct watching_sample {
 	uint32_t watch;
 	uint16_t watched;
 	bool wait;   /* it did not run */
-	bool queued; /* nor did it wait: it goes on from where it was */
+	bool queued; /* it neither ran nor waited: it goes on from where it was */
 };
 
 /*
@@ -35,15 +35,16 @@ struct watching_sample {
  */
 void watching_note(struct hold *h, const struct watching_sample *s);
 
-/* For how long it has been at that stack at now_ns, as far as is known; 0: it is not. */
+/* Returns for how long the thread has had that stack at now_ns; 0: that is not known. */
 uint64_t watching_held(const struct hold *h, uint64_t now_ns);
 
-/*
- * Whether the thread waits in a circle, as far as is known: it waits for a lock of one that waits
- * for a lock of one ... of it, all at one time. `next` is who has the lock that h waits for; NULL:
- * nobody that is known, or who waits for no lock. How many they are; 0: it does not.
- */
+/* The thread that has the lock for which h waits. NULL: it is not known, or waits for no lock. */
 typedef const struct hold *(*watching_next_fn)(void *ctx, const struct hold *h);
+
+/*
+ * Returns the number of threads of the deadlock that h is in, as far as is known; 0: it is in none.
+ * Each of them waits, all at one time, for a lock of the next one, and the last one for one of h.
+ */
 unsigned int watching_circle(const struct hold *h, watching_next_fn next, void *ctx);
 
 #endif

@@ -9,8 +9,8 @@
 /* Before compression. -ENOMEM is the only failure. */
 int html_data(const struct profile *p, struct buffer *b);
 
-/* What the page's times are rounded to: a twentieth of the shortest interval, a millisecond at
- * most. */
+/* Tells what the page's times are rounded to: a twentieth of the shortest interval, a millisecond
+ * at most. */
 uint64_t html_time_unit_us(const struct profile *p);
 
 #endif

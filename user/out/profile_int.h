@@ -42,7 +42,7 @@ uint32_t profile_state(struct profile *p, const char *name);
 uint32_t profile_cell(struct profile *p, const struct prof_cell *c);
 /* 0 where these are no ids. */
 uint32_t profile_link(struct profile *p, const char *trace, const char *span);
-/* Which names are of one thread, and how many threads there are. 0 or -ENOMEM. */
+/* Tells which names are of one thread, and how many threads there are. 0 or -ENOMEM. */
 int profile_selves(struct profile *p);
 /* 0 or -ENOMEM. */
 int profile_time(struct profile *p, const struct prof_time *t);

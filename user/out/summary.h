@@ -8,7 +8,7 @@
 #include "model/totals.h"
 #include "out/profile.h"
 
-/* Who, when, how long, how much. */
+/* Prints which JVM was recorded, when, for how long, and how much. */
 void summary_head(const struct profile *p, const struct jfr_report *r, const char *path, FILE *f);
 
 /* Share of good stacks, and what was lost. */
@@ -20,7 +20,7 @@ int summary_groups(const struct profile *p, unsigned int rows, FILE *f, struct e
 /* Every kind of event with its number and bytes. */
 int summary_events(const struct profile *p, FILE *f, struct error *e);
 
-/* What would have kept losses for these reasons away, a line for each remedy. */
+/* Prints a line for each remedy of losses for these reasons. */
 void summary_remedies(const bool lost[LOSS_MAX], const char *indent, FILE *f);
 
 #endif

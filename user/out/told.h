@@ -41,7 +41,8 @@ static inline uint32_t told_number(const struct told *t, uint32_t request)
 	return request < t->nrequests ? t->number[request] : 0;
 }
 
-/* How many of the endpoint's n requests, the shortest first, are of a pace: fast, or slow. */
+/* Returns how many of the endpoint's n requests, the shortest first, are of a pace: fast, or slow.
+ */
 static inline uint32_t told_fast(uint32_t n)
 {
 	return n / 2;

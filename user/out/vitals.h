@@ -42,8 +42,8 @@ struct prof_vitals {
 /* Takes note of an event that is about it. */
 void vitals_event(struct prof_vitals *v, struct jfr_reader *r, const struct jfr_event *ev);
 
-/* What may live at most, bytes: of a collector with generations of fixed places, the old one. 0:
- * not known. */
+/* Tells what may live at most, bytes: of a collector with generations of fixed places, the old one.
+ * 0: not known. */
 uint64_t vitals_live_max(const struct prof_vitals *v);
 
 /* All collections' pauses. */

@@ -41,20 +41,20 @@ int waits_next(struct waits *x, uint64_t chunk, struct jfr_sample *rest, uint64_
 
 /* ---- for the join with what owners did ---- */
 
-/* What tells a thread from others, in all chunks; not 0. 0: it is not known. */
+/* Returns a number that tells a thread from others in all chunks. 0: it is not known. */
 uint64_t waits_thread(struct jfr_reader *r, const struct jfr_value *thread);
 
 bool waits_have_owners(const struct waits *x);
 
-/* Whether that thread had something that others waited for. */
+/* Tells whether that thread had something that others waited for. */
 bool waits_is_owner(const struct waits *x, uint64_t who);
 
 /* The number of the tick at that time, in a chunk in which a lock was waited for. */
 bool waits_tick(const struct waits *x, uint64_t chunk, int64_t time_ns, uint64_t *tick);
 
 /*
- * What a thread in that stack and state waited for at a tick; the same holds up to the tick *until,
- * at least. False: not known. (Thread, stack and state by their keys in the chunk.)
+ * Tells what a thread in that stack and state waited for at a tick; the same holds up to the tick
+ * *until, at least. False: not known. (Thread, stack and state by their keys in the chunk.)
  */
 bool waits_at(struct waits *x, uint64_t chunk, const int64_t key[3], uint64_t tick,
 	      struct waited *out, uint64_t *until);

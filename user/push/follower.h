@@ -30,7 +30,7 @@ int follower_start(struct follower *f, const struct follower_config *cfg, struct
 /* Valid until follower_finish(). */
 struct finished_to follower_to(const struct follower *f);
 
-/* What it has done so far; may be asked on any thread. */
+/* Reads what the follower has done so far. On any thread. */
 void follower_read(const struct follower *f, struct delivery *d);
 
 /*

@@ -44,7 +44,7 @@ int labels_set_run(struct labels *l, const char *name, const char *value);
 /* "name=value". */
 int labels_parse(struct labels *l, const char *text);
 
-/* How many more there may be, of LABELS_MOST. */
+/* Returns how many more labels there may be, of LABELS_MOST. */
 size_t labels_room(const struct labels *l);
 
 /* NULL: there is none. */

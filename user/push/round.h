@@ -18,7 +18,7 @@ struct round {
 /* `chance` is any number; what is late by it is less than half a window. */
 void round_begin(struct round *r, uint64_t window_ns, uint64_t chance, uint64_t now);
 
-/* Whether it is time to send: once for each window, also where the clock is set meanwhile. */
+/* Tells whether it is time to send: once for each window, also where the clock is set meanwhile. */
 bool round_is_due(struct round *r, uint64_t now);
 
 #endif

@@ -38,8 +38,8 @@ void budget_free(struct jvm_budget *b);			      /* NULL is fine */
 void budget_limits(struct jvm_budget *b, const struct budget_limits *l);
 
 /*
- * What it has cost so far, as estimated: ns of all CPUs together. How much more than others' it
- * grew counts; what was measured beyond a few times of it is nobody's.
+ * Takes note of a JVM's estimated cost so far, in ns of all CPUs together. Costs are shared out by
+ * how much each estimate has grown; what was measured beyond a few times of them counts for no JVM.
  */
 void budget_jvm(struct jvm_budget *b, pid_t pid, double spent);
 

@@ -25,8 +25,8 @@ void census_target(struct census *c, pid_t pid, const struct totals *t, uint64_t
 void census_second(struct census *c, const struct control_state *s, uint64_t now_ns);
 
 /*
- * What the files of each take, by the name of its directory; census_disk_end() when all were told:
- * who was not among them has none.
+ * Takes note of what the files of a JVM take, by the name of its directory. After all of them comes
+ * census_disk_end(): a JVM that was not among them has no files.
  */
 void census_disk(struct census *c, const char *name, uint64_t bytes);
 void census_disk_end(struct census *c);

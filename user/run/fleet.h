@@ -59,7 +59,7 @@ void fleet_choose(struct fleet *f);
  */
 bool fleet_source(struct fleet *f, int fd);
 
-/* Whether it is, or is being taken in; from any thread. */
+/* Tells whether the process is recorded, or is being taken in; from any thread. */
 bool fleet_has(struct fleet *f, pid_t pid);
 
 size_t fleet_count(const struct fleet *f); /* processes being recorded */

@@ -39,7 +39,7 @@ int launch_judge(const struct launch *l, const char *name, struct error *e);
 /* Passes on a signal that a process has sent us; one of the terminal's it got itself. */
 void launch_signal(const struct launch *l, const struct signalfd_siginfo *si);
 
-/* Whether it still runs. If it has ended it is reaped, and `status` set. */
+/* Tells whether the program still runs. If it has ended it is reaped, and `status` set. */
 bool launch_runs(struct launch *l);
 
 /*

@@ -14,7 +14,7 @@
 
 struct lookout;
 
-/* Whether a JVM is meant. Called on the lookout's thread. */
+/* Tells whether a JVM is to be recorded. Called on the lookout's thread. */
 typedef bool (*lookout_fn)(void *ctx, const struct cgroup_mounts *mounts, const struct jvm_proc *j);
 
 int lookout_start(struct lookout **out, lookout_fn wants, void *ctx, struct error *e);

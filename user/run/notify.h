@@ -11,7 +11,7 @@ void notify_open(void);
 /* Lines of NAME=VALUE, such as "READY=1". Nothing where nobody asked to be told. */
 void notify(const char *lines);
 
-/* How often "WATCHDOG=1" is expected of this process, in ns; 0: not at all. */
+/* Tells how often "WATCHDOG=1" is expected of this process, in ns; 0: not at all. */
 uint64_t notify_watchdog_ns(void);
 
 #endif

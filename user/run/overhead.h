@@ -42,7 +42,7 @@ struct overhead {
 
 void overhead_start(struct overhead *o);
 
-/* What `runs` cost that took `ns` while they were measured. */
+/* Tells what `runs` cost that took `ns` while they were measured. */
 uint64_t overhead_net(const struct overhead *o, uint64_t ns, uint64_t runs);
 
 /* What was counted, over a time of wall_ns since the start. */

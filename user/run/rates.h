@@ -84,7 +84,7 @@ int rates_wish(struct rates *r, const struct proc_id *id, enum rate_by by,
 /* By the budget. 0 or -ENOMEM. */
 int rates_limit(struct rates *r, const struct proc_id *id, enum rate_step step, const char *reason);
 
-/* What is in force at now_ns. From any thread. */
+/* Reads the intervals in force at now_ns. From any thread. */
 void rates_of(struct rates *r, pid_t pid, uint64_t now_ns, struct rate_now *out);
 
 #endif

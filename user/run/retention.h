@@ -56,7 +56,7 @@ int retention_apply(const struct retention_policy *p, const struct age_clock *cl
 		    const char *dir, const struct retention_tell *tell, struct retention_look *out,
 		    struct error *e);
 
-/* What the file system of `dir` has left for whoever is not root. 0 or -errno. */
+/* Tells what the file system of `dir` has left for whoever is not root. 0 or -errno. */
 int retention_free(const char *dir, uint64_t *bytes);
 
 #endif

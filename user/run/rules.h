@@ -34,7 +34,7 @@ struct rule *rules_add(struct rules *r, const char *label);
 void rules_free(struct rules *r);
 void rule_free(struct rule *r); /* what it points to */
 
-/* What it wishes of how often its JVMs are sampled. False: nothing. */
+/* Tells what it wishes of how often its JVMs are sampled. False: nothing. */
 bool rules_rate(const struct rule *r, struct rate_wish *out);
 
 /* Pure but for `mounts`, as the next two. */

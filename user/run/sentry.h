@@ -38,7 +38,7 @@ void sentry_second(struct sentry *s, const struct control_answer *a);
 /* What naming is to be told of them, if these are others than those of orders->number. */
 void sentry_watch(struct sentry *s, struct watch_orders *orders);
 
-/* How often each has fired. */
+/* Tells how often each trigger has fired. */
 void sentry_tell(struct sentry *s, struct control_state *to);
 
 #endif

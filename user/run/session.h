@@ -88,7 +88,7 @@ struct session_config {
 	bool one_by_one;    /* an event for each wall tick */
 	bool waits;	    /* long waits are events of the JDK's, too; with form.vitals */
 	bool causes;	    /* what waits wait for is told */
-	bool unmounted;	    /* so are virtual threads that nobody runs */
+	bool unmounted;	    /* so are unmounted virtual threads */
 	bool only_context;  /* wall samples only of threads that work for a request */
 	bool environment;   /* its variables are recorded; with form.vitals */
 	struct jfrw_form form;

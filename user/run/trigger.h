@@ -93,13 +93,13 @@ struct trigger_memory {
 };
 
 /*
- * Whether a trigger of shares fires with these sums, and *share, what it is of the last `for_ns`.
- * Sums that have become smaller are those of another process.
+ * Tells whether a trigger of shares fires with these sums, and *share, what it is of the last
+ * `for_ns`. Sums that have become smaller are those of another process.
  */
 bool trigger_share(const struct trigger *t, struct trigger_memory *m, const struct trigger_sum *s,
 		   double *share);
 
-/* Whether a trigger of levels fires with this one. */
+/* Tells whether a trigger of levels fires with this one. */
 bool trigger_level(const struct trigger *t, struct trigger_memory *m, double level);
 
 /* The time of day came between two looks, which lie at minute `before` and `now` of the day. */

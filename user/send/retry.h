@@ -22,9 +22,9 @@ enum verdict {
 enum verdict answer_verdict(const struct answer *a);
 
 /*
- * How long to wait after `failures` in a row (1, 2, ...): a random time from 1 s to a bound that
- * doubles from 2 s to 30 s, so that many senders do not come back at once. What the server asked
- * for is waited for, five minutes at most. `random`: any number.
+ * Tells how long to wait after `failures` in a row (1, 2, ...): a random time from 1 s to a bound
+ * that doubles from 2 s to 30 s, so that many senders do not come back at once. What the server
+ * asked for is waited for, five minutes at most. `random`: any number.
  */
 uint64_t retry_wait_ns(unsigned int failures, uint64_t retry_after_ns, uint64_t random);
 

@@ -57,7 +57,7 @@ void spool_close(struct spool *s);
 /* 0 or -errno; -EFBIG: larger than the cap, or than SPOOL_PAYLOAD_MOST. */
 int spool_put(struct spool *s, const struct payload *head, const void *body, size_t len);
 
-/* How much there is in it. 0 or -errno. */
+/* Counts the payloads and bytes in it. 0 or -errno. */
 int spool_held(struct spool *s, uint64_t *payloads, uint64_t *bytes);
 
 struct spool_lost {

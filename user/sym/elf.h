@@ -62,7 +62,7 @@ void elf_file_close(struct elf_file *f);
 uint16_t elf_file_machine(const struct elf_file *f); /* EM_X86_64, EM_AARCH64 ... */
 
 /*
- * Where the kernel enters a program (e_entry). -ENOENT for shared libraries, whose e_entry is
+ * Tells where the kernel enters a program (e_entry). -ENOENT for shared libraries, whose e_entry is
  * whatever the linker left there (DF_1_PIE tells programs from them since binutils 2.26).
  */
 int elf_file_entry(const struct elf_file *f, uint64_t *vaddr);

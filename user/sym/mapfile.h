@@ -18,7 +18,7 @@
 int mapfile_open(pid_t pid, int proc_fd, const struct mapping *mp, const char *path,
 		 struct broker_file *file);
 
-/* What a path of /proc/PID/maps is below the root directory of the process: inroot_path(). */
+/* Tells what a path of /proc/PID/maps is below the root directory of the process: inroot_path(). */
 const char *mapfile_path_in_root(int proc_fd, const char *path);
 
 /*

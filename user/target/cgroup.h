@@ -73,7 +73,7 @@ int cgroup_read(pid_t pid, struct cgroup_ref *out);
 int cgroup_mounts_read(struct cgroup_mounts *out);
 
 /*
- * What the files say; a file that is not there (root group, controller not enabled, cgroup
+ * Reads the limits. A file that is not there (root group, controller not enabled, cgroup
  * namespace) means no limit. Never fails.
  */
 void cgroup_limits_read(const struct cgroup_mounts *m, const struct cgroup_ref *ref,

@@ -44,7 +44,8 @@ int container_read(pid_t pid, struct container *out);
 /* "docker", "podman", ...; "" for none. */
 const char *container_kind_name(enum container_kind kind);
 
-/* What to show in a table: name, else the first 12 characters of the id, else "(own ns)". */
+/* Writes what a table shows of a container: its name, else the first 12 characters of the id, else
+ * "(own ns)". */
 void container_label(const struct container *c, char *buf, size_t cap);
 
 /* `what` is a name, a pod uid, an id or the beginning of one (at least 4 characters). */

@@ -61,7 +61,7 @@ struct java_cmd {
 void java_cmd_parse(const struct proc_args *argv, bool launcher, struct java_cmd *out);
 
 /*
- * What a JVM says that it runs (its property sun.java.command): "org.example.Main arg",
+ * Parses what a JVM says that it runs (its property sun.java.command): "org.example.Main arg",
  * "/opt/app.jar arg". Sets kind and main, unless there is nothing in it.
  */
 void java_command_parse(const char *command, struct java_cmd *out);

@@ -30,9 +30,10 @@ struct clerk_duties {
 	 * more waits for his answer, 5 s at most each time.
 	 */
 	struct bucket_size budget;
-	/* Whether tables may be made for the process; from the clerk's thread, too. */
+	/* Tells whether tables may be made for the process; from the clerk's thread, too. */
 	bool (*is_recorded)(void *whose, pid_t tgid);
-	/* Whether it is, or was until it ended, one of those that are named there. NULL: all are */
+	/* Tells whether the process is, or was until it ended, one that is named there. NULL: all
+	 * are. */
 	bool (*is_ours)(void *whose, pid_t tgid);
 	void *whose;
 	/* with several clerks: where they wait for each other, and by whose word a file's table is
@@ -47,7 +48,7 @@ int clerk_start(struct clerk **out, int fd, const struct unwinder *u, const stru
 /* Ends the conversation, and the thread. NULL is fine. */
 void clerk_stop(struct clerk *c);
 
-/* How often an answer was put off, since naming had asked for more than its share. */
+/* Tells how often an answer was put off, since naming had asked for more than its share. */
 uint64_t clerk_slowed(const struct clerk *c);
 
 /* Asks that were refused, since naming would not ask so. From any thread. */

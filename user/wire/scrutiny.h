@@ -18,13 +18,13 @@ int scrutiny_mappings(const struct unwind_mapping *v, size_t n);
 /* The JVM of that process. */
 int scrutiny_jvm(const struct gn_jvm *jvm, pid_t tgid);
 
-/* How virtual threads look in a JVM. */
+/* Checks how virtual threads look in a JVM. */
 int scrutiny_layout(const struct gn_vthreads *layout);
 
 /* Ways to a thread's context that there are. (Where they lead is the target's business.) */
 int scrutiny_places(const struct gn_ctx_places *places);
 
-/* How its threads wait for each other. */
+/* Checks how its threads wait for each other. */
 int scrutiny_locks(const struct gn_locks *locks);
 
 #endif

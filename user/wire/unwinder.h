@@ -85,7 +85,7 @@ struct unwinder {
 	 * -errno. */
 	int (*coders_met)(void *ctx, pid_t tgid);
 
-	/* Which JavaThread a thread is. -E2BIG: too many threads. */
+	/* Sets which JavaThread a thread is. -E2BIG: too many threads. */
 	int (*java_thread)(void *ctx, pid_t tgid, pid_t tid, uint64_t thread);
 
 	/* A thread carries virtual threads, which look so in this JVM. */
@@ -95,7 +95,7 @@ struct unwinder {
 	/* Where its threads' contexts are found; places->n 0: nowhere. */
 	int (*contexts)(void *ctx, pid_t tgid, const struct gn_ctx_places *places);
 
-	/* How threads of a JVM wait for each other. */
+	/* Sets how threads of a JVM wait for each other. */
 	int (*locks)(void *ctx, pid_t tgid, const struct gn_locks *locks);
 
 	/*
