@@ -60,6 +60,12 @@ struct stretch stretch_unseen(const char *path);
  */
 int stretch_cut(struct stretch *s, int64_t since, int64_t until, struct error *e);
 
+/*
+ * How many of a sample's n ticks, `step` apart (0 or less: all at once), are of what is wanted.
+ * *at, the first one's time since the start, becomes that of the first of these.
+ */
+uint64_t stretch_ticks(const struct stretch *s, int64_t *at, int64_t step, uint64_t n);
+
 /* The stretch has to live as long as the reader. */
 int stretch_reader(const struct stretch *s, struct jfr_reader **r, struct error *e);
 

@@ -46,11 +46,10 @@ struct load {
 	int side;
 	uint64_t chunk;
 	const struct jfr_class *file_class; /* gnomon.NativeFile, with keep_files; or NULL */
-	int64_t start_ns;		    /* of this recording */
+	const struct stretch *of;	    /* this recording, and what is wanted of it */
+	int64_t start_ns;		    /* since 1970 */
 	int64_t end_ns;			    /* of its chunks that are not `behind` */
-	uint64_t from_ns, to_ns; /* what is wanted of it, since its start; to 0: to its end */
-	bool behind;		 /* this chunk begins after that */
-	bool part;		 /* as in struct stretch */
+	bool behind;			    /* this chunk begins after what is wanted */
 	struct idmap stacks, methods, types, threads, states, places; /* of this chunk */
 	struct buffer text;
 	uint32_t *path; /* frames of the stack at hand, leaf first */
@@ -338,26 +337,6 @@ static uint64_t remembered(struct load *l, struct idmap *map, uint64_t key,
 	return v;
 }
 
-/* How many ticks of a batch lie in the range asked for; moves its start to the first of these. */
-static uint64_t ticks_within(const struct load *l, int64_t *at, int64_t step, uint64_t n)
-{
-	__int128 from = l->from_ns, to = l->to_ns ? (__int128)l->to_ns : INT64_MAX, first = 0, last;
-
-	if (l->part && *at < 0)
-		*at = 0;
-	if (step <= 0)
-		return *at >= from && *at < to ? n : 0;
-	if (*at < from)
-		first = (from - *at + step - 1) / step;
-	last = (to - *at + step - 1) / step; /* one past */
-	if (last > (__int128)n)
-		last = n;
-	if (first >= last)
-		return 0;
-	*at += (int64_t)(first * step);
-	return (uint64_t)(last - first);
-}
-
 /* A file may hold any number: one that does not fit becomes the largest that does. */
 static uint64_t whole(double v)
 {
@@ -629,7 +608,7 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 
 	if (__builtin_sub_overflow(s->time_ns, l->start_ns, &at))
 		at = s->time_ns < 0 ? INT64_MIN : INT64_MAX;
-	ticks = ticks_within(l, &at, s->step_ns, s->ticks);
+	ticks = stretch_ticks(l->of, &at, s->step_ns, s->ticks);
 	if (!ticks)
 		return 0;
 	thread = remembered(l, &l->threads, (uint64_t)s->thread.i * 2 + s->unmounted, s,
@@ -698,9 +677,9 @@ static void chunk_begin(struct load *l, uint64_t chunk)
 
 	chunk_settle(l);
 	if (!l->chunk)
-		l->start_ns = c->start_ns;
+		l->start_ns = l->of->known ? l->of->start_ns : c->start_ns;
 	l->chunk = chunk;
-	l->behind = l->to_ns && (__int128)c->start_ns - l->start_ns >= (__int128)l->to_ns;
+	l->behind = l->of->to_ns && (__int128)c->start_ns - l->start_ns >= (__int128)l->of->to_ns;
 	if (__builtin_add_overflow(c->start_ns, c->duration_ns, &end))
 		end = c->start_ns;
 	if (!l->behind && end > l->end_ns)
@@ -953,9 +932,7 @@ int profile_load_stretch(struct profile *p, const struct stretch *s, int side,
 	struct load l = {
 		.p = p,
 		.side = side,
-		.from_ns = s->from_ns,
-		.to_ns = s->to_ns,
-		.part = s->part,
+		.of = s,
 	};
 	const char *path = s->path;
 	int rc = 0;
