@@ -140,8 +140,6 @@ static int recording_push(struct push *u, const char *path, struct error *e)
 	int rc = stretch_open(&s, path, e);
 
 	filter_apply(&o.filter, &po);
-	s.from_ns = po.from_ns;
-	s.to_ns = po.to_ns;
 	if (!rc)
 		rc = service_of_recording(&s, service, &labels, e);
 	if (!rc && pods_label(&u->pods.table, &labels))

@@ -229,7 +229,8 @@ static void circle_say(struct find *x, const struct blame_circle *c)
 }
 
 /*
- * One that did not last to the end was none: somebody gave up (tryLock() with a timeout).
+ * One that did not last to the end was none: somebody gave up (tryLock() with a timeout). Of
+ * several recordings each has an end of its own, which is not known here.
  */
 void find_deadlocks(struct find *x)
 {
@@ -237,7 +238,7 @@ void find_deadlocks(struct find *x)
 	int64_t lasts = CIRCLE_TICKS * (int64_t)x->p->period_ns[JFR_SOURCE_WALL];
 	int64_t end = b->last_ns - (lasts > CIRCLE_END_NS ? lasts : CIRCLE_END_NS);
 
-	for (size_t i = 0; i < b->ncircles; i++)
+	for (size_t i = 0; x->one && i < b->ncircles; i++)
 		if (b->circles[i].ticks >= (uint64_t)CIRCLE_TICKS * b->circles[i].n &&
 		    b->circles[i].last_ns >= end)
 			circle_say(x, &b->circles[i]);

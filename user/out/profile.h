@@ -129,11 +129,7 @@ struct prof_state {
 };
 
 struct profile_options {
-	/*
-	 * Relative to the recording's start; to 0 = to the end. Of a stretch, it says: then they
-	 * are those of the first one.
-	 */
-	uint64_t from_ns, to_ns;
+	uint64_t from_ns, to_ns; /* of profile_load(): since a file's start; to 0 = to its end */
 	struct pattern_list threads, states, endpoints;
 	struct pattern_list endpoint_rules;   /* requests are those of these rules (entered.h) */
 	struct pattern_list traces, spans;    /* of requests, as gnomon.Context has them */
@@ -227,15 +223,17 @@ struct profile {
 	size_t ntimes;
 	struct prof_count *counts;
 	uint32_t ncounts;
-	int64_t start_ns, end_ns;	 /* since 1970 */
+	int64_t start_ns, end_ns;	 /* since 1970: of the first recording, of the last one */
+	uint64_t from_ns, to_ns;	 /* what is shown, since start_ns; to 0 = to the end */
 	uint64_t side_ns[2];		 /* recorded, per side: its files one after the other */
+	uint64_t chosen_ns[2];		 /* what is shown of these */
 	uint64_t period_ns[JFR_SOURCES]; /* where samples differ, the shortest */
 	uint64_t samples[JFR_SOURCES];	 /* that passed the filter */
 	uint64_t total_ns[2][DIMS];	 /* per side */
 	uint64_t idle_ns[2];		 /* per side: idle, and left out of all else */
 	bool period_assumed[JFR_SOURCES];
-	bool execution_dropped; /* jdk.ExecutionSample beside jdk.CPUTimeSample */
-	bool wall_runs;		/* wall samples of running threads are there */
+	bool execution_dropped[2]; /* per side: jdk.ExecutionSample beside jdk.CPUTimeSample */
+	bool wall_runs[2];	   /* per side: wall samples of running threads are there */
 	struct profile_facts facts;
 	struct prof_vitals vitals[2]; /* per side */
 	struct lanes lanes;	      /* with keep_times */

@@ -368,6 +368,8 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 	}
 	if (!p->opt.keep_times)
 		return 0;
+	if (__builtin_add_overflow(at, l->start_ns - p->start_ns, &at))
+		at = INT64_MAX;
 	return profile_time(p, &(struct prof_time){
 				       .start_ns = at,
 				       .span_ns = span,
@@ -679,6 +681,7 @@ static void chunk_begin(struct load *l, uint64_t chunk)
 	if (!l->chunk)
 		l->start_ns = l->of->known ? l->of->start_ns : c->start_ns;
 	l->chunk = chunk;
+	profile_begin(l->p, c->start_ns < l->start_ns ? c->start_ns : l->start_ns);
 	l->behind = l->of->to_ns && (__int128)c->start_ns - l->start_ns >= (__int128)l->of->to_ns;
 	if (__builtin_add_overflow(c->start_ns, c->duration_ns, &end))
 		end = c->start_ns;
@@ -843,6 +846,24 @@ static int events_load(struct load *l)
 	return rc;
 }
 
+/* What is shown of all recordings reaches from what is of the first to what is of the last one. */
+static void span_add(struct load *l, uint64_t recorded_ns)
+{
+	uint64_t begins = (uint64_t)l->start_ns - (uint64_t)l->p->start_ns;
+	uint64_t from = begins + l->of->from_ns, to = l->of->to_ns;
+	struct profile *p = l->p;
+	bool first = p->lanes.recordings == 1;
+
+	if (first || from < p->from_ns)
+		p->from_ns = from;
+	if (first || !to || (p->to_ns && begins + to > p->to_ns))
+		p->to_ns = to ? begins + to : 0;
+	if (!to || to > recorded_ns)
+		to = recorded_ns;
+	p->side_ns[l->side] += recorded_ns;
+	p->chosen_ns[l->side] += to > l->of->from_ns ? to - l->of->from_ns : 0;
+}
+
 static int report_take(struct load *l, struct jfr_report *rep)
 {
 	const struct jfr_report *r = jfr_reader_report(l->r);
@@ -856,12 +877,14 @@ static int report_take(struct load *l, struct jfr_report *rep)
 		rep->counts = NULL;
 		rep->ncounts = 0;
 	}
-	if (r->chunks && (!p->start_ns || r->start_ns < p->start_ns))
-		p->start_ns = r->start_ns;
+	if (!l->chunk) /* there are no events */
+		l->start_ns = r->start_ns;
+	if (r->chunks) {
+		profile_begin(p, r->start_ns);
+		span_add(l, end_ns > r->start_ns ? (uint64_t)end_ns - (uint64_t)r->start_ns : 0);
+	}
 	if (r->chunks && end_ns > p->end_ns)
 		p->end_ns = end_ns;
-	if (r->chunks && end_ns > r->start_ns)
-		p->side_ns[l->side] += (uint64_t)end_ns - (uint64_t)r->start_ns;
 	for (size_t i = 0; i < r->ncounts && !rc; i++)
 		rc = profile_count(p, r->counts[i].name, r->counts[i].events, r->counts[i].bytes);
 	return rc;
@@ -885,16 +908,6 @@ static void load_free(struct load *l)
 	joins_free(l->joins);
 	jfr_sampler_free(l->s);
 	jfr_reader_close(l->r);
-}
-
-/* What is shown of one recording is told by its own time. */
-static void span_tell(struct profile *p, const struct stretch *s)
-{
-	if (p->lanes.recordings)
-		return;
-	p->opt.from_ns = s->from_ns;
-	p->opt.to_ns = s->to_ns;
-	lanes_init(&p->lanes, s->from_ns, s->to_ns);
 }
 
 /*
@@ -937,7 +950,8 @@ int profile_load_stretch(struct profile *p, const struct stretch *s, int side,
 	const char *path = s->path;
 	int rc = 0;
 
-	span_tell(p, s);
+	if (!p->lanes.recordings)
+		lanes_init(&p->lanes, s->from_ns, s->to_ns);
 	p->lanes.recordings++;
 	rc = requests_choose(&l, s, e);
 	if (!rc && p->opt.causes)

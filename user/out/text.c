@@ -53,6 +53,15 @@ static void text_idle(const struct profile *p, FILE *f)
 			100.0 * (double)idle / (double)(idle + p->total_ns[0][DIM_WALL]));
 }
 
+void text_dropped(const struct profile *p, int side, const char *before, FILE *f)
+{
+	if (p->execution_dropped[side])
+		fprintf(f,
+			"%sCPU is from jdk.CPUTimeSample; jdk.ExecutionSample left out, as it "
+			"counts the same time\n",
+			before);
+}
+
 void text_head(const struct profile *p, FILE *f)
 {
 	const char *sep = "";
@@ -72,9 +81,7 @@ void text_head(const struct profile *p, FILE *f)
 		format_ns(p->total_ns[0][DIM_OFF]).s, format_ns(p->total_ns[0][DIM_WALL]).s);
 	text_idle(p, f);
 	text_reservoir(p, "", f);
-	if (p->execution_dropped)
-		fprintf(f, "CPU is from jdk.CPUTimeSample; jdk.ExecutionSample left out, as it "
-			   "counts the same time\n");
+	text_dropped(p, 0, "", f);
 }
 
 /* ---- what all tables need ---- */
