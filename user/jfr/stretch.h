@@ -28,8 +28,8 @@ struct stretch {
 	size_t n;
 	/*
 	 * Since 1970. A chunk whose header does not say when it ended ended when its file was
-	 * written last. `known` is false of stdin, and of what is no recording: reading it says
-	 * why.
+	 * written last. `known` is false of stdin and pipes, and of what cannot be read or is no
+	 * recording: jfr_reader_open() says why.
 	 */
 	int64_t start_ns, end_ns;
 	bool known;
