@@ -16,6 +16,7 @@
 #include "out/methods.h"
 #include "out/pprof.h"
 #include "out/profile.h"
+#include "out/summary.h"
 #include "out/text.h"
 #include "profileload.h"
 
@@ -359,6 +360,35 @@ static void test_two_sides(void **state)
 	profile_free(p);
 }
 
+/* Names of event types are the recording's choice, and none steers a terminal. */
+static void test_event_names(void **state)
+{
+	char file[] = "/tmp/gnomon-test.XXXXXX", *text = NULL;
+	struct jb j = {0};
+	int fd = mkstemp(file);
+	struct profile *p;
+	size_t len = 0;
+	uint8_t *at;
+	FILE *f;
+
+	jb_sample_chunk(&j);
+	at = memmem(j.f.data, j.f.len, "jdk.ActiveSetting", 17);
+	assert_non_null(at);
+	at[3] = 0x1b;
+	assert_int_equal(write(fd, j.f.data, j.f.len), (ssize_t)j.f.len);
+	close(fd);
+	jb_free(&j);
+	p = profile_of(file, NULL);
+	f = open_memstream(&text, &len);
+	assert_int_equal(summary_events(p, f, NULL), 0);
+	fclose(f);
+	assert_null(strchr(text, 0x1b));
+	assert_non_null(strstr(text, "  jdk?ActiveSetting\n"));
+	free(text);
+	profile_free(p);
+	unlink(file);
+}
+
 /* CPU samples of a side are left out for others of that side only, and it is said of which. */
 static void test_two_sources(void **state)
 {
@@ -446,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_async_intervals),
 		cmocka_unit_test(test_two_sides),
 		cmocka_unit_test(test_two_sources),
+		cmocka_unit_test(test_event_names),
 		cmocka_unit_test(test_xml),
 		cmocka_unit_test(test_xml_names),
 		cmocka_unit_test(test_endpoints),

@@ -864,6 +864,17 @@ static void span_add(struct load *l, uint64_t recorded_ns)
 	p->chosen_ns[l->side] += to > l->of->from_ns ? to - l->of->from_ns : 0;
 }
 
+static int count_take(struct load *l, const struct jfr_count *c)
+{
+	struct buffer *b = &l->text;
+
+	buffer_clear(b);
+	buffer_printf(b, "%s", c->name);
+	controls_strip(b);
+	buffer_byte(b, 0);
+	return b->failed ? -ENOMEM : profile_count(l->p, (char *)b->data, c->events, c->bytes);
+}
+
 static int report_take(struct load *l, struct jfr_report *rep)
 {
 	const struct jfr_report *r = jfr_reader_report(l->r);
@@ -886,7 +897,7 @@ static int report_take(struct load *l, struct jfr_report *rep)
 	if (r->chunks && end_ns > p->end_ns)
 		p->end_ns = end_ns;
 	for (size_t i = 0; i < r->ncounts && !rc; i++)
-		rc = profile_count(p, r->counts[i].name, r->counts[i].events, r->counts[i].bytes);
+		rc = count_take(l, &r->counts[i]);
 	return rc;
 }
 
