@@ -589,6 +589,17 @@ static void test_losses(void **state)
 	expect(text, "CPU samples: ring buffer full. Remedy: larger rings from the start: "
 		     "--ring-size 4m");
 	free(text);
+	/* every reason is told whole */
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		begin();
+		runs(thread("a", 1), stack(1, "app.Main.run"), 0, 10);
+		jfrw_samples_lost(w, START,
+				  &(struct jfr_samples_lost){
+					  .kind = "cpu", .reason = loss_name(i), .count = 10});
+		text = found();
+		expect(text, loss_name(i));
+		free(text);
+	}
 	/* in which part of the time is not known */
 	text = found_with((struct profile_options){.from_ns = 1});
 	expect_no(text, "lost");

@@ -249,7 +249,7 @@ static int rendered(struct files *f, struct error *e)
 	r->render.out = r->made;
 	r->render.format = r->format;
 	r->render.force = r->cfg.overwrite;
-	rc = rendering_run(&r->render, &jfr, 1, r->made, e);
+	rc = rendering_run(&r->render, &jfr, 1, basename(r->made), e);
 	if (rc)
 		log_warn("the recording is kept in '%s'", jfr);
 	else if (!r->keep)

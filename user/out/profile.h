@@ -160,7 +160,7 @@ enum prof_quality_kind { QUALITY_CPU, QUALITY_WALL, QUALITY_OTHER, QUALITY_KINDS
 
 /* What the recording says about itself and its quality; zero or -1 where it does not. */
 struct profile_facts {
-	char jvm[128], jvm_version[256], java_args[512], os[256], cpu[128];
+	char jvm_version[256], java_args[512], os[256], cpu[128];
 	int64_t pid;
 	uint64_t hw_threads;
 	uint64_t cpu_samples_lost; /* jdk.CPUTimeSamplesLost */
@@ -188,8 +188,6 @@ struct profile_facts {
 		} others[5]; /* most first */
 		uint32_t nothers;
 	} cpus;
-	double jvm_cpu_sum; /* jdk.CPULoad: sum and number */
-	uint64_t jvm_cpu_n;
 	struct { /* gnomon.UnmountedLook: sums; threads by the ns that they are of */
 		uint64_t looks, period_ns, places, drawn, left_out, cpu_ns;
 		double threads_ns, mounted_ns, unsettled_ns, unknown_ns, strange_ns;
