@@ -511,6 +511,16 @@ uint32_t profile_node_java(const struct profile *p, uint32_t node)
 	return node;
 }
 
+uint32_t profile_node_place(const struct profile *p, uint32_t node)
+{
+	uint32_t java = profile_node_java(p, node), n = java;
+
+	while (n != NODE_ROOT && !profile_frame_is_own(p, p->nodes[n].frame))
+		n = p->nodes[n].parent;
+	n = n != NODE_ROOT ? n : java;
+	return n != NODE_ROOT ? p->frames[p->nodes[n].frame].name : NAME_NONE;
+}
+
 void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *self, uint64_t *total)
 {
 	for (uint32_t i = 0; i < p->nnodes; i++) {

@@ -306,5 +306,7 @@ bool profile_frame_is_java(const struct profile *p, uint32_t frame);
 bool profile_frame_is_own(const struct profile *p, uint32_t frame);
 /* The innermost Java frame of the stack that ends in `node`; NODE_ROOT where it has none. */
 uint32_t profile_node_java(const struct profile *p, uint32_t node);
+/* The name of its innermost method of the program's, or else of Java's; NAME_NONE: of neither. */
+uint32_t profile_node_place(const struct profile *p, uint32_t node);
 
 #endif

@@ -273,11 +273,9 @@ static uint64_t thread_load(struct load *l, const struct jfr_sample *s)
 		buffer_printf(b, PROFILE_UNMOUNTED);
 		t.is_virtual = true;
 	} else if (jfr_thread_get(l->r, &s->thread, &t)) {
-		jfr_value_string(l->r, &t.java_name, b);
+		jfr_thread_name(l->r, &t, b);
 		if (t.is_virtual)
 			virtual_load(&t, b);
-		else if (!b->len)
-			jfr_value_string(l->r, &t.os_name, b);
 		if (!b->len)
 			buffer_printf(b, "[thread %lld]", (long long)t.os_id);
 	} else {

@@ -212,9 +212,8 @@ static uint32_t thread_of(struct reading *x, const struct jfr_sample *s)
 	if (!fresh)
 		return (uint32_t)*slot;
 	buffer_clear(&x->text);
-	if (jfr_thread_get(x->r, &s->thread, &t) &&
-	    (!jfr_value_string(x->r, &t.java_name, &x->text) || !x->text.len))
-		jfr_value_string(x->r, &t.os_name, &x->text);
+	if (jfr_thread_get(x->r, &s->thread, &t))
+		jfr_thread_name(x->r, &t, &x->text);
 	utf8_clean((char *)x->text.data, x->text.len, false);
 	buffer_byte(&x->text, 0);
 	if (!x->text.failed &&
