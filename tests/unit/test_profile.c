@@ -360,6 +360,38 @@ static void test_two_sides(void **state)
 	profile_free(p);
 }
 
+static void virtual_write(const char *file, const char *name)
+{
+	struct jfrw *w = jm_open(file, (struct jfrw_form){0});
+	struct jfrw_thread t = {.os_name = "", .java_name = name, .java_tid = 30};
+
+	assert_non_null(w);
+	t.is_virtual = true;
+	jfrw_cpu_sample(w, START + 10 * MS, jfrw_thread(w, &t), 0);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+}
+
+/* Virtual threads of two JVMs have the same ids, and are not one thread for it. */
+static void test_virtual(void **state)
+{
+	char file[] = "/tmp/gnomon-test.XXXXXX";
+	struct profile *p = NULL;
+
+	assert_true(mkstemp(file) >= 0);
+	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	virtual_write(file, "order-1");
+	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
+	virtual_write(file, "mail-1");
+	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
+	virtual_write(file, "order-1");
+	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(p->nthreads, 2);
+	assert_int_equal(p->nselves, 2);
+	profile_free(p);
+	unlink(file);
+}
+
 /* Names of event types are the recording's choice, and none steers a terminal. */
 static void test_event_names(void **state)
 {
@@ -477,6 +509,7 @@ int main(void)
 		cmocka_unit_test(test_two_sides),
 		cmocka_unit_test(test_two_sources),
 		cmocka_unit_test(test_event_names),
+		cmocka_unit_test(test_virtual),
 		cmocka_unit_test(test_xml),
 		cmocka_unit_test(test_xml_names),
 		cmocka_unit_test(test_endpoints),

@@ -79,7 +79,8 @@ struct prof_node {
 /*
  * A thread under one of its names. What has another name later, or had none known before, is the
  * same thread: by its Java id, which no other thread of the JVM ever has, or where that is not
- * known by the kernel's.
+ * known by the kernel's. Virtual threads have no kernel's id: of several recordings, which may be
+ * of several JVMs, one that has another name is another one.
  */
 struct prof_thread {
 	uint32_t name;
