@@ -347,6 +347,7 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 	struct profile *p = l->p;
 	struct prof_cell *c = &p->cells[cell];
 	uint64_t span = s->step_ns > 0 ? (uint64_t)s->step_ns * (ticks - 1) : 0;
+	int64_t later; /* than the first recording's start */
 
 	c->samples += ticks;
 	p->samples[s->source] += ticks;
@@ -366,7 +367,8 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 	}
 	if (!p->opt.keep_times)
 		return 0;
-	if (__builtin_add_overflow(at, l->start_ns - p->start_ns, &at))
+	if (__builtin_sub_overflow(l->start_ns, p->start_ns, &later) ||
+	    __builtin_add_overflow(at, later, &at))
 		at = INT64_MAX;
 	return profile_time(p, &(struct prof_time){
 				       .start_ns = at,
