@@ -6,7 +6,7 @@
 // FUZZ-LINK: user/jfr/read_reservoir.c user/jfr/read_sample.c user/jfr/read_text.c
 // FUZZ-LINK: user/jfr/read_rates.c
 // FUZZ-LINK: user/jfr/read_value.c user/out/profile.c user/out/profile_load.c
-// FUZZ-LINK: user/out/profile_tiers.c user/out/profile_threads.c user/out/stable.c user/out/idle.c user/base/pattern.c
+// FUZZ-LINK: user/out/profile_tiers.c user/out/profile_threads.c user/out/stable.c user/out/idle.c user/out/stackrule.c user/base/pattern.c
 // FUZZ-LINK: user/out/profile_times.c user/out/vitals.c user/model/live.c user/out/fields.c user/out/lanes.c user/out/xml.c user/out/gzip.c user/model/totals.c
 // FUZZ-LINK: user/out/contexts.c user/out/requests.c user/out/served.c user/out/entered.c user/base/json.c
 // FUZZ-LINK: user/out/endpoint.c user/out/waits.c user/out/joins.c user/out/blame.c user/out/profile_facts.c user/out/names.c user/out/tree.c user/out/format.c

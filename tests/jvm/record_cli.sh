@@ -149,6 +149,9 @@ try "another profiler's command" 2 "did you mean 'render'" "$GNOMON" report x.jf
 for command in record render; do
     try "unknown format of $command" 2 "expected one of text, tree, collapsed, html" "$GNOMON" $command "$pid" -f flamegraf
 done
+try "a flame graph as a picture" 2 "only a page" "$GNOMON" flame "$pid" -o x.svg
+try "a comparison as a picture" 2 "only a page" "$GNOMON" diff x.jfr y.jfr -o x.svg
+try "to send what is read once" 2 "reads the recording twice" "$GNOMON" push - --to http://localhost:1
 try "-V" 0 "" "$GNOMON" -V
 grep -q '^gnomon [^ ]' out || softly fail "-V says: $(cat out)"
 

@@ -214,6 +214,49 @@ static void as_json(void **state)
 	unlink(path);
 }
 
+/* What requests print of the time from and to, in ms since the start; to 0: to its end. */
+static char *cut_text(uint64_t from_ms, uint64_t to_ms)
+{
+	const struct requests_options o = {.slowest = 1};
+	struct error e = {0};
+	struct stretch s;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(stretch_open(&s, path, &e), 0);
+	assert_int_equal(stretch_cut(&s, s.start_ns + (int64_t)(from_ms * MS),
+				     to_ms ? s.start_ns + (int64_t)(to_ms * MS) : INT64_MAX, &e),
+			 0);
+	assert_int_equal(requests_print(&s, &o, f, &e), 0);
+	stretch_free(&s);
+	fclose(f);
+	return text;
+}
+
+/*
+ * A chunk holds more than the time that was cut: what was done at another time counts nowhere. A
+ * request of which a part was then has all of its wall time.
+ */
+static void cut(void **state)
+{
+	char *text;
+
+	scene();
+	text = cut_text(390, 0);
+	has(text, "1 requests to 1 endpoints were seen, by 2 samples.\n");
+	assert_null(strstr(text, "GET /a"));
+	free(text);
+	text = cut_text(240, 300);
+	has(text, "1 requests to 1 endpoints were seen, by 5 samples.\n");
+	has(text,
+	    "       1    220 ms    220 ms    220 ms         0     0.0%     0.0%     0.0%   100.0%  "
+	    "GET /a  (TCP) db:1 60.0%, parked 40.0%\n");
+	assert_null(strstr(text, "GET /b"));
+	free(text);
+	unlink(path);
+}
+
 static uint32_t stack_of(const char *const methods[], size_t n)
 {
 	struct frame_name f[4] = {0};
@@ -355,8 +398,8 @@ static void without(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(filters), cmocka_unit_test(view),    cmocka_unit_test(as_json),
-		cmocka_unit_test(rules),   cmocka_unit_test(without),
+		cmocka_unit_test(filters), cmocka_unit_test(view),  cmocka_unit_test(as_json),
+		cmocka_unit_test(cut),	   cmocka_unit_test(rules), cmocka_unit_test(without),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

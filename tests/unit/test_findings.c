@@ -589,6 +589,17 @@ static void test_losses(void **state)
 	expect(text, "CPU samples: ring buffer full. Remedy: larger rings from the start: "
 		     "--ring-size 4m");
 	free(text);
+	/* every reason is told whole */
+	for (unsigned int i = 0; i < LOSS_MAX; i++) {
+		begin();
+		runs(thread("a", 1), stack(1, "app.Main.run"), 0, 10);
+		jfrw_samples_lost(w, START,
+				  &(struct jfr_samples_lost){
+					  .kind = "cpu", .reason = loss_name(i), .count = 10});
+		text = found();
+		expect(text, loss_name(i));
+		free(text);
+	}
 	/* in which part of the time is not known */
 	text = found_with((struct profile_options){.from_ns = 1});
 	expect_no(text, "lost");
@@ -631,6 +642,58 @@ static void test_none(void **state)
 	assert_non_null(strstr(none, "whole ones only"));
 	free(found_with((struct profile_options){.to_ns = 500 * MS}));
 	assert_non_null(strstr(none, "less than a second"));
+}
+
+/* One thread is blocked throughout, another one on a CPU. */
+static void hung_write(const char *file)
+{
+	uint32_t a, b;
+
+	w = jm_open(file, (struct jfrw_form){.vitals = true});
+	assert_non_null(w);
+	a = thread("a", 1);
+	b = thread("b", 2);
+	waits(a, stack(1, "app.Stock.take"), JFR_STATE_BLOCKED, 0, 2000);
+	runs(b, stack(1, "app.Main.spin"), 0, 2000);
+	assert_int_equal(jfrw_flush(w, START + 2000 * MS, NULL), 0);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+}
+
+static struct findings *found_of(const char *const *files, int n, struct profile_options o)
+{
+	struct findings *x = NULL;
+	struct profile *p = NULL;
+
+	assert_int_equal(profile_new(&p, &o, NULL), 0);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(profile_load(p, files[i], 0, NULL, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(findings_new(&x, p, NULL), 0);
+	profile_free(p);
+	return x;
+}
+
+/*
+ * No thread is in all of several recordings, which may be of several JVMs: what lasted throughout
+ * is not told, and it is said that nobody looked. Averages are of the time of all.
+ */
+static void test_several(void **state)
+{
+	const char *files[] = {path, path};
+	const struct profile_options part = {.from_ns = 1000 * MS, .show_idle = true};
+	struct findings *x;
+
+	hung_write(path);
+	x = found_of(files, 1, part);
+	assert_int_equal(x->n, 2);
+	assert_string_equal(x->v[0].kind, "blocked");
+	assert_string_equal(x->v[1].kind, "one cpu");
+	findings_free(x);
+	x = found_of(files, 2, part);
+	assert_int_equal(x->n, 0);
+	assert_non_null(strstr(x->none, "Of several recordings it is not looked at"));
+	expect(x->overview, "2.00 s on the CPU, 1.0 CPUs on average");
+	findings_free(x);
 }
 
 /* As terminals have it. */
@@ -680,7 +743,8 @@ int main(void)
 		cmocka_unit_test(test_reservoir),   cmocka_unit_test(test_print),
 		cmocka_unit_test(test_pauses),	    cmocka_unit_test(test_throttled),
 		cmocka_unit_test(test_live_set),    cmocka_unit_test(test_markings),
-		cmocka_unit_test(test_full),	    cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_several),	    cmocka_unit_test(test_full),
+		cmocka_unit_test(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -62,6 +62,7 @@ static void test_tables(void **state)
 		assert_ptr_equal(command_find((*c)->name), *c);
 		for (const struct opt *o = (*c)->opts; o->type; o++) {
 			assert_non_null(o->name);
+			assert_true(o - (*c)->opts < OPTS_MOST);
 			assert_true((o->type == OPT_FLAG) == !o->arg);
 			assert_true((o->type == OPT_ENUM) == (o->choices[0] != NULL));
 			for (const struct opt *p = o + 1; p->type; p++) {

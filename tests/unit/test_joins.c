@@ -117,6 +117,23 @@ static void has(const char *text, const char *line)
 		fail_msg("no '%s' in:\n%s", line, text);
 }
 
+/* An owner that Java has no name for is called as the kernel calls it. */
+static void without_name(void **state)
+{
+	struct jfrw_thread t = {.os_name = "native", .os_tid = 20, .java_name = "", .java_tid = 20};
+	char *text;
+
+	begin();
+	threads[1] = jfrw_thread(w, &t);
+	wall(0, waits_in[0], 10, 1);
+	wall(1, sleeps, 10, 1);
+	lock(0, "L@1", 1, 10, 1);
+	text = shown();
+	has(text, "shop.Db.x;(monitor) L@1;[native];shop.Db.sleep 20000000\n");
+	free(text);
+	unlink(path);
+}
+
 /* Each tick of one long wait is charged to what its lock's owner did at that tick. */
 static void same_tick(void **state)
 {
@@ -278,9 +295,10 @@ static void liars(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_tick),	  cmocka_unit_test(chain),
-		cmocka_unit_test(circle),	  cmocka_unit_test(owner_named),
-		cmocka_unit_test(jvm_is_no_lock), cmocka_unit_test(liars),
+		cmocka_unit_test(same_tick),	cmocka_unit_test(chain),
+		cmocka_unit_test(circle),	cmocka_unit_test(owner_named),
+		cmocka_unit_test(without_name), cmocka_unit_test(jvm_is_no_lock),
+		cmocka_unit_test(liars),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,29 +84,56 @@ static void test_apart(void **state)
 	assert_int_equal(output_apart("link", in, 1, &e), 0);
 }
 
+static void expect_text(const char *name, const char *want)
+{
+	char text[8] = "";
+	FILE *f = fopen(name, "r");
+
+	assert_non_null(f);
+	assert_int_equal(fread(text, 1, sizeof(text), f), strlen(want));
+	fclose(f);
+	assert_string_equal(text, want);
+}
+
 /* Half a file never gets the name, and what had it stays. */
 static void test_whole_or_not(void **state)
 {
 	struct error e = {0};
-	char text[8] = "";
 	struct output o;
-	FILE *f;
 
 	file_make("kept", "old");
 	assert_int_equal(output_open(&o, "kept", true, &e), 0);
 	fputs("half", o.f);
 	assert_int_equal(output_close(&o, -EIO, &e), -EIO);
-	f = fopen("kept", "r");
-	assert_int_equal(fread(text, 1, sizeof(text), f), 3);
-	fclose(f);
-	assert_string_equal(text, "old");
+	expect_text("kept", "old");
 	assert_int_equal(output_open(&o, "kept", true, &e), 0);
 	fputs("new", o.f);
 	assert_int_equal(output_close(&o, 0, &e), 0);
-	f = fopen("kept", "r");
-	assert_int_equal(fread(text, 1, sizeof(text), f), 3);
-	fclose(f);
-	assert_string_equal(text, "new");
+	expect_text("kept", "new");
+}
+
+/* A link stays one, and the file that it leads to is whole or as it was. */
+static void test_link(void **state)
+{
+	struct error e = {0};
+	struct output o;
+	struct stat st;
+
+	assert_int_equal(mkdir("far", 0700), 0);
+	file_make("far/page", "old");
+	assert_int_equal(symlink("far/page", "to"), 0);
+	expect_create("to", false, "'to' exists", "--force");
+	assert_int_equal(output_open(&o, "to", true, &e), 0);
+	fputs("half", o.f);
+	assert_int_equal(output_close(&o, -EIO, &e), -EIO);
+	expect_text("far/page", "old");
+	assert_int_equal(output_open(&o, "to", true, &e), 0);
+	fputs("new", o.f);
+	expect_text("far/page", "old");
+	assert_int_equal(output_close(&o, 0, &e), 0);
+	expect_text("far/page", "new");
+	assert_int_equal(lstat("to", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
 }
 
 static void expect_input(const char *path, const char *said, const char *remedy)
@@ -142,9 +169,8 @@ static void test_input_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_create_errors),
-		cmocka_unit_test(test_apart),
-		cmocka_unit_test(test_whole_or_not),
+		cmocka_unit_test(test_create_errors), cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_whole_or_not),  cmocka_unit_test(test_link),
 		cmocka_unit_test(test_input_errors),
 	};
 

@@ -8,16 +8,17 @@
 #include <cmocka.h>
 
 #include "jfrbuild.h"
+#include "jfrmade.h"
+#include "out/diff.h"
 #include "out/format.h"
 #include "out/html.h"
 #include "out/html_data.h"
 #include "out/methods.h"
 #include "out/pprof.h"
 #include "out/profile.h"
+#include "out/summary.h"
 #include "out/text.h"
 #include "profileload.h"
-
-#define MS 1000000ULL
 
 static char path[] = "/tmp/gnomon-test.XXXXXX";
 
@@ -359,6 +360,100 @@ static void test_two_sides(void **state)
 	profile_free(p);
 }
 
+static void virtual_write(const char *file, const char *name)
+{
+	struct jfrw *w = jm_open(file, (struct jfrw_form){0});
+	struct jfrw_thread t = {.os_name = "", .java_name = name, .java_tid = 30};
+
+	assert_non_null(w);
+	t.is_virtual = true;
+	jfrw_cpu_sample(w, START + 10 * MS, jfrw_thread(w, &t), 0);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+}
+
+/* Virtual threads of two JVMs have the same ids, and are not one thread for it. */
+static void test_virtual(void **state)
+{
+	char file[] = "/tmp/gnomon-test.XXXXXX";
+	struct profile *p = NULL;
+
+	assert_true(mkstemp(file) >= 0);
+	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	virtual_write(file, "order-1");
+	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
+	virtual_write(file, "mail-1");
+	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
+	virtual_write(file, "order-1");
+	assert_int_equal(profile_load(p, file, 0, NULL, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(p->nthreads, 2);
+	assert_int_equal(p->nselves, 2);
+	profile_free(p);
+	unlink(file);
+}
+
+/* Names of event types are the recording's choice, and none steers a terminal. */
+static void test_event_names(void **state)
+{
+	char file[] = "/tmp/gnomon-test.XXXXXX", *text = NULL;
+	struct jb j = {0};
+	int fd = mkstemp(file);
+	struct profile *p;
+	size_t len = 0;
+	uint8_t *at;
+	FILE *f;
+
+	jb_sample_chunk(&j);
+	at = memmem(j.f.data, j.f.len, "jdk.ActiveSetting", 17);
+	assert_non_null(at);
+	at[3] = 0x1b;
+	assert_int_equal(write(fd, j.f.data, j.f.len), (ssize_t)j.f.len);
+	close(fd);
+	jb_free(&j);
+	p = profile_of(file, NULL);
+	f = open_memstream(&text, &len);
+	assert_int_equal(summary_events(p, f, NULL), 0);
+	fclose(f);
+	assert_null(strchr(text, 0x1b));
+	assert_non_null(strstr(text, "  jdk?ActiveSetting\n"));
+	free(text);
+	profile_free(p);
+	unlink(file);
+}
+
+/* CPU samples of a side are left out for others of that side only, and it is said of which. */
+static void test_two_sources(void **state)
+{
+	char file[] = "/tmp/gnomon-test.XXXXXX";
+	struct jfrw *w = jm_temp(file);
+	struct profile *p = NULL;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f;
+
+	assert_non_null(w);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	w = jm_open(file, (struct jfrw_form){.cpu_event = JFRW_CPUTIME});
+	assert_non_null(w);
+	jfrw_cpu_sample(w, START + 10 * MS, jm_main(w), 0);
+	assert_int_equal(jfrw_close(w, NULL), 0);
+	assert_int_equal(profile_new(&p, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, path, 0, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, file, 1, NULL, NULL), 0);
+	assert_int_equal(profile_load(p, path, 1, NULL, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(p->total_ns[0][DIM_CPU], 40 * MS);
+	assert_int_equal(p->total_ns[1][DIM_CPU], 10 * MS);
+	f = open_memstream(&text, &len);
+	assert_int_equal(diff_table(p, DIM_CPU, 10, f, NULL), 0);
+	fclose(f);
+	assert_null(strstr(text, "A: CPU is from"));
+	assert_non_null(strstr(text, "B: CPU is from jdk.CPUTimeSample; jdk.ExecutionSample left"));
+	free(text);
+	profile_free(p);
+	unlink(file);
+}
+
 /* The page must be whole whatever the title, and nothing in it may end the script early. */
 static void test_html(void **state)
 {
@@ -412,6 +507,9 @@ int main(void)
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_async_intervals),
 		cmocka_unit_test(test_two_sides),
+		cmocka_unit_test(test_two_sources),
+		cmocka_unit_test(test_event_names),
+		cmocka_unit_test(test_virtual),
 		cmocka_unit_test(test_xml),
 		cmocka_unit_test(test_xml_names),
 		cmocka_unit_test(test_endpoints),

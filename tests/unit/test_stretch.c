@@ -91,8 +91,8 @@ static struct read stretch_read(const struct stretch *s)
 		.problems = r.problems,
 		.start_ns = p->start_ns,
 		.end_ns = p->end_ns,
-		.from_ns = p->opt.from_ns,
-		.to_ns = p->opt.to_ns,
+		.from_ns = p->from_ns,
+		.to_ns = p->to_ns,
 	};
 	profile_free(p);
 	return got;

@@ -106,12 +106,75 @@ static void test_cells(void **state)
 	profile_free(p);
 }
 
+/* A sample of its own thread two seconds behind the start. */
+static void short_write(const char *file, uint64_t unix_ns, uint64_t tid)
+{
+	struct jfrw_config cfg = {.path = file,
+				  .overwrite = true,
+				  .start_unix_ns = unix_ns,
+				  .start_mono_ns = START,
+				  .cpu_period_ns = 10 * MS};
+	struct jfrw_thread t = {
+		.os_name = "java", .os_tid = tid, .java_name = "main", .java_tid = tid};
+	struct jfrw *w = NULL;
+
+	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
+	jfrw_cpu_sample(w, START + 2000 * MS, jfrw_thread(w, &t), 0);
+	assert_int_equal(jfrw_flush(w, START + 3000 * MS, NULL), 0); /* so long it was */
+	assert_int_equal(jfrw_close(w, NULL), 0);
+}
+
+static struct profile *both(const char *const files[2], struct profile_options o)
+{
+	struct profile *p = NULL;
+
+	o.keep_times = true;
+	assert_int_equal(profile_new(&p, &o, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(profile_load(p, files[i], 0, NULL, NULL), 0);
+	assert_int_equal(profile_finish(p, NULL), 0);
+	assert_int_equal(p->ntimes, 2);
+	assert_int_equal(p->start_ns, EPOCH);
+	return p;
+}
+
+/* Of several recordings all times are since the first one's start, whichever was read first. */
+static void test_several(void **state)
+{
+	static char early[] = "/tmp/gnomon-test.XXXXXX", late[] = "/tmp/gnomon-test.XXXXXX";
+	const char *const orders[2][2] = {{early, late}, {late, early}};
+
+	assert_true(mkstemp(early) >= 0 && mkstemp(late) >= 0);
+	short_write(early, EPOCH, 11);
+	short_write(late, EPOCH + 60000 * MS, 12);
+	for (int i = 0; i < 2; i++) {
+		struct profile *p = both(orders[i], (struct profile_options){0});
+
+		assert_int_equal(p->times[i].start_ns, 2000 * MS);
+		assert_int_equal(p->times[!i].start_ns, 62000 * MS);
+		assert_int_equal(p->from_ns, 0);
+		assert_int_equal(p->to_ns, 0);
+		assert_int_equal(p->chosen_ns[0], p->side_ns[0]);
+		profile_free(p);
+		p = both(orders[i],
+			 (struct profile_options){.from_ns = 1000 * MS, .to_ns = 2500 * MS});
+		assert_int_equal(p->times[!i].start_ns, 62000 * MS);
+		assert_int_equal(p->from_ns, 1000 * MS);
+		assert_int_equal(p->to_ns, 62500 * MS);
+		assert_int_equal(p->chosen_ns[0], 3000 * MS);
+		profile_free(p);
+	}
+	unlink(early);
+	unlink(late);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_cells),
+		cmocka_unit_test(test_several),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cmds.h"
-#include "cli/filter.h"
+#include "cli/rendering.h"
 #include "out/diff.h"
 #include "out/html.h"
 #include "out/output.h"
@@ -76,9 +76,11 @@ static int diff(struct sides *x, struct error *e)
 	struct profile_options po = {.split_tiers = o.split_tiers, .causes = o.causes};
 	struct profile *p = NULL;
 	struct output out;
-	int rc = output_apart(o.out, x->paths, 2, e);
+	int rc = format_page(o.out, e);
 
 	filter_apply(&o.filter, &po);
+	if (!rc)
+		rc = output_apart(o.out, x->paths, 2, e);
 	if (!rc)
 		rc = output_open(&out, o.out, o.force, e);
 	if (rc)

@@ -39,6 +39,7 @@ static const struct opt opts[] = {
 /* What is dumped: of each JVM that has something of that time, its directory. */
 struct dumped {
 	char **dirs;
+	const char *first; /* name */
 	int n;
 };
 
@@ -101,6 +102,8 @@ static int dirs_choose(struct dumped *d, const struct control_answer *a, struct 
 			continue;
 		}
 		stretch_free(&s);
+		if (!d->n)
+			d->first = a->jvms[i].name;
 		d->dirs[d->n++] = a->jvms[i].dir;
 	}
 	if (d->n)
@@ -136,7 +139,8 @@ static int dump(const struct control_answer *a, struct error *e)
 	char title[200];
 	int rc = dirs_choose(&d, a, e);
 
-	snprintf(title, sizeof(title), d.n == 1 ? "%s" : "%s and others", a->jvms[0].name);
+	if (!rc)
+		snprintf(title, sizeof(title), "%s%s", d.first, d.n > 1 ? " and others" : "");
 	if (!rc && o.render.format == FMT_JFR)
 		rc = jfr_write(&d, e);
 	else if (!rc)

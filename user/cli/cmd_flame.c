@@ -55,7 +55,7 @@ static int run(int argc, char **argv, struct error *e)
 		error_hint(e, "usage: gnomon flame PID|NAME; 'gnomon jvms' lists the JVMs");
 		return EXIT_USAGE;
 	}
-	if (recording_target(&rec, argv[0], e))
+	if (format_page(rec.output, e) || recording_target(&rec, argv[0], e))
 		return (int)e->exit;
 	rc = recording_run(&rec, e);
 	if (rc)

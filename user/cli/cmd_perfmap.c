@@ -2,15 +2,14 @@
 /* gnomon perfmap: the names of a JVM's compiled code for perf, bpftrace and other tools. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "cli/cmds.h"
+#include "cli/units.h"
 #include "jvm/agent.h"
 #include "target/jvmproc.h"
 #include "target/procfs.h"
@@ -23,21 +22,6 @@ static const struct opt options[] = {
 	 .min = 100000000ull, .max = 3600000000000ull},
 	{OPT_END},
 };
-
-static int pid_parse(const char *text, pid_t *pid, struct error *e)
-{
-	char *end;
-	long n;
-
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (errno || *end || end == text || n <= 0 || n > INT_MAX) {
-		error_set(e, -EINVAL, EXIT_USAGE, "'%s' is no process id", text);
-		return error_hint(e, "'gnomon jvms' lists the JVMs");
-	}
-	*pid = (pid_t)n;
-	return 0;
-}
 
 /* Says where the map lies: perf wants it in /tmp of the host, named by the pid that perf knows. */
 static void tell(const struct jvm_proc *j)
@@ -93,8 +77,13 @@ static int run(int argc, char **argv, struct error *e)
 		error_hint(e, "give one PID ('gnomon jvms' lists the JVMs)");
 		return EXIT_USAGE;
 	}
-	if (pid_parse(argv[0], &pid, e) || select_pid(pid, &j, e) ||
-	    agent_write_perfmap(pid, (int)(timeout_ns / 1000000), e) || check_written(&j, since, e))
+	if (pid_parse(argv[0], &pid)) {
+		error_set(e, -EINVAL, EXIT_USAGE, "'%s' is no process id", argv[0]);
+		error_hint(e, "'gnomon jvms' lists the JVMs");
+		return EXIT_USAGE;
+	}
+	if (select_pid(pid, &j, e) || agent_write_perfmap(pid, (int)(timeout_ns / 1000000), e) ||
+	    check_written(&j, since, e))
 		return (int)e->exit;
 	tell(&j);
 	return EXIT_OK;

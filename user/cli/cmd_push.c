@@ -140,8 +140,6 @@ static int recording_push(struct push *u, const char *path, struct error *e)
 	int rc = stretch_open(&s, path, e);
 
 	filter_apply(&o.filter, &po);
-	s.from_ns = po.from_ns;
-	s.to_ns = po.to_ns;
 	if (!rc)
 		rc = service_of_recording(&s, service, &labels, e);
 	if (!rc && pods_label(&u->pods.table, &labels))
@@ -256,6 +254,12 @@ static int run(int argc, char **argv, struct error *e)
 		error_hint(e, "usage: gnomon push FILE.jfr ... --to URL");
 		return EXIT_USAGE;
 	}
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], "-")) {
+			error_set(e, -EINVAL, EXIT_USAGE, "push reads the recording twice");
+			error_hint(e, "name a file instead of '-'");
+			return EXIT_USAGE;
+		}
 	rc = push(&u, argv, argc, e);
 	sender_end(&u.sender);
 	pushing_spool_close(&u.spool);

@@ -31,20 +31,11 @@ static double percent(uint64_t part, uint64_t of)
 	return of ? 100 * (double)part / (double)of : 0;
 }
 
-static uint64_t lost_of(const struct totals *t)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < LOSS_MAX; i++)
-		sum += t->lost[i];
-	return sum;
-}
-
 /* ---- for people ------------------------------------------------------------------------------ */
 
 static void losses_print(const struct totals *t)
 {
-	uint64_t all = lost_of(t);
+	uint64_t all = totals_lost(t);
 	const char *sep = ":";
 
 	printf("lost     %s", all ? format_count(all).s : "nothing");
@@ -142,7 +133,7 @@ static int row_add(struct table *t, const struct control_state *s, const struct 
 {
 	struct text32 cpu = format_count(j->totals.cpu_samples),
 		      wall = format_count(j->totals.wall_samples),
-		      lost = format_count(lost_of(&j->totals)),
+		      lost = format_count(totals_lost(&j->totals)),
 		      written = format_bytes(j->totals.file_bytes);
 	char pid[16], share[24];
 	const char *const cells[] = {pid,   j->name, j->container, j->user,  share,

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/cmds.h"
 #include "cli/table.h"
+#include "cli/units.h"
 #include "jvm/collections.h"
 #include "jvm/vmstructs.h"
 #include "out/csv.h"
@@ -415,15 +416,13 @@ static int target_find(const char *arg, pid_t *pid, struct error *e)
 {
 	struct select_spec by = {.name = arg};
 	struct select_list l = {0};
-	char *end;
-	long n = strtol(arg, &end, 10);
-	int rc;
+	pid_t n;
+	int rc = pid_parse(arg, &n);
 
-	if (!*end && end != arg) {
-		if (n <= 0 || n > INT32_MAX)
-			return error_set(e, -EINVAL, EXIT_USAGE, "'%s' is no process id", arg);
-		by = (struct select_spec){.pid = (pid_t)n};
-	}
+	if (rc == -EINVAL)
+		return error_set(e, rc, EXIT_USAGE, "'%s' is no process id", arg);
+	if (!rc)
+		by = (struct select_spec){.pid = n};
 	rc = select_all(&by, &l, e);
 	if (!rc && l.n > 1)
 		rc = select_several(&l, "give the PID of one", e);

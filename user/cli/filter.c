@@ -2,6 +2,8 @@
 #include "cli/filter.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "out/format.h"
@@ -38,12 +40,30 @@ void filter_served(const struct filter *f, struct served_options *o)
 				     .rules = patterns(&f->endpoint_rules)};
 }
 
+/* Why a file that should be a recording is none; 0: it is no file, and may be one. */
+static int unreadable(const char *path, struct error *e)
+{
+	struct jfr_reader *r;
+	struct stat st;
+	int rc;
+
+	if (!strcmp(path, "-") || (!stat(path, &st) && !S_ISREG(st.st_mode)))
+		return 0;
+	rc = jfr_reader_open(&r, path, NULL, e);
+	if (!rc)
+		jfr_reader_close(r);
+	return rc;
+}
+
 /* Of what cannot be looked at before it is read, such as stdin. */
 static int span_unseen(const struct instant *from, const struct instant *to, struct stretch *s,
 		       struct error *e)
 {
 	int64_t from_ns, to_ns;
+	int rc = unreadable(s->path, e);
 
+	if (rc)
+		return rc;
 	if ((from->kind && from->kind != INSTANT_AFTER) ||
 	    (to->kind && to->kind != INSTANT_AFTER)) {
 		error_set(e, -EINVAL, EXIT_USAGE,

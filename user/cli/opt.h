@@ -27,6 +27,8 @@ enum opt_type {
 	OPT_INSTANT,  /* struct instant (cli/instant.h) */
 };
 
+#define OPTS_MOST 64 /* of a command: which were given is a bit each */
+
 struct opt_list {
 	const char **v;
 	size_t n;

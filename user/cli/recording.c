@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/recording.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "base/log.h"
 #include "cli/outname.h"
+#include "cli/units.h"
 #include "out/format.h"
 #include "target/pidns.h"
 
@@ -18,30 +18,24 @@
 
 /* ---- what is recorded ---- */
 
-static bool all_digits(const char *s)
-{
-	while (isdigit((unsigned char)*s))
-		s++;
-	return !*s;
-}
-
 int recording_target(struct recording *r, const char *arg, struct error *e)
 {
-	unsigned long pid;
+	pid_t pid;
+	int rc;
 
 	if (select_given(&r->select)) {
 		error_set(e, -EINVAL, EXIT_USAGE, "'%s' and an option both say which JVM", arg);
 		return error_hint(e, "give one of them");
 	}
-	if (!*arg || !all_digits(arg)) {
+	if (!*arg)
+		return error_set(e, -EINVAL, EXIT_USAGE, "an empty name of a JVM");
+	rc = pid_parse(arg, &pid);
+	if (rc == -EINVAL)
+		return error_set(e, rc, EXIT_USAGE, "'%s' is no process id", arg);
+	if (rc)
 		r->select.name = arg;
-		return *arg ? 0 : error_set(e, -EINVAL, EXIT_USAGE, "an empty name of a JVM");
-	}
-	errno = 0;
-	pid = strtoul(arg, NULL, 10);
-	if (errno || !pid || pid > INT32_MAX)
-		return error_set(e, -EINVAL, EXIT_USAGE, "'%s' is no process id", arg);
-	r->select.pid = (pid_t)pid;
+	else
+		r->select.pid = pid;
 	return 0;
 }
 
@@ -249,7 +243,7 @@ static int rendered(struct files *f, struct error *e)
 	r->render.out = r->made;
 	r->render.format = r->format;
 	r->render.force = r->cfg.overwrite;
-	rc = rendering_run(&r->render, &jfr, 1, r->made, e);
+	rc = rendering_run(&r->render, &jfr, 1, basename(r->made), e);
 	if (rc)
 		log_warn("the recording is kept in '%s'", jfr);
 	else if (!r->keep)

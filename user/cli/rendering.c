@@ -50,6 +50,16 @@ int format_by_name(const char *name)
 	return -1;
 }
 
+int format_page(const char *name, struct error *e)
+{
+	int format = name ? format_by_name(name) : -1;
+
+	if (format < 0 || format == FMT_HTML)
+		return 0;
+	error_set(e, -EINVAL, EXIT_USAGE, "'%s': only a page, HTML, is made here", name);
+	return error_hint(e, "call it FILE.html; gnomon render makes other formats");
+}
+
 const char *format_suffix(enum format f)
 {
 	if (f == FMT_FLAME)

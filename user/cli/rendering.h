@@ -41,6 +41,8 @@ struct rendering {
 
 /* By the end of a file's name; -1 where that says nothing. */
 int format_by_name(const char *name);
+/* EXIT_USAGE for an output that is a page, and whose name is that of something else. */
+int format_page(const char *name, struct error *e);
 /* The usual end of the name of such a file, with its dot. */
 const char *format_suffix(enum format f);
 

@@ -35,6 +35,19 @@ int number_parse(const char *s, uint64_t *v, const char **end)
 	return 0;
 }
 
+int pid_parse(const char *s, pid_t *pid)
+{
+	const char *end;
+	uint64_t v;
+
+	if (!*s || s[strspn(s, "0123456789")])
+		return -ENOENT;
+	if (number_parse(s, &v, &end) || !v || v > INT32_MAX)
+		return -EINVAL;
+	*pid = (pid_t)v;
+	return 0;
+}
+
 static int unit_parse(const char *s, const struct unit *units, uint64_t *out)
 {
 	const char *end;

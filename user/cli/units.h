@@ -4,9 +4,13 @@
 #define GNOMON_CLI_UNITS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Decimal digits; *end is what follows them. */
 int number_parse(const char *s, uint64_t *v, const char **end);
+
+/* A process id; -ENOENT where it is no number, but a name perhaps. */
+int pid_parse(const char *s, pid_t *pid);
 
 /* "10ms" -> ns. Not on a missing unit, overflow, negative or trailing characters. */
 int duration_parse(const char *s, uint64_t *ns);

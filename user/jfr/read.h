@@ -231,6 +231,8 @@ struct jfr_thread {
 
 /* False when the constant is missing. */
 bool jfr_thread_get(struct jfr_reader *r, const struct jfr_value *ref, struct jfr_thread *t);
+/* Appends what Java calls it, or else the kernel, which has no name for a virtual thread. */
+void jfr_thread_name(struct jfr_reader *r, const struct jfr_thread *t, struct buffer *to);
 
 struct jfr_frame {
 	int64_t method; /* key; equal keys are equal methods within a chunk */

@@ -72,6 +72,15 @@ bool jfr_thread_get(struct jfr_reader *r, const struct jfr_value *ref, struct jf
 	return true;
 }
 
+void jfr_thread_name(struct jfr_reader *r, const struct jfr_thread *t, struct buffer *to)
+{
+	size_t before = to->len;
+
+	jfr_value_string(r, &t->java_name, to);
+	if (to->len == before && !t->is_virtual)
+		jfr_value_string(r, &t->os_name, to);
+}
+
 bool jfr_stack_get(struct jfr_reader *r, const struct jfr_value *ref, struct jfr_value *frames,
 		   bool *truncated)
 {

@@ -288,6 +288,25 @@ int stretch_cut(struct stretch *s, int64_t from, int64_t to, struct error *e)
 	return 0;
 }
 
+uint64_t stretch_ticks(const struct stretch *s, int64_t *at, int64_t step, uint64_t n)
+{
+	__int128 from = s->from_ns, to = s->to_ns ? (__int128)s->to_ns : INT64_MAX, first = 0, last;
+
+	if (s->part && *at < 0)
+		*at = 0;
+	if (step <= 0)
+		return *at >= from && *at < to ? n : 0;
+	if (*at < from)
+		first = (from - *at + step - 1) / step;
+	last = (to - *at + step - 1) / step; /* one past */
+	if (last > (__int128)n)
+		last = n;
+	if (first >= last)
+		return 0;
+	*at += (int64_t)(first * step);
+	return (uint64_t)(last - first);
+}
+
 int stretch_reader(const struct stretch *s, struct jfr_reader **r, struct error *e)
 {
 	if (s->cut || s->nnames)

@@ -28,8 +28,8 @@ struct stretch {
 	size_t n;
 	/*
 	 * Since 1970. A chunk whose header does not say when it ended ended when its file was
-	 * written last. `known` is false of stdin, and of what is no recording: reading it says
-	 * why.
+	 * written last. `known` is false of stdin and pipes, and of what cannot be read or is no
+	 * recording: jfr_reader_open() says why.
 	 */
 	int64_t start_ns, end_ns;
 	bool known;
@@ -59,6 +59,12 @@ struct stretch stretch_unseen(const char *path);
  * EXIT_INPUT where none is left.
  */
 int stretch_cut(struct stretch *s, int64_t since, int64_t until, struct error *e);
+
+/*
+ * How many of a sample's n ticks, `step` apart (0 or less: all at once), are of what is wanted.
+ * *at, the first one's time since the start, becomes that of the first of these.
+ */
+uint64_t stretch_ticks(const struct stretch *s, int64_t *at, int64_t step, uint64_t n);
 
 /* The stretch has to live as long as the reader. */
 int stretch_reader(const struct stretch *s, struct jfr_reader **r, struct error *e);

@@ -162,6 +162,15 @@ static void walks_sum(struct walks *sum, const struct walks *w)
 		sum->ends[i] += w->ends[i];
 }
 
+uint64_t totals_lost(const struct totals *t)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < LOSS_MAX; i++)
+		n += t->lost[i];
+	return n;
+}
+
 void totals_add(struct totals *sum, const struct totals *t)
 {
 	sum->cpu_samples += t->cpu_samples;

@@ -83,6 +83,7 @@ struct totals {
 };
 
 void totals_add(struct totals *sum, const struct totals *t);
+uint64_t totals_lost(const struct totals *t); /* by all reasons */
 
 /* A finished file. */
 struct recorded_file {

@@ -148,6 +148,8 @@ static void table_print(const struct profile *p, enum dim dim, const struct rows
 
 	fprintf(f, "%s time: A %s, B %s\n", dim_names[dim], format_ns(p->total_ns[0][dim]).s,
 		format_ns(p->total_ns[1][dim]).s);
+	text_dropped(p, 0, "A: ", f);
+	text_dropped(p, 1, "B: ", f);
 	if (dim != DIM_CPU)
 		text_reservoir(p, "", f);
 	if (dim != DIM_CPU && (p->idle_ns[0] || p->idle_ns[1]))

@@ -8,6 +8,7 @@
 #include "base/idmap.h"
 #include "base/utf8.h"
 #include "jfr/read_sample.h"
+#include "out/stackrule.h"
 #include "out/stable.h"
 #include "out/waits.h"
 
@@ -22,11 +23,6 @@
 /* A bit of a method beside those of two for each rule: gnomon's or our own "[unknown method]". */
 #define UNNAMED (1u << 31)
 
-struct rule {
-	char *text; /* of which the others are parts */
-	const char *frame, *callee;
-};
-
 /* A sample, or a batch of them. */
 struct seen {
 	uint64_t who; /* the same in all chunks */
@@ -39,7 +35,7 @@ struct seen {
 };
 
 struct reading {
-	struct rule rules[RULES_MAX];
+	struct stackrule rules[RULES_MAX];
 	size_t nrules;
 	struct jfr_reader *r;
 	struct jfr_sampler *s;
@@ -55,37 +51,6 @@ struct reading {
 
 /* ---- rules ---- */
 
-static char *trimmed(char *s)
-{
-	size_t n;
-
-	while (*s == ' ')
-		s++;
-	n = strlen(s);
-	while (n && s[n - 1] == ' ')
-		s[--n] = 0;
-	return s;
-}
-
-static int rule_parse(struct rule *r, const char *text, struct error *e)
-{
-	char *mark;
-
-	r->text = strdup(text);
-	if (!r->text)
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	mark = strstr(r->text, " > ");
-	if (mark) {
-		*mark = 0;
-		r->callee = trimmed(mark + 3);
-	}
-	r->frame = trimmed(r->text);
-	if (*r->frame && (!mark || *r->callee))
-		return 0;
-	error_set(e, -EINVAL, EXIT_USAGE, "'%s' is not a rule for endpoints", text);
-	return error_hint(e, "give a method's name, or 'METHOD > CALLED'; both may have * and ?");
-}
-
 static int rules_parse(struct reading *x, const struct pattern_list *rules, struct error *e)
 {
 	int rc = 0;
@@ -94,13 +59,8 @@ static int rules_parse(struct reading *x, const struct pattern_list *rules, stru
 		return error_set(e, -EINVAL, EXIT_USAGE, "%zu rules for endpoints: %d at most",
 				 rules->n, RULES_MAX);
 	for (size_t i = 0; i < rules->n && !rc; i++)
-		rc = rule_parse(&x->rules[x->nrules++], rules->v[i], e);
+		rc = stackrule_parse(&x->rules[x->nrules++], rules->v[i], "endpoints", e);
 	return rc;
-}
-
-static bool fits(const char *pattern, const char *text)
-{
-	return pattern_match(&(struct pattern_list){.v = &pattern, .n = 1}, text);
 }
 
 /* Of which rules a method is the frame, and above these of which it is the callee. */
@@ -109,10 +69,10 @@ static uint32_t rules_of(const struct reading *x, const char *method)
 	uint32_t bits = strstr(method, "[un") ? UNNAMED : 0;
 
 	for (size_t i = 0; i < x->nrules; i++) {
-		const struct rule *r = &x->rules[i];
+		const struct stackrule *r = &x->rules[i];
 
-		bits |= fits(r->frame, method) ? 1u << i : 0;
-		bits |= r->callee && fits(r->callee, method) ? 1u << (i + RULES_MAX) : 0;
+		bits |= stackrule_fits(r->frame, method) ? 1u << i : 0;
+		bits |= r->callee && stackrule_fits(r->callee, method) ? 1u << (i + RULES_MAX) : 0;
 	}
 	return bits;
 }
@@ -403,7 +363,7 @@ int entered_read(struct jfr_reader *r, const struct pattern_list *rules, struct 
 	}
 	jfr_sampler_free(x.s);
 	for (size_t i = 0; i < x.nrules; i++)
-		free(x.rules[i].text);
+		stackrule_free(&x.rules[i]);
 	free(x.seen);
 	buffer_free(&x.text);
 	idmap_free(&x.methods);

@@ -39,7 +39,7 @@ void find_add(struct find *x, const char *kind, const char *link, const char *fm
 
 bool find_knows_threads(const struct find *x)
 {
-	return !x->p->facts.reservoir.n && x->recorded_ns >= FIND_LEAST_NS;
+	return x->one && !x->p->facts.reservoir.n && x->recorded_ns >= FIND_LEAST_NS;
 }
 
 void find_encode(struct buffer *b, const char *text, bool exact)
@@ -177,19 +177,15 @@ static void overview_make(struct find *x)
 
 /* ---- all ---- */
 
-static uint64_t recorded_ns(const struct profile *p)
-{
-	const struct profile_options *o = &p->opt;
-	uint64_t all = p->side_ns[0], to = o->to_ns && o->to_ns < all ? o->to_ns : all;
-
-	return to > o->from_ns ? to - o->from_ns : 0;
-}
-
 static bool is_whole(const struct profile_options *o)
 {
 	return !o->threads.n && !o->states.n && !o->endpoints.n && !o->traces.n && !o->spans.n &&
 	       !o->slower_ns && !o->include.n && !o->exclude.n && !o->focus.n;
 }
+
+#define SEVERAL                                                                                    \
+	"it is not looked at what a thread or a pool did throughout, nor at deadlocks and the "    \
+	"heap: a page of one recording tells of them."
 
 /* Silence says something only of what could have been seen. */
 static const char *none_said(const struct find *x)
@@ -197,10 +193,18 @@ static const char *none_said(const struct find *x)
 	if (!is_whole(&x->p->opt))
 		return "A part of the recording was chosen: what stands out is told of whole ones "
 		       "only.";
+	if (!x->p->samples[JFR_SOURCE_WALL] && !x->one)
+		return "Nothing stands out: no collector above 10% of the CPU time. Who waited, "
+		       "and "
+		       "for what, is not in the recordings: they have no wall samples. Of "
+		       "several " SEVERAL;
 	if (!x->p->samples[JFR_SOURCE_WALL])
 		return "Nothing stands out: no thread on a CPU throughout, no collector above 10% "
 		       "of the CPU time. Who waited, and for what, is not in the recording: it has "
 		       "no wall samples.";
+	if (!x->one)
+		return "Nothing stands out: no hot lock, no wait for CPUs, no collector above 10% "
+		       "of the CPU time. Of several recordings " SEVERAL;
 	if (!find_knows_threads(x))
 		return "Nothing stands out: no hot lock, no wait for CPUs, no collector above 10% "
 		       "of the CPU time. What a thread did throughout is not known: threads were "
@@ -232,12 +236,13 @@ static void find_all(struct find *x)
 
 int findings_new(struct findings **out, const struct profile *p, struct error *e)
 {
-	struct find x = {.p = p, .recorded_ns = recorded_ns(p), .idle = profile_idle_state(p)};
+	struct find x = {.p = p, .recorded_ns = p->chosen_ns[0], .idle = profile_idle_state(p)};
 
 	x.out = calloc(1, sizeof(*x.out));
 	x.selves = calloc((size_t)p->nselves + 1, sizeof(*x.selves));
 	x.node = calloc(p->nnodes, 1);
-	x.part = p->opt.from_ns || p->opt.to_ns;
+	x.one = p->lanes.recordings == 1;
+	x.part = p->chosen_ns[0] < p->side_ns[0];
 	x.failed = !x.out || !x.selves || !x.node;
 	if (!x.failed) {
 		x.out->none = none_said(&x);

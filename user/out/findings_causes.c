@@ -15,17 +15,6 @@ struct caused {
 	uint64_t ns;
 };
 
-/* The innermost of the program's methods, or of any; NAME_NONE without Java frames. */
-static uint32_t place_of(const struct profile *p, uint32_t node)
-{
-	uint32_t first = profile_node_java(p, node), n = first;
-
-	while (n != NODE_ROOT && !profile_frame_is_own(p, p->nodes[n].frame))
-		n = p->nodes[n].parent;
-	n = n == NODE_ROOT ? first : n;
-	return n == NODE_ROOT ? NAME_NONE : p->frames[p->nodes[n].frame].name;
-}
-
 static int by_name_and_place(const void *a, const void *b)
 {
 	const struct caused *x = a, *y = b;
@@ -58,7 +47,7 @@ static size_t causes_gather(const struct find *x, struct caused *v, uint64_t *of
 			continue;
 		*off_ns += c->ns;
 		if (leaf->type == PROF_CAUSE)
-			v[n++] = (struct caused){leaf->name, place_of(p, c->node), c->ns};
+			v[n++] = (struct caused){leaf->name, profile_node_place(p, c->node), c->ns};
 	}
 	qsort(v, n, sizeof(*v), by_name_and_place);
 	return n;
@@ -229,7 +218,8 @@ static void circle_say(struct find *x, const struct blame_circle *c)
 }
 
 /*
- * One that did not last to the end was none: somebody gave up (tryLock() with a timeout).
+ * One that did not last to the end was none: somebody gave up (tryLock() with a timeout). Of
+ * several recordings each has an end of its own, which is not known here.
  */
 void find_deadlocks(struct find *x)
 {
@@ -237,7 +227,7 @@ void find_deadlocks(struct find *x)
 	int64_t lasts = CIRCLE_TICKS * (int64_t)x->p->period_ns[JFR_SOURCE_WALL];
 	int64_t end = b->last_ns - (lasts > CIRCLE_END_NS ? lasts : CIRCLE_END_NS);
 
-	for (size_t i = 0; i < b->ncircles; i++)
+	for (size_t i = 0; x->one && i < b->ncircles; i++)
 		if (b->circles[i].ticks >= (uint64_t)CIRCLE_TICKS * b->circles[i].n &&
 		    b->circles[i].last_ns >= end)
 			circle_say(x, &b->circles[i]);

@@ -124,7 +124,7 @@ void find_starved(struct find *x)
 
 	if (queued && cpu && find_share(queued, cpu + queued) >= STARVED)
 		queued_say(x, cpu, queued);
-	else if (!queued && x->p->wall_runs)
+	else if (!queued && x->p->wall_runs[0])
 		runnable_say(x, cpu, state_wall_ns(x->p, "RUNNABLE"));
 }
 

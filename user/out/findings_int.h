@@ -18,10 +18,11 @@ struct find_self {
 struct find {
 	const struct profile *p;
 	struct findings *out;
-	uint64_t recorded_ns;
+	uint64_t recorded_ns;	  /* what is shown, of all recordings */
 	uint32_t idle;		  /* state, or NODE_NONE */
 	struct find_self *selves; /* p->nselves */
 	uint8_t *node;		  /* by node: FIND_WORKER where a pool's worker is on the stack */
+	bool one;		  /* recording: several may be of several JVMs */
 	bool part;		  /* of the time: what is known of all of it is not of this */
 	bool failed;		  /* out of memory */
 };
@@ -37,7 +38,10 @@ struct find {
 void find_add(struct find *x, const char *kind, const char *link, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* What is sampled in part may have been otherwise in between. */
+/*
+ * What each thread did throughout: what is sampled in part may have been otherwise in between, and
+ * of several recordings no thread has to be in all.
+ */
 bool find_knows_threads(const struct find *x);
 
 /* 'text' as it may stand in a link: "%2e" and so on; with `exact` as a pattern of just that. */

@@ -12,12 +12,11 @@
 #define GROWN_OF_MAX 0.01
 #define GROWN_BYTES  (1u << 20)
 
-/* Several recordings may be of several JVMs. */
 static const struct live *live_of(const struct find *x)
 {
 	const struct live *l = &x->p->vitals[0].live;
 
-	return !x->part && x->p->lanes.recordings == 1 && l->n ? l : NULL;
+	return !x->part && x->one && l->n ? l : NULL;
 }
 
 /* Collections come ever more often, and take ever longer, before memory is out. */

@@ -174,7 +174,7 @@ static int head_write(const struct profile *p, const struct html_options *o, FIL
 		"us\":%llu,\"diff\":%s,\"idle\":%d,"
 		"\"show_idle\":%s,\"periods_us\":",
 		o->first, (unsigned long long)profile_recorded_ns(p) / 1000,
-		(unsigned long long)p->opt.from_ns / 1000, (unsigned long long)p->opt.to_ns / 1000,
+		(unsigned long long)p->from_ns / 1000, (unsigned long long)p->to_ns / 1000,
 		(unsigned long long)html_time_unit_us(p), o->diff ? "true" : "false",
 		idle == NODE_NONE ? -1 : (int)idle, o->idle ? "true" : "false");
 	us_write(p->period_ns, JFR_SOURCES, f);

@@ -13,11 +13,12 @@
  *	         (bytes): 1 virtual, 2 Java
  *	states   n; n names
  *	cells    n, by node, which is below a lock its owner's; node less the previous one's;
- *thread; state; flags (bytes): dims | side << 3 | source << 4; samples; 0 if its time is samples x
- *period of its source, else us + 1 times    0, or 1 and of each thread how many; then by thread and
- *start: which of the cells of its thread; start less the previous one's of the thread; ticks; 0 if
- *it spans (ticks - 1) x period, else span + 1; 0, or 1 and prof_time.request. Times are in units of
- *html_time_unit_us().
+ *	         thread; state; flags (bytes): dims | side << 3 | source << 4; samples; 0 if its
+ *	         time is samples x period of its source, else us + 1
+ *	times    0, or 1 and of each thread how many; then by thread and start: which of the
+ *	         cells of its thread; start less the previous one's of the thread; ticks; 0 if it
+ *	         spans (ticks - 1) x period, else span + 1; 0, or 1 and prof_time.request. Times
+ *	         are in units of html_time_unit_us().
  *
  * n names are n lengths and then their bytes, UTF-8.
  */

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "out/stackrule.h"
 
 /*
  * Names as of JDK 8 to 25 (java.base and java.management), Tomcat 8 to 11, Jetty 9 to 12, Netty 4,
@@ -57,47 +58,10 @@ static const char *const table[] = {
 	"jdk.jfr.internal.PlatformRecorder.takeNap",
 };
 
-struct rule {
-	char *text; /* of which the others are parts */
-	const char *frame, *callee;
-};
-
 struct idle_rules {
 	size_t n;
-	struct rule v[];
+	struct stackrule v[];
 };
-
-static char *trimmed(char *s)
-{
-	size_t n;
-
-	while (*s == ' ')
-		s++;
-	n = strlen(s);
-	while (n && s[n - 1] == ' ')
-		s[--n] = 0;
-	return s;
-}
-
-/* Names have no '>' in Java but that of "<init>", which no blank precedes. */
-static int rule_parse(struct rule *r, const char *text, struct error *e)
-{
-	char *mark;
-
-	r->text = strdup(text);
-	if (!r->text)
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	mark = strstr(r->text, " > ");
-	if (mark) {
-		*mark = 0;
-		r->callee = trimmed(mark + 3);
-	}
-	r->frame = trimmed(r->text);
-	if (*r->frame && (!mark || *r->callee))
-		return 0;
-	error_set(e, -EINVAL, EXIT_USAGE, "'%s' is not a rule for idle threads", text);
-	return error_hint(e, "give a method's name, or 'CALLER > CALLEE'; both may have * and ?");
-}
 
 int idle_rules_new(struct idle_rules **out, const struct pattern_list *more, struct error *e)
 {
@@ -106,7 +70,8 @@ int idle_rules_new(struct idle_rules **out, const struct pattern_list *more, str
 	int rc = r ? 0 : error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = rule_parse(&r->v[r->n++], i < known ? table[i] : more->v[i - known], e);
+		rc = stackrule_parse(&r->v[r->n++], i < known ? table[i] : more->v[i - known],
+				     "idle threads", e);
 	if (rc) {
 		idle_rules_free(r);
 		return rc;
@@ -118,19 +83,14 @@ int idle_rules_new(struct idle_rules **out, const struct pattern_list *more, str
 void idle_rules_free(struct idle_rules *r)
 {
 	for (size_t i = 0; r && i < r->n; i++)
-		free(r->v[i].text);
+		stackrule_free(&r->v[i]);
 	free(r);
-}
-
-static bool fits(const char *pattern, const char *text)
-{
-	return pattern_match(&(struct pattern_list){.v = &pattern, .n = 1}, text);
 }
 
 bool idle_frame(const struct idle_rules *r, const char *frame)
 {
 	for (size_t i = 0; i < r->n; i++)
-		if (fits(r->v[i].frame, frame))
+		if (stackrule_fits(r->v[i].frame, frame))
 			return true;
 	return false;
 }
@@ -138,9 +98,10 @@ bool idle_frame(const struct idle_rules *r, const char *frame)
 bool idle_call(const struct idle_rules *r, const char *frame, const char *callee)
 {
 	for (size_t i = 0; i < r->n; i++) {
-		const struct rule *k = &r->v[i];
+		const struct stackrule *k = &r->v[i];
 
-		if (fits(k->frame, frame) && (!k->callee || (callee && fits(k->callee, callee))))
+		if (stackrule_fits(k->frame, frame) &&
+		    (!k->callee || (callee && stackrule_fits(k->callee, callee))))
 			return true;
 	}
 	return false;

@@ -306,8 +306,11 @@ int lanes_event(struct lanes *l, struct jfr_reader *r, const struct jfr_event *e
 
 void lanes_finish(struct lanes *l)
 {
-	if (l->recordings > 1)
+	unsigned int recordings = l->recordings;
+
+	if (recordings > 1)
 		lanes_free(l);
+	l->recordings = recordings;
 	for (int i = 0; i < LANE_LINES; i++)
 		line_finish(&l->lines[i]);
 	if (l->npauses)

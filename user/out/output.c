@@ -30,11 +30,49 @@ int output_apart(const char *path, char *const *inputs, int n, struct error *e)
 	return 0;
 }
 
+/* A device or pipe has no other name, and neither has what a link to nothing makes. */
+static int plain_open(struct output *o, struct error *e)
+{
+	o->f = fopen(o->path, "w");
+	return o->f ? 0 : error_create(e, o->path, errno);
+}
+
+static int temp_open(struct output *o, const char *name, struct error *e)
+{
+	int fd, why;
+	mode_t mask;
+
+	if (asprintf(&o->temp, "%s.XXXXXX", name) < 0) {
+		o->temp = NULL;
+		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	}
+	fd = mkostemp(o->temp, O_CLOEXEC);
+	if (fd < 0)
+		return error_create(e, o->path, errno);
+	mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+	o->f = fdopen(fd, "w");
+	if (o->f)
+		return 0;
+	why = errno;
+	close(fd);
+	unlink(o->temp);
+	return error_create(e, o->path, why);
+}
+
+static void names_free(struct output *o)
+{
+	free(o->temp);
+	free(o->behind);
+	o->temp = o->behind = NULL;
+}
+
 int output_open(struct output *o, const char *path, bool force, struct error *e)
 {
 	struct stat st;
-	mode_t mask;
-	int fd;
+	bool link = false;
+	int rc;
 
 	*o = (struct output){.f = stdout, .force = force};
 	if (!path || !strcmp(path, "-"))
@@ -45,37 +83,21 @@ int output_open(struct output *o, const char *path, bool force, struct error *e)
 			return error_create(e, path, EISDIR);
 		if (!force)
 			return exists(path, e);
-		if (!S_ISREG(st.st_mode)) { /* a device or pipe has no other name */
-			o->f = fopen(path, "w");
-			if (!o->f)
-				goto fail;
-			return 0;
-		}
+		link = S_ISLNK(st.st_mode);
+		if (link && !stat(path, &st) && S_ISREG(st.st_mode))
+			o->behind = realpath(path, NULL);
+		if (!S_ISREG(st.st_mode) || (link && !o->behind))
+			return plain_open(o, e);
 	}
-	if (asprintf(&o->temp, "%s.XXXXXX", path) < 0) {
-		o->temp = NULL;
-		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	}
-	fd = mkostemp(o->temp, O_CLOEXEC);
-	if (fd < 0)
-		goto fail;
-	mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
-	o->f = fdopen(fd, "w");
-	if (o->f)
-		return 0;
-	close(fd);
-	unlink(o->temp);
-fail:
-	fd = error_create(e, path, errno);
-	free(o->temp);
-	o->temp = NULL;
-	return fd;
+	rc = temp_open(o, o->behind ? o->behind : path, e);
+	if (rc)
+		names_free(o);
+	return rc;
 }
 
 int output_close(struct output *o, int rc, struct error *e)
 {
+	const char *name = o->behind ? o->behind : o->path;
 	bool bad;
 
 	if (!o->path)
@@ -86,10 +108,10 @@ int output_close(struct output *o, int rc, struct error *e)
 			       strerror(errno ? errno : EIO));
 	if (!o->temp)
 		return rc;
-	if (!rc && renameat2(AT_FDCWD, o->temp, AT_FDCWD, o->path, o->force ? 0 : RENAME_NOREPLACE))
+	if (!rc && renameat2(AT_FDCWD, o->temp, AT_FDCWD, name, o->force ? 0 : RENAME_NOREPLACE))
 		rc = errno == EEXIST ? exists(o->path, e) : error_create(e, o->path, errno);
 	if (rc)
 		unlink(o->temp);
-	free(o->temp);
+	names_free(o);
 	return rc;
 }

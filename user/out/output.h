@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file that is there whole or not at all: it is written under another name in the same directory
- * and takes its own at the end. What existed is kept unless `force`.
+ * and takes its own at the end, or that of the file that its name is a link to. What existed is
+ * kept unless `force`.
  */
 #ifndef GNOMON_OUT_OUTPUT_H
 #define GNOMON_OUT_OUTPUT_H
@@ -14,6 +15,7 @@
 struct output {
 	FILE *f;
 	const char *path; /* NULL: stdout */
+	char *behind;	  /* the file that `path` is a link to; NULL: it is none */
 	char *temp;
 	bool force;
 };

@@ -366,7 +366,6 @@ int profile_new(struct profile **out, const struct profile_options *o, struct er
 		goto fail;
 	if (o)
 		p->opt = *o;
-	lanes_init(&p->lanes, p->opt.from_ns, p->opt.to_ns);
 	p->facts.pid = -1;
 	rc = idle_rules_new(&p->index->idle, &p->opt.idle_rules, e);
 	if (!rc)
@@ -423,27 +422,41 @@ static uint8_t cell_dims(const struct profile *p, const struct prof_cell *c)
 
 	switch (c->source) {
 	case JFR_SOURCE_EXECUTION:
-		if (p->execution_dropped)
+		if (p->execution_dropped[c->side])
 			return 0;
 		if (!runs) /* an old recording of a wall clock has every state in one event */
 			return 1 << DIM_WALL | 1 << DIM_OFF;
-		return p->wall_runs ? 1 << DIM_CPU : 1 << DIM_CPU | 1 << DIM_WALL;
+		return p->wall_runs[c->side] ? 1 << DIM_CPU : 1 << DIM_CPU | 1 << DIM_WALL;
 	case JFR_SOURCE_CPU_TIME:
-		return p->wall_runs ? 1 << DIM_CPU : 1 << DIM_CPU | 1 << DIM_WALL;
+		return p->wall_runs[c->side] ? 1 << DIM_CPU : 1 << DIM_CPU | 1 << DIM_WALL;
 	default:
 		return runs && c->source == JFR_SOURCE_WALL ? 1 << DIM_WALL
 							    : 1 << DIM_WALL | 1 << DIM_OFF;
 	}
 }
 
+/* What counts where is decided for each side: they may be of different producers. */
+static void sides_look(struct profile *p)
+{
+	bool has[2][JFR_SOURCES] = {0};
+
+	for (uint32_t i = 0; i < p->ncells; i++) {
+		const struct prof_cell *c = &p->cells[i];
+
+		has[c->side][c->source] |= c->samples != 0;
+		if (c->source == JFR_SOURCE_WALL && state_runs(p, c->state))
+			p->wall_runs[c->side] = true;
+	}
+	for (int i = 0; i < 2; i++)
+		p->execution_dropped[i] =
+			has[i][JFR_SOURCE_CPU_TIME] && has[i][JFR_SOURCE_EXECUTION];
+}
+
 int profile_finish(struct profile *p, struct error *e)
 {
 	uint32_t idle = profile_idle_state(p);
 
-	p->execution_dropped = p->samples[JFR_SOURCE_CPU_TIME] && p->samples[JFR_SOURCE_EXECUTION];
-	for (uint32_t i = 0; i < p->ncells; i++)
-		if (p->cells[i].source == JFR_SOURCE_WALL && state_runs(p, p->cells[i].state))
-			p->wall_runs = true;
+	sides_look(p);
 	for (uint32_t i = 0; i < p->ncells; i++) {
 		struct prof_cell *c = &p->cells[i];
 
@@ -496,6 +509,16 @@ uint32_t profile_node_java(const struct profile *p, uint32_t node)
 	while (node != NODE_ROOT && !profile_frame_is_java(p, p->nodes[node].frame))
 		node = p->nodes[node].parent;
 	return node;
+}
+
+uint32_t profile_node_place(const struct profile *p, uint32_t node)
+{
+	uint32_t java = profile_node_java(p, node), n = java;
+
+	while (n != NODE_ROOT && !profile_frame_is_own(p, p->nodes[n].frame))
+		n = p->nodes[n].parent;
+	n = n != NODE_ROOT ? n : java;
+	return n != NODE_ROOT ? p->frames[p->nodes[n].frame].name : NAME_NONE;
 }
 
 void profile_weigh(const struct profile *p, enum dim dim, int side, uint64_t *self, uint64_t *total)

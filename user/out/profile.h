@@ -79,7 +79,8 @@ struct prof_node {
 /*
  * A thread under one of its names. What has another name later, or had none known before, is the
  * same thread: by its Java id, which no other thread of the JVM ever has, or where that is not
- * known by the kernel's.
+ * known by the kernel's. Virtual threads have no kernel's id: of several recordings, which may be
+ * of several JVMs, one that has another name is another one.
  */
 struct prof_thread {
 	uint32_t name;
@@ -129,11 +130,7 @@ struct prof_state {
 };
 
 struct profile_options {
-	/*
-	 * Relative to the recording's start; to 0 = to the end. Of a stretch, it says: then they
-	 * are those of the first one.
-	 */
-	uint64_t from_ns, to_ns;
+	uint64_t from_ns, to_ns; /* of profile_load(): since a file's start; to 0 = to its end */
 	struct pattern_list threads, states, endpoints;
 	struct pattern_list endpoint_rules;   /* requests are those of these rules (entered.h) */
 	struct pattern_list traces, spans;    /* of requests, as gnomon.Context has them */
@@ -164,7 +161,7 @@ enum prof_quality_kind { QUALITY_CPU, QUALITY_WALL, QUALITY_OTHER, QUALITY_KINDS
 
 /* What the recording says about itself and its quality; zero or -1 where it does not. */
 struct profile_facts {
-	char jvm[128], jvm_version[256], java_args[512], os[256], cpu[128];
+	char jvm_version[256], java_args[512], os[256], cpu[128];
 	int64_t pid;
 	uint64_t hw_threads;
 	uint64_t cpu_samples_lost; /* jdk.CPUTimeSamplesLost */
@@ -192,8 +189,6 @@ struct profile_facts {
 		} others[5]; /* most first */
 		uint32_t nothers;
 	} cpus;
-	double jvm_cpu_sum; /* jdk.CPULoad: sum and number */
-	uint64_t jvm_cpu_n;
 	struct { /* gnomon.UnmountedLook: sums; threads by the ns that they are of */
 		uint64_t looks, period_ns, places, drawn, left_out, cpu_ns;
 		double threads_ns, mounted_ns, unsettled_ns, unknown_ns, strange_ns;
@@ -227,15 +222,17 @@ struct profile {
 	size_t ntimes;
 	struct prof_count *counts;
 	uint32_t ncounts;
-	int64_t start_ns, end_ns;	 /* since 1970 */
+	int64_t start_ns, end_ns;	 /* since 1970: of the first recording, of the last one */
+	uint64_t from_ns, to_ns;	 /* what is shown, since start_ns; to 0 = to the end */
 	uint64_t side_ns[2];		 /* recorded, per side: its files one after the other */
+	uint64_t chosen_ns[2];		 /* what is shown of these */
 	uint64_t period_ns[JFR_SOURCES]; /* where samples differ, the shortest */
 	uint64_t samples[JFR_SOURCES];	 /* that passed the filter */
 	uint64_t total_ns[2][DIMS];	 /* per side */
 	uint64_t idle_ns[2];		 /* per side: idle, and left out of all else */
 	bool period_assumed[JFR_SOURCES];
-	bool execution_dropped; /* jdk.ExecutionSample beside jdk.CPUTimeSample */
-	bool wall_runs;		/* wall samples of running threads are there */
+	bool execution_dropped[2]; /* per side: jdk.ExecutionSample beside jdk.CPUTimeSample */
+	bool wall_runs[2];	   /* per side: wall samples of running threads are there */
 	struct profile_facts facts;
 	struct prof_vitals vitals[2]; /* per side */
 	struct lanes lanes;	      /* with keep_times */
@@ -310,5 +307,7 @@ bool profile_frame_is_java(const struct profile *p, uint32_t frame);
 bool profile_frame_is_own(const struct profile *p, uint32_t frame);
 /* The innermost Java frame of the stack that ends in `node`; NODE_ROOT where it has none. */
 uint32_t profile_node_java(const struct profile *p, uint32_t node);
+/* The name of its innermost method of the program's, or else of Java's; NAME_NONE: of neither. */
+uint32_t profile_node_place(const struct profile *p, uint32_t node);
 
 #endif

@@ -5,58 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
-
+#include "out/fields.h"
 #include "out/format.h"
 
-#define FIELDS_MAX 24
-
-struct fields {
-	struct jfr_reader *r;
-	const struct jfr_class *cls;
-	struct jfr_value v[FIELDS_MAX];
-	int n;
-};
-
-static const struct jfr_value *field(const struct fields *f, const char *name)
-{
-	static const struct jfr_value none;
-	int i = jfr_class_field(f->cls, name);
-
-	return i >= 0 && i < f->n ? &f->v[i] : &none;
-}
-
-static uint64_t number(const struct fields *f, const char *name)
-{
-	int64_t v = field(f, name)->i;
-
-	return v > 0 ? (uint64_t)v : 0;
-}
-
-static void text(const struct fields *f, const char *name, char *to, size_t size)
-{
-	struct buffer b = BUFFER_INIT;
-
-	if (jfr_value_string(f->r, field(f, name), &b) && b.len) {
-		size_t n = b.len < size - 1 ? b.len : size - 1;
-
-		while (n < b.len && n && (b.data[n] & 0xc0) == 0x80) /* not within a character */
-			n--;
-		memcpy(to, b.data, n);
-		to[n] = '\0';
-		utf8_clean(to, n, false);
-	}
-	buffer_free(&b);
-}
-
-#define TEXT(f, name, to) text(f, name, to, sizeof(to))
+#define TEXT(f, name, to) field_text(f, name, to, sizeof(to))
 
 static void jvm_read(struct profile_facts *x, const struct fields *f)
 {
-	TEXT(f, "jvmName", x->jvm);
 	TEXT(f, "jvmVersion", x->jvm_version);
 	TEXT(f, "javaArguments", x->java_args);
-	x->pid = field(f, "pid")->i;
+	x->pid = (int64_t)field_number(f, "pid");
 }
 
 static void os_read(struct profile_facts *x, const struct fields *f)
@@ -67,30 +25,24 @@ static void os_read(struct profile_facts *x, const struct fields *f)
 static void cpu_read(struct profile_facts *x, const struct fields *f)
 {
 	TEXT(f, "cpu", x->cpu);
-	x->hw_threads = number(f, "hwThreads");
+	x->hw_threads = field_number(f, "hwThreads");
 }
 
 static void cpu_lost_read(struct profile_facts *x, const struct fields *f)
 {
-	x->cpu_samples_lost += number(f, "lostSamples");
+	x->cpu_samples_lost += field_number(f, "lostSamples");
 }
 
 static void data_loss_read(struct profile_facts *x, const struct fields *f)
 {
-	x->bytes_lost += number(f, "amount");
+	x->bytes_lost += field_number(f, "amount");
 }
 
 static void throttling_read(struct profile_facts *x, const struct fields *f)
 {
-	x->slices = number(f, "cpuElapsedSlices");
-	x->throttled_slices = number(f, "cpuThrottledSlices");
-	x->throttled_ns = number(f, "cpuThrottledTime");
-}
-
-static void load_read(struct profile_facts *x, const struct fields *f)
-{
-	x->jvm_cpu_sum += field(f, "jvmUser")->d + field(f, "jvmSystem")->d;
-	x->jvm_cpu_n++;
+	x->slices = field_number(f, "cpuElapsedSlices");
+	x->throttled_slices = field_number(f, "cpuThrottledSlices");
+	x->throttled_ns = field_number(f, "cpuThrottledTime");
 }
 
 static void quality_read(struct profile_facts *x, const struct fields *f)
@@ -102,21 +54,21 @@ static void quality_read(struct profile_facts *x, const struct fields *f)
 	q = &x->quality[!strcmp(kind, "cpu")	? QUALITY_CPU
 			: !strcmp(kind, "wall") ? QUALITY_WALL
 						: QUALITY_OTHER];
-	q->samples += number(f, "samples");
-	q->complete += number(f, "complete");
-	q->guessed += number(f, "guessed");
-	q->truncated += number(f, "truncated");
-	q->bad_address += number(f, "badAddress");
-	q->no_rule += number(f, "noRule");
-	q->failed += number(f, "failed");
-	q->unnamed += number(f, "unnamed");
-	q->in_heap += number(f, "inHeap");
+	q->samples += field_number(f, "samples");
+	q->complete += field_number(f, "complete");
+	q->guessed += field_number(f, "guessed");
+	q->truncated += field_number(f, "truncated");
+	q->bad_address += field_number(f, "badAddress");
+	q->no_rule += field_number(f, "noRule");
+	q->failed += field_number(f, "failed");
+	q->unnamed += field_number(f, "unnamed");
+	q->in_heap += field_number(f, "inHeap");
 }
 
 static void lost_read(struct profile_facts *x, const struct fields *f)
 {
 	const uint32_t max = sizeof(x->losses) / sizeof(x->losses[0]);
-	char kind[32] = "", reason[60] = "", what[96];
+	char kind[32] = "", reason[64] = "", what[96];
 	uint32_t i = 0;
 
 	TEXT(f, "kind", kind);
@@ -130,7 +82,7 @@ static void lost_read(struct profile_facts *x, const struct fields *f)
 		memcpy(x->losses[i].what, what, sizeof(what));
 		x->nlosses++;
 	}
-	x->losses[i].count += number(f, "lostSamples");
+	x->losses[i].count += field_number(f, "lostSamples");
 }
 
 static void cpu_user_read(struct prof_cpus *c, const struct fields *f)
@@ -140,9 +92,9 @@ static void cpu_user_read(struct prof_cpus *c, const struct fields *f)
 	if (c->nothers == sizeof(c->others) / sizeof(c->others[0]))
 		return;
 	TEXT(f, "processName", u->name);
-	u->pid = field(f, "pid")->i;
-	u->count = number(f, "processes");
-	u->ns = number(f, "cpuTime");
+	u->pid = (int64_t)field_number(f, "pid");
+	u->count = field_number(f, "processes");
+	u->ns = field_number(f, "cpuTime");
 	c->nothers++;
 }
 
@@ -153,33 +105,33 @@ static void cpu_use_read(struct profile_facts *x, const struct fields *f)
 
 	TEXT(f, "whose", whose);
 	if (!strcmp(whose, "machine"))
-		x->cpus = (struct prof_cpus){.period_ns = number(f, "period"),
-					     .machine_ns = number(f, "cpuTime")};
+		x->cpus = (struct prof_cpus){.period_ns = field_number(f, "period"),
+					     .machine_ns = field_number(f, "cpuTime")};
 	else if (!strcmp(whose, "recorded"))
-		x->cpus.own_ns = number(f, "cpuTime");
+		x->cpus.own_ns = field_number(f, "cpuTime");
 	else
 		cpu_user_read(&x->cpus, f);
 }
 
 static void overhead_read(struct profile_facts *x, const struct fields *f)
 {
-	x->collector_ns += number(f, "collectorTime");
-	x->bpf_ns += number(f, "bpfTime");
-	x->stolen_ns += number(f, "stolenTime");
-	x->overhead_period_ns += number(f, "period");
+	x->collector_ns += field_number(f, "collectorTime");
+	x->bpf_ns += field_number(f, "bpfTime");
+	x->stolen_ns += field_number(f, "stolenTime");
+	x->overhead_period_ns += field_number(f, "period");
 }
 
 /* A chunk repeats the choice in force: it counts once. */
 static void reservoir_read(struct profile_facts *x, const struct fields *f)
 {
-	uint64_t eligible = number(f, "eligible"), sampled = number(f, "sampled");
-	uint64_t draw = number(f, "epoch");
+	uint64_t eligible = field_number(f, "eligible"), sampled = field_number(f, "sampled");
+	uint64_t draw = field_number(f, "epoch");
 
 	if (!sampled || eligible <= sampled || (x->reservoir.n && x->reservoir.last == draw))
 		return;
 	x->reservoir.n++;
 	x->reservoir.last = draw;
-	x->reservoir.live += number(f, "live");
+	x->reservoir.live += field_number(f, "live");
 	x->reservoir.eligible += eligible;
 	x->reservoir.sampled += sampled;
 }
@@ -198,20 +150,20 @@ bool profile_sampled_threads(const struct profile *p, char *to, size_t size)
 
 static void unmounted_read(struct profile_facts *x, const struct fields *f)
 {
-	int64_t ticks = field(f, "period")->i;
-	double ns = ticks > 0 ? (double)jfr_ticks_span(f->r, ticks) : 0;
+	uint64_t period = field_span(f, "period");
+	double ns = (double)period;
 
 	x->unmounted.looks++;
-	x->unmounted.period_ns += (uint64_t)ns;
-	x->unmounted.places += number(f, "places");
-	x->unmounted.drawn += number(f, "drawn");
-	x->unmounted.left_out += number(f, "leftOut");
-	x->unmounted.cpu_ns += number(f, "cpuTime");
-	x->unmounted.threads_ns += field(f, "threads")->d * ns;
-	x->unmounted.mounted_ns += field(f, "mounted")->d * ns;
-	x->unmounted.unsettled_ns += field(f, "unsettled")->d * ns;
-	x->unmounted.unknown_ns += field(f, "unknown")->d * ns;
-	x->unmounted.strange_ns += field(f, "strange")->d * ns;
+	x->unmounted.period_ns += period;
+	x->unmounted.places += field_number(f, "places");
+	x->unmounted.drawn += field_number(f, "drawn");
+	x->unmounted.left_out += field_number(f, "leftOut");
+	x->unmounted.cpu_ns += field_number(f, "cpuTime");
+	x->unmounted.threads_ns += field_real(f, "threads") * ns;
+	x->unmounted.mounted_ns += field_real(f, "mounted") * ns;
+	x->unmounted.unsettled_ns += field_real(f, "unsettled") * ns;
+	x->unmounted.unknown_ns += field_real(f, "unknown") * ns;
+	x->unmounted.strange_ns += field_real(f, "strange") * ns;
 }
 
 void facts_event(struct profile_facts *x, struct jfr_reader *r, const struct jfr_event *ev)
@@ -226,7 +178,6 @@ void facts_event(struct profile_facts *x, struct jfr_reader *r, const struct jfr
 		{"jdk.CPUTimeSamplesLost", cpu_lost_read},
 		{"jdk.DataLoss", data_loss_read},
 		{"jdk.ContainerCPUThrottling", throttling_read},
-		{"jdk.CPULoad", load_read},
 		{"gnomon.StackQuality", quality_read},
 		{"gnomon.SamplesLost", lost_read},
 		{"gnomon.Overhead", overhead_read},
@@ -236,12 +187,11 @@ void facts_event(struct profile_facts *x, struct jfr_reader *r, const struct jfr
 	};
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
-		struct fields f = {.r = r, .cls = ev->cls};
+		struct fields f;
 
 		if (strcmp(ev->cls->name, readers[i].name))
 			continue;
-		f.n = jfr_event_fields(r, ev, f.v, FIELDS_MAX);
-		if (f.n > 0)
+		if (fields_event(&f, r, ev))
 			readers[i].read(x, &f);
 		return;
 	}

@@ -44,6 +44,8 @@ uint32_t profile_cell(struct profile *p, const struct prof_cell *c);
 uint32_t profile_link(struct profile *p, const char *trace, const char *span);
 /* Tells which names are of one thread, and how many threads there are. 0 or -ENOMEM. */
 int profile_selves(struct profile *p);
+/* Some recording began then: times are since the first one's start, and move when that does. */
+void profile_begin(struct profile *p, int64_t start_ns);
 /* 0 or -ENOMEM. */
 int profile_time(struct profile *p, const struct prof_time *t);
 int profile_count(struct profile *p, const char *name, uint64_t events, uint64_t bytes);

@@ -46,11 +46,10 @@ struct load {
 	int side;
 	uint64_t chunk;
 	const struct jfr_class *file_class; /* gnomon.NativeFile, with keep_files; or NULL */
-	int64_t start_ns;		    /* of this recording */
+	const struct stretch *of;	    /* this recording, and what is wanted of it */
+	int64_t start_ns;		    /* since 1970 */
 	int64_t end_ns;			    /* of its chunks that are not `behind` */
-	uint64_t from_ns, to_ns; /* what is wanted of it, since its start; to 0: to its end */
-	bool behind;		 /* this chunk begins after that */
-	bool part;		 /* as in struct stretch */
+	bool behind;			    /* this chunk begins after what is wanted */
 	struct idmap stacks, methods, types, threads, states, places; /* of this chunk */
 	struct buffer text;
 	uint32_t *path; /* frames of the stack at hand, leaf first */
@@ -274,11 +273,9 @@ static uint64_t thread_load(struct load *l, const struct jfr_sample *s)
 		buffer_printf(b, PROFILE_UNMOUNTED);
 		t.is_virtual = true;
 	} else if (jfr_thread_get(l->r, &s->thread, &t)) {
-		jfr_value_string(l->r, &t.java_name, b);
+		jfr_thread_name(l->r, &t, b);
 		if (t.is_virtual)
 			virtual_load(&t, b);
-		else if (!b->len)
-			jfr_value_string(l->r, &t.os_name, b);
 		if (!b->len)
 			buffer_printf(b, "[thread %lld]", (long long)t.os_id);
 	} else {
@@ -338,26 +335,6 @@ static uint64_t remembered(struct load *l, struct idmap *map, uint64_t key,
 	return v;
 }
 
-/* How many ticks of a batch lie in the range asked for; moves its start to the first of these. */
-static uint64_t ticks_within(const struct load *l, int64_t *at, int64_t step, uint64_t n)
-{
-	__int128 from = l->from_ns, to = l->to_ns ? (__int128)l->to_ns : INT64_MAX, first = 0, last;
-
-	if (l->part && *at < 0)
-		*at = 0;
-	if (step <= 0)
-		return *at >= from && *at < to ? n : 0;
-	if (*at < from)
-		first = (from - *at + step - 1) / step;
-	last = (to - *at + step - 1) / step; /* one past */
-	if (last > (__int128)n)
-		last = n;
-	if (first >= last)
-		return 0;
-	*at += (int64_t)(first * step);
-	return (uint64_t)(last - first);
-}
-
 /* A file may hold any number: one that does not fit becomes the largest that does. */
 static uint64_t whole(double v)
 {
@@ -370,6 +347,7 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 	struct profile *p = l->p;
 	struct prof_cell *c = &p->cells[cell];
 	uint64_t span = s->step_ns > 0 ? (uint64_t)s->step_ns * (ticks - 1) : 0;
+	int64_t later; /* than the first recording's start */
 
 	c->samples += ticks;
 	p->samples[s->source] += ticks;
@@ -389,6 +367,9 @@ static int cell_add(struct load *l, uint32_t cell, const struct jfr_sample *s, i
 	}
 	if (!p->opt.keep_times)
 		return 0;
+	if (__builtin_sub_overflow(l->start_ns, p->start_ns, &later) ||
+	    __builtin_add_overflow(at, later, &at))
+		at = INT64_MAX;
 	return profile_time(p, &(struct prof_time){
 				       .start_ns = at,
 				       .span_ns = span,
@@ -629,7 +610,7 @@ static int sample_add(struct load *l, const struct jfr_sample *s)
 
 	if (__builtin_sub_overflow(s->time_ns, l->start_ns, &at))
 		at = s->time_ns < 0 ? INT64_MIN : INT64_MAX;
-	ticks = ticks_within(l, &at, s->step_ns, s->ticks);
+	ticks = stretch_ticks(l->of, &at, s->step_ns, s->ticks);
 	if (!ticks)
 		return 0;
 	thread = remembered(l, &l->threads, (uint64_t)s->thread.i * 2 + s->unmounted, s,
@@ -698,9 +679,10 @@ static void chunk_begin(struct load *l, uint64_t chunk)
 
 	chunk_settle(l);
 	if (!l->chunk)
-		l->start_ns = c->start_ns;
+		l->start_ns = l->of->known ? l->of->start_ns : c->start_ns;
 	l->chunk = chunk;
-	l->behind = l->to_ns && (__int128)c->start_ns - l->start_ns >= (__int128)l->to_ns;
+	profile_begin(l->p, c->start_ns < l->start_ns ? c->start_ns : l->start_ns);
+	l->behind = l->of->to_ns && (__int128)c->start_ns - l->start_ns >= (__int128)l->of->to_ns;
 	if (__builtin_add_overflow(c->start_ns, c->duration_ns, &end))
 		end = c->start_ns;
 	if (!l->behind && end > l->end_ns)
@@ -864,6 +846,35 @@ static int events_load(struct load *l)
 	return rc;
 }
 
+/* What is shown of all recordings reaches from what is of the first to what is of the last one. */
+static void span_add(struct load *l, uint64_t recorded_ns)
+{
+	uint64_t begins = (uint64_t)l->start_ns - (uint64_t)l->p->start_ns;
+	uint64_t from = begins + l->of->from_ns, to = l->of->to_ns;
+	struct profile *p = l->p;
+	bool first = p->lanes.recordings == 1;
+
+	if (first || from < p->from_ns)
+		p->from_ns = from;
+	if (first || !to || (p->to_ns && begins + to > p->to_ns))
+		p->to_ns = to ? begins + to : 0;
+	if (!to || to > recorded_ns)
+		to = recorded_ns;
+	p->side_ns[l->side] += recorded_ns;
+	p->chosen_ns[l->side] += to > l->of->from_ns ? to - l->of->from_ns : 0;
+}
+
+static int count_take(struct load *l, const struct jfr_count *c)
+{
+	struct buffer *b = &l->text;
+
+	buffer_clear(b);
+	buffer_printf(b, "%s", c->name);
+	controls_strip(b);
+	buffer_byte(b, 0);
+	return b->failed ? -ENOMEM : profile_count(l->p, (char *)b->data, c->events, c->bytes);
+}
+
 static int report_take(struct load *l, struct jfr_report *rep)
 {
 	const struct jfr_report *r = jfr_reader_report(l->r);
@@ -877,14 +888,16 @@ static int report_take(struct load *l, struct jfr_report *rep)
 		rep->counts = NULL;
 		rep->ncounts = 0;
 	}
-	if (r->chunks && (!p->start_ns || r->start_ns < p->start_ns))
-		p->start_ns = r->start_ns;
+	if (!l->chunk) /* there are no events */
+		l->start_ns = r->start_ns;
+	if (r->chunks) {
+		profile_begin(p, r->start_ns);
+		span_add(l, end_ns > r->start_ns ? (uint64_t)end_ns - (uint64_t)r->start_ns : 0);
+	}
 	if (r->chunks && end_ns > p->end_ns)
 		p->end_ns = end_ns;
-	if (r->chunks && end_ns > r->start_ns)
-		p->side_ns[l->side] += (uint64_t)end_ns - (uint64_t)r->start_ns;
 	for (size_t i = 0; i < r->ncounts && !rc; i++)
-		rc = profile_count(p, r->counts[i].name, r->counts[i].events, r->counts[i].bytes);
+		rc = count_take(l, &r->counts[i]);
 	return rc;
 }
 
@@ -906,16 +919,6 @@ static void load_free(struct load *l)
 	joins_free(l->joins);
 	jfr_sampler_free(l->s);
 	jfr_reader_close(l->r);
-}
-
-/* What is shown of one recording is told by its own time. */
-static void span_tell(struct profile *p, const struct stretch *s)
-{
-	if (p->lanes.recordings)
-		return;
-	p->opt.from_ns = s->from_ns;
-	p->opt.to_ns = s->to_ns;
-	lanes_init(&p->lanes, s->from_ns, s->to_ns);
 }
 
 /*
@@ -953,14 +956,13 @@ int profile_load_stretch(struct profile *p, const struct stretch *s, int side,
 	struct load l = {
 		.p = p,
 		.side = side,
-		.from_ns = s->from_ns,
-		.to_ns = s->to_ns,
-		.part = s->part,
+		.of = s,
 	};
 	const char *path = s->path;
 	int rc = 0;
 
-	span_tell(p, s);
+	if (!p->lanes.recordings)
+		lanes_init(&p->lanes, s->from_ns, s->to_ns);
 	p->lanes.recordings++;
 	rc = requests_choose(&l, s, e);
 	if (!rc && p->opt.causes)

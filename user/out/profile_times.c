@@ -84,6 +84,23 @@ static void times_thin(struct profile *p)
 	x->times_most *= 2;
 }
 
+void profile_begin(struct profile *p, int64_t start_ns)
+{
+	uint64_t earlier = (uint64_t)p->start_ns - (uint64_t)start_ns;
+
+	if (p->start_ns && start_ns >= p->start_ns)
+		return;
+	if (p->start_ns) {
+		for (size_t i = 0; i < p->ntimes; i++)
+			if (__builtin_add_overflow(p->times[i].start_ns, earlier,
+						   &p->times[i].start_ns))
+				p->times[i].start_ns = INT64_MAX;
+		p->from_ns += earlier;
+		p->to_ns += p->to_ns ? earlier : 0;
+	}
+	p->start_ns = start_ns;
+}
+
 int profile_time(struct profile *p, const struct prof_time *t)
 {
 	struct prof_index *x = p->index;

@@ -38,15 +38,6 @@ void report_waiting(const char *name, pid_t pid)
 		name, pid);
 }
 
-static uint64_t lost_total(const struct totals *t)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < LOSS_MAX; i++)
-		n += t->lost[i];
-	return n;
-}
-
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -60,7 +51,7 @@ void report_progress(uint64_t elapsed_ns, const struct totals *t, const struct o
 	n = snprintf(line, sizeof(line),
 		     "\r\033[K%5.0fs  CPU samples %s  wall samples %s  lost %s  own CPU %.2f%%",
 		     (double)elapsed_ns / 1e9, format_count(t->cpu_samples).s,
-		     format_count(t->wall_samples).s, format_count(lost_total(t)).s,
+		     format_count(t->wall_samples).s, format_count(totals_lost(t)).s,
 		     percent(c->cpu_ns + c->bpf_ns, c->wall_ns));
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
@@ -120,7 +111,7 @@ static void print_stacks(const struct totals *t, uint32_t depth)
 
 static void print_losses(const struct totals *t)
 {
-	uint64_t all = lost_total(t);
+	uint64_t all = totals_lost(t);
 	bool lost[LOSS_MAX];
 
 	if (!all) {

@@ -24,6 +24,7 @@ struct sums {
 struct reading {
 	struct served *v;
 	const struct served_options *opt;
+	const struct stretch *of;
 	struct waits *waits;
 	struct jfr_reader *r;
 	struct jfr_sampler *s;
@@ -86,13 +87,22 @@ static struct served_cause *sums_take(struct sums *s)
 
 /* ---- which requests ---- */
 
+/* Whether some of it is of the time wanted: that counts with all that it took. */
+static bool is_then(const struct stretch *s, const struct request *q)
+{
+	__int128 from = (__int128)s->start_ns + s->from_ns, to = (__int128)s->start_ns + s->to_ns;
+
+	return q->to_ns >= from && (!s->to_ns || q->from_ns < to);
+}
+
 static bool request_passes(const struct reading *x, uint32_t r)
 {
 	const struct context_filter *f = &x->opt->filter;
 	const struct contexts *c = x->v->contexts;
 	const struct request *q = &c->requests[r];
 
-	return (!f->endpoints.n ||
+	return is_then(x->of, q) &&
+	       (!f->endpoints.n ||
 		pattern_match(&f->endpoints, names_get(&c->names, q->endpoint))) &&
 	       (!f->traces.n || pattern_match(&f->traces, names_get(&c->names, q->trace))) &&
 	       (!f->spans.n || pattern_match(&f->spans, names_get(&c->names, q->root))) &&
@@ -202,9 +212,8 @@ static uint32_t thread_of(struct reading *x, const struct jfr_sample *s)
 	if (!fresh)
 		return (uint32_t)*slot;
 	buffer_clear(&x->text);
-	if (jfr_thread_get(x->r, &s->thread, &t) &&
-	    (!jfr_value_string(x->r, &t.java_name, &x->text) || !x->text.len))
-		jfr_value_string(x->r, &t.os_name, &x->text);
+	if (jfr_thread_get(x->r, &s->thread, &t))
+		jfr_thread_name(x->r, &t, &x->text);
 	utf8_clean((char *)x->text.data, x->text.len, false);
 	buffer_byte(&x->text, 0);
 	if (!x->text.failed &&
@@ -229,16 +238,29 @@ static uint64_t whole(double v)
 	return v < 0x1p48 ? (uint64_t)(v + .5) : 1ull << 48;
 }
 
+/* How many of its ticks are of the time wanted. */
+static uint64_t ticks_then(const struct reading *x, const struct jfr_sample *s)
+{
+	int64_t at;
+
+	if (__builtin_sub_overflow(s->time_ns, x->of->start_ns, &at))
+		return 0;
+	return stretch_ticks(x->of, &at, s->step_ns, s->ticks);
+}
+
 /* A sample, or the part of one that has one cause; NULL: that is not known. */
 static int sample_count(struct reading *x, uint32_t request, const struct jfr_sample *s,
 			const char *named)
 {
 	struct served *v = x->v;
 	struct served_request *r = &v->requests[request];
-	uint64_t ns = whole((double)s->ticks * (double)interval_of(x, s) * s->scale);
+	uint64_t ticks = ticks_then(x, s);
+	uint64_t ns = whole((double)ticks * (double)interval_of(x, s) * s->scale);
 	enum did did = DID_RUN;
 	uint32_t cause = 0;
 
+	if (!ticks)
+		return 0;
 	if (s->source == JFR_SOURCE_WALL) {
 		v->wall_ns = interval_of(x, s);
 		if (!state_of(x, s, &did, &cause))
@@ -246,7 +268,7 @@ static int sample_count(struct reading *x, uint32_t request, const struct jfr_sa
 		if (named)
 			cause = name_of(x, named);
 	}
-	v->samples += s->ticks;
+	v->samples += ticks;
 	r->ns[did] += ns;
 	v->endpoints[r->endpoint].ns[did] += ns;
 	if (did == DID_RUN || (did == DID_QUEUE && !named))
@@ -275,12 +297,14 @@ static int sample_take(struct reading *x, const struct jfr_event *ev, const stru
 	struct waited w;
 	int rc;
 
+	if (!ticks_then(x, s))
+		return 0;
 	thread = c == CONTEXT_NONE ? CONTEXT_NONE : thread_of(x, s);
 	if (thread == CONTEXT_NONE)
 		return 0;
 	request = v->contexts->contexts[c].request;
 	if (request == CONTEXT_NONE)
-		v->nameless += s->ticks;
+		v->nameless += ticks_then(x, s);
 	if (request == CONTEXT_NONE || v->requests[request].endpoint == CONTEXT_NONE)
 		return 0;
 	rc = thread_count(x, request, thread);
@@ -454,7 +478,7 @@ static int all_read(struct reading *x, const struct stretch *s, struct error *e)
 int served_read(struct served **out, const struct stretch *s, const struct served_options *o,
 		struct error *e)
 {
-	struct reading x = {.opt = o, .v = calloc(1, sizeof(*x.v))};
+	struct reading x = {.opt = o, .of = s, .v = calloc(1, sizeof(*x.v))};
 	int rc;
 
 	if (!x.v)

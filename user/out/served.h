@@ -58,7 +58,11 @@ struct served_options {
 	struct pattern_list rules; /* for endpoints; none: requests are those that are told */
 };
 
-/* EXIT_INPUT where the recording tells of no requests. Memory grows with their number. */
+/*
+ * EXIT_INPUT where the recording tells of no requests. Memory grows with their number. Where a time
+ * is wanted of it, these are the requests that took some of that time, each with all that it took,
+ * and what they did in it.
+ */
 int served_read(struct served **out, const struct stretch *s, const struct served_options *o,
 		struct error *e);
 void served_free(struct served *v);

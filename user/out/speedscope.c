@@ -54,8 +54,8 @@ static void profile_open(struct scope *s, const char *name, uint64_t start, uint
 
 /* ---- one for all threads ---- */
 
-static int dim_put(struct scope *s, const struct tree *t, enum dim dim, uint64_t *self,
-		   uint64_t *total, struct error *e)
+static int dim_put(struct scope *s, const struct tree *t, uint64_t *self, uint64_t *total,
+		   struct error *e)
 {
 	struct tree_walk w;
 	int rc;
@@ -94,7 +94,7 @@ static int dims_put(struct scope *s, int only, struct error *e)
 		profile_weigh(p, (enum dim)d, 0, self, total);
 		tree_sort(&t, total);
 		profile_open(s, names[d], 0, total[NODE_ROOT]);
-		rc = dim_put(s, &t, (enum dim)d, self, total, e);
+		rc = dim_put(s, &t, self, total, e);
 		json_close(&s->j, '}');
 	}
 	tree_free(&t);

@@ -178,7 +178,7 @@ void summary_quality(const struct profile *p, const struct jfr_report *r, FILE *
 	if (r->bytes_lost)
 		fprintf(f, "  lost    %12s  of the file, which is damaged\n",
 			format_bytes(r->bytes_lost).s);
-	if (p->execution_dropped)
+	if (p->execution_dropped[0])
 		fprintf(f, "  jdk.ExecutionSample is left out: jdk.CPUTimeSample counts the same "
 			   "time\n");
 }

@@ -53,6 +53,15 @@ static void text_idle(const struct profile *p, FILE *f)
 			100.0 * (double)idle / (double)(idle + p->total_ns[0][DIM_WALL]));
 }
 
+void text_dropped(const struct profile *p, int side, const char *before, FILE *f)
+{
+	if (p->execution_dropped[side])
+		fprintf(f,
+			"%sCPU is from jdk.CPUTimeSample; jdk.ExecutionSample left out, as it "
+			"counts the same time\n",
+			before);
+}
+
 void text_head(const struct profile *p, FILE *f)
 {
 	const char *sep = "";
@@ -72,9 +81,7 @@ void text_head(const struct profile *p, FILE *f)
 		format_ns(p->total_ns[0][DIM_OFF]).s, format_ns(p->total_ns[0][DIM_WALL]).s);
 	text_idle(p, f);
 	text_reservoir(p, "", f);
-	if (p->execution_dropped)
-		fprintf(f, "CPU is from jdk.CPUTimeSample; jdk.ExecutionSample left out, as it "
-			   "counts the same time\n");
+	text_dropped(p, 0, "", f);
 }
 
 /* ---- what all tables need ---- */
@@ -116,36 +123,37 @@ static int weights_fill(struct weights *w, const struct profile *p, enum dim dim
 	return tree_by_name(&w->tree, w->node_self, w->node_total, w->self, w->total, e);
 }
 
-/* The numbers of the n largest values above 0, in descending order; returns how many. */
-static unsigned int largest(const uint64_t *v, uint32_t len, uint32_t *out, unsigned int n)
+static int largest_first(const void *a, const void *b, void *arg)
 {
-	unsigned int have = 0;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const uint64_t *v = arg;
 
-	for (uint32_t i = 0; i < len; i++) {
-		unsigned int at = have;
+	if (v[x] != v[y])
+		return v[x] > v[y] ? -1 : 1;
+	return (x > y) - (x < y);
+}
 
-		if (!v[i] || (have == n && v[i] <= v[out[n - 1]]))
-			continue;
-		if (have < n)
-			have++;
-		else
-			at--;
-		for (; at > 0 && v[out[at - 1]] < v[i]; at--)
-			out[at] = out[at - 1];
-		out[at] = i;
-	}
-	return have;
+/* The numbers of the values above 0, in descending order, go to `out`; how many these are. */
+static uint32_t largest(uint64_t *v, uint32_t len, uint32_t *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		if (v[i])
+			out[n++] = i;
+	qsort_r(out, n, sizeof(*out), largest_first, v);
+	return n;
 }
 
 /* ---- top ---- */
 
 static void methods_print(const struct profile *p, const struct weights *w, enum dim dim,
-			  const uint64_t *key, uint32_t *order, unsigned int top, FILE *f)
+			  uint64_t *key, uint32_t *order, unsigned int top, FILE *f)
 {
 	uint64_t all = p->total_ns[0][dim];
-	unsigned int n = largest(key, p->names.n, order, top);
+	uint32_t n = largest(key, p->names.n, order);
 
-	for (unsigned int i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && i < top; i++)
 		fprintf(f, "  %s %9s  %s %9s  %s\n", format_share(w->self[order[i]], all).s,
 			format_ns(w->self[order[i]]).s, format_share(w->total[order[i]], all).s,
 			format_ns(w->total[order[i]]).s, names_get(&p->names, order[i]));
@@ -284,7 +292,7 @@ static int top_tables(const struct profile *p, struct weights *w, uint32_t *orde
 
 int text_top(const struct profile *p, unsigned int top, FILE *f, struct error *e)
 {
-	uint32_t *order = calloc((size_t)top + 1, sizeof(*order));
+	uint32_t *order = malloc(sizeof(*order) * ((size_t)p->names.n + 1));
 	struct weights w;
 	int rc;
 

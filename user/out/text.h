@@ -19,6 +19,9 @@ int text_collapsed(const struct profile *p, enum dim dim, bool threads, FILE *f,
 /* One paragraph: what there is, and warnings about what its numbers rest on. */
 void text_head(const struct profile *p, FILE *f);
 
+/* Where samples of that side were left out, as others count the same time, a line that says so. */
+void text_dropped(const struct profile *p, int side, const char *before, FILE *f);
+
 /* Where only part of the threads was sampled, a line that says so. */
 void text_reservoir(const struct profile *p, const char *indent, FILE *f);
 

@@ -11,17 +11,6 @@ struct place {
 	uint64_t ns;
 };
 
-/* The innermost of the program's methods, or of Java's. */
-static uint32_t place_of(const struct profile *p, uint32_t node)
-{
-	uint32_t n = profile_node_java(p, node), java = n;
-
-	while (n != NODE_ROOT && !profile_frame_is_own(p, p->nodes[n].frame))
-		n = p->nodes[n].parent;
-	n = n != NODE_ROOT ? n : java;
-	return n != NODE_ROOT ? p->frames[p->nodes[n].frame].name : NAME_NONE;
-}
-
 static int name_order(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -49,7 +38,7 @@ static uint32_t places_take(const struct profile *p, struct place *v, uint64_t *
 	for (uint32_t i = 0; i < p->ncells; i++) {
 		const struct prof_cell *c = &p->cells[i];
 
-		v[i] = (struct place){place_of(p, c->node), c->state, c->ns};
+		v[i] = (struct place){profile_node_place(p, c->node), c->state, c->ns};
 		*total += c->ns;
 	}
 	qsort(v, p->ncells, sizeof(*v), name_order);

@@ -120,8 +120,8 @@ static uint32_t thread_name(struct waits *x, struct jfr_reader *r, const struct 
 	struct jfr_thread t = {0};
 
 	buffer_clear(b);
-	if (jfr_thread_get(r, thread, &t) && !jfr_value_string(r, &t.java_name, b))
-		jfr_value_string(r, &t.os_name, b);
+	if (jfr_thread_get(r, thread, &t))
+		jfr_thread_name(r, &t, b);
 	if (b->failed)
 		return NAME_NONE;
 	utf8_clean((char *)b->data, b->len, false);

@@ -120,15 +120,6 @@ void census_jvm(struct census *c, const struct jvm_proc *p, const char *dir)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static uint64_t lost_of(const struct totals *t)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < LOSS_MAX; i++)
-		sum += t->lost[i];
-	return sum;
-}
-
 static uint64_t grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -137,7 +128,7 @@ static uint64_t grown(uint64_t now, uint64_t before)
 static void lately_set(struct jvm *j, uint64_t now)
 {
 	j->now = (struct figures){now, j->c.totals.cpu_samples, j->c.totals.cpu_ns,
-				  lost_of(&j->c.totals)};
+				  totals_lost(&j->c.totals)};
 	if (!j->before.at_ns)
 		j->before = j->earlier = j->now;
 	if (now - j->earlier.at_ns >= LATELY_NS) {
