@@ -45,11 +45,6 @@ void put_leb(struct buffer *b, uint64_t v)
 		b->len += leb_encode(p, v);
 }
 
-void put_int(struct buffer *b, int32_t v)
-{
-	put_leb(b, (uint32_t)v);
-}
-
 void put_be(struct buffer *b, uint64_t v, unsigned int bytes)
 {
 	while (bytes--)

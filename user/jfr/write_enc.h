@@ -21,8 +21,6 @@ size_t leb_size(uint64_t v);
 size_t leb_decode(const uint8_t *p, size_t n, uint64_t *v);
 
 void put_leb(struct buffer *b, uint64_t v);
-/* An int: negative ones in five bytes, as readers that take 32 bits expect. */
-void put_int(struct buffer *b, int32_t v);
 void put_be(struct buffer *b, uint64_t v, unsigned int bytes);
 void put_float(struct buffer *b, float v);
 

@@ -14,7 +14,6 @@
 
 enum thread_state {
 	STATE_DEFAULT = 0, /* on a CPU */
-	STATE_RUNNABLE,
 	STATE_QUEUED,	/* runnable without a CPU */
 	STATE_SLEEPING, /* Thread.sleep */
 	STATE_WAITING,	/* Object.wait() */

@@ -254,11 +254,6 @@ struct port *port_new(int fd)
 	return p;
 }
 
-void port_free(struct port *p)
-{
-	free(p);
-}
-
 const struct unwinder *port_unwinder(const struct port *p)
 {
 	return &p->unwinder;

@@ -12,7 +12,6 @@ struct unwinder;
 struct port;
 
 struct port *port_new(int fd); /* it stays the caller's; NULL: no memory */
-void port_free(struct port *p);
 
 const struct unwinder *port_unwinder(const struct port *p);
 

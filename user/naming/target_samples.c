@@ -24,7 +24,6 @@ static enum jfr_state sample_state(const struct gn_sample *s, const struct stack
 {
 	static const enum jfr_state ids[STATE_MAX] = {
 		[STATE_DEFAULT] = JFR_STATE_DEFAULT,
-		[STATE_RUNNABLE] = JFR_STATE_RUNNABLE,
 		[STATE_QUEUED] = JFR_STATE_QUEUED,
 		[STATE_SLEEPING] = JFR_STATE_SLEEPING,
 		[STATE_WAITING] = JFR_STATE_WAITING,
