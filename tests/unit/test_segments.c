@@ -758,6 +758,28 @@ static void no_directory(void **state)
 	assert_non_null(strstr(e.msg, "'/nonexistent/gnomon'"));
 }
 
+/* One look of half a minute is no reason to let the directory grow for hours, or a disk run full.
+ */
+static void paced(void **state)
+{
+	struct retention_policy any = {0}, space = {.free_min_bytes = 100};
+	struct retention_pace p = {0};
+
+	assert_true(retention_is_due(&p, 1000 * S, &any, 0));
+	retention_paced(&p, 1000 * S, 1000 * S + MS);
+	assert_false(retention_is_due(&p, 1004 * S, &space, 0));
+	assert_true(retention_is_due(&p, 1006 * S, &any, 0));
+	retention_paced(&p, 1000 * S, 1000 * S + 100 * MS); /* a large one */
+	assert_false(retention_is_due(&p, 1019 * S, &any, 0));
+	assert_true(retention_is_due(&p, 1021 * S, &any, 0));
+	retention_paced(&p, 1000 * S, 1030 * S); /* the disk hung */
+	assert_false(retention_is_due(&p, 1059 * S, &space, 99));
+	assert_true(retention_is_due(&p, 1061 * S, &space, 99));
+	assert_false(retention_is_due(&p, 1061 * S, &space, 100));
+	assert_false(retention_is_due(&p, 1089 * S, &any, 0));
+	assert_true(retention_is_due(&p, 1091 * S, &any, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -778,6 +800,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(age_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(removing, setup, teardown),
 		cmocka_unit_test(no_directory),
+		cmocka_unit_test(paced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
