@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who follows recordings, without a server to send to: what it opens, and what it goes on after.
+ * The chunks that it is told of are in files that are not there, which it counts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "push/follower.h"
+#include "push/source.h"
+
+#define S	  1000000000ull
+#define SEGMENT	  "20251123T140500Z.jfr"
+#define PATIENT_S 60
+
+static char root[64];
+
+static int setup(void **state)
+{
+	strcpy(root, "/tmp/gnomon-follow.XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char cmd[128];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
+	return system(cmd);
+}
+
+static const char *at(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	return path;
+}
+
+/* ---- what it opens --------------------------------------------------------------------------- */
+
+static void ours(void **state)
+{
+	assert_true(source_is_ours("/var/x", "/var/x/jvm-1/" SEGMENT));
+	assert_true(source_is_ours("/var/x/", "/var/x//jvm-1/" SEGMENT));
+	assert_false(source_is_ours("/var/x", "/var/xy/jvm-1/" SEGMENT));
+	assert_false(source_is_ours("/var/x", "/var/x/" SEGMENT));
+	assert_false(source_is_ours("/var/x", "/var/x/../" SEGMENT));
+	assert_false(source_is_ours("/var/x", "/var/x/.push/" SEGMENT));
+	assert_false(source_is_ours("/var/x", "/var/x/a/b/" SEGMENT));
+	assert_false(source_is_ours("/var/x", "/var/x/a/../../../etc/" SEGMENT));
+	assert_false(source_is_ours("/var/x", "/var/x/jvm-1/other.jfr"));
+	assert_false(source_is_ours("/var/x", "/dev/watchdog"));
+	assert_false(source_is_ours("/var/x", ""));
+	assert_false(source_is_ours(NULL, ""));
+	assert_true(source_is_ours(NULL, "some.jfr"));
+}
+
+static void file_make(const char *name)
+{
+	close(open(at(name), O_WRONLY | O_CREAT, 0600));
+}
+
+static void opened(void **state)
+{
+	int fd;
+
+	mkdir(at("jvm"), 0700);
+	mkdir(at("other"), 0700);
+	file_make("jvm/" SEGMENT);
+	fd = source_open(root, at("jvm/" SEGMENT));
+	assert_true(fd >= 0);
+	close(fd);
+	fd = source_open(NULL, at("jvm/" SEGMENT));
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(source_open(root, at("jvm/20251123T140501Z.jfr")), -ENOENT);
+	assert_int_equal(source_open(root, "/etc/passwd"), -EACCES);
+	assert_int_equal(symlink("jvm", at("link")), 0);
+	assert_true(source_open(root, at("link/" SEGMENT)) < 0);
+	assert_int_equal(symlink("../jvm/" SEGMENT, at("other/" SEGMENT)), 0);
+	assert_true(source_open(root, at("other/" SEGMENT)) < 0);
+	assert_true(source_open(NULL, at("other/" SEGMENT)) < 0);
+	assert_int_equal(mkfifo(at("jvm/20251123T140502Z.jfr"), 0600), 0);
+	assert_int_equal(source_open(root, at("jvm/20251123T140502Z.jfr")), -EINVAL);
+	assert_int_equal(source_open(NULL, "/dev/null"), -EINVAL);
+}
+
+/* ---- what it is told ------------------------------------------------------------------------- */
+
+static struct follower_config config(void)
+{
+	return (struct follower_config){.dir = root, .window_ns = 2 * S};
+}
+
+static void tell(int to, const char *path)
+{
+	finished_tell(&(struct finished_to){.fd = to}, path, 0, 100);
+}
+
+/* In files that are not there two windows are looked for; a device and a file beside are not. */
+static void believed(void **state)
+{
+	const struct follower_config cfg = config();
+	struct delivery d = {0};
+	char many[5000];
+	int p[2];
+
+	assert_int_equal(pipe(p), 0);
+	tell(p[1], "/dev/null");
+	tell(p[1], at("jvm/" SEGMENT));
+	memset(many, 'x', sizeof(many));
+	assert_int_equal(write(p[1], many, sizeof(many)), sizeof(many));
+	tell(p[1], at("jvm/" SEGMENT));
+	tell(p[1], at("beside.jfr"));
+	close(p[1]);
+	assert_int_equal(follow(&cfg, p[0], &d), 0);
+	assert_int_equal(d.windows, 2);
+	assert_in_range(d.unreadable, 4, 6);
+	assert_int_equal(d.waiting, 0);
+}
+
+/* As a process without a descriptor to spare, for a while. */
+static void descriptors_limit(pid_t of, rlim_t n)
+{
+	struct rlimit l;
+
+	assert_int_equal(prlimit(of, RLIMIT_NOFILE, NULL, &l), 0);
+	l.rlim_cur = n;
+	assert_int_equal(prlimit(of, RLIMIT_NOFILE, &l, NULL), 0);
+}
+
+/* Where no process can be made what is to be read waits until one can. */
+static void no_process(void **state)
+{
+	const struct follower_config cfg = config();
+	struct delivery d = {0};
+	pid_t helper, self = getpid();
+	int p[2], next;
+
+	assert_int_equal(pipe(p), 0);
+	for (int i = 0; i < 40; i++)
+		tell(p[1], at("jvm/" SEGMENT));
+	close(p[1]);
+	next = dup(0);
+	close(next);
+	helper = fork();
+	if (!helper) {
+		usleep(2500000);
+		descriptors_limit(self, 1024);
+		_exit(0);
+	}
+	descriptors_limit(0, (rlim_t)next); /* one, once the pipe is at its end */
+	assert_int_equal(follow(&cfg, p[0], &d), 0);
+	assert_int_equal(waitpid(helper, NULL, 0), helper);
+	assert_int_equal(d.windows, 40);
+}
+
+/* ---- one that is lost ------------------------------------------------------------------------ */
+
+/* Of a process its only child; 0: it has none. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%d", &child) != 1)
+		child = 0;
+	if (f)
+		fclose(f);
+	return child;
+}
+
+static bool windows_are(const struct follower *f, uint64_t n)
+{
+	uint64_t until = now_ns() + PATIENT_S * S;
+	struct delivery d;
+
+	do {
+		follower_read(f, &d);
+		if (d.windows == n)
+			return true;
+		usleep(50000);
+	} while (now_ns() < until);
+	return false;
+}
+
+static void lost(void **state)
+{
+	const struct follower_config cfg = config();
+	struct delivery d;
+	struct follower f;
+	struct error e;
+	pid_t worker;
+
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(follower_start(&f, &cfg, &e), 0);
+	tell(f.in, at("jvm/" SEGMENT));
+	assert_true(windows_are(&f, 1));
+	worker = child_of(f.pid);
+	kill(worker ? worker : f.pid, SIGKILL);
+	tell(f.in, at("jvm/" SEGMENT));
+	assert_true(windows_are(&f, 2));
+	assert_true(follower_finish(&f, &d));
+	assert_int_equal(d.windows, 2);
+	assert_int_equal(d.unreadable, 2);
+	assert_int_equal(d.untold, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ours),
+		cmocka_unit_test_setup_teardown(opened, setup, teardown),
+		cmocka_unit_test_setup_teardown(believed, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(lost, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
