@@ -2,6 +2,7 @@
 #include "run/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -347,6 +348,14 @@ static void rate_tell(struct daemon *d, struct control_jvm *j, uint64_t now)
 	memcpy(j->reason, is.reason, sizeof(j->reason));
 }
 
+static void asked_tell(struct daemon *d, struct control_jvm *j)
+{
+	const struct proc_id id = {j->pid, j->start};
+	const struct asked *asked = asked_find(d, &id);
+
+	j->by_command = asked && asked->wanted;
+}
+
 static int state_take(struct daemon *d, struct control_answer *a, struct error *e)
 {
 	struct control_state *s = &a->state;
@@ -363,12 +372,10 @@ static int state_take(struct daemon *d, struct control_answer *a, struct error *
 	s->disk = d->look;
 	s->disk_failed = d->look_failed;
 	s->keep = d->orders->keep;
-	for (uint32_t i = 0; i < s->njvms; i++)
+	for (uint32_t i = 0; i < s->njvms; i++) {
 		rate_tell(d, &a->jvms[i], now_ns());
-	for (uint32_t i = 0; i < s->njvms; i++)
-		for (size_t k = 0; k < d->nasked; k++)
-			a->jvms[i].by_command |=
-				d->asked[k].id.pid == a->jvms[i].pid && d->asked[k].wanted;
+		asked_tell(d, &a->jvms[i]);
+	}
 	pthread_mutex_unlock(&d->lock);
 	return 0;
 }
@@ -491,6 +498,22 @@ static void place_look(struct daemon *d)
 		keep(d);
 }
 
+/* The directory may be another user's, who may have put anything there under that name. */
+static FILE *temp_create(const char *temp)
+{
+	int fd;
+	FILE *f;
+
+	unlink(temp);
+	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (f)
+		fchmod(fd, 0644);
+	else if (fd >= 0)
+		close(fd);
+	return f;
+}
+
 /* Whole or not at all: it takes its name when it is written. */
 static int metrics_to(struct daemon *d, const char *path, const char *temp, struct error *e)
 {
@@ -500,9 +523,8 @@ static int metrics_to(struct daemon *d, const char *path, const char *temp, stru
 
 	if (rc)
 		return rc;
-	f = fopen(temp, "we");
+	f = temp_create(temp);
 	if (f) {
-		fchmod(fileno(f), 0644);
 		metrics_write(&a, f);
 		rc = ferror(f) ? -EIO : 0;
 	}
