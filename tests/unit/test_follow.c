@@ -225,6 +225,32 @@ static void lost(void **state)
 	assert_int_equal(d.untold, 0);
 }
 
+/* ---- what a sender tells --------------------------------------------------------------------- */
+
+/* A line that does not end takes no memory without end, and the next ones are heard. */
+static void endless_line(void **state)
+{
+	struct sender s = {.in = -1, .quiet = true};
+	char many[4096];
+	int p[2];
+
+	memset(many, 'x', sizeof(many));
+	assert_int_equal(pipe(p), 0);
+	s.out = p[0];
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(write(p[1], many, sizeof(many)), sizeof(many));
+		assert_true(sender_listen(&s, false));
+		assert_in_range(s.text.len, 0, 100000);
+	}
+	assert_int_equal(write(p[1], "\nsent 1 2 3\n", 12), 12);
+	assert_true(sender_listen(&s, false));
+	assert_int_equal(s.counts.sent, 1);
+	assert_int_equal(s.counts.sent_samples, 3);
+	close(p[1]);
+	assert_false(sender_listen(&s, false));
+	sender_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +259,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost, setup, teardown),
+		cmocka_unit_test(endless_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

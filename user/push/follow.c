@@ -28,8 +28,7 @@
 struct lane {
 	const struct follower_to *to;
 	struct sender sender;
-	struct sender_counts before; /* of senders that have ended */
-	uint64_t restart_ns;	     /* 0: it runs */
+	uint64_t restart_ns; /* 0: it runs */
 	bool ended;
 };
 
@@ -54,7 +53,7 @@ struct follow {
 
 /* ---- what is published ----------------------------------------------------------------------- */
 
-static void counts_add(struct delivery_to *d, const struct sender_counts *c)
+static void sent_add(struct delivery_to *d, const struct sender_counts *c)
 {
 	d->sent += c->sent;
 	d->bytes += c->sent_bytes;
@@ -70,8 +69,7 @@ static void publish(struct follow *f)
 
 	d.waiting = f->n + (f->maker.pid > 0 ? f->maker.n - f->maker.done : 0);
 	for (size_t i = 0; i < f->cfg->n; i++) {
-		counts_add(&d.to[i], &f->lanes[i].before);
-		counts_add(&d.to[i], &f->lanes[i].sender.counts);
+		sent_add(&d.to[i], &f->lanes[i].sender.counts);
 	}
 	delivery_publish(f->shared, &d);
 }
@@ -245,16 +243,6 @@ static void maker_take(struct follow *f)
 
 /* ---- senders --------------------------------------------------------------------------------- */
 
-static void sum_up(struct sender_counts *to, const struct sender_counts *c)
-{
-	to->sent += c->sent;
-	to->sent_bytes += c->sent_bytes;
-	to->sent_samples += c->sent_samples;
-	to->sent_ns += c->sent_ns;
-	to->refused += c->refused;
-	to->old += c->old;
-}
-
 static void lane_start(struct lane *l, uint64_t now)
 {
 	struct error e = {0};
@@ -270,7 +258,7 @@ static void lane_listen(struct follow *f, struct lane *l)
 {
 	if (sender_listen(&l->sender, false))
 		return;
-	sum_up(&l->before, &l->sender.counts);
+	sent_add(&f->now.to[l - f->lanes], &l->sender.counts);
 	sender_end(&l->sender);
 	l->sender.counts = (struct sender_counts){0};
 	l->ended = f->in < 0;

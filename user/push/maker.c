@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,16 +18,6 @@
 _Static_assert(sizeof(struct maker_told) <= PIPE_BUF, "it is written whole");
 
 /* ---- in the process -------------------------------------------------------------------------- */
-
-static void bounds_set(void)
-{
-	struct rlimit cpu = {MAKER_CPU_S, MAKER_CPU_S}, bytes = {MAKER_BYTES, MAKER_BYTES};
-	struct rlimit none = {0, 0};
-
-	setrlimit(RLIMIT_CPU, &cpu);
-	setrlimit(RLIMIT_AS, &bytes);
-	setrlimit(RLIMIT_CORE, &none);
-}
 
 static void chunk_take(const struct window_form *f, const struct finished *m, int fd,
 		       struct maker_told *t)
@@ -61,7 +50,7 @@ static void run(const char *dir, const struct window_form *f, const struct finis
 
 	for (size_t i = 0; i < n; i++)
 		fds[i] = source_open(dir, v[i]->path);
-	bounds_set();
+	rights_bound(MAKER_CPU_S, MAKER_BYTES);
 	if (rights_drop(SENDER_UID, SENDER_UID))
 		return;
 	for (size_t i = 0; i < n; i++) {
