@@ -24,7 +24,7 @@
 static const char usage[] =
 	"usage: gnomon-http [--listen ADDRESS:PORT] [--token-file FILE] [--socket PATH]\n\n"
 	"What gnomon's daemon is asked, by HTTP: GET /status /jvms /metrics /dump /flame,\n"
-	"POST /start /stop.\n\n"
+	"POST /start /stop /set.\n\n"
 	"Options:\n"
 	"  --listen ADDRESS:PORT  where (default " DEFAULT_LISTEN "); without a token of this\n"
 	"                         machine alone: 127.0.0.1 or [::1]\n"
