@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "jfr/write.h"
 #include "push/follower.h"
+#include "push/pyroscope.h"
 #include "push/source.h"
 
 #define S	  1000000000ull
@@ -171,6 +173,73 @@ static void no_process(void **state)
 	assert_int_equal(d.windows, 40);
 }
 
+/* ---- what it keeps --------------------------------------------------------------------------- */
+
+static int no_label(void *ctx, const char *service, struct labels *l)
+{
+	return 0;
+}
+
+static void recording_write(int told)
+{
+	struct jfrw_config cfg = {
+		.path = at("jvm"),
+		.start_unix_ns = 1763906400 * S,
+		.start_mono_ns = 1000 * S,
+		.cpu_period_ns = 10000000,
+		.form = {.segments = true, .window_ns = 2 * S},
+		.finished = {.fd = told},
+	};
+	struct frame_name f = {.klass = "a.B", .method = "c", .sig = "()V", .line = 7};
+	struct jfrw *w = NULL;
+
+	assert_int_equal(jfrw_open(&w, &cfg, NULL), 0);
+	jfrw_cpu_sample(w, 1000 * S + 1, 0, jfrw_stack(w, &f, 1, false));
+	assert_int_equal(jfrw_close(w, NULL), 0);
+}
+
+/* What it says on stderr while it follows until `in` ends. */
+static const char *followed(const struct follower_config *cfg, int in, struct delivery *d)
+{
+	static char text[4096];
+	int before = dup(STDERR_FILENO), to = open(at("said"), O_RDWR | O_CREAT, 0600);
+	ssize_t n;
+
+	dup2(to, STDERR_FILENO);
+	assert_int_equal(follow(cfg, in, d), 0);
+	dup2(before, STDERR_FILENO);
+	n = pread(to, text, sizeof(text) - 1, 0);
+	text[n < 0 ? 0 : n] = '\0';
+	close(before);
+	close(to);
+	return text;
+}
+
+/* Where there is no room for what was made, it says why. */
+static void not_kept(void **state)
+{
+	struct follower_config cfg = config();
+	struct destination to = {.url = "http://localhost:1"};
+	struct delivery d = {0};
+	struct spool *s;
+	int p[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(p), 0);
+	recording_write(p[1]);
+	close(p[1]);
+	assert_int_equal(spool_open(&s, at("spool"), 0, (uid_t)-1, NULL), 0);
+	assert_int_equal(rmdir(at("spool")), 0);
+	cfg.to[0] = (struct follower_to){&pyroscope, s, &to};
+	cfg.n = 1;
+	cfg.label = no_label;
+	assert_non_null(strstr(followed(&cfg, p[0], &d), "cannot keep what is to be sent: "));
+	assert_int_equal(d.windows, 1);
+	assert_int_equal(d.unreadable, 0);
+	assert_int_equal(d.to[0].refused[REFUSED_NO_ROOM], 1);
+	spool_close(s);
+}
+
 /* ---- one that is lost ------------------------------------------------------------------------ */
 
 /* Of a process its only child; 0: it has none. */
@@ -258,6 +327,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(opened, setup, teardown),
 		cmocka_unit_test_setup_teardown(believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost, setup, teardown),
 		cmocka_unit_test(endless_line),
 	};
