@@ -57,6 +57,8 @@ metrics() {
     on_disk() { [ "$(figure gnomon_jvm_disk_bytes)" -gt 0 ] 2>/dev/null; }
     until_true 60 on_disk || fail "what it takes on the disk: $(figure gnomon_jvm_disk_bytes)"
     until_true 60 test -s "$T/gnomon.prom" || fail "the file of metrics is not written: $(cat "$T/daemon.err")"
+    assert_eq "what somebody linked to from where the file is made" untouched "$(cat "$T/victim")"
+    assert_eq "mode of the file" 644 "$(stat -c %a "$T/gnomon.prom")"
     sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' "$T/gnomon.prom" | sort >"$T/file-types"
     diff "$T/types" "$T/file-types" >"$T/differs"
     assert_empty "names of the file that differ" "$T/differs"
@@ -182,6 +184,8 @@ jvm_start -jar "$OWN_JAR" 2 1 30
 PID=$JVM_PID
 GID=$(getent group daemon | cut -d: -f3)
 conf "group = daemon"
+echo untouched >"$T/victim"
+ln -s victim "$T/gnomon.prom.new"
 daemon_start
 status
 metrics

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon status
+need_cmd python3
 
 REC=$T/recordings
 SOCK=$T/gnomon.sock
@@ -64,6 +65,39 @@ processes_killed() {
     goes_on "its processes were killed"
 }
 
+# Its thread that waits for others waits, here for the process that reads the configuration first: systemd hears of the
+# session, which goes on, and does not kill the daemon for it.
+told() { grep -c "^$1" "$T/told"; }
+told_more() { [ "$(told "$1")" -gt "$2" ]; }
+keeper_held_up() {
+    local runner n answered
+
+    runner=$(pgrep -P "$(pgrep -P "$DAEMON" -x gnomon-runner)") || fail "nobody runs commands: $(pgrep -lP "$DAEMON")"
+    kill -STOP "$runner"
+    answered=$(told READY=1)
+    kill -HUP "$DAEMON"
+    until_true 60 told_more RELOADING=1 0 || fail "it does not read its configuration: $(cat "$T/told")"
+    n=$(told WATCHDOG=1)
+    until_true 15 told_more WATCHDOG=1 $((n + 2)) || fail "systemd hears nothing while it waits: $(cat "$T/told")"
+    assert_eq "how often it has read its configuration" "$answered" "$(told READY=1)"
+    kill -CONT "$runner"
+    until_true 60 told_more READY=1 "$answered" || fail "it does not go on: $(cat "$T/told")"
+}
+
+# systemd_begin: whom the daemon notifies; what it says is in $T/told
+systemd_begin() {
+    emptied "$T/told"
+    NOTIFY_SOCKET=$T/notify python3 -c '
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(os.environ["NOTIFY_SOCKET"])
+while True:
+    print(s.recv(4096).decode(), flush=True)' >"$T/told" &
+    CHILDREN+=("$!")
+    until_true 60 test -S "$T/notify" || fail "no socket for notifications"
+    export NOTIFY_SOCKET=$T/notify
+}
+
 # No process that names can be made any more: it ends, for others to start it again.
 spare_killed() {
     pkill -KILL -P "$DAEMON" -x gnomon-spare || fail "it has no spare: $(pgrep -lP "$DAEMON")"
@@ -107,10 +141,13 @@ jvm_start -jar "$OWN_JAR" 2 1 30
 PID=$JVM_PID
 printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" \
     "[mine]" "name = $OWN_NAME.jar" >"$CONF"
+systemd_begin
 ISOLATE=0 daemon_start
 goes_on "not isolated"
+keeper_held_up
 processes_killed
 daemon_stop
+unset NOTIFY_SOCKET
 sed -i '/^isolate/d' "$CONF"
 daemon_start
 disk_full

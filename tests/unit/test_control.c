@@ -11,10 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "run/control.h"
 #include "run/metrics.h"
 
@@ -112,6 +115,41 @@ static void one_alone(void **state)
 	asked(state);
 }
 
+static uint64_t cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* Where there is no descriptor for who asks, he waits, and it uses no CPU until there is one. */
+static void no_descriptor(void **state)
+{
+	const struct control_request r = {.what = CONTROL_STATUS};
+	struct control_answer a;
+	struct rlimit before, few;
+	struct error e = {0};
+	int fd = dup(0);
+	uint64_t used;
+	pid_t asking;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = (rlim_t)fd;
+	close(fd);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	asking = fork();
+	if (!asking) {
+		setrlimit(RLIMIT_NOFILE, &before);
+		_exit(control_ask(path, &r, &a, &e) != 0);
+	}
+	used = cpu_ns();
+	usleep(1000000);
+	used = cpu_ns() - used;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(waitpid(asking, &fd, 0), asking);
+	assert_int_equal(fd, 0);
+	assert_in_range(used, 0, 50000000);
+}
+
 /* Cut anywhere, or of another kind, it is no answer. */
 static void damaged(void **state)
 {
@@ -153,6 +191,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_descriptor, setup, teardown),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(metrics),
 	};

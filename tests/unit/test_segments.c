@@ -339,15 +339,46 @@ static void told_in_vain(void **state)
 	finished_tell(&to, "/a/b.jfr", 68, 1000);
 	assert_int_equal(untold, 2);
 	close(fds[1]);
-	assert_int_equal(finished_take("68 1000 /a/b.jfr", 16, &m), 0);
-	assert_int_equal(finished_take("68 1000 /a b.jfr\0", 17, &m), 17);
+	assert_int_equal(finished_take("\n68 1000 /a/b.jfr", 17, &m), 0);
+	assert_int_equal(finished_take("\n68 1000 /a b.jfr\0", 18, &m), 18);
 	assert_string_equal(m.path, "/a b.jfr");
 	assert_int_equal(m.from, 68);
 	assert_int_equal(m.end, 1000);
 	assert_int_equal(finished_take("x\0rest", 6, &m), 2);
 	assert_string_equal(m.path, "");
-	assert_int_equal(finished_take("9 9 /a\0", 7, &m), 7);
+	assert_int_equal(finished_take("\n9 9 /a\0", 8, &m), 8);
 	assert_string_equal(m.path, "");
+}
+
+/* What one of those who tell writes garbles no message of another, and does not pile up. */
+static void told_lies(void **state)
+{
+	struct finished_to to = {0};
+	char text[3 * FINISHED_MOST];
+	struct finished m;
+	size_t n = 0, used;
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	to.fd = fds[1];
+	assert_int_equal(write(fds[1], "\n9 99 /somebody's", 17), 17);
+	finished_tell(&to, "/a/b.jfr", 68, 1000);
+	n = (size_t)read(fds[0], text, sizeof(text));
+	assert_int_equal(finished_take(text, n, &m), n);
+	assert_string_equal(m.path, "/a/b.jfr");
+	assert_int_equal(m.from, 68);
+	memset(text, 'x', sizeof(text));
+	used = finished_take(text, sizeof(text), &m);
+	assert_in_range(used, sizeof(text) - FINISHED_MOST, sizeof(text));
+	assert_string_equal(m.path, "");
+	finished_tell(&to, "/a/b.jfr", 68, 1000);
+	n = sizeof(text) - used;
+	memmove(text, text + used, n);
+	n += (size_t)read(fds[0], text + n, sizeof(text) - n);
+	assert_int_equal(finished_take(text, n, &m), n);
+	assert_string_equal(m.path, "/a/b.jfr");
+	close(fds[0]);
+	close(fds[1]);
 }
 
 /* A restart goes on beside the old files, also within their second. */
@@ -758,6 +789,28 @@ static void no_directory(void **state)
 	assert_non_null(strstr(e.msg, "'/nonexistent/gnomon'"));
 }
 
+/* One look of half a minute is no reason to let the directory grow for hours, or a disk run full.
+ */
+static void paced(void **state)
+{
+	struct retention_policy any = {0}, space = {.free_min_bytes = 100};
+	struct retention_pace p = {0};
+
+	assert_true(retention_is_due(&p, 1000 * S, &any, 0));
+	retention_paced(&p, 1000 * S, 1000 * S + MS);
+	assert_false(retention_is_due(&p, 1004 * S, &space, 0));
+	assert_true(retention_is_due(&p, 1006 * S, &any, 0));
+	retention_paced(&p, 1000 * S, 1000 * S + 100 * MS); /* a large one */
+	assert_false(retention_is_due(&p, 1019 * S, &any, 0));
+	assert_true(retention_is_due(&p, 1021 * S, &any, 0));
+	retention_paced(&p, 1000 * S, 1030 * S); /* the disk hung */
+	assert_false(retention_is_due(&p, 1059 * S, &space, 99));
+	assert_true(retention_is_due(&p, 1061 * S, &space, 99));
+	assert_false(retention_is_due(&p, 1061 * S, &space, 100));
+	assert_false(retention_is_due(&p, 1089 * S, &any, 0));
+	assert_true(retention_is_due(&p, 1091 * S, &any, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -766,6 +819,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(first_is_shorter, setup, teardown),
 		cmocka_unit_test_setup_teardown(told, setup, teardown),
 		cmocka_unit_test(told_in_vain),
+		cmocka_unit_test(told_lies),
 		cmocka_unit_test_setup_teardown(beside_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(clocks_part, setup, teardown),
@@ -778,6 +832,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(age_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(removing, setup, teardown),
 		cmocka_unit_test(no_directory),
+		cmocka_unit_test(paced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,50 @@ static void test_odd(void **state)
 	closed(s);
 }
 
+/* What somebody left who was killed goes, unless he may be at it just now. */
+static void test_left(void **state)
+{
+	static const struct timespec old[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}};
+	struct spool *s = opened(0), *again = NULL;
+	char path[200];
+
+	file_put(".x.payload", "abc", 3);
+	file_put(".y.payload", "abc", 3);
+	snprintf(path, sizeof(path), "%s/.x.payload", dir);
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	assert_int_equal(spool_open(&again, dir, 0, (uid_t)-1, NULL), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	snprintf(path, sizeof(path), "%s/.y.payload", dir);
+	assert_int_equal(access(path, F_OK), 0);
+	spool_close(again);
+	closed(s);
+}
+
+/* Their order is that in which they came, also where the clock was set back meanwhile. */
+static void test_clock(void **state)
+{
+	static const char head[] = "gnomon 1\npath /a\ntype b\nabout %s\n\n";
+	struct spool *s = opened(0);
+	struct payload p = payload("c");
+	char text[100];
+
+	file_put("09000000000000000000-000001.payload", text,
+		 (size_t)snprintf(text, sizeof(text), head, "a"));
+	file_put("09000000000000000001-000001.payload", text,
+		 (size_t)snprintf(text, sizeof(text), head, "b"));
+	assert_int_equal(spool_put(s, &p, "x", 1), 0);
+	p = payload("d");
+	assert_int_equal(spool_put(s, &p, "x", 1), 0);
+	order_is(s, "a b c d ");
+	/* nobody's name */
+	file_put("99999999999999999999-000001.payload", text,
+		 (size_t)snprintf(text, sizeof(text), head, "z"));
+	p = payload("e");
+	assert_int_equal(spool_put(s, &p, "x", 1), 0);
+	order_is(s, "a b c d e z ");
+	closed(s);
+}
+
 static void test_foreign(void **state)
 {
 	struct error e = {0};
@@ -274,7 +319,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),	    cmocka_unit_test(test_cap),
-		cmocka_unit_test(test_odd),	    cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_odd),	    cmocka_unit_test(test_left),
+		cmocka_unit_test(test_clock),	    cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_destination), cmocka_unit_test(test_destination_odd),
 	};
 

@@ -34,7 +34,7 @@ recording_start() {
         "[shop]" "name = shop.*" "[others]" "name = $OWN_NAME.jar" >"$CONF"
     daemon_run
     until_true 120 recorded_all || fail "of $JVMS JVMs $(figure gnomon_jvms) are recorded: $(cat "$T/daemon.err")"
-    FOLLOWER=$(pgrep -P "$DAEMON" -x gnomon-push)
+    FOLLOWER=$(pgrep -P "$(pgrep -P "$DAEMON" -x gnomon-push)" -x gnomon-push)
     SENDER=$(pgrep -P "$FOLLOWER" -x gnomon-send)
 }
 

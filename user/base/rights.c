@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,4 +41,13 @@ int rights_drop(uid_t uid, gid_t gid)
 	    (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)))
 		return -errno;
 	return rights_keep(NULL, 0);
+}
+
+void rights_bound(unsigned int cpu_s, uint64_t bytes)
+{
+	struct rlimit cpu = {cpu_s, cpu_s}, space = {bytes, bytes}, none = {0, 0};
+
+	setrlimit(RLIMIT_CPU, &cpu);
+	setrlimit(RLIMIT_AS, &space);
+	setrlimit(RLIMIT_CORE, &none);
 }

@@ -7,6 +7,7 @@
 #define GNOMON_BASE_RIGHTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define RIGHTS_NOBODY 65534
@@ -22,5 +23,11 @@ int rights_drop(uid_t uid, gid_t gid);
  * that it becomes. 0 or a negative errno.
  */
 int rights_keep(const unsigned int *keep, size_t n);
+
+/*
+ * What a process may use from now on that is about to read what others wrote: CPU time, after which
+ * it is killed, and address space. It leaves no core.
+ */
+void rights_bound(unsigned int cpu_s, uint64_t bytes);
 
 #endif

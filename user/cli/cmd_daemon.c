@@ -131,6 +131,7 @@ static int ship_begin(struct daemon_state *d, struct session_config *session, st
 
 	if (!o->urls.n)
 		return 0;
+	o->dir = d->settings.directory;
 	if (!o->to.spool) {
 		if (mkdir(d->settings.directory, 0700) && errno != EEXIST)
 			return error_create(e, d->settings.directory, errno);

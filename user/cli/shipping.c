@@ -116,6 +116,7 @@ static int destinations_add(struct shipping *l, const struct shipping_options *o
 			       DELIVERY_MOST);
 	for (size_t i = 0; i < o->urls.n && !rc; i++)
 		rc = destination_add(l, o, i, e);
+	l->cfg.dir = o->dir;
 	l->cfg.n = o->urls.n;
 	l->cfg.window_ns = o->window_ns;
 	l->cfg.label = label;

@@ -13,6 +13,7 @@
 struct shipping_options {
 	struct pushing to; /* its url is not looked at */
 	struct opt_list urls;
+	const char *dir; /* of the recordings, a directory for each JVM; NULL: they lie anywhere */
 	uint64_t window_ns;
 	bool by_thread;
 	struct podding pods;

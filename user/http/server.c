@@ -95,11 +95,12 @@ static enum MHD_Result say_refused(struct MHD_Connection *c, int status)
 			   "gnomon-http: not from there: without a token only this machine "
 			   "may ask, by a name of its own\n");
 	case 405:
-		return say(c, 405, "gnomon-http: /start and /stop want POST, the others GET\n");
+		return say(c, 405,
+			   "gnomon-http: /start, /stop and /set want POST, the others GET\n");
 	default:
 		return say(c, 404,
 			   "gnomon-http: GET /status /jvms /metrics /dump /flame, POST "
-			   "/start /stop\n");
+			   "/start /stop /set\n");
 	}
 }
 

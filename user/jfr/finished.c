@@ -19,7 +19,7 @@ void finished_tell(const struct finished_to *to, const char *path, uint64_t from
 
 	if (!to->fd || from >= end)
 		return;
-	n = snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %s", from, end, path);
+	n = snprintf(text, sizeof(text), "\n%" PRIu64 " %" PRIu64 " %s", from, end, path);
 	if (n > 0 && n < FINISHED_MOST) {
 		do
 			written = write(to->fd, text, (size_t)n + 1);
@@ -31,14 +31,15 @@ void finished_tell(const struct finished_to *to, const char *path, uint64_t from
 
 size_t finished_take(const void *bytes, size_t n, struct finished *m)
 {
-	const char *text = bytes, *end = n ? memchr(text, 0, n) : NULL;
+	const char *text = bytes, *end = n ? memchr(text, 0, n) : NULL, *line;
 	int at = 0;
 
 	m->path[0] = '\0';
 	if (!end)
-		return 0;
-	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %n", &m->from, &m->end, &at) == 2 && at &&
-	    m->from < m->end && strlen(text + at) < sizeof(m->path))
-		strcpy(m->path, text + at);
+		return n > FINISHED_MOST ? n - FINISHED_MOST : 0;
+	line = memrchr(text, '\n', (size_t)(end - text));
+	if (line && sscanf(line + 1, "%" SCNu64 " %" SCNu64 " %n", &m->from, &m->end, &at) == 2 &&
+	    at && m->from < m->end && strlen(line + 1 + at) < sizeof(m->path))
+		strcpy(m->path, line + 1 + at);
 	return (size_t)(end - text) + 1;
 }

@@ -3,6 +3,10 @@
  * Which bytes of which file are whole now, told to another process through a pipe: that of a
  * follower, who reads recordings while they are made. Who tells never waits: what finds no room in
  * the pipe is counted.
+ *
+ * Who reads it believes nobody: one of those who tell may have been taken over by what it records,
+ * and write anything. A message is written at once, begins with a line feed and ends with a zero,
+ * so that whatever others have written before it is told apart from it.
  */
 #ifndef GNOMON_JFR_FINISHED_H
 #define GNOMON_JFR_FINISHED_H
@@ -27,8 +31,9 @@ struct finished {
 void finished_tell(const struct finished_to *to, const char *path, uint64_t from, uint64_t end);
 
 /*
- * Takes a message off the front of what was read from the pipe. The bytes that it had; 0: more must
- * come. What is none has an empty path.
+ * Takes a message off the front of what was read from the pipe, with what lies before it. The bytes
+ * that it had; 0: more must come, which is so for FINISHED_MOST bytes at most. What is none has an
+ * empty path.
  */
 size_t finished_take(const void *bytes, size_t n, struct finished *m);
 

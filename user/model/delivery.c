@@ -35,4 +35,8 @@ void delivery_read(const struct delivery *shared, struct delivery *d)
 
 	for (size_t i = 0; i < WORDS; i++)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	if (d->n > DELIVERY_MOST)
+		d->n = DELIVERY_MOST;
+	for (size_t i = 0; i < DELIVERY_MOST; i++)
+		d->to[i].to[sizeof(d->to[i].to) - 1] = '\0';
 }

@@ -35,10 +35,14 @@ struct delivery {
 	uint64_t windows;    /* chunks of recordings that were read */
 	uint64_t unreadable; /* chunks that could not be */
 	uint64_t untold;     /* chunks that who sends did not hear of */
+	uint64_t waiting;    /* chunks that are to be read yet */
 	struct delivery_to to[DELIVERY_MOST];
 };
 
-/* From or to memory that is shared, word by word. */
+/*
+ * From or to memory that is shared, word by word. What is read can be used whatever stands there:
+ * `n` is no more than there may be, and names have an end.
+ */
 void delivery_publish(struct delivery *shared, const struct delivery *d);
 void delivery_read(const struct delivery *shared, struct delivery *d);
 

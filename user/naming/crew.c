@@ -30,6 +30,7 @@
 #define QUEUE_BYTES (32u << 20)
 #define SPARES	    JFRW_RESUMED_MAX /* processes that may take over */
 #define AWAIT_MS    100		     /* what is asked at the start is looked after so often */
+#define TAKE_MOST   256		     /* replies, at a time */
 #define END_LOOK_MS 10		     /* and likewise what ends */
 #define OWN_NS	    500000000ull     /* naming has so much of its time at the end, in any case */
 #define FORGET_NS   3600000000000ull /* of files that go on and on, a loss counts for so long */
@@ -218,13 +219,17 @@ static void on_reply(struct crew *c, const struct reply *reply)
 	}
 }
 
+/* The rest is taken the next time: one that replies without end does not hold up the session. */
 static void replies_take(struct crew *c)
 {
 	struct reply reply;
 	int rc = 1;
 
-	while (!c->line->gone && (rc = reply_take(c->line->replies.ours, &reply)) > 0)
-		on_reply(c, &reply);
+	for (int i = 0; i < TAKE_MOST && rc > 0 && !c->line->gone; i++) {
+		rc = reply_take(c->line->replies.ours, &reply);
+		if (rc > 0)
+			on_reply(c, &reply);
+	}
 	c->line->gone |= rc < 0;
 }
 

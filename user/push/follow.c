@@ -13,19 +13,22 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "push/maker.h"
 #include "push/round.h"
+#include "push/source.h"
 
 #define QUEUE_MOST    65536 /* chunks that wait; the oldest go, unread */
 #define TELLINGS_MOST 5
 #define RESTART_NS    5000000000ull /* a sender that ended is started again after so long */
+#define AGAIN_NS      1000000000ull /* a process that could not be made is tried again, */
+#define TRIES_MOST    10	    /* at the end so often */
 
 /* A destination, and who sends there. */
 struct lane {
 	const struct follower_to *to;
 	struct sender sender;
-	struct sender_counts before; /* of senders that have ended */
-	uint64_t restart_ns;	     /* 0: it runs */
+	uint64_t restart_ns; /* 0: it runs */
 	bool ended;
 };
 
@@ -43,12 +46,14 @@ struct follow {
 	struct podwatch pods;
 	struct finished *making[MAKER_MOST];
 	struct round round; /* when what waits is to be read */
+	uint64_t again_ns;  /* it could not be read, and is to be then; 0: it could */
+	unsigned int failures;
 	unsigned int tellings;
 };
 
 /* ---- what is published ----------------------------------------------------------------------- */
 
-static void counts_add(struct delivery_to *d, const struct sender_counts *c)
+static void sent_add(struct delivery_to *d, const struct sender_counts *c)
 {
 	d->sent += c->sent;
 	d->bytes += c->sent_bytes;
@@ -62,9 +67,9 @@ static void publish(struct follow *f)
 {
 	struct delivery d = f->now;
 
+	d.waiting = f->n + (f->maker.pid > 0 ? f->maker.n - f->maker.done : 0);
 	for (size_t i = 0; i < f->cfg->n; i++) {
-		counts_add(&d.to[i], &f->lanes[i].before);
-		counts_add(&d.to[i], &f->lanes[i].sender.counts);
+		sent_add(&d.to[i], &f->lanes[i].sender.counts);
 	}
 	delivery_publish(f->shared, &d);
 }
@@ -79,9 +84,12 @@ static void held_look(struct follow *f)
 
 static void unread(struct follow *f, const char *path, const char *why)
 {
+	char name[256];
+
 	f->now.unreadable++;
+	utf8_printable(path, name, sizeof(name));
 	if (f->tellings++ < TELLINGS_MOST)
-		log_warn("what is in '%s' is not sent: %s", path, why);
+		log_warn("what is in '%s' is not sent: %s", name, why);
 }
 
 static void queue_add(struct follow *f, const struct finished *m)
@@ -117,8 +125,10 @@ static void messages_take(struct follow *f)
 	size_t at = 0, n;
 
 	while ((n = finished_take(f->text.data + at, f->text.len - at, &m))) {
-		if (m.path[0])
+		if (source_is_ours(f->cfg->dir, m.path))
 			queue_add(f, &m);
+		else
+			unread(f, m.path, "it is no recording of ours");
 		at += n;
 	}
 	if (at)
@@ -149,20 +159,37 @@ static void making_drop(struct follow *f)
 	f->maker.n = 0;
 }
 
+/* What was to be read waits for another try; at the end not for ever. */
+static void making_failed(struct follow *f, int rc)
+{
+	if (!f->failures++)
+		log_warn("no process can be made that reads what is to be sent: %s", strerror(-rc));
+	f->again_ns = now_ns() + AGAIN_NS;
+	if (f->in >= 0 || f->failures < TRIES_MOST)
+		return;
+	for (size_t i = 0; i < f->n; i++) {
+		unread(f, f->queue[i]->path, "no process could be made");
+		free(f->queue[i]);
+	}
+	f->n = 0;
+}
+
 static void making_begin(struct follow *f)
 {
 	size_t n = f->n < MAKER_MOST ? f->n : MAKER_MOST;
 	const struct finished *v[MAKER_MOST];
+	int rc;
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = f->making[i] = f->queue[i];
-	memmove(f->queue, f->queue + n, (f->n -= n) * sizeof(*f->queue));
-	if (!maker_start(&f->maker, &f->form, v, n))
+	rc = maker_start(&f->maker, f->cfg->dir, &f->form, v, n);
+	if (rc) {
+		making_failed(f, rc);
 		return;
-	for (size_t i = 0; i < n; i++)
-		unread(f, v[i]->path, "no process could be made");
-	f->maker.n = n;
-	making_drop(f);
+	}
+	memmove(f->queue, f->queue + n, (f->n -= n) * sizeof(*f->queue));
+	f->again_ns = 0;
+	f->failures = 0;
 }
 
 static void wake_all(struct follow *f)
@@ -209,20 +236,12 @@ static void maker_take(struct follow *f)
 	made_count(f, &t);
 	if (t.rc)
 		unread(f, path, t.gone ? "it was removed before" : t.words);
+	else if (t.words[0] && f->tellings++ < TELLINGS_MOST)
+		log_warn("%s", t.words);
 	wake_all(f);
 }
 
 /* ---- senders --------------------------------------------------------------------------------- */
-
-static void sum_up(struct sender_counts *to, const struct sender_counts *c)
-{
-	to->sent += c->sent;
-	to->sent_bytes += c->sent_bytes;
-	to->sent_samples += c->sent_samples;
-	to->sent_ns += c->sent_ns;
-	to->refused += c->refused;
-	to->old += c->old;
-}
 
 static void lane_start(struct lane *l, uint64_t now)
 {
@@ -239,7 +258,7 @@ static void lane_listen(struct follow *f, struct lane *l)
 {
 	if (sender_listen(&l->sender, false))
 		return;
-	sum_up(&l->before, &l->sender.counts);
+	sent_add(&f->now.to[l - f->lanes], &l->sender.counts);
 	sender_end(&l->sender);
 	l->sender.counts = (struct sender_counts){0};
 	l->ended = f->in < 0;
@@ -270,7 +289,9 @@ static void round_look(struct follow *f)
 
 	if (!podwatch_is_ready(&f->pods))
 		return;
-	due = round_is_due(&f->round, clock_ns(CLOCK_REALTIME)) || f->in < 0;
+	due = round_is_due(&f->round, clock_ns(CLOCK_REALTIME)) || f->in < 0 || f->again_ns;
+	if (now_ns() < f->again_ns)
+		return;
 	if (due)
 		held_look(f);
 	if (f->maker.pid <= 0 && f->n && (due || f->maker.done))
@@ -336,6 +357,9 @@ static void follow_begin(struct follow *f)
 	f->maker.out = -1;
 	podwatch_init(&f->pods, f->cfg->pods);
 	podwatch_look(&f->pods, now);
+	delivery_read(f->shared, &f->now);
+	f->now.unreadable += f->now.waiting; /* of one before, which was lost with them */
+	f->now.waiting = 0;
 	f->now.n = f->cfg->n;
 	f->form = (struct window_form){.to = f->to,
 				       .n = f->cfg->n,

@@ -15,6 +15,7 @@ struct follower_to {
 
 /* It and what it points to are to live as long as the follower. */
 struct follower_config {
+	const char *dir; /* of the recordings, as push/source.h has it */
 	struct follower_to to[DELIVERY_MOST];
 	size_t n;
 	uint64_t window_ns; /* as in the form of the files */

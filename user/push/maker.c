@@ -8,25 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/rights.h"
+#include "base/utf8.h"
+#include "push/source.h"
 
 _Static_assert(sizeof(struct maker_told) <= PIPE_BUF, "it is written whole");
 
 /* ---- in the process -------------------------------------------------------------------------- */
-
-static void bounds_set(void)
-{
-	struct rlimit cpu = {MAKER_CPU_S, MAKER_CPU_S}, bytes = {MAKER_BYTES, MAKER_BYTES};
-	struct rlimit none = {0, 0};
-
-	setrlimit(RLIMIT_CPU, &cpu);
-	setrlimit(RLIMIT_AS, &bytes);
-	setrlimit(RLIMIT_CORE, &none);
-}
 
 static void chunk_take(const struct window_form *f, const struct finished *m, int fd,
 		       struct maker_told *t)
@@ -52,16 +43,14 @@ static void chunk_take(const struct window_form *f, const struct finished *m, in
 	snprintf(t->words, sizeof(t->words), "%.159s", e.msg);
 }
 
-static void run(const struct window_form *f, const struct finished *const *v, size_t n, int out)
+static void run(const char *dir, const struct window_form *f, const struct finished *const *v,
+		size_t n, int out)
 {
 	int fds[MAKER_MOST];
 
-	for (size_t i = 0; i < n; i++) {
-		fds[i] = open(v[i]->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		if (fds[i] < 0)
-			fds[i] = -errno;
-	}
-	bounds_set();
+	for (size_t i = 0; i < n; i++)
+		fds[i] = source_open(dir, v[i]->path);
+	rights_bound(MAKER_CPU_S, MAKER_BYTES);
 	if (rights_drop(SENDER_UID, SENDER_UID))
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -78,27 +67,28 @@ static void run(const struct window_form *f, const struct finished *const *v, si
 
 /* ---- for others ------------------------------------------------------------------------------ */
 
-int maker_start(struct maker *m, const struct window_form *f, const struct finished *const *v,
-		size_t n)
+int maker_start(struct maker *m, const char *dir, const struct window_form *f,
+		const struct finished *const *v, size_t n)
 {
 	int p[2];
 
+	m->n = m->done = 0;
 	if (pipe2(p, O_CLOEXEC))
 		return -errno;
-	m->n = n;
-	m->done = 0;
 	m->out = p[0];
 	m->pid = fork();
 	if (!m->pid) {
 		prctl(PR_SET_NAME, "gnomon-window");
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(p[0]);
-		run(f, v, n, p[1]);
+		run(dir, f, v, n, p[1]);
 		_exit(0);
 	}
 	close(p[1]);
-	if (m->pid > 0)
+	if (m->pid > 0) {
+		m->n = n;
 		return 0;
+	}
 	m->pid = 0;
 	close(m->out);
 	m->out = -1;
@@ -115,6 +105,7 @@ bool maker_listen(struct maker *m, struct maker_told *t)
 	if (n != sizeof(*t))
 		return false;
 	t->words[sizeof(t->words) - 1] = '\0';
+	utf8_clean(t->words, strlen(t->words), false);
 	m->done++;
 	return true;
 }

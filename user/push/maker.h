@@ -28,12 +28,12 @@ struct maker_told {
 	int32_t rc;
 	uint32_t gone; /* the file was not there any more */
 	struct window_counts counts;
-	char words[160]; /* rc not 0: why */
+	char words[160]; /* rc not 0: why; rc 0: what went wrong all the same, or "" */
 };
 
-/* Of at most MAKER_MOST chunks. 0 or -errno. */
-int maker_start(struct maker *m, const struct window_form *f, const struct finished *const *v,
-		size_t n);
+/* Of at most MAKER_MOST chunks, in files as source_open() has them. 0 or -errno. */
+int maker_start(struct maker *m, const char *dir, const struct window_form *f,
+		const struct finished *const *v, size_t n);
 
 /* Waits for the next one. False: it has ended; where done < n, the next chunk was too much for it.
  */

@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "base/protobuf.h"
+#include "push/limits.h"
 
 enum { REQUEST_PROFILES = 1, REQUEST_DICTIONARY = 2 };
 enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPES = 2 };
@@ -439,8 +440,8 @@ const struct protocol otlp = {
 	.type = "application/x-protobuf",
 	.encoding = "gzip",
 	.names = {[DIM_CPU] = "cpu", [DIM_OFF] = "off_cpu"},
-	.bytes = 1900000, /* Pyroscope takes this protocol too, and no more of it */
-	.samples = 16000,
+	.bytes = PYROSCOPE_BYTES, /* which takes this protocol too, and no more of it */
+	.samples = PYROSCOPE_SAMPLES,
 	.apart = SERIES_THREADS,
 	.ticks = true,
 	.files = true,

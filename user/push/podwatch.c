@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,17 +24,6 @@
 #define TOKEN_MOST   65536
 
 /* ---- in the process: what it tells ends with an empty line, or is "!" and why ---------------- */
-
-static void bounds_set(void)
-{
-	struct rlimit cpu = {READER_CPU_S, READER_CPU_S}, bytes = {READER_BYTES, READER_BYTES};
-	struct rlimit none = {0, 0};
-
-	setrlimit(RLIMIT_CPU, &cpu);
-	setrlimit(RLIMIT_AS, &bytes);
-	setrlimit(RLIMIT_CORE, &none);
-	alarm(PATIENCE_S);
-}
 
 static int all_read(int fd, size_t most, struct buffer *b)
 {
@@ -137,7 +125,8 @@ static void run(const struct pods_source *from, int out)
 	struct error e = {0};
 	FILE *to = fdopen(out, "w");
 
-	bounds_set();
+	rights_bound(READER_CPU_S, READER_BYTES);
+	alarm(PATIENCE_S);
 	if (table_make(from, &table, &e)) {
 		fprintf(to, "!%s", e.msg);
 	} else {

@@ -12,12 +12,16 @@
 #include <unistd.h>
 
 #include "base/beside.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/sigpipe.h"
 #include "base/utf8.h"
 
 #define PROGRAM	      "gnomon-send"
 #define TELLINGS_MOST 5 /* what is refused is said so often, and counted then */
+#define LINE_MOST     65536
+#define READS_MOST    64 /* at a time */
+#define LATER_S	      60 /* what is not sent yet is said so often, and some times at once */
 
 static void child_run(const char *path, int in, int out, int spool)
 {
@@ -120,6 +124,18 @@ void sender_wake(struct sender *s)
 
 /* ---- what it tells ---- */
 
+/* A server that is now so and now so is said a few times, and then once in a while. */
+static bool may_say(struct sender *s)
+{
+	const struct bucket_size size = {TELLINGS_MOST * LATER_S, 1};
+	uint64_t now = now_ns();
+
+	if (s->quiet || !bucket_has(&s->laters, &size, now))
+		return false;
+	bucket_take(&s->laters, &size, now, LATER_S);
+	return true;
+}
+
 static void later_tell(struct sender *s, const char *words)
 {
 	int status = atoi(words), at = 0;
@@ -131,7 +147,7 @@ static void later_tell(struct sender *s, const char *words)
 	else
 		snprintf(s->last, sizeof(s->last), "%s", words + at);
 	s->status = status;
-	if (!s->quiet)
+	if (may_say(s))
 		log_warn("not sent yet: %s", s->last);
 }
 
@@ -176,6 +192,7 @@ static void line_take(struct sender *s, char *line)
 	}
 }
 
+/* A line that does not end is none. */
 static void lines_take(struct sender *s)
 {
 	char *p = (char *)s->text.data, *end = p + s->text.len, *nl;
@@ -185,6 +202,8 @@ static void lines_take(struct sender *s)
 		line_take(s, p);
 		p = nl + 1;
 	}
+	if (end - p > LINE_MOST)
+		p = end;
 	if (p < end)
 		memmove(s->text.data, p, (size_t)(end - p));
 	s->text.len = (size_t)(end - p);
@@ -192,20 +211,20 @@ static void lines_take(struct sender *s)
 
 bool sender_listen(struct sender *s, bool wait)
 {
-	ssize_t n;
-	void *to;
+	ssize_t n = 1;
+	void *to = NULL;
 
 	if (s->out < 0)
 		return false;
 	fcntl(s->out, F_SETFL, wait ? 0 : O_NONBLOCK);
-	do {
+	for (int i = 0; i < (wait ? 1 : READS_MOST) && n > 0; i++) {
 		to = buffer_reserve(&s->text, 4096);
 		n = to ? read(s->out, to, 4096) : -1;
 		if (n > 0) {
 			s->text.len += (size_t)n;
 			lines_take(s);
 		}
-	} while (n > 0 && !wait);
+	}
 	return n > 0 || (n < 0 && to && (errno == EAGAIN || errno == EINTR));
 }
 

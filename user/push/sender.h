@@ -7,6 +7,7 @@
 #ifndef GNOMON_PUSH_SENDER_H
 #define GNOMON_PUSH_SENDER_H
 
+#include "base/bucket.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "spool/destination.h"
@@ -27,9 +28,10 @@ struct sender {
 	struct buffer text;
 	struct sender_counts counts;
 	uint64_t tellings;
-	char last[300]; /* why the last one was refused, or is not sent yet */
-	int status;	/* the answer's, then; 0: there was none */
-	bool quiet;	/* nothing is said of it */
+	struct bucket laters; /* how often it was said that something is not sent yet */
+	char last[300];	      /* why the last one was refused, or is not sent yet */
+	int status;	      /* the answer's, then; 0: there was none */
+	bool quiet;	      /* nothing is said of it */
 };
 
 int sender_start(struct sender *s, const struct spool *spool, const struct destination *d,

@@ -35,7 +35,10 @@ struct window_counts {
 	uint64_t made[DELIVERY_MOST], large[DELIVERY_MOST], no_room[DELIVERY_MOST];
 };
 
-/* Adds to the counts. What fails for one destination is nothing to the others. */
+/*
+ * Adds to the counts. What fails for one destination is nothing to the others: it is 0 then, and *e
+ * says what it was.
+ */
 int window_push(const struct window_form *f, const struct stretch *s, struct window_counts *c,
 		struct error *e);
 

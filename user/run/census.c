@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #define LATELY_NS 10000000000ull
 #define COMING_NS 60000000000ull /* between its name and its first figures, at most */
@@ -82,14 +82,6 @@ static struct jvm *jvm_get(struct census *c, pid_t pid)
 	return j;
 }
 
-static uint64_t unix_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* As much as there is room for. */
 static void text_set(char *to, size_t cap, const char *from)
 {
@@ -109,7 +101,11 @@ void census_jvm(struct census *c, const struct jvm_proc *p, const char *dir)
 	pthread_mutex_lock(&c->lock);
 	j = jvm_get(c, p->id.pid);
 	if (j) {
-		j->c = (struct control_jvm){.pid = p->id.pid, .start_ns = unix_ns() - p->uptime_ns};
+		j->c = (struct control_jvm){
+			.pid = p->id.pid,
+			.start = p->id.start,
+			.start_ns = clock_ns(CLOCK_REALTIME) - p->uptime_ns,
+		};
 		text_set(j->c.name, sizeof(j->c.name), p->cmd.main[0] ? p->cmd.main : p->comm);
 		text_set(j->c.container, sizeof(j->c.container), container);
 		text_set(j->c.user, sizeof(j->c.user), p->user);
@@ -141,6 +137,20 @@ static void lately_set(struct jvm *j, uint64_t now)
 	j->c.lately_lost = grown(j->now.lost, j->before.lost);
 }
 
+static void text_clean(char *s, size_t size)
+{
+	s[size - 1] = '\0';
+	utf8_clean(s, strlen(s), false);
+}
+
+/* A process that names wrote it, and may have been taken over: it goes to logs and to commands. */
+static void words_clean(struct watch *w)
+{
+	text_clean(w->circle, sizeof(w->circle));
+	for (int i = 0; i < WATCH_METHODS; i++)
+		text_clean(w->v[i].thread, sizeof(w->v[i].thread));
+}
+
 void census_target(struct census *c, pid_t pid, const struct totals *t, uint64_t now)
 {
 	struct jvm *j;
@@ -149,6 +159,7 @@ void census_target(struct census *c, pid_t pid, const struct totals *t, uint64_t
 	j = jvm_find(c, pid);
 	if (j) {
 		j->c.totals = *t;
+		words_clean(&j->c.totals.watch);
 		j->seen = true;
 		lately_set(j, now);
 	}

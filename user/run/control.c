@@ -23,6 +23,7 @@
 /* Who asks and then does not read keeps others waiting for so long. */
 #define PATIENCE_S 2
 #define ASK_S	   10
+#define AGAIN_MS   100 /* where there is no descriptor for who asks */
 
 /* Of one build: what it is made of has one size. */
 #define VERSION                                                                                    \
@@ -311,8 +312,11 @@ static void *control_main(void *arg)
 		if (fds[0].revents)
 			return NULL;
 		client = fds[1].revents ? accept4(c->fd, NULL, NULL, SOCK_CLOEXEC) : -1;
-		if (client < 0)
+		if (client < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+				poll(fds, 1, AGAIN_MS); /* who asks waits meanwhile */
 			continue;
+		}
 		client_serve(c, client);
 		close(client);
 	}

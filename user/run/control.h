@@ -50,7 +50,8 @@ struct control_request {
 struct control_jvm {
 	int32_t pid;
 	uint32_t by_command; /* recorded since somebody asked for it */
-	uint64_t start_ns;   /* of the JVM */
+	uint64_t start;	     /* of the JVM, in clock ticks since boot, as in struct proc_id */
+	uint64_t start_ns;
 	struct totals totals;
 	/* some ten seconds up to now: CPU samples, lost ones, and how long that is */
 	uint64_t lately_cpu, lately_lost, lately_ns;

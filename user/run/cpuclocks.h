@@ -57,7 +57,6 @@ int cpuclocks_start(struct cpuclocks *c, struct capture *cap, struct recorder *r
 
 /* Tell the recording which clocks these are. */
 void cpuclocks_write(const struct cpuclocks *c);
-
 /* The loop begins: switches are counted from here on. */
 void cpuclocks_begin(struct cpuclocks *c, uint64_t now_ns);
 
@@ -67,10 +66,10 @@ void cpuclocks_begin(struct cpuclocks *c, uint64_t now_ns);
  */
 void cpuclocks_consider(struct cpuclocks *c, uint64_t now_ns);
 
-/* Idempotent; fine for one that was never started. */
 /* The finest interval that any process has; 0: none has one. With several processes. */
 void cpuclocks_finest(struct cpuclocks *c, uint64_t interval_ns);
 
+/* Idempotent; fine for one that was never started. */
 void cpuclocks_close(struct cpuclocks *c);
 
 #endif

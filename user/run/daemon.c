@@ -2,6 +2,7 @@
 #include "run/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
@@ -27,9 +28,6 @@
 #include "target/select.h"
 
 #define TURN_MS	   1000
-#define KEEP_NS	   5000000000ull  /* the directory is looked at so often */
-#define KEEP_PART  200		  /* or, where that takes long, so many times as long */
-#define ALIVE_NS   10000000000ull /* a session that has not turned for so long hangs */
 #define METRICS_NS 10000000000ull
 #define ASKED_MAX  GN_MAX_PROCS
 
@@ -46,10 +44,9 @@ struct daemon {
 	bool keeps; /* there is that thread */
 	int wake;   /* eventfd: SIGHUP, or the end */
 	_Atomic bool hangup, chosen, ends;
-	_Atomic uint64_t alive_ns; /* the session's last turn */
 	_Atomic size_t processes;
-	uint64_t keep_ns; /* when the directory is to be looked at */
-	bool keep_failed; /* and that was said */
+	struct retention_pace pace; /* when the directory is to be looked at */
+	bool keep_failed;	    /* and that was said */
 	struct age_clock age;
 	uint64_t metrics_ns; /* when these are to be written */
 	bool metrics_failed; /* and that was said */
@@ -87,7 +84,6 @@ static void on_began(void *ctx)
 {
 	struct daemon *d = ctx;
 
-	atomic_store(&d->alive_ns, now_ns());
 	log_info("recording into '%s'", d->cfg->dir);
 	notify("READY=1");
 }
@@ -157,11 +153,16 @@ static void budget_keep(struct daemon *d, const struct overhead_cost *c)
 	}
 }
 
+/*
+ * The watchdog is told here, since what has to go on is the session: a disk that does not answer
+ * for a minute holds up the keeper, and is no reason to lose what the session holds in memory.
+ */
 static void on_second(void *ctx, const struct session_now *now)
 {
 	struct daemon *d = ctx;
 	struct control_state state;
 
+	notify("WATCHDOG=1");
 	budget_keep(d, &now->cost);
 	state = (struct control_state){
 		.pid = getpid(),
@@ -176,7 +177,6 @@ static void on_second(void *ctx, const struct session_now *now)
 		.cost = now->cost,
 	};
 
-	atomic_store(&d->alive_ns, now_ns());
 	atomic_store(&d->processes, now->processes);
 	census_second(d->census, &state, now_ns());
 }
@@ -348,6 +348,14 @@ static void rate_tell(struct daemon *d, struct control_jvm *j, uint64_t now)
 	memcpy(j->reason, is.reason, sizeof(j->reason));
 }
 
+static void asked_tell(struct daemon *d, struct control_jvm *j)
+{
+	const struct proc_id id = {j->pid, j->start};
+	const struct asked *asked = asked_find(d, &id);
+
+	j->by_command = asked && asked->wanted;
+}
+
 static int state_take(struct daemon *d, struct control_answer *a, struct error *e)
 {
 	struct control_state *s = &a->state;
@@ -364,12 +372,10 @@ static int state_take(struct daemon *d, struct control_answer *a, struct error *
 	s->disk = d->look;
 	s->disk_failed = d->look_failed;
 	s->keep = d->orders->keep;
-	for (uint32_t i = 0; i < s->njvms; i++)
+	for (uint32_t i = 0; i < s->njvms; i++) {
 		rate_tell(d, &a->jvms[i], now_ns());
-	for (uint32_t i = 0; i < s->njvms; i++)
-		for (size_t k = 0; k < d->nasked; k++)
-			a->jvms[i].by_command |=
-				d->asked[k].id.pid == a->jvms[i].pid && d->asked[k].wanted;
+		asked_tell(d, &a->jvms[i]);
+	}
 	pthread_mutex_unlock(&d->lock);
 	return 0;
 }
@@ -417,7 +423,7 @@ static void reload(struct daemon *d)
 		pthread_mutex_unlock(&d->lock);
 		rules_free(&old.rules);
 		sentry_orders(d->sentry, &d->orders->triggers);
-		d->keep_ns = 0;
+		d->pace = (struct retention_pace){0};
 		atomic_store(&d->chosen, true);
 		log_info("the configuration was read again");
 	}
@@ -442,13 +448,13 @@ static void on_disk(void *ctx, const char *name, uint64_t bytes)
 }
 
 /* What fails is said once, until it works again. */
-static void keep(struct daemon *d, uint64_t now)
+static void keep(struct daemon *d)
 {
 	const struct retention_tell tell = {on_disk, d->census};
 	struct retention_look look;
 	struct error e = {0};
+	uint64_t began = now_ns();
 	int rc = place_take(&d->place, &e);
-	uint64_t took;
 
 	if (!rc)
 		rc = retention_apply(&d->orders->keep, &d->age, d->cfg->dir, &tell, &look, &e);
@@ -467,20 +473,45 @@ static void keep(struct daemon *d, uint64_t now)
 			  look.removed, look.removed_bytes >> 10, look.files, look.bytes >> 10);
 	if (!rc)
 		status_notify(d, &look);
-	took = now_ns() - now;
-	d->keep_ns = now + (took * KEEP_PART > KEEP_NS ? took * KEEP_PART : KEEP_NS);
+	retention_paced(&d->pace, began, now_ns());
 }
 
 /* What is free is told each second, however seldom all files are looked at. */
-static void space_look(struct daemon *d)
+static uint64_t space_look(struct daemon *d)
 {
 	uint64_t bytes;
 
 	if (retention_free(d->cfg->dir, &bytes))
-		return;
+		return UINT64_MAX;
 	pthread_mutex_lock(&d->lock);
 	d->look.free_bytes = bytes;
 	pthread_mutex_unlock(&d->lock);
+	return bytes;
+}
+
+static void place_look(struct daemon *d)
+{
+	struct error e = {0};
+
+	if (place_take(&d->place, &e) ||
+	    retention_is_due(&d->pace, now_ns(), &d->orders->keep, space_look(d)))
+		keep(d);
+}
+
+/* The directory may be another user's, who may have put anything there under that name. */
+static FILE *temp_create(const char *temp)
+{
+	int fd;
+	FILE *f;
+
+	unlink(temp);
+	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (f)
+		fchmod(fd, 0644);
+	else if (fd >= 0)
+		close(fd);
+	return f;
 }
 
 /* Whole or not at all: it takes its name when it is written. */
@@ -492,9 +523,8 @@ static int metrics_to(struct daemon *d, const char *path, const char *temp, stru
 
 	if (rc)
 		return rc;
-	f = fopen(temp, "we");
+	f = temp_create(temp);
 	if (f) {
-		fchmod(fileno(f), 0644);
 		metrics_write(&a, f);
 		rc = ferror(f) ? -EIO : 0;
 	}
@@ -534,18 +564,13 @@ static void triggers_look(struct daemon *d)
 
 static void turn(struct daemon *d)
 {
-	struct error e = {0};
-	uint64_t now = now_ns();
+	uint64_t now;
 
 	age_look(&d->age, clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_BOOTTIME));
 	if (atomic_exchange(&d->hangup, false))
 		reload(d);
-	if (now - atomic_load(&d->alive_ns) < ALIVE_NS)
-		notify("WATCHDOG=1");
-	if (place_take(&d->place, &e) || now >= d->keep_ns)
-		keep(d, now);
-	else
-		space_look(d);
+	place_look(d);
+	now = now_ns();
 	if (d->cfg->metrics && now >= d->metrics_ns)
 		metrics_keep(d, now);
 	triggers_look(d);
@@ -584,8 +609,6 @@ static int on_apart(void *ctx, struct error *e)
 	struct daemon *d = ctx;
 	int rc;
 
-	/* loading BPF programs may take a while, and is no reason to be taken for dead */
-	atomic_store(&d->alive_ns, now_ns());
 	rc = thread_start(&d->thread, 0, daemon_main, d);
 	if (rc)
 		return error_set(e, rc, EXIT_INTERNAL, "cannot start a thread: %s", strerror(-rc));

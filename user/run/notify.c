@@ -34,12 +34,3 @@ void notify(const char *lines)
 		/* the one who would hear of it is the one who does not listen */
 	}
 }
-
-uint64_t notify_watchdog_ns(void)
-{
-	const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-
-	if (!us || (pid && strtol(pid, NULL, 10) != getpid()))
-		return 0;
-	return strtoull(us, NULL, 10) * 1000;
-}

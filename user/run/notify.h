@@ -3,15 +3,10 @@
 #ifndef GNOMON_RUN_NOTIFY_H
 #define GNOMON_RUN_NOTIFY_H
 
-#include <stdint.h>
-
 /* What that takes is had from now on: for who later has no call for it (run/renounce.h). */
 void notify_open(void);
 
 /* Lines of NAME=VALUE, such as "READY=1". Nothing where nobody asked to be told. */
 void notify(const char *lines);
-
-/* Tells how often "WATCHDOG=1" is expected of this process, in ns; 0: not at all. */
-uint64_t notify_watchdog_ns(void);
 
 #endif

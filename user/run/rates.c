@@ -143,13 +143,6 @@ static struct entry *entry_of(struct rates *r, const struct proc_id *id, bool ma
 	return e || !make ? e : entry_new(r, id);
 }
 
-void rates_usual(struct rates *r, const struct rate *usual)
-{
-	pthread_mutex_lock(&r->lock);
-	r->usual = *usual;
-	pthread_mutex_unlock(&r->lock);
-}
-
 int rates_wish(struct rates *r, const struct proc_id *id, enum rate_by by,
 	       const struct rate_wish *w)
 {

@@ -74,9 +74,6 @@ struct rates;
 struct rates *rates_new(const struct rate *usual, uint64_t tick_ns);
 void rates_free(struct rates *r);
 
-/* The configuration's, of processes without a wish of their own. */
-void rates_usual(struct rates *r, const struct rate *usual);
-
 /* A wish takes the place of the one before of the same kind; NULL takes that back. 0 or -ENOMEM. */
 int rates_wish(struct rates *r, const struct proc_id *id, enum rate_by by,
 	       const struct rate_wish *w);

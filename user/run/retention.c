@@ -13,6 +13,11 @@
 
 #include "jfr/segment.h"
 
+#define PAUSE_NS   5000000000ull /* the directory is looked at so often, */
+#define PAUSE_PART 200		 /* or, where that takes long, so many times as long, */
+#define PAUSE_MOST_NS                                                                              \
+	60000000000ull /* but not more seldom: what is written meanwhile is unbounded */
+
 /* ---- what goes ------------------------------------------------------------------------------- */
 
 static int older_first(const void *a, const void *b)
@@ -325,6 +330,28 @@ static int shrink_all(const struct retention_policy *p, const struct age_clock *
 	}
 	listing_free(&l);
 	return rc;
+}
+
+/* ---- when ------------------------------------------------------------------------------------ */
+
+static uint64_t within(uint64_t ns, uint64_t least, uint64_t most)
+{
+	return ns < least ? least : ns > most ? most : ns;
+}
+
+void retention_paced(struct retention_pace *p, uint64_t began_ns, uint64_t ended_ns)
+{
+	uint64_t took = ended_ns - began_ns;
+
+	p->next_ns = ended_ns + within(took * PAUSE_PART, PAUSE_NS, PAUSE_MOST_NS);
+	p->soon_ns = ended_ns + within(took, PAUSE_NS, PAUSE_MOST_NS);
+}
+
+bool retention_is_due(const struct retention_pace *p, uint64_t now_ns,
+		      const struct retention_policy *policy, uint64_t free_bytes)
+{
+	return now_ns >= p->next_ns ||
+	       (free_bytes < policy->free_min_bytes && now_ns >= p->soon_ns);
 }
 
 int retention_free(const char *dir, uint64_t *bytes)

@@ -56,6 +56,17 @@ int retention_apply(const struct retention_policy *p, const struct age_clock *cl
 		    const char *dir, const struct retention_tell *tell, struct retention_look *out,
 		    struct error *e);
 
+/* When the directory is looked at again; all zero: now. */
+struct retention_pace {
+	uint64_t next_ns; /* not before this, */
+	uint64_t soon_ns; /* or this, where less is free than is to be */
+};
+
+/* Pure: after a look that began and ended then. One that took long is not repeated soon. */
+void retention_paced(struct retention_pace *p, uint64_t began_ns, uint64_t ended_ns);
+bool retention_is_due(const struct retention_pace *p, uint64_t now_ns,
+		      const struct retention_policy *policy, uint64_t free_bytes);
+
 /* Tells what the file system of `dir` has left for whoever is not root. 0 or -errno. */
 int retention_free(const char *dir, uint64_t *bytes);
 

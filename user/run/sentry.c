@@ -21,8 +21,9 @@
 #include "jfr/stretch.h"
 #include "run/runner.h"
 
-#define DUMPS_MAX    10 /* of a trigger, the oldest go */
-#define DUE_MAX	     64 /* firings of one second */
+#define DUMPS_MAX    10		   /* of a trigger, the oldest go */
+#define DUE_MAX	     64		   /* firings that are to be done */
+#define DUE_NS	     5000000000ull /* for so long they are done at a time */
 #define HOUR	     3600
 #define FIRING_WORDS 200
 
@@ -113,6 +114,11 @@ void sentry_orders(struct sentry *s, struct triggers *t)
 {
 	struct watched *w, *next;
 
+	if (s->ndue)
+		log_warn("what triggers of the configuration before were to do is not done, %zu "
+			 "times",
+			 s->ndue);
+	s->ndue = 0;
 	pthread_mutex_lock(&s->lock);
 	triggers_free(&s->triggers);
 	s->triggers = *t;
@@ -362,16 +368,27 @@ static bool act(struct sentry *s, const struct firing *f)
 	return done;
 }
 
+static void failed_count(struct sentry *s, size_t trigger)
+{
+	pthread_mutex_lock(&s->lock);
+	s->told[trigger].failed++;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/*
+ * What takes long, as copies of gigabytes and commands that do not answer, leaves the rest for the
+ * next second: the thread has to keep the directory within its bounds, too.
+ */
 static void due_do(struct sentry *s)
 {
-	for (size_t i = 0; i < s->ndue; i++) {
-		if (act(s, &s->due[i]))
-			continue;
-		pthread_mutex_lock(&s->lock);
-		s->told[s->due[i].trigger].failed++;
-		pthread_mutex_unlock(&s->lock);
-	}
-	s->ndue = 0;
+	uint64_t until = now_ns() + DUE_NS;
+	size_t n;
+
+	for (n = 0; n < s->ndue && (!n || now_ns() < until); n++)
+		if (!act(s, &s->due[n]))
+			failed_count(s, s->due[n].trigger);
+	s->ndue -= n;
+	memmove(s->due, s->due + n, s->ndue * sizeof(*s->due));
 }
 
 /* ---- what is looked at ----------------------------------------------------------------------- */

@@ -8,19 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 #define SUFFIX	  ".payload"
 #define HEAD_MOST 1024
+#define STRAY_S	  60 /* a file that is made takes no such time */
 
 struct spool {
 	int dir;
 	char *path;
 	uint64_t cap, used; /* used: at most this, since files go without our doing */
 	uid_t owner;
-	unsigned int put;
+	uint64_t last; /* of the names; 0: not known yet */
 	struct spool_lost lost;
 };
 
@@ -54,6 +56,8 @@ static int dir_settle(int dir, bool made, uid_t owner)
 	return st.st_uid == owner ? 0 : -EPERM;
 }
 
+static void strays_remove(struct spool *s, bool all);
+
 int spool_open(struct spool **out, const char *path, uint64_t cap, uid_t owner, struct error *e)
 {
 	bool made = !mkdir(path, 0700);
@@ -84,6 +88,7 @@ int spool_open(struct spool **out, const char *path, uint64_t cap, uid_t owner, 
 	}
 	s->cap = s->used = cap; /* what is in it is not known */
 	s->owner = owner;
+	strays_remove(s, false);
 	*out = s;
 	return 0;
 }
@@ -107,6 +112,12 @@ static bool is_payload(const char *name)
 	return n > k && n < SPOOL_NAME_LEN && name[0] != '.' && !strcmp(name + n - k, SUFFIX);
 }
 
+/* What file_write() makes, until it has its name. */
+static bool is_stray(const char *name)
+{
+	return name[0] == '.' && is_payload(name + 1);
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct spool_entry *)a)->name, ((const struct spool_entry *)b)->name);
@@ -127,7 +138,8 @@ static int entry_add(struct spool_entry **v, size_t *n, size_t *cap, const char 
 	return 0;
 }
 
-int spool_list(struct spool *s, struct spool_entry **v, size_t *n)
+static int names_list(struct spool *s, bool (*is_one)(const char *name), struct spool_entry **v,
+		      size_t *n)
 {
 	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -143,7 +155,7 @@ int spool_list(struct spool *s, struct spool_entry **v, size_t *n)
 		return rc;
 	}
 	while (!rc && (entry = readdir(d)))
-		if (is_payload(entry->d_name))
+		if (is_one(entry->d_name))
 			rc = entry_add(v, n, &cap, entry->d_name);
 	closedir(d);
 	if (*n)
@@ -153,6 +165,35 @@ int spool_list(struct spool *s, struct spool_entry **v, size_t *n)
 		*v = NULL;
 	}
 	return rc;
+}
+
+int spool_list(struct spool *s, struct spool_entry **v, size_t *n)
+{
+	return names_list(s, is_payload, v, n);
+}
+
+/* Whether it was written last longer ago than that; a time to come is one of another clock. */
+static bool is_older(const struct spool *s, const char *name, time_t seconds)
+{
+	time_t now = time(NULL);
+	struct stat st;
+
+	return !fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	       (st.st_mtime < now - seconds || st.st_mtime > now + seconds);
+}
+
+/* Those of a process that was killed while it made them; `all`: those that are being made, too. */
+static void strays_remove(struct spool *s, bool all)
+{
+	struct spool_entry *v;
+	size_t n;
+
+	if (names_list(s, is_stray, &v, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (all || is_older(s, v[i].name, STRAY_S))
+			unlinkat(s->dir, v[i].name, 0);
+	free(v);
 }
 
 /* ---- in ---- */
@@ -201,6 +242,7 @@ static int room_make(struct spool *s, uint64_t len)
 
 	if (!s->cap || s->used + len <= s->cap)
 		return 0;
+	strays_remove(s, false);
 	rc = spool_list(s, &v, &n);
 	if (rc)
 		return rc;
@@ -266,6 +308,37 @@ static int file_write(struct spool *s, const char *name, const struct buffer *he
 	return rc;
 }
 
+/* Of the last name that there is, as far as it is one of ours: 0 where there is none. */
+static uint64_t last_read(struct spool *s)
+{
+	struct spool_entry *v;
+	uint64_t last = 0;
+	size_t n;
+
+	if (spool_list(s, &v, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t ns = strtoull(v[i].name, NULL, 10);
+
+		if (ns > last && ns < INT64_MAX)
+			last = ns;
+	}
+	free(v);
+	return last;
+}
+
+/* By the clock, and after all others, however that was set: by their names they are old. */
+static void name_make(struct spool *s, char name[SPOOL_NAME_LEN])
+{
+	uint64_t now = clock_ns(CLOCK_REALTIME);
+
+	if (!s->last)
+		s->last = last_read(s);
+	s->last = now > s->last ? now : s->last + 1;
+	snprintf(name, SPOOL_NAME_LEN, "%020llu-%06u" SUFFIX, (unsigned long long)s->last,
+		 (unsigned int)getpid() % 1000000);
+}
+
 int spool_put(struct spool *s, const struct payload *p, const void *body, size_t len)
 {
 	struct buffer head = BUFFER_INIT;
@@ -278,8 +351,7 @@ int spool_put(struct spool *s, const struct payload *p, const void *body, size_t
 		rc = -EFBIG;
 	if (!rc)
 		rc = room_make(s, head.len + len);
-	snprintf(name, sizeof(name), "%020llu-%06u" SUFFIX,
-		 (unsigned long long)clock_ns(CLOCK_REALTIME), s->put++ % 1000000);
+	name_make(s, name);
 	if (!rc)
 		rc = file_write(s, name, &head, body, len);
 	if (!rc)
@@ -412,6 +484,7 @@ void spool_destroy(struct spool *s)
 	for (size_t i = 0; i < n; i++)
 		spool_remove(s, v[i].name);
 	free(v);
+	strays_remove(s, true);
 	if (s->path)
 		rmdir(s->path);
 }

@@ -26,7 +26,7 @@ static void percent_decode(char *s)
 	*to = '\0';
 }
 
-static bool text_copy(char *to, size_t cap, const char *from, size_t n)
+static bool part_copy(char *to, size_t cap, const char *from, size_t n)
 {
 	if (!n || n >= cap || memchr(from, 0, n))
 		return false;
@@ -38,8 +38,8 @@ static bool text_copy(char *to, size_t cap, const char *from, size_t n)
 bool attribute_copy(struct attribute *a, const char *key, size_t nkey, const char *value,
 		    size_t nvalue)
 {
-	return text_copy(a->key, sizeof(a->key), key, nkey) &&
-	       text_copy(a->value, sizeof(a->value), value, nvalue);
+	return part_copy(a->key, sizeof(a->key), key, nkey) &&
+	       part_copy(a->value, sizeof(a->value), value, nvalue);
 }
 
 static bool pair_take(struct attribute *a, const char *p, size_t n)

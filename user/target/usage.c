@@ -12,8 +12,7 @@
 #include "target/text.h"
 
 #define US	 1000ull
-#define IO_TEXTS 64	     /* that are read at a time */
-#define STAT_MAX (64u << 10) /* a line for each CPU, and a number for each interrupt */
+#define IO_TEXTS 64 /* that are read at a time */
 
 /* ---- parsers ----------------------------------------------------------------------------------
  */
