@@ -17,8 +17,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -61,6 +63,16 @@ static void text_is(int fd, const char *want)
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	n = pread(fd, text, sizeof(text), 0);
 	assert_int_equal(n, strlen(want));
+	assert_memory_equal(text, want, strlen(want));
+	close(fd);
+}
+
+static void text_begins(int fd, const char *want)
+{
+	char text[64];
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, text, strlen(want), 0), strlen(want));
 	assert_memory_equal(text, want, strlen(want));
 	close(fd);
 }
@@ -182,13 +194,7 @@ static void mapped(void **state)
 
 static void program(void **state)
 {
-	char magic[4];
-	int fd = broker_exe(getpid(), proc_fd);
-
-	assert_true(fd >= 0);
-	assert_int_equal(pread(fd, magic, 4, 0), 4);
-	assert_memory_equal(magic, "\177ELF", 4);
-	close(fd);
+	text_begins(broker_exe(getpid(), proc_fd), "\177ELF");
 }
 
 static void directory(void **state)
@@ -400,6 +406,114 @@ static void bound(void **state)
 	unlink(in_dir("other"));
 	close(go[0]);
 	close(go[1]);
+}
+
+/* In a namespace of its own a directory in place of /proc, which leads to a file of the host. */
+static bool false_proc_make(void)
+{
+	char path[64], map[64];
+	uid_t uid = geteuid();
+	int fd;
+
+	if (unshare(uid ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS))
+		return false;
+	if (uid) {
+		snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+		fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+		if (write(fd, map, strlen(map)) != (ssize_t)strlen(map))
+			return false;
+	}
+	snprintf(path, sizeof(path), "/proc/%d", getpid());
+	return !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("false", "/proc", "tmpfs", 0, NULL) && !mkdir(path, 0755) && !chdir(path) &&
+	       !mkdir("map_files", 0755) && !symlink(in_dir("file"), "exe") &&
+	       !symlink(in_dir("file"), "map_files/1000-2000") && !symlink("/", "root");
+}
+
+/* A process that has made it; 0: it cannot. */
+static pid_t false_proc_process(void)
+{
+	int is[2];
+	char made = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(is), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		made = false_proc_make();
+		while (write(is[1], &made, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(is[0], &made, 1), 1);
+	close(is[0]);
+	close(is[1]);
+	if (made)
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+/* Anybody can mount a directory that is called as the kernel's own: it is not believed. */
+static void false_proc(void **state)
+{
+	static const enum opening_kind kinds[] = {OPENING_EXE, OPENING_ROOTED, OPENING_MAPPED,
+						  OPENING_ANSWERS};
+	pid_t liar = false_proc_process();
+	struct opening_ask ask = {.kind = OPENING_DIRECTORY, .pid = liar, .bound = 1};
+	char path[64], is[64] = "";
+	struct broker_file file;
+	struct stat st;
+	int at, own;
+
+	if (!liar)
+		skip();
+	snprintf(ask.path, sizeof(ask.path), "/proc/%d", liar);
+	at = opening_do(&ask, -1, &file);
+	assert_true(at >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	assert_true(readlink(path, is, sizeof(is) - 1) > 0);
+	assert_string_equal(is, ask.path);
+	assert_int_equal(stat(in_dir("file"), &st), 0);
+	ask.mapping = (struct broker_mapping){0x1000, 0x2000, st.st_ino, major(st.st_dev),
+					      minor(st.st_dev)};
+	strcpy(ask.path, in_dir("file"));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		ask.kind = kinds[i];
+		assert_int_equal(opening_do(&ask, at, &file), -EPERM);
+	}
+	own = dir_of(liar);
+	ask.kind = OPENING_EXE;
+	text_begins(opening_do(&ask, own, &file), "\177ELF");
+	close(own);
+	close(at);
+	kill(liar, SIGKILL);
+	waitpid(liar, NULL, 0);
+}
+
+/* Of some files the kernel shows more to who reads with the workers' rights. */
+static void bound_memory(void **state)
+{
+	static const char what[] = "in memory";
+	struct opening_ask ask = {
+		.kind = OPENING_MEMORY,
+		.pid = getpid(),
+		.bound = 1,
+		.mapping = {.start = (uintptr_t)what, .end = (uintptr_t)what + sizeof(what)},
+	};
+	char got[sizeof(what)];
+	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(opening_bytes(&ask, mem, got), sizeof(what));
+	assert_string_equal(got, what);
+	ask.mapping.start = 0;
+	ask.mapping.end = 4;
+	assert_int_equal(opening_bytes(&ask, stat, got), -EPERM);
+	close(stat);
+	close(mem);
 }
 
 /* Descriptors of all processes below ours. */
@@ -718,6 +832,8 @@ int main(void)
 		cmocka_unit_test(no_detour),
 		cmocka_unit_test(users),
 		cmocka_unit_test(bound),
+		cmocka_unit_test(false_proc),
+		cmocka_unit_test(bound_memory),
 		cmocka_unit_test(nonsense),
 		cmocka_unit_test(flood),
 		cmocka_unit_test(board_is_shown),

@@ -312,22 +312,39 @@ static int user_name(uint32_t uid, char *to, size_t room)
 
 /* ---- for one that is bound ---- */
 
-/*
- * Whether a descriptor that came with the question is /proc/PID of that very process, and not
- * another's, or an end that another has reached: then it has " (deleted)" behind its name.
- */
-static bool is_its_own(int at, pid_t pid)
+static bool is_same(int a, int b)
 {
-	char path[32], to[32], want[32];
-	ssize_t n;
+	struct stat x, y;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
-	snprintf(want, sizeof(want), "/proc/%d", pid);
-	n = readlink(path, to, sizeof(to) - 1);
-	if (n <= 0)
-		return false;
-	to[n] = '\0';
-	return !strcmp(to, want);
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/*
+ * /proc/PID of the process, or a file there, opened here as a mere path. What came with the
+ * question has to be that very one, by device and inode: a name says nothing, since anybody mounts
+ * what he likes on a /proc of his own, and links that he made there lead to files of ours.
+ */
+static int own_open(const struct opening_ask *ask, const char *name, int came)
+{
+	int own = name[0] ? proc_name_open(ask->pid, name, O_PATH) : proc_directory(ask->pid);
+
+	if (own < 0 || is_same(own, came))
+		return own;
+	close(own);
+	return -EPERM;
+}
+
+/*
+ * What reads memory for one that is bound reads nothing else: of some files the kernel shows more
+ * to who reads with the rights that are here.
+ */
+static int memory_refused(const struct opening_ask *ask, int at)
+{
+	int own = ask->bound ? own_open(ask, "mem", at) : -1;
+
+	if (own >= 0)
+		close(own);
+	return ask->bound && own < 0 ? own : 0;
 }
 
 /* Its effective one: what belongs to a process that others may not look into is shown as root's. */
@@ -379,25 +396,16 @@ static int below(const struct opening_ask *ask, int at, int flags)
 	return fd;
 }
 
-/* Memory is of who has the descriptor already. */
-static int bound_fits(const struct opening_ask *ask, int at)
+/* Whether the directory that comes with the question is /proc/PID. */
+static bool begins_in_proc(const struct opening_ask *ask)
 {
-	switch (ask->kind) {
-	case OPENING_ROOTED:
-	case OPENING_EXE:
-	case OPENING_MAPPED:
-	case OPENING_ANSWERS:
-		return is_its_own(at, ask->pid) ? 0 : -EPERM;
-	default:
-		return 0;
-	}
+	return ask->kind == OPENING_ROOTED || ask->kind == OPENING_EXE ||
+	       ask->kind == OPENING_MAPPED || ask->kind == OPENING_ANSWERS;
 }
 
-static int refused(const struct opening_ask *ask, int at)
+static bool is_refused(const struct opening_ask *ask)
 {
-	if (ask->denied || (ask->bound && ask->kind == OPENING_USER))
-		return -EPERM;
-	return ask->bound ? bound_fits(ask, at) : 0;
+	return ask->denied || (ask->bound && ask->kind == OPENING_USER);
 }
 
 /* ---- mere paths (O_PATH) ---- */
@@ -555,13 +563,14 @@ static int memory(const struct opening_ask *ask, int at, char *bytes)
 
 int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 {
-	int rc = refused(ask, at);
+	int rc;
 
-	if (rc)
-		return rc;
+	if (is_refused(ask))
+		return -EPERM;
 	switch (ask->kind) {
 	case OPENING_MEMORY:
-		return memory(ask, at, bytes);
+		rc = memory_refused(ask, at);
+		return rc ? rc : memory(ask, at, bytes);
 	case OPENING_TEXT:
 		return proc_text(ask->pid, ask->path, bytes, opening_room(ask));
 	case OPENING_TEXTS:
@@ -576,14 +585,11 @@ int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 	}
 }
 
-int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
+static int from(const struct opening_ask *ask, int at, struct broker_file *file)
 {
-	int fd, rc = refused(ask, at);
+	int fd, rc;
 	bool linked;
 
-	*file = (struct broker_file){0};
-	if (rc)
-		return rc;
 	if (ask->kind == OPENING_ANSWERS)
 		return mapping_answers(ask, at);
 	if (ask->kind == OPENING_DIRECTORY)
@@ -600,4 +606,21 @@ int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
 		return rc;
 	}
 	return file_open(ask, fd, file);
+}
+
+int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
+{
+	int own, rc;
+
+	*file = (struct broker_file){0};
+	if (is_refused(ask))
+		return -EPERM;
+	if (!ask->bound || !begins_in_proc(ask))
+		return from(ask, at, file);
+	own = own_open(ask, "", at);
+	if (own < 0)
+		return own;
+	rc = from(ask, own, file);
+	close(own);
+	return rc;
 }
