@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -33,6 +34,7 @@
 #include "broker/broker.h"
 #include "broker/grants.h"
 #include "broker/opening.h"
+#include "broker/workers.h"
 #include "target/procfs.h"
 
 static char dir[] = "/tmp/gnomon-broker-XXXXXX";
@@ -801,6 +803,74 @@ static void rights(void **state)
 	}
 }
 
+/* Its children, two at most: how many. */
+static int children_of(pid_t pid, pid_t v[2])
+{
+	char path[64];
+	int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	f = fopen(path, "re");
+	while (f && n < 2 && fscanf(f, "%d", &v[n]) == 1)
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Waits until the process has so many; whether it has. */
+static bool has_children(pid_t pid, int n)
+{
+	pid_t v[2];
+
+	for (int i = 0; i < 500; i++, usleep(10000))
+		if (children_of(pid, v) == n)
+			return true;
+	return false;
+}
+
+/* As a user who cannot have another process for a while: 0, or a line. */
+static int short_of_processes(void)
+{
+	struct rlimit rl, none;
+	struct workers *w;
+	pid_t parent[2], v[2];
+
+	WANT(geteuid() || !setuid(65534));
+	prctl(PR_SET_DUMPABLE, 1);
+	WANT(!workers_start(&w));
+	WANT(children_of(getpid(), parent) == 1);
+	WANT(has_children(parent[0], 2));
+	WANT(!prlimit(parent[0], RLIMIT_NPROC, NULL, &rl));
+	none = (struct rlimit){0, rl.rlim_max};
+	WANT(!prlimit(parent[0], RLIMIT_NPROC, &none, NULL));
+	WANT(children_of(parent[0], v) == 2);
+	WANT(!kill(v[0], SIGKILL) && !kill(v[1], SIGKILL));
+	WANT(has_children(parent[0], 0));
+	usleep(50000); /* it has tried, in vain */
+	WANT(!prlimit(parent[0], RLIMIT_NPROC, &rl, NULL));
+	WANT(has_children(parent[0], 2));
+	workers_stop(w);
+	return 0;
+}
+
+/* Where no worker can be made that is tried again. */
+static void none_to_be_had(void **state)
+{
+	pid_t pid = fork();
+	int status, line;
+
+	if (!pid) {
+		line = short_of_processes();
+		if (line)
+			fprintf(stderr, "line %d\n", line);
+		_exit(line != 0);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+}
+
 /* Who was made of us and does not end keeps what it has open: that holds up nobody. */
 static void ends_all_the_same(void **state)
 {
@@ -819,29 +889,18 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),
-		cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),
-		cmocka_unit_test(program),
-		cmocka_unit_test(directory),
-		cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many),
-		cmocka_unit_test(of_most),
-		cmocka_unit_test(no_detour),
-		cmocka_unit_test(users),
-		cmocka_unit_test(bound),
-		cmocka_unit_test(false_proc),
-		cmocka_unit_test(bound_memory),
-		cmocka_unit_test(nonsense),
-		cmocka_unit_test(flood),
-		cmocka_unit_test(board_is_shown),
-		cmocka_unit_test(grants_full),
-		cmocka_unit_test(grants_nameless),
-		cmocka_unit_test(rights),
-		cmocka_unit_test(killed),
-		cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),	  cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),	  cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),	  cmocka_unit_test(program),
+		cmocka_unit_test(directory),	  cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many),  cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),	  cmocka_unit_test(users),
+		cmocka_unit_test(bound),	  cmocka_unit_test(false_proc),
+		cmocka_unit_test(bound_memory),	  cmocka_unit_test(nonsense),
+		cmocka_unit_test(flood),	  cmocka_unit_test(board_is_shown),
+		cmocka_unit_test(grants_full),	  cmocka_unit_test(grants_nameless),
+		cmocka_unit_test(rights),	  cmocka_unit_test(killed),
+		cmocka_unit_test(none_to_be_had), cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);
