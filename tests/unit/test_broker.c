@@ -321,8 +321,10 @@ static pid_t nobodys(void)
 		close(is[0]);
 		return pid;
 	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if ((!geteuid() && setuid(65534)) || write(is[1], &byte, 1) != 1)
+	if (!geteuid() && setuid(65534))
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* another user's id takes it back */
+	if (write(is[1], &byte, 1) != 1)
 		_exit(1);
 	close(is[1]);
 	for (;;)
@@ -493,6 +495,94 @@ static void false_proc(void **state)
 	close(at);
 	kill(liar, SIGKILL);
 	waitpid(liar, NULL, 0);
+}
+
+/* Directories and files of users: 65534 is who asks. */
+static const struct {
+	const char *name;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+} way[] = {
+	{"open", S_IFDIR | 0711, 1, 1},
+	{"open/file", 0644, 1, 1},
+	{"closed", S_IFDIR | 0700, 1, 1},
+	{"closed/file", 0644, 1, 1},
+	{"closed/below", S_IFDIR | 0755, 1, 1},
+	{"closed/below/file", 0644, 1, 1},
+	{"his", S_IFDIR | 0700, 65534, 1},
+	{"his/file", 0600, 65534, 1},
+	{"his/closed", 0640, 1, 1},
+	{"group", S_IFDIR | 0710, 1, 0},
+	{"group/file", 0640, 1, 0},
+};
+
+#define WAY (sizeof(way) / sizeof(*way))
+
+static void way_make(void)
+{
+	assert_int_equal(chmod(dir, 0711), 0);
+	for (size_t i = 0; i < WAY; i++) {
+		if (S_ISDIR(way[i].mode))
+			mkdir(in_dir(way[i].name), 0700);
+		else
+			text_write(way[i].name, "on the way");
+		assert_int_equal(chown(in_dir(way[i].name), way[i].uid, way[i].gid), 0);
+		assert_int_equal(chmod(in_dir(way[i].name), way[i].mode & 07777), 0);
+	}
+	assert_int_equal(symlink("closed", in_dir("detour")), 0);
+}
+
+static void way_remove(void)
+{
+	unlink(in_dir("detour"));
+	for (size_t i = WAY; i--;)
+		remove(in_dir(way[i].name));
+	chmod(dir, 0700);
+}
+
+/* Rights are its user's on the whole way, be it by a link: 0700 of another keeps what is in it. */
+static void bound_way(void **state)
+{
+	static const struct {
+		const char *path;
+		int want;
+	} cases[] = {
+		{"open/file", 0},
+		{"closed/file", -EACCES},
+		{"detour/file", -EACCES}, /* a link to closed */
+		{"closed/below/file", -EACCES},
+		{"his/file", 0},
+		{"his/closed", -EACCES},
+		{"group/file", 0},
+		{"his", -EINVAL},
+		{"none/file", -ENOENT},
+	};
+	struct opening_ask ask = {.kind = OPENING_BELOW, .pid = nobodys(), .bound = 1};
+	struct broker_file file;
+
+	if (!geteuid())
+		way_make();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases) && !geteuid(); i++) {
+		int fd;
+
+		strcpy(ask.path, in_dir(cases[i].path));
+		fd = opening_do(&ask, -1, &file);
+		if (!cases[i].want)
+			text_is(fd, "on the way");
+		else
+			assert_int_equal(fd, cases[i].want);
+	}
+	ask.kind = OPENING_DIRECTORY;
+	strcpy(ask.path, in_dir("closed/below"));
+	assert_true(geteuid() || opening_do(&ask, -1, &file) == -EACCES);
+	strcpy(ask.path, "/");
+	close(opening_do(&ask, -1, &file));
+	kill(ask.pid, SIGKILL);
+	waitpid(ask.pid, NULL, 0);
+	if (geteuid())
+		skip();
+	way_remove();
 }
 
 /* Of some files the kernel shows more to who reads with the workers' rights. */
@@ -889,18 +979,31 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),	  cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),	  cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),	  cmocka_unit_test(program),
-		cmocka_unit_test(directory),	  cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many),  cmocka_unit_test(of_most),
-		cmocka_unit_test(no_detour),	  cmocka_unit_test(users),
-		cmocka_unit_test(bound),	  cmocka_unit_test(false_proc),
-		cmocka_unit_test(bound_memory),	  cmocka_unit_test(nonsense),
-		cmocka_unit_test(flood),	  cmocka_unit_test(board_is_shown),
-		cmocka_unit_test(grants_full),	  cmocka_unit_test(grants_nameless),
-		cmocka_unit_test(rights),	  cmocka_unit_test(killed),
-		cmocka_unit_test(none_to_be_had), cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),
+		cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),
+		cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),
+		cmocka_unit_test(program),
+		cmocka_unit_test(directory),
+		cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many),
+		cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),
+		cmocka_unit_test(users),
+		cmocka_unit_test(bound),
+		cmocka_unit_test(false_proc),
+		cmocka_unit_test(bound_memory),
+		cmocka_unit_test(bound_way),
+		cmocka_unit_test(nonsense),
+		cmocka_unit_test(flood),
+		cmocka_unit_test(board_is_shown),
+		cmocka_unit_test(grants_full),
+		cmocka_unit_test(grants_nameless),
+		cmocka_unit_test(rights),
+		cmocka_unit_test(killed),
+		cmocka_unit_test(none_to_be_had),
+		cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

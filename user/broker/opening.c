@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/inroot.h"
+#include "broker/reader.h"
 
 #define COPY_CHUNK (1u << 20)
 #define COPY_MAX   (64u << 20)
@@ -347,38 +348,31 @@ static int memory_refused(const struct opening_ask *ask, int at)
 	return ask->bound && own < 0 ? own : 0;
 }
 
-/* Its effective one: what belongs to a process that others may not look into is shown as root's. */
-static int uid_of(pid_t pid, uid_t *uid)
+static int reader_of(pid_t pid, struct reader *r)
 {
-	unsigned int real, effective;
-	char text[2048];
-	const char *at;
+	char text[8192];
 	int n = proc_text(pid, "status", text, sizeof(text) - 1);
 
 	text[n < 0 ? 0 : n] = '\0';
-	at = strstr(text, "\nUid:");
-	if (n < 0 || !at || sscanf(at, "\nUid: %u %u", &real, &effective) != 2)
-		return n < 0 ? n : -ESRCH;
-	*uid = effective;
-	return 0;
+	return n < 0 ? n : reader_parse(text, r) ? 0 : -ESRCH;
 }
 
 /*
- * What is found by a path that was asked for, and not by the kernel's own links, is a file that the
- * process itself may read, as its owner or as anybody.
+ * A path below the root. For one that is bound it leads to what the process itself may reach and
+ * read, since it is its word alone that the path is wanted.
  */
-static int own_file(const struct opening_ask *ask, int fd)
+static int path_follow(const struct opening_ask *ask, int root, const char *path, int flags)
 {
-	struct stat file;
-	uid_t uid;
-	int rc;
+	struct reader r;
+	int fd = inroot_open(root, path, flags), rc;
 
-	if (fstat(fd, &file))
-		return -errno;
-	if (file.st_mode & S_IROTH)
-		return 0;
-	rc = uid_of(ask->pid, &uid);
-	return rc ? rc : file.st_uid == uid ? 0 : -EACCES;
+	if (fd < 0 || !ask->bound)
+		return fd;
+	rc = reader_of(ask->pid, &r);
+	if (!rc)
+		return reader_reach(&r, root, fd);
+	close(fd);
+	return rc;
 }
 
 /* Of one that is bound below the process's own root, whatever directory came with the question. */
@@ -387,11 +381,11 @@ static int below(const struct opening_ask *ask, int at, int flags)
 	int root, fd;
 
 	if (!ask->bound)
-		return inroot_open(at, ask->path, flags);
+		return path_follow(ask, at, ask->path, flags);
 	root = proc_root(ask->pid);
 	if (root < 0)
 		return root;
-	fd = inroot_open(root, ask->path, flags);
+	fd = path_follow(ask, root, ask->path, flags);
 	close(root);
 	return fd;
 }
@@ -410,25 +404,26 @@ static bool is_refused(const struct opening_ask *ask)
 
 /* ---- mere paths (O_PATH) ---- */
 
-static int rooted(int proc_fd, const char *path)
+static int rooted(const struct opening_ask *ask, int proc_fd, const char *path)
 {
 	int root = root_open(proc_fd), fd;
 
 	if (root < 0)
 		return root;
-	fd = inroot_open(root, path, O_PATH);
+	fd = path_follow(ask, root, path, O_PATH);
 	close(root);
 	return fd;
 }
 
-static int rooted_mapping(int proc_fd, const char *path)
+static int rooted_mapping(const struct opening_ask *ask, int proc_fd)
 {
+	const char *path = ask->path;
 	char root[PATH_MAX];
 	ssize_t n = readlinkat(proc_fd, "root", root, sizeof(root));
 
 	if (n > 0 && n < (ssize_t)sizeof(root))
 		path = inroot_path(root, (size_t)n, path);
-	return rooted(proc_fd, path);
+	return rooted(ask, proc_fd, path);
 }
 
 static void mapping_name(const struct broker_mapping *m, char *name, size_t n)
@@ -436,7 +431,7 @@ static void mapping_name(const struct broker_mapping *m, char *name, size_t n)
 	snprintf(name, n, "map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
 }
 
-static int mapped(const struct opening_ask *ask, int proc_fd, bool *linked)
+static int mapped(const struct opening_ask *ask, int proc_fd)
 {
 	char name[64];
 	int fd = -ENOENT;
@@ -446,9 +441,8 @@ static int mapped(const struct opening_ask *ask, int proc_fd, bool *linked)
 		fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
 		fd = checked(fd < 0 ? -errno : fd, &ask->mapping, true);
 	}
-	*linked = fd >= 0;
 	if (fd < 0 && ask->path[0])
-		fd = checked(rooted_mapping(proc_fd, ask->path), &ask->mapping, false);
+		fd = checked(rooted_mapping(ask, proc_fd), &ask->mapping, false);
 	return fd;
 }
 
@@ -459,19 +453,17 @@ static int exe(int proc_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-/* *linked: the kernel's own link led there. */
-static int path_open(const struct opening_ask *ask, int at, bool *linked)
+static int path_open(const struct opening_ask *ask, int at)
 {
-	*linked = ask->kind == OPENING_EXE;
 	switch (ask->kind) {
 	case OPENING_BELOW:
 		return below(ask, at, O_PATH);
 	case OPENING_ROOTED:
-		return rooted(at, ask->path);
+		return rooted(ask, at, ask->path);
 	case OPENING_EXE:
 		return exe(at);
 	case OPENING_MAPPED:
-		return mapped(ask, at, linked);
+		return mapped(ask, at);
 	default:
 		return -EINVAL;
 	}
@@ -588,7 +580,6 @@ int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 static int from(const struct opening_ask *ask, int at, struct broker_file *file)
 {
 	int fd, rc;
-	bool linked;
 
 	if (ask->kind == OPENING_ANSWERS)
 		return mapping_answers(ask, at);
@@ -596,10 +587,8 @@ static int from(const struct opening_ask *ask, int at, struct broker_file *file)
 		return directory_open(ask, at);
 	if (ask->kind == OPENING_PROC)
 		return proc_open(ask);
-	fd = path_open(ask, at, &linked);
+	fd = path_open(ask, at);
 	rc = fd < 0 ? fd : broker_identify(fd, file);
-	if (!rc && ask->bound && !linked)
-		rc = own_file(ask, fd);
 	if (rc || ask->look) {
 		if (fd >= 0)
 			close(fd);
