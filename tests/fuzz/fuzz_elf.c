@@ -3,7 +3,7 @@
 // FUZZ-LINK: user/sym/debugfile.c user/sym/mapfile.c user/sym/demangle.c
 // FUZZ-LINK: user/sym/ehframe.c user/wire/rules.c
 // FUZZ-LINK: user/target/maps.c user/base/buffer.c user/base/inroot.c
-// FUZZ-LINK: user/base/log.c user/base/utf8.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
+// FUZZ-LINK: user/base/log.c user/base/utf8.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/reader.c user/broker/file.c user/base/beat.c
 // FUZZ-LINK: user/target/procfs.c
 /* The whole way of a file: headers, sections, debug data, symbols, demangling, look-ups. */
 #include <stddef.h>

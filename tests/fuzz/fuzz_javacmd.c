@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/target/javacmd.c user/target/jvmproc.c user/target/procfs.c user/target/cgroup.c
 // FUZZ-LINK: user/target/container.c user/base/buffer.c user/base/inroot.c
-// FUZZ-LINK: user/base/utf8.c
-// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
+// FUZZ-LINK: user/base/utf8.c user/base/digest.c
+// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/reader.c user/broker/file.c user/base/beat.c
 /* What a Java process chooses: command line, what the JVM tells, release file, names in its maps.
  */
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/target/maps.c user/base/buffer.c
-// FUZZ-LINK: user/target/procfs.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/inroot.c user/base/log.c user/base/utf8.c user/base/beat.c
+// FUZZ-LINK: user/target/procfs.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/reader.c user/broker/file.c user/base/inroot.c user/base/log.c user/base/utf8.c user/base/beat.c
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 // FUZZ-LINK: user/jvm/perfdata.c user/jvm/counters.c user/jvm/collections.c user/jvm/vmclock.c
 // FUZZ-LINK: user/jvm/gctimer.c user/jvm/gccause.c user/jvm/statics.c user/jvm/mem.c user/target/procfs.c user/base/inroot.c
 // FUZZ-LINK: user/base/utf8.c tests/fuzz/novm.c
-// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
+// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/reader.c user/broker/file.c user/base/beat.c
 // FUZZ-LINK: user/jvm/memguard.c user/target/mapquery.c user/target/maps.c user/base/buffer.c
 #include <stdint.h>
 #include <stdlib.h>

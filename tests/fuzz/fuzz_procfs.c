@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // FUZZ-LINK: user/target/procfs.c user/target/cgroup.c user/target/container.c
 // FUZZ-LINK: user/base/inroot.c
-// FUZZ-LINK: user/base/log.c user/base/utf8.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
+// FUZZ-LINK: user/base/log.c user/base/utf8.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/reader.c user/broker/file.c user/base/beat.c
 /* The texts of /proc and of control groups: the first byte chooses the parser. */
 #include <stddef.h>
 #include <stdint.h>

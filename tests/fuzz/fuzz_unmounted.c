@@ -14,7 +14,7 @@
 // FUZZ-LINK: user/base/descriptor.c user/base/digest.c
 // FUZZ-LINK: user/base/utf8.c
 // FUZZ-LINK: user/target/procfs.c user/base/inroot.c user/jvm/memguard.c user/target/mapquery.c user/target/maps.c user/base/buffer.c
-// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/file.c user/base/beat.c
+// FUZZ-LINK: user/base/log.c user/broker/broker.c user/broker/workers.c user/base/fdmsg.c user/base/shared.c user/broker/grants.c user/base/rights.c user/broker/opening.c user/broker/reader.c user/broker/file.c user/base/beat.c
 #include "jvm/unmounted.c"
 #include "tests/fuzz/repeated.h"
 

@@ -17,9 +17,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -31,6 +34,7 @@
 #include "broker/broker.h"
 #include "broker/grants.h"
 #include "broker/opening.h"
+#include "broker/workers.h"
 #include "target/procfs.h"
 
 static char dir[] = "/tmp/gnomon-broker-XXXXXX";
@@ -61,6 +65,16 @@ static void text_is(int fd, const char *want)
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	n = pread(fd, text, sizeof(text), 0);
 	assert_int_equal(n, strlen(want));
+	assert_memory_equal(text, want, strlen(want));
+	close(fd);
+}
+
+static void text_begins(int fd, const char *want)
+{
+	char text[64];
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, text, strlen(want), 0), strlen(want));
 	assert_memory_equal(text, want, strlen(want));
 	close(fd);
 }
@@ -182,13 +196,7 @@ static void mapped(void **state)
 
 static void program(void **state)
 {
-	char magic[4];
-	int fd = broker_exe(getpid(), proc_fd);
-
-	assert_true(fd >= 0);
-	assert_int_equal(pread(fd, magic, 4, 0), 4);
-	assert_memory_equal(magic, "\177ELF", 4);
-	close(fd);
+	text_begins(broker_exe(getpid(), proc_fd), "\177ELF");
 }
 
 static void directory(void **state)
@@ -313,8 +321,10 @@ static pid_t nobodys(void)
 		close(is[0]);
 		return pid;
 	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if ((!geteuid() && setuid(65534)) || write(is[1], &byte, 1) != 1)
+	if (!geteuid() && setuid(65534))
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* another user's id takes it back */
+	if (write(is[1], &byte, 1) != 1)
 		_exit(1);
 	close(is[1]);
 	for (;;)
@@ -400,6 +410,202 @@ static void bound(void **state)
 	unlink(in_dir("other"));
 	close(go[0]);
 	close(go[1]);
+}
+
+/* In a namespace of its own a directory in place of /proc, which leads to a file of the host. */
+static bool false_proc_make(void)
+{
+	char path[64], map[64];
+	uid_t uid = geteuid();
+	int fd;
+
+	if (unshare(uid ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS))
+		return false;
+	if (uid) {
+		snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+		fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+		if (write(fd, map, strlen(map)) != (ssize_t)strlen(map))
+			return false;
+	}
+	snprintf(path, sizeof(path), "/proc/%d", getpid());
+	return !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("false", "/proc", "tmpfs", 0, NULL) && !mkdir(path, 0755) && !chdir(path) &&
+	       !mkdir("map_files", 0755) && !symlink(in_dir("file"), "exe") &&
+	       !symlink(in_dir("file"), "map_files/1000-2000") && !symlink("/", "root");
+}
+
+/* A process that has made it; 0: it cannot. */
+static pid_t false_proc_process(void)
+{
+	int is[2];
+	char made = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(is), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		made = false_proc_make();
+		while (write(is[1], &made, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(is[0], &made, 1), 1);
+	close(is[0]);
+	close(is[1]);
+	if (made)
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+/* Anybody can mount a directory that is called as the kernel's own: it is not believed. */
+static void false_proc(void **state)
+{
+	static const enum opening_kind kinds[] = {OPENING_EXE, OPENING_ROOTED, OPENING_MAPPED,
+						  OPENING_ANSWERS};
+	pid_t liar = false_proc_process();
+	struct opening_ask ask = {.kind = OPENING_DIRECTORY, .pid = liar, .bound = 1};
+	char path[64], is[64] = "";
+	struct broker_file file;
+	struct stat st;
+	int at, own;
+
+	if (!liar)
+		skip();
+	snprintf(ask.path, sizeof(ask.path), "/proc/%d", liar);
+	at = opening_do(&ask, -1, &file);
+	assert_true(at >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	assert_true(readlink(path, is, sizeof(is) - 1) > 0);
+	assert_string_equal(is, ask.path);
+	assert_int_equal(stat(in_dir("file"), &st), 0);
+	ask.mapping = (struct broker_mapping){0x1000, 0x2000, st.st_ino, major(st.st_dev),
+					      minor(st.st_dev)};
+	strcpy(ask.path, in_dir("file"));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		ask.kind = kinds[i];
+		assert_int_equal(opening_do(&ask, at, &file), -EPERM);
+	}
+	own = dir_of(liar);
+	ask.kind = OPENING_EXE;
+	text_begins(opening_do(&ask, own, &file), "\177ELF");
+	close(own);
+	close(at);
+	kill(liar, SIGKILL);
+	waitpid(liar, NULL, 0);
+}
+
+/* Directories and files of users: 65534 is who asks. */
+static const struct {
+	const char *name;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+} way[] = {
+	{"open", S_IFDIR | 0711, 1, 1},
+	{"open/file", 0644, 1, 1},
+	{"closed", S_IFDIR | 0700, 1, 1},
+	{"closed/file", 0644, 1, 1},
+	{"closed/below", S_IFDIR | 0755, 1, 1},
+	{"closed/below/file", 0644, 1, 1},
+	{"his", S_IFDIR | 0700, 65534, 1},
+	{"his/file", 0600, 65534, 1},
+	{"his/closed", 0640, 1, 1},
+	{"group", S_IFDIR | 0710, 1, 0},
+	{"group/file", 0640, 1, 0},
+};
+
+#define WAY (sizeof(way) / sizeof(*way))
+
+static void way_make(void)
+{
+	assert_int_equal(chmod(dir, 0711), 0);
+	for (size_t i = 0; i < WAY; i++) {
+		if (S_ISDIR(way[i].mode))
+			mkdir(in_dir(way[i].name), 0700);
+		else
+			text_write(way[i].name, "on the way");
+		assert_int_equal(chown(in_dir(way[i].name), way[i].uid, way[i].gid), 0);
+		assert_int_equal(chmod(in_dir(way[i].name), way[i].mode & 07777), 0);
+	}
+	assert_int_equal(symlink("closed", in_dir("detour")), 0);
+}
+
+static void way_remove(void)
+{
+	unlink(in_dir("detour"));
+	for (size_t i = WAY; i--;)
+		remove(in_dir(way[i].name));
+	chmod(dir, 0700);
+}
+
+/* Rights are its user's on the whole way, be it by a link: 0700 of another keeps what is in it. */
+static void bound_way(void **state)
+{
+	static const struct {
+		const char *path;
+		int want;
+	} cases[] = {
+		{"open/file", 0},
+		{"closed/file", -EACCES},
+		{"detour/file", -EACCES}, /* a link to closed */
+		{"closed/below/file", -EACCES},
+		{"his/file", 0},
+		{"his/closed", -EACCES},
+		{"group/file", 0},
+		{"his", -EINVAL},
+		{"none/file", -ENOENT},
+	};
+	struct opening_ask ask = {.kind = OPENING_BELOW, .pid = nobodys(), .bound = 1};
+	struct broker_file file;
+
+	if (!geteuid())
+		way_make();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases) && !geteuid(); i++) {
+		int fd;
+
+		strcpy(ask.path, in_dir(cases[i].path));
+		fd = opening_do(&ask, -1, &file);
+		if (!cases[i].want)
+			text_is(fd, "on the way");
+		else
+			assert_int_equal(fd, cases[i].want);
+	}
+	ask.kind = OPENING_DIRECTORY;
+	strcpy(ask.path, in_dir("closed/below"));
+	assert_true(geteuid() || opening_do(&ask, -1, &file) == -EACCES);
+	strcpy(ask.path, "/");
+	close(opening_do(&ask, -1, &file));
+	kill(ask.pid, SIGKILL);
+	waitpid(ask.pid, NULL, 0);
+	if (geteuid())
+		skip();
+	way_remove();
+}
+
+/* Of some files the kernel shows more to who reads with the workers' rights. */
+static void bound_memory(void **state)
+{
+	static const char what[] = "in memory";
+	struct opening_ask ask = {
+		.kind = OPENING_MEMORY,
+		.pid = getpid(),
+		.bound = 1,
+		.mapping = {.start = (uintptr_t)what, .end = (uintptr_t)what + sizeof(what)},
+	};
+	char got[sizeof(what)];
+	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(opening_bytes(&ask, mem, got), sizeof(what));
+	assert_string_equal(got, what);
+	ask.mapping.start = 0;
+	ask.mapping.end = 4;
+	assert_int_equal(opening_bytes(&ask, stat, got), -EPERM);
+	close(stat);
+	close(mem);
 }
 
 /* Descriptors of all processes below ours. */
@@ -687,6 +893,74 @@ static void rights(void **state)
 	}
 }
 
+/* Its children, two at most: how many. */
+static int children_of(pid_t pid, pid_t v[2])
+{
+	char path[64];
+	int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	f = fopen(path, "re");
+	while (f && n < 2 && fscanf(f, "%d", &v[n]) == 1)
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Waits until the process has so many; whether it has. */
+static bool has_children(pid_t pid, int n)
+{
+	pid_t v[2];
+
+	for (int i = 0; i < 500; i++, usleep(10000))
+		if (children_of(pid, v) == n)
+			return true;
+	return false;
+}
+
+/* As a user who cannot have another process for a while: 0, or a line. */
+static int short_of_processes(void)
+{
+	struct rlimit rl, none;
+	struct workers *w;
+	pid_t parent[2], v[2];
+
+	WANT(geteuid() || !setuid(65534));
+	prctl(PR_SET_DUMPABLE, 1);
+	WANT(!workers_start(&w));
+	WANT(children_of(getpid(), parent) == 1);
+	WANT(has_children(parent[0], 2));
+	WANT(!prlimit(parent[0], RLIMIT_NPROC, NULL, &rl));
+	none = (struct rlimit){0, rl.rlim_max};
+	WANT(!prlimit(parent[0], RLIMIT_NPROC, &none, NULL));
+	WANT(children_of(parent[0], v) == 2);
+	WANT(!kill(v[0], SIGKILL) && !kill(v[1], SIGKILL));
+	WANT(has_children(parent[0], 0));
+	usleep(50000); /* it has tried, in vain */
+	WANT(!prlimit(parent[0], RLIMIT_NPROC, &rl, NULL));
+	WANT(has_children(parent[0], 2));
+	workers_stop(w);
+	return 0;
+}
+
+/* Where no worker can be made that is tried again. */
+static void none_to_be_had(void **state)
+{
+	pid_t pid = fork();
+	int status, line;
+
+	if (!pid) {
+		line = short_of_processes();
+		if (line)
+			fprintf(stderr, "line %d\n", line);
+		_exit(line != 0);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+}
+
 /* Who was made of us and does not end keeps what it has open: that holds up nobody. */
 static void ends_all_the_same(void **state)
 {
@@ -718,6 +992,9 @@ int main(void)
 		cmocka_unit_test(no_detour),
 		cmocka_unit_test(users),
 		cmocka_unit_test(bound),
+		cmocka_unit_test(false_proc),
+		cmocka_unit_test(bound_memory),
+		cmocka_unit_test(bound_way),
 		cmocka_unit_test(nonsense),
 		cmocka_unit_test(flood),
 		cmocka_unit_test(board_is_shown),
@@ -725,6 +1002,7 @@ int main(void)
 		cmocka_unit_test(grants_nameless),
 		cmocka_unit_test(rights),
 		cmocka_unit_test(killed),
+		cmocka_unit_test(none_to_be_had),
 		cmocka_unit_test(ends_all_the_same),
 	};
 

@@ -84,6 +84,30 @@ static void paths(void **state)
 	}
 }
 
+/* Of a group that a user may have made nobody says that it is a container's. */
+static const struct {
+	const char *text, *group;
+} groups[] = {
+	{"0::/system.slice/docker-" ID ".scope/init\n", "/system.slice/docker-" ID ".scope"},
+	{"0::/docker/" ID "/docker/" ID2 "/x\n", "/docker/" ID "/docker/" ID2},
+	{"0::/user.slice/user-1000.slice/user@1000.service/docker-" ID ".scope\n", ""},
+	{"9:name=systemd:/user.slice/user-7.slice/user@7.service/x/libpod-" ID ".scope\n0::/\n",
+	 ""},
+	{"0::/lxc.payload.web01/user.slice/user@0.service/docker-" ID ".scope\n",
+	 "/lxc.payload.web01"},
+	{"0::/user.slice/user-1000.slice/session-1.scope\n", ""},
+};
+
+static void made_by(void **state)
+{
+	struct container c;
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		container_parse(groups[i].text, strlen(groups[i].text), &c);
+		assert_string_equal(c.group, groups[i].group);
+	}
+}
+
 static void matching(void **state)
 {
 	struct container c = {.kind = CONTAINER_DOCKER, .id = ID, .name = "web", .pod = POD};
@@ -208,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths),
+		cmocka_unit_test(made_by),
 		cmocka_unit_test(matching),
 		cmocka_unit_test(docker_names),
 		cmocka_unit_test(labels),

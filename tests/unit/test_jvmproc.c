@@ -246,6 +246,37 @@ static void commands(void **state)
 	command("M\x1b[31m\n", JAVA_MAIN_CLASS, "M?[31m?");
 }
 
+/* ---- whose it is ----------------------------------------------------------------------------- */
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static uint64_t owner(uint32_t uid, const char *cgroup)
+{
+	struct jvm_proc j = {.uid = uid};
+
+	container_parse(cgroup, strlen(cgroup), &j.container);
+	return jvm_owner(&j);
+}
+
+static void owners(void **state)
+{
+	uint64_t plain = owner(1000, "0::/user.slice/user-1000.slice/session-1.scope\n");
+	uint64_t contained = owner(1000, "0::/system.slice/docker-" ID ".scope\n");
+	uint64_t forged = owner(1000, "0::/user.slice/user-1000.slice/user@1000.service/docker-" ID
+				      ".scope\n");
+
+	assert_true(contained == owner(1000, "0::/system.slice/docker-" ID ".scope/x\n"));
+	assert_true(contained != plain);
+	assert_true(contained != owner(1001, "0::/system.slice/docker-" ID ".scope\n"));
+	assert_true(plain != owner(1001, "0::/user.slice\n"));
+	/* below his own service manager a user calls groups as he likes */
+	assert_true(forged == plain);
+	/* a container within one says nothing of others */
+	assert_true(contained != owner(1000, "0::/lxc/a/docker-" ID ".scope\n"));
+	/* nobody can work it out: FNV-1a of the id and the user was */
+	assert_true(owner(0, "0::/\n") != 0xcbf29ce484222325u * 0x100000001b3u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +291,7 @@ int main(void)
 		cmocka_unit_test(flags),
 		cmocka_unit_test(env_options),
 		cmocka_unit_test(commands),
+		cmocka_unit_test(owners),
 	};
 
 	return cmocka_run_group_tests_name("jvmproc", tests, NULL, NULL);

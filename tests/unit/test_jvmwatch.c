@@ -152,6 +152,62 @@ static void refused(void **state)
 	jvmwatch_free(w);
 }
 
+/* How often it is told of each of two. */
+static bool on_either(const struct jvm_proc *j, void *arg)
+{
+	struct told *t = arg;
+
+	for (int i = 0; i < 2; i++)
+		t[i].n += t[i].pid == j->id.pid;
+	return true;
+}
+
+/* Who has no place costs nothing until there is one, but for a look now and then. */
+static void put_off(void **state)
+{
+	struct jvmwatch *w = jvmwatch_new();
+	struct told t[2] = {0};
+	uint64_t now = 100 * S;
+	int ready;
+
+	for (int i = 0; i < 2; i++) {
+		t[i].pid = child_start(&ready);
+		child_map(ready);
+	}
+	jvmwatch_look(w, now, on_either, t);
+	assert_int_equal(t[0].n + t[1].n, 2);
+	for (int i = 0; i < 2; i++)
+		jvmwatch_put_off(w, t[i].pid, 7);
+	for (int i = 0; i < 59; i++)
+		jvmwatch_look(w, now += S, on_either, t);
+	assert_int_equal(t[0].n + t[1].n, 2);
+	/* each place is one's */
+	jvmwatch_room(w, 8);
+	jvmwatch_room(w, 7);
+	jvmwatch_look(w, now += S / 1000, on_either, t);
+	assert_int_equal(t[0].n + t[1].n, 3);
+	jvmwatch_put_off(w, t[t[1].n > 1].pid, 7);
+	/* after a minute one by one */
+	for (int i = 0; i < 12; i++)
+		jvmwatch_look(w, now += S, on_either, t);
+	assert_int_equal(t[0].n + t[1].n, 4);
+	for (int i = 0; i < 60; i++)
+		jvmwatch_look(w, now += S, on_either, t);
+	assert_int_equal(t[0].n + t[1].n, 5);
+	for (int i = 0; i < 2; i++)
+		jvmwatch_put_off(w, t[i].pid, 7);
+	now += 100 * S;
+	jvmwatch_look(w, now, on_either, t);
+	assert_int_equal(t[0].n + t[1].n, 6);
+	jvmwatch_look(w, now += 5 * S, on_either, t);
+	assert_int_equal(t[0].n + t[1].n, 7);
+	for (int i = 0; i < 2; i++) {
+		kill(t[i].pid, SIGKILL);
+		waitpid(t[i].pid, NULL, 0);
+	}
+	jvmwatch_free(w);
+}
+
 static void namespaces(void **state)
 {
 	struct error e = {0};
@@ -186,10 +242,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(appears),
-		cmocka_unit_test(late),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(namespaces),
+		cmocka_unit_test(appears), cmocka_unit_test(late),	 cmocka_unit_test(refused),
+		cmocka_unit_test(put_off), cmocka_unit_test(namespaces),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -69,10 +69,21 @@ static int put(uint64_t entry)
 	return 0;
 }
 
+/* The asker stays bound. */
+static void given_clear(pid_t asker)
+{
+	for (uint32_t i = 0; grants && i < grants->n; i++)
+		if (grants->v[i] >> 32 == (uint32_t)asker && (uint32_t)grants->v[i])
+			grants->v[i] = 0;
+}
+
+/* Nothing is left of what was given to another process that had its number. */
 int grants_bind(pid_t asker)
 {
 	int rc = asker > 0 ? put(entry_of(asker, 0)) : -EINVAL; /* (0 is a place that is free) */
 
+	if (!rc)
+		given_clear(asker);
 	return rc ? rc : grants_give(asker, asker); /* its own */
 }
 
@@ -94,11 +105,10 @@ void grants_unbind(pid_t asker)
 {
 	_Atomic uint64_t *bound = find(entry_of(asker, 0));
 
-	for (uint32_t i = 0; bound && i < grants->n; i++)
-		if (grants->v[i] >> 32 == (uint32_t)asker && &grants->v[i] != bound)
-			grants->v[i] = 0;
-	if (bound)
-		*bound = 0;
+	if (!bound)
+		return;
+	given_clear(asker);
+	*bound = 0;
 }
 
 bool grants_is_bound(pid_t asker)

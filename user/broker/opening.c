@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/inroot.h"
+#include "broker/reader.h"
 
 #define COPY_CHUNK (1u << 20)
 #define COPY_MAX   (64u << 20)
@@ -312,56 +313,66 @@ static int user_name(uint32_t uid, char *to, size_t room)
 
 /* ---- for one that is bound ---- */
 
-/*
- * Whether a descriptor that came with the question is /proc/PID of that very process, and not
- * another's, or an end that another has reached: then it has " (deleted)" behind its name.
- */
-static bool is_its_own(int at, pid_t pid)
+static bool is_same(int a, int b)
 {
-	char path[32], to[32], want[32];
-	ssize_t n;
+	struct stat x, y;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
-	snprintf(want, sizeof(want), "/proc/%d", pid);
-	n = readlink(path, to, sizeof(to) - 1);
-	if (n <= 0)
-		return false;
-	to[n] = '\0';
-	return !strcmp(to, want);
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Its effective one: what belongs to a process that others may not look into is shown as root's. */
-static int uid_of(pid_t pid, uid_t *uid)
+/*
+ * /proc/PID of the process, or a file there, opened here as a mere path. What came with the
+ * question has to be that very one, by device and inode: a name says nothing, since anybody mounts
+ * what he likes on a /proc of his own, and links that he made there lead to files of ours.
+ */
+static int own_open(const struct opening_ask *ask, const char *name, int came)
 {
-	unsigned int real, effective;
-	char text[2048];
-	const char *at;
+	int own = name[0] ? proc_name_open(ask->pid, name, O_PATH) : proc_directory(ask->pid);
+
+	if (own < 0 || is_same(own, came))
+		return own;
+	close(own);
+	return -EPERM;
+}
+
+/*
+ * What reads memory for one that is bound reads nothing else: of some files the kernel shows more
+ * to who reads with the rights that are here.
+ */
+static int memory_refused(const struct opening_ask *ask, int at)
+{
+	int own = ask->bound ? own_open(ask, "mem", at) : -1;
+
+	if (own >= 0)
+		close(own);
+	return ask->bound && own < 0 ? own : 0;
+}
+
+static int reader_of(pid_t pid, struct reader *r)
+{
+	char text[8192];
 	int n = proc_text(pid, "status", text, sizeof(text) - 1);
 
 	text[n < 0 ? 0 : n] = '\0';
-	at = strstr(text, "\nUid:");
-	if (n < 0 || !at || sscanf(at, "\nUid: %u %u", &real, &effective) != 2)
-		return n < 0 ? n : -ESRCH;
-	*uid = effective;
-	return 0;
+	return n < 0 ? n : reader_parse(text, r) ? 0 : -ESRCH;
 }
 
 /*
- * What is found by a path that was asked for, and not by the kernel's own links, is a file that the
- * process itself may read, as its owner or as anybody.
+ * A path below the root. For one that is bound it leads to what the process itself may reach and
+ * read, since it is its word alone that the path is wanted.
  */
-static int own_file(const struct opening_ask *ask, int fd)
+static int path_follow(const struct opening_ask *ask, int root, const char *path, int flags)
 {
-	struct stat file;
-	uid_t uid;
-	int rc;
+	struct reader r;
+	int fd = inroot_open(root, path, flags), rc;
 
-	if (fstat(fd, &file))
-		return -errno;
-	if (file.st_mode & S_IROTH)
-		return 0;
-	rc = uid_of(ask->pid, &uid);
-	return rc ? rc : file.st_uid == uid ? 0 : -EACCES;
+	if (fd < 0 || !ask->bound)
+		return fd;
+	rc = reader_of(ask->pid, &r);
+	if (!rc)
+		return reader_reach(&r, root, fd);
+	close(fd);
+	return rc;
 }
 
 /* Of one that is bound below the process's own root, whatever directory came with the question. */
@@ -370,57 +381,49 @@ static int below(const struct opening_ask *ask, int at, int flags)
 	int root, fd;
 
 	if (!ask->bound)
-		return inroot_open(at, ask->path, flags);
+		return path_follow(ask, at, ask->path, flags);
 	root = proc_root(ask->pid);
 	if (root < 0)
 		return root;
-	fd = inroot_open(root, ask->path, flags);
+	fd = path_follow(ask, root, ask->path, flags);
 	close(root);
 	return fd;
 }
 
-/* Memory is of who has the descriptor already. */
-static int bound_fits(const struct opening_ask *ask, int at)
+/* Whether the directory that comes with the question is /proc/PID. */
+static bool begins_in_proc(const struct opening_ask *ask)
 {
-	switch (ask->kind) {
-	case OPENING_ROOTED:
-	case OPENING_EXE:
-	case OPENING_MAPPED:
-	case OPENING_ANSWERS:
-		return is_its_own(at, ask->pid) ? 0 : -EPERM;
-	default:
-		return 0;
-	}
+	return ask->kind == OPENING_ROOTED || ask->kind == OPENING_EXE ||
+	       ask->kind == OPENING_MAPPED || ask->kind == OPENING_ANSWERS;
 }
 
-static int refused(const struct opening_ask *ask, int at)
+static bool is_refused(const struct opening_ask *ask)
 {
-	if (ask->denied || (ask->bound && ask->kind == OPENING_USER))
-		return -EPERM;
-	return ask->bound ? bound_fits(ask, at) : 0;
+	return ask->denied || (ask->bound && ask->kind == OPENING_USER);
 }
 
 /* ---- mere paths (O_PATH) ---- */
 
-static int rooted(int proc_fd, const char *path)
+static int rooted(const struct opening_ask *ask, int proc_fd, const char *path)
 {
 	int root = root_open(proc_fd), fd;
 
 	if (root < 0)
 		return root;
-	fd = inroot_open(root, path, O_PATH);
+	fd = path_follow(ask, root, path, O_PATH);
 	close(root);
 	return fd;
 }
 
-static int rooted_mapping(int proc_fd, const char *path)
+static int rooted_mapping(const struct opening_ask *ask, int proc_fd)
 {
+	const char *path = ask->path;
 	char root[PATH_MAX];
 	ssize_t n = readlinkat(proc_fd, "root", root, sizeof(root));
 
 	if (n > 0 && n < (ssize_t)sizeof(root))
 		path = inroot_path(root, (size_t)n, path);
-	return rooted(proc_fd, path);
+	return rooted(ask, proc_fd, path);
 }
 
 static void mapping_name(const struct broker_mapping *m, char *name, size_t n)
@@ -428,7 +431,7 @@ static void mapping_name(const struct broker_mapping *m, char *name, size_t n)
 	snprintf(name, n, "map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
 }
 
-static int mapped(const struct opening_ask *ask, int proc_fd, bool *linked)
+static int mapped(const struct opening_ask *ask, int proc_fd)
 {
 	char name[64];
 	int fd = -ENOENT;
@@ -438,9 +441,8 @@ static int mapped(const struct opening_ask *ask, int proc_fd, bool *linked)
 		fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
 		fd = checked(fd < 0 ? -errno : fd, &ask->mapping, true);
 	}
-	*linked = fd >= 0;
 	if (fd < 0 && ask->path[0])
-		fd = checked(rooted_mapping(proc_fd, ask->path), &ask->mapping, false);
+		fd = checked(rooted_mapping(ask, proc_fd), &ask->mapping, false);
 	return fd;
 }
 
@@ -451,19 +453,17 @@ static int exe(int proc_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-/* *linked: the kernel's own link led there. */
-static int path_open(const struct opening_ask *ask, int at, bool *linked)
+static int path_open(const struct opening_ask *ask, int at)
 {
-	*linked = ask->kind == OPENING_EXE;
 	switch (ask->kind) {
 	case OPENING_BELOW:
 		return below(ask, at, O_PATH);
 	case OPENING_ROOTED:
-		return rooted(at, ask->path);
+		return rooted(ask, at, ask->path);
 	case OPENING_EXE:
 		return exe(at);
 	case OPENING_MAPPED:
-		return mapped(ask, at, linked);
+		return mapped(ask, at);
 	default:
 		return -EINVAL;
 	}
@@ -555,13 +555,14 @@ static int memory(const struct opening_ask *ask, int at, char *bytes)
 
 int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 {
-	int rc = refused(ask, at);
+	int rc;
 
-	if (rc)
-		return rc;
+	if (is_refused(ask))
+		return -EPERM;
 	switch (ask->kind) {
 	case OPENING_MEMORY:
-		return memory(ask, at, bytes);
+		rc = memory_refused(ask, at);
+		return rc ? rc : memory(ask, at, bytes);
 	case OPENING_TEXT:
 		return proc_text(ask->pid, ask->path, bytes, opening_room(ask));
 	case OPENING_TEXTS:
@@ -576,28 +577,39 @@ int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 	}
 }
 
-int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
+static int from(const struct opening_ask *ask, int at, struct broker_file *file)
 {
-	int fd, rc = refused(ask, at);
-	bool linked;
+	int fd, rc;
 
-	*file = (struct broker_file){0};
-	if (rc)
-		return rc;
 	if (ask->kind == OPENING_ANSWERS)
 		return mapping_answers(ask, at);
 	if (ask->kind == OPENING_DIRECTORY)
 		return directory_open(ask, at);
 	if (ask->kind == OPENING_PROC)
 		return proc_open(ask);
-	fd = path_open(ask, at, &linked);
+	fd = path_open(ask, at);
 	rc = fd < 0 ? fd : broker_identify(fd, file);
-	if (!rc && ask->bound && !linked)
-		rc = own_file(ask, fd);
 	if (rc || ask->look) {
 		if (fd >= 0)
 			close(fd);
 		return rc;
 	}
 	return file_open(ask, fd, file);
+}
+
+int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
+{
+	int own, rc;
+
+	*file = (struct broker_file){0};
+	if (is_refused(ask))
+		return -EPERM;
+	if (!ask->bound || !begins_in_proc(ask))
+		return from(ask, at, file);
+	own = own_open(ask, "", at);
+	if (own < 0)
+		return own;
+	rc = from(ask, own, file);
+	close(own);
+	return rc;
 }

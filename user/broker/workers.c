@@ -23,9 +23,10 @@
 #include "base/rights.h"
 #include "broker/grants.h"
 
-#define READY  2	    /* workers that wait for work, or do some */
-#define END_NS 200000000ull /* the ends of those that do not hang are waited for */
-#define SLOTS  64 /* of which the others hang: with more, nothing is opened until one comes back */
+#define READY	 2	      /* workers that wait for work, or do some */
+#define END_NS	 200000000ull /* the ends of those that do not hang are waited for */
+#define AGAIN_MS 1000 /* after so long it is tried again to make those that could not be made */
+#define SLOTS	 64 /* of which the others hang: with more, nothing is opened until one comes back */
 
 /*
  * In memory that all of them share, and those that ask: who believes it is misled at most. A
@@ -163,14 +164,21 @@ static void worker_make(struct board *b, int asks, int control, int children)
 	s->pid = made[at].pid;
 }
 
-static void workers_fill(struct board *b, int asks, int control, int children)
+static int workers_ready(void)
 {
 	int ready = 0;
 
 	for (int i = 0; i < SLOTS; i++)
 		ready += made[i].pid && !made[i].lost;
-	for (; ready < READY; ready++)
+	return ready;
+}
+
+/* Whether there are as many as there should be. */
+static bool workers_fill(struct board *b, int asks, int control, int children)
+{
+	for (int missing = READY - workers_ready(); missing > 0; missing--)
 		worker_make(b, asks, control, children);
+	return workers_ready() >= READY;
 }
 
 static void ended_reap(struct board *b)
@@ -250,8 +258,7 @@ static void parent_main(struct board *b, int asks, int control)
 	on[1] = (struct pollfd){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 				.events = POLLIN};
 	for (;;) {
-		workers_fill(b, asks, control, on[1].fd);
-		poll(on, 2, -1);
+		poll(on, 2, workers_fill(b, asks, control, on[1].fd) ? -1 : AGAIN_MS);
 		if (on[0].revents)
 			lost_take(b, control);
 		while (read(on[1].fd, &si, sizeof(si)) == sizeof(si))

@@ -190,11 +190,15 @@ void line_end(struct line *l, uint64_t now, uint64_t spent_ns)
 	patience_end(&l->patience, &s, now, spent_ns);
 }
 
+/* Once it is reaped another process may have its number, which is bound for itself. */
 bool line_kill(struct line *l)
 {
 	l->gone = true;
-	if (!l->cell)
-		return true;
-	cell_kill(l->cell);
-	return cell_wait(l->cell, END_MS);
+	if (l->cell) {
+		cell_kill(l->cell);
+		if (!cell_wait(l->cell, END_MS))
+			return false;
+	}
+	asker_unbind(l);
+	return true;
 }

@@ -28,6 +28,8 @@
 #define FILES_OWN 273
 #define FILES_CPU 4
 
+#define ANYBODYS 0 /* a place that any process may take: the key of those that wait for one */
+
 enum member_state {
 	ADDING, /* the naming thread is opening its file and making its tables */
 	ON,
@@ -111,6 +113,19 @@ static void member_free(struct fleet *f, struct member *m)
 	if (m->pidfd >= 0)
 		close(m->pidfd);
 	free(m);
+}
+
+/*
+ * Its place is free: for another of its owner, for another of anybody, and for what has its number
+ * now.
+ */
+static void member_drop(struct fleet *f, struct member *m)
+{
+	const uint64_t keys[] = {m->owner, ANYBODYS, (uint64_t)m->pid};
+
+	for (size_t i = 0; f->lookout && i < sizeof(keys) / sizeof(*keys); i++)
+		lookout_room(f->lookout, keys[i]);
+	member_free(f, m);
 }
 
 /* ---- those that were let go ---------------------------------------------------------------- */
@@ -326,15 +341,25 @@ static void member_let_go(struct fleet *f, struct member *m)
 	member_leaves(m);
 }
 
-/* If open files are lacking it is looked for again: there may be some when another has ended. */
+/*
+ * One that there is no room for is looked at again when a place is free: who starts so many does
+ * not have each of them looked at all the time.
+ */
+static void jvm_put_off(struct fleet *f, const struct jvm_proc *j)
+{
+	uint64_t owner = jvm_owner(j);
+
+	lookout_put_off(f->lookout, j->id.pid, is_full_of(f, owner) ? owner : ANYBODYS);
+}
+
 static void jvm_take(struct fleet *f, const struct jvm_proc *j)
 {
 	struct member *m = member_find(f, j->id.pid);
 	char path[TARGET_PATH_LEN];
 	int rc;
 
-	if (m && m->state == ENDED)
-		lookout_again(f->lookout, j->id.pid); /* when its files are finished */
+	if (m && m->state == ENDED) /* until its files are finished */
+		lookout_put_off(f->lookout, j->id.pid, (uint64_t)j->id.pid);
 	if (m)
 		return;
 	rc = f->cfg.name(f->cfg.name_ctx, j, path, sizeof(path));
@@ -352,7 +377,7 @@ static void jvm_take(struct fleet *f, const struct jvm_proc *j)
 	if (rc && m)
 		member_free(f, m);
 	if (rc == -EMFILE)
-		lookout_again(f->lookout, j->id.pid);
+		jvm_put_off(f, j);
 	else if (rc && rc != -ESRCH)
 		log_warn("process %d is not recorded: %s", j->id.pid, strerror(-rc));
 }
@@ -384,7 +409,7 @@ static void member_on(struct fleet *f, const struct recorder_added *a)
 				 why.hint[0] ? "; " : "", why.hint);
 		if (!a->rc)
 			recorder_end(f->rec, m->pid);
-		member_free(f, m);
+		member_drop(f, m);
 		return;
 	}
 	log_info("process %d: recording", m->pid);
@@ -400,7 +425,7 @@ void fleet_poll(struct fleet *f)
 		member_on(f, &a);
 	HASH_ITER(hh, f->members, m, tmp)
 		if (m->state == ENDED && !recorder_end(f->rec, m->pid))
-			member_free(f, m);
+			member_drop(f, m);
 	while (f->lookout && lookout_take(f->lookout, &j)) {
 		m = member_find(f, j.jvm.id.pid);
 		if (j.wanted)

@@ -19,6 +19,12 @@ struct found {
 	struct found *next;
 };
 
+/* What the thread is to tell its watch. */
+struct order {
+	pid_t pid; /* 0: there is room */
+	uint64_t key;
+};
+
 struct lookout {
 	lookout_fn wants;
 	void *ctx;
@@ -31,8 +37,8 @@ struct lookout {
 	pthread_mutex_t lock; /* guards what follows; held only while that is changed */
 	struct found *first, **last;
 	size_t nfound;
-	pid_t *again;
-	size_t nagain;
+	struct order *orders;
+	size_t norders;
 	bool again_all, stop, ended;
 	uint64_t stop_ns; /* when it was told to */
 };
@@ -62,6 +68,19 @@ static bool on_jvm(const struct jvm_proc *j, void *arg)
 	return room;
 }
 
+static void orders_do(struct lookout *l)
+{
+	for (size_t i = 0; i < l->norders; i++) {
+		const struct order *o = &l->orders[i];
+
+		if (o->pid)
+			jvmwatch_put_off(l->watch, o->pid, o->key);
+		else
+			jvmwatch_room(l->watch, o->key);
+	}
+	l->norders = 0;
+}
+
 /* False: it is to end. */
 static bool pause_until(struct lookout *l, uint64_t ns)
 {
@@ -71,9 +90,7 @@ static bool pause_until(struct lookout *l, uint64_t ns)
 	pthread_mutex_lock(&l->lock);
 	while (!l->stop && !l->again_all && now_ns() < ns)
 		pthread_cond_timedwait(&l->ends, &l->lock, &ts);
-	for (size_t i = 0; i < l->nagain; i++)
-		jvmwatch_again(l->watch, l->again[i]);
-	l->nagain = 0;
+	orders_do(l);
 	l->all = l->again_all;
 	l->again_all = false;
 	if (l->all)
@@ -106,7 +123,7 @@ static void lookout_free(struct lookout *l)
 		next = f->next;
 		free(f);
 	}
-	free(l->again);
+	free(l->orders);
 	jvmwatch_free(l->watch);
 	pthread_cond_destroy(&l->ends);
 	pthread_mutex_destroy(&l->lock);
@@ -196,17 +213,27 @@ bool lookout_take(struct lookout *l, struct lookout_found *out)
 	return true;
 }
 
-void lookout_again(struct lookout *l, pid_t pid)
+static void order_add(struct lookout *l, pid_t pid, uint64_t key)
 {
-	pid_t *v;
+	struct order *v;
 
 	pthread_mutex_lock(&l->lock);
-	v = realloc(l->again, (l->nagain + 1) * sizeof(*v));
+	v = realloc(l->orders, (l->norders + 1) * sizeof(*v));
 	if (v) {
-		l->again = v;
-		v[l->nagain++] = pid;
+		l->orders = v;
+		v[l->norders++] = (struct order){pid, key};
 	}
 	pthread_mutex_unlock(&l->lock);
+}
+
+void lookout_put_off(struct lookout *l, pid_t pid, uint64_t key)
+{
+	order_add(l, pid, key);
+}
+
+void lookout_room(struct lookout *l, uint64_t key)
+{
+	order_add(l, 0, key);
 }
 
 void lookout_all(struct lookout *l)

@@ -38,7 +38,13 @@ bool lookout_take(struct lookout *l, struct lookout_found *out);
 /* Who is meant may have changed: all JVMs there are are told once more. */
 void lookout_all(struct lookout *l);
 
-/* It could not be taken now: is found again. */
-void lookout_again(struct lookout *l, pid_t pid);
+/*
+ * What was taken has no place now, for the reason that the key stands for: it is found again when
+ * there is room, or after a while (target/jvmwatch.h).
+ */
+void lookout_put_off(struct lookout *l, pid_t pid, uint64_t key);
+
+/* There is room for one that was put off for this reason. */
+void lookout_room(struct lookout *l, uint64_t key);
 
 #endif

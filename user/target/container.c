@@ -176,18 +176,34 @@ static bool bare_match(struct text part, struct text prev, bool ecs, struct cont
 	return true;
 }
 
+/* "user@1000.service": what lies below it is that user's. */
+static bool is_users(struct text part)
+{
+	return text_starts(part, "user@") && text_ends(part, ".service");
+}
+
+static bool part_match(struct text part, struct text prev, bool ecs, struct container *c)
+{
+	return scope_match(part, c) || colon_match(part, c) || lxc_match(part, prev, c) ||
+	       nspawn_match(part, c) || bare_match(part, prev, ecs, c);
+}
+
 static bool path_match(struct text path, struct container *c)
 {
-	struct text part, prev = {path.p, path.p};
-	bool found = false, ecs = false;
+	struct text part, prev = {path.p, path.p}, group = path;
+	bool found = false, ecs = false, users = false;
 
 	memset(c, 0, sizeof(*c));
 	while (text_cut(&path, '/', &part)) {
 		pod_match(part, c);
-		if (text_is(part, "ecs"))
-			ecs = true;
-		found |= scope_match(part, c) || colon_match(part, c) || lxc_match(part, prev, c) ||
-			 nspawn_match(part, c) || bare_match(part, prev, ecs, c);
+		ecs |= text_is(part, "ecs");
+		users |= is_users(part);
+		group.end = part.end;
+		if (part_match(part, prev, ecs, c)) {
+			found = true;
+			if (!users)
+				text_copy(group, c->group, sizeof(c->group));
+		}
 		prev = part;
 	}
 	return found;

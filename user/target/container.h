@@ -22,14 +22,21 @@ enum container_kind {
 	CONTAINER_OTHER,      /* namespaces of its own, but no path we know */
 };
 
-#define CONTAINER_ID_LEN   72 /* 64 hexadecimal digits, or a name */
-#define CONTAINER_NAME_LEN 128
+#define CONTAINER_ID_LEN    72 /* 64 hexadecimal digits, or a name */
+#define CONTAINER_NAME_LEN  128
+#define CONTAINER_GROUP_LEN 1024
 
 struct container {
 	enum container_kind kind;
 	char id[CONTAINER_ID_LEN];     /* "" where there is none */
 	char name[CONTAINER_NAME_LEN]; /* "" not known; for lxc and nspawn the same as the id */
 	char pod[CONTAINER_ID_LEN];    /* uid of the Kubernetes pod, "" none */
+	/*
+	 * Its control group's path, which says whose the container is; "" where a user may have
+	 * made the group: below his own service manager ("user@1000.service") he calls groups as he
+	 * likes.
+	 */
+	char group[CONTAINER_GROUP_LEN];
 };
 
 /* Pure: from the text of /proc/PID/cgroup. The innermost container wins. True when in one. */

@@ -3,11 +3,14 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digest.h"
+#include "base/log.h"
 #include "broker/broker.h"
 #include "target/text.h"
 
@@ -492,14 +495,30 @@ int jvm_list(int (*cb)(const struct jvm_proc *j, void *arg), void *arg, struct j
 	return rc;
 }
 
-/* Who chooses neither number can make it another's: user ids are the host's, container ids long. */
+static struct digest_key owner_key;
+
+static void owner_key_make(void)
+{
+	if (digest_key_make(&owner_key))
+		log_warn("no random numbers: users could pass their processes off as others'");
+}
+
+/*
+ * Nobody can make a process that has another one's number: its user id is the host's, the group of
+ * its container is one that root has made, and they are put together by a secret of this process.
+ * Where a user may have made the group his id alone counts; in containers of his own these are ids
+ * that root has given to him.
+ */
 uint64_t jvm_owner(const struct jvm_proc *j)
 {
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	char whose[sizeof(j->uid) + CONTAINER_GROUP_LEN];
+	size_t n = strnlen(j->container.group, CONTAINER_GROUP_LEN);
 
-	for (const char *p = j->container.id; *p; p++)
-		h = (h ^ (uint8_t)*p) * 0x100000001b3u;
-	return (h ^ j->uid) * 0x100000001b3u;
+	pthread_once(&once, owner_key_make);
+	memcpy(whose, &j->uid, sizeof(j->uid));
+	memcpy(whose + sizeof(j->uid), j->container.group, n);
+	return digest_of(&owner_key, whose, sizeof(j->uid) + n).v[0];
 }
 
 void jvm_version_text(const struct jvm_proc *j, char *buf, size_t cap)

@@ -117,7 +117,10 @@ int jvm_flags_read(pid_t pid, struct java_flags *out);
 int jvm_list(int (*cb)(const struct jvm_proc *j, void *arg), void *arg,
 	     struct jvm_skipped *skipped);
 
-/* Tells whose it is: one user in one container from all others. */
+/*
+ * Tells whose it is: one user in one container from all others, or outside of any that root has
+ * made. It is a number of this process, and another one in the next.
+ */
 uint64_t jvm_owner(const struct jvm_proc *j);
 
 /* "17.0.15", "25.0.3 (OpenJ9)" or "?". */

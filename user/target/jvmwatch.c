@@ -10,6 +10,7 @@
 #define YOUNG_NS (10 * S) /* a process may still be on its way to being a JVM */
 #define STAT_NS	 (5 * S)
 #define MAPS_NS	 (30 * S)
+#define LATER_NS (60 * S) /* what was put off is told again */
 
 struct sighting {
 	pid_t pid;
@@ -18,6 +19,8 @@ struct sighting {
 	uint64_t first_ns, stat_ns, maps_ns; /* when it was first, last, last closely looked at */
 	uint64_t look;			     /* the number of the last look that saw it */
 	bool kernel, told;
+	uint64_t later_ns; /* it was put off until then, for the reason `key`; 0: it was not */
+	uint64_t key;
 	UT_hash_handle hh;
 };
 
@@ -25,6 +28,7 @@ struct jvmwatch {
 	struct sighting *seen;
 	uint64_t now;
 	struct jvmwatch_stats stats;
+	bool tried; /* in this look, one of those that were put off */
 	jvmwatch_fn cb;
 	void *arg;
 };
@@ -70,6 +74,21 @@ static bool stat_due(const struct sighting *s, uint64_t now)
 	return now - s->stat_ns >= STAT_NS - (uint64_t)s->pid % 4 * S;
 }
 
+static void again(struct sighting *s)
+{
+	s->told = false;
+	s->maps_ns = s->stat_ns = s->later_ns = 0;
+}
+
+/* Those that were put off for long enough are tried one by one. */
+static void later_try(struct jvmwatch *w, struct sighting *s)
+{
+	if (!s->later_ns || w->now < s->later_ns || w->tried)
+		return;
+	w->tried = true;
+	again(s);
+}
+
 /*
  * Whether its maps are to be read now; they are at once if it is another process with this number,
  * or another program.
@@ -78,8 +97,9 @@ static bool maps_due(struct jvmwatch *w, struct sighting *s, const struct proc_s
 {
 	if (s->start != st->start) {
 		s->first_ns = w->now;
-		s->told = false;
+		again(s);
 	}
+	later_try(w, s);
 	if (s->start != st->start || strcmp(s->comm, st->comm)) {
 		s->start = st->start;
 		memcpy(s->comm, st->comm, sizeof(s->comm));
@@ -125,6 +145,7 @@ int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg
 	w->now = now_ns;
 	w->cb = cb;
 	w->arg = arg;
+	w->tried = false;
 	w->stats.looks++;
 	rc = proc_each(process_look, w);
 	HASH_ITER(hh, w->seen, s, tmp) {
@@ -136,24 +157,33 @@ int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg
 	return rc;
 }
 
-void jvmwatch_again(struct jvmwatch *w, pid_t pid)
+void jvmwatch_put_off(struct jvmwatch *w, pid_t pid, uint64_t key)
 {
 	struct sighting *s;
 
 	HASH_FIND_INT(w->seen, &pid, s);
 	if (!s)
 		return;
-	s->told = false;
-	s->maps_ns = 0;
+	s->told = true;
+	s->later_ns = w->now + LATER_NS;
+	s->key = key;
+}
+
+void jvmwatch_room(struct jvmwatch *w, uint64_t key)
+{
+	for (struct sighting *s = w->seen; s; s = s->hh.next) {
+		if (!s->later_ns || s->key != key)
+			continue;
+		again(s);
+		return;
+	}
 }
 
 void jvmwatch_again_all(struct jvmwatch *w)
 {
 	for (struct sighting *s = w->seen; s; s = s->hh.next) {
-		if (!s->told)
-			continue; /* it was no JVM lately, and is looked at in its turn */
-		s->told = false;
-		s->maps_ns = s->stat_ns = 0;
+		if (s->told) /* others were no JVMs lately, and are looked at in their turn */
+			again(s);
 	}
 }
 

@@ -28,8 +28,14 @@ typedef bool (*jvmwatch_fn)(const struct jvm_proc *j, void *arg);
  */
 int jvmwatch_look(struct jvmwatch *w, uint64_t now_ns, jvmwatch_fn cb, void *arg);
 
-/* Tell of that process once more. */
-void jvmwatch_again(struct jvmwatch *w, pid_t pid);
+/*
+ * What was told of could not be taken, for a reason that the key stands for. It is told of again
+ * when there is room, one process each time, in the order in which they were first seen; else after
+ * a minute, of all such processes one a look: reading one may cost much, and who starts them can
+ * have thousands.
+ */
+void jvmwatch_put_off(struct jvmwatch *w, pid_t pid, uint64_t key);
+void jvmwatch_room(struct jvmwatch *w, uint64_t key);
 
 /* Tell of all once more, at the next look. */
 void jvmwatch_again_all(struct jvmwatch *w);
