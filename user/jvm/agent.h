@@ -48,8 +48,17 @@ int agent_start(struct agent **out, pid_t pid, const struct agent_config *cfg, s
  */
 int64_t agent_poll(struct agent *a);
 
-/* Have everything that exists sent again: after losses, or -ESTALE. */
+/*
+ * Have everything that exists sent again: after losses, or -ESTALE. A failure leaves -ESTALE. Takes
+ * as long as agent_start().
+ */
 int agent_resync(struct agent *a, struct error *e);
+
+/*
+ * Both: agent_poll(), and agent_resync() where that says -ESTALE or records were lost, less and
+ * less often while that goes on. Returns what agent_poll() said.
+ */
+int64_t agent_follow(struct agent *a, uint64_t now_ns);
 
 /* As agentindex_lookup(): innermost first; for a return address pass the address minus 1. */
 int agent_lookup(struct agent *a, uint64_t pc, uint64_t time_ns, struct frame_name *out, int max);

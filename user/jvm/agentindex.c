@@ -859,6 +859,11 @@ int64_t agentindex_feed(struct agentindex *ix, const uint8_t *p, size_t len)
 	return (int64_t)used;
 }
 
+void agentindex_resume(struct agentindex *ix)
+{
+	ix->seq_known = false;
+}
+
 /* ---- looking up ------------------------------------------------------------------------------ */
 
 static uint64_t code_distance(const struct code *c, uint64_t time)

@@ -38,6 +38,9 @@ void agentindex_free(struct agentindex *ix);
  */
 int64_t agentindex_feed(struct agentindex *ix, const uint8_t *p, size_t len);
 
+/* What is fed next does not follow what was fed last, and nothing is missing between. */
+void agentindex_resume(struct agentindex *ix);
+
 void agentindex_stats(const struct agentindex *ix, struct agentindex_stats *s);
 
 /* Nonce of the last session whose emission is complete, 0 if none. */
