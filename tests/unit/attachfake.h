@@ -82,6 +82,18 @@ static void say(int fd, const char *text)
 		_exit(1);
 }
 
+/* The rest of the child, once it is known where its libjvm.so is to lie. */
+static void fake_run(void (*body)(void), bool handler, int ready)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(30);
+	signal(SIGQUIT, handler ? on_quit : SIG_DFL);
+	map_libjvm();
+	close(ready);
+	body();
+	_exit(0);
+}
+
 /* What it does then is `body`; `handler`: it does not die of SIGQUIT. */
 static pid_t fake_fork(void (*body)(void), bool handler)
 {
@@ -92,14 +104,8 @@ static pid_t fake_fork(void (*body)(void), bool handler)
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		alarm(30);
-		map_libjvm();
-		signal(SIGQUIT, handler ? on_quit : SIG_DFL);
 		close(ready[0]);
-		close(ready[1]);
-		body();
-		_exit(0);
+		fake_run(body, handler, ready[1]);
 	}
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &c, 1), 0); /* both ends closed: it is set up */

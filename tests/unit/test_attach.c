@@ -256,6 +256,67 @@ static void no_handler(void **state)
 	assert_int_equal(fake_end(pid), 128 + SIGKILL);
 }
 
+/* As with -Xrs: the program handles SIGQUIT itself, and ends if it gets one. */
+static void host_main(void)
+{
+	while (!quit_seen)
+		usleep(500);
+	_exit(3);
+}
+
+static void host_fork(void)
+{
+	execl("/proc/self/exe", "java", "-Xrs", dir, NULL);
+	_exit(1);
+}
+
+static bool is_java(pid_t pid)
+{
+	char path[64], text[8] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = fopen(path, "re");
+	if (!f || fread(text, 1, 5, f) != 5)
+		text[0] = '\0';
+	if (f)
+		fclose(f);
+	return !strcmp(text, "java");
+}
+
+/* Once it is that program, and has set up everything: its libjvm.so is mapped last. */
+static pid_t host_start(void)
+{
+	pid_t pid = fake_fork(host_fork, true);
+	struct attach_status st;
+
+	while (!is_java(pid) || attach_check(pid, &st) == ATTACH_NOT_JVM)
+		usleep(1000);
+	return pid;
+}
+
+static void signal_of_the_host(void **state)
+{
+	pid_t pid = host_start();
+	struct attach_status st;
+	struct error e = {0};
+	char path[64];
+	int fd;
+
+	assert_int_equal(attach_check(pid, &st), ATTACH_STARTING);
+	assert_non_null(strstr(st.reason, "-Xrs"));
+	assert_int_equal(command(pid, 300, NULL, &e), -EOPNOTSUPP);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	/* a JVM with -Xrs listens by itself, and needs no signal */
+	path_of(path, sizeof(path), "java", pid);
+	fd = listen_at(path);
+	assert_int_equal(attach_check(pid, &st), ATTACH_OK);
+	assert_true(st.listening);
+	close(fd);
+	kill(pid, SIGKILL);
+	assert_int_equal(fake_end(pid), 128 + SIGKILL);
+}
+
 static void stopped(void **state)
 {
 	pid_t pid = fake_start(serve_well, true);
@@ -372,7 +433,7 @@ static void failure_told_to_nobody(void **state)
 	assert_true(error_hint(NULL, "try again") < 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(failure_told_to_nobody),
@@ -386,6 +447,7 @@ int main(void)
 		cmocka_unit_test(endless_answer),
 		cmocka_unit_test(death),
 		cmocka_unit_test(no_handler),
+		cmocka_unit_test(signal_of_the_host),
 		cmocka_unit_test(stopped),
 		cmocka_unit_test(not_a_jvm),
 		cmocka_unit_test(wrong_process),
@@ -394,5 +456,9 @@ int main(void)
 		cmocka_unit_test(capabilities),
 	};
 
+	if (argc == 3 && !strcmp(argv[1], "-Xrs")) {
+		snprintf(dir, sizeof(dir), "%s", argv[2]);
+		fake_run(host_main, true, -1);
+	}
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
