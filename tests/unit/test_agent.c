@@ -16,6 +16,7 @@
 #include "agent/stream.h"
 #include "base/clock.h"
 #include "jvm/agent.h"
+#include "jvm/agenttids.h"
 #include "jvm/attacher.h"
 
 #include "attachfake.h"
@@ -26,8 +27,9 @@
 /* What the test tells the child, and the child the test. */
 static struct told {
 	atomic_int loads;
-	atomic_int jump; /* so many records get lost */
-	atomic_int off;	 /* events are switched off */
+	atomic_int jump;	/* so many records get lost */
+	atomic_int off;		/* events are switched off */
+	_Atomic uint64_t ended; /* its main thread is told to have ended then */
 	atomic_bool refuses, is_deaf, stops_who_asks;
 	atomic_int asked_by;
 } * told;
@@ -54,16 +56,36 @@ static void ring_make(void)
 	};
 }
 
+static void put(void *record, enum gna_type type, uint32_t size)
+{
+	struct gna_record *r = record;
+
+	r->type = type;
+	r->size = size;
+	r->seq = ring->seq++;
+	memcpy((char *)ring + GNA_DATA + ring->wpos % RING, r, size);
+	ring->reserve = ring->wpos + size;
+	ring->wpos += size;
+}
+
 static void mark_write(uint64_t nonce)
 {
-	struct gna_mark m = {
-		.r = {.size = sizeof(m), .type = GNA_MARK, .seq = ring->seq++},
-		.nonce = nonce,
-	};
+	struct gna_mark m = {.nonce = nonce};
 
-	memcpy((char *)ring + GNA_DATA + ring->wpos % RING, &m, sizeof(m));
-	ring->reserve = ring->wpos + sizeof(m);
-	ring->wpos += sizeof(m);
+	put(&m, GNA_MARK, sizeof(m));
+}
+
+/* A thread's life, of which only the end has a time that matters. */
+static void life_write(uint64_t ended)
+{
+	struct {
+		struct gna_thread t;
+		char name[8];
+	} begun = {.t = {.tid = (uint32_t)getpid(), .name_len = 6}, .name = "worker"};
+	struct gna_thread_end end = {.r.time = ended, .tid = (uint32_t)getpid()};
+
+	put(&begun, GNA_THREAD, sizeof(begun));
+	put(&end, GNA_THREAD_END, sizeof(end));
 }
 
 static void join(uint64_t nonce)
@@ -127,6 +149,10 @@ static void ring_change(void)
 		ring->seq += (uint32_t)n;
 		mark_write(1);
 		told->jump = 0;
+	}
+	if (told->ended) {
+		life_write(told->ended);
+		told->ended = 0;
 	}
 	if (told->off) {
 		ring->state = GNA_OFF;
@@ -305,6 +331,74 @@ static void hanging(void **state)
 	attacher_stop();
 }
 
+/* ---- threads ---- */
+
+static const char *name_of_ended(struct agent *a, uint64_t ended)
+{
+	told->ended = ended;
+	while (told->ended)
+		usleep(500);
+	assert_true(agent_poll(a) > 0);
+	return agent_thread_name(a, jvm);
+}
+
+/* A thread has its name after its end, for samples that come late, and no other thread has it. */
+static void name_after_the_end(void **state)
+{
+	struct agent *a = started(10000);
+
+	assert_string_equal(name_of_ended(a, now_ns()), "worker");
+	assert_null(name_of_ended(a, 1));
+	ended(a);
+}
+
+static void status_put(const char *in, int inner)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/task/7/status", in);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "Name:\tx\nState:\tS (sleeping)\nTgid:\t5\nPid:\t7\nNSpid:\t7\t%d\n", inner);
+	fclose(f);
+}
+
+static void task_remove(const char *in, const char *what)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", in, what);
+	assert_int_equal(remove(path), 0);
+}
+
+/* A number that another thread has by now, which has another one within its PID namespace. */
+static void inner_number_used_again(void **state)
+{
+	char in[] = "/tmp/gnomon-agent-XXXXXX", path[64];
+	struct jproc p = {.pid = 5, .inner = 1};
+	struct agenttids *t = agenttids_new(&p);
+
+	assert_non_null(mkdtemp(in));
+	snprintf(path, sizeof(path), "%s/task", in);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/task/7", in);
+	assert_int_equal(mkdir(path, 0700), 0);
+	p.dir = open(in, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(agenttids_inner(t, 7), 0);
+	status_put(in, 3);
+	assert_int_equal(agenttids_inner(t, 7), 3);
+	status_put(in, 4);
+	assert_int_equal(agenttids_inner(t, 7), 4);
+	task_remove(in, "task/7/status"); /* it has ended */
+	assert_int_equal(agenttids_inner(t, 7), 4);
+	task_remove(in, "task/7");
+	task_remove(in, "task");
+	task_remove(in, "");
+	close(p.dir);
+	agenttids_free(t);
+}
+
 static int all_setup(void **state)
 {
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -318,6 +412,8 @@ int main(void)
 		cmocka_unit_test(losses_that_go_on),
 		cmocka_unit_test(failures_are_not_repeated),
 		cmocka_unit_test(no_second_after_a_timeout),
+		cmocka_unit_test(name_after_the_end),
+		cmocka_unit_test(inner_number_used_again),
 		cmocka_unit_test(hanging),
 	};
 

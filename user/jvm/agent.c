@@ -322,11 +322,20 @@ bool agent_range(struct agent *a, uint64_t pc, uint64_t time_ns, uint64_t *start
 	return agentindex_range(a->index, pc, time_ns + (uint64_t)a->time_shift, start, size);
 }
 
+/* What an ended thread was called is no name of another one, which has its number now. */
+static bool is_reused(struct agent *a, pid_t tid, uint32_t inner)
+{
+	uint64_t ended = agentindex_thread_ended(a->index, inner);
+
+	return ended && agenttids_is_younger(a->tids, tid, ended - (uint64_t)a->time_shift);
+}
+
 const char *agent_thread_name(struct agent *a, pid_t tid)
 {
 	uint32_t inner = agenttids_inner(a->tids, tid);
 
-	return inner ? agentindex_thread_by_tid(a->index, inner) : NULL;
+	return inner && !is_reused(a, tid, inner) ? agentindex_thread_by_tid(a->index, inner)
+						  : NULL;
 }
 
 void agent_stats(const struct agent *a, struct agent_stats *s)

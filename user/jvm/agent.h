@@ -64,7 +64,10 @@ int64_t agent_follow(struct agent *a, uint64_t now_ns);
 int agent_lookup(struct agent *a, uint64_t pc, uint64_t time_ns, struct frame_name *out, int max);
 bool agent_range(struct agent *a, uint64_t pc, uint64_t time_ns, uint64_t *start, uint32_t *size);
 
-/* Full Java names, NULL if unknown; valid until the next poll. tid as the host has it. */
+/*
+ * Full Java names, NULL if unknown; valid until the next poll. tid as the host has it. A thread
+ * that has ended keeps its name until another one has its number.
+ */
 const char *agent_thread_name(struct agent *a, pid_t tid);
 
 void agent_stats(const struct agent *a, struct agent_stats *s);
