@@ -51,3 +51,17 @@ assert_match "what is said" "/tmp.*does not answer" "$T/err"
 kill $deaf
 pid_gone $deaf 60 || fail "the file system does not end"
 [ -d /proc/$pid ] || fail "the target died: $(cat "$JVM_ERR")"
+
+# /tmp answers, but not what has the name of another user's counters in it: nobody waits for that
+nsenter -t $pid -m umount -l /tmp || fail "/tmp is not given back"
+nsenter -t $pid -m mkdir /tmp/hsperfdata_0 || fail "no directory"
+"$T/deaf_fuse" $pid /tmp/hsperfdata_0 >"$T/deaf.out" 2>"$T/deaf.err" {JVM_FD}>&- &
+deaf=$!
+CHILDREN+=($deaf)
+until_true 60 file_has "$T/deaf.out" '^READY' || fail "no FUSE mount: $(cat "$T/deaf.err")"
+in_time 0 "$GNOMON" jvms
+assert_match "the list" "^ *$pid " "$T/out"
+in_time 0 "$GNOMON" perfmap $pid
+kill $deaf
+pid_gone $deaf 60 || fail "the file system does not end"
+[ -d /proc/$pid ] || fail "the target died: $(cat "$JVM_ERR")"

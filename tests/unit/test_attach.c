@@ -29,70 +29,9 @@
 #include "jvm/perfdata.h"
 #include "jvm/jproc.h"
 
+#include "attachfake.h"
+
 typedef void (*serve_fn)(int fd, const char *request, size_t len);
-
-static char dir[64];
-static volatile sig_atomic_t quit_seen;
-
-static void path_of(char *path, size_t n, const char *what, pid_t pid)
-{
-	snprintf(path, n, "/tmp/.%s_pid%d", what, pid);
-}
-
-static void map_libjvm(void)
-{
-	char path[96];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/libjvm.so", dir);
-	fd = open(path, O_RDWR | O_CREAT, 0600);
-	if (fd < 0 || ftruncate(fd, 4096) ||
-	    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
-		_exit(1);
-	close(fd);
-}
-
-static void on_quit(int sig)
-{
-	quit_seen = 1;
-}
-
-/*
- * As HotSpot's listener does it (attachListener_linux.cpp): bound under another name and renamed
- * into place, so that what a killed JVM of the same pid left there is no obstacle.
- */
-static int listen_at(const char *path)
-{
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-	snprintf(a.sun_path, sizeof(a.sun_path), "%s.tmp", path);
-	unlink(a.sun_path);
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 5) || rename(a.sun_path, path))
-		_exit(1);
-	return fd;
-}
-
-static size_t request_read(int fd, char *text, size_t max)
-{
-	size_t n = 0, nuls = 0;
-
-	while (nuls < 5 && n < max) {
-		ssize_t r = read(fd, text + n, 1);
-
-		if (r <= 0)
-			break;
-		nuls += !text[n];
-		n++;
-	}
-	return n;
-}
-
-static void say(int fd, const char *text)
-{
-	if (write(fd, text, strlen(text)) < 0)
-		_exit(1);
-}
 
 /* One request, answered by serve. */
 static void fake_main(serve_fn serve)
@@ -116,43 +55,17 @@ static void fake_main(serve_fn serve)
 	_exit(0);
 }
 
-static pid_t fake_start(serve_fn serve, bool handler)
-{
-	char path[64], c;
-	int ready[2];
-	pid_t pid;
+static serve_fn server;
 
-	assert_int_equal(pipe(ready), 0);
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		alarm(30);
-		map_libjvm();
-		signal(SIGQUIT, handler ? on_quit : SIG_DFL);
-		close(ready[0]);
-		close(ready[1]);
-		fake_main(serve);
-	}
-	close(ready[1]);
-	assert_int_equal(read(ready[0], &c, 1), 0); /* both ends closed: it is set up */
-	close(ready[0]);
-	path_of(path, sizeof(path), "java", pid);
-	unlink(path); /* pids come again: another test's JVM may have been killed */
-	return pid;
+static void fake_serve(void)
+{
+	fake_main(server);
 }
 
-/* Its exit code; 128 + signal where it was killed. */
-static int fake_end(pid_t pid)
+static pid_t fake_start(serve_fn serve, bool handler)
 {
-	char path[64];
-	int status;
-
-	waitpid(pid, &status, 0);
-	path_of(path, sizeof(path), "attach", pid);
-	assert_int_equal(access(path, F_OK), -1); /* no trigger is left behind */
-	path_of(path, sizeof(path), "java", pid);
-	unlink(path);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	server = serve;
+	return fake_fork(fake_serve, handler);
 }
 
 static int command(pid_t pid, int timeout_ms, struct buffer *reply, struct error *e)
@@ -343,6 +256,67 @@ static void no_handler(void **state)
 	assert_int_equal(fake_end(pid), 128 + SIGKILL);
 }
 
+/* As with -Xrs: the program handles SIGQUIT itself, and ends if it gets one. */
+static void host_main(void)
+{
+	while (!quit_seen)
+		usleep(500);
+	_exit(3);
+}
+
+static void host_fork(void)
+{
+	execl("/proc/self/exe", "java", "-Xrs", dir, NULL);
+	_exit(1);
+}
+
+static bool is_java(pid_t pid)
+{
+	char path[64], text[8] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = fopen(path, "re");
+	if (!f || fread(text, 1, 5, f) != 5)
+		text[0] = '\0';
+	if (f)
+		fclose(f);
+	return !strcmp(text, "java");
+}
+
+/* Once it is that program, and has set up everything: its libjvm.so is mapped last. */
+static pid_t host_start(void)
+{
+	pid_t pid = fake_fork(host_fork, true);
+	struct attach_status st;
+
+	while (!is_java(pid) || attach_check(pid, &st) == ATTACH_NOT_JVM)
+		usleep(1000);
+	return pid;
+}
+
+static void signal_of_the_host(void **state)
+{
+	pid_t pid = host_start();
+	struct attach_status st;
+	struct error e = {0};
+	char path[64];
+	int fd;
+
+	assert_int_equal(attach_check(pid, &st), ATTACH_STARTING);
+	assert_non_null(strstr(st.reason, "-Xrs"));
+	assert_int_equal(command(pid, 300, NULL, &e), -EOPNOTSUPP);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	/* a JVM with -Xrs listens by itself, and needs no signal */
+	path_of(path, sizeof(path), "java", pid);
+	fd = listen_at(path);
+	assert_int_equal(attach_check(pid, &st), ATTACH_OK);
+	assert_true(st.listening);
+	close(fd);
+	kill(pid, SIGKILL);
+	assert_int_equal(fake_end(pid), 128 + SIGKILL);
+}
+
 static void stopped(void **state)
 {
 	pid_t pid = fake_start(serve_well, true);
@@ -452,21 +426,6 @@ static void capabilities(void **state)
 	assert_int_equal(perfdata_can_attach(p, n), -1);
 }
 
-static int setup(void **state)
-{
-	strcpy(dir, "/tmp/gnomon-attach-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), "%s/libjvm.so", dir);
-	unlink(path);
-	return rmdir(dir);
-}
-
 /* A connection that failed was once taken for descriptor 0, since nobody wanted to know why. */
 static void failure_told_to_nobody(void **state)
 {
@@ -474,7 +433,7 @@ static void failure_told_to_nobody(void **state)
 	assert_true(error_hint(NULL, "try again") < 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(failure_told_to_nobody),
@@ -488,6 +447,7 @@ int main(void)
 		cmocka_unit_test(endless_answer),
 		cmocka_unit_test(death),
 		cmocka_unit_test(no_handler),
+		cmocka_unit_test(signal_of_the_host),
 		cmocka_unit_test(stopped),
 		cmocka_unit_test(not_a_jvm),
 		cmocka_unit_test(wrong_process),
@@ -496,5 +456,9 @@ int main(void)
 		cmocka_unit_test(capabilities),
 	};
 
+	if (argc == 3 && !strcmp(argv[1], "-Xrs")) {
+		snprintf(dir, sizeof(dir), "%s", argv[2]);
+		fake_run(host_main, true, -1);
+	}
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

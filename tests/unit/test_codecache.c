@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "jvm/codecache.h"
+#include "jvm/unmounted.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
 #include "kern/abi_jvm.h"
@@ -143,6 +144,22 @@ static void test_interpreter_shrinks(void **state)
 	assert_true(out.interp_high == CODE + 0x6000);
 }
 
+/* Nor are frames of virtual threads taken for interpreted ones that are behind its end. */
+static void test_interpreter_of_chunks(void **state)
+{
+	struct jvm *j = *state;
+	struct unmounted *u = unmounted_new();
+
+	heap_put(j, 0);
+	interpreter_put(j, 0x8000);
+	assert_true(codecache_may_have(j->vm, CODE));
+	assert_true(j->vm->code->interp_high == CODE + 0x9000);
+	interpreter_put(j, 0x5000);
+	assert_int_equal(unmounted_begin(u, j->vm), -ENOTSUP); /* JDK 17 */
+	assert_true(j->vm->code->interp_high == CODE + 0x6000);
+	unmounted_free(u);
+}
+
 /* A JVM without the fields is not waited for. */
 static void test_no_interpreter(void **state)
 {
@@ -228,15 +245,30 @@ static void test_use(void **state)
 	assert_int_equal(use(j, &is), -ENOTSUP);
 }
 
+/* A JVM that does not say where its heaps lie, or what is in them, has no figures. */
+static void test_use_unknown(void **state)
+{
+	struct jvm *j = *state;
+	struct codecache_use is;
+
+	used_put(j);
+	j->vm->has = 0;
+	j->vm->at.ch_log2 = VM_NONE;
+	assert_int_equal(use(j, &is), -ENOTSUP);
+	assert_int_equal(is.reserved, 0);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_starting),
 		TEST(test_interpreter_shrinks),
+		TEST(test_interpreter_of_chunks),
 		TEST(test_no_interpreter),
 		TEST(test_unloads),
 		TEST(test_use),
+		TEST(test_use_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

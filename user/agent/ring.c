@@ -83,11 +83,6 @@ int ring_init(uint64_t size)
 	return 0;
 }
 
-bool ring_ready(void)
-{
-	return ring.head;
-}
-
 static struct gna_slot *slot_find(uint64_t nonce)
 {
 	int i;
@@ -264,11 +259,6 @@ bool ring_commit(struct ring_writer *w)
 	}
 	ring_unlock();
 	return !w->full;
-}
-
-void ring_abandon(struct ring_writer *w)
-{
-	ring_unlock();
 }
 
 bool ring_record(const void *head, size_t n, const void *tail, size_t m)

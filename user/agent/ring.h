@@ -13,7 +13,6 @@
 
 /* Create the memfd and map it; 0, also when it is there already (size is then as it was). */
 int ring_init(uint64_t size);
-bool ring_ready(void);
 
 /* Take a slot for `nonce`; false if the lock was not had. */
 bool ring_join(uint64_t nonce, const char *path, size_t path_len);
@@ -37,7 +36,6 @@ bool ring_begin(struct ring_writer *w, const void *head, size_t n);
 void ring_put(struct ring_writer *w, const void *p, size_t n);
 void ring_varint(struct ring_writer *w, uint64_t v);
 bool ring_commit(struct ring_writer *w); /* false: it was too long and is gone */
-void ring_abandon(struct ring_writer *w);
 bool ring_record(const void *head, size_t n, const void *tail, size_t m);
 void ring_drop(void); /* count a record that was not written */
 

@@ -11,6 +11,7 @@
 
 #include "base/beat.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "jvm/agentfile.h"
 #include "jvm/agentstream.h"
 #include "jvm/agenttids.h"
@@ -22,6 +23,10 @@
 
 #define RENEW_NS     1000000000ULL
 #define MARK_WAIT_MS 500
+#define GIVE_UP_MS   1000 /* whoever does a job has ended so long before it is given up */
+/* Between two times that everything is sent again, at least; then twice as long, and so on. */
+#define AGAIN_MIN_NS 10000000000ULL
+#define AGAIN_MAX_NS 640000000000ULL
 
 struct agent {
 	struct jproc proc;
@@ -33,6 +38,8 @@ struct agent {
 	struct agent_stats stats;
 	uint64_t nonce;
 	uint64_t renewed;
+	uint64_t again_ns, again_wait_ns; /* when everything was sent again, and the pause then */
+	uint64_t losses;		  /* that there were by then */
 	int64_t time_shift; /* the target's CLOCK_MONOTONIC minus ours (time namespaces) */
 };
 
@@ -51,15 +58,24 @@ static struct attachjob job_of(const struct agent *a, enum attachjob_kind kind)
 	};
 }
 
-/* What there is of its stream is read until it is done. -ETIMEDOUT: there is no time left. */
-static int job_follow(struct agent *a, int from, struct attachjob_answer *done)
+static bool is_hasty(const struct agent *a)
+{
+	return a->cfg.haste && *a->cfg.haste;
+}
+
+/*
+ * What there is of its stream is read until it is done. -ECANCELED: the recording has no time left;
+ * -ETIMEDOUT: it has not ended by `until_ns`, as it should have, since it hangs in a file system.
+ */
+static int job_follow(struct agent *a, int from, uint64_t until_ns, struct attachjob_answer *done)
 {
 	int rc;
 
-	while (!(rc = attachjob_take(from, done, &a->stream)) || done->kind == ATTACHJOB_STREAM) {
-		if (rc < 0)
-			return rc;
-		if (a->cfg.haste && *a->cfg.haste)
+	while (!(rc = attachjob_take(from, done, &a->stream)) ||
+	       (rc > 0 && done->kind == ATTACHJOB_STREAM)) {
+		if (is_hasty(a))
+			return -ECANCELED;
+		if (now_ns() >= until_ns)
 			return -ETIMEDOUT;
 		agent_poll(a);
 		beat_step();
@@ -76,8 +92,7 @@ static void mark_wait(struct agent *a)
 {
 	int i;
 
-	for (i = 0; i < MARK_WAIT_MS && agentindex_marked(a->index) != a->nonce &&
-		    !(a->cfg.haste && *a->cfg.haste);
+	for (i = 0; i < MARK_WAIT_MS && agentindex_marked(a->index) != a->nonce && !is_hasty(a);
 	     i++) {
 		agent_poll(a);
 		usleep(1000);
@@ -85,23 +100,36 @@ static void mark_wait(struct agent *a)
 	a->stats.complete = agentindex_marked(a->index) == a->nonce;
 }
 
+static int job_failed(const struct agent *a, int rc, struct error *e)
+{
+	if (rc == -ECANCELED)
+		return error_set(e, rc, EXIT_INTERNAL,
+				 "the JVM had not answered when the recording ended");
+	if (rc != -ETIMEDOUT)
+		return error_set(e, rc, EXIT_INTERNAL, "who attaches has ended");
+	error_set(e, rc, EXIT_TARGET, "attaching to process %d hangs", a->proc.pid);
+	return error_hint(e, "see whether the file system of its '/tmp' answers, or use --jvm "
+			     "vmstructs");
+}
+
 static int job_do(struct agent *a, enum attachjob_kind kind, struct attachjob_answer *done,
 		  struct error *e)
 {
 	struct attachjob job = job_of(a, kind);
+	uint64_t ms = (uint64_t)attachjob_limit_ms(&job) + GIVE_UP_MS;
 	struct attacher_run *run;
 	int rc, from;
 
 	rc = attacher_run(&run, &job, &from);
 	if (rc)
 		return error_set(e, rc, EXIT_INTERNAL, "cannot attach: %s", strerror(-rc));
-	rc = job_follow(a, from, done);
-	attacher_end(run);
+	rc = job_follow(a, from, now_ns() + ms * 1000000, done);
+	if (rc == -ETIMEDOUT)
+		attacher_leave(run);
+	else
+		attacher_end(run);
 	if (rc)
-		return error_set(e, rc, EXIT_INTERNAL,
-				 rc == -ETIMEDOUT
-					 ? "the JVM had not answered when the recording ended"
-					 : "who attaches has ended");
+		return job_failed(a, rc, e);
 	if (done->rc && e)
 		*e = done->error;
 	return done->rc;
@@ -211,6 +239,7 @@ int agent_resync(struct agent *a, struct error *e)
 	agentstream_leave(&a->stream);
 	agentstream_close(&a->stream);
 	buffer_clear(&a->pending);
+	agentindex_resume(a->index);
 	nonce_new(a);
 	rc = agent_attach(a, e);
 	if (!rc)
@@ -224,7 +253,7 @@ int agent_resync(struct agent *a, struct error *e)
  */
 void agent_stop(struct agent *a)
 {
-	struct attachjob_answer done;
+	struct attachjob_answer done = {0};
 
 	if (!a)
 		return;
@@ -293,17 +322,78 @@ bool agent_range(struct agent *a, uint64_t pc, uint64_t time_ns, uint64_t *start
 	return agentindex_range(a->index, pc, time_ns + (uint64_t)a->time_shift, start, size);
 }
 
+/* What an ended thread was called is no name of another one, which has its number now. */
+static bool is_reused(struct agent *a, pid_t tid, uint32_t inner)
+{
+	uint64_t ended = agentindex_thread_ended(a->index, inner);
+
+	return ended && agenttids_is_younger(a->tids, tid, ended - (uint64_t)a->time_shift);
+}
+
 const char *agent_thread_name(struct agent *a, pid_t tid)
 {
 	uint32_t inner = agenttids_inner(a->tids, tid);
 
-	return inner ? agentindex_thread_by_tid(a->index, inner) : NULL;
+	return inner && !is_reused(a, tid, inner) ? agentindex_thread_by_tid(a->index, inner)
+						  : NULL;
 }
 
 void agent_stats(const struct agent *a, struct agent_stats *s)
 {
 	*s = a->stats;
 	agentindex_stats(a->index, &s->index);
+}
+
+/* ---- having everything sent again ------------------------------------------------------------ */
+
+/* Records that never came: an address may have the name of what lay there before. */
+static uint64_t losses_count(const struct agent *a)
+{
+	struct agentindex_stats s;
+
+	agentindex_stats(a->index, &s);
+	return a->stats.overtaken + s.lost;
+}
+
+static bool is_due(const struct agent *a, uint64_t now)
+{
+	return now >= a->again_ns + a->again_wait_ns;
+}
+
+/*
+ * How long it is not done again: it costs the JVM, so it is done less and less often where it has
+ * failed or has not helped for long.
+ */
+static uint64_t pause_next(const struct agent *a, uint64_t now)
+{
+	uint64_t wait = a->again_wait_ns;
+
+	if (!wait || now - a->again_ns >= 2 * wait)
+		return AGAIN_MIN_NS;
+	return wait < AGAIN_MAX_NS / 2 ? 2 * wait : AGAIN_MAX_NS;
+}
+
+static void send_again(struct agent *a, uint64_t now)
+{
+	uint64_t start = now_ns();
+	struct error why = {0};
+
+	a->again_wait_ns = pause_next(a, now);
+	a->losses = losses_count(a);
+	if (agent_resync(a, &why))
+		log_warn("the agent in process %d does not answer any more: %s%s%s", a->proc.pid,
+			 why.msg, why.hint[0] ? "; " : "", why.hint);
+	a->again_ns = now + (now_ns() - start);
+}
+
+int64_t agent_follow(struct agent *a, uint64_t now)
+{
+	int64_t n = agent_poll(a);
+
+	if (n == -ESTALE || (n >= 0 && losses_count(a) != a->losses))
+		if (is_due(a, now))
+			send_again(a, now);
+	return n;
 }
 
 /* ---- the standard perf map ------------------------------------------------------------------- */

@@ -48,14 +48,26 @@ int agent_start(struct agent **out, pid_t pid, const struct agent_config *cfg, s
  */
 int64_t agent_poll(struct agent *a);
 
-/* Have everything that exists sent again: after losses, or -ESTALE. */
+/*
+ * Have everything that exists sent again: after losses, or -ESTALE. A failure leaves -ESTALE. Takes
+ * as long as agent_start().
+ */
 int agent_resync(struct agent *a, struct error *e);
+
+/*
+ * Both: agent_poll(), and agent_resync() where that says -ESTALE or records were lost, less and
+ * less often while that goes on. Returns what agent_poll() said.
+ */
+int64_t agent_follow(struct agent *a, uint64_t now_ns);
 
 /* As agentindex_lookup(): innermost first; for a return address pass the address minus 1. */
 int agent_lookup(struct agent *a, uint64_t pc, uint64_t time_ns, struct frame_name *out, int max);
 bool agent_range(struct agent *a, uint64_t pc, uint64_t time_ns, uint64_t *start, uint32_t *size);
 
-/* Full Java names, NULL if unknown; valid until the next poll. tid as the host has it. */
+/*
+ * Full Java names, NULL if unknown; valid until the next poll. tid as the host has it. A thread
+ * that has ended keeps its name until another one has its number.
+ */
 const char *agent_thread_name(struct agent *a, pid_t tid);
 
 void agent_stats(const struct agent *a, struct agent_stats *s);

@@ -15,13 +15,8 @@
 #include "jvm/creds.h"
 #include "target/procfs.h"
 
-#define MOUNTS_MAX (4u << 20)
-#define TRIES_MAX  200 /* so many mount points are looked at */
-/*
- * So long another gnomon's attach to the same JVM is waited for; then the next directory has to do.
- * The whole job has a time limit (jvm/attacher.c).
- */
-#define BUSY_NS	     5000000000ull
+#define MOUNTS_MAX   (4u << 20)
+#define TRIES_MAX    200 /* so many mount points are looked at */
 #define BUSY_LOOK_US 10000
 
 /* Tells agents of different builds of gnomon apart: FNV-1a of the library's bytes. */
@@ -236,7 +231,7 @@ int agentfile_place(struct agentfile *f, const struct jproc *p, struct error *e)
 	size_t i;
 
 	f->dir = f->file = -1;
-	f->patience_ns = now_ns() + BUSY_NS;
+	f->patience_ns = now_ns() + AGENTFILE_BUSY_MS * 1000000ull;
 	name_make(p, f->name, sizeof(f->name));
 	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
 		rc = try_dir(f, p, usual[i]);

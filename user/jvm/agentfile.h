@@ -14,6 +14,12 @@
 #include "base/error.h"
 #include "jvm/jproc.h"
 
+/*
+ * So long another gnomon's attach to the same JVM is waited for; then the next directory has to do.
+ * The whole job has a time limit (attachjob_limit_ms()).
+ */
+#define AGENTFILE_BUSY_MS 5000
+
 struct agentfile {
 	int dir;	      /* -1: nothing to remove */
 	int file;	      /* open and locked, with `dir` */

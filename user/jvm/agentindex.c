@@ -68,9 +68,10 @@ struct page {
 };
 
 struct thread {
-	uint64_t address; /* JavaThread*, key of by_address */
-	uint32_t tid;	  /* key of by_tid */
-	bool ended;	  /* it is in the list of ended threads */
+	uint64_t address;  /* JavaThread*, key of by_address */
+	uint32_t tid;	   /* key of by_tid */
+	bool ended;	   /* it is in the list of ended threads, */
+	uint64_t ended_ns; /* and this was told of its end; 0: it has only lost its JavaThread */
 	char *name;
 	struct thread *prev, *next;
 	UT_hash_handle ha, ht;
@@ -728,6 +729,17 @@ static void thread_end(struct agentindex *ix, struct thread *t)
 		thread_drop(ix, ix->ended);
 }
 
+/* A thread that was told to have ended is told of anew: another one, of the same number. */
+static void thread_revive(struct agentindex *ix, struct thread *t)
+{
+	if (!t->ended)
+		return;
+	DL_DELETE(ix->ended, t);
+	ix->nended--;
+	t->ended = false;
+	t->ended_ns = 0;
+}
+
 static struct thread *thread_get(struct agentindex *ix, uint64_t address, uint32_t tid)
 {
 	struct thread *t = address ? thread_by_address(ix, address) : thread_by_tid(ix, tid);
@@ -762,6 +774,7 @@ static int feed_thread(struct agentindex *ix, const uint8_t *p, struct cursor *c
 	t = thread_get(ix, r.javathread, r.tid);
 	if (!t)
 		return -ENOMEM;
+	thread_revive(ix, t);
 	if (r.tid)
 		thread_set_tid(ix, t, r.tid);
 	thread_unname(ix, t);
@@ -784,8 +797,10 @@ static int feed_thread_end(struct agentindex *ix, const uint8_t *p, struct curso
 		return -EBADMSG;
 	memcpy(&r, p, sizeof(r));
 	t = thread_by_tid(ix, r.tid);
-	if (t)
-		thread_end(ix, t);
+	if (!t)
+		return 0;
+	t->ended_ns = r.r.time;
+	thread_end(ix, t);
 	return 0;
 }
 
@@ -857,6 +872,11 @@ int64_t agentindex_feed(struct agentindex *ix, const uint8_t *p, size_t len)
 		used += r.size;
 	}
 	return (int64_t)used;
+}
+
+void agentindex_resume(struct agentindex *ix)
+{
+	ix->seq_known = false;
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */
@@ -996,6 +1016,13 @@ const char *agentindex_thread_by_tid(struct agentindex *ix, uint32_t tid)
 	struct thread *t = thread_by_tid(ix, tid);
 
 	return t ? t->name : NULL;
+}
+
+uint64_t agentindex_thread_ended(struct agentindex *ix, uint32_t tid)
+{
+	struct thread *t = thread_by_tid(ix, tid);
+
+	return t ? t->ended_ns : 0;
 }
 
 const char *agentindex_thread_by_address(struct agentindex *ix, uint64_t javathread)

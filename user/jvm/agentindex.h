@@ -38,6 +38,9 @@ void agentindex_free(struct agentindex *ix);
  */
 int64_t agentindex_feed(struct agentindex *ix, const uint8_t *p, size_t len);
 
+/* What is fed next does not follow what was fed last, and nothing is missing between. */
+void agentindex_resume(struct agentindex *ix);
+
 void agentindex_stats(const struct agentindex *ix, struct agentindex_stats *s);
 
 /* Nonce of the last session whose emission is complete, 0 if none. */
@@ -57,6 +60,10 @@ bool agentindex_range(struct agentindex *ix, uint64_t pc, uint64_t time, uint64_
 
 /* NULL if unknown; valid until the next feed. tid is in the target's own PID namespace. */
 const char *agentindex_thread_by_tid(struct agentindex *ix, uint32_t tid);
+
+/* When it ended, as its end was told; 0 while it lives, or is not known. */
+uint64_t agentindex_thread_ended(struct agentindex *ix, uint32_t tid);
+
 const char *agentindex_thread_by_address(struct agentindex *ix, uint64_t javathread);
 
 /* Every thread of which the JavaThread* is known; tid is 0 where it is not. */

@@ -10,8 +10,10 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "jvm/mem.h"
 #include "jvm/tidplace.h"
+#include "target/procfs.h"
 
 #define KNOWN_MAX 400000
 
@@ -86,20 +88,42 @@ static bool nested(const struct agenttids *t)
 	return t->proc->inner != t->proc->pid;
 }
 
-uint32_t agenttids_inner(struct agenttids *t, pid_t tid)
+static uint32_t inner_known(const struct agenttids *t, pid_t tid)
 {
-	uint32_t outer = (uint32_t)tid, inner;
+	uint32_t outer = (uint32_t)tid;
 	struct pair *p;
 
-	if (!nested(t))
-		return outer;
 	HASH_FIND(hh, t->by_outer, &outer, sizeof(outer), p);
-	if (p)
-		return p->inner;
+	return p ? p->inner : 0;
+}
+
+uint32_t agenttids_inner(struct agenttids *t, pid_t tid)
+{
+	uint32_t inner;
+
+	if (!nested(t))
+		return (uint32_t)tid;
 	inner = jproc_inner_tid(t->proc, tid);
-	if (inner)
-		pair_add(t, outer, inner);
+	if (!inner)
+		return inner_known(t, tid);
+	pair_add(t, (uint32_t)tid, inner);
 	return inner;
+}
+
+/* As it was when it was read first, which costs little for all threads. */
+static uint32_t inner_as_known(struct agenttids *t, pid_t tid)
+{
+	uint32_t inner = nested(t) ? inner_known(t, tid) : 0;
+
+	return inner ? inner : agenttids_inner(t, tid);
+}
+
+bool agenttids_is_younger(const struct agenttids *t, pid_t tid, uint64_t time)
+{
+	uint64_t now = now_ns(); /* before what it is compared with: rather older than it is */
+	struct proc_stat st;
+
+	return !proc_stat_read(t->proc->pid, tid, &st) && now - proc_uptime_ns(st.start) > time;
 }
 
 typedef void (*task_fn)(struct agenttids *t, pid_t tid, void *arg);
@@ -123,7 +147,7 @@ static void tasks_each(struct agenttids *t, task_fn fn, void *arg)
 
 static void task_learn(struct agenttids *t, pid_t tid, void *arg)
 {
-	agenttids_inner(t, tid);
+	inner_as_known(t, tid);
 }
 
 void agenttids_learn(struct agenttids *t, struct agentindex *ix)
@@ -172,7 +196,7 @@ static void census_thread(uint64_t javathread, uint32_t tid, const char *name, v
 
 static void census_task(struct agenttids *t, pid_t tid, void *arg)
 {
-	uint32_t inner = agenttids_inner(t, tid);
+	uint32_t inner = inner_as_known(t, tid);
 	struct census *c = arg;
 
 	if (!inner)

@@ -6,6 +6,7 @@
 #ifndef GNOMON_JVM_AGENTTIDS_H
 #define GNOMON_JVM_AGENTTIDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,8 +18,11 @@ struct agenttids;
 struct agenttids *agenttids_new(const struct jproc *p); /* p must outlive it */
 void agenttids_free(struct agenttids *t);
 
-/* 0 if unknown. Remembers threads that have ended since. */
+/* As the kernel says it now, or said it of a thread that has ended since. 0 if unknown. */
 uint32_t agenttids_inner(struct agenttids *t, pid_t tid);
+
+/* Is there a thread of that number that began after `time` (CLOCK_MONOTONIC, ns)? tid is outer. */
+bool agenttids_is_younger(const struct agenttids *t, pid_t tid, uint64_t time);
 
 /* New threads may be there: note their tids while they live (needed in PID namespaces only). */
 void agenttids_learn(struct agenttids *t, struct agentindex *ix);

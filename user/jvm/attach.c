@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/inroot.h"
+#include "broker/broker.h"
 #include "jvm/attachreply.h"
 #include "jvm/creds.h"
 #include "jvm/jproc.h"
@@ -25,6 +25,7 @@
 
 #define PERFDATA_MAX (1u << 20)
 #define TMP_ENTRIES  20000
+#define TMP_USERS    1000 /* whose directories among them are looked into */
 #define ARG_LEN_MAX  1024 /* AttachOperation::arg_length_max */
 #define OTHERS_MS    1000 /* how long another tool's signal may take to be answered */
 #define SIGQUIT_BIT  (1ULL << (SIGQUIT - 1))
@@ -52,36 +53,56 @@ static enum attach_state status_set(struct attach_status *st, enum attach_state 
 	return s;
 }
 
-/* A regular file of the target's, opened so that neither a FIFO nor a device can hold us up. */
-static int perfdata_file(int dir, const char *sub, const struct jproc *p, struct buffer *b)
+/*
+ * The counters below a directory of the target's. It is opened by a worker, who follows no link out
+ * of that directory, is held up by no FIFO or device, and may hang where its file system does.
+ */
+static int perfdata_file(const struct jproc *p, int dir, struct buffer *b)
 {
-	char name[300];
-	struct stat st;
-	ssize_t n;
+	struct broker_file file;
+	char name[16];
+	ssize_t n = -1;
 	int fd;
 
-	snprintf(name, sizeof(name), "%s/%d", sub, p->inner);
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "%d", p->inner);
+	fd = broker_below(p->pid, dir, name, &file);
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != p->uid ||
-	    st.st_size > PERFDATA_MAX || !buffer_reserve(b, (size_t)st.st_size + 1)) {
-		close(fd);
-		return -EINVAL;
-	}
-	n = pread(fd, b->data, (size_t)st.st_size, 0);
+		return fd;
+	if (file.uid == p->uid && file.size <= PERFDATA_MAX && buffer_reserve(b, file.size + 1))
+		n = pread(fd, b->data, file.size, 0);
 	b->len = n > 0 ? (size_t)n : 0;
 	close(fd);
 	return n > 0 ? 0 : -EINVAL;
 }
 
 /* The directory is named after the user inside the container; only its owner tells whose it is. */
-static bool perfdata_dir_ok(int tmp, const char *name, const struct jproc *p)
+static int perfdata_dir(const struct jproc *p, const char *name)
 {
+	char path[300];
 	struct stat st;
+	int fd;
 
-	return !strncmp(name, "hsperfdata_", 11) && !fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) &&
-	       S_ISDIR(st.st_mode) && st.st_uid == p->uid;
+	snprintf(path, sizeof(path), "tmp/%s", name);
+	fd = jproc_directory(p, path);
+	if (fd < 0 || (!fstat(fd, &st) && st.st_uid == p->uid))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+/* What perfdata_can_attach() says; -1 also where there are none. */
+static int perfdata_ask(const struct jproc *p, const char *name)
+{
+	int dir = perfdata_dir(p, name), capable = -1;
+	struct buffer b = BUFFER_INIT;
+
+	if (dir < 0)
+		return -1;
+	if (!perfdata_file(p, dir, &b))
+		capable = perfdata_can_attach(b.data, b.len);
+	buffer_free(&b);
+	close(dir);
+	return capable;
 }
 
 /*
@@ -90,7 +111,7 @@ static bool perfdata_dir_ok(int tmp, const char *name, const struct jproc *p)
  */
 static int perfdata_capable(const struct jproc *p)
 {
-	int fd = jproc_openat(p, "tmp", O_RDONLY | O_DIRECTORY), capable = -1, i;
+	int fd = jproc_openat(p, "tmp", O_RDONLY | O_DIRECTORY), capable = -1, asked = 0;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *de;
 
@@ -99,13 +120,9 @@ static int perfdata_capable(const struct jproc *p)
 			close(fd);
 		return -1;
 	}
-	for (i = 0; capable < 0 && i < TMP_ENTRIES && (de = readdir(d)); i++) {
-		struct buffer b = BUFFER_INIT;
-
-		if (perfdata_dir_ok(fd, de->d_name, p) && !perfdata_file(fd, de->d_name, p, &b))
-			capable = perfdata_can_attach(b.data, b.len);
-		buffer_free(&b);
-	}
+	for (int i = 0; capable < 0 && i < TMP_ENTRIES && (de = readdir(d)); i++)
+		if (!strncmp(de->d_name, "hsperfdata_", 11) && asked++ < TMP_USERS)
+			capable = perfdata_ask(p, de->d_name);
 	closedir(d);
 	return capable;
 }
@@ -115,24 +132,45 @@ static void socket_name(const struct jproc *p, char *name, size_t n)
 	snprintf(name, n, ".java_pid%d", p->inner);
 }
 
-static bool socket_exists(const struct jproc *p)
+/* 1: it is there, 0: it is not; -ETIMEDOUT: what has that name does not answer. */
+static int socket_look(const struct jproc *p)
 {
 	char name[64], path[80];
 	struct stat st;
-	bool is = false;
-	int fd;
+	int fd, is;
 
 	socket_name(p, name, sizeof(name));
 	snprintf(path, sizeof(path), "tmp/%s", name);
+	/* a worker finds that it is no regular file, or hangs */
+	fd = broker_below(p->pid, p->root, path, NULL);
+	if (fd >= 0)
+		close(fd);
+	if (fd != -EINVAL)
+		return fd == -ETIMEDOUT ? fd : 0;
 	fd = jproc_openat(p, path, O_PATH | O_NOFOLLOW);
 	if (fd < 0)
-		return false;
+		return 0;
 	is = !fstat(fd, &st) && S_ISSOCK(st.st_mode);
 	close(fd);
 	return is;
 }
 
-static enum attach_state check_listener(struct jproc *p, struct attach_status *st)
+/* -Xrs leaves SIGQUIT to the program, and so the JVM listens from its start. */
+static enum attach_state check_signal(struct jproc *p, struct attach_status *st, bool reduced)
+{
+	if (reduced)
+		return status_set(
+			st, ATTACH_STARTING,
+			"-Xrs is set, and its attach socket is not there (yet, or was removed)",
+			"try again in a moment, or use --jvm vmstructs");
+	if (!(p->caught & SIGQUIT_BIT))
+		return status_set(st, ATTACH_STARTING,
+				  "it has no handler for SIGQUIT: the JVM is still starting",
+				  "try again in a moment, or use --jvm vmstructs");
+	return ATTACH_OK;
+}
+
+static enum attach_state check_listener(struct jproc *p, struct attach_status *st, bool reduced)
 {
 	if (st->listening)
 		return ATTACH_OK;
@@ -140,11 +178,7 @@ static enum attach_state check_listener(struct jproc *p, struct attach_status *s
 		return status_set(st, ATTACH_DISABLED, "attaching is disabled in this JVM",
 				  "start it without -XX:+DisableAttachMechanism, or use --jvm "
 				  "vmstructs");
-	if (!(p->caught & SIGQUIT_BIT))
-		return status_set(st, ATTACH_STARTING,
-				  "it has no handler for SIGQUIT: the JVM is still starting",
-				  "try again in a moment, or use --jvm vmstructs");
-	return ATTACH_OK;
+	return check_signal(p, st, reduced);
 }
 
 /* Whether the JVM itself could create a file there, as far as mode bits and mounts tell. */
@@ -168,6 +202,20 @@ static bool tmp_writable(const struct jproc *p)
 
 static enum attach_state check_tmp(struct jproc *p, struct attach_status *st)
 {
+	int tmp = jproc_directory(p, "tmp"), listens;
+
+	if (tmp >= 0)
+		close(tmp);
+	if (tmp == -ETIMEDOUT)
+		return status_set(st, ATTACH_NO_TMP,
+				  "the file system of its '/tmp' does not answer",
+				  "see what serves it (FUSE, NFS), or use --jvm vmstructs");
+	listens = socket_look(p);
+	if (listens < 0)
+		return status_set(st, ATTACH_NO_TMP,
+				  "what is in place of its attach socket does not answer",
+				  "see what serves it (FUSE, NFS), or use --jvm vmstructs");
+	st->listening = listens;
 	if (st->listening || tmp_writable(p))
 		return ATTACH_OK;
 	return status_set(st, ATTACH_NO_TMP, "it has no '/tmp' that it can write to",
@@ -177,7 +225,6 @@ static enum attach_state check_tmp(struct jproc *p, struct attach_status *st)
 enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st)
 {
 	struct java_flags f = {0};
-	int tmp;
 
 	*st = (struct attach_status){0};
 	jvm_flags_read(p->pid, &f);
@@ -197,17 +244,9 @@ enum attach_state attach_check_jproc(struct jproc *p, struct attach_status *st)
 	if (jproc_frozen(p))
 		return status_set(st, ATTACH_FROZEN, "its cgroup is frozen",
 				  "thaw it, or use --jvm vmstructs");
-	tmp = jproc_directory(p, "tmp");
-	if (tmp >= 0)
-		close(tmp);
-	if (tmp == -ETIMEDOUT)
-		return status_set(st, ATTACH_NO_TMP,
-				  "the file system of its '/tmp' does not answer",
-				  "see what serves it (FUSE, NFS), or use --jvm vmstructs");
-	st->listening = socket_exists(p);
 	if (check_tmp(p, st))
 		return st->state;
-	return check_listener(p, st);
+	return check_listener(p, st, f.reduce_signals);
 }
 
 static enum attach_state state_of(const struct error *e)

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -18,7 +19,6 @@
 #include "broker/grants.h"
 #include "jvm/attach.h"
 
-#define GRACE_S	 5  /* after a job's own time limit its process is killed */
 #define JOBS	 64 /* at the same time; who asks for more waits */
 #define JOBS_OWN 4  /* of one that is bound: it needs one, and goes on if that hangs at the end */
 
@@ -30,6 +30,7 @@ struct attacher_run {
 	int answers, from;
 	pthread_t thread;
 	bool threaded;
+	atomic_int holders; /* who asks, and the thread */
 };
 
 /* ---- the process ---- */
@@ -91,7 +92,6 @@ static bool has_room(pid_t asker)
 /* SIGALRM ends it, as it is not handled. */
 static void job_process(const struct attachjob *job, int answers, pid_t asker)
 {
-	int ms = job->timeout_ms ? job->timeout_ms : ATTACH_TIMEOUT_MS;
 	sigset_t none;
 	pid_t pid = fork();
 
@@ -105,7 +105,7 @@ static void job_process(const struct attachjob *job, int answers, pid_t asker)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGALRM, SIG_DFL);
-	alarm((unsigned int)(2 * ms / 1000 + GRACE_S));
+	alarm(((unsigned int)attachjob_limit_ms(job) + 999) / 1000);
 	attachjob_do(job, answers);
 	_exit(0);
 }
@@ -185,11 +185,22 @@ static int job_send(const struct attachjob *job, int answers)
 	return fdmsg_send(asks, &(struct iovec){(void *)job, sizeof(*job)}, 1, &answers, 1, 0);
 }
 
+static void run_release(struct attacher_run *run)
+{
+	if (atomic_fetch_sub(&run->holders, 1) > 1)
+		return;
+	if (run->answers >= 0)
+		close(run->answers);
+	close(run->from);
+	free(run);
+}
+
 static void *thread_main(void *arg)
 {
 	struct attacher_run *run = arg;
 
 	attachjob_do(&run->job, run->answers);
+	run_release(run);
 	return NULL;
 }
 
@@ -203,8 +214,11 @@ static int run_begin(struct attacher_run *run)
 		run->answers = -1;
 		return rc;
 	}
+	atomic_fetch_add(&run->holders, 1);
 	rc = -pthread_create(&run->thread, NULL, thread_main, run);
 	run->threaded = !rc;
+	if (rc)
+		atomic_fetch_sub(&run->holders, 1);
 	return rc;
 }
 
@@ -223,9 +237,10 @@ int attacher_run(struct attacher_run **out, const struct attachjob *job, int *fr
 	run->job = *job;
 	run->from = *from = ends[0];
 	run->answers = ends[1];
+	run->holders = 1;
 	rc = run_begin(run);
 	if (rc) {
-		attacher_end(run);
+		run_release(run);
 		return rc;
 	}
 	*out = run;
@@ -236,8 +251,12 @@ void attacher_end(struct attacher_run *run)
 {
 	if (run->threaded)
 		pthread_join(run->thread, NULL);
-	if (run->answers >= 0)
-		close(run->answers);
-	close(run->from);
-	free(run);
+	run_release(run);
+}
+
+void attacher_leave(struct attacher_run *run)
+{
+	if (run->threaded)
+		pthread_detach(run->thread);
+	run_release(run);
 }

@@ -23,4 +23,7 @@ int attacher_run(struct attacher_run **out, const struct attachjob *job, int *fr
 /* Waits for a thread's end; a process is left to its deadline. */
 void attacher_end(struct attacher_run *run);
 
+/* Gives up a job that has taken longer than it may, without waiting for who does it. */
+void attacher_leave(struct attacher_run *run);
+
 #endif

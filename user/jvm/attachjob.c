@@ -16,6 +16,24 @@
 #include "jvm/jproc.h"
 
 #define STOP_TIMEOUT_MS 1000
+#define GRACE_MS	5000 /* for what has time limits of its own: files, the JVM's own facts */
+
+static int timeout_ms(const struct attachjob *job)
+{
+	if (job->kind == ATTACHJOB_STOP)
+		return STOP_TIMEOUT_MS;
+	return job->timeout_ms ? job->timeout_ms : ATTACH_TIMEOUT_MS;
+}
+
+int attachjob_limit_ms(const struct attachjob *job)
+{
+	int ms = timeout_ms(job);
+
+	if (job->kind == ATTACHJOB_STOP)
+		return ms + GRACE_MS;
+	/* the library that is there is asked, then another one is put there, which may wait */
+	return 2 * ms + AGENTFILE_BUSY_MS + GRACE_MS;
+}
 
 /* ---- answers ---- */
 
@@ -92,7 +110,7 @@ static void load_init(struct load *l, const struct attachjob *job, const struct 
 	memset(l, 0, sizeof(*l));
 	l->proc = *p;
 	l->path = path;
-	l->timeout_ms = job->timeout_ms ? job->timeout_ms : ATTACH_TIMEOUT_MS;
+	l->timeout_ms = timeout_ms(job);
 	snprintf(l->options, sizeof(l->options), "session=%llx,ring=%llx,perfmap=%d,path=%s",
 		 (unsigned long long)job->nonce,
 		 (unsigned long long)(job->ring_bytes ? job->ring_bytes : GNA_RING_DEFAULT),
@@ -146,26 +164,36 @@ static int load_new(const struct attachjob *job, struct jproc *p, int answers, s
 	return rc;
 }
 
-/*
- * If the library is loaded already it is asked for by the name it was loaded under: the dynamic
- * linker knows it by that name even though the file has gone. Where it does not (musl) another copy
- * is loaded.
- */
-static void load_do(const struct attachjob *job, struct jproc *p, int answers,
-		    struct attachjob_answer *a)
+/* By the library that the JVM has loaded already. -ENOENT: none that can be asked for. */
+static int load_again(const struct attachjob *job, struct jproc *p, int answers, struct error *e)
 {
 	struct agentstream old;
 	int rc = -ENOENT;
 
-	if (!agentstream_open(&old, p, 0)) {
-		if (old.path[0] == '/')
-			rc = load(job, p, old.path, answers, NULL);
-		if (!rc)
-			agentfile_sweep(p, old.path);
-		agentstream_close(&old);
-	}
-	a->reused = !rc;
-	a->rc = rc ? load_new(job, p, answers, &a->error) : 0;
+	if (agentstream_open(&old, p, 0))
+		return rc;
+	if (old.path[0] == '/')
+		rc = load(job, p, old.path, answers, e);
+	if (!rc)
+		agentfile_sweep(p, old.path);
+	agentstream_close(&old);
+	return rc;
+}
+
+/*
+ * If the library is loaded already it is asked for by the name it was loaded under: the dynamic
+ * linker knows it by that name even though the file has gone. Where it does not (musl) another copy
+ * is loaded. A JVM that has not answered in time has that request still, and gets no second one.
+ */
+static void load_do(const struct attachjob *job, struct jproc *p, int answers,
+		    struct attachjob_answer *a)
+{
+	a->rc = load_again(job, p, answers, &a->error);
+	a->reused = !a->rc;
+	if (!a->rc || a->rc == -ETIMEDOUT)
+		return;
+	a->error = (struct error){0};
+	a->rc = load_new(job, p, answers, &a->error);
 }
 
 /* By the name that the JVM has of it, and not by one that who asks may have made up. */
@@ -179,7 +207,7 @@ static void stop_do(const struct attachjob *job, struct jproc *p)
 		return;
 	snprintf(options, sizeof(options), "stop=%llx", (unsigned long long)job->nonce);
 	if (is.path[0] == '/' && attach_check_jproc(p, &st) == ATTACH_OK && st.listening)
-		attach_load(p, is.path, options, STOP_TIMEOUT_MS, NULL);
+		attach_load(p, is.path, options, timeout_ms(job), NULL);
 	agentstream_close(&is);
 }
 

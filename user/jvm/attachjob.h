@@ -41,6 +41,12 @@ struct attachjob_answer {
 	struct error error;
 };
 
+/*
+ * How long it may take in all. Then whatever does it is killed (jvm/attacher.h), and whoever waits
+ * for it gives it up a little later.
+ */
+int attachjob_limit_ms(const struct attachjob *job);
+
 /* Does it, and answers: ATTACHJOB_STREAM as soon as there is one, and ATTACHJOB_DONE at the end. */
 void attachjob_do(const struct attachjob *job, int answers);
 

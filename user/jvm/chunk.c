@@ -109,13 +109,6 @@ static bool index_at(const struct walk *w, int64_t slot, int64_t from, int64_t *
 	return true;
 }
 
-static bool is_interpreted(const struct walk *w, uint64_t pc)
-{
-	const struct gn_jvm *j = w->vm->code;
-
-	return j && j->flags & GN_JVM_INTERP && pc >= j->interp_low && pc < j->interp_high;
-}
-
 /* The method, and where in it: a native one has no place. */
 static bool method_frame(const struct walk *w, int64_t fp, struct gn_frame *out)
 {
@@ -189,7 +182,6 @@ int chunk_frames(struct vm *vm, struct chunk_codes *codes, const struct chunk *c
 	struct walk w = {.vm = vm, .c = c, .sp = CHUNK_BELOW, .usp = CHUNK_BELOW};
 	uint64_t pc;
 
-	codecache_may_have(vm, 0); /* which has it look where code is */
 	while (w.sp < c->n) {
 		int64_t before = w.sp;
 		int rc;
@@ -198,8 +190,8 @@ int chunk_frames(struct vm *vm, struct chunk_codes *codes, const struct chunk *c
 			return 1;
 		if (!word(&w, w.sp - 1, &pc))
 			return c->have < c->n ? 1 : -EBADMSG;
-		rc = is_interpreted(&w, pc) ? interpreted_step(&w, &out[*n])
-					    : compiled_step(&w, codes, pc, &out[*n]);
+		rc = codecache_is_interpreter(vm, pc) ? interpreted_step(&w, &out[*n])
+						      : compiled_step(&w, codes, pc, &out[*n]);
 		if (rc || w.sp <= before || w.usp < w.sp - (int64_t)CHUNK_BELOW)
 			return rc && c->have < c->n && before + FRAME_MAX > c->have ? 1 : -EBADMSG;
 		++*n;

@@ -120,9 +120,13 @@ static int heap_use(struct vm *vm, uint64_t heap, struct codecache_use *out)
 int codecache_use(struct vm *vm, struct codecache_use *out)
 {
 	uint64_t heaps[GN_JVM_HEAPS];
-	int n = heaps_find(vm, heaps), rc = n < 0 ? n : n ? 0 : -EFAULT;
+	int n, rc;
 
 	*out = (struct codecache_use){0};
+	if (!vm_has(vm, VM_CODE))
+		return -ENOTSUP;
+	n = heaps_find(vm, heaps);
+	rc = n < 0 ? n : n ? 0 : -EFAULT;
 	for (int i = 0; i < n && !rc; i++)
 		rc = heap_use(vm, heaps[i], out);
 	if (rc)
@@ -297,6 +301,19 @@ bool codecache_may_have(struct vm *vm, uint64_t addr)
 	return j ? codecache_heap(j, addr) >= 0 : vm_has(vm, VM_CODE);
 }
 
+void codecache_renew(struct vm *vm)
+{
+	if (vm->code)
+		fill_interp(vm, vm->code);
+}
+
+bool codecache_is_interpreter(struct vm *vm, uint64_t pc)
+{
+	const struct gn_jvm *j = code_get(vm);
+
+	return j && j->flags & GN_JVM_INTERP && pc >= j->interp_low && pc < j->interp_high;
+}
+
 int codecache_find(struct vm *vm, uint64_t pc, uint64_t *blob)
 {
 	const struct gn_code_heap *h;
@@ -387,8 +404,9 @@ static uint64_t block_length(struct vm *vm, uint64_t addr)
 }
 
 /*
- * Looks at every blob of the heap without compiled methods, which is the one that the interpreter
- * is in. It is small, and what is looked for is made when the JVM starts.
+ * Looks at the blobs of the heap that the interpreter is in, up to BLOCKS_MAX of them. With
+ * SegmentedCodeCache compiled methods are in others; without it they are in this one, too, behind
+ * what is looked for, since that is made when the JVM starts.
  */
 static void note_blobs(struct vm *vm, struct gn_jvm *j)
 {

@@ -55,6 +55,15 @@ int codecache_find(struct vm *vm, uint64_t pc, uint64_t *blob);
 /* Is it in a code heap; or may it be, where they are to be known, and are not yet? */
 bool codecache_may_have(struct vm *vm, uint64_t addr);
 
+/*
+ * For who takes frames apart: reads again where the interpreter ends, which is earlier than it was
+ * while the JVM started.
+ */
+void codecache_renew(struct vm *vm);
+
+/* Is it in the interpreter, as far as that was read? */
+bool codecache_is_interpreter(struct vm *vm, uint64_t pc);
+
 /* The name HotSpot gave the blob that pc is in ("StubRoutines (1)"): 0, -ENOENT. */
 int codecache_blob_name(struct vm *vm, uint64_t pc, char *buf, size_t cap);
 

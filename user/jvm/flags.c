@@ -7,7 +7,6 @@
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
 
-#define FLAGS_MAX    8192
 #define OOP_HEAP_MAX (32ull << 30) /* what a narrow reference reaches, 8-byte aligned */
 #define ORIGIN_MASK  15
 #define KIND_MASK    0xfff0
@@ -71,7 +70,7 @@ static uint32_t kind_of(struct vm *vm, uint64_t list, uint64_t count, const char
 	struct flag f;
 
 	*set = true;
-	for (uint64_t i = 0; i < count && i < FLAGS_MAX; i++, list += l->flag_size) {
+	for (uint64_t i = 0; i < count && i < VM_FLAGS_MAX; i++, list += l->flag_size) {
 		if (flag_read(vm, list, &f) || strcmp(f.name, name) ||
 		    mem_u32(vm->mem, list + l->flag_flags, &flags))
 			continue;
@@ -108,7 +107,7 @@ int flags_each(struct vm *vm, flag_fn fn, void *ctx)
 	    mem_u64(vm->mem, l->flag_count, &count))
 		return -ENOENT;
 	locked = locked_bits(vm, list, count);
-	for (uint64_t i = 0; i < count && i < FLAGS_MAX; i++, list += l->flag_size) {
+	for (uint64_t i = 0; i < count && i < VM_FLAGS_MAX; i++, list += l->flag_size) {
 		rc = flag_read(vm, list, &f);
 		if (rc == -EFAULT || mem_u32(vm->mem, list + l->flag_flags, &flags))
 			return -EFAULT;

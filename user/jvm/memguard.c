@@ -13,10 +13,14 @@
 #include "target/mapquery.h"
 #include "target/procfs.h"
 
-#define DEVICES	     32		   /* that are remembered */
-#define READ_NS	     1000000000ull /* before Linux 6.11: the text of all mappings is read so often */
-#define READ_DUTY    100	   /* and at most a 100th of the time is for that */
-#define MAPPINGS_MAX 64		   /* that one read may touch */
+#define DEVICES 32 /* that are remembered */
+/*
+ * Before Linux 6.11 the text of all mappings is read so often, and earlier for what is not in it;
+ * but always at most a 100th of the time is for that.
+ */
+#define READ_NS	     1000000000ull
+#define READ_DUTY    100
+#define MAPPINGS_MAX 64 /* that one read may touch */
 
 struct device {
 	uint32_t major, minor;
@@ -26,8 +30,9 @@ struct device {
 struct memguard {
 	pid_t pid;
 	int maps_fd;
-	struct maps *text; /* before Linux 6.11 */
-	uint64_t next_ns;  /* when it is read again */
+	struct maps *text;     /* before Linux 6.11 */
+	uint64_t next_ns;      /* when it is read again, */
+	uint64_t next_miss_ns; /* and when it may be for what is not in it */
 	struct device devices[DEVICES];
 	size_t ndevices; /* ever */
 };
@@ -65,25 +70,42 @@ void memguard_by_text(struct memguard *g)
 	g->text = g->text ? g->text : maps_new();
 }
 
+static int text_read(struct memguard *g)
+{
+	int dir = proc_dir_open(g->pid), rc;
+
+	if (dir < 0)
+		return dir;
+	rc = maps_read(g->text, dir);
+	close(dir);
+	return rc;
+}
+
+/* A failure may have taken as long, and is repeated no sooner. */
+static int text_renew(struct memguard *g, uint64_t now)
+{
+	int rc = text_read(g);
+	uint64_t pause = (now_ns() - now) * READ_DUTY;
+
+	g->next_miss_ns = now + pause;
+	g->next_ns = now + (pause > READ_NS ? pause : READ_NS);
+	return rc;
+}
+
 static int text_find(struct memguard *g, uint64_t addr, struct mapping *out)
 {
 	uint64_t now = now_ns();
 	const struct mapping *m;
+	int rc;
 
 	memguard_by_text(g);
 	if (!g->text)
 		return -ENOMEM;
 	m = maps_find(g->text, addr);
-	if (now >= g->next_ns || !m) {
-		int dir = proc_dir_open(g->pid);
-		int rc = dir < 0 ? dir : maps_read(g->text, dir);
-		uint64_t pause = (now_ns() - now) * READ_DUTY;
-
-		if (dir >= 0)
-			close(dir);
+	if (now >= (m ? g->next_ns : g->next_miss_ns)) {
+		rc = text_renew(g, now);
 		if (rc)
 			return rc;
-		g->next_ns = now + (pause > READ_NS ? pause : READ_NS);
 		m = maps_find(g->text, addr);
 	}
 	if (m)

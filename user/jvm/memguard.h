@@ -19,7 +19,8 @@ void memguard_close(struct memguard *g); /* NULL is fine */
 
 /*
  * 0: it may be read; -EREMOTE: only by somebody who may be lost (broker_memory()); -EFAULT: there
- * is nothing. Before Linux 6.11 what was mapped within the last second may not be known.
+ * is nothing. Before Linux 6.11 the text of all mappings tells, which is up to a second old, or a
+ * hundred times as old as reading it takes: what was mapped or unmapped since may be told wrongly.
  */
 int memguard_look(struct memguard *g, uint64_t addr, size_t len);
 

@@ -7,6 +7,7 @@
 
 #include "jvm/chunk.h"
 #include "jvm/classes.h"
+#include "jvm/codecache.h"
 #include "jvm/heap.h"
 #include "jvm/heapepoch.h"
 #include "jvm/symbol.h"
@@ -286,7 +287,6 @@ static bool table_read(struct vm *vm, uint64_t table, struct map *m)
 	return true;
 }
 
-/* `at`: where the reference to the key is. */
 /*
  * Entries, frames and words may be any number, in a heap that is made so. False: it has cost as
  * much as it may.
@@ -297,6 +297,7 @@ static bool spend(struct look *l, uint64_t work)
 	return l->work <= l->most;
 }
 
+/* `at`: where the reference to the key is. */
 typedef void (*key_fn)(struct look *l, uint64_t at, uint64_t key);
 
 static void place_each(struct look *l, const struct map *m, uint32_t i, int forwards, key_fn fn);
@@ -432,6 +433,7 @@ int unmounted_begin(struct unmounted *u, struct vm *vm)
 	u->nmaps = 0;
 	u->places = u->left_out = 0;
 	mem_flush(vm->mem);
+	codecache_renew(vm);
 	rc = jvm_look(u, vm);
 	if (rc)
 		return rc;

@@ -8,7 +8,8 @@
 
 #include "jvm/mem.h"
 
-#define VM_NONE UINT64_MAX /* this JVM has no such field */
+#define VM_NONE	     UINT64_MAX /* this JVM has no such field */
+#define VM_FLAGS_MAX 8192	/* of its flags so many are looked at */
 
 /* What the BPF step reads of a blob, from its HeapBlock on: kern/hotspot.h. */
 #define VM_HEADER_BYTES 400
@@ -30,14 +31,14 @@ struct vm_layout {
 	uint64_t ch_memory, ch_segmap, ch_log2, vs_low, vs_high, vs_end;
 	uint64_t hb_size, hb_length, hb_used, hb_length_bytes;
 	uint64_t cb_name, cb_size, cb_kind, cb_header_size, cb_header_bytes, cb_frame_size;
-	uint64_t cb_frame_complete, cb_frame_complete_bytes, cb_code_begin, cb_code_end;
+	uint64_t cb_frame_complete, cb_frame_complete_bytes, cb_code_begin;
 	uint64_t cb_code_offset, cb_data_offset, cb_mutable, cb_mutable_size, cb_reloc_size;
 	uint64_t nm_sizeof, nm_method, nm_state, nm_id, nm_level, nm_orig_pc, nm_deopt, nm_deopt_mh;
 	uint64_t nm_deopt_off, nm_deopt_mh_off, nm_scopes, nm_scopes_off, nm_pcs, nm_deps;
 	uint64_t nm_metadata, nm_metadata_bytes, nm_immutable, nm_immutable_size;
 	uint64_t pd_pc, pd_scope, pd_size;
 	uint64_t interp_code, sq_buffer, sq_limit, cont_return_pc, call_stub_pc;
-	uint64_t kind_nmethod, kind_buffer, kind_adapter, kind_vtable, kind_mh;
+	uint64_t kind_nmethod, kind_adapter, kind_vtable, kind_mh;
 	/* threads */
 	uint64_t tl_list, tl_length, tl_threads, jt_osthread, ost_id, jt_object, jt_vthread;
 	uint64_t jt_anchor, jt_saved_pc;

@@ -13,7 +13,6 @@
 #define NAME_MAX_BYTES	160   /* longest type or field name looked at */
 #define TABLE_MAX	20000 /* entries of one of the JVM's tables */
 #define TABLE_ENTRY_MAX 128   /* bytes of one that are looked at */
-#define FLAGS_MAX	8192
 #define PHDR_MAX	64
 #define DYN_MAX		512
 #define CHAIN_MAX	65536 /* so many symbols are tried for one name */
@@ -114,7 +113,6 @@ static const struct row rows[] = {
 	      VM_CODE),
 	FIELD(cb_code_begin, "CodeBlob", "_code_begin", VM_CODE),
 	OR_FIELD(cb_code_offset, "CodeBlob", "_code_offset", VM_CODE),
-	FIELD(cb_code_end, "CodeBlob", "_code_end", VM_FEATURES),
 
 	SIZE(nm_sizeof, "nmethod", VM_NMETHOD),
 	FIELD(nm_method, "CompiledMethod", "_method", VM_NMETHOD),
@@ -257,7 +255,6 @@ static const struct row rows[] = {
 
 	CONST(method_hidden, "Method::_hidden"),
 	CONST(kind_nmethod, "CodeBlobKind::Nmethod"),
-	CONST(kind_buffer, "CodeBlobKind::Buffer"),
 	CONST(kind_adapter, "CodeBlobKind::Adapter"),
 	CONST(kind_vtable, "CodeBlobKind::Vtable"),
 	CONST(kind_mh, "CodeBlobKind::MHAdapter"),
@@ -712,7 +709,7 @@ int vm_flag(struct vm *vm, const char *name)
 	    at->flag_addr == VM_NONE || at->flag_size == VM_NONE || !at->flag_size ||
 	    mem_u64(vm->mem, at->flag_list, &list) || mem_u64(vm->mem, at->flag_count, &count))
 		return -ENOENT;
-	for (uint64_t i = 0; i < count && i < FLAGS_MAX; i++, list += at->flag_size) {
+	for (uint64_t i = 0; i < count && i < VM_FLAGS_MAX; i++, list += at->flag_size) {
 		if (mem_u64(vm->mem, list + at->flag_name, &str))
 			return -ENOENT;
 		if (!str || mem_str(vm->mem, str, buf, sizeof(buf)) < 0 || strcmp(buf, name))

@@ -189,19 +189,6 @@ static bool jvm_look(struct resolver *r, uint64_t now)
 	return true;
 }
 
-/*
- * True when code came or went. If the stream was overwritten before it was read the agent is asked
- * to tell everything again.
- */
-static bool agent_follow(struct resolver *r)
-{
-	int64_t n = agent_poll(r->agent);
-
-	if (n == -ESTALE && agent_resync(r->agent, NULL))
-		log_warn("the agent in process %d does not answer any more", r->tgid);
-	return n > 0;
-}
-
 static void listed_free(struct resolver *r);
 
 static void jvm_forget(struct resolver *r)
@@ -270,7 +257,7 @@ bool resolver_poll(struct resolver *r, uint64_t now_ns)
 		vm_names_age(r->vm, now_ns);
 	}
 	if (r->agent)
-		changed |= agent_follow(r);
+		changed |= agent_follow(r->agent, now_ns) > 0;
 	return changed;
 }
 
