@@ -14,9 +14,9 @@
 
 enum thread_state {
 	STATE_DEFAULT = 0, /* on a CPU */
-	STATE_QUEUED,	/* runnable without a CPU */
-	STATE_SLEEPING, /* Thread.sleep */
-	STATE_WAITING,	/* Object.wait() */
+	STATE_QUEUED,	   /* runnable without a CPU */
+	STATE_SLEEPING,	   /* Thread.sleep */
+	STATE_WAITING,	   /* Object.wait() */
 	STATE_WAITING_TIMED,
 	STATE_PARKED, /* LockSupport.park */
 	STATE_PARKED_TIMED,

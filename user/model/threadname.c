@@ -42,20 +42,12 @@ static bool begins_with_any(const char *name, const char *const *known, size_t n
 
 bool threadname_is_collector(const char *name)
 {
-	static const char *const known[] = {"GC Thread#",
-					    "G1 Conc#",
-					    "G1 Main Marker",
-					    "G1 Refine#",
-					    "G1 Service",
-					    "ParGC Thread#",
-					    "ZWorker",
-					    "ZDriver",
-					    "XWorker", /* ZGC of JDK 21 that is not generational */
-					    "XDriver",
-					    "RuntimeWorker",
-					    "Shenandoah GC",
-					    "Concurrent Mark-Sweep",
-					    "Gang worker#"};
+	static const char *const known[] = {
+		"GC Thread#",  "G1 Conc#",	"G1 Main Marker", "G1 Refine#",
+		"G1 Service",  "ParGC Thread#", "ZWorker",	  "ZDriver",
+		"XWorker", /* ZGC of JDK 21 that is not generational */
+		"XDriver",     "RuntimeWorker", "Shenandoah GC",  "Concurrent Mark-Sweep",
+		"Gang worker#"};
 
 	return begins_with_any(name, known, sizeof(known) / sizeof(known[0]));
 }
