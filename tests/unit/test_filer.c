@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,20 @@ static char dir[64];
 static int ends[2];
 static struct filer *filer;
 static const struct outfile_maker *maker;
+static struct finished_to told; /* what the filer passes on is read from heard */
+static int heard;
 
 static int setup(void **state)
 {
+	int p[2];
+
+	assert_int_equal(pipe2(p, O_NONBLOCK), 0);
+	heard = p[0];
+	told = (struct finished_to){.fd = p[1]};
 	snprintf(dir, sizeof(dir), "/tmp/gnomon-filer.XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-	assert_int_equal(filer_start(&filer, ends[0]), 0);
+	assert_int_equal(filer_start(&filer, ends[0], &told), 0);
 	maker = filer_maker(ends[1]);
 	return 0;
 }
@@ -41,6 +49,8 @@ static int teardown(void **state)
 	filer_stop(filer);
 	close(ends[0]);
 	close(ends[1]);
+	close(heard);
+	close(told.fd);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command);
 }
@@ -133,6 +143,46 @@ static void disk(void **state)
 	free(path);
 }
 
+/* The file that is passed on as whole, or "". */
+static void tells(const char *path, const char *want)
+{
+	const struct finished_to to = filer_finished(ends[1]);
+	char text[FINISHED_MOST];
+	struct finished m = {0};
+	ssize_t n;
+
+	finished_tell(&to, path, 10, 20);
+	n = read(heard, text, sizeof(text));
+	assert_int_equal(n > 0 ? finished_take(text, (size_t)n, &m) : 0, n > 0 ? n : 0);
+	assert_string_equal(m.path, want);
+	if (n > 0)
+		assert_true(m.from == 10 && m.end == 20);
+}
+
+/* Of its own files alone, whatever it says. */
+static void passes_on(void **state)
+{
+	char path[160], other[160], file[160];
+
+	snprintf(path, sizeof(path), "%s/20251126T140000Z.jfr", dir);
+	snprintf(other, sizeof(other), "%s.x/20251126T140000Z.jfr", dir);
+	snprintf(file, sizeof(file), "%s/one", dir);
+	tells(path, "");
+	assert_int_equal(filer_allow(filer, dir), 0);
+	tells(path, path);
+	tells(other, "");
+	tells("/dev/watchdog", "");
+	tells(file, "");
+	assert_int_equal(filer_allow(filer, file), 0);
+	tells(file, file);
+	snprintf(other, sizeof(other), "%s/x/20251126T140000Z.jfr", dir);
+	tells(other, "");
+	snprintf(other, sizeof(other), "%s/../20251126T140000Z.jfr", dir);
+	tells(other, "");
+	filer_deny(filer, dir);
+	tells(path, "");
+}
+
 static void many(void **state)
 {
 	char *path;
@@ -150,8 +200,8 @@ static void many(void **state)
 
 static void nonsense(void **state)
 {
-	static const uint8_t bytes[1040] = {1};
-	uint8_t answer[4096], ask[1040];
+	static const uint8_t bytes[1120] = {1};
+	uint8_t answer[4096], ask[1120];
 	int32_t rc;
 	char *path;
 
@@ -171,7 +221,7 @@ static void nonsense(void **state)
 		assert_true(recv(ends[1], answer, sizeof(answer), 0) > 4);
 		memcpy(&rc, answer, sizeof(rc));
 		assert_int_equal(rc, -EBADMSG);
-		ask[0] = 3;
+		ask[0] = 9;
 		ask[sizeof(ask) - 1] = 0;
 	}
 	close(made(dir, NOW, &path)); /* it goes on */
@@ -192,7 +242,7 @@ static void ends_well(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(makes), CASE(elsewhere), CASE(disk),
+		CASE(makes), CASE(elsewhere), CASE(passes_on), CASE(disk),
 		CASE(many),  CASE(nonsense),  CASE(ends_well),
 	};
 

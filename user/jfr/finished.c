@@ -17,7 +17,9 @@ void finished_tell(const struct finished_to *to, const char *path, uint64_t from
 	ssize_t written = -1;
 	int n;
 
-	if (!to->fd || from >= end)
+	if (to->tell && from < end)
+		to->tell(path, from, end);
+	if (to->tell || !to->fd || from >= end)
 		return;
 	n = snprintf(text, sizeof(text), "\n%" PRIu64 " %" PRIu64 " %s", from, end, path);
 	if (n > 0 && n < FINISHED_MOST) {

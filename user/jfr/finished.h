@@ -4,9 +4,10 @@
  * follower, who reads recordings while they are made. Who tells never waits: what finds no room in
  * the pipe is counted.
  *
- * Who reads it believes nobody: one of those who tell may have been taken over by what it records,
- * and write anything. A message is written at once, begins with a line feed and ends with a zero,
- * so that whatever others have written before it is told apart from it.
+ * A process that names has no end of the pipe, since what it records may have taken it over: it
+ * asks the session to tell (naming/filer.h), of its own files. A message is written at once, begins
+ * with a line feed and ends with a zero, so that it is told apart from whatever was written before
+ * it.
  */
 #ifndef GNOMON_JFR_FINISHED_H
 #define GNOMON_JFR_FINISHED_H
@@ -20,6 +21,8 @@
 struct finished_to {
 	int fd; /* the pipe's end, which does not block; 0: nobody is told */
 	_Atomic uint64_t *untold;
+	/* not NULL: by this, in place of the pipe */
+	void (*tell)(const char *path, uint64_t from, uint64_t end);
 };
 
 /* Chunks from `from` to before `end`. */

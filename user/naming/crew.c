@@ -273,8 +273,8 @@ static int line_make(struct crew *c, struct line *l)
 	int rc = line_begin(l, crew_queue_bytes(c->shared), c->shared->mould, now_ns());
 
 	c->shared->spareless |= rc == -EPIPE || rc == -ECHILD;
-	if (!rc && c->shared->target.form.segments)
-		rc = filer_start(&c->filer, l->files.ours);
+	if (!rc && (c->shared->target.form.segments || c->shared->target.finished.fd))
+		rc = filer_start(&c->filer, l->files.ours, &c->shared->target.finished);
 	return rc;
 }
 

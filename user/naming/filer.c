@@ -16,6 +16,7 @@
 #include "base/fdmsg.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "jfr/segment.h"
 #include "naming/records.h"
 
 #define PATH_LEN (TARGET_PATH_LEN + 64)
@@ -23,13 +24,15 @@
 enum filer_kind {
 	FILER_MAKE = 1,
 	FILER_UNMAKE, /* the last one there, if nothing was written into it */
+	FILER_TELL,   /* of a file there, chunks from `from` to before `end` */
 };
 
 struct filer_ask {
 	uint32_t kind;
 	uint32_t pad;
 	uint64_t unix_ns; /* the file is named by that */
-	char dir[TARGET_PATH_LEN];
+	uint64_t from, end;
+	char path[PATH_LEN]; /* of the directory; TELL: of the file */
 };
 
 struct filer_answer {
@@ -56,6 +59,7 @@ struct filer {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	struct place *places;
+	struct finished_to told;
 	bool refused; /* that something was is said once */
 };
 
@@ -113,7 +117,7 @@ void filer_deny(struct filer *f, const char *dir)
 static int file_make(const struct filer_ask *ask, struct filer_answer *a, struct stat *st)
 {
 	char *path;
-	int fd = outfile_segment(ask->dir, ask->unix_ns, &path);
+	int fd = outfile_segment(ask->path, ask->unix_ns, &path);
 
 	if (fd < 0)
 		return fd;
@@ -164,12 +168,12 @@ static void make_end(struct filer *f, const char *dir, const char *path, const s
 static int make(struct filer *f, const struct filer_ask *ask, struct filer_answer *a)
 {
 	struct stat st;
-	int fd = make_begin(f, ask->dir);
+	int fd = make_begin(f, ask->path);
 
 	if (!fd)
 		fd = file_make(ask, a, &st);
 	if (fd >= 0)
-		make_end(f, ask->dir, a->path, &st);
+		make_end(f, ask->path, a->path, &st);
 	return fd;
 }
 
@@ -186,6 +190,30 @@ static int unmake(struct filer *f, const char *dir)
 		rc = unlink(p->last) ? -errno : 0;
 	pthread_mutex_unlock(&f->lock);
 	return rc;
+}
+
+/* Whether it is a file that was allowed, or one of those in a directory that was. */
+static bool is_there(const struct place *p, const char *path)
+{
+	size_t n = strlen(p->dir);
+
+	if (strncmp(path, p->dir, n))
+		return false;
+	return !path[n] || (path[n] == '/' && segment_is(path + n + 1));
+}
+
+static int tell(struct filer *f, const struct filer_ask *ask)
+{
+	bool there = false;
+
+	pthread_mutex_lock(&f->lock);
+	for (const struct place *p = f->places; p && !there; p = p->next)
+		there = is_there(p, ask->path);
+	pthread_mutex_unlock(&f->lock);
+	if (!there)
+		return -EACCES;
+	finished_tell(&f->told, ask->path, ask->from, ask->end);
+	return 0;
 }
 
 static void refusal_say(struct filer *f, int rc)
@@ -208,12 +236,14 @@ static bool one_serve(struct filer *f)
 	fdmsg_close(&with, 0);
 	if (n < 0)
 		return false;
-	if (n != sizeof(ask) || memchr(ask.dir, '\0', sizeof(ask.dir)) == NULL)
+	if (n != sizeof(ask) || memchr(ask.path, '\0', sizeof(ask.path)) == NULL)
 		fd = -EBADMSG;
 	else if (ask.kind == FILER_MAKE)
 		fd = make(f, &ask, &a);
+	else if (ask.kind == FILER_TELL)
+		fd = tell(f, &ask);
 	else
-		fd = ask.kind == FILER_UNMAKE ? unmake(f, ask.dir) : -EBADMSG;
+		fd = ask.kind == FILER_UNMAKE ? unmake(f, ask.path) : -EBADMSG;
 	a.rc = fd < 0 ? fd : 0;
 	refusal_say(f, a.rc);
 	if (ask.kind != FILER_MAKE)
@@ -231,7 +261,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int filer_start(struct filer **out, int fd)
+int filer_start(struct filer **out, int fd, const struct finished_to *told)
 {
 	struct filer *f = calloc(1, sizeof(*f));
 	int rc;
@@ -239,6 +269,7 @@ int filer_start(struct filer **out, int fd)
 	if (!f)
 		return -ENOMEM;
 	f->fd = fd;
+	f->told = *told;
 	pthread_mutex_init(&f->lock, NULL);
 	rc = thread_start(&f->thread, 0, run, f);
 	if (rc) {
@@ -296,7 +327,7 @@ static struct filer_ask ask_of(enum filer_kind kind, const char *dir)
 {
 	struct filer_ask ask = {.kind = kind};
 
-	strncpy(ask.dir, dir, sizeof(ask.dir) - 1);
+	strncpy(ask.path, dir, sizeof(ask.path) - 1);
 	return ask;
 }
 
@@ -325,6 +356,26 @@ static void ours_unmake(const char *dir)
 
 	if (fd >= 0)
 		close(fd);
+}
+
+/* Waits for the answer, so that it is passed on before anybody hears that the file has ended. */
+static void ours_tell(const char *path, uint64_t from, uint64_t end)
+{
+	struct filer_ask ask = ask_of(FILER_TELL, path);
+	struct filer_answer a;
+	int fd;
+
+	ask.from = from;
+	ask.end = end;
+	fd = ask_do(&ask, &a);
+	if (fd >= 0)
+		close(fd);
+}
+
+struct finished_to filer_finished(int fd)
+{
+	asks_fd = fd;
+	return (struct finished_to){.tell = ours_tell};
 }
 
 const struct outfile_maker *filer_maker(int fd)

@@ -85,10 +85,10 @@ static void mould_main(void *arg)
 
 /* ---- for others ---- */
 
-int mould_start(struct mould **out, mould_main_fn main, void *arg, const int keep[MOULD_KEEP])
+int mould_start(struct mould **out, mould_main_fn main, void *arg, int keep)
 {
 	struct mould *m = calloc(1, sizeof(*m));
-	int fds[1 + MOULD_KEEP], ends[2], rc;
+	int fds[2], ends[2], rc;
 	size_t n = 1;
 
 	if (!m)
@@ -106,9 +106,8 @@ int mould_start(struct mould **out, mould_main_fn main, void *arg, const int kee
 		.session = getpid(),
 	};
 	fds[0] = m->theirs;
-	for (size_t i = 0; i < MOULD_KEEP; i++)
-		if (keep[i] > 0)
-			fds[n++] = keep[i];
+	if (keep > 0)
+		fds[n++] = keep;
 	rc = cell_start(&m->cell, mould_main, m, fds, n);
 	close(m->theirs);
 	m->theirs = -1;

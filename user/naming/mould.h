@@ -21,9 +21,8 @@ struct mould;
 /* What a copy does, with descriptors that are its own. */
 typedef void (*mould_main_fn)(void *arg, const int fds[MOULD_FDS]);
 
-/* While there is one thread. Of `keep` those that are any (> 0) are kept. 0 or -errno. */
-#define MOULD_KEEP 2
-int mould_start(struct mould **out, mould_main_fn main, void *arg, const int keep[MOULD_KEEP]);
+/* While there is one thread. `keep` is kept if it is any (> 0). 0 or -errno. */
+int mould_start(struct mould **out, mould_main_fn main, void *arg, int keep);
 void mould_stop(struct mould *m); /* copies live on. NULL is fine */
 
 /* 0; or -errno, as when it could not give up what it has to: then there is no copy. */

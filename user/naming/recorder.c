@@ -72,6 +72,8 @@ static void name(struct recorder *r, struct line *l, struct port *port)
 
 	port_config(port, &cfg.target);
 	cfg.target.maker = filer_maker(l->files.theirs);
+	if (cfg.target.finished.fd)
+		cfg.target.finished = filer_finished(l->files.theirs);
 	cfg.unwinder = port_unwinder(port);
 	ksyms_programs_by(cfg.unwinder->programs, cfg.unwinder->ctx);
 	beats_to(&cfg.board->beats);
@@ -98,16 +100,15 @@ static void copy_main(void *arg, const int fds[MOULD_FDS])
 static int processes_prepare(struct recorder *r)
 {
 	const struct target_config *t = &r->shared.target;
-	int keep[MOULD_KEEP] = {-1, t->finished.fd}, rc = 0;
+	int rc = 0;
 
 	if (t->jvm == RESOLVE_AUTO || t->jvm == RESOLVE_AGENT)
 		rc = attacher_start();
-	keep[0] = attacher_descriptor();
 	r->shared.seats = seats_new();
 	r->shared.desk = desk_new();
 	if (!r->shared.seats || !r->shared.desk)
 		return -ENOMEM;
-	return rc ? rc : mould_start(&r->shared.mould, copy_main, r, keep);
+	return rc ? rc : mould_start(&r->shared.mould, copy_main, r, attacher_descriptor());
 }
 
 int recorder_open(struct recorder **out, const struct target_config *cfg, bool process,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files a follower reads. Where chunks lie it is told through a pipe that each process which
- * names can write to, and such a process may have been taken over by what it reads: so a path is
+ * Which files a follower reads, whatever it is told through its pipe (jfr/finished.h): a path is
  * believed only where it can be one of the recordings, and nothing but a regular file is opened.
  */
 #ifndef GNOMON_PUSH_SOURCE_H
