@@ -87,6 +87,24 @@ fleet() {
 # Nobody has it open any more.
 file_of_ended() { ! find "/proc/$GN_PID/fd" -lname "$OUT/$OWN_NAME-$1.jfr" 2>/dev/null | grep -q .; }
 
+# One that there is no place for is recorded as soon as another one has ended.
+in_turns() {
+    local first
+
+    JDK=$(jdk_newest) jvm_start -jar "$OWN_JAR" 2 0
+    first=$JVM_PID
+    mkdir "$T/turns"
+    gnomon_start "$T/turns" --name "$OWN_NAME.jar" --max-processes 1
+    jvm_start -jar "$OWN_JAR" 2 0
+    until_true 60 file_has "$GN_ERR" 'more than 1 processes' || fail "the other JVM is not found"
+    kill "$first"
+    # it would be looked at once more after a minute, too
+    until_true 40 test -f "$T/turns/$OWN_NAME-$JVM_PID.jfr" || fail "the other JVM is not recorded: $(cat "$GN_ERR")"
+    gnomon_stop
+    jvm_end
+    assert_eq "files" 2 "$(find "$T/turns" -name '*.jfr' | wc -l)"
+}
+
 # A pattern for one process.
 pattern() {
     timeout 120 "$GNOMON" record -q -p "$JVM_PID" -d 1s -o "$T/%c-%n-%p.jfr" 2>"$T/err" ||
@@ -120,6 +138,7 @@ nobody_yet() {
 
 own_jar Idle
 fleet
+in_turns
 JDK=$(jdk_newest) jvm_start -jar "$OWN_JAR" 2 0
 pattern
 cgroup
