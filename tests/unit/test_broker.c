@@ -350,7 +350,8 @@ static int asked(pid_t ours, pid_t other)
 	WANT(broker_proc_link(other, "exe", texts[0], BROKER_TEXT_BYTES) == -EPERM);
 	WANT(broker_proc_open(other, "maps", O_RDONLY) == -EPERM);
 	WANT(broker_user(0, texts[0], BROKER_TEXT_BYTES) == -EPERM);
-	WANT(!broker_proc_texts(pids, 3, "comm", false, texts));
+	WANT(broker_proc_texts(pids, 3, "environ", false, texts) == -EPERM);
+	WANT(!broker_proc_texts(pids, 3, "io", false, texts));
 	WANT(!texts[0][0] && texts[1][0] && texts[2][0]);
 	/* one that it may ask about, with the directory of another */
 	WANT(broker_exe(ours, others) == -EPERM);
@@ -395,8 +396,8 @@ static void bound(void **state)
 		_exit(line != 0);
 	}
 	assert_int_equal(grants_bind(asker), 0);
-	assert_int_equal(grants_give(asker, other), 0);
-	assert_int_equal(grants_give(asker, ours), 0);
+	assert_int_equal(grants_give(asker, other, GRANTS_ANY), 0);
+	assert_int_equal(grants_give(asker, ours, GRANTS_ANY), 0);
 	grants_take(asker, other);
 	assert_int_equal(write(go[1], &byte, 1), 1);
 	waitpid(asker, &status, 0);
@@ -410,6 +411,32 @@ static void bound(void **state)
 	unlink(in_dir("other"));
 	close(go[0]);
 	close(go[1]);
+}
+
+/* What is given is a user's process: with another one's rights it is none. */
+static void changed_user(void **state)
+{
+	pid_t ours = nobodys();
+	struct opening_ask ask = {.pid = ours, .bound = 1, .room = 4096};
+	uint32_t uid = geteuid() ? geteuid() : 65534;
+	struct broker_file file;
+	char text[4096];
+	int fd;
+
+	strcpy(ask.path, "maps");
+	for (int is = 1; is >= 0; is--) {
+		ask.uid = is ? uid : uid + 1;
+		ask.kind = OPENING_PROC;
+		fd = opening_do(&ask, -1, &file);
+		assert_true(is ? fd >= 0 : fd == -EPERM);
+		if (fd >= 0)
+			close(fd);
+		ask.kind = OPENING_TEXT;
+		assert_true(is ? opening_bytes(&ask, -1, text) > 0
+			       : opening_bytes(&ask, -1, text) == -EPERM);
+	}
+	kill(ours, SIGKILL);
+	waitpid(ours, NULL, 0);
 }
 
 /* In a namespace of its own a directory in place of /proc, which leads to a file of the host. */
@@ -752,7 +779,7 @@ static void grants_full(void **state)
 	int n = 0;
 
 	assert_int_equal(grants_bind(7), 0);
-	while (!grants_give(7, 1000 + n))
+	while (!grants_give(7, 1000 + n, GRANTS_ANY))
 		n++;
 	assert_int_equal(n, GRANTS_MAX - 2);
 	assert_true(grants_has(7, 1000 + n - 1));
@@ -760,8 +787,8 @@ static void grants_full(void **state)
 	assert_int_equal(grants_bind(8), -ENOSPC);
 	grants_take(7, 1000);
 	assert_false(grants_has(7, 1000));
-	assert_int_equal(grants_give(7, 1000 + n), 0);
-	assert_int_equal(grants_give(7, 0), -EINVAL);
+	assert_int_equal(grants_give(7, 1000 + n, GRANTS_ANY), 0);
+	assert_int_equal(grants_give(7, 0, GRANTS_ANY), -EINVAL);
 	assert_false(grants_has(7, 0));
 	assert_false(grants_has(7, -1));
 	grants_unbind(7);
@@ -775,7 +802,7 @@ static void grants_full(void **state)
 static void grants_nameless(void **state)
 {
 	assert_int_equal(grants_bind(0), -EINVAL);
-	assert_int_equal(grants_give(0, 1000), -EINVAL);
+	assert_int_equal(grants_give(0, 1000, GRANTS_ANY), -EINVAL);
 	for (int i = 0; i < 2; i++) {
 		assert_true(grants_is_bound(0));
 		assert_false(grants_has(0, 1000));
@@ -979,31 +1006,19 @@ static void ends_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(below),
-		cmocka_unit_test(kernels_own),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(leased),
-		cmocka_unit_test(mapped),
-		cmocka_unit_test(program),
-		cmocka_unit_test(directory),
-		cmocka_unit_test(of_many),
-		cmocka_unit_test(links_of_many),
-		cmocka_unit_test(of_most),
-		cmocka_unit_test(no_detour),
-		cmocka_unit_test(users),
-		cmocka_unit_test(bound),
-		cmocka_unit_test(false_proc),
-		cmocka_unit_test(bound_memory),
-		cmocka_unit_test(bound_way),
-		cmocka_unit_test(nonsense),
-		cmocka_unit_test(flood),
-		cmocka_unit_test(board_is_shown),
-		cmocka_unit_test(grants_full),
-		cmocka_unit_test(grants_nameless),
-		cmocka_unit_test(rights),
-		cmocka_unit_test(killed),
-		cmocka_unit_test(none_to_be_had),
-		cmocka_unit_test(ends_all_the_same),
+		cmocka_unit_test(below),	  cmocka_unit_test(kernels_own),
+		cmocka_unit_test(too_long),	  cmocka_unit_test(leased),
+		cmocka_unit_test(mapped),	  cmocka_unit_test(program),
+		cmocka_unit_test(directory),	  cmocka_unit_test(of_many),
+		cmocka_unit_test(links_of_many),  cmocka_unit_test(of_most),
+		cmocka_unit_test(no_detour),	  cmocka_unit_test(users),
+		cmocka_unit_test(bound),	  cmocka_unit_test(changed_user),
+		cmocka_unit_test(false_proc),	  cmocka_unit_test(bound_memory),
+		cmocka_unit_test(bound_way),	  cmocka_unit_test(nonsense),
+		cmocka_unit_test(flood),	  cmocka_unit_test(board_is_shown),
+		cmocka_unit_test(grants_full),	  cmocka_unit_test(grants_nameless),
+		cmocka_unit_test(rights),	  cmocka_unit_test(killed),
+		cmocka_unit_test(none_to_be_had), cmocka_unit_test(ends_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("broker", tests, set_up, tear_down);

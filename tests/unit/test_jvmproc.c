@@ -255,7 +255,7 @@ static uint64_t owner(uint32_t uid, const char *cgroup)
 	struct jvm_proc j = {.uid = uid};
 
 	container_parse(cgroup, strlen(cgroup), &j.container);
-	return jvm_owner(&j);
+	return jvm_owner(&j).domain;
 }
 
 static void owners(void **state)

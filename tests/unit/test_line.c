@@ -36,7 +36,7 @@ static void number_again(void **state)
 	assert_int_equal(cell_of(&l.cell, pid), 0);
 	l.asker = pid;
 	assert_int_equal(grants_bind(pid), 0);
-	assert_int_equal(line_give(&l, 1), 0);
+	assert_int_equal(line_give(&l, 1, GRANTS_ANY), 0);
 	assert_true(line_kill(&l));
 	assert_false(grants_is_bound(pid));
 	/* another one, with that number */
@@ -55,7 +55,7 @@ static void bound_anew(void **state)
 {
 	assert_int_equal(grants_open(), 0);
 	assert_int_equal(grants_bind(7), 0);
-	assert_int_equal(grants_give(7, 1000), 0);
+	assert_int_equal(grants_give(7, 1000, GRANTS_ANY), 0);
 	assert_int_equal(grants_bind(7), 0);
 	assert_false(grants_has(7, 1000));
 	assert_true(grants_has(7, 7));

@@ -51,7 +51,7 @@ static struct recorder *open_own(void)
 
 	snprintf(path, sizeof(path), "/tmp/gnomon-recorder.%d.jfr", getpid());
 	assert_int_equal(recorder_open(&r, &cfg, false, &e), 0);
-	if (recorder_target(r, getpid(), 0, path, true, &e))
+	if (recorder_target(r, getpid(), (struct jvm_owner){.uid = OWNER_ANY}, path, true, &e))
 		fail_msg("%s", e.msg);
 	return r;
 }

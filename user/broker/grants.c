@@ -11,6 +11,7 @@
 struct grants {
 	_Atomic uint32_t n; /* places that are, or have been, taken */
 	_Atomic uint64_t v[GRANTS_MAX];
+	_Atomic uint32_t uid[GRANTS_MAX]; /* whose they have to be */
 };
 
 static struct grants *grants;
@@ -51,21 +52,21 @@ static _Atomic uint64_t *find(uint64_t entry)
 	return NULL;
 }
 
-static int put(uint64_t entry)
+static int put(uint64_t entry, uint32_t uid)
 {
 	_Atomic uint64_t *at;
 
-	if (!grants || find(entry))
+	if (!grants)
 		return 0;
-	at = find(0);
+	at = find(entry);
+	if (!at)
+		at = find(0);
 	if (!at && grants->n == GRANTS_MAX)
 		return -ENOSPC;
-	if (at) {
-		*at = entry;
-		return 0;
-	}
-	grants->v[grants->n] = entry;
-	grants->n++; /* after the entry */
+	if (!at)
+		at = &grants->v[grants->n++]; /* 0: nobody's yet */
+	grants->uid[at - grants->v] = uid;
+	*at = entry; /* after whose it is */
 	return 0;
 }
 
@@ -80,16 +81,17 @@ static void given_clear(pid_t asker)
 /* Nothing is left of what was given to another process that had its number. */
 int grants_bind(pid_t asker)
 {
-	int rc = asker > 0 ? put(entry_of(asker, 0)) : -EINVAL; /* (0 is a place that is free) */
+	int rc = asker > 0 ? put(entry_of(asker, 0), GRANTS_ANY)
+			   : -EINVAL; /* (0 is a place that is free) */
 
 	if (!rc)
 		given_clear(asker);
-	return rc ? rc : grants_give(asker, asker); /* its own */
+	return rc ? rc : grants_give(asker, asker, GRANTS_ANY); /* its own */
 }
 
-int grants_give(pid_t asker, pid_t pid)
+int grants_give(pid_t asker, pid_t pid, uint32_t uid)
 {
-	return asker > 0 && pid > 0 ? put(entry_of(asker, pid)) : -EINVAL;
+	return asker > 0 && pid > 0 ? put(entry_of(asker, pid), uid) : -EINVAL;
 }
 
 void grants_take(pid_t asker, pid_t pid)
@@ -119,6 +121,13 @@ bool grants_is_bound(pid_t asker)
 bool grants_has(pid_t asker, pid_t pid)
 {
 	return !grants_is_bound(asker) || (asker > 0 && pid > 0 && find(entry_of(asker, pid)));
+}
+
+uint32_t grants_uid(pid_t asker, pid_t pid)
+{
+	const _Atomic uint64_t *at = asker > 0 && pid > 0 ? find(entry_of(asker, pid)) : NULL;
+
+	return at ? grants->uid[at - grants->v] : GRANTS_ANY;
 }
 
 int grants_listen(int socket)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/inroot.h"
+#include "broker/grants.h"
 #include "broker/reader.h"
 
 #define COPY_CHUNK (1u << 20)
@@ -358,6 +359,20 @@ static int reader_of(pid_t pid, struct reader *r)
 }
 
 /*
+ * What was opened for one that is bound is the process's that he was given, if it is that user's
+ * after it, too: 0 or -EPERM. It may have become a program that runs with another one's rights
+ * (set-user-ID).
+ */
+static int is_given(const struct opening_ask *ask)
+{
+	struct reader r;
+
+	if (!ask->bound || ask->uid == GRANTS_ANY)
+		return 0;
+	return reader_of(ask->pid, &r) || r.nobody || r.uid != ask->uid ? -EPERM : 0;
+}
+
+/*
  * A path below the root. For one that is bound it leads to what the process itself may reach and
  * read, since it is its word alone that the path is wanted.
  */
@@ -397,9 +412,17 @@ static bool begins_in_proc(const struct opening_ask *ask)
 	       ask->kind == OPENING_MAPPED || ask->kind == OPENING_ANSWERS;
 }
 
+/* Of many at once nobody looks whose they are now: that is for what says nothing of their memory.
+ */
+static bool is_of_many(const struct opening_ask *ask)
+{
+	return (ask->kind == OPENING_TEXTS && strcmp(ask->path, "io")) ||
+	       (ask->kind == OPENING_LINKS && strcmp(ask->path, "ns/pid"));
+}
+
 static bool is_refused(const struct opening_ask *ask)
 {
-	return ask->denied || (ask->bound && ask->kind == OPENING_USER);
+	return ask->denied || (ask->bound && (ask->kind == OPENING_USER || is_of_many(ask)));
 }
 
 /* ---- mere paths (O_PATH) ---- */
@@ -553,6 +576,16 @@ static int memory(const struct opening_ask *ask, int at, char *bytes)
 	return (int)want;
 }
 
+/* What the kernel shows of the one process. */
+static int shown(const struct opening_ask *ask, void *bytes)
+{
+	int n = (ask->kind == OPENING_LINK ? proc_link : proc_text)(ask->pid, ask->path, bytes,
+								    opening_room(ask));
+	int rc = n < 0 ? 0 : is_given(ask);
+
+	return rc ? rc : n;
+}
+
 int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 {
 	int rc;
@@ -564,12 +597,11 @@ int opening_bytes(const struct opening_ask *ask, int at, void *bytes)
 		rc = memory_refused(ask, at);
 		return rc ? rc : memory(ask, at, bytes);
 	case OPENING_TEXT:
-		return proc_text(ask->pid, ask->path, bytes, opening_room(ask));
+	case OPENING_LINK:
+		return shown(ask, bytes);
 	case OPENING_TEXTS:
 	case OPENING_LINKS:
 		return proc_texts(ask, bytes);
-	case OPENING_LINK:
-		return proc_link(ask->pid, ask->path, bytes, opening_room(ask));
 	case OPENING_USER:
 		return user_name(ask->flags, bytes, opening_room(ask));
 	default:
@@ -597,13 +629,10 @@ static int from(const struct opening_ask *ask, int at, struct broker_file *file)
 	return file_open(ask, fd, file);
 }
 
-int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
+static int from_own(const struct opening_ask *ask, int at, struct broker_file *file)
 {
 	int own, rc;
 
-	*file = (struct broker_file){0};
-	if (is_refused(ask))
-		return -EPERM;
 	if (!ask->bound || !begins_in_proc(ask))
 		return from(ask, at, file);
 	own = own_open(ask, "", at);
@@ -611,5 +640,21 @@ int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
 		return own;
 	rc = from(ask, own, file);
 	close(own);
+	return rc;
+}
+
+int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
+{
+	int fd, rc;
+
+	*file = (struct broker_file){0};
+	if (is_refused(ask))
+		return -EPERM;
+	fd = from_own(ask, at, file);
+	rc = fd < 0 ? 0 : is_given(ask);
+	if (!rc)
+		return fd;
+	if (opening_gives(ask))
+		close(fd);
 	return rc;
 }

@@ -41,6 +41,7 @@ struct opening_ask {
 	/* Set by the worker, of who asks: he is to have what `pid` itself may read, and no more;
 	 * he is not to have anything of it. */
 	uint32_t bound, denied;
+	uint32_t uid; /* likewise: whose `pid` has to be, or GRANTS_ANY */
 	int32_t pids[OPENING_PIDS];
 	struct broker_mapping mapping;
 	char path[PATH_MAX]; /* "": none */

@@ -104,6 +104,7 @@ static void limits_set(struct opening_ask *ask, pid_t asker)
 {
 	ask->bound = grants_is_bound(asker);
 	ask->denied = !grants_has(asker, ask->pid);
+	ask->uid = ask->bound ? grants_uid(asker, ask->pid) : GRANTS_ANY;
 	if (ask->kind != OPENING_TEXTS && ask->kind != OPENING_LINKS)
 		return;
 	ask->denied = 0;

@@ -219,6 +219,7 @@ static int target_launched(struct files *f, struct error *e)
 	f->n = 1;
 	if (!f->targets)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
+	f->targets->owner.uid = OWNER_ANY;
 	return target_name(f, &facts, f->targets, e);
 }
 

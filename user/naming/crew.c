@@ -358,7 +358,7 @@ static int target_push(struct crew *c, const struct opened *o)
 
 	if (snprintf(rec.path, sizeof(rec.path), "%s", o->path) >= (int)sizeof(rec.path))
 		return -ENAMETOOLONG;
-	rc = line_give(c->line, o->tgid);
+	rc = line_give(c->line, o->tgid, o->uid);
 	if (!rc && c->filer)
 		rc = filer_allow(c->filer, o->path);
 	if (rc)
@@ -367,11 +367,15 @@ static int target_push(struct crew *c, const struct opened *o)
 	return rc ? rc : queue_push(c->line->queue, &rec.h) ? 0 : -EAGAIN;
 }
 
-static int opening(struct crew *c, pid_t tgid, const char *path, bool overwrite,
+static int opening(struct crew *c, pid_t tgid, uint32_t uid, const char *path, bool overwrite,
 		   struct opened **out, struct error *e)
 {
-	return opened_new(&c->opened, tgid, path, overwrite, c->shared->target.form.segments, out,
-			  e);
+	int rc = opened_new(&c->opened, tgid, path, overwrite, c->shared->target.form.segments, out,
+			    e);
+
+	if (!rc)
+		(*out)->uid = uid;
+	return rc;
 }
 
 /* ---- one that is lost ---- */
@@ -737,11 +741,11 @@ static int target_await(struct crew *c, struct opened *o, bool alone, struct err
 	return a.rc;
 }
 
-int crew_target(struct crew *c, pid_t tgid, const char *path, bool overwrite, bool alone,
-		struct error *e)
+int crew_target(struct crew *c, pid_t tgid, uint32_t uid, const char *path, bool overwrite,
+		bool alone, struct error *e)
 {
 	struct opened *o;
-	int rc = opening(c, tgid, path, overwrite, &o, e);
+	int rc = opening(c, tgid, uid, path, overwrite, &o, e);
 	struct target_file f = {.path = path, .fd = -1};
 
 	if (rc)
@@ -758,11 +762,11 @@ int crew_target(struct crew *c, pid_t tgid, const char *path, bool overwrite, bo
 	return rc;
 }
 
-int crew_add(struct crew *c, pid_t tgid, const char *path)
+int crew_add(struct crew *c, pid_t tgid, uint32_t uid, const char *path)
 {
 	struct error why = {0};
 	struct opened *o;
-	int rc = c->error.rc ? -ECHILD : opening(c, tgid, path, false, &o, &why);
+	int rc = c->error.rc ? -ECHILD : opening(c, tgid, uid, path, false, &o, &why);
 
 	if (rc)
 		return rc;

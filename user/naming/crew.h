@@ -60,9 +60,9 @@ bool crew_is_idle(const struct crew *c); /* it has no file that is not finished 
 void crew_let_go(struct crew *c);
 
 /* As recorder_NAME(), for its own targets. */
-int crew_target(struct crew *c, pid_t tgid, const char *path, bool overwrite, bool alone,
-		struct error *e);
-int crew_add(struct crew *c, pid_t tgid, const char *path);
+int crew_target(struct crew *c, pid_t tgid, uint32_t uid, const char *path, bool overwrite,
+		bool alone, struct error *e);
+int crew_add(struct crew *c, pid_t tgid, uint32_t uid, const char *path);
 bool crew_added(struct crew *c, struct recorder_added *out);
 int crew_end(struct crew *c, pid_t tgid);
 bool crew_push(struct crew *c, const struct gn_rec *rec);

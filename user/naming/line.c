@@ -73,9 +73,9 @@ static void asker_unbind(struct line *l)
 	l->asker = 0;
 }
 
-int line_give(struct line *l, pid_t tgid)
+int line_give(struct line *l, pid_t tgid, uint32_t uid)
 {
-	return l->asker ? grants_give(l->asker, tgid) : 0;
+	return l->asker ? grants_give(l->asker, tgid, uid) : 0;
 }
 
 void line_take(struct line *l, pid_t tgid)

@@ -50,7 +50,7 @@ void line_close(struct line *l); /* ends its process, too */
  * What its process may ask others about (broker/grants.h): that one too, or not any more. A thread
  * is not bound. 0; -ENOSPC.
  */
-int line_give(struct line *l, pid_t tgid);
+int line_give(struct line *l, pid_t tgid, uint32_t uid);
 void line_take(struct line *l, pid_t tgid);
 
 /* Looks for signs of life. */

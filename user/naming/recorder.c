@@ -259,26 +259,27 @@ static size_t domains_count(const struct recorder *r)
 
 /* ---- targets ---- */
 
-int recorder_target(struct recorder *r, pid_t tgid, uint64_t owner, const char *path,
+int recorder_target(struct recorder *r, pid_t tgid, struct jvm_owner owner, const char *path,
 		    bool overwrite, struct error *e)
 {
 	struct domain *d;
-	int rc = domain_take(r, tgid, owner, &d, e);
+	int rc = domain_take(r, tgid, owner.domain, &d, e);
 
 	if (!rc)
-		rc = crew_target(d->crew, tgid, path, overwrite, domains_count(r) == 1, e);
+		rc = crew_target(d->crew, tgid, owner.uid, path, overwrite, domains_count(r) == 1,
+				 e);
 	if (rc == -EINTR)
 		error_set(&r->error, rc, EXIT_INTERNAL, "interrupted before the recording began");
 	return rc;
 }
 
-int recorder_add(struct recorder *r, pid_t tgid, uint64_t owner, const char *path)
+int recorder_add(struct recorder *r, pid_t tgid, struct jvm_owner owner, const char *path)
 {
 	struct error why = {0};
 	struct domain *d;
-	int rc = domain_take(r, tgid, owner, &d, &why);
+	int rc = domain_take(r, tgid, owner.domain, &d, &why);
 
-	return rc ? rc : crew_add(d->crew, tgid, path);
+	return rc ? rc : crew_add(d->crew, tgid, owner.uid, path);
 }
 
 bool recorder_added(struct recorder *r, struct recorder_added *out)

@@ -18,6 +18,7 @@
 #include "naming/outcome.h"
 #include "naming/records.h"
 #include "naming/target.h"
+#include "target/jvmproc.h"
 
 struct recorder;
 
@@ -36,7 +37,7 @@ int recorder_open(struct recorder **out, const struct target_config *cfg, bool p
  * left. -EINTR, here and where the recording is begun: cfg.interrupted() said so. `owner` is looked
  * at with processes only.
  */
-int recorder_target(struct recorder *r, pid_t tgid, uint64_t owner, const char *path,
+int recorder_target(struct recorder *r, pid_t tgid, struct jvm_owner owner, const char *path,
 		    bool overwrite, struct error *e);
 
 /*
@@ -44,7 +45,7 @@ int recorder_target(struct recorder *r, pid_t tgid, uint64_t owner, const char *
  * is no room; -ENAMETOOLONG; or why there is no file. Give its process to the capture only then,
  * so that its first stacks find their tables.
  */
-int recorder_add(struct recorder *r, pid_t tgid, uint64_t owner, const char *path);
+int recorder_add(struct recorder *r, pid_t tgid, struct jvm_owner owner, const char *path);
 
 bool recorder_added(struct recorder *r, struct recorder_added *out);
 

@@ -38,7 +38,7 @@ enum member_state {
 
 struct member {
 	pid_t pid;
-	uint64_t owner;
+	struct jvm_owner owner;
 	int pidfd; /* -1 once it has ended */
 	enum member_state state;
 	UT_hash_handle hh;
@@ -121,7 +121,7 @@ static void member_free(struct fleet *f, struct member *m)
  */
 static void member_drop(struct fleet *f, struct member *m)
 {
-	const uint64_t keys[] = {m->owner, ANYBODYS, (uint64_t)m->pid};
+	const uint64_t keys[] = {m->owner.domain, ANYBODYS, (uint64_t)m->pid};
 
 	for (size_t i = 0; f->lookout && i < sizeof(keys) / sizeof(*keys); i++)
 		lookout_room(f->lookout, keys[i]);
@@ -213,13 +213,13 @@ static bool is_full(struct fleet *f)
 }
 
 /* Anybody can start as many processes as he likes that look like JVMs. */
-static bool is_full_of(struct fleet *f, uint64_t owner)
+static bool is_full_of(struct fleet *f, uint64_t domain)
 {
 	const struct member *m;
 	size_t n = 0;
 
 	for (m = f->members; m; m = m->hh.next)
-		n += m->owner == owner;
+		n += m->owner.domain == domain;
 	if (!f->cfg.owner_max || n < f->cfg.owner_max)
 		return false;
 	if (!f->owner_told)
@@ -235,9 +235,9 @@ static bool is_full_of(struct fleet *f, uint64_t owner)
  * Adds a process, with the descriptor that tells its end. NULL and errno if that fails; EMFILE:
  * there is no room for it, which is told.
  */
-static struct member *member_new(struct fleet *f, pid_t pid, uint64_t owner)
+static struct member *member_new(struct fleet *f, pid_t pid, struct jvm_owner owner)
 {
-	bool full = is_full_of(f, owner) || is_full(f);
+	bool full = is_full_of(f, owner.domain) || is_full(f);
 	struct member *m = full ? NULL : calloc(1, sizeof(*m));
 	struct epoll_event ev = {.events = EPOLLIN};
 
@@ -265,7 +265,7 @@ static struct member *member_new(struct fleet *f, pid_t pid, uint64_t owner)
 
 /* ---- those it begins with -------------------------------------------------------------------- */
 
-static int member_first(struct fleet *f, pid_t pid, uint64_t owner, const char *path,
+static int member_first(struct fleet *f, pid_t pid, struct jvm_owner owner, const char *path,
 			struct error *e)
 {
 	struct member *m = member_new(f, pid, owner);
@@ -285,7 +285,8 @@ static int member_first(struct fleet *f, pid_t pid, uint64_t owner, const char *
 	return rc;
 }
 
-int fleet_first(struct fleet *f, pid_t pid, uint64_t owner, const char *path, struct error *e)
+int fleet_first(struct fleet *f, pid_t pid, struct jvm_owner owner, const char *path,
+		struct error *e)
 {
 	struct error why = {0};
 	int rc = member_first(f, pid, owner, path, &why);
@@ -347,9 +348,9 @@ static void member_let_go(struct fleet *f, struct member *m)
  */
 static void jvm_put_off(struct fleet *f, const struct jvm_proc *j)
 {
-	uint64_t owner = jvm_owner(j);
+	uint64_t domain = jvm_owner(j).domain;
 
-	lookout_put_off(f->lookout, j->id.pid, is_full_of(f, owner) ? owner : ANYBODYS);
+	lookout_put_off(f->lookout, j->id.pid, is_full_of(f, domain) ? domain : ANYBODYS);
 }
 
 static void jvm_take(struct fleet *f, const struct jvm_proc *j)

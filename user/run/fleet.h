@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "run/lookout.h"
+#include "target/jvmproc.h"
 
 struct capture;
 struct fleet;
@@ -42,7 +43,8 @@ void fleet_end(struct fleet *f); /* NULL is fine */
  * Before the recording starts. -ESRCH: the process is gone. With `follow` what goes wrong with one
  * process is a warning, unless it is the output. `owner`: as jvm_owner() tells it.
  */
-int fleet_first(struct fleet *f, pid_t pid, uint64_t owner, const char *path, struct error *e);
+int fleet_first(struct fleet *f, pid_t pid, struct jvm_owner owner, const char *path,
+		struct error *e);
 
 /* Hand the processes to the capture; later ones go to it too. Again with a new capture. */
 int fleet_capture(struct fleet *f, struct capture *c, struct error *e);

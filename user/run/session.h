@@ -22,11 +22,12 @@
 #include "naming/resolver.h"
 #include "run/fleet.h"
 #include "run/pace.h"
+#include "target/jvmproc.h"
 
 struct session_target {
 	pid_t pid;	  /* 0 with argv */
 	const char *path; /* of its recording */
-	uint64_t owner;	  /* jvm_owner() */
+	struct jvm_owner owner;
 };
 
 /* What a session is doing, each second. */

@@ -509,7 +509,7 @@ static void owner_key_make(void)
  * Where a user may have made the group his id alone counts; in containers of his own these are ids
  * that root has given to him.
  */
-uint64_t jvm_owner(const struct jvm_proc *j)
+struct jvm_owner jvm_owner(const struct jvm_proc *j)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char whose[sizeof(j->uid) + CONTAINER_GROUP_LEN];
@@ -518,7 +518,10 @@ uint64_t jvm_owner(const struct jvm_proc *j)
 	pthread_once(&once, owner_key_make);
 	memcpy(whose, &j->uid, sizeof(j->uid));
 	memcpy(whose + sizeof(j->uid), j->container.group, n);
-	return digest_of(&owner_key, whose, sizeof(j->uid) + n).v[0];
+	return (struct jvm_owner){
+		.domain = digest_of(&owner_key, whose, sizeof(j->uid) + n).v[0],
+		.uid = j->uid,
+	};
 }
 
 void jvm_version_text(const struct jvm_proc *j, char *buf, size_t cap)

@@ -118,10 +118,16 @@ int jvm_list(int (*cb)(const struct jvm_proc *j, void *arg), void *arg,
 	     struct jvm_skipped *skipped);
 
 /*
- * Tells whose it is: one user in one container from all others, or outside of any that root has
- * made. It is a number of this process, and another one in the next.
+ * Whose it is. `domain` tells one user in one container from all others, or outside of any that
+ * root has made: a number of this process, and another one in the next. `uid`: its user's, or
+ * OWNER_ANY where it is not known.
  */
-uint64_t jvm_owner(const struct jvm_proc *j);
+#define OWNER_ANY UINT32_MAX
+struct jvm_owner {
+	uint64_t domain;
+	uint32_t uid;
+};
+struct jvm_owner jvm_owner(const struct jvm_proc *j);
 
 /* "17.0.15", "25.0.3 (OpenJ9)" or "?". */
 void jvm_version_text(const struct jvm_proc *j, char *buf, size_t cap);
