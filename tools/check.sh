@@ -525,12 +525,12 @@ closing() {
     stolen=$(stolen_since "$stolen_at_start" $SECONDS)
     [ -z "$stolen" ] || echo "the host's doing${stolen/,/:}"
     [ ${#left[@]} = 0 ] || echo "left to make check-all: ${left[*]}, and other cases and JDKs of those above"
+    [ $((passed + failed + skipped)) != 0 ] || echo "check: no test was run: ${patterns[*]}" >&2
     if [ "${CI:-}" = true ]; then
         echo "$passed passed, $failed failed"
     else
         echo "$passed passed, $failed failed, $skipped skipped"
     fi
-    [ $((passed + failed + skipped)) != 0 ] || echo "check: no test was run: ${patterns[*]}" >&2
     [ $failed = 0 ] && [ $((passed + failed + skipped)) != 0 ]
 }
 
