@@ -116,6 +116,8 @@ of_all() {
     run 'counts of CPU samples (tests/jvm)' ./tests.sh record_count_existing record_count_native record_count_shortlived
     run 'what else the tests hold figures of (tests/jvm)' ./tests.sh record_basic record_ends record_form record_limits \
         record_rename record_threads stacks_remapped stacks_rest stacks_tables record_hundred record_without
+    run 'what the tests hold of a quiet machine beside figures (tests/jvm)' ./tests.sh daemon_restart hostile_churn \
+        names_moving names_virtual push_record record_launch record_two vitals_collections
     run 'what threads wait for' ./causes.sh "$seconds"
     run 'who had the CPUs of queued threads (tests/jvm)' ./tests.sh causes_cpu
     run 'loads and waits beside the JVM itself (tests/jvm)' ./tests.sh vitals_events
