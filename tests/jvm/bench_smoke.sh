@@ -79,7 +79,7 @@ export ASYNC_PROFILER=$T/libasync.so
 # on a busy machine the thread may have no CPU for as long as that
 for WINDOW in 0.3 3 30; do
     bench -v "none gnomon async" -r 1
-    { [ $rc = 0 ] && ! [ "$(of gnomon 0 cpu_taken)" -ge 1 ]; } || break
+    [ $rc = 0 ] && [ "$(of gnomon 0 cpu_taken)" = 0 ] || break
 done
 WINDOW=0.3
 assert_eq "exit code" 0 $rc "$(cat "$T/err" "$T/said")"
