@@ -58,6 +58,7 @@ needs_test='
     man-db          man
     mandoc          mandoc
     zsh             zsh
+    prometheus      promtool
     libc6-dev-arm64-cross /usr/*/*/gnu/stubs-lp64.h
     JDK             /usr/lib/jvm/*/bin/javac
 '

@@ -50,9 +50,10 @@ cycles() {
     jvm_end
 }
 
-# killed_at MS: kill -9 in the middle of an attach; quietly.
+# killed_at MS: kill -9 in the middle of an attach; quietly. KILLED: of so many it was not over by then.
 killed_at() {
     timeout -s KILL "$(calc "$1 / 1000")" "$PROBE" cycle "$JVM_PID" 1 >"$T/killed.out" 2>&1
+    [ $? != 137 ] || KILLED=$((KILLED + 1))
 } 2>/dev/null
 
 # next_attach WHAT: works, and nothing of the killed one is left.
@@ -74,17 +75,21 @@ killed() {
     jvm_start AgentLoad plain
     for i in {1..10}; do probe die "$JVM_PID"; done
     next_attach "ten that died"
+    KILLED=0
     for ((i = 5; i <= 100; i += 10)); do
         killed_at "$(calc "$i / 10")"
         next_attach "kill -9 after 0.$i ms, loaded"
     done
+    assert_ge "attaches that were killed, loaded" 1 $KILLED
     jvm_end
+    KILLED=0
     for i in ${KILL_MS:-1 3 6 10 16 25}; do
         jvm_start AgentLoad plain
         killed_at "$i"
         next_attach "kill -9 after $i ms, not loaded"
         jvm_end
     done
+    assert_ge "attaches that were killed, not loaded" 1 $KILLED
     note "killed at 10 points of a second attach and ${i} ms of a first: the next one works"
 }
 

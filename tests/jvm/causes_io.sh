@@ -46,7 +46,6 @@ jdk_check() {
 # its own (ksoftirqd), which wakes who waits then: of a third it was told so.
 told_ge() {
     assert_ge "samples of which it is told who served them, of $1" 10 "$2"
-    strict assert_ge "samples of which it is told who served them, on a machine with nothing else to do" 50 "$2"
 }
 
 # served_check JFR ENGINE: by switches it is told which thread serves the two that ask, and never another one.

@@ -34,12 +34,17 @@ shown() {
 }
 
 causes_wakers() {
-    local version jfr all
+    local version jfr all without
 
     version=$(jdk_version "$JDK")
     jfr=$T/wakers-$version.jfr
     jvm_start Wakers
+    # beside it one without what shows wakers, which has as much time to find some
+    GNOMON_WITHOUT=tp_btf/sched_waking "$GNOMON" record -q -p "$JVM_PID" -d 8s -o "$T/without-$version.jfr" </dev/null &
+    without=$!
+    CHILDREN+=("$without")
     "$GNOMON" record -q -p "$JVM_PID" -d 8s -o "$jfr" || fail "record"
+    wait "$without" || fail "record without what shows wakers: exit code $?"
     assert_eq "who wakes 'parker'" "server wake-up by its own server" "$(wakers_of "$jfr" parker)"
     all=$(parked "$jfr" $WALL_EVENT parker STATE_PARKED)
     assert_ge "samples of 'parker'" 200 "$all"
@@ -52,7 +57,7 @@ causes_wakers() {
     shown "$jfr"
     "$GNOMON" record -q -p "$JVM_PID" -d 1s --no-causes -o "$T/none-$version.jfr" || fail "record --no-causes"
     assert_eq "causes with --no-causes" 0 "$(weight "$T/none-$version.jfr" $CAUSE_EVENT)"
-    GNOMON_WITHOUT=tp_btf/sched_waking "$GNOMON" record -q -p "$JVM_PID" -d 1s -o "$T/without-$version.jfr" || fail "record"
+    assert_ge "samples of 'parker' where the kernel shows no wakers" 200 "$(parked "$T/without-$version.jfr" $WALL_EVENT parker STATE_PARKED)"
     assert_eq "wakers where the kernel shows none" "" "$(wakers_of "$T/without-$version.jfr" parker)"
     jvm_unharmed
     jvm_end

@@ -65,7 +65,7 @@ metrics() {
     if command -v promtool >/dev/null; then
         promtool check metrics <"$T/metrics" >"$T/out" 2>&1 || fail "promtool: $(cat "$T/out")"
     else
-        note "promtool is not there"
+        part_skipped "promtool is not there"
     fi
 }
 
@@ -108,7 +108,7 @@ start_stop() {
     ask stop "$PID" >"$T/out" 2>"$T/err"
     assert_eq "exit code of a second stop" 3 $?
     kill -HUP "$DAEMON" # the rules want it; what was said by name stays
-    until_true 60 file_has "$T/daemon.err" 'configuration was read again'
+    until_true 60 file_has "$T/daemon.err" 'configuration was read again' || fail "it is not read again: $(cat "$T/daemon.err")"
     sleep 2
     not_recorded || fail "it is recorded again after SIGHUP"
     ask start "$PID" >"$T/out" 2>"$T/err" || fail "start: $(cat "$T/err")"

@@ -60,6 +60,7 @@ processes_killed() {
         kill -KILL "$child" 2>/dev/null && n=$((n + 1))
         goes_on "process $child was killed"
     done
+    assert_ge "processes that were killed" 1 "$n"
     note "killed $n processes"
     pid_ended "$DAEMON" && fail "it ended: $(cat "$T/daemon.err")"
     goes_on "its processes were killed"

@@ -123,6 +123,8 @@ kernel_figures
 kill -CONT "$JVM_PID"
 if command -v promtool >/dev/null; then
     promtool check metrics <"$T/metrics" >"$T/out" 2>&1 || fail "promtool: $(cat "$T/out")"
+else
+    part_skipped "promtool is not there"
 fi
 dashboard
 without

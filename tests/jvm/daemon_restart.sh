@@ -24,10 +24,12 @@ printf '%s\n' "directory = $REC" "socket = $SOCK" "min-free = 0" "no-vitals = ye
     "[mine]" "name = $OWN_NAME.jar" >"$CONF"
 daemon_run
 until_true 120 more_than 20 || fail "it is not recorded: $(cat "$T/daemon.err")"
+stopped=$EPOCHREALTIME
 daemon_stop
 find "$REC" -name '*.jfr' | LC_ALL=C sort >"$T/first"
 daemon_run
 until_true 120 more_than 20 || fail "it is not recorded by the second one: $(cat "$T/daemon.err")"
+took=$(since "$stopped")
 daemon_stop
 find "$REC" -name '*.jfr' | LC_ALL=C sort >"$T/all"
 assert_eq "directories" 1 "$(find "$REC" -mindepth 1 -maxdepth 1 -type d | wc -l)"
@@ -38,7 +40,9 @@ last=$(times "$T/first" | tail -n 1)
 next=$(times "$T/second" | head -n 1)
 [ -n "$last" ] && [ -n "$next" ] || fail "no samples: $last, $next"
 gap=$(((next - last) / 1000000))
-assert_ge "ms between the last sample of one and the first of the other" 0 "$gap"
+# it is recorded until the one is told to end, and again before the other is seen to have samples; on a busy machine its
+# thread may have no CPU for a second or two
+assert_between "ms between the last sample of one and the first of the other" 0 "$(calc "$took + 2000")" "$gap"
 strict assert_between "ms that are not recorded" 0 2000 "$gap"
 note "not recorded: $gap ms"
 while read -r f; do jfr_silent "$JDK" summary "$f"; done <"$T/all"

@@ -8,6 +8,7 @@
 . "$(dirname "$0")/daemon.sh"
 need_root
 need_gnomon set
+need_cmd protoc
 
 REC=$T/recordings
 SOCK=$T/run/gnomon.sock
@@ -21,6 +22,16 @@ started() { until_true 120 file_has "$JVM_OUT" '^STARTED' || fail "its threads d
 total() {
     "$GNOMON" render "$DIR" -f collapsed -D "$1" -t "$2" 2>"$T/err" |
         awk '{ sum += $NF } END { printf "%d\n", sum / 1000000 }'
+}
+# pprof_total DIM THREAD: the same, as pprof has it: the second value of each sample, in ns.
+pprof_total() {
+    "$GNOMON" render "$DIR" -t "$2" -D "$1" --force -o "$T/x.pb.gz" -f pprof 2>"$T/err" || fail "pprof: $(cat "$T/err")"
+    zcat "$T/x.pb.gz" | protoc --decode=perftools.profiles.Profile -I"$ROOT/tests/data" pprof.proto |
+        awk '/^sample {/ { n = 0 } /^ *value:/ && ++n == 2 { sum += $2 } END { printf "%d\n", sum / 1000000 }'
+}
+# summary_cpu THREAD: the same of its CPU time, as summary has it, to 10 ms; nothing if there is no such row.
+summary_cpu() {
+    "$GNOMON" summary "$DIR" 2>"$T/err" | awk -v t="$1" '$1 == t && $4 ~ /^m?s$/ { print $4 == "s" ? 1000 * $3 : $3 }'
 }
 near() { # WHAT WANT GOT SLACK: within 2% and what ends of intervals leave open
     assert_ge "$1 in ms, at least" "$(calc "int($2 * 0.98 - $4)")" "$3"
@@ -81,8 +92,9 @@ BUSY=$(calc "$(truth busy 3) / 1000000")
 IDLE=$(calc "$(truth idle 3) / 1000000")
 near "CPU time of the busy thread" "$BUSY" "$(total cpu metered-busy)" 0
 near "what passed for the idle one" "$IDLE" "$(total off metered-idle)" 80
-"$GNOMON" render "$DIR" -t metered-busy -D cpu -o "$T/x.pb.gz" -f pprof 2>"$T/err" || fail "pprof: $(cat "$T/err")"
-"$GNOMON" summary "$DIR" >"$T/summary" 2>"$T/err" || fail "summary: $(cat "$T/err")"
+near "CPU time of the busy thread by pprof" "$BUSY" "$(pprof_total cpu metered-busy)" 0
+near "what passed for the idle one by pprof" "$IDLE" "$(pprof_total off metered-idle)" 80
+near "CPU time of the busy thread by summary" "$BUSY" "$(summary_cpu metered-busy)" 5
 for f in "$DIR"/*.jfr; do
     jfr_print "$f" gnomon.RateChange
 done >"$T/changes"

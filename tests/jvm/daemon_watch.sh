@@ -53,14 +53,14 @@ FULL=$JVM_PID
 FULL_FD=$JVM_FD
 own_jar Idle
 IDLE=$OWN_NAME.jar
-jvm_start -jar "$OWN_JAR" 2 1
+jvm_start -jar "$OWN_JAR" 2 1 50 # the busy one sleeps in between, never for long
 IDLING=$JVM_PID
 config "[trigger dead]" "when = deadlock" "[trigger none]" "name = $IDLE" "when = deadlock" \
     "[trigger full]" "when = live > 50%" "[trigger fuller]" "when = live > 95%" \
     "[trigger hot]" "name = $IDLE" "when = method > 60%" "method = Harness.burn" "for = 2s" \
     "[trigger cold]" "name = $IDLE" "when = method > 1%" "method = Harness.await" "for = 2s" \
     "[trigger stuck]" "name = $IDLE" "when = frozen > 2s" "method = Harness.await" \
-    "[trigger moves]" "name = $IDLE" "when = frozen > 1s" "method = No.such"
+    "[trigger moves]" "name = $IDLE" "when = frozen > 1s" "method = Harness.sleep"
 daemon_run
 until_true 180 has_fired hot || fail "a hot method: fired $(fired hot) times: $(cat "$T/daemon.err")"
 until_true 120 has_fired stuck || fail "a thread at one stack: fired $(fired stuck) times: $(cat "$T/daemon.err")"
@@ -81,3 +81,8 @@ kill -HUP "$DAEMON"
 until_true 120 has_fired again || fail "a thread at one stack after a reload: fired $(fired again) times: $(cat "$T/daemon.err")"
 until_true 120 has_fired still || fail "a deadlock after a reload: fired $(fired still) times: $(cat "$T/daemon.err")"
 daemon_stop
+# where nothing was frozen there was a thread again and again
+find "$T/recordings" -path "*-$IDLING-*" -name '*.jfr' | while read -r f; do
+    "$GNOMON" render "$f" -f collapsed -D off --idle -t busy-thread-number-1
+done >"$T/slept" 2>"$T/err"
+assert_match "stacks of the thread that moves" ';Harness\.sleep;' "$T/slept"

@@ -112,8 +112,9 @@ victim_whole() {
     [ "$lost" = 0 ] || note "of the victim's CPU samples $lost were lost, and told"
     assert_near "the victim's CPU samples, and those told as lost" "$want" $((got + lost)) \
         "$(calc "$want / 50 + 2 + 3 * sqrt($want)")"
+    # on the busiest machine it has some: to lose nearly all and say so is no way to be left alone
+    assert_ge "of these not lost" "$(calc "int($want / 10)")" "$got"
     strict assert_percent "the victim's CPU samples" "$want" "$got" 2
-    [ "$got" -gt 0 ] || return 0
     assert_ge "percent of them with their callers" 95 "$(calc "100 * ($(weight "$VICTIM" $CPU_EVENT \
         thread=$thread 'frame=Split\.work') + ${frames:-0}) / $got")"
 }

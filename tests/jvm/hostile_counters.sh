@@ -49,7 +49,7 @@ lies() {
 
 # Reading a page of that file would never end, not even by a signal: nobody asks for one.
 deaf() {
-    [ -c /dev/fuse ] || modprobe -q fuse || { note "no /dev/fuse"; return; }
+    [ -c /dev/fuse ] || modprobe -q fuse || { part_skipped "no /dev/fuse"; return; }
     mkdir "$T/hsperfdata_y"
     # in a mount namespace that ends with this process
     unshare --mount sleep 1000 &
@@ -58,7 +58,7 @@ deaf() {
     until_true 60 eval '[ "$(readlink /proc/$IN/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]' || fail "no mount namespace"
     "$T/deaf_fuse" $IN "$T/hsperfdata_y" 1 >"$T/deaf.out" 2>"$T/deaf.err" &
     CHILDREN+=($!)
-    until_true 60 file_has "$T/deaf.out" '^READY' || { note "no FUSE mount: $(cat "$T/deaf.err")"; return; }
+    until_true 60 file_has "$T/deaf.out" '^READY' || { part_skipped "no FUSE mount: $(cat "$T/deaf.err")"; return; }
     liar "$T/hsperfdata_y/1" untouched nsenter -t $IN -m
     looked_at untouched 'file system that may not answer'
     assert_eq "reads of the file" 0 "$(grep -c '^READ$' "$T/deaf.out")"

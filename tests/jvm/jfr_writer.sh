@@ -19,7 +19,8 @@ ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 ${JFR_GEN_CFLAGS-} -I"$top" -I"$top/user"
 	"$here/jfr_gen.c" "$build/libgnomon.a" -lpthread -o "$tmp/gen" || exit 1
 
 for kind in $kinds; do
-	counts=$("$tmp/gen" "$kind" "$tmp/$kind.jfr" | tr ' ' '=') || failed=1
+	counts=$("$tmp/gen" "$kind" "$tmp/$kind.jfr") && [ -n "$counts" ] || failed=1
+	counts=$(printf '%s\n' "$counts" | tr ' ' '=')
 	quick=
 	case $kind in large | rotation | huge) quick=-q ;; esac
 	# shellcheck disable=SC2086
@@ -44,8 +45,8 @@ own_frames() {
 case " $kinds " in
 *" chunks "*)
 	own_frames "$tmp/chunks.jfr"
-	"$tmp/gen" normal "$tmp/a.jfr" >/dev/null 2>&1
-	"$tmp/gen" chunks "$tmp/b.jfr" >/dev/null 2>&1
+	"$tmp/gen" normal "$tmp/a.jfr" >/dev/null 2>&1 || failed=1
+	"$tmp/gen" chunks "$tmp/b.jfr" >/dev/null 2>&1 || failed=1
 	cat "$tmp/a.jfr" "$tmp/b.jfr" >"$tmp/cat.jfr"
 	own_frames "$tmp/cat.jfr"
 	"$here/jfrcheck.sh" "$tmp/cat.jfr" jdk.ExecutionSample=2001 || failed=1

@@ -131,7 +131,7 @@ replaced() {
 
     [ "$(id -u)" = 0 ] || return 0
     if ! "$JDK/bin/jlink" --add-modules java.management --output "$home" >"$T/jlink" 2>&1; then
-        note "no jlink image: $(head -n 1 "$T/jlink")"
+        part_skipped "no jlink image: $(head -n 1 "$T/jlink")"
         return 0
     fi
     begin replaced "$home/bin/java" -Xmx64m -cp "$CLASSES" Idle 1 0

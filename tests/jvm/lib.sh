@@ -44,6 +44,7 @@ cleanup() {
     local rc=$? p ours=()
 
     trap - EXIT
+    [ $rc != 0 ] && [ $rc != 77 ] || (SOFTLY=1 softly_end) || rc=1
     for p in "$T"/serve*.pid; do [ ! -e "$p" ] || CHILDREN+=("$(cat "$p")"); done
     for p in "${CHILDREN[@]}"; do ! is_ours "$p" || ours+=("$p"); done
     for p in "${ours[@]}"; do kill -CONT "$p" && kill "$p"; done 2>/dev/null
@@ -64,6 +65,11 @@ trap 'exit 143' TERM HUP
 
 note() { echo "  $*"; }
 skip() { echo "skip: $*"; exit 77; }
+# part_skipped WHY: something is not there of which only a part of the test has need. CI takes no such thing.
+part_skipped() {
+    [ "${CI:-}" != true ] || fail "a part is skipped, which CI does not take: $*"
+    note "$*"
+}
 
 # Ends the test also from within $(...), where exit would only end the subshell.
 fail() {
@@ -72,17 +78,17 @@ fail() {
     exit 1
 }
 
-# softly ASSERTION...: a failure is shown at once but ends the test only at softly_end, so that one
-# run shows all figures.
-SOFT_FAILURES=0
+# softly ASSERTION...: a failure is shown at once but ends the test only at softly_end, or at its own end, so that one
+# run shows all figures. A file has the count, since what is in $(...) or a pipe is another process.
+SOFT=$T/soft-failures
 softly() {
     (
         trap - EXIT TERM
         SOFTLY=1
         "$@"
-    ) || SOFT_FAILURES=$((SOFT_FAILURES + 1))
+    ) || echo . >>"$SOFT"
 }
-softly_end() { [ $SOFT_FAILURES = 0 ] || fail "$SOFT_FAILURES of the above"; }
+softly_end() { [ ! -s "$SOFT" ] || fail "$(wc -l <"$SOFT") of the above"; }
 
 need_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
 need_cmd() { command -v "$1" >/dev/null || skip "needs the command '$1'"; }
@@ -570,7 +576,10 @@ share_near() {
 }
 
 assert_ge() { awk -v g="$3" -v w="$2" 'BEGIN { exit !(g >= w) }' || fail "$1 is $3, want >= $2"; }
-assert_empty() { [ ! -s "$2" ] || fail "$1 is not empty: $(head -c 500 "$2")"; }
+assert_empty() {
+    [ -e "$2" ] || fail "$1: there is no '$2'"
+    [ ! -s "$2" ] || fail "$1 is not empty: $(head -c 500 "$2")"
+}
 assert_match() { grep -Eq -- "$2" "$3" || fail "$1 has no /$2/: $(head -c 500 "$3")"; }
 
 calc() { awk "BEGIN { printf \"%.4f\", $* }"; }

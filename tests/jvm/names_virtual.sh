@@ -31,9 +31,12 @@ virtual_names() {
     strict assert_ge "samples with their name" $((all * 8 / 10)) "$(number right)"
 }
 
-JAVA_HOMES=$(for h in $(jdks) $([ ! -d "$TREE" ] || tree_home 21); do
+jdk21=
+! tree_wanted || jdk21=$(tree_home 21)
+JAVA_HOMES=$(for h in $(jdks) $jdk21; do
     [ "$(jdk_version "$h")" -lt 21 ] || echo "$h"
 done | tr '\n' ' ')
+[ -n "$JAVA_HOMES" ] || skip "no JDK 21 or later"
 export JAVA_HOMES
 some_of 1 eval 'for_one_jdk virtual_names UseZGC' 'for_one_jdk virtual_names UseZGC --wall-engine=scan'
 [ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseG1GC

@@ -46,13 +46,13 @@ try() {
     [ -z "$regex" ] || grep -Eq -- "$regex" err || softly fail "$what: no /$regex/ in: $(cat err)"
 }
 
-# made PATTERN: the one file of that name, which it prints
+# made PATTERN: the one file of that name, MADE
 made() {
     local found=("$PWD"/$1)
 
     softly assert_eq "files named $1" 1 "${#found[@]}"
     [ -e "${found[0]}" ] || softly fail "no file named $1"
-    printf '%s\n' "${found[0]}"
+    MADE=${found[0]}
 }
 
 is_page() { grep -q '<script id="data"' "$1" || softly fail "'$1' is no page"; }
@@ -60,7 +60,8 @@ is_jfr() { [ "$(head -c 3 "$1")" = FLR ] || softly fail "'$1' is no recording"; 
 
 # ---- a JVM, a time, a name of its own ----
 try "a pid" 0 "recorded .* into '$name-$pid-[0-9]{8}-[0-9]{6}\.jfr'" "$GNOMON" record "$pid" -d 1
-is_jfr "$(made "$name-$pid-*.jfr")"
+made "$name-$pid-*.jfr"
+is_jfr "$MADE"
 rm -f $name-*
 try "options behind it" 0 '' "$GNOMON" record -q "$pid" -d 500ms --cpu 5ms -o behind.jfr
 is_jfr behind.jfr
@@ -93,7 +94,7 @@ rendered_speedscope() {
     try "speedscope" 0 "" "$GNOMON" record -q "$pid" -d 300ms -o app.speedscope.json
     grep -q '"\$schema":"https://www.speedscope.app' app.speedscope.json || softly fail "no speedscope file"
     try "-f speedscope" 0 "" "$GNOMON" record -q "$pid" -d 300ms -f speedscope
-    made "$name-$pid-*.speedscope.json" >/dev/null
+    made "$name-$pid-*.speedscope.json"
 }
 rendered_firefox() {
     try "Firefox Profiler" 0 "" "$GNOMON" record -q "$pid" -d 300ms -o app.json.gz
@@ -101,7 +102,8 @@ rendered_firefox() {
 }
 rendered_html() {
     try "-f html" 0 "" "$GNOMON" record -q "$pid" -d 300ms -f html
-    is_page "$(made "$name-$pid-*.html")"
+    made "$name-$pid-*.html"
+    is_page "$MADE"
 }
 rendered() {
     "rendered_$1"

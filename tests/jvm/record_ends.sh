@@ -25,6 +25,13 @@ traces() {
 # The one documented remainder: the agent's memory file, where the agent was used.
 traces_but_documented() { traces | grep -v '^/memfd:gnomon'; }
 
+# agent_start FILE OPTION...: with the agent, which is in the target then: there is something that can be left.
+agent_start() {
+    gnomon_start "$@" --jvm agent
+    until_true 60 agent_is_there || fail "no agent is in the target: $(cat "$GN_ERR")"
+}
+agent_is_there() { traces | grep -q '^/memfd:gnomon'; }
+
 nothing_left() {
     traces_but_documented >"$T/traces"
     assert_empty "what is left in the target" "$T/traces"
@@ -70,7 +77,7 @@ by_signal() {
     local jfr=$T/$1-$(jdk_version "$JDK").jfr
 
     jvm_start Idle 5 1 30
-    gnomon_start "$jfr" -p "$JVM_PID"
+    if [ "$1" = TERM ]; then agent_start "$jfr" -p "$JVM_PID"; else gnomon_start "$jfr" -p "$JVM_PID"; fi
     begun=$EPOCHREALTIME
     cpu_spent 400
     ms=$(since "$begun")
@@ -88,7 +95,7 @@ killed() {
     local jfr=$T/killed-$(jdk_version "$JDK").jfr
 
     jvm_start Idle 5 1 30
-    gnomon_start "$jfr" -p "$JVM_PID"
+    agent_start "$jfr" -p "$JVM_PID"
     begun=$EPOCHREALTIME
     cpu_spent 300
     until_true 60 larger_than "$jfr" "$(stat -c %s "$jfr")" || fail "nothing is flushed"
@@ -100,7 +107,7 @@ killed() {
     jvm_unharmed
     nothing_left
     # and the next one finds nothing in its way
-    recorded_for 100 1 "$T/next.jfr" -p "$JVM_PID"
+    recorded_for 100 1 "$T/next.jfr" -p "$JVM_PID" --jvm agent
     jvm_end
     # A flush per second: at most that is lost, and what is on its way.
     busy_for 450 "$jfr"

@@ -119,22 +119,43 @@ cgroup() {
 
     path=$(awk -F: '$1 == 0 { print $3 }' "/proc/$JVM_PID/cgroup")
     [ "$path" = / ] && path=$(awk -F: '$3 != "/" { print $3; exit }' "/proc/$JVM_PID/cgroup")
-    [ -n "$path" ] || return 0 # none but the root
+    if [ -z "$path" ]; then # none but the root
+        . "$LIB_DIR/cgroup.sh"
+        group_make
+        group_enter "$JVM_PID"
+        path=/docker/$GROUP_ID
+    fi
     mkdir "$T/cgroup"
     timeout 120 "$GNOMON" record -q --cgroup "$path" -d 1s -o "$T/cgroup" 2>"$T/err" ||
         fail "exit code $?: $(cat "$T/err")"
     [ -s "$T/cgroup/$OWN_NAME-$JVM_PID.jfr" ] || fail "no file of the JVM"
 }
 
-# Nothing to record yet is no error where JVMs are waited for.
+# Nothing to record yet is no error where JVMs are waited for: in a PID namespace of its own, which has none until one
+# is started there.
 nobody_yet() {
-    JVM_OPTS=-Dnobody=1
+    local inner
+
     mkdir "$T/nobody"
-    "$GNOMON" record --all-jvms -d 2s -o "$T/nobody" >"$T/out.txt" 2>"$T/err" &
+    emptied "$T/err"
+    # shellcheck disable=SC2016
+    unshare --pid --fork --mount --mount-proc --kill-child bash -c '"$0" record --all-jvms -o "$1"; echo $? >"$2"' \
+        "$GNOMON" "$T/nobody" "$T/nobody.rc" </dev/null >"$T/out.txt" 2>"$T/err" &
     CHILDREN+=("$!")
-    wait $! || fail "exit code $?: $(cat "$T/err")"
-    assert_match "the summary" 'recorded [0-9.]+ s of [0-9]+ process' "$T/err"
+    until_true 60 file_has "$T/err" 'no JVM yet: waiting for one' || fail "it does not say that it waits: $(cat "$T/err")"
+    inner=$(pgrep -P $!)
+    jvm_pipes
+    nsenter -t "$inner" --pid --mount "$(jdk_newest)/bin/java" -jar "$OWN_JAR" 2 0 <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
+    CHILDREN+=("$!")
+    jvm_ready "the first JVM"
+    until_true 60 the_first || fail "the first JVM is not recorded: $(cat "$T/err")"
+    pkill -INT -P "$inner" -x gnomon
+    until_true 60 test -s "$T/nobody.rc" || fail "gnomon does not end"
+    assert_eq "exit code" 0 "$(cat "$T/nobody.rc")" "$(cat "$T/err")"
+    assert_match "the summary" 'recorded [0-9.]+ s of 1 process' "$T/err"
+    jfr_readable "$(compgen -G "$T/nobody/*.jfr")" # its process 1 has ended, and the JVM with it
 }
+the_first() { [ -n "$(find "$T/nobody" -name "$OWN_NAME-*.jfr" -size +0)" ]; }
 
 own_jar Idle
 fleet

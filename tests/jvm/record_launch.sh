@@ -134,6 +134,7 @@ printf '#!/bin/sh\n(until grep -q libjvm /proc/$$/maps; do sleep 0.1; done; slee
 printf '#!/bin/sh\nsleep 0.5\nkill -PIPE $$\necho SURVIVED\n' >"$T/pipes"
 chmod +x "$T/dies" "$T/pipes"
 
+[ -z "${QUIET:-}" ] || for_one_jdk launch # which has a figure
 some_of 2 for_one_jdk launch begins ends_at_once
 JDK=$(jdk_oldest)
 exits

@@ -103,12 +103,11 @@ each() {
     nothing
 }
 
-if [ -d "$TREE" ]; then
+if tree_wanted; then
     jdk21=$(tree_home 21)
     JAVA_HOMES="$(jdks | tr '\n' ' ') $jdk21"
     export JAVA_HOMES
-else
-    note "without JDK 21: no '$TREE'"
 fi
+[ "$(jdk_version "$(jdk_newest)")" -ge 21 ] || skip "no JDK 21 or later"
 for_each_jdk each
 softly_end

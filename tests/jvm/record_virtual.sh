@@ -158,12 +158,11 @@ host() {
     some_of 1 named_with Serial Z
 }
 
-if [ -d "$TREE" ]; then
+if tree_wanted; then
     jdk21=$(tree_home 21)
     JAVA_HOMES="$(jdks | tr '\n' ' ') $jdk21"
-else
-    note "without JDK 21: no '$TREE'"
 fi
+[ "$(jdk_version "$(jdk_newest)")" -ge 21 ] || skip "no JDK 21 or later"
 while read -r JDK; do
     [ "$(jdk_version "$JDK")" -lt 21 ] || host
 done < <(jdks)

@@ -11,7 +11,7 @@ JDK=$(jdk_newest)
 
 # late NAME FLAGS...
 late() {
-    local lib=$T/lib$1.so whole guessed
+    local lib=$T/lib$1.so whole guessed line known
 
     "${CC:-gcc}" -O1 -fomit-frame-pointer "${@:2}" -shared -fPIC -I"$JDK/include" -I"$JDK/include/linux" \
         -o "$lib" "$LIB_DIR/late.c" || fail "the library cannot be built"
@@ -22,6 +22,10 @@ late() {
     jvm_done
     gnomon_stop
     assert_ge "$1: CPU samples" 160 "$(weight "$T/$1.jfr" $CPU_EVENT)"
+    line=$(grep '% complete' "$GN_ERR")
+    # of other words nobody knows how stacks came about
+    known='[0-9.]+% (complete|depth cap|unreadable|no rule|by frame pointers|without a stack|with a guessed frame)'
+    grep -Exq " *CPU +$known(, $known)*" <<<"$line" || fail "$1: what is said of the stacks: $line"
     whole=$(sed -n 's/.* \([0-9.]*\)% complete.*/\1/p' "$GN_ERR")
     guessed=$(sed -n 's/.* \([0-9.]*\)% with a guessed frame.*/\1/p' "$GN_ERR")
     note "$1: ${whole:-?}% complete, ${guessed:-0}% guessed"

@@ -20,6 +20,12 @@ tree_make() {
     ) 9>"$TREE.lock" || fail "the tree cannot be made: $(tail -n 3 "$T/tree.log")"
 }
 
+# tree_wanted: whether it is there, for tests of what newer JDKs have. CI makes it, and has no JDK but 17 on Debian 12 otherwise.
+tree_wanted() {
+    [ "${CI:-}" != true ] || tree_make
+    [ -d "$TREE" ] || { note "without JDK 21: no '$TREE'"; return 1; }
+}
+
 # The homes of its JDKs, each once.
 tree_jdks() {
     local home

@@ -297,7 +297,7 @@ passes() {
         note "ok   $name"
         return
     fi
-    SOFT_FAILURES=$((SOFT_FAILURES + 1))
+    echo . >>"$SOFT"
     note "FAIL $name"
     cat "$T"/*.err 2>/dev/null | cut -c 1-200 | head -n 12
 }

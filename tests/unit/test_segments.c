@@ -515,11 +515,12 @@ static void disk_full_long(void **state)
 			rc = 4;
 		_exit(rc);
 	}
-	waitpid(pid, &status, 0);
+	close(to[1]); /* where it wrote nothing, what is read ends */
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
 	assert_int_equal(read(to[0], &dropped, sizeof(dropped)), sizeof(dropped));
 	close(to[0]);
-	close(to[1]);
 	files = file_at(0, path, sizeof(path));
 	assert_in_range(files, 2, 4); /* none is there for what was given up */
 	for (int i = 0; i < files; i++) {

@@ -189,7 +189,8 @@ static void not_permitted(void **state)
 		select_pid(1, &j, &e);
 		_exit(e.exit == EXIT_PERMISSION && strstr(e.hint, "root") ? 0 : 1);
 	}
-	waitpid(pid, &status, 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 

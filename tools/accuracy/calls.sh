@@ -71,7 +71,8 @@ complete() {
         if (n["events"] == n["failed"]) next
         printf "%s stacks complete|100|%.3f|%%|-\n", $1, 100 * n["complete"] / (n["events"] - n["failed"])
         printf "%s samples without a stack|0|%.3f|%%|-\n", $1, 100 * n["failed"] / n["events"]
-    }' "$T/complete" | rows "$1" 1
+    }' "$T/complete" >"$T/shares"
+    rows "$1" 1 <"$T/shares"
 }
 
 calls_case() {

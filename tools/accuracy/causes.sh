@@ -48,11 +48,15 @@ recorded() {
     gnomon_stop
 }
 
-# judged CASE: lines "BOUND what|..."
+# judged CASE: lines "BOUND what|..." on standard input, which is no pipe's: what is found has to outlive it
 judged() {
-    local bound line
+    local bound line n=0
 
-    while read -r bound line; do rows "$1" "$bound" <<<"$line"; done
+    while read -r bound line; do
+        rows "$1" "$bound" <<<"$line"
+        n=$((n + 1))
+    done
+    [ $n != 0 ] || fail "$1: no figures"
 }
 
 # samples JFR: "THREAD STATE SAMPLES" of its wall samples
@@ -79,7 +83,7 @@ waits() {
     ! file_has "$JVM_OUT" ^FAIL || fail "$(grep ^FAIL "$JVM_OUT")"
     samples "$jfr" >"$T/samples"
     query "$jfr" values gnomon.WaitCause eventThread state samples owner kind cause >"$T/causes"
-    awk -f "$ACCURACY_DIR/causes.awk" "$JVM_OUT" "$T/samples" "$T/causes" | judged "waits, JDK $version"
+    judged "waits, JDK $version" < <(awk -f "$ACCURACY_DIR/causes.awk" "$JVM_OUT" "$T/samples" "$T/causes")
     jvm_unharmed
     jvm_end
     JVM_PID=$other JVM_FD=$other_fd
@@ -112,7 +116,7 @@ chain() {
     recorded "$jfr"
     jvm_go
     jvm_done
-    chained "$jfr" | judged "chain, JDK $version"
+    judged "chain, JDK $version" < <(chained "$jfr")
     jvm_unharmed
     jvm_end
 }
@@ -157,7 +161,8 @@ stalls() {
                 if (/HeldUp.allocate;java.nio.ByteBuffer.allocate;/) good += $NF
             }
             END { printf "3 of it by ByteBuffer.allocate|100|%.4f|%%|-\n", all ? 100 * good / all : 0 }' "$T/caused"
-    } | judged "stalls, JDK $version"
+    } >"$T/figures"
+    judged "stalls, JDK $version" <"$T/figures"
     jvm_unharmed
     jvm_end
 }
@@ -190,7 +195,8 @@ stops() {
             printf "3 until a late thread has stopped|%.4f|%.4f|%%|%.4f\n", want, 100 * n / all, 100 * sqrt(want / 100 * (1 - want / 100) / all)
             printf "0 wrong owners|0|%d|samples|-\n", wrong
             printf "5 without an owner|0|%.4f|%%|-\n", n ? 100 * (n - known) / n : 100
-        }' "$T/asks" | judged "stops, JDK $version"
+        }' "$T/asks" >"$T/figures"
+    judged "stops, JDK $version" <"$T/figures"
     jvm_unharmed
     jvm_end
 }

@@ -38,7 +38,7 @@ kinds() {
 }
 
 # row CASE WHAT EXPECTED MEASURED UNIT SE BOUND [percent] [SLACK]: a line of the table. The error is the
-# difference, or relative to what is expected in percent; within BOUND, or where that is more within
+# difference, or relative to what is expected in percent; within BOUND (what is no number is not), or where that is more within
 # three standard errors, it passes; what is measured may also be less by SLACK (0). SE: the standard error that so many samples have at best, in the
 # error's unit; "-" where there is none. SLACK of the environment widens bounds by a factor (.ci/run); what is printed is the bound applied. Of other profilers the figures are told and not judged.
 row() {
@@ -48,7 +48,8 @@ row() {
         if (rel != "") d = e ? 100 * d / e : 0
         b *= widen
         if (3 * se > b) b = sprintf("%.1f", 3 * se) + 0
-        ok = d <= b && -d <= b + slack
+        number = "^[-+]?[0-9.]+(e[-+]?[0-9]+)?$"
+        ok = e ~ number && m ~ number && d <= b && -d <= b + slack
         errors = se > 0 ? sprintf("%+.1f", d / se) : "-"
         word = ok ? "pass" : "FAIL"
         if (who != "gnomon") { word = ok ? "(ok)" : "(--)"; c = c " " who }

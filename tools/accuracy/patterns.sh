@@ -27,7 +27,7 @@ quality() {
     local t=$T/$1.tally
 
     row "$1" "samples without a stack" 0 "$(awk '$1 == "nostack" { n = $2 }
-        $1 == "cpu" || $1 == "wall" { all += $2 } END { print all ? 100 * n / all : 0 }' "$t")" % - 1
+        $1 == "cpu" || $1 == "wall" { all += $2 } END { print all ? 100 * n / all : "none" }' "$t")" % - 1
     row "$1" "records twice" 0 "$(figure "$t" twice)" "" - 0
     [ "$PROFILER" != gnomon ] || grep '^ *lost  ' "$GN_ERR" | grep -v nothing | sed 's/^/        | /'
 }

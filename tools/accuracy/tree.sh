@@ -13,16 +13,16 @@ tree=$BUILD/calltree-1-4000
 # tree_rows: of calltree.sh's lines, one for each configuration and clock.
 tree_rows() {
     awk '
-        # the number before `unit`, the first or, if `last`, after "; of"
+        # the number before `unit`, the first or, if `last`, after "; of"; nothing where there is none, which is no figure
         function before(unit, last,    s) {
             s = $0
             if (last) sub(/.*; of/, "", s)
-            return match(s, "[0-9.]+" unit) ? substr(s, RSTART, RLENGTH) + 0 : -1
+            return match(s, "[0-9.]+" unit) ? substr(s, RSTART, RLENGTH) + 0 : ""
         }
         / in the tree: / {
             c = "tree " $1 ($2 == "default" ? "" : " " $2) " " $3
             bound = $3 == "cpu" ? 1 : 0.5
-            printf "%s|impossible stacks|0|%d|stacks|-|0\n", c, before(" wrong")
+            printf "%s|impossible stacks|0|%s|stacks|-|0\n", c, before(" wrong")
             printf "%s|stacks complete|100|%s|%%|-|%s\n", c, before("% complete"), bound
             printf "%s|stacks guessed|0|%s|%%|-|0.5\n", c, before("% guessed")
             printf "%s|samples with a complete stack|100|%s|%%|-|%s\n", c, before("% complete", 1), bound
