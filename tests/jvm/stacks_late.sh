@@ -24,7 +24,7 @@ late() {
     assert_ge "$1: CPU samples" 160 "$(weight "$T/$1.jfr" $CPU_EVENT)"
     line=$(grep '% complete' "$GN_ERR")
     # of other words nobody knows how stacks came about
-    known='[0-9.]+% (complete|depth cap|unreadable|no rule|by frame pointers|without a stack|with a guessed frame)'
+    known='[0-9.]+% (complete|depth cap|unreadable|no rule|by frame pointers|without a stack|with a guessed frame|with a method unloaded before it had a name)'
     grep -Exq " *CPU +$known(, $known)*" <<<"$line" || fail "$1: what is said of the stacks: $line"
     whole=$(sed -n 's/.* \([0-9.]*\)% complete.*/\1/p' "$GN_ERR")
     guessed=$(sed -n 's/.* \([0-9.]*\)% with a guessed frame.*/\1/p' "$GN_ERR")
