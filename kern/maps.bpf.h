@@ -71,6 +71,9 @@ extern __u32 gn_resumed;
 extern __u32 gn_round;
 extern __u32 gn_unaccounted;
 
+/* Threads that it has found at rest without a stack, which was not read when it was due. */
+extern __u32 gn_stackless;
+
 /* Not 0: there is no other run. What does not fit is lost, and counted. */
 extern __u32 gn_last_run;
 

@@ -591,9 +591,12 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 	if (account_waits(task, t, now))
 		return;
 	wall_report(task, t, BY_ACCOUNT, now, queued_so_far(task, t, c, now));
-	/* chosen only now, in mid-sleep, or not read when it was due: the tick thread reads it */
-	if (!wall_stack(t) && !thread_is_bare(t) && tick_wants_stack(task, t, t->next_tick))
+	if (wall_stack(t) || thread_is_bare(t) || !tick_wants_stack(task, t, t->next_tick))
+		return;
+	if (gn_reservoir) /* chosen only now, in mid-sleep: the tick thread reads it */
 		pending_add(t, task);
+	else
+		gn_stackless++;
 }
 
 /*

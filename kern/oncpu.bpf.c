@@ -51,6 +51,7 @@ __u32 gn_marking = 0;
 __u32 gn_round = 0;
 __u32 gn_unaccounted = 0;
 __u32 gn_last_run = 0;
+__u32 gn_stackless = 0;
 __u32 gn_patient = 0;
 __u32 gn_awaited = 0;
 

@@ -493,7 +493,8 @@ static void false_proc(void **state)
 	static const enum opening_kind kinds[] = {OPENING_EXE, OPENING_ROOTED, OPENING_MAPPED,
 						  OPENING_ANSWERS};
 	pid_t liar = false_proc_process();
-	struct opening_ask ask = {.kind = OPENING_DIRECTORY, .pid = liar, .bound = 1};
+	struct opening_ask ask = {
+		.kind = OPENING_DIRECTORY, .pid = liar, .bound = 1, .uid = GRANTS_ANY};
 	char path[64], is[64] = "";
 	struct broker_file file;
 	struct stat st;
@@ -585,7 +586,8 @@ static void bound_way(void **state)
 		{"his", -EINVAL},
 		{"none/file", -ENOENT},
 	};
-	struct opening_ask ask = {.kind = OPENING_BELOW, .pid = nobodys(), .bound = 1};
+	struct opening_ask ask = {
+		.kind = OPENING_BELOW, .pid = nobodys(), .bound = 1, .uid = GRANTS_ANY};
 	struct broker_file file;
 
 	if (!geteuid())
@@ -620,6 +622,7 @@ static void bound_memory(void **state)
 		.kind = OPENING_MEMORY,
 		.pid = getpid(),
 		.bound = 1,
+		.uid = GRANTS_ANY,
 		.mapping = {.start = (uintptr_t)what, .end = (uintptr_t)what + sizeof(what)},
 	};
 	char got[sizeof(what)];

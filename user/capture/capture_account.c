@@ -16,6 +16,14 @@ void capture_slices_end(struct capture *c)
 #define ACCOUNT_TURNS 20 /* of capture_account_all(), and between two: */
 #define ACCOUNT_NS    10000000
 
+/* Threads at rest whose stack was missed are looked for, and some of them read at each tick. */
+static void stackless_read(struct capture *c)
+{
+	if (c->skel->bss->gn_stackless)
+		c->remote_due = true;
+	c->skel->bss->gn_stackless = 0;
+}
+
 /*
  * The lock keeps to one accounting at a time, since the tick thread accounts, too, when it changes
  * the engine. tgid 0: for all targets.
@@ -35,6 +43,7 @@ static int account(struct capture *c, unsigned int how, pid_t tgid, uint32_t *le
 	s->bss->gn_unaccounted = 0;
 	rc = iterator_of(s->progs.wall_account, c->can_pick ? tgid : 0);
 	*left = s->bss->gn_unaccounted;
+	stackless_read(c);
 	pthread_mutex_unlock(&c->accounting);
 	return rc;
 }
@@ -68,6 +77,7 @@ static int slice(struct capture *c, size_t threads)
 	}
 	rc = iterator_run(c->slices_fd, threads);
 	c->slices_left += s->bss->gn_unaccounted;
+	stackless_read(c);
 	if (rc != 1)
 		capture_slices_end(c);
 	return rc;
