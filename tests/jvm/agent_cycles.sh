@@ -123,4 +123,4 @@ at_once() {
 need_root
 built "$PROBE"
 for_one_jdk cycles
-for t in killed two at_once; do for_one_jdk $t; done
+for t in killed two at_once; do for_any_jdk $t; done

@@ -134,4 +134,4 @@ causes_cpu() {
 }
 
 groups
-for_one_jdk causes_cpu
+for_any_jdk causes_cpu

@@ -153,4 +153,4 @@ apart() {
 }
 
 for_one_jdk causes_io
-for_one_jdk apart
+for_any_jdk apart

@@ -185,9 +185,9 @@ unprivileged() {
 classes
 for_one_jdk facts
 for_one_jdk collectors
-for_one_jdk forms
-for_one_jdk reasons
+for_any_jdk forms
+for_any_jdk reasons
 for_one_jdk replaced
-for_one_jdk inner
+for_any_jdk inner
 JDK=$(jdk_newest)
 unprivileged

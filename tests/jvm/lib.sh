@@ -192,6 +192,14 @@ for_one_jdk() {
     JDKS=${JDKS:-${EVERY_JDK:-$(jdk_in_turn "$TURN")}} for_each_jdk "$@"
 }
 
+# for_any_jdk FUNCTION ARGS...: with one JDK even where EVERY_JDK is set, another one with another commit: for what is gnomon's doing, and
+# not the JVM's. JDKS=all, or the version that is printed, to have it again.
+for_any_jdk() {
+    TURN=$((TURN + 1))
+    [ -n "${COMMIT_TURN:-}" ] || COMMIT_TURN=$((16#$(git -C "$ROOT" rev-parse --short=6 HEAD 2>/dev/null || echo 0)))
+    JDKS=${JDKS:-$(jdk_in_turn $((TURN + COMMIT_TURN)))} for_each_jdk "$@"
+}
+
 # some_of N FUNCTION ITEM...: FUNCTION (which may have arguments) with N of the items, by turns, in their order; with each where
 # EVERY_JDK is set.
 some_of() {

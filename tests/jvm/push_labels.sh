@@ -77,5 +77,5 @@ every() {
     option
     context
 }
-for_one_jdk every
+for_any_jdk every
 note "process context, environment, options"

@@ -27,6 +27,6 @@ children() {
 }
 
 # a clock of its own misses an interval for each of its threads, of 100 in all
-for_one_jdk children thread 15
+for_any_jdk children thread 15
 # the CPUs' clocks draw: 4 sigma of 100
-for_one_jdk children cpu 40
+for_any_jdk children cpu 40

@@ -24,7 +24,7 @@ churn() {
         "$(query "$jfr" $CPU_EVENT tid 'thread=churn-short-liv.*' | wc -l)"
 }
 
-for_one_jdk churn auto
+for_any_jdk churn auto
 JDK=$(jdk_oldest)
 churn thread
 churn cpu

@@ -179,10 +179,10 @@ closed_pipe() {
     assert_match "what is said then" '^gnomon: cannot write to stdout: No space' "$T/render.err"
 }
 
-for_one_jdk held_up
-some_of 1 'for_one_jdk by_signal' INT TERM
-for_one_jdk killed
-some_of 1 'for_one_jdk target_exits' quietly by_kill
+for_any_jdk held_up
+some_of 1 'for_any_jdk by_signal' INT TERM
+for_any_jdk killed
+some_of 1 'for_any_jdk target_exits' quietly by_kill
 JDK=$(jdk_newest)
 closed_pipe
 target_execs

@@ -69,7 +69,7 @@ nobody() {
         $(weight "$T/nobody.jfr" $WALL_EVENT)))"
 }
 
-for_one_jdk filter
+for_any_jdk filter
 JDK=$(jdk_newest)
 nobody
 later

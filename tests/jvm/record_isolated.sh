@@ -93,6 +93,6 @@ asked() { python3 "$(dirname "$0")/namer_asks.py" "$@" >"$T/asked" 2>&1; }
 answer() { sed -n "s/^$1 //p" "$T/asked"; }
 
 for_one_jdk isolated
-for_one_jdk asks
-for_one_jdk with_agent
+for_any_jdk asks
+for_any_jdk with_agent
 softly_end

@@ -169,5 +169,5 @@ interrupted() {
     jvm_end
 }
 
-some_of 3 for_one_jdk killed hangs hangs_with_little_room hangs_at_the_end killed_at_the_end twice too_often interrupted
+some_of 3 for_any_jdk killed hangs hangs_with_little_room hangs_at_the_end killed_at_the_end twice too_often interrupted
 softly_end

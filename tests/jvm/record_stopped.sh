@@ -48,5 +48,5 @@ stopped_before() {
     jvm_end
 }
 
-for_one_jdk stopped_during
-for_one_jdk stopped_before
+for_any_jdk stopped_during
+for_any_jdk stopped_before

@@ -38,4 +38,4 @@ two() {
     done
 }
 
-for_one_jdk two
+for_any_jdk two

@@ -131,5 +131,5 @@ for_one_jdk at_rest
 for_one_jdk values
 # the JDK's own tools read no others than those that are shared
 for_one_jdk values -XX:+PerfDisableSharedMem
-for_one_jdk none
-for_one_jdk seen
+for_any_jdk none
+for_any_jdk seen
