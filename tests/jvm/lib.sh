@@ -108,14 +108,18 @@ exec {NAP_FD}<> <(:)
 nap() { read -r -t "$1" -u "$NAP_FD" || true; }
 
 # until_true SECONDS COMMAND...: 0 as soon as the command succeeds, 1 when time is up. SECONDS of a machine
-# that has nothing else to do: what is counted are the turns.
+# that has nothing else to do: what is counted are the naps, which grow with what has passed.
 until_true() {
-    local left=$(($1 * 20))
+    local left_ms=$(($1 * 1000)) all_ms=$(($1 * 1000)) nap_ms nap_s
 
     shift
     until "$@"; do
-        ((left-- > 0)) || return 1
-        nap 0.05
+        ((left_ms > 0)) || return 1
+        nap_ms=$(((all_ms - left_ms) / 16))
+        nap_ms=$((nap_ms < 20 ? 20 : nap_ms > 250 ? 250 : nap_ms))
+        left_ms=$((left_ms - nap_ms))
+        printf -v nap_s 0.%03d $nap_ms
+        nap "$nap_s"
     done
 }
 
@@ -497,15 +501,14 @@ thread_ms_chance() {
     calc "$each + 4 * $each * sqrt($wall * (1 - $wall / ($wall + $cpu * ${3:-10} / $each + 0.001)))"
 }
 
-# jfr_readable FILE: `jfr summary` and `print` of the newest JDK and another one, by turns, take it without a word on
-# stderr; of every JDK where EVERY_JDK is set.
+# jfr_readable FILE: `jfr summary`, `print` and `view` of the newest JDK take it without a word on stderr; with READERS=all those of
+# every JDK (a home of tree.sh's has none).
 jfr_readable() {
-    local h other
+    local h
 
     [ -s "$1" ] || fail "'$1' is missing or empty"
-    other=$(jdk_in_turn "$TURN")
     while read -r h; do
-        [ -n "${EVERY_JDK:-}" ] || [ "$h" = "$(jdk_newest)" ] || [ "$(jdk_version "$h")" = "$other" ] || continue
+        [ "$h" = "$(jdk_newest)" ] || { [ "${READERS:-}" = all ] && [ -d "$h/lib" ]; } || continue
         jfr_silent "$h" summary "$1"
         jfr_silent "$h" print --stack-depth 128 "$1"
         [ "$(jdk_version "$h")" -ge 21 ] && jfr_silent "$h" view hot-methods "$1"

@@ -23,7 +23,7 @@ basic() {
     assert_match "the summary" 'sample' "$T/err"
     assert_match "the summary" "$jfr" "$T/err"
 
-    jfr_readable "$jfr"
+    READERS=all jfr_readable "$jfr"
     assert_eq "jdk.ActiveRecording" 1 "$(query "$jfr" types | awk '$2 == "jdk.ActiveRecording" { print $1 }')"
     assert_match "the list of events" ' jdk.OSInformation$' <(query "$jfr" types)
     assert_match "the list of events" ' jdk.CPUInformation$' <(query "$jfr" types)
