@@ -69,6 +69,7 @@ print(",".join(e["endpoint"] or "-" for e in r["endpoints"]), sum(q["threads"] >
 
 every() {
     published datadog platform "$DATADOG"
+    [ "$JDK" = "$(jdk_newest)" ] || return 0
     published elastic platform "$ELASTIC"
     published otel platform "$OTEL" 'GET /traced'
     [ "$(jdk_version "$JDK")" -lt 25 ] || published datadog virtual "$DATADOG"

@@ -75,7 +75,7 @@ mixed() {
 recorded() {
     local p
 
-    sleep 5
+    sleep 3
     for p in "${PIDS[@]}"; do cpu_spent 1000 "$p"; done
     kill -INT "${RECORDERS[@]}" 2>/dev/null # those with a duration may have ended
     for p in "${RECORDERS[@]}"; do wait "$p" || fail "gnomon: $(cat "$T"/*.said)"; done
@@ -86,16 +86,21 @@ recorded() {
     for p in "${PIDS[@]}"; do pid_gone "$p" 60 || fail "a JVM does not end"; done
 }
 
-# recordings VERSION: one JVM in three forms, and one with each collector. At once: they do not mind each other.
+# forms VERSION, collectors VERSION: what there is of that JDK. One that is neither the oldest nor the newest has what may be its own.
+forms() { between "$1" && echo all launched || echo all cputime plain launched; }
+collectors() { between "$1" && echo G1 Z || echo "$COLLECTORS"; }
+between() { [ "$1" != "${JDKS%% *}" ] && [ "$1" != "${JDKS##* }" ]; }
+
+# recordings VERSION: one JVM in these forms, and one with each collector. At once: they do not mind each other.
 recordings() {
     local v=$1 gc PIDS=() FDS=() RECORDERS=()
 
     mixed
-    began "$T/$v-all.jfr" --cpu 5ms --chunk-time 3s
-    began "$T/$v-cputime.jfr" --cpu 5ms --chunk-time 3s --cpu-event cputime
+    began "$T/$v-all.jfr" --cpu 5ms --chunk-time 2s
+    between "$v" || began "$T/$v-cputime.jfr" --cpu 5ms --chunk-time 2s --cpu-event cputime
     # an event for each tick of each thread: JMC takes minutes for a million of them
-    began "$T/$v-plain.jfr" --cpu 20ms --chunk-time 3s -d 6s --plain
-    for gc in $COLLECTORS; do
+    between "$v" || began "$T/$v-plain.jfr" --cpu 20ms --chunk-time 2s -d 6s --plain
+    for gc in $(collectors "$v"); do
         mixed "-XX:+Use${gc}GC" -Xmx128m
         began "$T/$v-$gc.jfr" --environment
     done
@@ -372,16 +377,16 @@ readers() {
     local v kind gc
 
     v=$(jdk_version "$JDK")
-    for kind in all cputime plain launched; do
+    for kind in $(forms "$v"); do
         told "$T/$v-$kind.jfr"
         passes "JMC, JDK $v, $kind" "$T/$v-$kind.jfr" jmc
         passes "jfr-parser, JDK $v, $kind" "$T/$v-$kind.jfr" jfr_parser
     done
-    for gc in $COLLECTORS; do passes "JMC's pages, JDK $v, $gc" "$T/$v-$gc.jfr" jmc_full; done
-    case $v in "${JDKS%% *}" | "${JDKS##* }") viewers "$v" ;; esac
+    for gc in $(collectors "$v"); do passes "JMC's pages, JDK $v, $gc" "$T/$v-$gc.jfr" jmc_full; done
+    [ "$v" != "${JDKS##* }" ] || viewers "$v"
 }
 
-# what these find does not: the oldest and the newest
+# what these find does not: the newest
 viewers() {
     passes "jfrconv, JDK $1" "$T/$1-all.jfr" jfrconv
     passes "pprof, JDK $1" "$T/$1-all.jfr" pprof_all
