@@ -16,9 +16,12 @@ recorded() {
     local jfr=$T/$1-$(jdk_version "$JDK").jfr said
 
     shift
+    jvm_wake
     "$GNOMON" record -q -p "$JVM_PID" -d 2s -o "$jfr" "$@" || fail "record"
-    "$(jdk_newest)/bin/java" -cp "$CLASSES" ContextCheck "$jfr" >"$T/said" 2>"$T/wrong" || fail "ContextCheck: $(cat "$T/wrong")"
-    said=$(cat "$T/said")
+    jvm_rest
+    served "$(jdk_newest)" main ContextCheck "$jfr" || fail "ContextCheck: $(cat "$SERVED.err")"
+    cp "$SERVED.err" "$T/wrong"
+    said=$(cat "$SERVED.out")
     note "$(basename "$jfr"): $said"
     read -r _ inside _ own _ another _ _ _ with _ said _ had _ <<<"$said"
     assert_ge "samples inside" 10 "$inside"
@@ -45,13 +48,24 @@ only() {
 
 every() {
     jvm_start ContextScopes platform 4
-    some_of 2 eval 'recorded switch' 'recorded scan --wall-engine=scan' 'recorded isolated --isolate'
-    some_of 1 only switch scan
+    recorded switch
+    only switch
+    jvm_wake
     jvm_unharmed
     jvm_end
+    [ "$JDK" != "$(jdk_newest)" ] || READERS=all jfr_readable "$T/switch-$(jdk_version "$JDK").jfr"
     [ "$(jdk_version "$JDK")" -ge 21 ] || return 0
     jvm_start ContextScopes virtual 4
     recorded virtual
+    jvm_wake
+    jvm_unharmed
+    jvm_end
+}
+
+alike() {
+    jvm_start ContextScopes platform 4
+    some_of 1 eval 'recorded scan --wall-engine=scan' 'recorded isolated --isolate' 'only scan'
+    jvm_wake
     jvm_unharmed
     jvm_end
 }
@@ -60,3 +74,4 @@ tree_make
 JAVA_HOMES="$(jdks | tr '\n' ' ') $(tree_home 21)"
 export JAVA_HOMES
 for_one_jdk every
+for_any_jdk alike

@@ -200,8 +200,15 @@ for_one_jdk() {
 # not the JVM's. JDKS=all, or the version that is printed, to have it again.
 for_any_jdk() {
     TURN=$((TURN + 1))
-    [ -n "${COMMIT_TURN:-}" ] || COMMIT_TURN=$((16#$(git -C "$ROOT" rev-parse --short=6 HEAD 2>/dev/null || echo 0)))
-    JDKS=${JDKS:-$(jdk_in_turn $((TURN + COMMIT_TURN)))} for_each_jdk "$@"
+    JDKS=${JDKS:-$(jdk_in_turn $((TURN + $(commit_turn))))} for_each_jdk "$@"
+}
+commit_turn() { echo $((16#$(git -C "$ROOT" rev-parse --short=6 HEAD 2>/dev/null || echo 0))); }
+
+# any_of FUNCTION ITEM...: FUNCTION with one of the items, likewise.
+any_of() {
+    local items=("${@:2}")
+
+    $1 "${items[($TURN + $(commit_turn)) % ${#items[@]}]}"
 }
 
 # some_of N FUNCTION ITEM...: FUNCTION (which may have arguments) with N of the items, by turns, in their order; with each where
@@ -344,6 +351,9 @@ threads_cpu() {
 
 # gnomon_start OUT ARGS...: `gnomon record -o OUT ARGS` in the background, and wait until it
 # records. Sets GN_PID, GN_OUT, GN_ERR. GN_VERBOSE: -v, or -vv.
+# CPU_ALONE: an option for those that look at CPU samples alone, since to load what takes the others costs more than to record; the
+# figures that are judged are of both.
+CPU_ALONE=$([ -n "${QUIET:-}" ] || echo --no-wall)
 GN_N=0
 gnomon_start() {
     local file=$1
@@ -415,7 +425,7 @@ process_is_stopped() { ! grep -h '^State:' "/proc/$1"/task/*/status | grep -qv '
 
 # ---- the recording -------------------------------------------------------------------------
 
-# served HOME COMMAND ARG...: `jfr ARG...` (COMMAND "jfr") or java/JfrQuery ("query") of that JDK, in one
+# served HOME COMMAND ARG...: `jfr ARG...` (COMMAND "jfr"), java/JfrQuery ("query") or the class ARG ("main") of that JDK, in one
 # process that stays (JfrQuery serve). What it said is in SERVED.out and SERVED.err; one at a time.
 served() {
     local home=$1 rc= s line

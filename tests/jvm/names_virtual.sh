@@ -17,11 +17,13 @@ virtual_names() {
     [ "$(jdk_version "$JDK")" -ge 21 ] || return 0
     jfr=$T/$(jdk_version "$JDK")-$1.jfr
     JVM_OPTS="-Xmx128m -Djdk.virtualThreadScheduler.parallelism=4 -XX:+$1" jvm_start VirtualMove
-    "$GNOMON" record "${@:2}" -p "$JVM_PID" -d 3s --cpu 2ms --wall 2ms --force -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
+    "$GNOMON" record "${@:2}" -p "$JVM_PID" -d 2s --cpu 2ms --wall 2ms --force -o "$jfr" </dev/null >"$T/out" 2>"$T/err" ||
         fail "gnomon: $(cat "$T/err")"
     jvm_unharmed
     jvm_end
-    "$(jdk_newest)/bin/java" -cp "$CLASSES" VirtualMove "$jfr" >"$T/seen" 2>"$T/names" || fail "$(cat "$T/names")"
+    served "$(jdk_newest)" main VirtualMove "$jfr" || fail "$(cat "$SERVED.err")"
+    cp "$SERVED.out" "$T/seen"
+    cp "$SERVED.err" "$T/names"
     all=$(awk '{ n += $2 } END { print n }' "$T/seen")
     note "$*: $(paste -sd ' ' "$T/seen")"
     assert_ge "samples" 50 "$all"
@@ -36,6 +38,7 @@ JAVA_HOMES=$(for h in $(jdks) $([ ! -d "$TREE" ] || tree_home 21); do
 done | tr '\n' ' ')
 export JAVA_HOMES
 some_of 1 eval 'for_one_jdk virtual_names UseZGC' 'for_one_jdk virtual_names UseZGC --wall-engine=scan'
-[ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseG1GC
-[ -z "${EVERY_JDK:-}" ] || for_each_jdk virtual_names UseSerialGC
+JDK=$(jdk_newest)
+[ -z "${EVERY_JDK:-}" ] || virtual_names UseG1GC
+[ -z "${EVERY_JDK:-}" ] || virtual_names UseSerialGC
 softly_end

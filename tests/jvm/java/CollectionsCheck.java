@@ -108,6 +108,7 @@ public final class CollectionsCheck {
     }
 
     public static void main(String[] args) throws Exception {
+        gaps.clear(); // lib.sh's served() comes again
         List<Pause> ours = pauses(args[0], true), jvms = pauses(args[1], false);
         List<Long> starts = new ArrayList<>(), durations = new ArrayList<>();
         Map<String, Integer> wrong = new HashMap<>();

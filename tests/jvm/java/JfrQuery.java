@@ -284,7 +284,7 @@ final class JfrQuery {
         throw new IllegalArgumentException("jfr has no command " + args[0]);
     }
 
-    /** One command: "query" or "jfr", and its arguments. */
+    /** One command: "query", "jfr" or "main" and a class that does not end the process, and its arguments. */
     private static int serve(String[] command, String out, String err) throws IOException {
         String[] args = Arrays.copyOfRange(command, 1, command.length);
         PrintStream oldOut = System.out, oldErr = System.err;
@@ -296,6 +296,9 @@ final class JfrQuery {
             try {
                 if (command[0].equals("jfr"))
                     jfr(args);
+                else if (command[0].equals("main"))
+                    Class.forName(args[0]).getMethod("main", String[].class)
+                        .invoke(null, (Object) Arrays.copyOfRange(args, 1, args.length));
                 else
                     answer(args);
                 return 0;
