@@ -24,7 +24,7 @@ is_recorded() { ask status --json 2>/dev/null | grep -q "\"pid\": $PID,"; }
 not_recorded() { ! is_recorded; }
 
 status() {
-    until_true 90 sampled 100 || fail "it is not in the status: $(ask status 2>&1) $(cat "$T/daemon.err")"
+    until_true 90 sampled 30 || fail "it is not in the status: $(ask status 2>&1) $(cat "$T/daemon.err")"
     ask status >"$T/out" 2>"$T/err" || fail "status: $(cat "$T/err")"
     assert_match "who it is" "process $DAEMON, gnomon .* 1 JVM, a CPU sample each 10" "$T/out"
     assert_match "the JVM" "^ *$PID .*$OWN_NAME" "$T/out"
@@ -35,8 +35,8 @@ import json, sys
 s = json.load(open(sys.argv[1]))
 assert s["pid"] == int(sys.argv[2]) and s["cpu_interval_ns"] == 10000000 and s["wall_interval_ns"] == 20000000
 (j,) = s["jvms"]
-assert j["pid"] == int(sys.argv[3]) and j["directory"].startswith(sys.argv[4] + "/") and j["cpu_samples"] >= 100
-assert s["cpu_samples"] >= 100 and s["cost"]["memory_bytes"] > 1 << 20 and s["cost"]["wall_ns"] > 0
+assert j["pid"] == int(sys.argv[3]) and j["directory"].startswith(sys.argv[4] + "/") and j["cpu_samples"] >= 30
+assert s["cpu_samples"] >= 30 and s["cost"]["memory_bytes"] > 1 << 20 and s["cost"]["wall_ns"] > 0
 END
     ask status --json --metrics >"$T/out" 2>"$T/err"
     assert_eq "exit code of two formats" 2 $?
@@ -75,7 +75,7 @@ dump() {
     ask dump "$PID" -o "$T/dump.jfr" >"$T/out" 2>"$T/err" || fail "dump: $(cat "$T/err")"
     jfr_silent "$JDK" summary "$T/dump.jfr"
     before=$(busy_ms "$T/dump.jfr")
-    assert_ge "CPU time of the busy thread in ms, at least what was in the status" 500 "$before"
+    assert_ge "CPU time of the busy thread in ms, at least what was in the status" 150 "$before"
     after=$(busy_ms "$DIR")
     assert_ge "what the directory has, with what came meanwhile" "$before" "$after"
     ask dump --last 2s -o - >"$T/last.jfr" 2>"$T/err" || fail "dump to stdout: $(cat "$T/err")"
@@ -178,7 +178,7 @@ killed() {
 own_jar Idle
 JDK=$(jdk_newest)
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
-jvm_start -jar "$OWN_JAR" 2 1 30
+jvm_start -jar "$OWN_JAR" 2 1 10
 PID=$JVM_PID
 GID=$(getent group daemon | cut -d: -f3)
 conf "group = daemon"

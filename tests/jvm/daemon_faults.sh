@@ -103,7 +103,7 @@ UNMOUNT+=("$REC")
 own_jar Idle
 JDK=$(jdk_newest)
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
-jvm_start -jar "$OWN_JAR" 2 1 30
+jvm_start -jar "$OWN_JAR" 2 1 10
 PID=$JVM_PID
 printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "no-vitals = yes" "record = no" \
     "[mine]" "name = $OWN_NAME.jar" >"$CONF"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gnomon daemon, isolated as it is by itself: what parses is nobody, without rights; its files are made for it, root's and in the
 # daemon's directory; where it is killed another one goes on in the next file, and what was lost is told; two users' JVMs
-# have one each. Then all that the other daemon is held to (daemon_flight), without.
+# have one each. Then what the daemon is held to when JVMs or itself end (daemon_flight), without.
 # overlaps
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
@@ -30,7 +30,7 @@ classes_seen
 CLASSES=$SEEN
 own_jar Idle
 chmod a+rx "$T" && chmod a+r "$OWN_JAR"
-jvm_start -jar "$OWN_JAR" 2 1 30
+jvm_start -jar "$OWN_JAR" 2 1 10
 FIRST=$JVM_PID
 printf '%s\n' "directory = $REC" "socket = $SOCK" "chunk-time = 1s" "min-free = 0" "record = no" \
     "[mine]" "name = $OWN_NAME.jar" >"$CONF"
@@ -42,7 +42,7 @@ nobody "$OURS"
 assert_eq "whose the files are" "0 600" "$(files_of "$FIRST" | xargs stat -c '%u %a' | sort -u)"
 
 jvm_pipes
-setpriv --reuid=1234 --regid=1234 --clear-groups "$JDK/bin/java" -jar "$OWN_JAR" 2 1 30 \
+setpriv --reuid=1234 --regid=1234 --clear-groups "$JDK/bin/java" -jar "$OWN_JAR" 2 1 10 \
     <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
 SECOND=$!
 CHILDREN+=("$SECOND")
@@ -83,4 +83,4 @@ for pid in "$FIRST" "$SECOND"; do assert_match "both are recorded" "^ *$pid" "$T
 assert_eq "none is given up" 0 "$(grep -c 'not recorded any more' "$T/daemon.err")"
 daemon_stop
 kill "$FIRST" "$SECOND"
-ISOLATE=0 "$(dirname "$0")/daemon_flight.sh"
+FLIGHT_SHORT=1 ISOLATE=0 "$(dirname "$0")/daemon_flight.sh"

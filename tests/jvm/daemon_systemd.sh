@@ -92,7 +92,7 @@ started() {
 # A JVM of these namespaces, which ends with them.
 jvm_within() {
     jvm_pipes
-    within "$JDK/bin/java" -Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m -cp "$SEEN" Idle 2 1 30 \
+    within "$JDK/bin/java" -Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m -cp "$SEEN" Idle 2 1 10 \
         <"$JVM_IN" >"$JVM_OUT" 2>"$JVM_ERR" {JVM_FD}>&- &
     CHILDREN+=("$!")
     jvm_ready Idle

@@ -59,8 +59,11 @@ trapped() {
     sparse-*map | file-*map) assert_eq "$WHAT: exit code of perfmap" 0 $RC "$(cat "$T/err")" ;;
     *) assert_eq "$WHAT: exit code of perfmap" 3 $RC "$(cat "$T/err")" ;;
     esac
-    in_time "$GNOMON" record --force -p "$JVM_PID" --jvm agent -d 1s -o "$T/trapped.jfr"
-    assert_eq "$WHAT: exit code of record" 0 $RC "$(cat "$T/err")"
+    # which writes no perf map
+    if [[ $2 != *map ]]; then
+        in_time "$GNOMON" record --force -p "$JVM_PID" --jvm agent -d 200ms -o "$T/trapped.jfr"
+        assert_eq "$WHAT: exit code of record" 0 $RC "$(cat "$T/err")"
+    fi
     assert_eq "$WHAT: the victim" precious "$(cat "$VICTIM")"
     assert_eq "$WHAT: the victim's owner and mode" "0:0 600" "$(stat -c '%u:%g %a' "$VICTIM")"
     [ -e /etc/gnomon-test-victim ] && fail "$WHAT: a file was made outside"
@@ -98,7 +101,7 @@ EOF
 traps() {
     local n kind
 
-    target_start -cp "$SEEN" Idle 3 1
+    target_start -cp "$SEEN" Idle 3 1 30
     n=$JVM_PID
     # before there is a listener
     for kind in fifo link dir; do trapped $kind "the attach file" ".attach_pid$n"; done
@@ -126,7 +129,7 @@ names() {
         fail "no jar"
     mv "$dir/plain.jar" "$dir/$evil.jar"
     chmod -R a+rX "$dir"
-    target_start -jar "$dir/$evil.jar" 3 1
+    target_start -jar "$dir/$evil.jar" 3 1 30
     "$GNOMON" jvms -w >"$T/jvms" 2>"$T/err"
     assert_eq "lines about it" 1 "$(grep -c "^ *$JVM_PID " "$T/jvms")"
     grep -q $'\e' "$T/jvms" && fail "an escape sequence reaches the terminal"

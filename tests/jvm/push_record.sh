@@ -116,7 +116,7 @@ misuse() {
 own_jar Idle
 JVM_OPTS="-Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"
 JDK=$(jdk_newest)
-OTEL_RESOURCE_ATTRIBUTES=k8s.pod.name=p-1,k8s.namespace.name=n jvm_start -jar "$OWN_JAR" 2 1
+OTEL_RESOURCE_ATTRIBUTES=k8s.pod.name=p-1,k8s.namespace.name=n jvm_start -jar "$OWN_JAR" 2 1 30
 PID=$JVM_PID
 misuse
 two_servers

@@ -20,7 +20,7 @@ exec prlimit --nofile=296:296 setpriv --bounding-set=-sys_resource "$GNOMON" "\$
 EOF
 chmod 755 "$T/limited"
 
-jvm_start Idle 300 1
+jvm_start Idle 300 1 30
 before=$(process_cpu_ns "$JVM_PID")
 GNOMON=$T/limited recorded_for 500 2 "$jfr" -p "$JVM_PID"
 used=$(calc "($(process_cpu_ns "$JVM_PID") - $before) / 10000000")
@@ -77,7 +77,7 @@ done
 assert_ge "idle threads seen" 300 "$(query "$jfr" $WALL_EVENT thread 'thread=idle-.*' | wc -l)"
 jvm_end
 # Many threads, and enough files for clocks of each: they are not worth it.
-JVM_OPTS=-Xss256k jvm_start Idle 1100 1
+JVM_OPTS=-Xss256k jvm_start Idle 1100 1 30
 "$GNOMON" doctor >"$T/doctor" || fail "doctor"
 assert_match "doctor of many threads" 'threads +11[0-9]{2}: per-CPU clocks' "$T/doctor"
 recorded_for 500 2 "$T/many.jfr" -p "$JVM_PID"
