@@ -163,6 +163,6 @@ launched() {
 }
 
 for_one_jdk causes_locks
-some_of 1 "for_one_jdk launched" switch scan
+some_of 1 "for_any_jdk launched" switch scan
 for_one_jdk moving UseZGC
 for_one_jdk moving UseShenandoahGC

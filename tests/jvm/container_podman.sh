@@ -80,9 +80,6 @@ of_podman() {
     podman_start "${1#"$TREE"}" Idle 3 1
     listed
     named
-    recorded vmstructs
-    recorded agent
-    mapped
     sidecar vmstructs
     sidecar agent
     jvm_end

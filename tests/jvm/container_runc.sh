@@ -30,7 +30,7 @@ no_place() {
 need_root
 need_cmd runc
 need_gnomon record
-for_one_jdk plain
+for_any_jdk plain
 JDK=$(jdk_oldest)
 note "JDK $(jdk_version "$JDK"): in a user namespace; with no place for a library"
 some_of 1 eval user_space no_place

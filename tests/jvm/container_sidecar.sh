@@ -164,6 +164,6 @@ own_refusals
 sidecar
 jvm_end
 own_jar Idle
-for_one_jdk bubble
+for_any_jdk bubble
 some_of 1 eval 'JDK=$(jdk_newest) own_namespace' \
     'JDK=$(jdk_oldest) own_namespace unshare --pid --fork --mount-proc --kill-child' # a namespace within a namespace

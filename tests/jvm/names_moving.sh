@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 classes
-NAMES_SECONDS=${NAMES_SECONDS:-${EVERY_JDK:+3}}
 TOOL=$BUILD/tests/jvm/names_moving
 mkdir -p "${TOOL%/*}"
 ${CC:-gcc} -D_GNU_SOURCE -I"$ROOT" -I"$ROOT/user" -O1 -g -std=gnu11 ${SAN_FLAGS:-} -o "$TOOL" \

@@ -36,35 +36,31 @@ launch() {
 # What waits since before its JVM's code was known has its stack taken again once it is; and what ran
 # before is told as that, and not as code of nobody.
 begins() {
-    local jfr=$T/begins.jfr i all java
+    local jfr=$T/begins.jfr all java
 
-    for i in 1 ${EVERY_JDK:+2}; do
-        echo go | "$GNOMON" record --force -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Split 2 100 \
-            >"$T/out" 2>"$T/err"
-        assert_eq "exit code" 0 $? "$(cat "$T/err")"
-        "$GNOMON" render "$jfr" -f collapsed --dim wall --idle >"$T/wall" || fail "render"
-        "$GNOMON" render "$jfr" -f collapsed --dim cpu --idle >"$T/cpu" || fail "render"
-        assert_eq "stacks of Java code as of nobody's" 0 \
-            "$(cat "$T/wall" "$T/cpu" | grep -c 'call_helper;(anon)')"
-        all=$(weight "$jfr" $WALL_EVENT 'thread=Finalizer')
-        java=$(weight "$jfr" $WALL_EVENT 'thread=Finalizer' 'frame=java\.lang\.(ref|Object).*')
-        assert_ge "wall samples of a thread that waits from the beginning" 5 "$all"
-        assert_ge "percent of them with its methods" 95 "$(calc "100 * $java / $all")"
-    done
+    echo go | "$GNOMON" record --force -o "$jfr" -- "$JDK/bin/java" -cp "$CLASSES" Split 2 100 \
+        >"$T/out" 2>"$T/err"
+    assert_eq "exit code" 0 $? "$(cat "$T/err")"
+    "$GNOMON" render "$jfr" -f collapsed --dim wall --idle >"$T/wall" || fail "render"
+    "$GNOMON" render "$jfr" -f collapsed --dim cpu --idle >"$T/cpu" || fail "render"
+    assert_eq "stacks of Java code as of nobody's" 0 \
+        "$(cat "$T/wall" "$T/cpu" | grep -c 'call_helper;(anon)')"
+    all=$(weight "$jfr" $WALL_EVENT 'thread=Finalizer')
+    java=$(weight "$jfr" $WALL_EVENT 'thread=Finalizer' 'frame=java\.lang\.(ref|Object).*')
+    assert_ge "wall samples of a thread that waits from the beginning" 5 "$all"
+    assert_ge "percent of them with its methods" 95 "$(calc "100 * $java / $all")"
 }
 
 ends_at_once() {
-    local i rc
+    local rc
 
-    for i in 1 ${EVERY_JDK:+2 3}; do
-        "$GNOMON" record --force -o "$T/once.jfr" -- "$JDK/bin/java" --no-such-option >"$T/out" 2>"$T/err" </dev/null
-        rc=$?
-        grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
-        "$GNOMON" record --force -o "$T/once.jfr" -- "$JDK/bin/java" -Xshare:auto -version \
-            >"$T/out" 2>"$T/err" </dev/null
-        rc=$?
-        grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
-    done
+    "$GNOMON" record --force -o "$T/once.jfr" -- "$JDK/bin/java" --no-such-option >"$T/out" 2>"$T/err" </dev/null
+    rc=$?
+    grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
+    "$GNOMON" record --force -o "$T/once.jfr" -- "$JDK/bin/java" -Xshare:auto -version \
+        >"$T/out" 2>"$T/err" </dev/null
+    rc=$?
+    grep -q 'never became' "$T/err" && fail "exit code $rc: $(cat "$T/err")"
     assert_eq "exit code of a short one" 0 $rc "$(cat "$T/err")"
 }
 

@@ -4,7 +4,7 @@
 # recording has all of its threads' time and their Java frames, and doctor says what is worse; where
 # there is none, record and doctor say the same: what is missing, what to do, exit code 5. A refusal
 # by the kernel's verifier is not told as a lack of rights.
-# overlaps
+# overlaps (long)
 . "$(dirname "$0")/lib.sh"
 need_root
 need_gnomon record
