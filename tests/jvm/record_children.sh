@@ -10,7 +10,7 @@ children() {
     local jfr=$T/children-$1-$(jdk_version "$JDK").jfr before after
 
     jvm_start ExecSelf children 2 1000
-    gnomon_start "$jfr" -p "$JVM_PID" --cpu-engine "$1"
+    gnomon_start "$jfr" -p "$JVM_PID" --cpu-engine "$1" $CPU_ALONE
     before=$(process_cpu_ns "$JVM_PID")
     jvm_go
     jvm_done

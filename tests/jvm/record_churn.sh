@@ -10,7 +10,7 @@ churn() {
     local jfr=$T/churn-$1-$(jdk_version "$JDK").jfr before after
 
     JVM_OPTS=-XX:+UseSerialGC jvm_start Churn rate 50 5000
-    gnomon_start "$jfr" -p "$JVM_PID" --cpu 1ms --cpu-engine "$1"
+    gnomon_start "$jfr" -p "$JVM_PID" --cpu 1ms --cpu-engine "$@"
     # 100 of them, 5 ms each, as soon as they have run
     cpu_spent 500
     gnomon_stop
@@ -26,5 +26,5 @@ churn() {
 
 for_any_jdk churn auto
 JDK=$(jdk_oldest)
-churn thread
-churn cpu
+churn thread $CPU_ALONE
+churn cpu $CPU_ALONE

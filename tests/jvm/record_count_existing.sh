@@ -14,7 +14,7 @@ existing() {
 
     note "every $1 ms, --cpu-engine $3"
     jvm_start Split 3 "$2"
-    gnomon_start "$jfr" -p "$JVM_PID" --cpu "$1ms" --cpu-engine "$3"
+    gnomon_start "$jfr" -p "$JVM_PID" --cpu "$1ms" --cpu-engine "$3" $CPU_ALONE
     jvm_go
     jvm_done
     gnomon_stop

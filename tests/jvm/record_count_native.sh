@@ -30,7 +30,7 @@ native() {
 
     JVM_OPTS="-XX:+UseParallelGC -Xmx128m -XX:-UseDynamicNumberOfGCThreads
         -XX:-UseDynamicNumberOfCompilerThreads" jvm_start Native "$2"
-    gnomon_start "$jfr" -p "$JVM_PID" --cpu "$1ms"
+    gnomon_start "$jfr" -p "$JVM_PID" --cpu "$1ms" $CPU_ALONE
     before=$(process_cpu_ns "$JVM_PID")
     threads_cpu "$JVM_PID" >"$T/before"
     jvm_go

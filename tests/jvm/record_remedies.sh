@@ -34,11 +34,11 @@ remedy() {
 jvm_start Idle 50 1
 
 # ---- rings ----
-held rings --ring-size 4k --cpu 200us
+held rings --no-wall --ring-size 4k --cpu 200us
 grep -Eq '^  lost .*ring buffer full' "$GN_ERR" || fail "no loss with rings of 4 kB: $(cat "$GN_ERR")"
 remedy rings ring-size
 # shellcheck disable=SC2086
-held rings-remedied $OPTION --cpu 200us
+held rings-remedied --no-wall $OPTION --cpu 200us
 grep -Eq 'ring buffer full|buffer full' "$GN_ERR" && softly fail "$OPTION is no remedy: $(cat "$GN_ERR")"
 grep -q 'remedy' "$GN_ERR" && softly fail "a remedy for nothing: $(cat "$GN_ERR")"
 
@@ -46,15 +46,15 @@ grep -q 'remedy' "$GN_ERR" && softly fail "a remedy for nothing: $(cat "$GN_ERR"
 held often --cpu 100us
 grep -Eq '^  lost .*ring buffer full' "$GN_ERR" || fail "no loss by samples of 100us: $(cat "$GN_ERR")"
 grep -q 'remedy: .* or a longer --cpu and --wall' "$GN_ERR" || softly fail "no remedy in: $(cat "$GN_ERR")"
-held seldom --cpu 10ms
+held seldom --no-wall --cpu 10ms
 grep -q 'buffer full' "$GN_ERR" && softly fail "--cpu 10ms is no remedy: $(cat "$GN_ERR")"
 
 # ---- the queue ----
-held queue --ring-size 16m --queue-size 64k --cpu 200us
+held queue --no-wall --ring-size 16m --queue-size 64k --cpu 200us
 grep -Eq '^  lost .*naming too slow' "$GN_ERR" || fail "no loss with a queue of 64 kB: $(cat "$GN_ERR")"
 remedy queue queue-size
 # shellcheck disable=SC2086
-held queue-remedied --ring-size 16m $OPTION --cpu 200us
+held queue-remedied --no-wall --ring-size 16m $OPTION --cpu 200us
 grep -q 'naming too slow' "$GN_ERR" && softly fail "$OPTION is no remedy: $(cat "$GN_ERR")"
 
 # ---- deep stacks ----

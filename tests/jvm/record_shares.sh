@@ -17,7 +17,7 @@ shares() {
     jfr=$T/${label// /-}.jfr
     shift
     JVM_OPTS="$*" jvm_start Split 3 $CPU_EACH
-    gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms
+    gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms $CPU_ALONE
     jvm_go
     jvm_done
     gnomon_stop
@@ -40,5 +40,9 @@ frame_pointers() {
     shares frame-pointers -XX:+PreserveFramePointer -XX:CompileCommand=quiet '-XX:CompileCommand=dontinline,Split::*'
 }
 [ -n "${QUIET:-}" ] && n=2 || n=1
-some_of $n eval 'for_one_jdk shares plain' frame_pointers
+if [ -n "${ACCURACY_SOME:-}" ]; then
+    for_one_jdk shares plain
+else
+    some_of $n eval 'for_one_jdk shares plain' frame_pointers
+fi
 softly_end

@@ -16,7 +16,7 @@ ms_of() { awk -v name="$1" 'index($0, name) { n += $NF } END { printf "%.0f", n 
 JDK=$(jdk_newest)
 jfr=$T/remapped.jfr
 jvm_start Remapped "$T/libhost.so" "$T/libalpha.so" "$T/libomega.so"
-gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms
+gnomon_start "$jfr" -p "$JVM_PID" --cpu 5ms $CPU_ALONE
 jvm_go
 until_true 300 grep -qE 'SAME|OTHER' "$JVM_OUT" || fail "the libraries were not both run"
 gnomon_stop

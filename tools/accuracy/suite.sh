@@ -94,7 +94,8 @@ of_some() {
     run 'impossible and incomplete stacks of a known call tree' \
         env TREE_HOMES="$(bash -c '. ../bench/lib.sh; jdk_newest')" ./tree.sh 3 default
     run 'what threads wait for' env ONE_JDK=1 ./causes.sh "$seconds" waits chain
-    run 'counts, shares and waits (tests/jvm)' ./tests.sh record_basic record_count_shortlived record_shares record_waits
+    run 'counts, shares and waits (tests/jvm)' \
+        env ACCURACY_SOME=1 JAVA_HOMES="$(bash -c '. ../bench/lib.sh; jdk_newest')" ./tests.sh record_basic record_count_shortlived record_shares record_waits
 }
 
 of_all() {
