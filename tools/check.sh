@@ -416,7 +416,7 @@ suite_san() {
     mkdir -p "$reports"
     rm -f "$reports"/*
     build gnomon-san "$san" SAN=1 all || return
-    build tests-san "$san" SAN=1 -k tests
+    build tests-san "$san" SAN=1 -k tests-unit
     export ASAN_OPTIONS="log_path=$reports/asan" UBSAN_OPTIONS="print_stacktrace=1"
     cmocka_all unit "$san" san
     overlap_end

@@ -4,9 +4,7 @@
 # tools/accuracy/calltree.sh in a size for every build. All of its configurations on all JDKs: `make accuracy`.
 # overlaps (long)
 # in make check-all
-export TREE_SECONDS=${TREE_SECONDS:-${EVERY_JDK:+3}} TREE_WARM=${TREE_WARM:-2} TREE_METHODS=${TREE_METHODS:-${EVERY_JDK:+4000}}
-export TREE_SECONDS=${TREE_SECONDS:-2}
-export TREE_METHODS=${TREE_METHODS:-1200}
+export TREE_SECONDS=${TREE_SECONDS:-2} TREE_WARM=${TREE_WARM:-2} TREE_METHODS=${TREE_METHODS:-1200}
 export TREE_CHECK=${TREE_CHECK-xint fp zgc} # some with what is known, some also without
 [ $# -gt 0 ] || export TREE_SOME=1
 exec "$(dirname "$0")/../../tools/accuracy/calltree.sh" "$@"
