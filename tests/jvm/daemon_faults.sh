@@ -74,6 +74,7 @@ keeper_held_up() {
     local runner n answered
 
     runner=$(pgrep -P "$(pgrep -P "$DAEMON" -x gnomon-runner)") || fail "nobody runs commands: $(pgrep -lP "$DAEMON")"
+    CHILDREN+=("$runner") # that it is not left so
     kill -STOP "$runner"
     answered=$(told READY=1)
     kill -HUP "$DAEMON"
