@@ -57,8 +57,7 @@ struct owners_run {
 	uint64_t first, last;
 	uint64_t owner;
 	enum gn_owner_kind kind;
-	pid_t tid;	    /* who that is; 0: not known, or nobody */
-	uint64_t sought_ns; /* for the caller: when it was last looked for in vain */
+	pid_t tid; /* who that is; 0: not known, or nobody */
 };
 
 /*

@@ -138,27 +138,25 @@ static pid_t holder_find(struct target *t, uint64_t monitor)
 }
 
 /* The same, within what CPU time there is for it. */
-static pid_t holder_seek(struct target *t, struct owners_run *run)
+static pid_t holder_seek(struct target *t, uint64_t monitor)
 {
 	uint64_t now = now_ns(), begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	pid_t tid;
 
-	if ((run->sought_ns && now - run->sought_ns < ASK_NS) ||
-	    !bucket_has(&t->locks->search_cpu_ns, &search_cpu_ns, now))
+	if (!bucket_has(&t->locks->search_cpu_ns, &search_cpu_ns, now))
 		return 0;
-	tid = holder_find(t, run->owner);
-	run->sought_ns = now;
+	tid = holder_find(t, monitor);
 	bucket_take(&t->locks->search_cpu_ns, &search_cpu_ns, now,
 		    clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
 	return tid;
 }
 
-static pid_t owner_find(struct target *t, struct owners_run *run)
+static pid_t owner_find(struct target *t, const struct owners_run *run)
 {
 	const struct owners_thread *o;
 
 	if (run->kind == GN_OWNER_HELD)
-		return holder_seek(t, run);
+		return holder_seek(t, run->owner);
 	o = owners_who(t->locks->owners, run->kind, run->owner);
 	return o ? o->tid : 0;
 }
@@ -183,10 +181,8 @@ void target_owner(struct target *t, const struct gn_owner_rec *rec)
 	if (!run || run->tid || run->kind == GN_OWNER_NOBODY || run->kind == GN_OWNER_UNKNOWN)
 		return;
 	run->tid = owner_find(t, run);
-	if (!run->tid && threads_look(t)) {
-		run->sought_ns = 0;
+	if (!run->tid && threads_look(t))
 		run->tid = owner_find(t, run);
-	}
 }
 
 pid_t target_locks_owner(const struct target *t, uint64_t cause, uint64_t tick)
