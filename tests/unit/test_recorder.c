@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "broker/grants.h"
 #include "naming/recorder.h"
 #include "out/profile.h"
 
@@ -51,7 +52,7 @@ static struct recorder *open_own(void)
 
 	snprintf(path, sizeof(path), "/tmp/gnomon-recorder.%d.jfr", getpid());
 	assert_int_equal(recorder_open(&r, &cfg, false, &e), 0);
-	if (recorder_target(r, getpid(), (struct jvm_owner){.uid = OWNER_ANY}, path, true, &e))
+	if (recorder_target(r, getpid(), (struct jvm_owner){.uid = GRANTS_ANY}, path, true, &e))
 		fail_msg("%s", e.msg);
 	return r;
 }

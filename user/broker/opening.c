@@ -363,7 +363,7 @@ static int reader_of(pid_t pid, struct reader *r)
  * after it, too: 0 or -EPERM. It may have become a program that runs with another one's rights
  * (set-user-ID).
  */
-static int is_given(const struct opening_ask *ask)
+static int given_check(const struct opening_ask *ask)
 {
 	struct reader r;
 
@@ -581,7 +581,7 @@ static int shown(const struct opening_ask *ask, void *bytes)
 {
 	int n = (ask->kind == OPENING_LINK ? proc_link : proc_text)(ask->pid, ask->path, bytes,
 								    opening_room(ask));
-	int rc = n < 0 ? 0 : is_given(ask);
+	int rc = n < 0 ? 0 : given_check(ask);
 
 	return rc ? rc : n;
 }
@@ -651,7 +651,7 @@ int opening_do(const struct opening_ask *ask, int at, struct broker_file *file)
 	if (is_refused(ask))
 		return -EPERM;
 	fd = from_own(ask, at, file);
-	rc = fd < 0 ? 0 : is_given(ask);
+	rc = fd < 0 ? 0 : given_check(ask);
 	if (!rc)
 		return fd;
 	if (opening_gives(ask))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "broker/grants.h"
 #include "cli/outname.h"
 #include "cli/units.h"
 #include "out/format.h"
@@ -219,7 +220,7 @@ static int target_launched(struct files *f, struct error *e)
 	f->n = 1;
 	if (!f->targets)
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
-	f->targets->owner.uid = OWNER_ANY;
+	f->targets->owner.uid = GRANTS_ANY;
 	return target_name(f, &facts, f->targets, e);
 }
 

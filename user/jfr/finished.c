@@ -17,9 +17,13 @@ void finished_tell(const struct finished_to *to, const char *path, uint64_t from
 	ssize_t written = -1;
 	int n;
 
-	if (to->tell && from < end)
+	if (from >= end)
+		return;
+	if (to->tell) {
 		to->tell(path, from, end);
-	if (to->tell || !to->fd || from >= end)
+		return;
+	}
+	if (!to->fd)
 		return;
 	n = snprintf(text, sizeof(text), "\n%" PRIu64 " %" PRIu64 " %s", from, end, path);
 	if (n > 0 && n < FINISHED_MOST) {

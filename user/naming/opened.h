@@ -17,7 +17,7 @@
 struct opened {
 	uint32_t serial;
 	pid_t tgid;
-	uint32_t uid; /* its user, or OWNER_ANY (target/jvmproc.h) */
+	uint32_t uid; /* its user, or GRANTS_ANY (broker/grants.h) */
 	int fd;	      /* ours; -1: of a directory */
 	char *path;
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC, when it began to be recorded; 0: not yet */

@@ -71,19 +71,10 @@ static void parent_main(const struct follower *f, const struct follower_config *
 
 /* ---- for others ------------------------------------------------------------------------------ */
 
-static void *shared_new(size_t n)
-{
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 static void shared_free(struct follower *f)
 {
 	if (f->delivery)
 		munmap(f->delivery, sizeof(*f->delivery));
-	if (f->untold)
-		munmap(f->untold, sizeof(*f->untold));
 	*f = (struct follower){.in = -1};
 }
 
@@ -96,12 +87,13 @@ static int failed(struct follower *f, int err, struct error *e)
 
 int follower_start(struct follower *f, const struct follower_config *cfg, struct error *e)
 {
+	void *shared = mmap(NULL, sizeof(*f->delivery), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int p[2];
 
 	*f = (struct follower){.in = -1};
-	f->delivery = shared_new(sizeof(*f->delivery));
-	f->untold = shared_new(sizeof(*f->untold));
-	if (!f->delivery || !f->untold || pipe2(p, O_CLOEXEC))
+	f->delivery = shared == MAP_FAILED ? NULL : shared;
+	if (!f->delivery || pipe2(p, O_CLOEXEC))
 		return failed(f, errno, e);
 	f->pid = fork();
 	if (!f->pid) {
@@ -123,15 +115,15 @@ int follower_start(struct follower *f, const struct follower_config *cfg, struct
 	return 0;
 }
 
-struct finished_to follower_to(const struct follower *f)
+struct finished_to follower_to(struct follower *f)
 {
-	return (struct finished_to){.fd = f->in, .untold = f->untold};
+	return (struct finished_to){.fd = f->in, .untold = &f->untold};
 }
 
 void follower_read(const struct follower *f, struct delivery *d)
 {
 	delivery_read(f->delivery, d);
-	d->untold = atomic_load(f->untold);
+	d->untold = atomic_load(&f->untold);
 }
 
 bool follower_finish(struct follower *f, struct delivery *d)

@@ -21,15 +21,14 @@
 struct follower {
 	pid_t pid; /* of whoever makes another one; 0: none */
 	int in;
-	/* in memory of both processes; `untold` in that of those who name, too */
-	struct delivery *delivery;
-	_Atomic uint64_t *untold;
+	struct delivery *delivery; /* in memory of both processes */
+	_Atomic uint64_t untold;   /* what this one could not tell */
 };
 
 int follower_start(struct follower *f, const struct follower_config *cfg, struct error *e);
 
 /* Valid until follower_finish(). */
-struct finished_to follower_to(const struct follower *f);
+struct finished_to follower_to(struct follower *f);
 
 /* Reads what the follower has done so far. On any thread. */
 void follower_read(const struct follower *f, struct delivery *d);

@@ -120,9 +120,8 @@ int jvm_list(int (*cb)(const struct jvm_proc *j, void *arg), void *arg,
 /*
  * Whose it is. `domain` tells one user in one container from all others, or outside of any that
  * root has made: a number of this process, and another one in the next. `uid`: its user's, or
- * OWNER_ANY where it is not known.
+ * GRANTS_ANY (broker/grants.h) where it is not known.
  */
-#define OWNER_ANY UINT32_MAX
 struct jvm_owner {
 	uint64_t domain;
 	uint32_t uid;
