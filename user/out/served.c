@@ -295,16 +295,17 @@ static int sample_take(struct reading *x, const struct jfr_event *ev, const stru
 	struct jfr_sample rest = *s, part;
 	uint64_t tick = TICK_NONE, at;
 	struct waited w;
+	uint64_t ticks = ticks_then(x, s);
 	int rc;
 
-	if (!ticks_then(x, s))
+	if (!ticks)
 		return 0;
 	thread = c == CONTEXT_NONE ? CONTEXT_NONE : thread_of(x, s);
 	if (thread == CONTEXT_NONE)
 		return 0;
 	request = v->contexts->contexts[c].request;
 	if (request == CONTEXT_NONE)
-		v->nameless += ticks_then(x, s);
+		v->nameless += ticks;
 	if (request == CONTEXT_NONE || v->requests[request].endpoint == CONTEXT_NONE)
 		return 0;
 	rc = thread_count(x, request, thread);
