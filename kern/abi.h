@@ -521,14 +521,28 @@ struct gn_thread {
 	__u8 often;  /* it switches so often that ticks go by `owed` (kern/owed.bpf.h) */
 	__u8 asked;  /* its bit in `asked` is set (kern/asked.bpf.h) */
 	__u32 round; /* of accounting (wall_account) that it was last part of */
-	/* and the rest */
-	__u64 id;      /* tgid << 32 | tid, as the collector's PID namespace has them */
-	__u64 queue;   /* with causes: the run queue (struct cfs_rq) it queued in last */
-	__s64 owed[2]; /* ns without a CPU that no tick stands for yet: waiting, queued */
-	__s64 paid[2]; /* of those, ns that accountings have counted since: kern/owed.bpf.h */
+	/* the third: CPU samples */
+	__u64 id;	    /* tgid << 32 | tid, as the collector's PID namespace has them */
+	__u64 sampled_ns;   /* CPU time up to which samples stand for it, 0 none yet */
+	__u64 mature;	    /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
+	__u64 cpu_stack;    /* of the last CPU sample, 0 none */
+	__u64 cpu_stack_ns; /* and when that was */
+	__u64 cpu_vthread;
+	__u64 cpu_context;
+	__u32 clock_gen;   /* the one for which `mature` was chosen at random */
+	__u32 targets_gen; /* gn_targets_gen for which its process is a target, 0 never */
+	/* the fourth: stacks, whatever they are for */
+	/* by enum stack_slot: a list that the reader has, the last of this thread */
+	struct gn_sent sent[GN_SENT];
+	/* likewise: its places in `memos`, plus 1; kern/memo.bpf.h */
+	__u32 memo[GN_SENT];
 	__u64 vthread; /* it carried at the switch-out, where `stack` was taken */
 	__u64 cause;   /* of the wait, where `stack` was taken */
 	__u64 context; /* likewise */
+	/* and the rest */
+	__u64 queue;   /* with causes: the run queue (struct cfs_rq) it queued in last */
+	__s64 owed[2]; /* ns without a CPU that no tick stands for yet: waiting, queued */
+	__s64 paid[2]; /* of those, ns that accountings have counted since: kern/owed.bpf.h */
 	__u64 remote;  /* stack id read from outside, of the interval remote_seq */
 	__u64 remote_vthread;
 	__u64 remote_cause;
@@ -539,13 +553,6 @@ struct gn_thread {
 	__u64 wait_vthread;
 	__u64 wait_cause;
 	__u64 wait_context;
-	__u64 sampled_ns;   /* CPU time up to which samples stand for it, 0 none yet */
-	__u64 cpu_stack;    /* of the last CPU sample, 0 none */
-	__u64 cpu_stack_ns; /* and when that was */
-	__u64 cpu_vthread;
-	__u64 cpu_context;
-	__u64 mature;	 /* CPU time from which on its own clock counts (kern/oncpu.bpf.c) */
-	__u32 clock_gen; /* the one for which that was chosen at random */
 	/* the interval in which it is in `lock_waiters`; kern/lock.bpf.h */
 	__u32 lock_watched;
 	/* with gn_only_context: the last look found no context; and the interval of that, plus 1 */
@@ -568,10 +575,6 @@ struct gn_thread {
 	/* the object that it was parked for last, where that cannot be somebody's; heap_epoch() at
 	 * that time, and the cause */
 	__u64 parked, parked_epoch, parked_cause;
-	/* by enum stack_slot: a list that the reader has, the last of this thread */
-	struct gn_sent sent[GN_SENT];
-	/* likewise: its places in `memos`, plus 1; kern/memo.bpf.h */
-	__u32 memo[GN_SENT];
 };
 
 /* Per CPU: time as its run queue has it. */

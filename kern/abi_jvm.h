@@ -87,7 +87,7 @@ struct gn_jvm {
 
 	__u16 anchor;	/* last Java sp, pc, fp in JavaThread::_anchor, three words */
 	__u16 saved_pc; /* JavaThread::_saved_exception_pc, 0 unknown */
-	/* The two counters, u64: from `unloads`, less than GN_UNLOADS_SPAN. */
+	/* The two counters, u64: from `unloads`, less than GN_UNLOADS_SPAN; one of them is 0. */
 	__u16 unloads_at[2];
 };
 

@@ -27,22 +27,53 @@ static __always_inline __u64 thread_cpu_ns(__u64 id)
 	return gn_rates ? proc_cpu_ns(id >> 32) : gn_cpu_ns;
 }
 
+/* Its thread is met, for the first time or again. */
+static __always_inline void thread_begin(struct gn_thread *t, const struct task_struct *task)
+{
+	if (!t->id)
+		t->id = task_id(task);
+	if (t->clock_gen == gn_clock_gen)
+		return;
+	t->clock_gen = gn_clock_gen; /* see kern/oncpu.bpf.c */
+	t->sampled_ns = 0;
+	t->mature = task->se.sum_exec_runtime + 1;
+	if (!gn_cpu_clocks_only)
+		t->mature +=
+			GN_YOUNG * gn_cpu_ns + ((__u64)bpf_get_prandom_u32() * gn_cpu_ns >> 32);
+}
+
 /* A thread's storage, made at first use. Not with the run queue's lock held: it allocates. */
 static __always_inline struct gn_thread *thread_storage(struct task_struct *task)
 {
 	struct gn_thread *t;
 
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (t && !t->id)
-		t->id = task_id(task);
-	if (t && t->clock_gen != gn_clock_gen) { /* see kern/oncpu.bpf.c */
-		t->clock_gen = gn_clock_gen;
-		t->sampled_ns = 0;
-		t->mature = task->se.sum_exec_runtime + 1;
-		if (!gn_cpu_clocks_only)
-			t->mature += GN_YOUNG * gn_cpu_ns +
-				     ((__u64)bpf_get_prandom_u32() * gn_cpu_ns >> 32);
+	if (t)
+		thread_begin(t, task);
+	return t;
+}
+
+/*
+ * The storage of `task`, of the thread `id` (tgid << 32 | tid), if it is a target's; where that
+ * cannot be made it is a loss. That it is one is remembered: to look its process up is a dozen
+ * cache misses on a busy machine.
+ */
+static __always_inline struct gn_thread *target_storage(struct task_struct *task, __u64 id)
+{
+	__u32 gen = gn_targets_gen; /* before it is looked up */
+	struct gn_thread *t = bpf_task_storage_get(&threads, task, 0, 0);
+
+	if (t && t->targets_gen == gen) {
+		thread_begin(t, task);
+		return t;
 	}
+	if (!proc_find(id >> 32))
+		return NULL;
+	t = thread_storage(task);
+	if (t)
+		t->targets_gen = gen;
+	else
+		loss_add((__u32)id, GN_LOSS_STATE, 1);
 	return t;
 }
 

@@ -11,6 +11,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* then they lie in memory mapped by large pages */
 	__type(key, __u32);
 	__type(value, struct gn_jvm);
 } gn_jvms __weak SEC(".maps");

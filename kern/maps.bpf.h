@@ -52,6 +52,9 @@ extern __u32 gn_lists;
  */
 extern __u64 gn_stop_ns, gn_stop_tick;
 
+/* Raised by user space when a process is a target no more. */
+extern __u32 gn_targets_gen;
+
 /* Raised whenever threads are given clocks of their own: all are young again (oncpu.bpf.c). */
 extern __u32 gn_clock_gen;
 extern __u32 gn_cpu_clocks_only; /* no thread has a clock of its own */
@@ -94,7 +97,8 @@ extern __u32 gn_scan_gen;  /* raised whenever scans begin */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GN_MAX_PROCS);
-	__type(key, __u32); /* tgid */
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* then they lie in memory mapped by large pages */
+	__type(key, __u32);		      /* tgid */
 	__type(value, struct gn_proc);
 } procs SEC(".maps") __weak;
 

@@ -75,6 +75,8 @@ struct uw_memo {
 	__u32 look;   /* 1 + the innermost one with UW_MARK_LOOK; 0: there is none */
 	__u32 java;   /* the outermost one of a JVM's code, UW_MEMO_FRAMES: there is none; */
 	__u32 interp; /* the outermost interpreted one, likewise */
+	__u64 beside; /* of the last walk that was not taken in: the frame inside of what was told
+		       */
 	/* What is compared of all frames lies together: it is in no cache, mostly. */
 	struct uw_returns {
 		__u64 is[UW_CHUNK]; /* the return address, */
@@ -701,15 +703,14 @@ uw_own(uw_follow)(UW_OWN, const struct gn_jvm *j, struct uw_memo *o, struct uw_t
  * not, for as long as it stands still. */
 uw_fn __u64 uw_unloads_read(struct uw_state *s, uw_mem m, const struct gn_jvm *j)
 {
-	__u64 first = j->unloads_at[0] / 8, second = j->unloads_at[1] / 8;
+	__u64 other = (j->unloads_at[0] | j->unloads_at[1]) / 8;
 
 	_Static_assert(GN_UNLOADS_SPAN <= UW_SCRATCH, "it is read there");
-	if (!j->unloads || uw_copy(s, m, j->unloads, s->scratch, GN_UNLOADS_SPAN))
+	uw_barrier(other);
+	other &= GN_UNLOADS_SPAN / 8 - 1;
+	if (!j->unloads || uw_copy(s, m, j->unloads, s->scratch, other * 8 + 8))
 		return 0;
-	uw_barrier(first);
-	uw_barrier(second);
-	return s->scratch[first & (GN_UNLOADS_SPAN / 8 - 1)] +
-	       s->scratch[second & (GN_UNLOADS_SPAN / 8 - 1)] + 1;
+	return s->scratch[0] + s->scratch[other] + 1;
 }
 
 /* Once classes were unloaded what a Method* was may be another. */
@@ -837,13 +838,26 @@ uw_fn __u32 uw_trail_bare(const struct uw_trail *t)
 
 /*
  * Of a thread that was interrupted the inner frames are hardly met again, and to note them costs
- * as much as they would save: the memo stays as it is where most of the stack was told.
+ * as much as they would save: the memo stays as it is where most of the stack was told. But when
+ * two such walks, one after the other, had the same frame just inside of what was told, the second
+ * one's are taken in.
  */
-uw_fn int uw_trail_adds_little(const struct uw_state *s, const struct uw_memo *o,
-			       const struct uw_trail *t)
+uw_fn int uw_trail_adds_little(struct uw_state *s, struct uw_memo *o, struct uw_trail *t)
 {
-	return uw_trail_bare(t) && 2 * t->tail >= s->n - t->first && o->gen == s->gen &&
-	       o->unloads == t->unloads;
+	__u64 walked = s->n - t->first - t->tail;
+	const struct uw_mark *last = uw_mark_at(t, walked - 1);
+	__u64 beside = last->pc << 16 ^ last->sp;
+
+	if (!uw_trail_bare(t) || 2 * t->tail < s->n - t->first)
+		return 0;
+	if (!t->native && (o->gen != s->gen || o->unloads != t->unloads))
+		return 0;
+	if (walked <= 1)
+		return 1;
+	if (o->beside == beside)
+		return 0;
+	o->beside = beside;
+	return 1;
 }
 
 /* The outermost one of the walk's frames that the memo does not have yet becomes its innermost. */

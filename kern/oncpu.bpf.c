@@ -58,6 +58,7 @@ __u32 gn_awaited = 0;
 __u64 gn_stop_ns = ~0ULL, gn_stop_tick = ~0ULL;
 __u32 gn_clock_gen = 1;
 __u32 gn_rate_gen = 1;
+__u32 gn_targets_gen = 1;
 __u32 gn_visit_level = 0;
 __u64 gn_skips[GN_SKIP_WORDS] = {};
 __u64 gn_waker_skips[GN_SKIP_WORDS] = {};
@@ -114,16 +115,9 @@ static __always_inline int cpu_sample(struct bpf_perf_event_data *ctx, __u64 id,
 
 static __always_inline struct gn_thread *thread_current(__u64 id)
 {
-	struct gn_thread *t;
+	struct gn_thread *t = target_storage(bpf_get_current_task_btf(), id);
 
-	if (!proc_find(id >> 32))
-		return NULL;
-	t = thread_storage(bpf_get_current_task_btf());
-	if (!t) {
-		loss_add((__u32)id, GN_LOSS_STATE, 1);
-		return NULL;
-	}
-	return thread_wanted((__u32)id) ? t : NULL;
+	return t && thread_wanted((__u32)id) ? t : NULL;
 }
 
 /* Of the current thread. The kernel's count may lag by a tick: for both clocks alike. */

@@ -467,6 +467,46 @@ static void work_turns(struct truth *t)
  * worth makes up for it from the beginning. Beyond the band, of four, less than one is missing at
  * its end, or too much.
  */
+/* CPU samples of `pid`, which does nothing but run, in the next `ns`. */
+static uint64_t cpu_samples(struct capture *c, pid_t pid, uint64_t ns)
+{
+	struct tally t = {.tgid = pid};
+
+	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	t.cpu = 0;
+	sleep_ns(ns);
+	assert_true(capture_drain(c, tally_record, &t) >= 0);
+	return t.cpu;
+}
+
+/* That a thread is a target's is remembered with it, until its process is none. */
+static void test_removed(void **state)
+{
+	struct capture_config cfg = {
+		.cpu_ns = 2 * MS, .cpu_clocks = true, .start_ns = now_of(CLOCK_MONOTONIC)};
+	struct clocks *clk = NULL;
+	struct ticks *ticks = NULL;
+	struct capture *c = NULL;
+	struct error e = {0};
+	pid_t pid = fork();
+
+	if (!pid)
+		for (;;)
+			;
+	if (capture_open(&c, &cfg, &e) || capture_add(c, pid, &e) || capture_attach(c, &e))
+		fail_msg("%s", e.msg);
+	sampling_start(c, &cfg, pid, &clk, &ticks);
+	assert_true(cpu_samples(c, pid, 300 * MS) > 0);
+	capture_remove(c, pid);
+	assert_int_equal(cpu_samples(c, pid, 300 * MS), 0);
+	assert_int_equal(capture_add(c, pid, &e), 0);
+	assert_true(cpu_samples(c, pid, 300 * MS) > 0);
+	clocks_close(clk);
+	capture_close(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void test_cpu_short_turns(void **state)
 {
 	struct capture_config cfg = {.cpu_ns = 1 * MS, .cpu_clocks = true};
@@ -948,6 +988,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_cpu_10ms),
 		cmocka_unit_test(test_cpu_clocks_only),
 		cmocka_unit_test(test_cpu_short_turns),
+		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_short_lived),
 		cmocka_unit_test(test_tiny),
 		cmocka_unit_test(test_wall_sum),

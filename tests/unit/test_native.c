@@ -402,6 +402,33 @@ static void test_memo_in_place(void **state)
 	assert_int_equal(walk_both(w, &g), 9);
 }
 
+/*
+ * Inner frames that the memo does not have, of a stack that it has for the most part: they are
+ * taken in when a second walk comes by them, unless one with other frames came between.
+ */
+static void test_memo_beside(void **state)
+{
+	static struct again g;
+	struct world *w = *state;
+	uint64_t other = CODE + 0x410;
+
+	memset(&g, 0, sizeof(g));
+	deep(w, 8);
+	walk_both(w, &g);
+	assert_int_equal(walk_both(w, &g), 9);
+	word(w, SP + 8, other);
+	assert_int_equal(walk_both(w, &g), 7);
+	word(w, SP + 8, RETURNS);
+	assert_int_equal(walk_both(w, &g), 9); /* it has the first ones still */
+	word(w, SP + 8, other);
+	assert_int_equal(walk_both(w, &g), 7);
+	assert_int_equal(walk_both(w, &g), 9);
+	word(w, SP + 8, RETURNS);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(walk_both(w, &g), 7);
+	assert_int_equal(walk_both(w, &g), 9);
+}
+
 /* What is found while tables change may be of both: it is not kept. */
 static void test_memo_changing(void **state)
 {
@@ -465,6 +492,7 @@ int main(void)
 		TEST(test_carried_not),	  TEST(test_carried_far),    TEST(test_blind),
 		TEST(test_kept),	  TEST(test_memo_carried),   TEST(test_memo_kept),
 		TEST(test_memo_in_place), TEST(test_memo_elsewhere), TEST(test_memo_changing),
+		TEST(test_memo_beside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

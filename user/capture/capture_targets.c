@@ -108,6 +108,12 @@ static void rates_changed(struct capture *c)
 		c->sooner(c->sooner_ctx);
 }
 
+static void target_delete(struct capture *c, pid_t tgid)
+{
+	bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
+	__atomic_fetch_add(&c->skel->data->gn_targets_gen, 1, __ATOMIC_RELEASE);
+}
+
 int capture_add(struct capture *c, pid_t tgid, struct error *e)
 {
 	struct gn_proc proc = {.rate.cpu_ns = c->skel->rodata->gn_cpu_ns, .scan = c->scans + 1};
@@ -117,7 +123,7 @@ int capture_add(struct capture *c, pid_t tgid, struct error *e)
 				 strerror(errno));
 	tgid_forget(c, tgid);
 	if (tgid_keep(c, tgid)) {
-		bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
+		target_delete(c, tgid);
 		return error_set(e, -ENOMEM, EXIT_INTERNAL, "out of memory");
 	}
 	rates_changed(c);
@@ -128,7 +134,7 @@ int capture_add(struct capture *c, pid_t tgid, struct error *e)
 void capture_remove(struct capture *c, pid_t tgid)
 {
 	tgid_forget(c, tgid);
-	bpf_map_delete_elem(bpf_map__fd(c->skel->maps.procs), &tgid);
+	target_delete(c, tgid);
 	rates_changed(c);
 	skips_set(c);
 }
