@@ -102,6 +102,7 @@ enum gn_rec_type {
 	GN_REC_CAUSE = 8,   /* what a thread waits for */
 	GN_REC_CONTEXT = 9, /* which request a thread works for */
 	GN_REC_OWNER = 10,  /* whose a lock was at a tick */
+	GN_REC_FOUND = 11,  /* a thread of a target was there before us */
 };
 
 /* Every record begins so. Pids are those of the PID namespace the collector lives in. */
@@ -180,7 +181,7 @@ static inline const struct gn_frame *gn_stack_frames(const struct gn_stack *s)
 	return (const struct gn_frame *)(s + 1);
 }
 
-struct gn_task_rec { /* FORK, EXIT, EXEC, COMM */
+struct gn_task_rec { /* FORK, EXIT, EXEC, COMM, FOUND */
 	struct gn_rec h;
 	__u64 cpu_ns; /* EXIT: the thread's sum_exec_runtime */
 	char comm[16];

@@ -159,6 +159,26 @@ static __always_inline void resume(const struct task_struct *task, struct gn_thr
 }
 
 /*
+ * Tells of a thread that there was before us, into what is read of the iterator. False: there was
+ * no room, and the iterator comes to it again when that has been read.
+ */
+static __noinline bool task_found(struct bpf_iter__task *ctx, struct task_struct *task)
+{
+	__u64 id = task_id(task);
+	struct gn_task_rec r = {
+		.h.type = GN_REC_FOUND,
+		.h.size = sizeof(r),
+		.h.tgid = id >> 32,
+		.h.tid = (__u32)id,
+		.h.time = bpf_ktime_get_ns(),
+		.cpu_ns = task->se.sum_exec_runtime,
+	};
+
+	bpf_probe_read_kernel_str(r.comm, sizeof(r.comm), task->comm);
+	return !bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
+}
+
+/*
  * Threads there before us. The first scan, before switches are seen, gives them storage; the
  * second, after, lets those off the CPU count as off since now: who is runnable as queued, others
  * in a state not seen. A thread that switches meanwhile has left GN_PH_UNKNOWN and is left alone.
@@ -171,6 +191,8 @@ int task_scan(struct bpf_iter__task *ctx)
 	struct gn_thread *t;
 
 	if (!task || !proc_find(task_tgid(task)))
+		return 0;
+	if (!bpf_task_storage_get(&threads, task, 0, 0) && !task_found(ctx, task))
 		return 0;
 	coder_see(task, task->comm);
 	if (gn_causes && gn_run_queue)

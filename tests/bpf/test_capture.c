@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -507,6 +508,80 @@ static void test_removed(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+#define SLEEPERS 700 /* their names do not fit into one read of an iterator */
+
+static void *be_a_sleeper(void *arg)
+{
+	prctl(PR_SET_NAME, "sleeper");
+	(*(_Atomic int *)arg)++;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* A child with SLEEPERS threads of this name beside its own. */
+static pid_t sleepers_start(void)
+{
+	_Atomic int *there = mmap(NULL, sizeof(*there), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	pthread_attr_t attr;
+	pthread_t th;
+
+	if (!pid) {
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, 65536);
+		for (int i = 0; i < SLEEPERS; i++)
+			if (pthread_create(&th, &attr, be_a_sleeper, (void *)there))
+				_exit(1);
+		for (;;)
+			pause();
+	}
+	while (*there < SLEEPERS)
+		sleep_ns(MS);
+	munmap((void *)there, sizeof(*there));
+	return pid;
+}
+
+struct met {
+	pid_t tgid;
+	int found, sleepers, others;
+};
+
+static void met_record(void *ctx, const struct gn_rec *rec)
+{
+	const struct gn_task_rec *r = (const struct gn_task_rec *)rec;
+	struct met *m = ctx;
+
+	if (rec->type != GN_REC_FOUND)
+		return;
+	m->others += (pid_t)rec->tgid != m->tgid || rec->size != sizeof(*r);
+	m->found++;
+	m->sleepers += !strcmp(r->comm, "sleeper");
+}
+
+/* Each thread that was there before is told once, with its name. */
+static void test_found(void **state)
+{
+	struct capture_config cfg = {.wall_ns = 10 * MS, .start_ns = now_of(CLOCK_MONOTONIC)};
+	struct met m = {.tgid = sleepers_start()};
+	struct capture *c = NULL;
+	struct error e = {0};
+
+	if (capture_open(&c, &cfg, &e) || capture_add(c, m.tgid, &e) || capture_attach(c, &e))
+		fail_msg("%s", e.msg);
+	assert_true(capture_drain(c, met_record, &m) >= 0);
+	assert_int_equal(m.found, SLEEPERS + 1);
+	assert_int_equal(m.sleepers, SLEEPERS);
+	assert_int_equal(m.others, 0);
+	assert_int_equal(capture_scan(c), 0);
+	assert_true(capture_drain(c, met_record, &m) >= 0);
+	assert_int_equal(m.found, SLEEPERS + 1);
+	capture_close(c);
+	kill(m.tgid, SIGKILL);
+	waitpid(m.tgid, NULL, 0);
+}
+
 static void test_cpu_short_turns(void **state)
 {
 	struct capture_config cfg = {.cpu_ns = 1 * MS, .cpu_clocks = true};
@@ -989,6 +1064,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_cpu_clocks_only),
 		cmocka_unit_test(test_cpu_short_turns),
 		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_found),
 		cmocka_unit_test(test_short_lived),
 		cmocka_unit_test(test_tiny),
 		cmocka_unit_test(test_wall_sum),

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "target/codemaps.h"
+#include "target/mapquery.h"
 #include "target/maps.h"
 
 #define PAGES 16384
@@ -55,6 +56,41 @@ static void *map_file(void *at, const char *path, int prot, off_t offset)
 	assert_true(fd >= 0 && p != MAP_FAILED);
 	close(fd);
 	return p;
+}
+
+/* Each mapping of a file that the text has comes by queries, with its path; no other does. */
+static void files_by_name(void **state)
+{
+	char name[] = "/tmp/two\nlines.XXXXXX", path[4096];
+	int fd = mkstemp(name), text = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	void *gone = mmap(NULL, PAGES, PROT_READ, MAP_PRIVATE, fd, 0);
+	const struct mapping *was = NULL;
+	struct mapping m = {0};
+	size_t files = 0;
+
+	assert_true(fd >= 0 && text >= 0 && gone != MAP_FAILED);
+	unlink(name);
+	assert_int_equal(maps_read(maps, self), 0);
+	while (!mapquery_named(text, MAPQUERY_NEXT_FILE, m.end, &m, path, sizeof(path))) {
+		was = maps_find(maps, m.start);
+		assert_non_null(was);
+		assert_string_equal(path, maps_path(maps, was));
+		assert_true(m.start == was->start && m.end == was->end && m.offset == was->offset &&
+			    m.inode == was->inode && m.deleted == was->deleted);
+		files++;
+	}
+	for (size_t i = 0; i < maps_count(maps); i++)
+		files -= mapping_is_file(maps_at(maps, i));
+	assert_int_equal(files, 0);
+	assert_int_equal(mapquery_named(text, MAPQUERY_AT, (uintptr_t)gone, &m, path, 4096), 0);
+	assert_string_equal(path, name);
+	assert_true(m.deleted);
+	assert_int_equal(mapquery_named(text, MAPQUERY_AT, (uintptr_t)gone, &m, path, 8), 0);
+	assert_string_equal(path, "");
+	assert_int_equal(m.start, (uintptr_t)gone);
+	munmap(gone, PAGES);
+	close(text);
+	close(fd);
 }
 
 static void code_alone_counts(void **state)
@@ -175,7 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_alone_counts), cmocka_unit_test(replaced),
 		cmocka_unit_test(no_process),	     cmocka_unit_test(kept_open),
-		cmocka_unit_test(other_program),
+		cmocka_unit_test(other_program),     cmocka_unit_test(files_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

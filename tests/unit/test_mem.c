@@ -67,6 +67,23 @@ static void test_ahead(void **state)
 	mem_close(m);
 }
 
+/* What was read ahead for nothing is not gone on with: objects that lie as far apart as that. */
+static void test_strides(void **state)
+{
+	struct made made = {0};
+	struct mem *m = mem_new(made_read, &made);
+	uint64_t v, at;
+
+	(void)state;
+	assert_non_null(m);
+	for (at = 0; at < 3; at++) /* the third with the one behind it */
+		assert_int_equal(mem_u64(m, at * PAGE, &v), 0);
+	for (at = 4; at < PAGES; at += at < 16 ? at : 8)
+		assert_int_equal(mem_u64(m, at * PAGE, &v), 0);
+	assert_int_equal(made.bytes, (4 + 2 + (PAGES - 16 + 7) / 8) * PAGE);
+	mem_close(m);
+}
+
 /* Who reads here and there has a page read each time. */
 static void test_apart(void **state)
 {
@@ -90,9 +107,9 @@ static void test_apart(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_ahead),
-					   cmocka_unit_test(test_object),
-					   cmocka_unit_test(test_apart)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ahead), cmocka_unit_test(test_object),
+		cmocka_unit_test(test_strides), cmocka_unit_test(test_apart)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -128,6 +129,38 @@ static void ended_and_unknown(void **state)
 	assert_int_equal(roster_count(r), 0);
 	roster_named(r, TID, 100 * MS, "worker-1");
 	assert_string_equal(roster_living(r, TID, 200 * MS)->comm, "worker-1");
+}
+
+/* What it is called is read when it is asked for, and not then if it has been told by then. */
+static void met(void **state)
+{
+	struct roster *r = *state;
+	char self[16] = "";
+	struct member *m;
+
+	m = roster_meet(r, getpid(), 100 * MS);
+	assert_string_equal(m->comm, "");
+	assert_int_equal(prctl(PR_GET_NAME, self), 0);
+	assert_string_equal(roster_comm(r, m), self);
+	assert_ptr_equal(roster_meet(r, getpid(), 200 * MS), m);
+	m = roster_meet(r, TID, 100 * MS);
+	roster_found(r, TID, 101 * MS, "worker-1");
+	assert_string_equal(roster_comm(r, m), "worker-1");
+	assert_ptr_equal(roster_get(r, TID, 102 * MS), m);
+	roster_found(r, TID, 103 * MS, "java"); /* once is enough: its names are told in order */
+	assert_string_equal(roster_comm(r, m), "worker-1");
+}
+
+/* One that is heard of by its sample first has the name that is read then. */
+static void met_and_heard_of(void **state)
+{
+	struct roster *r = *state;
+	char self[16] = "";
+	struct member *m = roster_meet(r, getpid(), 100 * MS);
+
+	assert_int_equal(prctl(PR_GET_NAME, self), 0);
+	assert_ptr_equal(roster_get(r, getpid(), 101 * MS), m);
+	assert_string_equal(m->comm, self);
 }
 
 static void keeps_creators_name(void **state)
@@ -342,6 +375,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sample_before_birth_and_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(end_before_birth, setup, teardown),
 		cmocka_unit_test_setup_teardown(ended_and_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(met, setup, teardown),
+		cmocka_unit_test_setup_teardown(met_and_heard_of, setup, teardown),
 		cmocka_unit_test_setup_teardown(keeps_creators_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(renamed, setup, teardown),
 		cmocka_unit_test_setup_teardown(renamed_behind_a_queue, setup, teardown),

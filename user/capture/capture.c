@@ -345,6 +345,7 @@ void capture_close(struct capture *c)
 	ring_buffer__free(c->bell);
 	rings_close(c->rings);
 	free(c->per_cpu);
+	buffer_free(&c->found);
 	free(c->tgids);
 	free(c->ticks_tgids);
 	pthread_mutex_destroy(&c->lock);
@@ -363,11 +364,25 @@ void capture_cpu_clocks(struct capture *c, bool alone)
 	__atomic_store_n(&c->skel->bss->gn_cpu_clocks_only, alone, __ATOMIC_RELEASE);
 }
 
+/* Names that do not fit are read from /proc, one by one. */
+static void found_keep(struct capture *c, struct buffer *found)
+{
+	pthread_mutex_lock(&c->lock);
+	if (!found->failed)
+		buffer_add(&c->found, found->data, found->len);
+	if (c->found.failed)
+		buffer_free(&c->found);
+	pthread_mutex_unlock(&c->lock);
+	buffer_free(found);
+}
+
 int capture_scan(struct capture *c)
 {
+	struct buffer found = BUFFER_INIT;
 	uint64_t scan = ++c->scans;
-	int rc = iterator_all(c->skel->progs.task_scan);
+	int rc = iterator_collect(c->skel->progs.task_scan, 0, &found);
 
+	found_keep(c, &found);
 	if (rc >= 0 && __atomic_load_n(&c->scanned, __ATOMIC_RELAXED) < scan)
 		__atomic_store_n(&c->scanned, scan, __ATOMIC_RELEASE);
 	/* the tick thread does that: only one thread at a time may read stacks from outside */

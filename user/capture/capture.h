@@ -117,7 +117,10 @@ int capture_wakers_wait(struct capture *c);
  */
 void capture_stop_at(struct capture *c, uint64_t ns);
 
-/* Look for threads of targets added since; 0 or -errno. */
+/*
+ * Look for threads of targets added since; 0 or -errno. The next capture_drain() tells of those
+ * that are met for the first time (GN_REC_FOUND).
+ */
 int capture_scan(struct capture *c);
 
 /*

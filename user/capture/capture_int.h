@@ -8,6 +8,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/buffer.h"
 #include "capture/capture.h"
 #include "capture/kerneltypes.h"
 #include "capture/programs.h"
@@ -40,8 +41,9 @@ struct capture {
 	uint64_t slices_left; /* threads of it for whose records the rings were too full */
 	pid_t *tgids;	      /* processes added; only the draining thread changes them */
 	size_t ntgids;
-	pthread_mutex_t lock;	  /* held while tgids change, and while they are copied */
+	pthread_mutex_t lock; /* held while tgids or `found` change, and while they are copied */
 	_Atomic uint64_t changes; /* counts the changes of tgids */
+	struct buffer found;	  /* records of threads (GN_REC_FOUND) that are not told yet */
 	_Atomic uint64_t scans;	  /* capture_scan()'s, begun so far */
 	uint64_t scanned;	  /* the last one of them that is over */
 	pid_t *ticks_tgids;	  /* the tick thread's copy */

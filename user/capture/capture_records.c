@@ -125,13 +125,32 @@ void capture_make_room(struct capture *c)
 		ring_widen(c, sched_getcpu());
 }
 
+/* Before the rings: what is heard of a thread finds it by its name. Returns how many. */
+static int found_tell(struct capture *c, capture_fn fn, void *ctx)
+{
+	const struct gn_task_rec *r;
+	struct buffer found;
+	size_t n;
+
+	pthread_mutex_lock(&c->lock);
+	found = c->found;
+	c->found = (struct buffer)BUFFER_INIT;
+	pthread_mutex_unlock(&c->lock);
+	r = (const void *)found.data;
+	n = found.len / sizeof(*r);
+	for (size_t i = 0; i < n; i++)
+		fn(ctx, &r[i].h);
+	buffer_free(&found);
+	return (int)n;
+}
+
 int capture_drain(struct capture *c, capture_fn fn, void *ctx)
 {
-	int n = rings_drain(c->rings, fn, ctx);
+	int found = found_tell(c, fn, ctx), n = rings_drain(c->rings, fn, ctx);
 
 	if (n >= 0)
 		rings_adapt(c);
-	return n;
+	return n < 0 ? n : n + found;
 }
 
 uint64_t capture_switches_sum(const struct capture *c)

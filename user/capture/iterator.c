@@ -6,7 +6,10 @@
 
 #include <bpf/bpf.h>
 
+#include "base/buffer.h"
 #include "capture/reserve.h"
+
+#define PIECE 32768 /* bytes: the kernel's own buffer is as large (kernel/bpf/bpf_iter.c) */
 
 static int iterator_try(struct bpf_program *prog, pid_t tgid, struct bpf_link **link)
 {
@@ -76,4 +79,30 @@ int iterator_of(struct bpf_program *prog, pid_t tgid)
 int iterator_all(struct bpf_program *prog)
 {
 	return iterator_of(prog, 0);
+}
+
+static int collect(int fd, struct buffer *out)
+{
+	for (;;) {
+		void *to = buffer_reserve(out, PIECE);
+		ssize_t n = to ? read(fd, to, PIECE) : 0;
+
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (!n)
+			return to ? 0 : -ENOMEM;
+		out->len += n > 0 ? (size_t)n : 0;
+	}
+}
+
+int iterator_collect(struct bpf_program *prog, pid_t tgid, struct buffer *out)
+{
+	struct bpf_link *link;
+	int fd = iterator_open(prog, tgid, &link), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = collect(fd, out);
+	iterator_close(fd, &link);
+	return rc;
 }

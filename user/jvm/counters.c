@@ -2,8 +2,6 @@
 #include "jvm/counters.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include "jvm/perfdata.h"
 #include "jvm/vm.h"
 #include "jvm/vmstructs.h"
+#include "target/maps.h"
 #include "target/procfs.h"
 
 #define NEAR	     512u /* bytes between two values that are rather read than left out */
@@ -369,57 +368,51 @@ int counters_texts(struct counters *c, const char *prefix, counters_text_fn fn, 
 /* ---- where they lie ----------------------------------------------------------------------------
  */
 
-/* A line of maps, as far as it matters here. */
+/* A mapping, as far as it matters here. */
 struct place {
 	struct broker_mapping is;
 	uint64_t offset;
 	char path[PATH_BYTES]; /* "" none, or too long */
 };
 
-static bool place_parse(char *line, struct place *p)
-{
-	int at = 0;
-
-	*p = (struct place){.offset = 0};
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   &p->is.start, &p->is.end, &p->offset, &p->is.major, &p->is.minor, &p->is.inode,
-		   &at) != 6 ||
-	    !at)
-		return false;
-	line[strcspn(line, "\n")] = '\0';
-	if (strlen(line + at) < sizeof(p->path))
-		strcpy(p->path, line + at);
-	return true;
-}
-
-/* "/tmp/hsperfdata_USER/NUMBER", as the JVM names it; also when it was removed since. */
+/* "/tmp/hsperfdata_USER/NUMBER", as the JVM names it. */
 static bool path_is_perfdata(const char *path)
 {
 	const char *dir = strstr(path, "/hsperfdata_"), *number = dir ? strchr(dir + 1, '/') : NULL;
 	size_t n = number ? strspn(number + 1, "0123456789") : 0;
 
-	return n && (!number[n + 1] || !strcmp(number + n + 1, " (deleted)"));
+	return n && !number[n + 1];
 }
 
 struct place_wanted {
-	uint64_t addr; /* in it, or 0: the first of a hsperfdata file */
+	bool any; /* and not of a hsperfdata file alone */
 	struct place *out;
 };
 
-static bool place_is_wanted(void *ctx, char *line)
+static bool place_is_wanted(void *ctx, const struct mapping *m, const char *path)
 {
 	const struct place_wanted *w = ctx;
 
-	return place_parse(line, w->out) &&
-	       (w->addr ? w->addr >= w->out->is.start && w->addr < w->out->is.end
-			: path_is_perfdata(w->out->path));
+	if (!w->any && !path_is_perfdata(path))
+		return false;
+	*w->out = (struct place){
+		.is = {.start = m->start,
+		       .end = m->end,
+		       .major = m->major,
+		       .minor = m->minor,
+		       .inode = m->inode},
+		.offset = m->offset,
+	};
+	if (strlen(path) < sizeof(w->out->path))
+		strcpy(w->out->path, path);
+	return true;
 }
 
 /* The mapping that holds *addr or, where that is 0, the first of a hsperfdata file. */
 static int place_find(pid_t pid, uint64_t *addr, struct place *out)
 {
-	struct place_wanted w = {*addr, out};
-	int rc = mem_mapping_find(pid, place_is_wanted, &w);
+	struct place_wanted w = {*addr != 0, out};
+	int rc = mem_mapping_find(pid, *addr, place_is_wanted, &w);
 
 	*addr = rc || *addr ? *addr : out->is.start;
 	return rc;

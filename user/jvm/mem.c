@@ -12,12 +12,15 @@
 #include "base/clock.h"
 #include "broker/broker.h"
 #include "jvm/memguard.h"
+#include "target/mapquery.h"
+#include "target/maps.h"
 #include "target/procfs.h"
 
 #define PAGE_BYTES 4096U
 #define PAGES	   256U /* direct mapped */
 #define AHEAD	   8U	/* pages read at once, at most */
 #define NO_PAGE	   UINT64_MAX
+#define PATH_BYTES 4096U /* PATH_MAX: no path has more */
 
 struct mem {
 	mem_read_fn read;
@@ -28,6 +31,7 @@ struct mem {
 	bool gone;	/* the process has no memory any more */
 	uint64_t since; /* when the oldest page was read, ns; 0 when there is none */
 	uint64_t addr[PAGES];
+	bool asked[PAGES]; /* and was not only read ahead */
 	/* a mapping of their own: JVMs come and go, and leave no holes in the heap */
 	uint8_t *pages;
 };
@@ -154,8 +158,10 @@ void mem_since(struct mem *m, uint64_t time)
 /* `n` pages from `addr` on, to the i-th place and those behind it. */
 static int pages_read(struct mem *m, unsigned int i, uint64_t addr, unsigned int n)
 {
-	for (unsigned int k = 0; k < n; k++)
+	for (unsigned int k = 0; k < n; k++) {
 		m->addr[i + k] = NO_PAGE;
+		m->asked[i + k] = false;
+	}
 	if (read_now(m, addr, m->pages + i * PAGE_BYTES, n * PAGE_BYTES))
 		return -EFAULT;
 	for (unsigned int k = 0; k < n; k++)
@@ -164,16 +170,20 @@ static int pages_read(struct mem *m, unsigned int i, uint64_t addr, unsigned int
 }
 
 /*
- * How many pages from the one at the i-th place on: as many as there are right before it, so that
- * who goes through memory reads ever more at once, and who looks at an object on two pages reads
- * those.
+ * How many pages from the one at the i-th place on: as many as were asked for right before it, so
+ * that who goes through memory reads ever more at once, who looks at an object on two pages reads
+ * those, and who looks at objects that lie some pages apart reads no pages between them.
  */
 static unsigned int pages_ahead(const struct mem *m, unsigned int i, uint64_t addr)
 {
 	unsigned int most = PAGES - i < AHEAD ? PAGES - i : AHEAD, n = 0;
 
-	while (n < most && m->addr[(i + PAGES - 1 - n) % PAGES] == addr - (n + 1) * PAGE_BYTES)
-		n++;
+	for (; n < most; n++) {
+		unsigned int before = (i + PAGES - 1 - n) % PAGES;
+
+		if (m->addr[before] != addr - (n + 1) * PAGE_BYTES || !m->asked[before])
+			break;
+	}
 	return n ? n : 1;
 }
 
@@ -189,6 +199,7 @@ static const uint8_t *page_get(struct mem *m, uint64_t addr)
 		if ((n == 1 || pages_read(m, i, addr, n)) && pages_read(m, i, addr, 1))
 			return NULL;
 	}
+	m->asked[i] = true;
 	return m->pages + i * PAGE_BYTES;
 }
 
@@ -270,23 +281,58 @@ int mem_str(struct mem *m, uint64_t addr, char *buf, size_t cap)
 	return -ENAMETOOLONG;
 }
 
-int mem_mapping_find(pid_t pid, bool (*fn)(void *ctx, char *line), void *ctx)
+static int mapping_by_query(int maps_fd, uint64_t addr, mem_mapping_fn fn, void *ctx)
 {
-	int fd = proc_file_open(pid, "maps"), rc = -ENOENT;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char *line = NULL;
-	size_t cap = 0;
+	enum mapquery what = addr ? MAPQUERY_AT : MAPQUERY_NEXT_FILE;
+	char path[PATH_BYTES];
+	struct mapping m;
+	int rc;
+
+	while (!(rc = mapquery_named(maps_fd, what, addr, &m, path, sizeof(path)))) {
+		if (fn(ctx, &m, path))
+			return 0;
+		if (what == MAPQUERY_AT)
+			return -ENOENT;
+		addr = m.end;
+	}
+	return rc;
+}
+
+static int mapping_in(const struct maps *maps, uint64_t addr, mem_mapping_fn fn, void *ctx)
+{
+	const struct mapping *m = addr ? maps_find(maps, addr) : NULL;
+
+	if (addr)
+		return m && fn(ctx, m, maps_path(maps, m)) ? 0 : -ENOENT;
+	for (size_t i = 0; i < maps_count(maps); i++) {
+		m = maps_at(maps, i);
+		if (mapping_is_file(m) && fn(ctx, m, maps_path(maps, m)))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* Of a kernel that does not know the question. */
+static int mapping_by_text(pid_t pid, uint64_t addr, mem_mapping_fn fn, void *ctx)
+{
+	struct maps *maps = maps_new();
+	int dir = maps ? proc_dir_open(pid) : -ENOMEM, rc = dir < 0 ? dir : maps_read(maps, dir);
+
+	if (!rc)
+		rc = mapping_in(maps, addr, fn, ctx);
+	if (dir >= 0)
+		close(dir);
+	maps_free(maps);
+	return rc;
+}
+
+int mem_mapping_find(pid_t pid, uint64_t addr, mem_mapping_fn fn, void *ctx)
+{
+	int fd = proc_file_open(pid, "maps"), rc;
 
 	if (fd < 0)
 		return fd;
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
-	}
-	while (rc && getline(&line, &cap, f) > 0)
-		if (fn(ctx, line))
-			rc = 0;
-	free(line);
-	fclose(f);
-	return rc;
+	rc = mapping_by_query(fd, addr, fn, ctx);
+	close(fd);
+	return rc == -ENOTTY || rc == -EINVAL ? mapping_by_text(pid, addr, fn, ctx) : rc;
 }

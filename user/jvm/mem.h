@@ -60,10 +60,14 @@ int mem_u64(struct mem *m, uint64_t addr, uint64_t *v);
 /* A C string with its terminator into buf: its length, -EFAULT, or -ENAMETOOLONG. */
 int mem_str(struct mem *m, uint64_t addr, char *buf, size_t cap);
 
+struct mapping;
+typedef bool (*mem_mapping_fn)(void *ctx, const struct mapping *m, const char *path);
+
 /*
- * Hands each line of /proc/PID/maps to `fn`, which may change it, until that says that it is the
- * one. 0, -ENOENT if it says so of none, -ESRCH without such a process, or another negative errno.
+ * Hands the process's mappings of files, or where `addr` is not 0 the one mapping that holds it, to
+ * `fn` until that says that it is the one. `path`: maps_path() (target/maps.h). 0, -ENOENT if it
+ * says so of none, -ESRCH without such a process, or another negative errno.
  */
-int mem_mapping_find(pid_t pid, bool (*fn)(void *ctx, char *line), void *ctx);
+int mem_mapping_find(pid_t pid, uint64_t addr, mem_mapping_fn fn, void *ctx);
 
 #endif

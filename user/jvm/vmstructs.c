@@ -9,6 +9,7 @@
 
 #include "jvm/unloads.h"
 #include "jvm/vm.h"
+#include "target/maps.h"
 
 #define NAME_MAX_BYTES	160   /* longest type or field name looked at */
 #define TABLE_MAX	20000 /* entries of one of the JVM's tables */
@@ -773,24 +774,21 @@ int vm_open_mem(struct mem *mem, uint64_t base, struct vm **out, struct error *e
 	return 0;
 }
 
-static bool is_libjvm(void *ctx, char *line)
+static bool is_libjvm(void *ctx, const struct mapping *m, const char *path)
 {
-	const char *name = strrchr(line, '/');
-	unsigned long start, off;
+	const char *name = strrchr(path, '/');
 	uint64_t *base = ctx;
 
-	if (!name || strncmp(name, "/libjvm.so", 10) || (name[10] != '\n' && name[10] != ' '))
+	if (!name || strcmp(name, "/libjvm.so") || m->offset)
 		return false;
-	if (sscanf(line, "%lx-%*x %*s %lx", &start, &off) != 2 || off)
-		return false;
-	*base = start;
+	*base = m->start;
 	return true;
 }
 
 /* Where libjvm.so starts in `pid`: its mapping of file offset 0. */
 static int find_libjvm(pid_t pid, uint64_t *base)
 {
-	return mem_mapping_find(pid, is_libjvm, base);
+	return mem_mapping_find(pid, 0, is_libjvm, base);
 }
 
 int vm_open(pid_t pid, struct vm **out, struct error *e)

@@ -142,6 +142,7 @@ void roster_free(struct roster *r)
 
 static void comm_set(struct member *m, const char *comm)
 {
+	m->unread = false;
 	snprintf(m->comm, sizeof(m->comm), "%.*s", (int)sizeof(m->comm) - 1, comm);
 }
 
@@ -152,6 +153,7 @@ static bool comm_read(const struct roster *r, struct member *m)
 	ssize_t n;
 	int fd;
 
+	m->unread = false;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", r->tgid, m->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -174,8 +176,7 @@ struct member *roster_find(struct roster *r, pid_t tid)
 	return m;
 }
 
-/* NULL: out of memory, or one that is to live has ended. */
-static struct member *member_add(struct roster *r, pid_t tid, uint64_t time, bool lives)
+static struct member *member_new(pid_t tid, uint64_t time)
 {
 	struct member *m = calloc(1, sizeof(*m));
 
@@ -183,27 +184,74 @@ static struct member *member_add(struct roster *r, pid_t tid, uint64_t time, boo
 		return NULL;
 	m->tid = tid;
 	m->seen_ns = time;
+	m->unread = true;
+	return m;
+}
+
+static struct member *member_put(struct roster *r, struct member *m)
+{
+	HASH_ADD_INT(r->members, tid, m);
+	r->count++;
+	return m;
+}
+
+/* NULL: out of memory, or one that is to live has ended. */
+static struct member *member_add(struct roster *r, pid_t tid, uint64_t time, bool lives)
+{
+	struct member *m = member_new(tid, time);
+
+	if (!m)
+		return NULL;
 	if (!comm_read(r, m) && lives) {
 		free(m);
 		return NULL;
 	}
-	HASH_ADD_INT(r->members, tid, m);
-	r->count++;
-	return m;
+	return member_put(r, m);
+}
+
+struct member *roster_meet(struct roster *r, pid_t tid, uint64_t time)
+{
+	struct member *m = roster_find(r, tid);
+
+	if (m)
+		return m;
+	m = member_new(tid, time);
+	return m ? member_put(r, m) : NULL;
+}
+
+const char *roster_comm(const struct roster *r, struct member *m)
+{
+	if (m->unread && !m->ended_ns)
+		comm_read(r, m);
+	return m->comm;
+}
+
+void roster_found(struct roster *r, pid_t tid, uint64_t time, const char *comm)
+{
+	struct member *m = roster_meet(r, tid, time);
+
+	if (m && m->unread)
+		comm_set(m, comm);
 }
 
 struct member *roster_get(struct roster *r, pid_t tid, uint64_t time)
 {
 	struct member *m = roster_find(r, tid);
 
-	return m ? m : member_add(r, tid, time, false);
+	if (!m)
+		return member_add(r, tid, time, false);
+	roster_comm(r, m);
+	return m;
 }
 
 struct member *roster_living(struct roster *r, pid_t tid, uint64_t time)
 {
 	struct member *m = roster_find(r, tid);
 
-	return m ? m : member_add(r, tid, time, true);
+	if (!m)
+		return member_add(r, tid, time, true);
+	roster_comm(r, m);
+	return m;
 }
 
 struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const char *comm)
@@ -212,7 +260,7 @@ struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const cha
 
 	/* something newer was heard of this tid: the member is the new thread already */
 	if (m && m->seen_ns >= time) {
-		if (!m->comm[0]) {
+		if (!roster_comm(r, m)[0]) {
 			comm_set(m, comm);
 			m->born_ns = time;
 		}

@@ -51,7 +51,8 @@ struct thread_load {
 struct member {
 	pid_t tid;
 	uint32_t jfr;	 /* its id in the file; 0: not written under this name yet */
-	char comm[16];	 /* the kernel's name; "": not known */
+	char comm[16];	 /* the kernel's name; "": not known, or it has to be read: roster_comm() */
+	bool unread;	 /* it has to be */
 	char *java;	 /* the full Java name; NULL: not known */
 	char *groups;	 /* with `java`: struct java_thread's (jvm/threads.h); NULL: not known */
 	int64_t java_id; /* with `java` */
@@ -87,7 +88,18 @@ struct member *roster_find(struct roster *r, pid_t tid);
 /* The thread, taken in if it is new. `time` is that of what was heard. NULL: out of memory. */
 struct member *roster_get(struct roster *r, pid_t tid, uint64_t time);
 
-/* The same, but NULL also of one that is not known and has ended: its name is not to be had. */
+/* The same, but its name is left to who asks for it: of many threads that are soon to be told of.
+ */
+struct member *roster_meet(struct roster *r, pid_t tid, uint64_t time);
+
+/* What the kernel calls it, read if need be; "": not known. */
+const char *roster_comm(const struct roster *r, struct member *m);
+
+/* It was there at `time`, before anything else was heard of it, and called `comm`. */
+void roster_found(struct roster *r, pid_t tid, uint64_t time, const char *comm);
+
+/* The same as roster_get(), but NULL also of one that is not known and has ended: its name is not
+ * to be had. */
 struct member *roster_living(struct roster *r, pid_t tid, uint64_t time);
 
 /* It was created, and carries `comm`, its creator's name, until it gives itself its own. */

@@ -126,6 +126,9 @@ unsigned int loss_of_record(const struct gn_rec *rec, uint64_t *count)
 	case GN_REC_EXEC:
 	case GN_REC_COMM:
 		return GN_LOSS_FORK + (rec->type - GN_REC_FORK);
+	case GN_REC_FOUND: /* the name is read from /proc */
+		*count = 0;
+		return LOSS_QUEUE;
 	default:
 		return LOSS_QUEUE;
 	}

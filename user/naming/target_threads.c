@@ -43,7 +43,7 @@ static void thread_offer(struct target *t, struct member *m)
 	if (!cfg->wants_thread)
 		return;
 	if (!m->java || !cfg->wants_thread(cfg->ctx, t->tgid, m->tid, m->java))
-		cfg->wants_thread(cfg->ctx, t->tgid, m->tid, m->comm);
+		cfg->wants_thread(cfg->ctx, t->tgid, m->tid, roster_comm(t->threads, m));
 }
 
 /*
@@ -60,7 +60,7 @@ void target_threads_ask(struct target *t)
 	if (tasks_read(t->tgid, &tids, &n))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		struct member *m = roster_get(t->threads, tids[i], now);
+		struct member *m = roster_meet(t->threads, tids[i], now);
 
 		if (!m || m->java)
 			continue;
@@ -96,7 +96,7 @@ static uint32_t thread_jfr(struct target *t, struct member *m)
 		return m->jfr;
 	roster_ask(t->threads, m);
 	m->jfr = jfrw_thread(t->out, &(struct jfrw_thread){
-					     .os_name = m->comm,
+					     .os_name = roster_comm(t->threads, m),
 					     .os_tid = (uint64_t)m->tid,
 					     .java_name = m->java,
 					     .java_tid = m->java_id,
@@ -211,6 +211,8 @@ void target_task(struct target *t, const struct gn_task_rec *rec)
 		m = roster_born(t->threads, tid, rec->h.time, rec->comm);
 	else if (rec->h.type == GN_REC_COMM)
 		m = roster_named(t->threads, tid, rec->h.time, rec->comm);
+	else if (rec->h.type == GN_REC_FOUND)
+		roster_found(t->threads, tid, rec->h.time, rec->comm);
 	else if (rec->h.type == GN_REC_EXIT)
 		thread_end(t, tid, rec->h.time);
 	else if (!target_is_blind(t))

@@ -279,7 +279,7 @@ static void monitor_name(pid_t pid, struct container *c)
 		struct proc_stat st;
 		bool found = false;
 
-		if (proc_stat_read(pid, 0, &st) || st.ppid <= 1)
+		if (proc_leader_read(pid, &st) || st.ppid <= 1)
 			return;
 		pid = st.ppid;
 		if (!proc_comm_read(pid, 0, st.comm, sizeof(st.comm)) &&

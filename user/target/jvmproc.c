@@ -389,7 +389,7 @@ static int task_facts(pid_t pid, struct jvm_proc *j)
 {
 	struct proc_status st;
 	struct proc_stat stat;
-	int rc = proc_stat_read(pid, 0, &stat);
+	int rc = proc_leader_read(pid, &stat);
 
 	if (!rc)
 		rc = proc_status_read(pid, 0, &st);
@@ -440,7 +440,7 @@ int jvm_proc_check(pid_t pid)
 	/* the maps of one that has ended are empty */
 	if (rc != -ENOEXEC)
 		return rc;
-	rc = proc_stat_read(pid, 0, &st);
+	rc = proc_leader_read(pid, &st);
 	return rc ? rc : st.state == 'Z' || st.state == 'X' ? -ESRCH : -ENOEXEC;
 }
 
@@ -465,7 +465,7 @@ static bool is_kernel_thread(pid_t pid)
 {
 	struct proc_stat st;
 
-	return !proc_stat_read(pid, 0, &st) && st.flags & PROC_PF_KTHREAD;
+	return !proc_leader_read(pid, &st) && st.flags & PROC_PF_KTHREAD;
 }
 
 static int list_one(pid_t pid, void *arg)

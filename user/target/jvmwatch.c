@@ -123,7 +123,7 @@ static int process_look(pid_t pid, void *arg)
 	if (s->kernel || !stat_due(s, w->now))
 		return 0;
 	w->stats.stats++;
-	if (proc_stat_read(pid, 0, &st))
+	if (proc_leader_read(pid, &st))
 		return 0;
 	s->stat_ns = w->now;
 	s->kernel = st.flags & PROC_PF_KTHREAD;

@@ -2,6 +2,8 @@
 #include "target/mapquery.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 /* include/uapi/linux/fs.h since 6.11 */
@@ -17,16 +19,43 @@ _Static_assert(PROCMAP_QUERY == MAPQUERY_IOCTL, "the same question");
 #define QUERY_COVERING_OR_NEXT 0x10
 #define QUERY_FILE_BACKED      0x20
 
-int mapquery(int maps_fd, enum mapquery what, uint64_t addr, struct mapping *out)
-{
-	struct procmap_query q = {.size = sizeof(q), .query_addr = addr};
+static const uint32_t flags[] = {
+	[MAPQUERY_NEXT_FILE] = QUERY_FILE_BACKED | QUERY_COVERING_OR_NEXT,
+	[MAPQUERY_NEXT_CODE] = QUERY_FILE_BACKED | QUERY_COVERING_OR_NEXT | QUERY_EXECUTABLE,
+};
 
-	if (what == MAPQUERY_NEXT_CODE)
-		q.query_flags = QUERY_EXECUTABLE | QUERY_FILE_BACKED | QUERY_COVERING_OR_NEXT;
-	if (ioctl(maps_fd, PROCMAP_QUERY, &q))
-		return -errno;
+/* Cuts off what the kernel writes behind the path of a file that was removed (d_path()). */
+static bool deleted_cut(char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(path), n = sizeof(mark) - 1;
+
+	if (len <= n || strcmp(path + len - n, mark))
+		return false;
+	path[len - n] = '\0';
+	return true;
+}
+
+int mapquery_named(int maps_fd, enum mapquery what, uint64_t addr, struct mapping *out, char *path,
+		   uint32_t cap)
+{
+	struct procmap_query q = {
+		.size = sizeof(q), .query_flags = flags[what], .query_addr = addr};
+	int rc;
+
+	q.vma_name_addr = (uintptr_t)path;
+	q.vma_name_size = cap;
+	rc = ioctl(maps_fd, PROCMAP_QUERY, &q) ? -errno : 0;
+	if (rc == -ENAMETOOLONG && cap) {
+		*path = '\0';
+		return mapquery(maps_fd, what, addr, out);
+	}
+	if (rc)
+		return rc;
 	if (q.vma_end <= addr)
 		return -EINVAL;
+	if (cap && !q.vma_name_size)
+		*path = '\0';
 	*out = (struct mapping){
 		.start = q.vma_start,
 		.end = q.vma_end,
@@ -34,6 +63,12 @@ int mapquery(int maps_fd, enum mapquery what, uint64_t addr, struct mapping *out
 		.inode = q.inode,
 		.major = q.dev_major,
 		.minor = q.dev_minor,
+		.deleted = cap && deleted_cut(path),
 	};
 	return 0;
+}
+
+int mapquery(int maps_fd, enum mapquery what, uint64_t addr, struct mapping *out)
+{
+	return mapquery_named(maps_fd, what, addr, out, NULL, 0);
 }

@@ -14,8 +14,9 @@
 #define MAPQUERY_IOCTL _IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104) /* how it is asked */
 
 enum mapquery {
-	MAPQUERY_AT,	   /* the one that holds addr */
-	MAPQUERY_NEXT_CODE /* the first that ends behind addr, is of a file and executable */
+	MAPQUERY_AT,	    /* the one that holds addr */
+	MAPQUERY_NEXT_FILE, /* the first that ends behind addr and is of a file */
+	MAPQUERY_NEXT_CODE  /* likewise, and executable */
 };
 
 /*
@@ -23,5 +24,9 @@ enum mapquery {
  * -EINVAL: the kernel does not know the question, or another -errno.
  */
 int mapquery(int maps_fd, enum mapquery what, uint64_t addr, struct mapping *out);
+
+/* The same with its path (maps_path()) in `path` of `cap` bytes: "" too where it does not fit. */
+int mapquery_named(int maps_fd, enum mapquery what, uint64_t addr, struct mapping *out, char *path,
+		   uint32_t cap);
 
 #endif

@@ -617,6 +617,11 @@ int proc_stat_read(pid_t pid, pid_t tid, struct proc_stat *out)
 	return n < 0 ? (int)n : proc_stat_parse(buf, (size_t)n, out);
 }
 
+int proc_leader_read(pid_t pid, struct proc_stat *out)
+{
+	return proc_stat_read(pid, pid, out);
+}
+
 int proc_status_read(pid_t pid, pid_t tid, struct proc_status *out)
 {
 	char buf[8192];
@@ -732,7 +737,7 @@ int proc_tgid(pid_t id, pid_t *tgid)
 int proc_id_read(pid_t pid, struct proc_id *out)
 {
 	struct proc_stat st;
-	int rc = proc_stat_read(pid, 0, &st);
+	int rc = proc_leader_read(pid, &st);
 
 	if (!rc)
 		*out = (struct proc_id){pid, st.start};
@@ -743,7 +748,7 @@ bool proc_id_alive(const struct proc_id *id)
 {
 	struct proc_stat st;
 
-	return !proc_stat_read(id->pid, 0, &st) && st.start == id->start && st.state != 'Z' &&
+	return !proc_leader_read(id->pid, &st) && st.start == id->start && st.state != 'Z' &&
 	       st.state != 'X';
 }
 

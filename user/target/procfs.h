@@ -156,6 +156,13 @@ uint64_t proc_ticks_ns(uint64_t ticks); /* clock ticks, as stat has them */
 
 /* tid 0: the process as a whole, else one of its threads. */
 int proc_stat_read(pid_t pid, pid_t tid, struct proc_stat *out);
+
+/*
+ * What holds for the process, by its first thread, whose CPU time it has: that of all threads is
+ * added up by the kernel at each look, which takes milliseconds where there are thousands.
+ */
+int proc_leader_read(pid_t pid, struct proc_stat *out);
+
 int proc_status_read(pid_t pid, pid_t tid, struct proc_status *out);
 int proc_comm_read(pid_t pid, pid_t tid, char *comm, size_t cap);
 int proc_cmdline_read(pid_t pid, struct proc_args *out);

@@ -198,7 +198,7 @@ int select_pid(pid_t pid, struct jvm_proc *out, struct error *e)
 	if (rc != -ENOEXEC && rc != -ESRCH)
 		return error_set(e, rc, EXIT_INTERNAL, "cannot read process '%d': %s", pid,
 				 strerror(-rc));
-	if (proc_stat_read(pid, 0, &st))
+	if (proc_leader_read(pid, &st))
 		return no_such(pid, e);
 	return not_jvm(pid, &st, e);
 }
