@@ -71,6 +71,8 @@ static void judge(bool scan)
 		fail_msg("%s", e.msg);
 	if (!scan && feature_has(FEATURE_WAKING))
 		assert_int_equal(capture_wakers_wait(c), 0);
+	if (!scan && feature_has(FEATURE_TASK_FIND))
+		assert_int_equal(capture_visits_wait(c), 0);
 	assert_in_range(programs_judge(), 10, FDS);
 	capture_close(c);
 }

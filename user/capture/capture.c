@@ -24,8 +24,8 @@
 #define RING_BYTES (128u << 10) /* per CPU, at first: about 2,300 samples */
 #define RING_MAX   (64u << 20)
 
-#define FILES_LEAST  293  /* open files with which all programs can be loaded */
-#define FILES_WAKING 1024 /* and those that are loaded while others open theirs */
+#define FILES_LEAST 293	 /* open files with which all programs can be loaded */
+#define FILES_LATER 1024 /* and those that are loaded while others open theirs */
 
 /*
  * libbpf tries out what the kernel can do. Without descriptors its trials fail, and the load then
@@ -92,12 +92,13 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 		bpf_program__set_autoload(c->skel->progs.wall_switch, false);
 		bpf_program__set_autoload(c->skel->progs.switch_walk, false);
 	}
-	c->can_visit = cfg->wall_ns && c->can_switch && c->can_find;
+	c->can_visit =
+		cfg->wall_ns && c->can_switch && c->can_find && !files_are_fewer(FILES_LATER);
 	c->skel->rodata->gn_can_visit = c->can_visit;
 	if (!c->can_visit)
 		bpf_program__set_autoload(c->skel->progs.switch_visit, false);
 	c->wakes = cfg->causes && cfg->wall_ns && c->can_switch && feature_has(FEATURE_WAKING) &&
-		   !files_are_fewer(FILES_WAKING);
+		   !files_are_fewer(FILES_LATER);
 	if (!c->wakes) {
 		bpf_program__set_autoload(c->skel->progs.wall_waking, false);
 		bpf_program__set_autoload(c->skel->progs.waking_walk, false);
@@ -434,9 +435,6 @@ static int switches_attach(struct capture *c, struct error *e)
 		return 0;
 	rc = tail_put(s->maps.switch_walker, GN_SWITCH_WALK, bpf_program__fd(s->progs.switch_walk),
 		      e);
-	if (!rc && c->can_visit)
-		rc = tail_put(s->maps.switch_walker, GN_SWITCH_VISIT,
-			      bpf_program__fd(s->progs.switch_visit), e);
 	return rc ? rc : program_attach(s->progs.wall_switch, &s->links.wall_switch, e);
 }
 
@@ -497,13 +495,18 @@ int capture_wakers_wait(struct capture *c)
 	return c->wakes ? programs_wait(c->programs, PROGRAMS_WAKING) : -EOPNOTSUPP;
 }
 
+int capture_visits_wait(struct capture *c)
+{
+	return c->can_visit ? programs_wait(c->programs, PROGRAMS_VISIT) : -EOPNOTSUPP;
+}
+
 /* Loads also the engines that a recording does not begin with. */
 static int parts_try(struct capture *c, struct error *e)
 {
 	int rc = 0;
 
 	for (int i = 0; i < PROGRAMS_PARTS && !rc; i++)
-		if (i != PROGRAMS_WAKING) /* a recording goes on without */
+		if (i != PROGRAMS_WAKING && i != PROGRAMS_VISIT) /* a recording goes on without */
 			rc = part_wait(c, i, e);
 	return rc;
 }

@@ -112,6 +112,12 @@ int capture_attach(struct capture *c, struct error *e);
 int capture_wakers_wait(struct capture *c);
 
 /*
+ * Likewise: until threads that rest are read by others of their process. Elsewhere that begins when
+ * the targets switch often.
+ */
+int capture_visits_wait(struct capture *c);
+
+/*
  * What happens from then on (CLOCK_MONOTONIC, now or later) is in no sample: CPU and wall samples
  * end at that instant, and programs and clocks may be closed in any order and take their time.
  */

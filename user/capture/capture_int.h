@@ -66,6 +66,7 @@ struct capture {
 	uint64_t waiters;	 /* gn_lock_waiters at the last capture_tick_look() */
 	bool near;		 /* near_reads(), by the targets' switches since near_since */
 	uint64_t near_since, near_switches;
+	uint64_t near_next;	   /* before which the program for it is not asked for again */
 	uint64_t pending[2];	   /* gn_pending, as the last visit of each parity saw it */
 	void (*sooner)(void *ctx); /* NULL: nobody wants to know */
 	void *sooner_ctx;

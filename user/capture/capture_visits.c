@@ -22,6 +22,7 @@
 #define NEAR_FEW      4
 #define NEAR_SWITCHES 20000 /* a second */
 #define NEAR_LOOK_NS  200000000
+#define NEAR_AGAIN_NS 1000000000
 
 /* What is to be read again by now: gn_reread. */
 static uint32_t reread_take(struct capture *c)
@@ -191,6 +192,22 @@ static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
 	return __atomic_load_n(waiters, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * The program for it takes a quarter of what all others take to be loaded: it is when it is wanted
+ * for the first time. Without descriptors for that it is tried again.
+ */
+static bool near_loads(struct capture *c, uint64_t now)
+{
+	int rc;
+
+	if (now < c->near_next)
+		return false;
+	rc = programs_begin(c->programs, PROGRAMS_VISIT);
+	if (rc && rc != -EAGAIN)
+		c->near_next = now + NEAR_AGAIN_NS;
+	return !rc;
+}
+
 /* Do others read who rests, so that the collector need not? */
 static bool near_reads(struct capture *c)
 {
@@ -199,7 +216,8 @@ static bool near_reads(struct capture *c)
 	if (!c->can_visit || since < NEAR_LOOK_NS)
 		return c->near;
 	n = capture_switches_sum(c);
-	c->near = (n - c->near_switches) * 1000000000 / since >= NEAR_SWITCHES;
+	c->near =
+		(n - c->near_switches) * 1000000000 / since >= NEAR_SWITCHES && near_loads(c, now);
 	c->near_since = now;
 	c->near_switches = n;
 	return c->near;

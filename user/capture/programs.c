@@ -16,6 +16,7 @@
 #include "base/fds.h"
 #include "base/log.h"
 #include "gnomon.skel.h"
+#include "kern/abi.h"
 
 enum part_state { PART_NONE, PART_LOADING, PART_READY, PART_FAILED };
 
@@ -23,8 +24,8 @@ struct part {
 	struct programs *of;
 	enum programs_part which;
 	struct gnomon *skel;
-	/* of PROGRAMS_WAKING, which keeps no more than these: descriptors of its programs, and of
-	 * the first one's link; -1 none */
+	/* of those without a skeleton: descriptors of its programs, and of the first one's link;
+	 * -1 none */
 	int kept[2], link;
 	pthread_t thread;
 	bool threaded; /* `thread` is to be joined */
@@ -46,11 +47,11 @@ static const struct {
 	enum programs_part part;
 	const char *name;
 } heavy[] = {
-	{PROGRAMS_SWITCH, "wall_switch"},  {PROGRAMS_SWITCH, "switch_walk"},
-	{PROGRAMS_SWITCH, "switch_visit"}, {PROGRAMS_CLOCK, "thread_clock"},
-	{PROGRAMS_REMOTE, "remote_scan"},  {PROGRAMS_REMOTE, "remote_tick"},
-	{PROGRAMS_SCAN, "wall_scan"},	   {PROGRAMS_REMOTE, "lock_tick"},
-	{PROGRAMS_WAKING, "wall_waking"},  {PROGRAMS_WAKING, "waking_walk"},
+	{PROGRAMS_SWITCH, "wall_switch"}, {PROGRAMS_SWITCH, "switch_walk"},
+	{PROGRAMS_VISIT, "switch_visit"}, {PROGRAMS_CLOCK, "thread_clock"},
+	{PROGRAMS_REMOTE, "remote_scan"}, {PROGRAMS_REMOTE, "remote_tick"},
+	{PROGRAMS_SCAN, "wall_scan"},	  {PROGRAMS_REMOTE, "lock_tick"},
+	{PROGRAMS_WAKING, "wall_waking"}, {PROGRAMS_WAKING, "waking_walk"},
 };
 
 #define HEAVY (sizeof(heavy) / sizeof(heavy[0]))
@@ -126,10 +127,6 @@ static void waking_end(struct part *part)
 	fd_close(&part->kept[1]);
 }
 
-/*
- * Nobody waits for these programs. What they are loaded with has a descriptor for each map, which
- * others may need: it is given up.
- */
 static int waking_attach(struct part *part)
 {
 	struct gnomon *skel = part->skel;
@@ -145,7 +142,29 @@ static int waking_attach(struct part *part)
 	pthread_mutex_unlock(&part->of->waking);
 	if (rc)
 		waking_end(part);
-	gnomon__destroy(skel);
+	return rc;
+}
+
+static int visit_put(struct part *part)
+{
+	int visit = bpf_program__fd(part->skel->progs.switch_visit);
+	__u32 at = GN_SWITCH_VISIT;
+
+	if (bpf_map_update_elem(bpf_map__fd(part->skel->maps.switch_walker), &at, &visit, BPF_ANY))
+		return -errno;
+	part->kept[0] = fcntl(visit, F_DUPFD_CLOEXEC, 3);
+	return 0;
+}
+
+/*
+ * Nobody waits for programs that are put to work when they have been loaded. What they are loaded
+ * with has a descriptor for each map, which others may need: it is given up.
+ */
+static int part_use(struct part *part)
+{
+	int rc = part->which == PROGRAMS_WAKING ? waking_attach(part) : visit_put(part);
+
+	gnomon__destroy(part->skel);
 	part->skel = NULL;
 	return rc;
 }
@@ -161,6 +180,12 @@ int programs_wake(struct programs *p, bool on)
 	return rc;
 }
 
+/* What is not there without such a part. */
+static const char *const lost[PROGRAMS_PARTS] = {
+	[PROGRAMS_WAKING] = "who wakes threads is not told",
+	[PROGRAMS_VISIT] = "stacks of threads at rest are read by the collector alone",
+};
+
 static void *part_load(void *arg)
 {
 	struct part *part = arg;
@@ -169,12 +194,12 @@ static void *part_load(void *arg)
 	part->rc = part_open(part->of, part->which);
 	if (!part->rc)
 		part->rc = gnomon__load(part->skel);
-	if (!part->rc && part->which == PROGRAMS_WAKING)
-		part->rc = waking_attach(part);
+	if (!part->rc && lost[part->which])
+		part->rc = part_use(part);
 	log_debug("BPF programs loaded in %.1f ms of a CPU",
 		  (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e6);
-	if (part->rc && part->which == PROGRAMS_WAKING)
-		log_info("who wakes threads is not told: %s", strerror(-part->rc));
+	if (part->rc && lost[part->which])
+		log_info("%s: %s", lost[part->which], strerror(-part->rc));
 	part->state = part->rc ? PART_FAILED : PART_READY;
 	return NULL;
 }
