@@ -21,6 +21,23 @@ extern __u64 gn_clock_offset, gn_clock_measured;
 #define DRIFT_SHIFT    14	  /* 61 ppm */
 #define CLOCK_LATE_MAX 1000000000 /* ns: no run queue's clock that is in use is as old */
 
+/* The kernel's id of struct task_struct; 0 unknown: kern/coders.bpf.c. */
+extern const volatile __u32 gn_task_type;
+
+/* Of Linux 6.2. Without __ksym, which coders.bpf.c has: libbpf's linker (1.1) fails where two files
+ * have it. */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __weak;
+
+/*
+ * The same task, for loads of its pointers. For each one that is loaded from a task which the
+ * verifier trusts, it goes through all of the kernel's types to see whether what it leads to is to
+ * be trusted, too (btf_nested_type_is_trusted()): half a millisecond, three times.
+ */
+static __always_inline const struct task_struct *task_plain(const struct task_struct *task)
+{
+	return gn_task_type && bpf_rdonly_cast ? bpf_rdonly_cast(task, gn_task_type) : task;
+}
+
 /*
  * By the task's own way to its run queue (CONFIG_FAIR_GROUP_SCHED; the per-CPU variable `runqueues`
  * can be named only with CONFIG_KALLSYMS_ALL). NULL without it: user space then attaches no
@@ -30,7 +47,7 @@ static __always_inline struct rq *run_queue(const struct task_struct *task)
 {
 	if (!gn_run_queue)
 		return NULL;
-	return task->se.cfs_rq->rq;
+	return task_plain(task)->se.cfs_rq->rq;
 }
 
 /* `clock`, a run queue's, was read at most `late_max` ns before `now`: else one was set. */

@@ -65,7 +65,7 @@ static __always_inline void off_begin(const struct task_struct *task, struct gn_
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
 	if (gn_causes && gn_run_queue)
-		t->queue = (__u64)task->se.cfs_rq;
+		t->queue = (__u64)task_plain(task)->se.cfs_rq;
 	if (t->next_tick < tick) /* never back: no tick counts twice */
 		t->next_tick = tick;
 	tick_set(t);
@@ -196,7 +196,7 @@ int task_scan(struct bpf_iter__task *ctx)
 		return 0;
 	coder_see(task, task->comm);
 	if (gn_causes && gn_run_queue)
-		group_watch(task->sched_task_group);
+		group_watch(task_plain(task)->sched_task_group);
 	t = thread_storage(task);
 	if (!t) {
 		loss_add(task_tid(task), GN_LOSS_STATE, 1);

@@ -94,7 +94,7 @@ static __always_inline void part_report(struct task_struct *task, struct gn_thre
 
 	/* preempted, it queued where it had been; else where it is now */
 	if (gn_causes && gn_run_queue && state == GN_ST_QUEUED && t->state != GN_ST_QUEUED)
-		t->queue = (__u64)task->se.cfs_rq;
+		t->queue = (__u64)task_plain(task)->se.cfs_rq;
 	ticks = wall_send(thread_id(task, t), t, until, state, begin, end);
 	if (!t->often)
 		return;
@@ -377,7 +377,7 @@ static __always_inline int interval_begin(struct task_struct *task, struct gn_th
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
 	if (UNLIKELY(t->state == GN_ST_QUEUED && gn_causes && gn_run_queue)) {
-		t->queue = (__u64)task->se.cfs_rq;
+		t->queue = (__u64)task_plain(task)->se.cfs_rq;
 		tick_needed(); /* who has the CPU is looked at then */
 	}
 	if (UNLIKELY(t->next_tick < c->index)) /* never back: no tick counts twice */
@@ -442,7 +442,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 		t->phase = GN_PH_UNKNOWN;
 	rate_refresh(t, thread_id(prev, t) >> 32);
 	rate_switch(t, thread_id(prev, t) >> 32);
-	if (UNLIKELY(clock < c->back && prev->mm == next->mm))
+	if (UNLIKELY(clock < c->back && task_plain(prev)->mm == task_plain(next)->mm))
 		walk = back_is_due(next, clock + c->offset);
 	if (LIKELY(t->phase == GN_PH_OFF))
 		interval_end(prev, t, c);
@@ -455,7 +455,7 @@ int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_st
 		walk |= interval_begin(prev, t, c, clock);
 		t->phase = GN_PH_OFF;
 	}
-	if (UNLIKELY(clock < c->back && c->looks && prev->mm)) {
+	if (UNLIKELY(clock < c->back && c->looks && task_plain(prev)->mm)) {
 		walk_begin(c, clock, walk, !next->pid);
 		bpf_tail_call(ctx, &switch_walker, GN_SWITCH_VISIT);
 	}

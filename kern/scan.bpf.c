@@ -182,7 +182,7 @@ int wall_scan(struct bpf_iter__task *ctx)
 	id = thread_id(task, t);
 	batch_end(id, t, &l);
 	if (gn_causes && gn_run_queue)
-		t->queue = (__u64)task->se.cfs_rq;
+		t->queue = (__u64)task_plain(task)->se.cfs_rq;
 	if (task->__state & TASK_DEAD) {
 		t->phase = GN_PH_UNKNOWN;
 	} else if (l.on_cpu || !batch_begin(task, t, &l)) {
