@@ -325,10 +325,7 @@ static __noinline void cause_send(struct gn_cause_rec *r, __u64 who, struct file
 {
 	if (cause_is_sent(r->id))
 		return;
-	r->h.type = GN_REC_CAUSE;
-	r->h.tgid = who >> 32;
-	r->h.tid = (__u32)who;
-	r->h.time = bpf_ktime_get_ns();
+	record_begin(&r->h, GN_REC_CAUSE, who);
 	content_read(r, file);
 	/* one that does not fit the ring is sent with the next wait */
 	if (!record_send(&r->h, sizeof(*r)))

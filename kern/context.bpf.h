@@ -167,10 +167,7 @@ static __always_inline void context_send(struct gn_context_rec *r, __u64 who)
 	barrier_var(n);
 	if (n > CTX_ATTRS_MAX)
 		return;
-	r->h.type = GN_REC_CONTEXT;
-	r->h.tgid = who >> 32;
-	r->h.tid = (__u32)who;
-	r->h.time = bpf_ktime_get_ns();
+	record_begin(&r->h, GN_REC_CONTEXT, who);
 	/* one that does not fit the ring is sent with the next sample */
 	if (!record_send(&r->h, gn_context_size(n)))
 		bpf_map_update_elem(&contexts_sent, &r->id, &epoch, BPF_ANY);

@@ -27,7 +27,8 @@ static __always_inline __u64 thread_cpu_ns(__u64 id)
 	return gn_rates ? proc_cpu_ns(id >> 32) : gn_cpu_ns;
 }
 
-/* Its thread is met, for the first time or again. */
+/* Where the thread is met for the first time, or for the first time since gn_clock_gen was raised.
+ */
 static __always_inline void thread_begin(struct gn_thread *t, const struct task_struct *task)
 {
 	if (!t->id)

@@ -182,6 +182,15 @@ static __noinline __attribute__((unused)) void loss_add(__u32 tid, __u32 reason,
 		count_add(GN_CNT_LOSSES + reason, n);
 }
 
+/* What a record of the thread `who` (tgid << 32 | tid) and of now begins with. */
+static __always_inline void record_begin(struct gn_rec *h, __u16 type, __u64 who)
+{
+	h->type = type;
+	h->tgid = who >> 32;
+	h->tid = (__u32)who;
+	h->time = bpf_ktime_get_ns();
+}
+
 #define GN_RING_HEADER 8 /* BPF_RINGBUF_HDR_SZ */
 
 /* For who can wait until the collector has drained it: half is left to those who cannot. */

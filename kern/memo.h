@@ -75,8 +75,8 @@ struct uw_memo {
 	__u32 look;   /* 1 + the innermost one with UW_MARK_LOOK; 0: there is none */
 	__u32 java;   /* the outermost one of a JVM's code, UW_MEMO_FRAMES: there is none; */
 	__u32 interp; /* the outermost interpreted one, likewise */
-	__u64 beside; /* of the last walk that was not taken in: the frame inside of what was told
-		       */
+	__u64 beside; /* the frame just inside of what was told, of the last walk that was not taken
+			 in */
 	/* What is compared of all frames lies together: it is in no cache, mostly. */
 	struct uw_returns {
 		__u64 is[UW_CHUNK]; /* the return address, */

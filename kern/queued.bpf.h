@@ -69,12 +69,9 @@ static __always_inline void queued_fill(struct gn_cause_rec *r, const struct wal
 	__u64 who = c->kind == GN_CAUSE_THREAD ? 0 : c->ino;
 	const struct holder_name *n = who ? bpf_map_lookup_elem(&holder_names, &who) : NULL;
 
-	r->h.type = GN_REC_CAUSE;
+	record_begin(&r->h, GN_REC_CAUSE, (__u64)p->s.h.tgid << 32 | p->s.h.tid);
 	r->h.cpu = bpf_get_smp_processor_id();
 	r->h.size = sizeof(*r);
-	r->h.tgid = p->s.h.tgid;
-	r->h.tid = p->s.h.tid;
-	r->h.time = bpf_ktime_get_ns();
 	r->id = id;
 	r->of = *c;
 	__builtin_memset(r->fs, 0, sizeof(r->fs));

@@ -104,10 +104,7 @@ static __always_inline void vthread_send(__u64 id, __u64 who, const struct gn_vt
 	/* what cannot be told, or does not fit the ring, is sent with a later sample */
 	if (!r || !vthread_name(r, v, thread, at, task))
 		return;
-	r->h.type = GN_REC_VTHREAD;
-	r->h.tgid = who >> 32;
-	r->h.tid = (__u32)who;
-	r->h.time = bpf_ktime_get_ns();
+	record_begin(&r->h, GN_REC_VTHREAD, who);
 	r->id = id;
 	if (!record_send(&r->h, sizeof(*r)))
 		bpf_map_update_elem(&vthread_names, &key, &epoch, BPF_ANY);

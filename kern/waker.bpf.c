@@ -93,10 +93,7 @@ static __always_inline bool is_known(struct gn_cause_rec *r, __u64 whose)
 
 static __always_inline void content_send(struct gn_cause_rec *r, __u64 whose)
 {
-	r->h.type = GN_REC_CAUSE;
-	r->h.tgid = whose >> 32;
-	r->h.tid = (__u32)whose;
-	r->h.time = bpf_ktime_get_ns();
+	record_begin(&r->h, GN_REC_CAUSE, whose);
 	r->whole = 0;
 	if (!record_send(&r->h, sizeof(*r)))
 		cause_sent(r->id);

@@ -506,7 +506,7 @@ static int parts_try(struct capture *c, struct error *e)
 	int rc = 0;
 
 	for (int i = 0; i < PROGRAMS_PARTS && !rc; i++)
-		if (i != PROGRAMS_WAKING && i != PROGRAMS_VISIT) /* a recording goes on without */
+		if (!programs_without(i)) /* else a recording goes on without */
 			rc = part_wait(c, i, e);
 	return rc;
 }
@@ -558,7 +558,7 @@ static void wakers_back(struct capture *c)
 	if (!rc && c->wakes)
 		programs_begin(c->programs, PROGRAMS_WAKING);
 	if (rc)
-		log_info("who wakes threads is not told: %s", strerror(-rc));
+		log_info("%s: %s", programs_without(PROGRAMS_WAKING), strerror(-rc));
 }
 
 /*

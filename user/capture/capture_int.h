@@ -64,13 +64,19 @@ struct capture {
 	bool unstored;		 /* threads got no storage since then */
 	uint64_t stored_ns;	 /* when those were looked for last */
 	uint64_t waiters;	 /* gn_lock_waiters at the last capture_tick_look() */
-	bool near;		 /* near_reads(), by the targets' switches since near_since */
+	bool near_often;	 /* the targets switched often, as of near_since */
 	uint64_t near_since, near_switches;
-	uint64_t near_next;	   /* before which the program for it is not asked for again */
+	uint32_t late_ticks;
+	_Atomic bool near_wanted;  /* the program by which others read who rests */
+	_Atomic bool near_there;   /* and it is loaded */
+	uint64_t near_next;	   /* before which it is not asked for again */
 	uint64_t pending[2];	   /* gn_pending, as the last visit of each parity saw it */
 	void (*sooner)(void *ctx); /* NULL: nobody wants to know */
 	void *sooner_ctx;
 };
+
+/* Has the program loaded by which others read who rests, if that is wanted. From one thread. */
+void capture_near_load(struct capture *c);
 
 /* The skeleton that has that part's programs: the one they were loaded with. */
 static inline struct gnomon *capture_part(const struct capture *c, enum programs_part part)

@@ -150,6 +150,7 @@ int capture_drain(struct capture *c, capture_fn fn, void *ctx)
 
 	if (n >= 0)
 		rings_adapt(c);
+	capture_near_load(c);
 	return n < 0 ? n : n + found;
 }
 

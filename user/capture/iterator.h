@@ -14,15 +14,15 @@
 int iterator_open(struct bpf_program *prog, pid_t tgid, struct bpf_link **link);
 void iterator_close(int fd, struct bpf_link **link);
 
-/* All of them, with what the program puts out behind what is in `out`. 0 or -errno. */
-struct buffer;
-int iterator_collect(struct bpf_program *prog, pid_t tgid, struct buffer *out);
-
 /* Runs it until it has put out `most` bytes. 1: there may be more; 0: it is at its end; -errno. */
 int iterator_run(int fd, size_t most);
 
 /* All of this, over the tasks of a process, or over all (tgid 0). 0 or -errno. */
 int iterator_of(struct bpf_program *prog, pid_t tgid);
 int iterator_all(struct bpf_program *prog);
+
+/* Likewise, and adds to `out` what it puts out. */
+struct buffer;
+int iterator_collect(struct bpf_program *prog, pid_t tgid, struct buffer *out);
 
 #endif

@@ -180,26 +180,31 @@ int programs_wake(struct programs *p, bool on)
 	return rc;
 }
 
-/* What is not there without such a part. */
-static const char *const lost[PROGRAMS_PARTS] = {
-	[PROGRAMS_WAKING] = "who wakes threads is not told",
-	[PROGRAMS_VISIT] = "stacks of threads at rest are read by the collector alone",
-};
+const char *programs_without(enum programs_part part)
+{
+	static const char *const without[PROGRAMS_PARTS] = {
+		[PROGRAMS_WAKING] = "who wakes threads is not told",
+		[PROGRAMS_VISIT] = "stacks of threads at rest are read by the collector alone",
+	};
+
+	return without[part];
+}
 
 static void *part_load(void *arg)
 {
 	struct part *part = arg;
+	const char *without = programs_without(part->which);
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	part->rc = part_open(part->of, part->which);
 	if (!part->rc)
 		part->rc = gnomon__load(part->skel);
-	if (!part->rc && lost[part->which])
+	if (!part->rc && without)
 		part->rc = part_use(part);
 	log_debug("BPF programs loaded in %.1f ms of a CPU",
 		  (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e6);
-	if (part->rc && lost[part->which])
-		log_info("%s: %s", lost[part->which], strerror(-part->rc));
+	if (part->rc && without)
+		log_info("%s: %s", without, strerror(-part->rc));
 	part->state = part->rc ? PART_FAILED : PART_READY;
 	return NULL;
 }

@@ -44,6 +44,9 @@ int programs_begin(struct programs *p, enum programs_part part);
 /* Wait until it is, beginning now if need be. 0 or -errno. From one thread. */
 int programs_wait(struct programs *p, enum programs_part part);
 
+/* What there is not without a part that a recording goes on without; NULL of the others. */
+const char *programs_without(enum programs_part part);
+
 /* The skeleton that has the programs of a part that has been loaded; NULL of another. */
 struct gnomon *programs_of(const struct programs *p, enum programs_part part);
 

@@ -59,13 +59,7 @@ static int requests(const char *path, struct error *e)
 
 static int run(int argc, char **argv, struct error *e)
 {
-	if (argc != 1) {
-		error_set(e, -EINVAL, EXIT_USAGE,
-			  argc ? "one recording at a time" : "no recording given");
-		error_hint(e, "usage: gnomon requests FILE.jfr|DIR");
-		return EXIT_USAGE;
-	}
-	return requests(argv[0], e) ? (int)e->exit : EXIT_OK;
+	return filter_one(argc, "requests", e) || requests(argv[0], e) ? (int)e->exit : EXIT_OK;
 }
 
 const struct command cmd_requests = {

@@ -88,13 +88,7 @@ static int summary(const char *path, struct error *e)
 
 static int run(int argc, char **argv, struct error *e)
 {
-	if (argc != 1) {
-		error_set(e, -EINVAL, EXIT_USAGE,
-			  argc ? "one recording at a time" : "no recording given");
-		error_hint(e, "usage: gnomon summary FILE.jfr|DIR");
-		return EXIT_USAGE;
-	}
-	return summary(argv[0], e) ? (int)e->exit : EXIT_OK;
+	return filter_one(argc, "summary", e) || summary(argv[0], e) ? (int)e->exit : EXIT_OK;
 }
 
 const struct command cmd_summary = {

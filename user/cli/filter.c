@@ -76,6 +76,14 @@ static int span_unseen(const struct instant *from, const struct instant *to, str
 	return instant_range(from, to, 0, 0, &from_ns, &to_ns, e);
 }
 
+int filter_one(int argc, const char *command, struct error *e)
+{
+	if (argc == 1)
+		return 0;
+	error_set(e, -EINVAL, EXIT_USAGE, argc ? "one recording at a time" : "no recording given");
+	return error_hint(e, "usage: gnomon %s FILE.jfr|DIR", command);
+}
+
 int filter_stretch(const char *path, const struct instant *from, const struct instant *to,
 		   struct stretch *s, struct error *e)
 {

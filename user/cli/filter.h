@@ -74,6 +74,10 @@ void filter_apply(const struct filter *f, struct profile_options *o);
 /* Likewise of what is read of requests. */
 void filter_served(const struct filter *f, struct served_options *o);
 
+/* For a command that reads one recording: not 0, EXIT_USAGE, where it was given none, or several.
+ */
+int filter_one(int argc, const char *command, struct error *e);
+
 /*
  * Open a recording, a file or a directory of the daemon, and cut of it what lies from `from` to
  * `to`, of which neither is NULL. EXIT_USAGE when that is no time, EXIT_INPUT when there is nothing
