@@ -218,7 +218,7 @@ void capture_near_load(struct capture *c)
 	uint64_t now;
 	int rc;
 
-	if (!c->near_wanted || c->near_there)
+	if (!c->near_wanted || c->near_there || c->stopped)
 		return;
 	now = now_ns();
 	if (now < c->near_next)
