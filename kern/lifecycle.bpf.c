@@ -28,16 +28,11 @@ static __always_inline __u32 churn_kind(struct task_struct *task, __u16 type, __
 
 static __always_inline void task_send(struct task_struct *task, __u16 type, const char *comm)
 {
+	struct gn_task_rec r = {.cpu_ns = task->se.sum_exec_runtime};
 	__u64 id = task_id(task);
 	__u32 kind;
-	struct gn_task_rec r = {
-		.h.type = type,
-		.h.tgid = id >> 32,
-		.h.tid = (__u32)id,
-		.h.time = bpf_ktime_get_ns(),
-		.cpu_ns = task->se.sum_exec_runtime,
-	};
 
+	record_begin(&r.h, type, id);
 	kind = churn_kind(task, type, r.h.time);
 	if (!churn_take(id >> 32, kind, r.h.time) ||
 	    (kind == GN_CHURN_NAMES && ring_is_nearly_full())) {
@@ -164,16 +159,9 @@ static __always_inline void resume(const struct task_struct *task, struct gn_thr
  */
 static __noinline bool task_found(struct bpf_iter__task *ctx, struct task_struct *task)
 {
-	__u64 id = task_id(task);
-	struct gn_task_rec r = {
-		.h.type = GN_REC_FOUND,
-		.h.size = sizeof(r),
-		.h.tgid = id >> 32,
-		.h.tid = (__u32)id,
-		.h.time = bpf_ktime_get_ns(),
-		.cpu_ns = task->se.sum_exec_runtime,
-	};
+	struct gn_task_rec r = {.h.size = sizeof(r), .cpu_ns = task->se.sum_exec_runtime};
 
+	record_begin(&r.h, GN_REC_FOUND, task_id(task));
 	bpf_probe_read_kernel_str(r.comm, sizeof(r.comm), task->comm);
 	return !bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
 }

@@ -90,16 +90,10 @@ static __always_inline bool waits_still(const struct task_struct *task, const st
 static __always_inline int owner_tell(struct task_struct *task, struct gn_thread *t, __u32 seq,
 				      __u64 cause, __u64 tick)
 {
-	struct gn_owner_rec r = {
-		.h.type = GN_REC_OWNER,
-		.cause = cause,
-		.tick = tick,
-	};
+	struct gn_owner_rec r = {.cause = cause, .tick = tick};
 	__u64 who = thread_id(task, t);
 
-	r.h.tgid = who >> 32;
-	r.h.tid = (__u32)who;
-	r.h.time = bpf_ktime_get_ns();
+	record_begin(&r.h, GN_REC_OWNER, who);
 	owner_read(&r, who, task);
 	if (!waits_still(task, t, seq))
 		return 0;

@@ -184,6 +184,9 @@ int capture_switches(struct capture *c);
  */
 uint64_t capture_tick_look(struct capture *c, uint64_t tick);
 
+/* Before that, where it is late: others may read what it comes too late for. */
+void capture_tick_late(struct capture *c);
+
 /*
  * After capture_tick_look() of arg->tick: read the stacks of threads that need it. From one thread
  * at a time. 0 or -errno.

@@ -66,7 +66,7 @@ struct capture {
 	uint64_t waiters;	 /* gn_lock_waiters at the last capture_tick_look() */
 	bool near_often;	 /* the targets switched often, as of near_since */
 	uint64_t near_since, near_switches;
-	uint32_t late_ticks;
+	uint32_t late_ticks;	   /* so many were visited late */
 	_Atomic bool near_wanted;  /* the program by which others read who rests */
 	_Atomic bool near_there;   /* and it is loaded */
 	uint64_t near_next;	   /* before which it is not asked for again */

@@ -23,8 +23,7 @@
 #define NEAR_SWITCHES 20000 /* a second */
 #define NEAR_LOOK_NS  200000000
 #define NEAR_AGAIN_NS 1000000000
-#define NEAR_LATE     10 /* ticks visited later than that */
-#define NEAR_LATE_NS  1000000
+#define NEAR_LATE     10 /* ticks visited late */
 
 /* What is to be read again by now: gn_reread. */
 static uint32_t reread_take(struct capture *c)
@@ -195,21 +194,9 @@ static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
 }
 
 /*
- * Notes that the program by which others read is wanted: where the targets switch often, or where
- * the tick thread comes late more than now and then.
- */
-static void near_want(struct capture *c, uint64_t now, uint64_t tick, bool often)
-{
-	uint64_t at =
-		c->skel->rodata->gn_start_ns + gn_tick_time(tick, c->skel->rodata->gn_wall_ns);
-
-	c->late_ticks += now > at + NEAR_LATE_NS;
-	if (often || c->late_ticks >= NEAR_LATE)
-		c->near_wanted = true;
-}
-
-/*
- * It takes the verifier two fifths of what all do that a recording begins with. The draining thread
+ * Loaded is the program by which others read who rests, where the targets switch often, or the tick
+ * thread comes late more than now and then. It takes the verifier two fifths of what all do that a
+ * recording begins with. The draining thread
  * has it loaded: a thread that loads inherits the CPUs and the priority of who starts it. Where
  * there were no descriptors for that it is tried again a second later.
  */
@@ -229,20 +216,26 @@ void capture_near_load(struct capture *c)
 }
 
 /* Do others read who rests, so that the collector need not? */
-static bool near_reads(struct capture *c, uint64_t tick)
+static bool near_reads(struct capture *c)
 {
 	uint64_t now = now_ns(), since = now - c->near_since, n;
 
 	if (!c->can_visit)
 		return false;
-	near_want(c, now, tick, c->near_often);
-	if (since < NEAR_LOOK_NS)
-		return c->near_often && c->near_there;
-	n = capture_switches_sum(c);
-	c->near_often = (n - c->near_switches) * 1000000000 / since >= NEAR_SWITCHES;
-	c->near_since = now;
-	c->near_switches = n;
+	if (since >= NEAR_LOOK_NS) {
+		n = capture_switches_sum(c);
+		c->near_often = (n - c->near_switches) * 1000000000 / since >= NEAR_SWITCHES;
+		c->near_since = now;
+		c->near_switches = n;
+	}
+	if (c->near_often || c->late_ticks >= NEAR_LATE)
+		c->near_wanted = true;
 	return c->near_often && c->near_there;
+}
+
+void capture_tick_late(struct capture *c)
+{
+	c->late_ticks++;
 }
 
 uint64_t capture_tick_look(struct capture *c, uint64_t tick)
@@ -252,7 +245,7 @@ uint64_t capture_tick_look(struct capture *c, uint64_t tick)
 	if (c->scanning || !c->can_find)
 		return 0;
 	c->waiters = locks_read(c, tick, 0);
-	return near_reads(c, tick) && pending_added(c, tick, false) >= NEAR_FEW ? NEAR_NS : 0;
+	return near_reads(c) && pending_added(c, tick, false) >= NEAR_FEW ? NEAR_NS : 0;
 }
 
 /*

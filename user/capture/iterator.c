@@ -9,8 +9,6 @@
 #include "base/buffer.h"
 #include "capture/reserve.h"
 
-#define PIECE 32768 /* bytes: the kernel's own buffer is as large (kernel/bpf/bpf_iter.c) */
-
 static int iterator_try(struct bpf_program *prog, pid_t tgid, struct bpf_link **link)
 {
 	union bpf_iter_link_info info = {.task.pid = (__u32)tgid};
@@ -39,7 +37,8 @@ int iterator_open(struct bpf_program *prog, pid_t tgid, struct bpf_link **link)
 	return iterator_try(prog, tgid, link);
 }
 
-int iterator_run(int fd, size_t most)
+/* As iterator_run(); what it puts out is added to `out`, if any. */
+static int run(int fd, size_t most, struct buffer *out)
 {
 	char buf[4096];
 
@@ -52,8 +51,15 @@ int iterator_run(int fd, size_t most)
 			return 0;
 		if (n > 0)
 			most -= (size_t)n;
+		if (n > 0 && out)
+			buffer_add(out, buf, (size_t)n);
 	}
 	return 1;
+}
+
+int iterator_run(int fd, size_t most)
+{
+	return run(fd, most, NULL);
 }
 
 void iterator_close(int fd, struct bpf_link **link)
@@ -64,37 +70,6 @@ void iterator_close(int fd, struct bpf_link **link)
 	reserve_fill();
 }
 
-int iterator_of(struct bpf_program *prog, pid_t tgid)
-{
-	struct bpf_link *link;
-	int fd = iterator_open(prog, tgid, &link), rc;
-
-	if (fd < 0)
-		return fd;
-	rc = iterator_run(fd, SIZE_MAX);
-	iterator_close(fd, &link);
-	return rc < 0 ? rc : 0;
-}
-
-int iterator_all(struct bpf_program *prog)
-{
-	return iterator_of(prog, 0);
-}
-
-static int collect(int fd, struct buffer *out)
-{
-	for (;;) {
-		void *to = buffer_reserve(out, PIECE);
-		ssize_t n = to ? read(fd, to, PIECE) : 0;
-
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return -errno;
-		if (!n)
-			return to ? 0 : -ENOMEM;
-		out->len += n > 0 ? (size_t)n : 0;
-	}
-}
-
 int iterator_collect(struct bpf_program *prog, pid_t tgid, struct buffer *out)
 {
 	struct bpf_link *link;
@@ -102,7 +77,17 @@ int iterator_collect(struct bpf_program *prog, pid_t tgid, struct buffer *out)
 
 	if (fd < 0)
 		return fd;
-	rc = collect(fd, out);
+	rc = run(fd, SIZE_MAX, out);
 	iterator_close(fd, &link);
-	return rc;
+	return rc < 0 ? rc : 0;
+}
+
+int iterator_of(struct bpf_program *prog, pid_t tgid)
+{
+	return iterator_collect(prog, tgid, NULL);
+}
+
+int iterator_all(struct bpf_program *prog)
+{
+	return iterator_of(prog, 0);
 }

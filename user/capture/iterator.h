@@ -21,7 +21,7 @@ int iterator_run(int fd, size_t most);
 int iterator_of(struct bpf_program *prog, pid_t tgid);
 int iterator_all(struct bpf_program *prog);
 
-/* Likewise, and adds to `out` what it puts out. */
+/* Likewise, and adds to `out` what it puts out; without memory for that it runs all the same. */
 struct buffer;
 int iterator_collect(struct bpf_program *prog, pid_t tgid, struct buffer *out);
 

@@ -228,8 +228,10 @@ static void *ticks_main(void *arg)
 			from = coming > from ? coming : from;
 			continue;
 		}
-		if (now_ns() - due > LATE_NS)
+		if (now_ns() - due > LATE_NS) {
 			t->stats.late++;
+			capture_tick_late(t->capture);
+		}
 		doze_note(&t->doze, quietness(t, visit(t, tick)), tick + 1 - from);
 		engine_consider(t, tick);
 		from = tick + 1;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,6 @@
 #define PAGES	   256U /* direct mapped */
 #define AHEAD	   8U	/* pages read at once, at most */
 #define NO_PAGE	   UINT64_MAX
-#define PATH_BYTES 4096U /* PATH_MAX: no path has more */
 
 struct mem {
 	mem_read_fn read;
@@ -284,7 +284,7 @@ int mem_str(struct mem *m, uint64_t addr, char *buf, size_t cap)
 static int mapping_by_query(int maps_fd, uint64_t addr, mem_mapping_fn fn, void *ctx)
 {
 	enum mapquery what = addr ? MAPQUERY_AT : MAPQUERY_NEXT_FILE;
-	char path[PATH_BYTES];
+	char path[PATH_MAX];
 	struct mapping m;
 	int rc;
 

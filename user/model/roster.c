@@ -195,20 +195,6 @@ static struct member *member_put(struct roster *r, struct member *m)
 	return m;
 }
 
-/* NULL: out of memory, or one that is to live has ended. */
-static struct member *member_add(struct roster *r, pid_t tid, uint64_t time, bool lives)
-{
-	struct member *m = member_new(tid, time);
-
-	if (!m)
-		return NULL;
-	if (!comm_read(r, m) && lives) {
-		free(m);
-		return NULL;
-	}
-	return member_put(r, m);
-}
-
 struct member *roster_meet(struct roster *r, pid_t tid, uint64_t time)
 {
 	struct member *m = roster_find(r, tid);
@@ -236,22 +222,27 @@ void roster_found(struct roster *r, pid_t tid, uint64_t time, const char *comm)
 
 struct member *roster_get(struct roster *r, pid_t tid, uint64_t time)
 {
-	struct member *m = roster_find(r, tid);
+	struct member *m = roster_meet(r, tid, time);
 
-	if (!m)
-		return member_add(r, tid, time, false);
-	roster_comm(r, m);
+	if (m)
+		roster_comm(r, m);
 	return m;
 }
 
 struct member *roster_living(struct roster *r, pid_t tid, uint64_t time)
 {
-	struct member *m = roster_find(r, tid);
+	struct member *m;
 
+	if (roster_find(r, tid))
+		return roster_get(r, tid, time);
+	m = member_new(tid, time);
 	if (!m)
-		return member_add(r, tid, time, true);
-	roster_comm(r, m);
-	return m;
+		return NULL;
+	if (!comm_read(r, m)) {
+		free(m);
+		return NULL;
+	}
+	return member_put(r, m);
 }
 
 struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const char *comm)
@@ -268,7 +259,7 @@ struct member *roster_born(struct roster *r, pid_t tid, uint64_t time, const cha
 	}
 	if (m)
 		member_drop(r, m);
-	m = member_add(r, tid, time, false);
+	m = roster_get(r, tid, time);
 	if (!m)
 		return NULL;
 	m->born_ns = time;

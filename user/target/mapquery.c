@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "target/text.h"
+
 /* include/uapi/linux/fs.h since 6.11 */
 struct procmap_query {
 	uint64_t size, query_flags, query_addr;
@@ -27,13 +29,11 @@ static const uint32_t flags[] = {
 /* Cuts off what the kernel writes behind the path of a file that was removed (d_path()). */
 static bool deleted_cut(char *path)
 {
-	static const char mark[] = " (deleted)";
-	size_t len = strlen(path), n = sizeof(mark) - 1;
+	struct text t = text_of(path, strlen(path));
+	bool cut = text_eat_end(&t, " (deleted)");
 
-	if (len <= n || strcmp(path + len - n, mark))
-		return false;
-	path[len - n] = '\0';
-	return true;
+	path[text_len(t)] = '\0';
+	return cut;
 }
 
 int mapquery_named(int maps_fd, enum mapquery what, uint64_t addr, struct mapping *out, char *path,
