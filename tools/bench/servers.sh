@@ -38,7 +38,8 @@ measured() {
 # window SERVER BINARY-NUMBER
 window() {
     GNOMON=${BINARIES[$2]} gnomon_start "$T/x.jfr" --force -p "$TARGET" --cpu 10ms --wall 10ms ${OPTIONS:-}
-    sleep 6 # it has chosen its clocks, most stacks are known, and an isolated one has read its targets
+    # under load it chooses its clocks, loads what busy targets need, and comes to know most stacks; an isolated one reads its targets
+    SECONDS_EACH=6 "$1_window" -p "$TARGET" -o /dev/null >/dev/null
     measured "$1" "$2" "$GN_PID"
     gnomon_stop
 }
