@@ -622,10 +622,37 @@ struct gn_lock_tick {
 /* Who had the CPUs is known for so many of the last ticks (kern/holder.bpf.h); a power of 2. */
 #define GN_HELD_TICKS 1024
 
-/* Argument of the program cpus_look. */
-struct gn_cpus_look {
-	__u64 tick;    /* that has just passed */
-	__u32 crowded; /* out: not 0: no CPU is idle, or some is wanted by two */
+/* Argument of the programs cpus_look and groups_look. */
+struct gn_tick_look {
+	__u64 tick;  /* that has just passed */
+	__u32 spent; /* out, of groups_look: not 0: some group has used up its CPU time */
+};
+
+/* What the tick thread waits for, and whether it is to be woken: kern/bell.bpf.h. */
+enum gn_doze {
+	GN_DOZE_NOT = 0,    /* it wakes at the next tick */
+	GN_DOZE_TICKER = 1, /* a timer looks at each tick whether one is needed */
+	GN_DOZE_ALL = 2,    /* nothing does: whoever needs one rings */
+};
+
+/* The value of the map `tickers`: kern/ticker.bpf.c. */
+struct gn_ticker {
+#ifdef __bpf__
+	struct bpf_timer timer;
+#else
+	__u64 timer[2];
+#endif
+	__u64 tick;	/* at which it looks next */
+	__u64 ns, runs; /* its time so far, which the kernel does not count as that of programs */
+	__u32 quiet;	/* ticks in a row at which nothing was pending */
+	__u32 again;	/* not 0: it has looked at this tick once, and left what is pending */
+	__u32 begun;
+	__u32 pad;
+};
+
+/* Argument of the program ticker_start. */
+struct gn_ticker_start {
+	__u64 tick; /* the first one that it looks at */
 };
 
 #define GN_WEIGHT_MAX 1000 /* samples one firing of a CPU clock stands for */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where nothing happens the tick thread leaves out the visits of ticks (capture/ticks.h), and
- * whoever needs the next one rings for it. What it is rung with is a ring buffer to which nothing
- * is ever sent: the kernel wakes who waits for it from an interrupt, so that programs that hold the
- * run queue's lock may ring.
+ * Where ticks need no visit the tick thread leaves them out (capture/ticks.h), and is rung for when
+ * one does. What it is rung with is a ring buffer to which nothing is ever sent: the kernel wakes
+ * who waits for it from an interrupt, so that programs that hold the run queue's lock may ring.
  */
 #ifndef GNOMON_BELL_BPF_H
 #define GNOMON_BELL_BPF_H
@@ -16,11 +15,8 @@ struct {
 	__uint(max_entries, 4096);
 } bell SEC(".maps") __weak;
 
-/* Not 0: the tick thread waits to be rung for. */
+/* enum gn_doze; whoever rings makes it GN_DOZE_NOT. */
 extern __u32 gn_tick_dozes;
-
-/* Ticks of queued threads of which it is not known who had the CPU. */
-extern __u64 gn_unseen;
 
 static __noinline __attribute__((unused)) int bell_ring(void)
 {
@@ -34,9 +30,17 @@ static __noinline __attribute__((unused)) int bell_ring(void)
 	return 0;
 }
 
+/* The next tick is to be visited, whatever is pending then. */
 static __always_inline void tick_needed(void)
 {
 	if (UNLIKELY(gn_tick_dozes))
+		bell_ring();
+}
+
+/* The next tick is to be visited unless it is over by then what it is to be visited for. */
+static __always_inline void tick_wanted(void)
+{
+	if (UNLIKELY(gn_tick_dozes == GN_DOZE_ALL))
 		bell_ring();
 }
 

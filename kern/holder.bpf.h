@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who had the CPUs at the last ticks, and which groups had used up theirs. cpus_look
- * (holder.bpf.c), run by the tick thread after each tick, writes it; a thread that was queued at a
- * tick looks here when that tick is reported, for the CPU in whose run queue it was.
+ * Who had the CPUs at the last ticks, and which groups had used up theirs. Each CPU's first switch
+ * after a tick writes who leaves it (turn.bpf.h), or, where no switch is seen, a look at all of
+ * them (cpus_look); groups are looked at by the tick thread (groups_look). A thread that was queued
+ * at a tick looks here when that tick is reported, for the CPU in whose run queue it was.
  */
 #ifndef GNOMON_HOLDER_BPF_H
 #define GNOMON_HOLDER_BPF_H
@@ -35,7 +36,8 @@ struct {
 struct holder_name {
 	char comm[16];
 	__u32 pid;
-	__u32 len, whole;      /* as in gn_cause_rec */
+	__u32 len, whole; /* as in gn_cause_rec */
+	__u32 ready;	  /* not 0: it has been written to its end */
 	char path[GROUP_PATH]; /* of its cgroup */
 };
 
@@ -46,13 +48,18 @@ struct {
 	__type(value, struct holder_name);
 } holder_names SEC(".maps") __weak;
 
-/* Groups in whose queues threads of targets waited (struct task_group *), and their cgroups' ids.
- */
+/* What is known of a group. */
+struct group_seen {
+	__u64 cgroup; /* its id */
+	__u64 limits; /* group_limits() at the last look, if none had used up its time; 0 */
+};
+
+/* Groups with a limit in whose queues threads of targets waited (struct task_group *). */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GROUPS);
 	__type(key, __u64);
-	__type(value, __u64);
+	__type(value, struct group_seen);
 } groups SEC(".maps") __weak;
 
 /* Those groups one after another, since to go through a hash is to go through all of its places. */
@@ -65,6 +72,9 @@ struct {
 
 /* So many were put there, ever. */
 extern __u32 gn_groups;
+
+/* By tick: its number plus 1, if groups were looked at then. */
+extern __u32 gn_looked[GN_HELD_TICKS];
 
 /* Of a run queue (struct cfs_rq *): ticks at which it was not served, its group's time being used
  * up. */
@@ -101,10 +111,11 @@ static __always_inline __u64 group_cgroup(const struct task_group *group)
 /* Where there are too many, the one that was first is watched anew when it is met again. */
 static __noinline __attribute__((unused)) int group_add(__u64 group)
 {
-	__u64 id = group_cgroup((const struct task_group *)group), *place, old;
+	struct group_seen seen = {.cgroup = group_cgroup((const struct task_group *)group)};
+	__u64 *place, old;
 	__u32 at;
 
-	if (bpf_map_update_elem(&groups, &group, &id, BPF_NOEXIST))
+	if (bpf_map_update_elem(&groups, &group, &seen, BPF_NOEXIST))
 		return 0;
 	at = __sync_fetch_and_add(&gn_groups, 1) & (GROUPS - 1);
 	place = bpf_map_lookup_elem(&group_list, &at);
@@ -117,13 +128,47 @@ static __noinline __attribute__((unused)) int group_add(__u64 group)
 	return 0;
 }
 
-/* From the next tick on it is known whether this group's time is used up. */
-static __always_inline void group_watch(const struct task_group *group)
-{
-	__u64 key = (__u64)group;
+#define GROUP_STEPS 8 /* groups one above the other */
 
-	if (group && !bpf_map_lookup_elem(&groups, &key))
+/*
+ * 0 if there is no limit to the CPU time of this group, nor of one above it. Else a number that is
+ * another one when their time has been used up since.
+ */
+__weak __noinline __u64 group_limits(__u64 of)
+{
+	struct task_group *group = (struct task_group *)of;
+	__u64 limits = 0;
+
+	if (!bpf_core_field_exists(group->cfs_bandwidth))
+		return 0;
+	for (int i = 0; i < GROUP_STEPS && group; i++) {
+		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != ~0ULL) /* RUNTIME_INF */
+			limits += (1ULL << 32) + (__u32)BPF_CORE_READ(group, cfs_bandwidth.nr_throttled);
+		group = BPF_CORE_READ(group, parent);
+	}
+	return limits;
+}
+
+/*
+ * A group that has a limit is watched from now on. 1: it may have used up its time at ticks at
+ * which nobody looked.
+ */
+__weak __noinline int group_watch(__u64 key)
+{
+	__u64 limits = group_limits(key);
+	const struct group_seen *seen;
+
+	if (!limits)
+		return 0;
+	seen = bpf_map_lookup_elem(&groups, &key);
+	if (!seen)
 		group_add(key);
+	return !seen || seen->limits != limits;
+}
+
+static __always_inline bool groups_were_looked_at(__u64 tick)
+{
+	return gn_looked[tick & (GN_HELD_TICKS - 1)] == (__u32)tick + 1;
 }
 
 #endif

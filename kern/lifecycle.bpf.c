@@ -184,7 +184,7 @@ int task_scan(struct bpf_iter__task *ctx)
 		return 0;
 	coder_see(task, task->comm);
 	if (gn_causes && gn_run_queue)
-		group_watch(task_plain(task)->sched_task_group);
+		group_watch((__u64)BPF_CORE_READ(task, sched_task_group));
 	t = thread_storage(task);
 	if (!t) {
 		loss_add(task_tid(task), GN_LOSS_STATE, 1);

@@ -58,7 +58,7 @@ static __always_inline void lock_waiter_put(__u32 tid, __u32 seq)
 	w->tid = tid;
 	w->seq = seq;
 	__sync_lock_test_and_set(&w->number, number + 1); /* after the others */
-	tick_needed();
+	tick_wanted();
 }
 
 static __always_inline const struct gn_locks *locks_find(__u32 tgid)

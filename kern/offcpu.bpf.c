@@ -24,6 +24,7 @@
 #include "pending.bpf.h"
 #include "stack.bpf.h"
 #include "switch.bpf.h"
+#include "turn.bpf.h"
 #include "vthread.bpf.h"
 #include "weight.bpf.h"
 
@@ -32,7 +33,6 @@
 __u64 gn_clock_offset = 0, gn_clock_measured = 0;
 
 __u32 gn_tick_dozes = 0;
-__u64 gn_unseen = 0;
 
 #define BACK_NS	 2000000    /* ns: a visit of thousands of threads is over by then */
 #define STEP_MIN 1000000    /* ns: no noise; the first time, or a clock was set */
@@ -46,24 +46,42 @@ static __always_inline bool tick_is_visited(__u64 tick)
 	return gn_can_visit && (!gn_rates || level_next(tick, gn_visit_level) == tick);
 }
 
-static __noinline void cpu_time_refresh(struct gn_cpu_time *c, __u64 clock)
+/* The first tick that has found him here, if he is no idle task: c->index, unless he came later. */
+static __always_inline __u64 turn_begin(const struct task_struct *prev, const struct gn_cpu_time *c,
+					__u64 offset)
 {
-	__u64 offset = clock_measure(clock, bpf_ktime_get_ns(), STEP_MIN);
+	__u64 came = prev->sched_info.last_arrival;
 
+	if (!prev->pid || (c->next && came <= c->next))
+		return c->index;
+	came += offset;
+	return came > gn_start_ns ? gn_ticks_until(came - gn_start_ns, gn_wall_ns) : 0;
+}
+
+/* At the first switch after a tick: what the CPU's time is, and who has had the CPU until now. */
+static __noinline void cpu_time_refresh(struct gn_cpu_time *c, const struct task_struct *prev,
+					struct rq *rq)
+{
+	__u64 clock = rq->clock, offset = clock_measure(clock, bpf_ktime_get_ns(), STEP_MIN);
+	__u64 index = gn_ticks_until(clock + offset - gn_start_ns, gn_wall_ns);
+
+	if (gn_causes)
+		turn_note(bpf_get_current_task(), bpf_get_smp_processor_id(),
+			  turn_begin(prev, c, offset), index);
 	c->offset = offset;
-	c->index = gn_ticks_until(clock + offset - gn_start_ns, gn_wall_ns);
-	c->next = gn_start_ns + gn_tick_time(c->index, gn_wall_ns) - offset;
+	__sync_lock_test_and_set(&c->index, index); /* after it was noted */
+	c->next = gn_start_ns + gn_tick_time(index, gn_wall_ns) - offset;
 	c->slack = GN_VISIT_DELAY;
 	c->back = clock + BACK_NS;
 	c->looks = tick_is_visited(c->index - 1) ? LOOKS_MOST : 0;
 }
 
-static __always_inline struct gn_cpu_time *cpu_time(__u64 clock)
+static __always_inline struct gn_cpu_time *cpu_time(const struct task_struct *prev, struct rq *rq)
 {
 	struct gn_cpu_time *c = switch_cpu();
 
-	if (UNLIKELY(c && clock >= c->next))
-		cpu_time_refresh(c, clock);
+	if (UNLIKELY(c && rq->clock >= c->next))
+		cpu_time_refresh(c, prev, rq);
 	return c;
 }
 
@@ -90,18 +108,29 @@ enum by { BY_SWITCH, BY_ACCOUNT };
 static __always_inline void part_report(struct task_struct *task, struct gn_thread *t, enum by by,
 					__u64 until, __u32 state, __u64 begin, __u64 end)
 {
-	__u64 ticks;
-
-	/* preempted, it queued where it had been; else where it is now */
-	if (gn_causes && gn_run_queue && state == GN_ST_QUEUED && t->state != GN_ST_QUEUED)
-		t->queue = (__u64)task_plain(task)->se.cfs_rq;
-	ticks = wall_send(thread_id(task, t), t, until, state, begin, end);
+	__u64 ticks = wall_send(thread_id(task, t), t, until, state, begin, end);
 	if (!t->often)
 		return;
 	if (by == BY_SWITCH)
 		owed_paid(t, state, ticks);
 	else
 		owed_accounted(t, state, ticks);
+}
+
+/*
+ * Before ticks up to `until` are reported: in whose queue it was, if in any, and who has had that
+ * one's CPU. Preempted, it queued where it had been; else where it is now. (By itself, since the
+ * BPF stack of what reports has no room for it.)
+ */
+static __always_inline void queue_follow(const struct task_struct *task, struct gn_thread *t,
+					 __u64 until, __u64 queued)
+{
+	if (!gn_causes || !gn_run_queue)
+		return;
+	if (t->state != GN_ST_QUEUED && queued)
+		t->queue = (__u64)task_plain(task)->se.cfs_rq;
+	if (t->queue && (t->often || t->state == GN_ST_QUEUED || queued))
+		turn_follow(t->queue, t->next_tick, until);
 }
 
 /*
@@ -305,13 +334,16 @@ static __always_inline void interval_end(struct task_struct *task, struct gn_thr
 	if (UNLIKELY(t->often))
 		owed_add(t, in - t->out_ns, queued);
 	if (LIKELY(in < t->tick_ns)) {
-		if (UNLIKELY(t->often && own_tick(t) < c->index))
+		if (UNLIKELY(t->often && own_tick(t) < c->index)) {
+			queue_follow(task, t, c->index, queued);
 			running_report(task, t, in);
+		}
 		tick_not_met(t);
 		return;
 	}
 	if (!t->stack)
 		stack_not_taken(t);
+	queue_follow(task, t, c->index, queued);
 	if (t->often)
 		often_report(task, t, in, queued);
 	else
@@ -367,6 +399,16 @@ static __noinline int back_is_due(struct task_struct *task, __u64 now)
 	return WALK_BACK;
 }
 
+/* It is queued now. If its group has used up its time that is to be seen at the next tick. */
+static __always_inline void queue_enter(const struct task_struct *task, struct gn_thread *t)
+{
+	const struct cfs_rq *queue = task_plain(task)->se.cfs_rq;
+
+	t->queue = (__u64)queue;
+	if (bpf_core_field_exists(queue->throttle_count) && UNLIKELY(queue->throttle_count > 0))
+		tick_needed();
+}
+
 /* WALK_OUT if a stack is to be taken. */
 static __always_inline int interval_begin(struct task_struct *task, struct gn_thread *t,
 					  const struct gn_cpu_time *c, __u64 clock)
@@ -376,10 +418,8 @@ static __always_inline int interval_begin(struct task_struct *task, struct gn_th
 	t->offset = c->offset;
 	t->run_delay = task->sched_info.run_delay;
 	t->cpu_ns = task->se.sum_exec_runtime;
-	if (UNLIKELY(t->state == GN_ST_QUEUED && gn_causes && gn_run_queue)) {
-		t->queue = (__u64)task_plain(task)->se.cfs_rq;
-		tick_needed(); /* who has the CPU is looked at then */
-	}
+	if (UNLIKELY(t->state == GN_ST_QUEUED && gn_causes && gn_run_queue))
+		queue_enter(task, t);
 	if (UNLIKELY(t->next_tick < c->index)) /* never back: no tick counts twice */
 		t->next_tick = c->index;
 	t->stack = 0;
@@ -419,22 +459,25 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(wall_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
+	struct rq *rq = run_queue(prev);
 	struct gn_cpu_time *c;
 	struct gn_thread *t;
-	struct rq *rq;
 	__u64 clock;
 	int walk = 0;
 
+	if (!rq)
+		return 0;
+	c = gn_causes ? cpu_time(prev, rq) : NULL;
 	END_IF(!prev->pid || rate_skips(prev));
 	/* Only threads of targets have storage: this look-up is the filter. */
 	t = bpf_task_storage_get(&threads, prev, 0, 0);
 	if (!t || !thread_wanted((__u32)thread_id(prev, t)))
 		return 0;
-	rq = run_queue(prev);
-	clock = rq ? rq->clock : 0;
-	c = cpu_time(clock);
+	if (!gn_causes)
+		c = cpu_time(prev, rq);
 	if (!c)
 		return 0;
+	clock = rq->clock;
 	c->switches++;
 	if (UNLIKELY(t->asked))
 		asked_end(prev, t);
@@ -571,8 +614,8 @@ static __always_inline bool account_waits(struct task_struct *task, struct gn_th
 static __always_inline void account_off(struct task_struct *task, struct gn_thread *t)
 {
 	struct gn_cpu_time *c;
+	__u64 now, queued;
 	__u32 zero = 0;
-	__u64 now;
 
 	c = bpf_map_lookup_percpu_elem(&cpu_times, &zero, task->thread_info.cpu);
 	if (!c)
@@ -582,15 +625,18 @@ static __always_inline void account_off(struct task_struct *task, struct gn_thre
 		if (!c->next)
 			return;
 		/* its next switch-out, which finds nothing left to report, learns from it */
-		wall_report(task, t, BY_ACCOUNT, arrival(task, t, c->offset),
-			    task->sched_info.run_delay - t->run_delay);
+		queued = task->sched_info.run_delay - t->run_delay;
+		queue_follow(task, t, c->index, queued);
+		wall_report(task, t, BY_ACCOUNT, arrival(task, t, c->offset), queued);
 		return;
 	}
 	if (rate_has_wall(t))
 		sleeper_verify(task, t);
 	if (account_waits(task, t, now))
 		return;
-	wall_report(task, t, BY_ACCOUNT, now, queued_so_far(task, t, c, now));
+	queued = queued_so_far(task, t, c, now);
+	queue_follow(task, t, gn_ticks_until(now - gn_start_ns, gn_wall_ns), queued);
+	wall_report(task, t, BY_ACCOUNT, now, queued);
 	if (wall_stack(t) || thread_is_bare(t) || !tick_wants_stack(task, t, t->next_tick))
 		return;
 	if (gn_reservoir) /* chosen only now, in mid-sleep: the tick thread reads it */

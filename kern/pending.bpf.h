@@ -38,7 +38,7 @@ static __always_inline void pending_push(__u32 odd, const struct pending *p)
 	else
 		bpf_map_push_elem(&pending_even, p, BPF_ANY);
 	__sync_fetch_and_add(&gn_pending[odd & 1], 1); /* after it is there */
-	tick_needed();
+	tick_wanted();
 }
 
 static __always_inline long pending_pop(__u32 odd, struct pending *p)

@@ -18,7 +18,9 @@ struct wall_part {
 	struct gn_sample s;
 	__u64 queue; /* struct cfs_rq in which it was; 0: it was not queued, or causes are off */
 	__u32 often; /* its ticks go by what is owed: it need not have been queued at this one */
-	__u32 cpu;   /* whose queue that is */
+	__u32 cpu;    /* whose queue that is */
+	__u32 unsure; /* group_watch() */
+	__u32 pad;
 };
 
 /* Read anew each time: what is kept across calls takes stack, and ticks_send() is deep in a chain.
@@ -172,13 +174,6 @@ static __always_inline bool queue_limited(const struct wall_part *p, __u64 tick,
 	return true;
 }
 
-/* Should the tick thread doze, it has missed something. */
-static __always_inline void unseen_note(void)
-{
-	__sync_fetch_and_add(&gn_unseen, 1);
-	tick_needed();
-}
-
 /* The id of why it was queued at that tick. */
 __weak __noinline __u64 queued_cause(struct wall_part *p, __u64 tick)
 {
@@ -188,13 +183,14 @@ __weak __noinline __u64 queued_cause(struct wall_part *p, __u64 tick)
 
 	if (!p)
 		return 0;
-	if (!queue_limited(p, tick, &c)) {
+	if (p->unsure && !groups_were_looked_at(tick)) {
+		c.kind = GN_CAUSE_UNSEEN;
+		tick_needed();
+	} else if (!queue_limited(p, tick, &c)) {
 		h = holder_at(p->cpu, tick);
 		if (h && p->often && h->tid == p->s.h.tid)
 			h = holder_before(p, tick);
 		holder_cause(p, h, &c);
-		if (!h)
-			unseen_note();
 	}
 	id = cause_id(&c, p->s.h.tgid);
 	queued_tell(p, &c, id);
@@ -234,14 +230,14 @@ __weak __noinline int queued_send(struct wall_part *p, __u64 from, __u64 until)
 	return 0;
 }
 
-/* In whose queue the part was. Its group is watched from now on. */
+/* In whose queue the part was. */
 static __always_inline void queued_begin(struct wall_part *p, __u64 queue)
 {
 	struct cfs_rq *at = (void *)queue;
 
 	p->queue = queue;
 	p->cpu = BPF_CORE_READ(at, rq, cpu);
-	group_watch(BPF_CORE_READ(at, tg));
+	p->unsure = group_watch((__u64)BPF_CORE_READ(at, tg));
 }
 
 #endif

@@ -148,7 +148,13 @@ struct cfs_rq {
 	int throttle_count;    /* CONFIG_CFS_BANDWIDTH: of this group and those above it */
 };
 
+struct bpf_timer { /* include/uapi/linux/bpf.h */
+	u64 opaque[2];
+} __attribute__((aligned(8)));
+
 struct cfs_bandwidth {
+	u64 quota; /* ns; ~0: no limit */
+	int nr_throttled;
 	struct list_head throttled_cfs_rq;
 };
 

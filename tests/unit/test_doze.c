@@ -9,87 +9,80 @@
 
 #include "capture/doze.h"
 
-#define MS  1000000ull
-#define SEC (1000 * MS)
-
-static uint64_t ticks_at(struct doze *d, uint64_t now)
+/* So many times: `needed` visits in a row that were needed, then one after `left_out` ticks. */
+static void ticks_of(struct doze *d, int times, int needed, uint64_t left_out)
 {
-	return doze_ticks(d, now, d->unseen, 10 * MS);
-}
-
-static void quiet(struct doze *d, int visits)
-{
-	for (int i = 0; i < visits; i++)
-		doze_note(d, DOZE_QUIET, 1);
-}
-
-static void test_quiet(void **state)
-{
-	struct doze d = {0};
-
-	quiet(&d, 99);
-	assert_int_equal(ticks_at(&d, SEC), 1);
-	quiet(&d, 1);
-	assert_int_equal(ticks_at(&d, SEC), 10);
-	assert_int_equal(doze_ticks(&d, SEC, 0, 20 * MS), 5);
-	assert_int_equal(doze_ticks(&d, SEC, 0, MS), 100);
-	assert_int_equal(doze_ticks(&d, SEC, 0, 100 * MS), 1); /* as long as it would be */
-	assert_int_equal(doze_ticks(&d, SEC, 0, 3600 * SEC), 1);
-	doze_note(&d, DOZE_BUSY, 1);
-	assert_int_equal(ticks_at(&d, SEC), 1);
-	quiet(&d, 99);
-	assert_int_equal(ticks_at(&d, SEC), 1);
-}
-
-/* Threads that are pending at two ticks a second leave the others quiet, at five they do not. */
-static void pending(struct doze *d, int ticks_between)
-{
-	for (int i = 0; i < 20; i++) {
-		doze_note(d, DOZE_PENDING, 1);
-		doze_note(d, DOZE_QUIET, (uint64_t)ticks_between);
+	for (int i = 0; i < times; i++) {
+		for (int k = 0; k < needed; k++)
+			doze_note(d, true, 1);
+		doze_note(d, false, left_out + 1);
 	}
 }
 
-static void test_pending(void **state)
+static void test_few(void **state)
 {
 	struct doze d = {0};
 
-	quiet(&d, 1000);
-	pending(&d, 50);
-	assert_int_equal(ticks_at(&d, SEC), 10);
-	pending(&d, 20);
-	assert_int_equal(ticks_at(&d, SEC), 1);
-	pending(&d, 100);
-	assert_int_equal(ticks_at(&d, SEC), 10);
+	assert_true(doze_pays(&d));
+	doze_note(&d, true, 1);
+	assert_true(doze_pays(&d));
+	for (int i = 0; i < 100; i++) {
+		doze_note(&d, true, 4); /* a quarter of the ticks */
+		assert_true(doze_pays(&d));
+	}
+	ticks_of(&d, 200, 0, 0);
+	assert_int_equal(d.needed, 0);
 }
 
-/* Once something was missed all are visited: for 1 s, then 2, ..., at most a minute. */
-static void test_missed(void **state)
+static void test_many(void **state)
 {
 	struct doze d = {0};
-	uint64_t now = SEC, unseen = 0;
 
-	quiet(&d, 1000);
-	assert_int_equal(doze_ticks(&d, now, unseen, 10 * MS), 10);
-	for (uint64_t s = 1; s < 1000; s *= 2) {
-		uint64_t for_ns = (s < 60 ? s : 60) * SEC;
+	ticks_of(&d, 100, 3, 0); /* of four */
+	assert_false(doze_pays(&d));
+	for (int i = 0; i < 1000; i++)
+		doze_note(&d, true, 1);
+	assert_false(doze_pays(&d));
+	assert_true(d.needed <= DOZE_WHOLE);
+}
 
-		assert_int_equal(doze_ticks(&d, now, ++unseen, 10 * MS), 1);
-		assert_int_equal(doze_ticks(&d, now + for_ns - 1, unseen, 10 * MS), 1);
-		assert_int_equal(doze_ticks(&d, now + for_ns, unseen, 10 * MS), 10);
-		now += for_ns + 59 * SEC;
-	}
-	now += 2 * SEC; /* that is a minute ago */
-	assert_int_equal(doze_ticks(&d, now, ++unseen, 10 * MS), 1);
-	assert_int_equal(doze_ticks(&d, now + SEC, unseen, 10 * MS), 10);
+/* It changes within a second of ticks of 10 ms, and one that is like no other changes nothing. */
+static void test_change(void **state)
+{
+	struct doze d = {0};
+	int n;
+
+	for (n = 0; doze_pays(&d); n++)
+		doze_note(&d, true, 1);
+	assert_in_range(n, 5, 50);
+	for (int i = 0; i < 100; i++)
+		doze_note(&d, true, 1);
+	doze_note(&d, false, 1);
+	assert_false(doze_pays(&d));
+	for (n = 0; !doze_pays(&d); n++)
+		doze_note(&d, false, 1);
+	assert_in_range(n, 5, 50);
+}
+
+/* Ticks that were left out count as not needed, however many they are. */
+static void test_left_out(void **state)
+{
+	struct doze d = {0};
+
+	for (int i = 0; i < 100; i++)
+		doze_note(&d, true, 1);
+	doze_note(&d, false, 1ull << 62);
+	assert_int_equal(d.needed, 0);
+	assert_true(doze_pays(&d));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quiet),
-		cmocka_unit_test(test_pending),
-		cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_change),
+		cmocka_unit_test(test_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

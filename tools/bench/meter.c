@@ -277,6 +277,38 @@ static void prog_add(struct snapshot *s, uint32_t id)
 	s->nprogs++;
 }
 
+/* A timer of BPF runs for none of the programs. gnomon's keeps its own account: struct gn_ticker. */
+static void ticker_add(struct snapshot *s, uint32_t id)
+{
+	union bpf_attr attr = {.map_id = id};
+	int fd = (int)syscall(SYS_bpf, BPF_MAP_GET_FD_BY_ID, &attr, sizeof(attr));
+	struct prog *p = &s->progs[s->nprogs];
+	struct bpf_map_info info = {0};
+	uint64_t value[7];
+	uint32_t zero = 0;
+
+	if (fd < 0)
+		return;
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (uint64_t)(uintptr_t)&info;
+	if (!syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) &&
+	    !strcmp(info.name, "tickers") && info.value_size == sizeof(value) &&
+	    s->nprogs < MAX_PROGS) {
+		memset(&attr, 0, sizeof(attr));
+		attr.map_fd = (uint32_t)fd;
+		attr.key = (uint64_t)(uintptr_t)&zero;
+		attr.value = (uint64_t)(uintptr_t)value;
+		if (!syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr))) {
+			*p = (struct prog){.id = ~id, .ns = value[3], .runs = value[4]};
+			strcpy(p->name, "ticker_at");
+			s->nprogs++;
+		}
+	}
+	close(fd);
+}
+
 /* Several descriptors may be of one map: its memory counts once. */
 static void map_add(struct snapshot *s, const char *info)
 {
@@ -289,6 +321,7 @@ static void map_add(struct snapshot *s, const char *info)
 		return;
 	s->maps[s->nmaps++] = id;
 	s->map_bytes += field(info, "\nmemlock:");
+	ticker_add(s, id);
 }
 
 /* Programs, links to programs and maps among the profiler's descriptors. */

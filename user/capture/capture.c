@@ -51,10 +51,12 @@ static void looks_configure(struct capture *c, const struct capture_config *cfg)
 {
 	c->looks = cfg->causes && cfg->wall_ns && feature_has(FEATURE_RUN_QUEUE);
 	c->skel->rodata->gn_cpus = (__u32)c->ncpu;
-	if (c->looks)
+	if (c->looks) {
 		bpf_map__set_max_entries(c->skel->maps.holders, (__u32)c->ncpu * GN_HELD_TICKS);
-	else
-		bpf_program__set_autoload(c->skel->progs.cpus_look, false);
+		return;
+	}
+	bpf_program__set_autoload(c->skel->progs.cpus_look, false);
+	bpf_program__set_autoload(c->skel->progs.groups_look, false);
 }
 
 static void configure(struct capture *c, const struct capture_config *cfg)
@@ -107,8 +109,11 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	}
 	if (!cfg->cpu_ns)
 		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
-	if (!cfg->wall_ns || !c->can_find)
+	if (!cfg->wall_ns || !c->can_find) {
 		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
+		bpf_program__set_autoload(c->skel->progs.ticker_start, false);
+		bpf_map__set_autocreate(c->skel->maps.tickers, false);
+	}
 	if (!cfg->causes || !cfg->wall_ns || !feature_has(FEATURE_ITER_FILES)) {
 		bpf_program__set_autoload(c->skel->progs.peer_find, false);
 		bpf_map__set_autocreate(c->skel->maps.peers_wanted, false);

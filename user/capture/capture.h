@@ -194,18 +194,21 @@ void capture_tick_late(struct capture *c);
 int capture_tick(struct capture *c, struct gn_remote_tick *arg);
 
 /*
- * Can visits of ticks be left out? Nothing is pending, no lock is waited for, and some CPU is idle
- * and none wanted by two. From the thread that calls capture_tick(), after it, as the next two.
+ * Did the visit of arg->tick find anything to be done? From the thread that calls capture_tick(),
+ * after it, as the next three.
  */
-bool capture_is_quiet(const struct capture *c);
+bool capture_tick_was_needed(const struct capture *c, const struct gn_remote_tick *arg);
 
-/* If so, whoever needs one rings from now on: capture_bell() is readable then, until the end. */
-bool capture_doze(struct capture *c);
-void capture_doze_end(struct capture *c);
+/*
+ * Ticks are left out from `tick` on, and whoever needs one rings: capture_bell() is readable then,
+ * until the end. False: each is to be visited now. _dozes(): nobody has rung so far, nor has what
+ * was asked for since to be done at ticks. _end(): the tick, plus 1, that is to be visited at once,
+ * or 0.
+ */
+bool capture_doze(struct capture *c, uint64_t tick);
+bool capture_dozes(struct capture *c);
+uint64_t capture_doze_end(struct capture *c);
 int capture_bell(const struct capture *c);
-
-/* So often threads were queued at ticks of which it is not known who had the CPU. */
-uint64_t capture_unseen(const struct capture *c);
 
 /* capture_threads() for the thread of the ticks, which must wait for no other. */
 uint64_t capture_tick_threads(struct capture *c);

@@ -27,8 +27,9 @@ struct capture {
 	bool can_visit;		  /* who rests is read by others of its process */
 	bool can_pick;		  /* iterators over one process */
 	bool can_lock;		  /* whose locks are is told */
-	bool looks;		  /* at who has the CPUs, at each tick */
-	bool wanted;		  /* at the last one a thread was queued, or would have been */
+	bool looks;		  /* at why threads are queued, at ticks */
+	bool spent;		  /* at the last one some group had used up its CPU time */
+	bool locked;		  /* at the last one threads waited for locks */
 	struct ring_buffer *bell; /* NULL: ticks are never left out */
 	bool wakes;		  /* who wakes threads is told */
 	struct peers *peers;	  /* NULL: whose connections' other ends are is not told */

@@ -160,18 +160,27 @@ static uint64_t pending_added(struct capture *c, uint64_t tick, bool visits)
 	return added;
 }
 
-/* Not for what it is told on, since samples without it are samples. */
-static void cpus_look(struct capture *c, uint64_t tick)
+/* If it fails samples lack what it tells, and are samples. True: some group's time is used up. */
+static bool look(const struct bpf_program *by, uint64_t tick)
 {
-	struct gn_cpus_look arg = {.tick = tick};
+	struct gn_tick_look arg = {.tick = tick};
 	/* the kernel copies the context back to where it came from */
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
-	int rc = bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.cpus_look), &opts);
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(by), &opts);
 
-	c->wanted = rc || arg.crowded;
 	if (rc)
-		log_debug("who had the CPUs at tick %llu: %s", (unsigned long long)tick,
+		log_debug("%s at tick %llu: %s", bpf_program__name(by), (unsigned long long)tick,
 			  strerror(-rc));
+	return arg.spent;
+}
+
+/* Why threads are queued: who has the CPUs, unless switches tell it, and which groups have used up
+ * their time. */
+static void queues_look(struct capture *c, uint64_t tick)
+{
+	if (c->scanning)
+		look(capture_part(c, PROGRAMS_SCAN)->progs.cpus_look, tick);
+	c->spent = c->skel->bss->gn_groups && look(c->skel->progs.groups_look, tick);
 }
 
 /*
@@ -185,11 +194,13 @@ static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
 	uint64_t seen = since ? since : c->skel->bss->gn_lock_seen;
 
+	c->locked = since && c->locked;
 	if (!c->can_lock || __atomic_load_n(waiters, __ATOMIC_ACQUIRE) == seen ||
 	    programs_begin(c->programs, PROGRAMS_REMOTE))
 		return seen;
 	bpf_prog_test_run_opts(bpf_program__fd(capture_part(c, PROGRAMS_REMOTE)->progs.lock_tick),
 			       &opts);
+	c->locked = true;
 	return __atomic_load_n(waiters, __ATOMIC_ACQUIRE);
 }
 
@@ -215,13 +226,13 @@ void capture_near_load(struct capture *c)
 	c->near_next = rc == -EAGAIN ? now : now + NEAR_AGAIN_NS;
 }
 
-/* Do others read who rests, so that the collector need not? */
-static bool near_reads(struct capture *c)
+/* Finds out whether others read who rests, so that the collector need not. */
+static void near_follow(struct capture *c)
 {
 	uint64_t now = now_ns(), since = now - c->near_since, n;
 
 	if (!c->can_visit)
-		return false;
+		return;
 	if (since >= NEAR_LOOK_NS) {
 		n = capture_switches_sum(c);
 		c->near_often = (n - c->near_switches) * 1000000000 / since >= NEAR_SWITCHES;
@@ -230,7 +241,7 @@ static bool near_reads(struct capture *c)
 	}
 	if (c->near_often || c->late_ticks >= NEAR_LATE)
 		c->near_wanted = true;
-	return c->near_often && c->near_there;
+	c->skel->bss->gn_near_ns = c->near_often && c->near_there ? NEAR_NS : 0;
 }
 
 void capture_tick_late(struct capture *c)
@@ -241,11 +252,12 @@ void capture_tick_late(struct capture *c)
 uint64_t capture_tick_look(struct capture *c, uint64_t tick)
 {
 	if (c->looks)
-		cpus_look(c, tick);
+		queues_look(c, tick);
 	if (c->scanning || !c->can_find)
 		return 0;
 	c->waiters = locks_read(c, tick, 0);
-	return near_reads(c) && pending_added(c, tick, false) >= NEAR_FEW ? NEAR_NS : 0;
+	near_follow(c);
+	return pending_added(c, tick, false) >= NEAR_FEW ? c->skel->bss->gn_near_ns : 0;
 }
 
 /*
@@ -278,45 +290,59 @@ int capture_tick(struct capture *c, struct gn_remote_tick *arg)
 
 /* ---- ticks that are left out ---- */
 
-bool capture_is_quiet(const struct capture *c)
+static bool is_calm(const struct capture *c)
 {
-	const struct gnomon__bss *bss = c->skel->bss;
-
-	return c->bell && !c->scanning && c->can_find && !c->wanted && !c->resting &&
-	       !c->remote_due && !c->late &&
-	       __atomic_load_n(&bss->gn_pending[0], __ATOMIC_ACQUIRE) == c->pending[0] &&
-	       __atomic_load_n(&bss->gn_pending[1], __ATOMIC_ACQUIRE) == c->pending[1] &&
-	       (!c->can_lock ||
-		__atomic_load_n(&bss->gn_lock_waiters, __ATOMIC_ACQUIRE) == bss->gn_lock_seen);
+	return c->bell && !c->scanning && c->can_find && !c->spent && !c->resting &&
+	       !c->remote_due && !c->late;
 }
 
-/* Whoever comes to need a tick either finds that it is to ring, or is found here. */
-bool capture_doze(struct capture *c)
+bool capture_tick_was_needed(const struct capture *c, const struct gn_remote_tick *arg)
 {
-	if (!capture_is_quiet(c))
+	return arg->taken || c->locked || !is_calm(c);
+}
+
+static int ticker_start(struct capture *c, uint64_t tick)
+{
+	struct gn_ticker_start arg = {.tick = tick};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.ticker_start), &opts);
+
+	return rc ? rc : (int)opts.retval;
+}
+
+bool capture_doze(struct capture *c, uint64_t tick)
+{
+	int rc;
+
+	if (!is_calm(c))
 		return false;
-	__atomic_store_n(&c->skel->bss->gn_tick_dozes, 1, __ATOMIC_SEQ_CST);
-	if (capture_is_quiet(c))
+	__atomic_store_n(&c->skel->bss->gn_tick_dozes, GN_DOZE_TICKER, __ATOMIC_SEQ_CST);
+	rc = ticker_start(c, tick);
+	if (!rc)
 		return true;
+	log_debug("ticks: no timer: %s", strerror(-rc));
 	capture_doze_end(c);
 	return false;
 }
 
-void capture_doze_end(struct capture *c)
+bool capture_dozes(struct capture *c)
 {
-	__atomic_store_n(&c->skel->bss->gn_tick_dozes, 0, __ATOMIC_SEQ_CST);
+	near_follow(c);
+	return is_calm(c) &&
+	       __atomic_load_n(&c->skel->bss->gn_tick_dozes, __ATOMIC_SEQ_CST) != GN_DOZE_NOT;
+}
+
+uint64_t capture_doze_end(struct capture *c)
+{
+	__atomic_store_n(&c->skel->bss->gn_tick_dozes, GN_DOZE_NOT, __ATOMIC_SEQ_CST);
 	if (c->bell)
 		ring_buffer__consume(c->bell);
+	return __atomic_exchange_n(&c->skel->bss->gn_tick_found, 0, __ATOMIC_SEQ_CST);
 }
 
 int capture_bell(const struct capture *c)
 {
 	return c->bell ? bpf_map__fd(c->skel->maps.bell) : -1;
-}
-
-uint64_t capture_unseen(const struct capture *c)
-{
-	return __atomic_load_n(&c->skel->bss->gn_unseen, __ATOMIC_RELAXED);
 }
 
 void capture_reread(struct capture *c)

@@ -52,6 +52,7 @@ static const struct {
 	{PROGRAMS_REMOTE, "remote_scan"}, {PROGRAMS_REMOTE, "remote_tick"},
 	{PROGRAMS_SCAN, "wall_scan"},	  {PROGRAMS_REMOTE, "lock_tick"},
 	{PROGRAMS_WAKING, "wall_waking"}, {PROGRAMS_WAKING, "waking_walk"},
+	{PROGRAMS_SCAN, "cpus_look"},
 };
 
 #define HEAVY (sizeof(heavy) / sizeof(heavy[0]))
@@ -69,7 +70,7 @@ static bool is_wanted(const struct programs *p, enum programs_part part, const c
 /* Whether the part's programs name that map. Each one that is shared takes an open file. */
 static bool has_map(enum programs_part part, const char *name)
 {
-	if (!strcmp(name, "peers_wanted"))
+	if (!strcmp(name, "peers_wanted") || !strcmp(name, "tickers"))
 		return false;
 	return part == PROGRAMS_WAKING ||
 	       (strcmp(name, "waking_walker") && strcmp(name, "waker_scratch"));
@@ -364,10 +365,23 @@ static void run_time_add(const struct gnomon *skel, uint64_t *ns, uint64_t *runs
 	}
 }
 
+/* A timer's time is no program's. */
+static void ticker_add(const struct gnomon *skel, uint64_t *ns, uint64_t *runs)
+{
+	struct gn_ticker t;
+	uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(skel->maps.tickers), &zero, &t))
+		return;
+	*ns += t.ns;
+	*runs += t.runs;
+}
+
 void programs_run_time(const struct programs *p, uint64_t *ns, uint64_t *runs)
 {
 	*ns = *runs = 0;
 	run_time_add(p->base, ns, runs);
+	ticker_add(p->base, ns, runs);
 	for (int i = 0; i < PROGRAMS_PARTS; i++)
 		if (programs_of(p, i))
 			run_time_add(programs_of(p, i), ns, runs);

@@ -17,7 +17,7 @@ enum programs_part {
 	PROGRAMS_CLOCK,	 /* thread_clock */
 	PROGRAMS_SWITCH, /* wall_switch */
 	PROGRAMS_REMOTE, /* remote_tick, remote_scan, lock_tick */
-	PROGRAMS_SCAN,	 /* wall_scan */
+	PROGRAMS_SCAN,	 /* wall_scan, cpus_look */
 	/* these keep no skeleton, and are put to work when they have been loaded */
 	PROGRAMS_WAKING, /* wall_waking, waking_walk: attached */
 	PROGRAMS_VISIT,	 /* switch_visit: where wall_switch goes on in it */

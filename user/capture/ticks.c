@@ -24,6 +24,7 @@
 
 #define LATE_NS	    1000000ull
 #define CONSIDER_NS 1000000000ull
+#define DOZE_NS	    100000000ull /* between two looks at what is asked for while ticks are left out */
 
 struct ticks {
 	struct capture *capture;
@@ -85,24 +86,6 @@ static void priority_raise(void)
 		return;
 	if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20))
 		log_info("the tick thread runs without raised priority: %s", strerror(errno));
-}
-
-/* How many threads were pending. */
-static uint32_t visit(struct ticks *t, uint64_t tick)
-{
-	struct gn_remote_tick arg = {.tick = tick};
-	uint64_t pause = capture_tick_look(t->capture, tick);
-	int rc;
-
-	if (pause)
-		sleep_until(t, now_ns() + pause);
-	rc = capture_tick(t->capture, &arg);
-	if (rc)
-		log_debug("tick %llu: %s", (unsigned long long)tick, strerror(-rc));
-	t->stats.ticks++;
-	t->stats.pending += arg.popped;
-	t->stats.taken += arg.taken;
-	return arg.popped;
 }
 
 /* What the targets did since the last call. False: the last call was too short ago. */
@@ -177,66 +160,95 @@ static uint64_t visit_time(const struct ticks *t, uint64_t tick)
 	return t->engine == WALL_ENGINE_SCAN ? at : at + GN_VISIT_DELAY;
 }
 
+/* Tells whether there was anything to be done. */
+static bool visit(struct ticks *t, uint64_t tick)
+{
+	struct gn_remote_tick arg = {.tick = tick};
+	uint64_t pause = capture_tick_look(t->capture, tick);
+	int rc;
+
+	if (pause)
+		sleep_until(t, visit_time(t, tick) + pause);
+	rc = capture_tick(t->capture, &arg);
+	if (rc)
+		log_debug("tick %llu: %s", (unsigned long long)tick, strerror(-rc));
+	t->stats.ticks++;
+	t->stats.pending += arg.popped;
+	t->stats.taken += arg.taken;
+	return capture_tick_was_needed(t->capture, &arg);
+}
+
 /* ---- ticks that are left out ---- */
 
-static enum doze_tick quietness(const struct ticks *t, uint32_t pending)
+/* The first tick whose visit has not been missed. */
+static uint64_t tick_coming(const struct ticks *t)
 {
-	if (pending)
-		return DOZE_PENDING;
-	return capture_is_quiet(t->capture) ? DOZE_QUIET : DOZE_BUSY;
+	return gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
 }
 
-/* How many ticks are left out now unless somebody rings. */
-static uint64_t doze(struct ticks *t)
+static uint64_t tick_next(const struct ticks *t, uint64_t from)
 {
-	uint32_t level = capture_visit_level(t->capture);
-	uint64_t n =
-		doze_ticks(&t->doze, now_ns(), capture_unseen(t->capture), t->cfg.wall_ns << level);
-
-	t->dozes = n > 1 && capture_doze(t->capture);
-	if (!t->dozes)
-		return 0;
-	t->stats.dozes++;
-	return (n - 1) << level;
+	return gn_level_next(from, capture_visit_level(t->capture));
 }
 
-/* It may have been rung for just after the last one. */
-static void doze_end(struct ticks *t, bool woken)
+/* The ticks until then are not to be made up for: nobody wanted them when they passed. */
+static void ticks_pass(const struct ticks *t, uint64_t *from)
 {
-	if (t->dozes || woken)
-		capture_doze_end(t->capture);
+	uint64_t coming = tick_coming(t);
+
+	*from = coming > *from ? coming : *from;
+}
+
+/* Sleeps until a tick is to be visited. False: none is, now. */
+static bool doze(struct ticks *t, uint64_t *from, uint64_t *tick)
+{
+	uint64_t found;
+
+	if (sleep_until(t, now_ns() + DOZE_NS) && capture_dozes(t->capture)) {
+		engine_consider(t, tick_coming(t));
+		return false;
+	}
 	t->dozes = false;
+	found = capture_doze_end(t->capture);
+	if (found)
+		*tick = found - 1;
+	else
+		ticks_pass(t, from);
+	return found;
+}
+
+/* The same where ticks are not left out. */
+static bool await(struct ticks *t, uint64_t *from, uint64_t *tick)
+{
+	*tick = tick_next(t, *from);
+	if (sleep_until(t, visit_time(t, *tick)))
+		return true;
+	capture_doze_end(t->capture);
+	ticks_pass(t, from);
+	return false;
 }
 
 static void *ticks_main(void *arg)
 {
 	struct ticks *t = arg;
-	uint64_t from = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns), left_out = 0;
+	uint64_t from = tick_coming(t), seen = from, tick;
 
 	pthread_setname_np(pthread_self(), "gnomon-ticks");
 	priority_raise();
 	while (!atomic_load(&t->ends)) {
-		uint64_t tick = gn_level_next(from + left_out, capture_visit_level(t->capture));
-		uint64_t due = visit_time(t, tick), coming;
-		bool woken = !sleep_until(t, due);
-
-		left_out = 0;
-		doze_end(t, woken);
-		if (woken) {
-			/* those that nobody wanted when they passed are not to be made up for */
-			coming = gn_ticks_until(now_ns() - t->cfg.start_ns, t->cfg.wall_ns);
-			from = coming > from ? coming : from;
+		if (t->dozes ? !doze(t, &from, &tick) : !await(t, &from, &tick))
 			continue;
-		}
-		if (now_ns() - due > LATE_NS) {
+		if (now_ns() - visit_time(t, tick) > LATE_NS) {
 			t->stats.late++;
 			capture_tick_late(t->capture);
 		}
-		doze_note(&t->doze, quietness(t, visit(t, tick)), tick + 1 - from);
+		doze_note(&t->doze, visit(t, tick), tick + 1 - seen);
 		engine_consider(t, tick);
-		from = tick + 1;
-		left_out = doze(t);
+		from = seen = tick + 1;
+		t->dozes = doze_pays(&t->doze) && capture_doze(t->capture, tick_next(t, from));
+		t->stats.dozes += t->dozes;
 	}
+	capture_doze_end(t->capture);
 	return NULL;
 }
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A timer that looks at each tick, in place of the tick thread, whether that is needed: a thread
+ * that was put into the tick's queue has mostly been back by then. To wake the tick thread for that
+ * costs 20 times as much, and puts a thread off its CPU, which is pending then. Where nothing is
+ * pending for a while it is not started again, and whoever needs a tick rings.
+ */
+#include "lock.bpf.h"
+#include "pending.bpf.h"
+
+/* Without __ksym, which remote.bpf.c has: libbpf's linker (1.1) fails where two files have it. */
+extern struct task_struct *bpf_task_from_pid(s32 pid) __weak;
+extern void bpf_task_release(struct task_struct *p) __weak;
+
+#define TICKER_LOOKS 64 /* threads that are looked at */
+#define TICKER_QUIET 32 /* ticks at which nothing was pending */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gn_ticker);
+} tickers SEC(".maps");
+
+/* Not 0: that tick, plus 1, is to be visited now. */
+__u64 gn_tick_found = 0;
+
+/* ns for which pending threads are left to others of their process (kern/visit.bpf.c); 0: not at
+ * all. */
+__u64 gn_near_ns = 0;
+
+struct ticker_look {
+	__u64 tick;
+	__u32 popped, needed;
+};
+
+/* One that has the CPU again has gone there since; its storage learns of that when it leaves it. */
+static __always_inline bool is_off(__u32 tid)
+{
+	struct task_struct *task = bpf_task_from_pid(tid);
+	bool off;
+
+	if (!task)
+		return false;
+	off = !task->on_cpu;
+	bpf_task_release(task);
+	return off;
+}
+
+static long pending_look(__u32 i, struct ticker_look *x)
+{
+	struct pending p = {};
+
+	if (pending_pop(tick_parity(x->tick), &p))
+		return 1;
+	x->popped++;
+	if (pending_is_over(p.storage, x->tick) || !is_off(p.tid))
+		return 0;
+	pending_push(tick_parity(x->tick), &p);
+	x->needed = 1;
+	return 1;
+}
+
+static __always_inline bool nothing_is_pending(void)
+{
+	struct pending p;
+
+	return bpf_map_peek_elem(&pending_even, &p) && bpf_map_peek_elem(&pending_odd, &p) &&
+	       gn_lock_waiters == gn_lock_seen;
+}
+
+/* Whoever comes to need a tick either finds that it is to ring, or is found here. */
+static __always_inline bool ticker_rests(struct gn_ticker *t)
+{
+	if (t->quiet < TICKER_QUIET ||
+	    __sync_val_compare_and_swap(&gn_tick_dozes, GN_DOZE_TICKER, GN_DOZE_ALL) !=
+		    GN_DOZE_TICKER)
+		return false;
+	return nothing_is_pending() ||
+	       __sync_val_compare_and_swap(&gn_tick_dozes, GN_DOZE_ALL, GN_DOZE_TICKER) !=
+		       GN_DOZE_ALL;
+}
+
+static __always_inline int ticker_set(struct gn_ticker *t, __u64 tick)
+{
+	__u64 now = bpf_ktime_get_ns(), due;
+
+	t->again = 0;
+	t->tick = gn_rates ? level_next(tick, gn_visit_level) : tick;
+	due = gn_start_ns + gn_tick_time(t->tick, gn_wall_ns) + GN_VISIT_DELAY;
+	return bpf_timer_start(&t->timer, due > now ? due - now : 1, 0);
+}
+
+/* Ticks whose time has passed meanwhile are left out: what was pending is in the queues. */
+static __always_inline void ticker_go_on(struct gn_ticker *t, __u64 now)
+{
+	__u64 coming = gn_ticks_until(now - GN_VISIT_DELAY - gn_start_ns, gn_wall_ns);
+
+	ticker_set(t, t->tick + 1 > coming ? t->tick + 1 : coming);
+}
+
+static __always_inline void ticker_found(struct gn_ticker *t)
+{
+	t->quiet = 0;
+	gn_tick_found = t->tick + 1;
+	bell_ring();
+}
+
+/* Whose the locks are is to be read at once, while others may read who is pending. */
+static __always_inline void ticker_look(struct gn_ticker *t, __u64 now)
+{
+	struct ticker_look x = {.tick = t->tick};
+
+	if (gn_lock_waiters != gn_lock_seen) {
+		ticker_found(t);
+		return;
+	}
+	if (gn_near_ns && !t->again) {
+		t->again = 1;
+		bpf_timer_start(&t->timer, gn_near_ns, 0);
+		return;
+	}
+	bpf_loop(TICKER_LOOKS, pending_look, &x, 0);
+	if (x.needed || x.popped == TICKER_LOOKS) {
+		ticker_found(t);
+		return;
+	}
+	t->quiet = x.popped ? 0 : t->quiet + 1;
+	if (!ticker_rests(t))
+		ticker_go_on(t, now);
+}
+
+static int ticker_at(void *map, __u32 *key, struct gn_ticker *t)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (gn_tick_dozes == GN_DOZE_TICKER)
+		ticker_look(t, now);
+	t->ns += bpf_ktime_get_ns() - now;
+	t->runs++;
+	return 0;
+}
+
+/* Once gn_tick_dozes is GN_DOZE_TICKER. 0, or -errno. */
+SEC("syscall")
+int ticker_start(struct gn_ticker_start *ctx)
+{
+	__u32 zero = 0;
+	struct gn_ticker *t = bpf_map_lookup_elem(&tickers, &zero);
+	long rc;
+
+	if (!t)
+		return -2;
+	if (!t->begun) {
+		rc = bpf_timer_init(&t->timer, &tickers, 1 /* CLOCK_MONOTONIC */);
+		if (!rc)
+			rc = bpf_timer_set_callback(&t->timer, ticker_at);
+		if (rc)
+			return rc;
+		t->begun = 1;
+	}
+	t->quiet = 0;
+	return ticker_set(t, ctx->tick);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
