@@ -184,6 +184,9 @@ int capture_switches(struct capture *c);
  */
 uint64_t capture_tick_look(struct capture *c, uint64_t tick);
 
+/* ns for which a tick at which nothing else is to be done may be left to others. */
+uint64_t capture_near(const struct capture *c);
+
 /* Before that, where it is late: others may read what it comes too late for. */
 void capture_tick_late(struct capture *c);
 

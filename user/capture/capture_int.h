@@ -65,7 +65,7 @@ struct capture {
 	bool unstored;		 /* threads got no storage since then */
 	uint64_t stored_ns;	 /* when those were looked for last */
 	uint64_t waiters;	 /* gn_lock_waiters at the last capture_tick_look() */
-	bool near_often;	 /* the targets switched often, as of near_since */
+	uint64_t near_ns;	 /* for which others are waited for, as of near_since */
 	uint64_t near_since, near_switches;
 	uint32_t late_ticks;	   /* so many were visited late */
 	_Atomic bool near_wanted;  /* the program by which others read who rests */

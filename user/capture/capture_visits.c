@@ -14,13 +14,15 @@
 #include "capture/iterator.h"
 
 /*
- * How long the collector waits for threads of the targets to read others (kern/visit.bpf.c), and
- * from how many of them on, and how often they have to switch: some ten times meanwhile. Who comes
- * back meanwhile on a CPU that has not his memory is without a stack, one in a thousand.
+ * How long the collector waits for threads of the targets to read others (kern/visit.bpf.c): until
+ * they have switched some ten times; and from how many of them on. Who comes back meanwhile on a
+ * CPU that has not his memory is without a stack, one in a thousand.
  */
-#define NEAR_NS	      300000
+#define NEAR_LEAST_NS 300000
+#define NEAR_MOST_NS  1500000 /* kern/offcpu.bpf.c has them read for 2 ms */
+#define NEAR_WHILE    12      /* switches */
+#define NEAR_SWITCHES ((uint64_t)NEAR_WHILE * 1000000000 / NEAR_MOST_NS) /* a second: they wait */
 #define NEAR_FEW      4
-#define NEAR_SWITCHES 20000 /* a second */
 #define NEAR_LOOK_NS  200000000
 #define NEAR_AGAIN_NS 1000000000
 #define NEAR_LATE     10 /* ticks visited late */
@@ -226,6 +228,17 @@ void capture_near_load(struct capture *c)
 	c->near_next = rc == -EAGAIN ? now : now + NEAR_AGAIN_NS;
 }
 
+/* By how often the targets switch in a second; 0: too seldom. */
+static uint64_t near_time(uint64_t switches)
+{
+	uint64_t ns;
+
+	if (switches < NEAR_SWITCHES)
+		return 0;
+	ns = (uint64_t)NEAR_WHILE * 1000000000 / switches;
+	return ns > NEAR_LEAST_NS ? ns : NEAR_LEAST_NS;
+}
+
 /* Finds out whether others read who rests, so that the collector need not. */
 static void near_follow(struct capture *c)
 {
@@ -235,13 +248,18 @@ static void near_follow(struct capture *c)
 		return;
 	if (since >= NEAR_LOOK_NS) {
 		n = capture_switches_sum(c);
-		c->near_often = (n - c->near_switches) * 1000000000 / since >= NEAR_SWITCHES;
+		c->near_ns = near_time((n - c->near_switches) * 1000000000 / since);
 		c->near_since = now;
 		c->near_switches = n;
 	}
-	if (c->near_often || c->late_ticks >= NEAR_LATE)
+	if (c->near_ns || c->late_ticks >= NEAR_LATE)
 		c->near_wanted = true;
-	c->skel->bss->gn_near_ns = c->near_often && c->near_there ? NEAR_NS : 0;
+	c->skel->bss->gn_near_ns = c->near_there ? c->near_ns : 0;
+}
+
+uint64_t capture_near(const struct capture *c)
+{
+	return c->skel->bss->gn_near_ns;
 }
 
 void capture_tick_late(struct capture *c)
@@ -257,7 +275,7 @@ uint64_t capture_tick_look(struct capture *c, uint64_t tick)
 		return 0;
 	c->waiters = locks_read(c, tick, 0);
 	near_follow(c);
-	return pending_added(c, tick, false) >= NEAR_FEW ? c->skel->bss->gn_near_ns : 0;
+	return pending_added(c, tick, false) >= NEAR_FEW ? capture_near(c) : 0;
 }
 
 /*

@@ -238,7 +238,7 @@ static void *ticks_main(void *arg)
 	while (!atomic_load(&t->ends)) {
 		if (t->dozes ? !doze(t, &from, &tick) : !await(t, &from, &tick))
 			continue;
-		if (now_ns() - visit_time(t, tick) > LATE_NS) {
+		if (now_ns() - visit_time(t, tick) > LATE_NS + capture_near(t->capture)) {
 			t->stats.late++;
 			capture_tick_late(t->capture);
 		}
