@@ -36,8 +36,8 @@ struct {
 struct holder_name {
 	char comm[16];
 	__u32 pid;
-	__u32 len, whole; /* as in gn_cause_rec */
-	__u32 ready;	  /* not 0: it has been written to its end */
+	__u32 len, whole;      /* as in gn_cause_rec */
+	__u32 ready;	       /* not 0: it has been written to its end */
 	char path[GROUP_PATH]; /* of its cgroup */
 };
 
@@ -143,7 +143,8 @@ __weak __noinline __u64 group_limits(__u64 of)
 		return 0;
 	for (int i = 0; i < GROUP_STEPS && group; i++) {
 		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != ~0ULL) /* RUNTIME_INF */
-			limits += (1ULL << 32) + (__u32)BPF_CORE_READ(group, cfs_bandwidth.nr_throttled);
+			limits += (1ULL << 32) +
+				  (__u32)BPF_CORE_READ(group, cfs_bandwidth.nr_throttled);
 		group = BPF_CORE_READ(group, parent);
 	}
 	return limits;

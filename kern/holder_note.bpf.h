@@ -68,19 +68,24 @@ static __always_inline __u64 name_key(const char comm[16], __u64 cgroup)
 	return h ? h : 1;
 }
 
-/* Written where it is to lie, since one that writes it may be interrupted by another here. */
-static __noinline int name_keep(__u64 who, const struct holder_of *of, struct kernfs_node *node)
+/*
+ * Written where it is to lie, since one that writes it may be interrupted by another here. (Not
+ * static: see ticks_send().)
+ */
+__weak __noinline int name_keep(__u64 who, const struct holder_of *of, __u64 node)
 {
 	static const struct holder_name none;
 	struct holder_name *n;
 
+	if (!of)
+		return 0;
 	bpf_map_update_elem(&holder_names, &who, &none, BPF_NOEXIST);
 	n = bpf_map_lookup_elem(&holder_names, &who);
 	if (!n)
 		return 0;
 	__builtin_memcpy(n->comm, of->comm, sizeof(n->comm));
 	n->pid = of->pid;
-	group_path(n, node);
+	group_path(n, (struct kernfs_node *)node);
 	n->ready = 1;
 	return 0;
 }
@@ -92,19 +97,28 @@ static __always_inline __u64 name_of(const struct holder_of *of, struct kernfs_n
 	const struct holder_name *n = bpf_map_lookup_elem(&holder_names, &who);
 
 	if (!n || !n->ready)
-		name_keep(who, of, node);
+		name_keep(who, of, (__u64)node);
 	return who;
 }
 
-/* "kworker/0:1-events" is as good as any other: names of kernel threads end at the first '/'. */
+static __always_inline __u64 is_zero(__u64 v) /* v < 2^63; without a branch */
+{
+	return (v - 1) >> 63;
+}
+
+/*
+ * "kworker/0:1-events" is as good as any other: names of kernel threads end at the first '/'.
+ * Without a branch, of which each would be one more for all of those behind it.
+ */
 static __always_inline void comm_cut(char comm[16])
 {
-	bool cut = false;
+	__u64 keep = 1;
 
 	for (int i = 0; i < 16; i++) {
-		cut |= comm[i] == '/' || !comm[i];
-		if (cut)
-			comm[i] = 0;
+		__u64 c = (__u8)comm[i];
+
+		keep &= 1 ^ (is_zero(c) | is_zero(c ^ '/'));
+		comm[i] = c & -keep;
 	}
 }
 
@@ -126,9 +140,13 @@ static __always_inline void kernel_note(struct holder *h, struct task_struct *ta
 static __always_inline void process_note(struct holder *h, struct task_struct *task,
 					 struct holder_of *of)
 {
+	__u64 id = gn_pidns_level ? pidns_task_id(task)
+				  : (__u64)BPF_CORE_READ(task, tgid) << 32 |
+					    (__u32)BPF_CORE_READ(task, pid);
+
 	h->kind = GN_CAUSE_PROCESS;
-	h->tgid = gn_pidns_level ? pidns_task_id(task) >> 32 : BPF_CORE_READ(task, tgid);
-	h->tid = gn_pidns_level ? (__u32)pidns_task_id(task) : BPF_CORE_READ(task, pid);
+	h->tgid = id >> 32;
+	h->tid = (__u32)id;
 	BPF_CORE_READ_INTO(&of->comm, task, group_leader, comm);
 	of->pid = h->tgid;
 }
@@ -199,9 +217,12 @@ static __always_inline bool owed_take(__u64 *owed, __u64 interval)
 	return true;
 }
 
-/* The next tick's, which stands for so many ns: GN_CAUSE_STOLEN, _IRQ, or 0. */
-static __always_inline __u8 taken_next(struct taken *t, __u64 interval)
+/* The next tick's, which stands for so many ns: GN_CAUSE_STOLEN, _IRQ, or 0. (Not static: see
+ * ticks_send().) */
+__weak __noinline int taken_next(struct taken *t, __u64 interval)
 {
+	if (!t)
+		return 0;
 	if (owed_take(&t->owed_stolen, interval))
 		return GN_CAUSE_STOLEN;
 	return owed_take(&t->owed_irq, interval) ? GN_CAUSE_IRQ : 0;

@@ -46,13 +46,15 @@ static __always_inline bool tick_is_visited(__u64 tick)
 	return gn_can_visit && (!gn_rates || level_next(tick, gn_visit_level) == tick);
 }
 
-/* The first tick that has found him here, if he is no idle task: c->index, unless he came later. */
+/* The first tick that has found him here: c->index, unless he came later. */
 static __always_inline __u64 turn_begin(const struct task_struct *prev, const struct gn_cpu_time *c,
 					__u64 offset)
 {
 	__u64 came = prev->sched_info.last_arrival;
 
-	if (!prev->pid || (c->next && came <= c->next))
+	if (!prev->pid) /* whose arrival is not kept */
+		return c->next ? c->index : ~0ULL;
+	if (c->next && came <= c->next)
 		return c->index;
 	came += offset;
 	return came > gn_start_ns ? gn_ticks_until(came - gn_start_ns, gn_wall_ns) : 0;
@@ -109,6 +111,7 @@ static __always_inline void part_report(struct task_struct *task, struct gn_thre
 					__u64 until, __u32 state, __u64 begin, __u64 end)
 {
 	__u64 ticks = wall_send(thread_id(task, t), t, until, state, begin, end);
+
 	if (!t->often)
 		return;
 	if (by == BY_SWITCH)
@@ -122,15 +125,16 @@ static __always_inline void part_report(struct task_struct *task, struct gn_thre
  * one's CPU. Preempted, it queued where it had been; else where it is now. (By itself, since the
  * BPF stack of what reports has no room for it.)
  */
-static __always_inline void queue_follow(const struct task_struct *task, struct gn_thread *t,
-					 __u64 until, __u64 queued)
+static __noinline int queue_follow(const struct task_struct *task, struct gn_thread *t, __u64 until,
+				   __u64 queued)
 {
 	if (!gn_causes || !gn_run_queue)
-		return;
+		return 0;
 	if (t->state != GN_ST_QUEUED && queued)
 		t->queue = (__u64)task_plain(task)->se.cfs_rq;
 	if (t->queue && (t->often || t->state == GN_ST_QUEUED || queued))
 		turn_follow(t->queue, t->next_tick, until);
+	return 0;
 }
 
 /*

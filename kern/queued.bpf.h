@@ -16,8 +16,8 @@
 /* Some ticks of a thread's interval. */
 struct wall_part {
 	struct gn_sample s;
-	__u64 queue; /* struct cfs_rq in which it was; 0: it was not queued, or causes are off */
-	__u32 often; /* its ticks go by what is owed: it need not have been queued at this one */
+	__u64 queue;  /* struct cfs_rq in which it was; 0: it was not queued, or causes are off */
+	__u32 often;  /* its ticks go by what is owed: it need not have been queued at this one */
 	__u32 cpu;    /* whose queue that is */
 	__u32 unsure; /* group_watch() */
 	__u32 pad;

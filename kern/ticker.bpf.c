@@ -29,20 +29,35 @@ __u64 gn_tick_found = 0;
  * all. */
 __u64 gn_near_ns = 0;
 
+/*
+ * Of the look that goes on, there being one at a time: threads popped, and whether one is to be
+ * read; lock waiters that wait no more, and whether one does. (On the stack the verifier would
+ * follow them through each turn of the loops.)
+ */
+__u32 gn_look_popped = 0, gn_look_off = 0, gn_look_over = 0, gn_look_waits = 0;
+
 struct ticker_look {
 	__u64 tick;
-	__u32 popped, needed;
 };
 
-/* One that has the CPU again has gone there since; its storage learns of that when it leaves it. */
-static __always_inline bool is_off(__u32 tid)
+/*
+ * Is it off the CPU, and, if `seq` is not 0, in that interval still? One that has the CPU again has
+ * gone there since: its storage learns of that when it leaves it. (Not static, as the next ones:
+ * see ticks_send().)
+ */
+__noinline int thread_is_off(__u32 tid, __u32 seq)
 {
 	struct task_struct *task = bpf_task_from_pid(tid);
-	bool off;
+	struct gn_thread *t;
+	int off;
 
 	if (!task)
-		return false;
+		return 0;
 	off = !task->on_cpu;
+	if (off && seq) {
+		t = bpf_task_storage_get(&threads, task, 0, 0);
+		off = t && t->seq == seq;
+	}
 	bpf_task_release(task);
 	return off;
 }
@@ -53,12 +68,50 @@ static long pending_look(__u32 i, struct ticker_look *x)
 
 	if (pending_pop(tick_parity(x->tick), &p))
 		return 1;
-	x->popped++;
-	if (pending_is_over(p.storage, x->tick) || !is_off(p.tid))
+	gn_look_popped++;
+	if (pending_is_over(p.storage, x->tick) || !thread_is_off(p.tid, 0))
 		return 0;
 	pending_push(tick_parity(x->tick), &p);
-	x->needed = 1;
+	gn_look_off = 1;
 	return 1;
+}
+
+struct ticker_locks {
+	__u64 first;
+};
+
+static long lock_look(__u32 i, struct ticker_locks *x)
+{
+	__u64 number = x->first + i;
+	__u32 at = number & (LOCK_WAITERS - 1);
+	struct lock_waiter *w = bpf_map_lookup_elem(&lock_waiters, &at);
+
+	if (!w || *(volatile __u64 *)&w->number <= number) /* it is being put there */
+		return 1;
+	if (thread_is_off(w->tid, w->seq)) {
+		gn_look_waits = 1;
+		return 1;
+	}
+	gn_look_over++;
+	return 0;
+}
+
+/* 1: somebody waits for a lock. Those that do no more are passed by. */
+__noinline int locks_are_waited_for(void)
+{
+	struct ticker_locks x = {.first = gn_lock_seen};
+	__u64 n = gn_lock_waiters - x.first;
+
+	if (!n)
+		return 0;
+	if (n > TICKER_LOOKS)
+		return 1;
+	gn_look_over = gn_look_waits = 0;
+	bpf_loop(n, lock_look, &x, 0);
+	if (gn_look_waits)
+		return 1;
+	__sync_val_compare_and_swap(&gn_lock_seen, x.first, x.first + gn_look_over);
+	return 0;
 }
 
 static __always_inline bool nothing_is_pending(void)
@@ -72,13 +125,11 @@ static __always_inline bool nothing_is_pending(void)
 /* Whoever comes to need a tick either finds that it is to ring, or is found here. */
 static __always_inline bool ticker_rests(struct gn_ticker *t)
 {
-	if (t->quiet < TICKER_QUIET ||
-	    __sync_val_compare_and_swap(&gn_tick_dozes, GN_DOZE_TICKER, GN_DOZE_ALL) !=
-		    GN_DOZE_TICKER)
+	if (t->quiet < TICKER_QUIET || __sync_val_compare_and_swap(&gn_tick_dozes, GN_DOZE_TICKER,
+								   GN_DOZE_ALL) != GN_DOZE_TICKER)
 		return false;
-	return nothing_is_pending() ||
-	       __sync_val_compare_and_swap(&gn_tick_dozes, GN_DOZE_ALL, GN_DOZE_TICKER) !=
-		       GN_DOZE_ALL;
+	return nothing_is_pending() || __sync_val_compare_and_swap(&gn_tick_dozes, GN_DOZE_ALL,
+								   GN_DOZE_TICKER) != GN_DOZE_ALL;
 }
 
 static __always_inline int ticker_set(struct gn_ticker *t, __u64 tick)
@@ -106,12 +157,26 @@ static __always_inline void ticker_found(struct gn_ticker *t)
 	bell_ring();
 }
 
+enum { PENDING_NONE, PENDING_OVER, PENDING_OFF };
+
+/* PENDING_OFF: a thread is to be read; PENDING_OVER: those that were to be are not any more. */
+__noinline int pending_remains(__u64 tick)
+{
+	struct ticker_look x = {.tick = tick};
+
+	gn_look_popped = gn_look_off = 0;
+	bpf_loop(TICKER_LOOKS, pending_look, &x, 0);
+	if (gn_look_off || gn_look_popped == TICKER_LOOKS)
+		return PENDING_OFF;
+	return gn_look_popped ? PENDING_OVER : PENDING_NONE;
+}
+
 /* Whose the locks are is to be read at once, while others may read who is pending. */
 static __always_inline void ticker_look(struct gn_ticker *t, __u64 now)
 {
-	struct ticker_look x = {.tick = t->tick};
+	int pending;
 
-	if (gn_lock_waiters != gn_lock_seen) {
+	if (locks_are_waited_for()) {
 		ticker_found(t);
 		return;
 	}
@@ -120,12 +185,12 @@ static __always_inline void ticker_look(struct gn_ticker *t, __u64 now)
 		bpf_timer_start(&t->timer, gn_near_ns, 0);
 		return;
 	}
-	bpf_loop(TICKER_LOOKS, pending_look, &x, 0);
-	if (x.needed || x.popped == TICKER_LOOKS) {
+	pending = pending_remains(t->tick);
+	if (pending == PENDING_OFF) {
 		ticker_found(t);
 		return;
 	}
-	t->quiet = x.popped ? 0 : t->quiet + 1;
+	t->quiet = pending == PENDING_OVER ? 0 : t->quiet + 1;
 	if (!ticker_rests(t))
 		ticker_go_on(t, now);
 }

@@ -7,6 +7,7 @@
 #ifndef GNOMON_TURN_BPF_H
 #define GNOMON_TURN_BPF_H
 
+#include "clock.bpf.h"
 #include "holder_note.bpf.h"
 #include "switch.bpf.h"
 
@@ -74,7 +75,7 @@ static __always_inline void turn_follow(__u64 queue, __u64 from, __u64 until)
 	if (from < c->index)
 		from = c->index;
 	now = BPF_CORE_READ(rq, curr);
-	came = BPF_CORE_READ(now, sched_info.last_arrival) + c->offset;
+	came = BPF_CORE_READ(now, sched_info.last_arrival) + gn_clock_offset;
 	if (came <= gn_start_ns + gn_tick_time(from, gn_wall_ns))
 		turn_note((__u64)now, cpu, from, until);
 }

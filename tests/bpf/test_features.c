@@ -57,15 +57,13 @@ static int feature_named(const char *name)
 /* In every kernel that has BTF: the youngest is of Linux 4.20. */
 static bool is_old_helper(int id)
 {
-	static const int old[] = {BPF_FUNC_map_lookup_elem, BPF_FUNC_map_update_elem,
-				  BPF_FUNC_map_delete_elem, BPF_FUNC_ktime_get_ns,
-				  BPF_FUNC_get_prandom_u32, BPF_FUNC_get_smp_processor_id,
-				  BPF_FUNC_tail_call,	    BPF_FUNC_get_current_pid_tgid,
-				  BPF_FUNC_map_push_elem,   BPF_FUNC_map_pop_elem,
-				  BPF_FUNC_map_peek_elem,   BPF_FUNC_get_current_task,
-				  /* of 5.15; what calls them needs bpf_task_from_pid() of 6.10 */
-				  BPF_FUNC_timer_init,	    BPF_FUNC_timer_set_callback,
-				  BPF_FUNC_timer_start};
+	static const int old[] = {
+		BPF_FUNC_map_lookup_elem, BPF_FUNC_map_update_elem, BPF_FUNC_map_delete_elem,
+		BPF_FUNC_ktime_get_ns, BPF_FUNC_get_prandom_u32, BPF_FUNC_get_smp_processor_id,
+		BPF_FUNC_tail_call, BPF_FUNC_get_current_pid_tgid, BPF_FUNC_map_push_elem,
+		BPF_FUNC_map_pop_elem, BPF_FUNC_map_peek_elem, BPF_FUNC_get_current_task,
+		/* of 5.15; what calls them needs bpf_task_from_pid() of 6.10 */
+		BPF_FUNC_timer_init, BPF_FUNC_timer_set_callback, BPF_FUNC_timer_start};
 
 	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++)
 		if (old[i] == id)

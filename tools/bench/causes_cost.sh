@@ -29,7 +29,7 @@ window() {
         $1 == "bpf_prog" && $4 { ns[$2] += $3; runs[$2] += $4; all += $3 }
         END {
             for (p in ns)
-                if (p ~ /^(wall_switch|switch_walk|wall_waking|waking_walk|remote_tick|lock_tick|cpus_look)$/)
+                if (p ~ /^(wall_switch|switch_walk|wall_waking|waking_walk|remote_tick|lock_tick|ticker_at|groups_look)$/)
                     print c, p, w, ns[p] / runs[p], runs[p] / s
             print c, "all", w, all / s / 1e7, bytes / (s + 1.5)
         }' "$m" >>"$T/windows"

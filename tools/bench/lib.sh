@@ -89,7 +89,7 @@ median() {
 
 # BPF programs that run in the collector's own threads: their time is in that one's CPU time.
 # shellcheck disable=SC2034
-COLLECTORS='^(cpus_look|lock_tick|remote_tick|(task|wall|resting|remote|switches)_scan|task_leave|wall_account|peer_find)$'
+COLLECTORS='^(cpus_look|groups_look|ticker_start|lock_tick|remote_tick|(task|wall|resting|remote|switches)_scan|task_leave|wall_account|peer_find)$'
 
 # programs METER_FILE [PRIMITIVES_FILE]: a line for each BPF program that ran.
 programs() {

@@ -277,7 +277,8 @@ static void prog_add(struct snapshot *s, uint32_t id)
 	s->nprogs++;
 }
 
-/* A timer of BPF runs for none of the programs. gnomon's keeps its own account: struct gn_ticker. */
+/* A timer of BPF runs for none of the programs. gnomon's keeps its own account: struct gn_ticker.
+ */
 static void ticker_add(struct snapshot *s, uint32_t id)
 {
 	union bpf_attr attr = {.map_id = id};

@@ -26,10 +26,10 @@ window() {
     sleep 1.5 # it has chosen its clocks
     "$METER" -p "$JVM_PID" -c "$GN_PID" -b -o "$m" -- sleep "$seconds"
     gnomon_stop
-    awk -v c="$1" -v b="$2" '$1 == "bpf_prog" && $4 && $2 ~ /^(remote_tick|lock_tick|cpus_look)$/ {
+    awk -v c="$1" -v b="$2" '$1 == "bpf_prog" && $4 && $2 ~ /^(remote_tick|lock_tick|groups_look|ticker_at)$/ {
             ns[$2] += $3; runs[$2] += $4 }
         END { for (p in ns) print c, p, b, ns[p] / runs[p], runs[p] }' "$m" >"$T/window"
-    awk '$2 == "remote_tick" { found = 1 } END { exit !found }' "$T/window" || fail "no tick was visited"
+    awk '$2 ~ /^(remote_tick|ticker_at)$/ { found = 1 } END { exit !found }' "$T/window" || fail "no tick was looked at"
     cat "$T/window" >>"$T/windows"
     sort "$T/window" | awk '{ printf "  %-6s %-12s binary %d %9.0f ns a run, %d runs\n", $1, $2, $3 + 1, $4, $5 }'
 }

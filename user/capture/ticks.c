@@ -24,7 +24,7 @@
 
 #define LATE_NS	    1000000ull
 #define CONSIDER_NS 1000000000ull
-#define DOZE_NS	    100000000ull /* between two looks at what is asked for while ticks are left out */
+#define DOZE_NS	    100000000ull
 
 struct ticks {
 	struct capture *capture;
@@ -199,12 +199,20 @@ static void ticks_pass(const struct ticks *t, uint64_t *from)
 	*from = coming > *from ? coming : *from;
 }
 
+/* Till then it is not looked at what is asked for while ticks are left out. */
+static uint64_t doze_until(const struct ticks *t)
+{
+	uint64_t interval = t->cfg.wall_ns << capture_visit_level(t->capture);
+
+	return now_ns() + (interval > DOZE_NS ? interval : DOZE_NS);
+}
+
 /* Sleeps until a tick is to be visited. False: none is, now. */
 static bool doze(struct ticks *t, uint64_t *from, uint64_t *tick)
 {
 	uint64_t found;
 
-	if (sleep_until(t, now_ns() + DOZE_NS) && capture_dozes(t->capture)) {
+	if (sleep_until(t, doze_until(t)) && capture_dozes(t->capture)) {
 		engine_consider(t, tick_coming(t));
 		return false;
 	}

@@ -295,6 +295,7 @@ struct pending {
 
 struct causes {
 	struct content *contents; /* by id */
+	struct content **found;	  /* the last one: a sample asks for its cause some eight times */
 	struct content *worded;	  /* by cause: of its own threads, one for all that are called so */
 	struct pending *pending;  /* what is written next */
 	struct pending *kept;	  /* long waits, of which more may come */
@@ -309,8 +310,14 @@ struct causes *causes_new(uint64_t keep_ns)
 {
 	struct causes *c = calloc(1, sizeof(*c));
 
-	if (c)
-		c->keep_ns = keep_ns;
+	if (!c)
+		return NULL;
+	c->found = calloc(1, sizeof(struct content *));
+	if (!c->found) {
+		free(c);
+		return NULL;
+	}
+	c->keep_ns = keep_ns;
 	return c;
 }
 
@@ -325,6 +332,7 @@ static void contents_drop(struct causes *c)
 	struct content *x, *tmp;
 
 	HASH_CLEAR(by_words, c->worded);
+	*c->found = NULL;
 	HASH_ITER(hh, c->contents, x, tmp) {
 		HASH_DEL(c->contents, x);
 		free(x->cause);
@@ -351,14 +359,19 @@ void causes_free(struct causes *c)
 	HASH_ITER(hh, c->kept, x, tmp) {
 		pending_free(&c->kept, x);
 	}
+	free(c->found);
 	free(c);
 }
 
 static struct content *content_find(const struct causes *c, uint64_t id)
 {
-	struct content *x;
+	struct content *x = *c->found;
 
+	if (x && x->id == id)
+		return x;
 	HASH_FIND(hh, c->contents, &id, sizeof(id), x);
+	if (x)
+		*c->found = x;
 	return x;
 }
 
@@ -391,6 +404,8 @@ static void content_add(struct causes *c, struct content *x)
 
 static void content_drop(struct causes *c, struct content *x)
 {
+	if (*c->found == x)
+		*c->found = NULL;
 	HASH_DELETE(hh, c->contents, x);
 	if (content_worded(c, x) == x)
 		HASH_DELETE(by_words, c->worded, x);
@@ -745,12 +760,12 @@ static void pending_note(struct causes *c, struct pending **of, const struct pen
 }
 
 /* Of a long wait, which comes in pieces, the next one is the same event, and no other. */
-static bool kept_note(struct causes *c, const struct pending_key *key, const struct cause_wait *w,
-		      struct jfrw *out)
+static bool kept_note(struct causes *c, const struct pending_key *key, unsigned int hash,
+		      const struct cause_wait *w, struct jfrw *out)
 {
 	struct pending *x;
 
-	HASH_FIND(hh, c->kept, key, sizeof(*key), x);
+	HASH_FIND_BYHASHVALUE(hh, c->kept, key, sizeof(*key), hash, x);
 	if (x && is_row_with(x, w) && (!w->whose || ticks_add(x, w))) {
 		wait_add(&x->w, w);
 		return true;
@@ -774,13 +789,15 @@ void causes_note(struct causes *c, const struct cause_wait *w, struct jfrw *out)
 				  .owner = w->owner,
 				  .whose = w->whose};
 	struct pending *x;
+	unsigned int hash;
 
 	cause_see(c, w->cause, w->last_ns);
 	if (key.cause != w->cause)
 		cause_see(c, key.cause, w->last_ns);
-	if (kept_note(c, &key, w, out))
+	HASH_VALUE(&key, sizeof(key), hash);
+	if (kept_note(c, &key, hash, w, out))
 		return;
-	HASH_FIND(hh, c->pending, &key, sizeof(key), x);
+	HASH_FIND_BYHASHVALUE(hh, c->pending, &key, sizeof(key), hash, x);
 	if (x && (!w->whose || ticks_add(x, w))) {
 		wait_add(&x->w, w);
 		return;
