@@ -334,6 +334,7 @@ bool capture_doze(struct capture *c, uint64_t tick)
 
 	if (!is_calm(c))
 		return false;
+	c->skel->bss->gn_tick_found = 0;
 	__atomic_store_n(&c->skel->bss->gn_tick_dozes, GN_DOZE_TICKER, __ATOMIC_SEQ_CST);
 	rc = ticker_start(c, tick);
 	if (!rc)

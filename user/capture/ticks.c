@@ -218,11 +218,12 @@ static bool doze(struct ticks *t, uint64_t *from, uint64_t *tick)
 	}
 	t->dozes = false;
 	found = capture_doze_end(t->capture);
-	if (found)
+	if (found > *from) {
 		*tick = found - 1;
-	else
-		ticks_pass(t, from);
-	return found;
+		return true;
+	}
+	ticks_pass(t, from);
+	return false;
 }
 
 /* The same where ticks are not left out. */
