@@ -16,6 +16,7 @@
 const volatile __u32 gn_cpus = 1;
 __u32 gn_groups = 0;
 __u32 gn_looked[GN_HELD_TICKS] = {};
+__u32 gn_unsure = 0;
 
 #define QUEUE_STEPS 6 /* tasks of a run queue that are looked at */
 
@@ -222,7 +223,12 @@ static long group_look(__u32 i, struct gn_tick_look *x)
 	}
 	limits = group_limits((__u64)l.group); /* before it is looked at */
 	spent = group_spent(l.group);
-	seen->limits = spent ? 0 : limits;
+	if (spent)
+		limits = 0;
+	if (seen->limits != limits) {
+		seen->since = x->tick;
+		seen->limits = limits;
+	}
 	if (!spent)
 		return 0;
 	x->spent = 1;
@@ -236,7 +242,8 @@ int groups_look(struct gn_tick_look *ctx)
 {
 	struct gn_tick_look x = {.tick = ctx->tick};
 
-	bpf_loop(gn_groups < GROUPS ? gn_groups : GROUPS, group_look, &x, 0);
+	if (bpf_core_field_exists(((struct task_group *)0)->cfs_bandwidth.throttled_cfs_rq))
+		bpf_loop(gn_groups < GROUPS ? gn_groups : GROUPS, group_look, &x, 0);
 	gn_looked[x.tick & (GN_HELD_TICKS - 1)] = (__u32)x.tick + 1;
 	ctx->spent = x.spent;
 	return 0;

@@ -51,7 +51,8 @@ struct {
 /* What is known of a group. */
 struct group_seen {
 	__u64 cgroup; /* its id */
-	__u64 limits; /* group_limits() at the last look, if none had used up its time; 0 */
+	__u64 limits; /* group_limits() at the last look; 0: some group had used up its time then */
+	__u64 since;  /* the first tick that was looked at with that */
 };
 
 /* Groups with a limit in whose queues threads of targets waited (struct task_group *). */
@@ -132,29 +133,30 @@ static __noinline __attribute__((unused)) int group_add(__u64 group)
 
 /*
  * 0 if there is no limit to the CPU time of this group, nor of one above it. Else a number that is
- * another one when their time has been used up since.
+ * another one when they have used it up and were served again since.
  */
 __weak __noinline __u64 group_limits(__u64 of)
 {
 	struct task_group *group = (struct task_group *)of;
 	__u64 limits = 0;
 
-	if (!bpf_core_field_exists(group->cfs_bandwidth))
+	if (!gn_causes || !gn_run_queue || !bpf_core_field_exists(group->cfs_bandwidth.quota))
 		return 0;
 	for (int i = 0; i < GROUP_STEPS && group; i++) {
 		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != ~0ULL) /* RUNTIME_INF */
-			limits += (1ULL << 32) +
-				  (__u32)BPF_CORE_READ(group, cfs_bandwidth.nr_throttled);
+			limits += BPF_CORE_READ(group, cfs_bandwidth.throttled_time) + 1;
 		group = BPF_CORE_READ(group, parent);
 	}
 	return limits;
 }
 
+#define GROUP_UNSURE (~0ULL)
+
 /*
- * A group that has a limit is watched from now on. 1: it may have used up its time at ticks at
- * which nobody looked.
+ * A group that has a limit is watched from now on. Returns the first tick since which it cannot
+ * have used up its time, or GROUP_UNSURE: it may have, wherever nobody looked.
  */
-__weak __noinline int group_watch(__u64 key)
+__weak __noinline __u64 group_watch(__u64 key)
 {
 	__u64 limits = group_limits(key);
 	const struct group_seen *seen;
@@ -164,7 +166,7 @@ __weak __noinline int group_watch(__u64 key)
 	seen = bpf_map_lookup_elem(&groups, &key);
 	if (!seen)
 		group_add(key);
-	return !seen || seen->limits != limits;
+	return seen && seen->limits == limits ? seen->since : GROUP_UNSURE;
 }
 
 static __always_inline bool groups_were_looked_at(__u64 tick)

@@ -85,21 +85,33 @@ static __always_inline bool tick_is_due(__u64 next_tick, __u64 tick)
 	return next_tick <= tick || !((next_tick ^ tick) & 1);
 }
 
+/* OVER: nothing of it is to be read. LATER: nothing before a tick of its own. */
+enum { PENDING_OVER, PENDING_LATER, PENDING_DUE };
+
 /*
  * Nothing of it is to be read: it has been back since the tick, or its stack was taken as it left
  * the CPU. So it is with nearly all that switch often, and to find their tasks would be most of a
  * visit. They are looked at where their storage was: that may be gone and be anything by now, and
  * then nothing is to be read either. (One whose own ticks are few may be there for a later one.)
  */
-static __noinline __attribute__((unused)) bool pending_is_over(__u64 storage, __u64 tick)
+static __noinline __attribute__((unused)) int pending_judge(__u64 storage, __u64 tick)
 {
 	struct gn_thread *t = (void *)storage;
 	struct pending_look l;
 
-	if (!t || bpf_probe_read_kernel(&l, sizeof(l), t))
-		return t;
-	return l.phase != GN_PH_OFF || (l.stack && !gn_reread) ||
-	       !(tick_is_due(l.next_tick, tick) || (gn_rates && l.level));
+	if (!t)
+		return PENDING_DUE;
+	if (bpf_probe_read_kernel(&l, sizeof(l), t) || l.phase != GN_PH_OFF ||
+	    (l.stack && !gn_reread))
+		return PENDING_OVER;
+	if (gn_rates && l.level && level_next(l.next_tick, l.level) > tick)
+		return PENDING_LATER;
+	return tick_is_due(l.next_tick, tick) ? PENDING_DUE : PENDING_OVER;
+}
+
+static __always_inline bool pending_is_over(__u64 storage, __u64 tick)
+{
+	return pending_judge(storage, tick) == PENDING_OVER;
 }
 
 #endif

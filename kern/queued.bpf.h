@@ -13,14 +13,16 @@
 #define QUEUED_TICKS 64 /* ticks of a part that are looked at one by one */
 #define QUEUED_BACK  8	/* ticks before, where the thread itself had the CPU at this one */
 
+/* Not 0: of some tick it was not known whether a group had used up its time then. */
+extern __u32 gn_unsure;
+
 /* Some ticks of a thread's interval. */
 struct wall_part {
 	struct gn_sample s;
-	__u64 queue;  /* struct cfs_rq in which it was; 0: it was not queued, or causes are off */
-	__u32 often;  /* its ticks go by what is owed: it need not have been queued at this one */
-	__u32 cpu;    /* whose queue that is */
-	__u32 unsure; /* group_watch() */
-	__u32 pad;
+	__u64 queue; /* struct cfs_rq in which it was; 0: it was not queued, or causes are off */
+	__u32 often; /* its ticks go by what is owed: it need not have been queued at this one */
+	__u32 cpu;   /* whose queue that is */
+	__u64 sure;  /* group_watch() */
 };
 
 /* Read anew each time: what is kept across calls takes stack, and ticks_send() is deep in a chain.
@@ -118,10 +120,7 @@ static __always_inline struct holder *holder_at(__u32 cpu, __u64 tick)
 	return h && h->tick == (__u32)tick + 1 ? h : NULL;
 }
 
-/*
- * The one that had the CPU at the last tick at which it was not the thread itself. Of ticks that
- * nobody visited it is not known.
- */
+/* The one that had the CPU at the last tick at which it was not the thread itself. */
 static __always_inline struct holder *holder_before(const struct wall_part *p, __u64 tick)
 {
 	__u64 group =
@@ -183,8 +182,9 @@ __weak __noinline __u64 queued_cause(struct wall_part *p, __u64 tick)
 
 	if (!p)
 		return 0;
-	if (p->unsure && !groups_were_looked_at(tick)) {
+	if (tick < p->sure && !groups_were_looked_at(tick)) {
 		c.kind = GN_CAUSE_UNSEEN;
+		gn_unsure = 1;
 		tick_needed();
 	} else if (!queue_limited(p, tick, &c)) {
 		h = holder_at(p->cpu, tick);
@@ -237,7 +237,10 @@ static __always_inline void queued_begin(struct wall_part *p, __u64 queue)
 
 	p->queue = queue;
 	p->cpu = BPF_CORE_READ(at, rq, cpu);
-	p->unsure = group_watch((__u64)BPF_CORE_READ(at, tg));
+	p->sure = group_watch((__u64)BPF_CORE_READ(at, tg));
+	if (p->sure && bpf_core_field_exists(at->throttle_count) &&
+	    BPF_CORE_READ(at, throttle_count) > 0)
+		p->sure = GROUP_UNSURE;
 }
 
 #endif

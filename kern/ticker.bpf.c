@@ -5,6 +5,7 @@
  * costs 20 times as much, and puts a thread off its CPU, which is pending then. Where nothing is
  * pending for a while it is not started again, and whoever needs a tick rings.
  */
+#include "clock.bpf.h"
 #include "lock.bpf.h"
 #include "pending.bpf.h"
 
@@ -42,22 +43,20 @@ struct ticker_look {
 
 /*
  * Is it off the CPU, and, if `seq` is not 0, in that interval still? One that has the CPU again has
- * gone there since: its storage learns of that when it leaves it. (Not static, as the next ones:
- * see ticks_send().)
+ * gone there since: its storage learns of that when it leaves it. One that has it still is just
+ * leaving it. (Not static, as the next ones: see ticks_send().)
  */
 __noinline int thread_is_off(__u32 tid, __u32 seq)
 {
 	struct task_struct *task = bpf_task_from_pid(tid);
 	struct gn_thread *t;
-	int off;
+	int off = 0;
 
 	if (!task)
 		return 0;
-	off = !task->on_cpu;
-	if (off && seq) {
-		t = bpf_task_storage_get(&threads, task, 0, 0);
-		off = t && t->seq == seq;
-	}
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (t && (!seq || t->seq == seq))
+		off = !task->on_cpu || task->sched_info.last_arrival + gn_clock_offset <= t->out_ns;
 	bpf_task_release(task);
 	return off;
 }
@@ -65,11 +64,17 @@ __noinline int thread_is_off(__u32 tid, __u32 seq)
 static long pending_look(__u32 i, struct ticker_look *x)
 {
 	struct pending p = {};
+	int due;
 
 	if (pending_pop(tick_parity(x->tick), &p))
 		return 1;
 	gn_look_popped++;
-	if (pending_is_over(p.storage, x->tick) || !thread_is_off(p.tid, 0))
+	due = pending_judge(p.storage, x->tick);
+	if (due == PENDING_LATER) {
+		pending_push(!tick_parity(x->tick), &p);
+		return 0;
+	}
+	if (due == PENDING_OVER || !thread_is_off(p.tid, 0))
 		return 0;
 	pending_push(tick_parity(x->tick), &p);
 	gn_look_off = 1;
@@ -114,12 +119,16 @@ __noinline int locks_are_waited_for(void)
 	return 0;
 }
 
-static __always_inline bool nothing_is_pending(void)
+static __always_inline bool queue_is_empty(__u32 odd)
 {
 	struct pending p;
 
-	return bpf_map_peek_elem(&pending_even, &p) && bpf_map_peek_elem(&pending_odd, &p) &&
-	       gn_lock_waiters == gn_lock_seen;
+	return odd ? bpf_map_peek_elem(&pending_odd, &p) : bpf_map_peek_elem(&pending_even, &p);
+}
+
+static __always_inline bool nothing_is_pending(void)
+{
+	return queue_is_empty(0) && queue_is_empty(1) && gn_lock_waiters == gn_lock_seen;
 }
 
 /* Whoever comes to need a tick either finds that it is to ring, or is found here. */
@@ -132,22 +141,38 @@ static __always_inline bool ticker_rests(struct gn_ticker *t)
 								   GN_DOZE_TICKER) != GN_DOZE_ALL;
 }
 
+/* A timer that cannot be set must not be waited for. */
+static __always_inline int ticker_wait(struct gn_ticker *t, __u64 ns)
+{
+	long rc = bpf_timer_start(&t->timer, ns, 0);
+
+	if (rc)
+		bell_ring();
+	return rc;
+}
+
+static __always_inline __u64 tick_due(__u64 tick)
+{
+	return gn_start_ns + gn_tick_time(tick, gn_wall_ns) + GN_VISIT_DELAY;
+}
+
 static __always_inline int ticker_set(struct gn_ticker *t, __u64 tick)
 {
 	__u64 now = bpf_ktime_get_ns(), due;
 
 	t->again = 0;
 	t->tick = gn_rates ? level_next(tick, gn_visit_level) : tick;
-	due = gn_start_ns + gn_tick_time(t->tick, gn_wall_ns) + GN_VISIT_DELAY;
-	return bpf_timer_start(&t->timer, due > now ? due - now : 1, 0);
+	due = tick_due(t->tick);
+	return ticker_wait(t, due > now ? due - now : 1);
 }
 
-/* Ticks whose time has passed meanwhile are left out: what was pending is in the queues. */
+/* Of ticks whose time has passed meanwhile the last two are looked at: one for each queue. */
 static __always_inline void ticker_go_on(struct gn_ticker *t, __u64 now)
 {
 	__u64 coming = gn_ticks_until(now - GN_VISIT_DELAY - gn_start_ns, gn_wall_ns);
+	__u64 next = t->tick + 1, two = 2ULL << (gn_rates ? gn_visit_level & 15 : 0);
 
-	ticker_set(t, t->tick + 1 > coming ? t->tick + 1 : coming);
+	ticker_set(t, next + two < coming ? coming - two : next);
 }
 
 static __always_inline void ticker_found(struct gn_ticker *t)
@@ -157,9 +182,9 @@ static __always_inline void ticker_found(struct gn_ticker *t)
 	bell_ring();
 }
 
-enum { PENDING_NONE, PENDING_OVER, PENDING_OFF };
+enum { REMAINS_NONE, REMAINS_OVER, REMAINS_OFF };
 
-/* PENDING_OFF: a thread is to be read; PENDING_OVER: those that were to be are not any more. */
+/* REMAINS_OFF: a thread is to be read; REMAINS_OVER: those that were to be are not any more. */
 __noinline int pending_remains(__u64 tick)
 {
 	struct ticker_look x = {.tick = tick};
@@ -167,30 +192,40 @@ __noinline int pending_remains(__u64 tick)
 	gn_look_popped = gn_look_off = 0;
 	bpf_loop(TICKER_LOOKS, pending_look, &x, 0);
 	if (gn_look_off || gn_look_popped == TICKER_LOOKS)
-		return PENDING_OFF;
-	return gn_look_popped ? PENDING_OVER : PENDING_NONE;
+		return REMAINS_OFF;
+	return gn_look_popped ? REMAINS_OVER : REMAINS_NONE;
 }
 
-/* Whose the locks are is to be read at once, while others may read who is pending. */
+/* Those that are pending are left to others of their process for a while. */
+static __always_inline bool ticker_leaves(struct gn_ticker *t, __u64 now)
+{
+	if (!gn_near_ns || t->again || queue_is_empty(tick_parity(t->tick)) ||
+	    now > tick_due(t->tick) + gn_near_ns)
+		return false;
+	t->again = 1;
+	ticker_wait(t, gn_near_ns);
+	return true;
+}
+
+/* Whose the locks are is to be read at once, though. */
 static __always_inline void ticker_look(struct gn_ticker *t, __u64 now)
 {
-	int pending;
+	int remains;
 
+	if (now < tick_due(t->tick)) /* it has been set anew since this was due */
+		return;
 	if (locks_are_waited_for()) {
 		ticker_found(t);
 		return;
 	}
-	if (gn_near_ns && !t->again) {
-		t->again = 1;
-		bpf_timer_start(&t->timer, gn_near_ns, 0);
+	if (ticker_leaves(t, now))
 		return;
-	}
-	pending = pending_remains(t->tick);
-	if (pending == PENDING_OFF) {
+	remains = pending_remains(t->tick);
+	if (remains == REMAINS_OFF) {
 		ticker_found(t);
 		return;
 	}
-	t->quiet = pending == PENDING_OVER ? 0 : t->quiet + 1;
+	t->quiet = remains == REMAINS_OVER ? 0 : t->quiet + 1;
 	if (!ticker_rests(t))
 		ticker_go_on(t, now);
 }

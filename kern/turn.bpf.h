@@ -16,7 +16,7 @@
 struct turn {
 	struct holder holder;
 	__u64 from;
-	struct taken *taken;
+	struct taken *taken; /* NULL: another CPU's, which reckons that itself */
 	__u32 cpu;
 };
 
@@ -35,7 +35,7 @@ static long turn_step(__u32 i, struct turn *x)
 	h->tid = x->holder.tid;
 	h->tgid = x->holder.tgid;
 	h->kind = x->holder.kind;
-	h->taken = h->kind == GN_CAUSE_AT_ONCE ? 0 : taken_next(x->taken, gn_wall_ns);
+	h->taken = h->kind == GN_CAUSE_AT_ONCE || !x->taken ? 0 : taken_next(x->taken, gn_wall_ns);
 	h->who = x->holder.who;
 	__sync_lock_test_and_set(&h->tick, (__u32)tick + 1);
 	return 0;
@@ -49,13 +49,19 @@ __weak __noinline int turn_note(__u64 task, __u32 cpu, __u64 from, __u64 until)
 {
 	struct task_struct *by = (struct task_struct *)task;
 	struct turn x = {.cpu = cpu};
-	__u64 most = BPF_CORE_READ(by, pid) ? GN_HELD_TICKS : TURN_IDLE;
+	__u64 most;
 
-	x.taken = bpf_map_lookup_elem(&takings, &x.cpu);
-	if (!x.taken || from >= until)
+	if (!gn_causes || !gn_run_queue)
+		return 0;
+	most = BPF_CORE_READ(by, pid) ? GN_HELD_TICKS : TURN_IDLE;
+	if (from >= until)
 		return 0;
 	x.from = until - from > most ? until - most : from;
-	taken_add(x.taken, BPF_CORE_READ(by, se.cfs_rq, rq));
+	if (cpu == bpf_get_smp_processor_id()) {
+		x.taken = bpf_map_lookup_elem(&takings, &x.cpu);
+		if (x.taken)
+			taken_add(x.taken, BPF_CORE_READ(by, se.cfs_rq, rq));
+	}
 	task_note(&x.holder, by);
 	bpf_loop(until - x.from, turn_step, &x, 0);
 	return 0;
@@ -75,6 +81,9 @@ static __always_inline void turn_follow(__u64 queue, __u64 from, __u64 until)
 	if (from < c->index)
 		from = c->index;
 	now = BPF_CORE_READ(rq, curr);
+	/* the queue is gone, its memory another's; or the CPU is just switching to it */
+	if (!rq || !now || BPF_CORE_READ(now, se.cfs_rq, rq) != rq || !BPF_CORE_READ(now, on_cpu))
+		return;
 	came = BPF_CORE_READ(now, sched_info.last_arrival) + gn_clock_offset;
 	if (came <= gn_start_ns + gn_tick_time(from, gn_wall_ns))
 		turn_note((__u64)now, cpu, from, until);

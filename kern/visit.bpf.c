@@ -2,7 +2,7 @@
 /*
  * Threads that a tick has found off the CPU, read by others of their process as those leave the
  * CPU: their memory is there, and a read of it takes a tenth of one from outside (remote.bpf.c). On
- * a busy server so nearly all of them are, within some 0.1 ms; the collector reads the rest. For
+ * a busy server so nearly all of them are; the collector reads the rest. For
  * kernels that find tasks by pid.
  */
 #include "asked.bpf.h"

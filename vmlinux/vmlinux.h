@@ -154,8 +154,8 @@ struct bpf_timer { /* include/uapi/linux/bpf.h */
 
 struct cfs_bandwidth {
 	u64 quota; /* ns; ~0: no limit */
-	int nr_throttled;
 	struct list_head throttled_cfs_rq;
+	u64 throttled_time; /* ns; with each queue that is served again */
 };
 
 struct task_group {

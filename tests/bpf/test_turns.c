@@ -2,6 +2,7 @@
 /*
  * Who had the CPU for which a thread queued, though nobody looks at ticks: a thread of this process
  * and others that are not recorded want one CPU.
+ * Runs alone: more that want it would be to blame, too.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -189,7 +190,8 @@ static void test_turns(void **state)
 	by_one = ticks_of(&t, GN_CAUSE_PROCESS, "turn-one");
 	by_other = ticks_of(&t, GN_CAUSE_PROCESS, "turn-other");
 	assert_true(t.ticks > 100);
-	assert_int_equal(ticks_of(&t, GN_CAUSE_UNSEEN, NULL), 0);
+	/* when no switch is seen any more a few ticks may still be to be told */
+	assert_in_range(ticks_of(&t, GN_CAUSE_UNSEEN, NULL), 0, 1 + t.ticks / 100);
 	assert_int_equal(ticks_of(&t, GN_CAUSE_NONE, NULL), 0);
 	assert_true(by_one > by_other && by_other > t.ticks / 20);
 	assert_true(by_one + by_other > t.ticks / 2); /* others may want that CPU, too */

@@ -109,8 +109,9 @@ static void configure(struct capture *c, const struct capture_config *cfg)
 	}
 	if (!cfg->cpu_ns)
 		bpf_program__set_autoload(c->skel->progs.thread_clock, false);
-	if (!cfg->wall_ns || !c->can_find) {
+	if (!cfg->wall_ns || !c->can_find)
 		bpf_program__set_autoload(c->skel->progs.remote_tick, false);
+	if (!cfg->wall_ns || !c->can_find || !c->can_switch) {
 		bpf_program__set_autoload(c->skel->progs.ticker_start, false);
 		bpf_map__set_autocreate(c->skel->maps.tickers, false);
 	}

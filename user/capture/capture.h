@@ -178,16 +178,16 @@ uint64_t capture_switches_sum(const struct capture *c);
 int capture_switches(struct capture *c);
 
 /*
- * Wall tick `tick` has just passed: look at what may be another thing soon, who has the CPUs and
- * whose the locks are. In how many ns capture_tick() is to be called: 0, or others read threads
- * meanwhile that it would read.
+ * Wall tick `tick` has just passed: look at what may be another thing soon, whose the locks are,
+ * which groups have used up their CPU time, and, with scans, who has the CPUs. In how many ns
+ * capture_tick() is to be called: 0, or others read threads meanwhile that it would read.
  */
 uint64_t capture_tick_look(struct capture *c, uint64_t tick);
 
 /* ns for which a tick at which nothing else is to be done may be left to others. */
 uint64_t capture_near(const struct capture *c);
 
-/* Before that, where it is late: others may read what it comes too late for. */
+/* Before capture_tick_look(), where it is late: others may read what it comes too late for. */
 void capture_tick_late(struct capture *c);
 
 /*

@@ -28,7 +28,7 @@ struct capture {
 	bool can_pick;		  /* iterators over one process */
 	bool can_lock;		  /* whose locks are is told */
 	bool looks;		  /* at why threads are queued, at ticks */
-	bool spent;		  /* at the last one some group had used up its CPU time */
+	uint32_t spent;		  /* ticks to be visited since a group has used up its CPU time */
 	bool locked;		  /* at the last one threads waited for locks */
 	struct ring_buffer *bell; /* NULL: ticks are never left out */
 	bool wakes;		  /* who wakes threads is told */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done at ticks: threads that rest are read, and it is looked at who has the CPUs and the
- * locks.
+ * What is done at ticks: threads that rest are read, and it is looked at whose the locks are and
+ * why threads are queued.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,6 +23,7 @@
 #define NEAR_WHILE    12      /* switches */
 #define NEAR_SWITCHES ((uint64_t)NEAR_WHILE * 1000000000 / NEAR_MOST_NS) /* a second: they wait */
 #define NEAR_FEW      4
+#define NEAR_PART     4 /* of the time between two ticks, at most */
 #define NEAR_LOOK_NS  200000000
 #define NEAR_AGAIN_NS 1000000000
 #define NEAR_LATE     10 /* ticks visited late */
@@ -176,13 +177,22 @@ static bool look(const struct bpf_program *by, uint64_t tick)
 	return arg.spent;
 }
 
+/* After one at which a group had used up its time, or may have, so many ticks are visited. */
+#define SPENT_TICKS 100
+
 /* Why threads are queued: who has the CPUs, unless switches tell it, and which groups have used up
  * their time. */
 static void queues_look(struct capture *c, uint64_t tick)
 {
 	if (c->scanning)
 		look(capture_part(c, PROGRAMS_SCAN)->progs.cpus_look, tick);
-	c->spent = c->skel->bss->gn_groups && look(c->skel->progs.groups_look, tick);
+	if (!c->skel->bss->gn_groups)
+		return;
+	if (look(c->skel->progs.groups_look, tick) ||
+	    __atomic_exchange_n(&c->skel->bss->gn_unsure, 0, __ATOMIC_RELAXED))
+		c->spent = SPENT_TICKS;
+	else if (c->spent)
+		c->spent--;
 }
 
 /*
@@ -228,14 +238,16 @@ void capture_near_load(struct capture *c)
 	c->near_next = rc == -EAGAIN ? now : now + NEAR_AGAIN_NS;
 }
 
-/* By how often the targets switch in a second; 0: too seldom. */
-static uint64_t near_time(uint64_t switches)
+/* By how often the targets switch in a second; 0: too seldom, or ticks are too close. */
+static uint64_t near_time(const struct capture *c, uint64_t switches)
 {
-	uint64_t ns;
+	uint64_t most = (c->skel->rodata->gn_wall_ns << capture_visit_level(c)) / NEAR_PART, ns;
 
-	if (switches < NEAR_SWITCHES)
+	if (switches < NEAR_SWITCHES || most < NEAR_LEAST_NS)
 		return 0;
 	ns = (uint64_t)NEAR_WHILE * 1000000000 / switches;
+	if (ns > most)
+		return most;
 	return ns > NEAR_LEAST_NS ? ns : NEAR_LEAST_NS;
 }
 
@@ -248,7 +260,7 @@ static void near_follow(struct capture *c)
 		return;
 	if (since >= NEAR_LOOK_NS) {
 		n = capture_switches_sum(c);
-		c->near_ns = near_time((n - c->near_switches) * 1000000000 / since);
+		c->near_ns = near_time(c, (n - c->near_switches) * 1000000000 / since);
 		c->near_since = now;
 		c->near_switches = n;
 	}

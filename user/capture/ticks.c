@@ -35,7 +35,7 @@ struct ticks {
 	bool told; /* the user was told that another engine cannot be had */
 	int wake;  /* an eventfd: another tick is the next one, or it is the end */
 	struct doze doze;
-	bool dozes;
+	bool dozes, rung; /* ticks are left out; it was woken for the next one that is visited */
 	_Atomic bool ends;
 	pthread_t thread;
 	struct ticks_stats stats;
@@ -212,13 +212,15 @@ static bool doze(struct ticks *t, uint64_t *from, uint64_t *tick)
 {
 	uint64_t found;
 
-	if (sleep_until(t, doze_until(t)) && capture_dozes(t->capture)) {
-		engine_consider(t, tick_coming(t));
-		return false;
+	if (sleep_until(t, doze_until(t))) {
+		engine_consider(t, tick_coming(t) - 1);
+		if (capture_dozes(t->capture))
+			return false;
 	}
 	t->dozes = false;
+	t->rung = true;
 	found = capture_doze_end(t->capture);
-	if (found > *from) {
+	if (found > *from && found <= tick_coming(t)) {
 		*tick = found - 1;
 		return true;
 	}
@@ -251,7 +253,8 @@ static void *ticks_main(void *arg)
 			t->stats.late++;
 			capture_tick_late(t->capture);
 		}
-		doze_note(&t->doze, visit(t, tick), tick + 1 - seen);
+		doze_note(&t->doze, visit(t, tick) || t->rung, tick + 1 - seen);
+		t->rung = false;
 		engine_consider(t, tick);
 		from = seen = tick + 1;
 		t->dozes = doze_pays(&t->doze) && capture_doze(t->capture, tick_next(t, from));

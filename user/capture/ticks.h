@@ -24,8 +24,8 @@ struct ticks_config {
 };
 
 struct ticks_stats {
-	uint64_t ticks;	  /* ticks visited */
-	uint64_t late;	  /* of these, visited more than 1 ms after their time */
+	uint64_t ticks; /* ticks visited */
+	uint64_t late;	/* of these, visited more than 1 ms after their time, and capture_near() */
 	uint64_t pending; /* threads looked at */
 	uint64_t taken;	  /* stacks taken */
 	uint64_t changes; /* of the engine */
