@@ -243,12 +243,12 @@ static uint64_t near_time(const struct capture *c, uint64_t switches)
 {
 	uint64_t most = (c->skel->rodata->gn_wall_ns << capture_visit_level(c)) / NEAR_PART, ns;
 
-	if (switches < NEAR_SWITCHES || most < NEAR_LEAST_NS)
+	if (switches < NEAR_SWITCHES || most < NEAR_LEAST_NS / 2)
 		return 0;
 	ns = (uint64_t)NEAR_WHILE * 1000000000 / switches;
-	if (ns > most)
-		return most;
-	return ns > NEAR_LEAST_NS ? ns : NEAR_LEAST_NS;
+	if (ns < NEAR_LEAST_NS)
+		ns = NEAR_LEAST_NS;
+	return ns < most ? ns : most;
 }
 
 /* Finds out whether others read who rests, so that the collector need not. */
