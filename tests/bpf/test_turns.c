@@ -190,7 +190,7 @@ static void test_turns(void **state)
 	by_one = ticks_of(&t, GN_CAUSE_PROCESS, "turn-one");
 	by_other = ticks_of(&t, GN_CAUSE_PROCESS, "turn-other");
 	assert_true(t.ticks > 100);
-	/* when no switch is seen any more a few ticks may still be to be told */
+	/* a switch that the kernel does not show leaves ticks of which nothing is known */
 	assert_in_range(ticks_of(&t, GN_CAUSE_UNSEEN, NULL), 0, 1 + t.ticks / 100);
 	assert_int_equal(ticks_of(&t, GN_CAUSE_NONE, NULL), 0);
 	assert_true(by_one > by_other && by_other > t.ticks / 20);
