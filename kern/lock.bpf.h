@@ -61,6 +61,15 @@ static __always_inline void lock_waiter_put(__u32 tid, __u32 seq)
 	tick_wanted();
 }
 
+/* NULL: it is being put there. */
+static __always_inline struct lock_waiter *lock_waiter_at(__u64 number)
+{
+	__u32 at = number & (LOCK_WAITERS - 1);
+	struct lock_waiter *w = bpf_map_lookup_elem(&lock_waiters, &at);
+
+	return w && *(volatile __u64 *)&w->number > number ? w : NULL;
+}
+
 static __always_inline const struct gn_locks *locks_find(__u32 tgid)
 {
 	return bpf_map_lookup_elem(&locks, &tgid);

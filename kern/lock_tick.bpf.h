@@ -138,12 +138,11 @@ struct waiters {
 
 static long waiter_step(__u32 i, struct waiters *x)
 {
-	__u64 number = x->first + i;
-	__u32 at = number & (LOCK_WAITERS - 1), tid, seq;
-	struct lock_waiter *w = bpf_map_lookup_elem(&lock_waiters, &at);
+	struct lock_waiter *w = lock_waiter_at(x->first + i);
+	__u32 tid, seq;
 	int rc;
 
-	if (!w || *(volatile __u64 *)&w->number <= number) /* it is being put there */
+	if (!w)
 		return 1;
 	tid = w->tid;
 	seq = w->seq;

@@ -37,10 +37,6 @@ __u64 gn_near_ns = 0;
  */
 __u32 gn_look_popped = 0, gn_look_off = 0, gn_look_over = 0, gn_look_waits = 0;
 
-struct ticker_look {
-	__u64 tick;
-};
-
 /*
  * Is it off the CPU, and, if `seq` is not 0, in that interval still? One that has the CPU again has
  * gone there since: its storage learns of that when it leaves it. One that has it still is just
@@ -61,37 +57,31 @@ __noinline int thread_is_off(__u32 tid, __u32 seq)
 	return off;
 }
 
-static long pending_look(__u32 i, struct ticker_look *x)
+static long pending_look(__u32 i, const __u64 *tick)
 {
 	struct pending p = {};
 	int due;
 
-	if (pending_pop(tick_parity(x->tick), &p))
+	if (pending_pop(tick_parity(*tick), &p))
 		return 1;
 	gn_look_popped++;
-	due = pending_judge(p.storage, x->tick);
+	due = pending_judge(p.storage, *tick);
 	if (due == PENDING_LATER) {
-		pending_push(!tick_parity(x->tick), &p);
+		pending_push(!tick_parity(*tick), &p);
 		return 0;
 	}
 	if (due == PENDING_OVER || !thread_is_off(p.tid, 0))
 		return 0;
-	pending_push(tick_parity(x->tick), &p);
+	pending_push(tick_parity(*tick), &p);
 	gn_look_off = 1;
 	return 1;
 }
 
-struct ticker_locks {
-	__u64 first;
-};
-
-static long lock_look(__u32 i, struct ticker_locks *x)
+static long lock_look(__u32 i, const __u64 *first)
 {
-	__u64 number = x->first + i;
-	__u32 at = number & (LOCK_WAITERS - 1);
-	struct lock_waiter *w = bpf_map_lookup_elem(&lock_waiters, &at);
+	struct lock_waiter *w = lock_waiter_at(*first + i);
 
-	if (!w || *(volatile __u64 *)&w->number <= number) /* it is being put there */
+	if (!w)
 		return 1;
 	if (thread_is_off(w->tid, w->seq)) {
 		gn_look_waits = 1;
@@ -104,18 +94,17 @@ static long lock_look(__u32 i, struct ticker_locks *x)
 /* 1: somebody waits for a lock. Those that do no more are passed by. */
 __noinline int locks_are_waited_for(void)
 {
-	struct ticker_locks x = {.first = gn_lock_seen};
-	__u64 n = gn_lock_waiters - x.first;
+	__u64 first = gn_lock_seen, n = gn_lock_waiters - first;
 
 	if (!n)
 		return 0;
 	if (n > TICKER_LOOKS)
 		return 1;
 	gn_look_over = gn_look_waits = 0;
-	bpf_loop(n, lock_look, &x, 0);
+	bpf_loop(n, lock_look, &first, 0);
 	if (gn_look_waits)
 		return 1;
-	__sync_val_compare_and_swap(&gn_lock_seen, x.first, x.first + gn_look_over);
+	__sync_val_compare_and_swap(&gn_lock_seen, first, first + gn_look_over);
 	return 0;
 }
 
@@ -187,10 +176,8 @@ enum { REMAINS_NONE, REMAINS_OVER, REMAINS_OFF };
 /* REMAINS_OFF: a thread is to be read; REMAINS_OVER: those that were to be are not any more. */
 __noinline int pending_remains(__u64 tick)
 {
-	struct ticker_look x = {.tick = tick};
-
 	gn_look_popped = gn_look_off = 0;
-	bpf_loop(TICKER_LOOKS, pending_look, &x, 0);
+	bpf_loop(TICKER_LOOKS, pending_look, &tick, 0);
 	if (gn_look_off || gn_look_popped == TICKER_LOOKS)
 		return REMAINS_OFF;
 	return gn_look_popped ? REMAINS_OVER : REMAINS_NONE;

@@ -33,6 +33,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kern/abi.h"
+
 #define MAX_THREADS 70000
 #define MAX_PROGS   256
 #define MAX_MAPS    4096
@@ -277,36 +279,34 @@ static void prog_add(struct snapshot *s, uint32_t id)
 	s->nprogs++;
 }
 
-/* A timer of BPF runs for none of the programs. gnomon's keeps its own account: struct gn_ticker.
- */
+static bool is_ticker(int map)
+{
+	struct bpf_map_info info = {0};
+	union bpf_attr attr = {.info = {.bpf_fd = (uint32_t)map,
+					.info_len = sizeof(info),
+					.info = (uint64_t)(uintptr_t)&info}};
+
+	return !syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) &&
+	       !strcmp(info.name, "tickers") && info.value_size == sizeof(struct gn_ticker);
+}
+
+/* A timer of BPF runs for none of the programs. gnomon's keeps its own account. */
 static void ticker_add(struct snapshot *s, uint32_t id)
 {
 	union bpf_attr attr = {.map_id = id};
 	int fd = (int)syscall(SYS_bpf, BPF_MAP_GET_FD_BY_ID, &attr, sizeof(attr));
-	struct prog *p = &s->progs[s->nprogs];
-	struct bpf_map_info info = {0};
-	uint64_t value[7];
+	struct gn_ticker t;
 	uint32_t zero = 0;
 
 	if (fd < 0)
 		return;
-	memset(&attr, 0, sizeof(attr));
-	attr.info.bpf_fd = (uint32_t)fd;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = (uint64_t)(uintptr_t)&info;
-	if (!syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) &&
-	    !strcmp(info.name, "tickers") && info.value_size == sizeof(value) &&
-	    s->nprogs < MAX_PROGS) {
-		memset(&attr, 0, sizeof(attr));
-		attr.map_fd = (uint32_t)fd;
-		attr.key = (uint64_t)(uintptr_t)&zero;
-		attr.value = (uint64_t)(uintptr_t)value;
-		if (!syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr))) {
-			*p = (struct prog){.id = ~id, .ns = value[3], .runs = value[4]};
-			strcpy(p->name, "ticker_at");
-			s->nprogs++;
-		}
-	}
+	attr = (union bpf_attr){.map_fd = (uint32_t)fd,
+				.key = (uint64_t)(uintptr_t)&zero,
+				.value = (uint64_t)(uintptr_t)&t};
+	if (is_ticker(fd) && s->nprogs < MAX_PROGS &&
+	    !syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)))
+		s->progs[s->nprogs++] =
+			(struct prog){.id = ~id, .name = "ticker_at", .ns = t.ns, .runs = t.runs};
 	close(fd);
 }
 

@@ -64,13 +64,19 @@ static int remote_scan(struct capture *c, uint64_t tick)
 	return rc;
 }
 
-static int remote_run(struct capture *c, struct gn_remote_tick *arg)
+/* Run a program now, which reads and fills in what it is given: 0, or -errno. */
+static int program_run(const struct bpf_program *prog, void *arg, size_t size)
 {
 	/* the kernel copies the context back to where it came from */
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = sizeof(*arg));
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = (__u32)size);
+	int rc = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
 
-	return bpf_prog_test_run_opts(
-		bpf_program__fd(capture_part(c, PROGRAMS_REMOTE)->progs.remote_tick), &opts);
+	return rc ? rc : (int)opts.retval;
+}
+
+static int remote_run(struct capture *c, struct gn_remote_tick *arg)
+{
+	return program_run(capture_part(c, PROGRAMS_REMOTE)->progs.remote_tick, arg, sizeof(*arg));
 }
 
 /* Queue the threads that rest without a stack, or with one that may be read better now. */
@@ -167,9 +173,7 @@ static uint64_t pending_added(struct capture *c, uint64_t tick, bool visits)
 static bool look(const struct bpf_program *by, uint64_t tick)
 {
 	struct gn_tick_look arg = {.tick = tick};
-	/* the kernel copies the context back to where it came from */
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
-	int rc = bpf_prog_test_run_opts(bpf_program__fd(by), &opts);
+	int rc = program_run(by, &arg, sizeof(arg));
 
 	if (rc)
 		log_debug("%s at tick %llu: %s", bpf_program__name(by), (unsigned long long)tick,
@@ -203,15 +207,13 @@ static uint64_t locks_read(struct capture *c, uint64_t tick, uint64_t since)
 {
 	uint64_t *waiters = (uint64_t *)&c->skel->bss->gn_lock_waiters;
 	struct gn_lock_tick arg = {.tick = tick, .since = since};
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
 	uint64_t seen = since ? since : c->skel->bss->gn_lock_seen;
 
 	c->locked = since && c->locked;
 	if (!c->can_lock || __atomic_load_n(waiters, __ATOMIC_ACQUIRE) == seen ||
 	    programs_begin(c->programs, PROGRAMS_REMOTE))
 		return seen;
-	bpf_prog_test_run_opts(bpf_program__fd(capture_part(c, PROGRAMS_REMOTE)->progs.lock_tick),
-			       &opts);
+	program_run(capture_part(c, PROGRAMS_REMOTE)->progs.lock_tick, &arg, sizeof(arg));
 	c->locked = true;
 	return __atomic_load_n(waiters, __ATOMIC_ACQUIRE);
 }
@@ -331,24 +333,16 @@ bool capture_tick_was_needed(const struct capture *c, const struct gn_remote_tic
 	return arg->taken || c->locked || !is_calm(c);
 }
 
-static int ticker_start(struct capture *c, uint64_t tick)
-{
-	struct gn_ticker_start arg = {.tick = tick};
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &arg, .ctx_size_in = sizeof(arg));
-	int rc = bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.ticker_start), &opts);
-
-	return rc ? rc : (int)opts.retval;
-}
-
 bool capture_doze(struct capture *c, uint64_t tick)
 {
+	struct gn_ticker_start arg = {.tick = tick};
 	int rc;
 
 	if (!is_calm(c))
 		return false;
 	c->skel->bss->gn_tick_found = 0;
 	__atomic_store_n(&c->skel->bss->gn_tick_dozes, GN_DOZE_TICKER, __ATOMIC_SEQ_CST);
-	rc = ticker_start(c, tick);
+	rc = program_run(c->skel->progs.ticker_start, &arg, sizeof(arg));
 	if (!rc)
 		return true;
 	log_debug("ticks: no timer: %s", strerror(-rc));

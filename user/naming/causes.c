@@ -295,7 +295,7 @@ struct pending {
 
 struct causes {
 	struct content *contents; /* by id */
-	struct content **found;	  /* the last one: a sample asks for its cause some eight times */
+	struct content *found;	  /* the last one: a sample asks for its cause some eight times */
 	struct content *worded;	  /* by cause: of its own threads, one for all that are called so */
 	struct pending *pending;  /* what is written next */
 	struct pending *kept;	  /* long waits, of which more may come */
@@ -310,14 +310,8 @@ struct causes *causes_new(uint64_t keep_ns)
 {
 	struct causes *c = calloc(1, sizeof(*c));
 
-	if (!c)
-		return NULL;
-	c->found = calloc(1, sizeof(struct content *));
-	if (!c->found) {
-		free(c);
-		return NULL;
-	}
-	c->keep_ns = keep_ns;
+	if (c)
+		c->keep_ns = keep_ns;
 	return c;
 }
 
@@ -332,7 +326,7 @@ static void contents_drop(struct causes *c)
 	struct content *x, *tmp;
 
 	HASH_CLEAR(by_words, c->worded);
-	*c->found = NULL;
+	c->found = NULL;
 	HASH_ITER(hh, c->contents, x, tmp) {
 		HASH_DEL(c->contents, x);
 		free(x->cause);
@@ -359,24 +353,23 @@ void causes_free(struct causes *c)
 	HASH_ITER(hh, c->kept, x, tmp) {
 		pending_free(&c->kept, x);
 	}
-	free(c->found);
 	free(c);
 }
 
-static struct content *content_find(const struct causes *c, uint64_t id)
+static struct content *content_find(struct causes *c, uint64_t id)
 {
-	struct content *x = *c->found;
+	struct content *x = c->found;
 
 	if (x && x->id == id)
 		return x;
 	HASH_FIND(hh, c->contents, &id, sizeof(id), x);
 	if (x)
-		*c->found = x;
+		c->found = x;
 	return x;
 }
 
 /* What is waited for, whoever serves it. NULL: not known. */
-static struct content *content_waited(const struct causes *c, uint64_t id)
+static struct content *content_waited(struct causes *c, uint64_t id)
 {
 	struct content *x = content_find(c, id);
 
@@ -387,7 +380,7 @@ static struct content *content_waited(const struct causes *c, uint64_t id)
 }
 
 /* The threads of a pool may be thousands, each with an id of its own. */
-static struct content *content_worded(const struct causes *c, const struct content *of)
+static struct content *content_worded(struct causes *c, const struct content *of)
 {
 	struct content *x;
 
@@ -404,8 +397,8 @@ static void content_add(struct causes *c, struct content *x)
 
 static void content_drop(struct causes *c, struct content *x)
 {
-	if (*c->found == x)
-		*c->found = NULL;
+	if (c->found == x)
+		c->found = NULL;
 	HASH_DELETE(hh, c->contents, x);
 	if (content_worded(c, x) == x)
 		HASH_DELETE(by_words, c->worded, x);
@@ -514,7 +507,7 @@ uint64_t causes_jvm(struct causes *c, uint8_t wait, uint8_t op, uint64_t time_ns
 	return rec.id;
 }
 
-bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out)
+bool causes_place(struct causes *c, uint64_t cause, struct cause_place *out)
 {
 	const struct content *x = cause ? content_waited(c, cause) : NULL;
 	bool socket = x && x->of.kind == GN_CAUSE_INET && x->of.protocol == IPPROTO_TCP;
@@ -531,7 +524,7 @@ bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *ou
 	return true;
 }
 
-bool causes_has_owner(const struct causes *c, uint64_t cause)
+bool causes_has_owner(struct causes *c, uint64_t cause)
 {
 	const struct content *x = content_find(c, cause);
 
@@ -540,7 +533,7 @@ bool causes_has_owner(const struct causes *c, uint64_t cause)
 	return x->of.op == GN_OP_ENTER || gn_cause_lock(&x->of)->owned;
 }
 
-bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state)
+bool causes_fits(struct causes *c, uint64_t cause, uint32_t state)
 {
 	const struct content *x = content_find(c, cause);
 
@@ -548,12 +541,12 @@ bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state)
 	       state == JFR_STATE_PARKED_TIMED;
 }
 
-bool causes_is_known(const struct causes *c, uint64_t cause)
+bool causes_is_known(struct causes *c, uint64_t cause)
 {
 	return content_find(c, cause);
 }
 
-pid_t causes_server(const struct causes *c, uint64_t cause)
+pid_t causes_server(struct causes *c, uint64_t cause)
 {
 	const struct content *x = content_find(c, cause);
 
@@ -562,7 +555,7 @@ pid_t causes_server(const struct causes *c, uint64_t cause)
 	return (pid_t)x->of.count;
 }
 
-bool causes_completes(const struct causes *c, uint64_t cause, uint64_t last)
+bool causes_completes(struct causes *c, uint64_t cause, uint64_t last)
 {
 	const struct content *x = content_find(c, last);
 
@@ -593,7 +586,7 @@ static const char *detail_of(const struct content *x, const struct content *by,
 	return text;
 }
 
-static void waker_fill(const struct causes *c, const struct content *x, uint64_t last_ns,
+static void waker_fill(struct causes *c, const struct content *x, uint64_t last_ns,
 		       struct jfr_wait_cause *e)
 {
 	struct cause_waker by;
@@ -606,7 +599,7 @@ static void waker_fill(const struct causes *c, const struct content *x, uint64_t
 }
 
 /* Who serves it was not known when the samples came. */
-static void server_fill(const struct causes *c, const struct cause_wait *w, uint64_t ticks,
+static void server_fill(struct causes *c, const struct cause_wait *w, uint64_t ticks,
 			struct jfr_wait_cause *e)
 {
 	const struct cause_waker by = {.tid = causes_server(c, w->cause)};
@@ -622,7 +615,7 @@ static void server_fill(const struct causes *c, const struct cause_wait *w, uint
 	e->ticks = ticks;
 }
 
-static void pending_write(const struct causes *c, const struct cause_wait *w, uint64_t ticks,
+static void pending_write(struct causes *c, const struct cause_wait *w, uint64_t ticks,
 			  struct jfrw *out)
 {
 	const struct content *by = content_find(c, w->cause), *x = content_waited(c, w->cause);
@@ -733,7 +726,7 @@ static void pending_begin(struct pending *x, const struct cause_wait *w)
 }
 
 /* That of the one that stands for all with its words. */
-static uint64_t cause_shared(const struct causes *c, uint64_t cause)
+static uint64_t cause_shared(struct causes *c, uint64_t cause)
 {
 	const struct content *x = content_find(c, cause), *same;
 

@@ -75,25 +75,25 @@ void causes_free(struct causes *c);
 bool causes_add(struct causes *c, const struct gn_cause_rec *rec, const char *klass);
 
 /* Tells whether the cause is a lock that a thread has, or may have. */
-bool causes_has_owner(const struct causes *c, uint64_t cause);
+bool causes_has_owner(struct causes *c, uint64_t cause);
 
 /*
  * Tells whether a thread in that state may wait for the cause. A thread names its blocker before it
  * parks and until after that: it may wait for something else then.
  */
-bool causes_fits(const struct causes *c, uint64_t cause, uint32_t state);
+bool causes_fits(struct causes *c, uint64_t cause, uint32_t state);
 
 /* Each CPU tells in order what it has; what another one tells of the same wait may be later. */
-bool causes_is_known(const struct causes *c, uint64_t cause);
+bool causes_is_known(struct causes *c, uint64_t cause);
 
 /* The thread of its own process that serves it, at the other end; 0: none, or not known. */
-pid_t causes_server(const struct causes *c, uint64_t cause);
+pid_t causes_server(struct causes *c, uint64_t cause);
 
 /*
  * Tells whether a wait of which `cause` was told (0: nothing) as long as it lasted may have `last`
  * told at its end: who served it, or who woke it.
  */
-bool causes_completes(const struct causes *c, uint64_t cause, uint64_t last);
+bool causes_completes(struct causes *c, uint64_t cause, uint64_t last);
 
 /*
  * The id of a wait within the JVM (model/jvmwait.h) while its VM thread was in `op` (model/vmop.h;
@@ -113,7 +113,7 @@ static inline bool causes_are_vm(uint64_t cause)
 }
 
 /* False: it is something else, or its content is not known (yet). Valid until the next call. */
-bool causes_place(const struct causes *c, uint64_t cause, struct cause_place *out);
+bool causes_place(struct causes *c, uint64_t cause, struct cause_place *out);
 
 /*
  * Asked, as an event is written, for the ids in the file of a thread that woke another one, or
