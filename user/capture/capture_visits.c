@@ -20,7 +20,7 @@
  */
 #define NEAR_LEAST_NS 300000
 #define NEAR_MOST_NS  1500000 /* kern/offcpu.bpf.c has them read for 2 ms */
-#define NEAR_WHILE    12      /* switches */
+#define NEAR_WHILE    20      /* switches */
 #define NEAR_SWITCHES ((uint64_t)NEAR_WHILE * 1000000000 / NEAR_MOST_NS) /* a second: they wait */
 #define NEAR_FEW      4
 #define NEAR_PART     4 /* of the time between two ticks, at most */

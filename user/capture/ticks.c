@@ -207,6 +207,15 @@ static uint64_t doze_until(const struct ticks *t)
 	return now_ns() + (interval > DOZE_NS ? interval : DOZE_NS);
 }
 
+/*
+ * Where others read for a while who rests, a visit is two wake-ups, at the tick and after that
+ * while, and a tick that the ticker finds is one.
+ */
+static bool leaves_out(const struct ticks *t)
+{
+	return capture_near(t->capture) || doze_pays(&t->doze);
+}
+
 /* Sleeps until a tick is to be visited. False: none is, now. */
 static bool doze(struct ticks *t, uint64_t *from, uint64_t *tick)
 {
@@ -257,7 +266,7 @@ static void *ticks_main(void *arg)
 		t->rung = false;
 		engine_consider(t, tick);
 		from = seen = tick + 1;
-		t->dozes = doze_pays(&t->doze) && capture_doze(t->capture, tick_next(t, from));
+		t->dozes = leaves_out(t) && capture_doze(t->capture, tick_next(t, from));
 		t->stats.dozes += t->dozes;
 	}
 	capture_doze_end(t->capture);

@@ -215,8 +215,7 @@ void vm_at(struct vm *vm, uint64_t time)
 	vm->then = time;
 	vm->in_doubt = false;
 	mem_since(vm->mem, time);
-	if (unloads_look(vm))
-		mem_flush(vm->mem);
+	unloads_follow(vm, time);
 }
 
 bool vm_in_doubt(const struct vm *vm)
@@ -514,8 +513,7 @@ static bool method_was(struct vm *vm, const struct method *m)
 {
 	if (m->since <= vm->then || method_is_archived(vm, m))
 		return true;
-	if (unloads_look(vm))
-		mem_flush(vm->mem);
+	unloads_follow(vm, now_ns());
 	if (unloads_none_since(vm, vm->then))
 		return true;
 	vm->unloads.unsure = true;
@@ -760,6 +758,7 @@ static struct snapshot *snapshot_get(struct vm *vm, uint64_t blob, uint32_t comp
 		s->used = n->age;
 		return s;
 	}
+	unloads_follow(vm, now_ns()); /* what the code refers to is of now */
 	if (find_parts(vm, blob, &before) || before.compile_id != compile_id)
 		return NULL;
 	s = calloc(1, sizeof(*s));

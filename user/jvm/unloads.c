@@ -198,6 +198,12 @@ bool unloads_look(struct vm *vm)
 	return !first;
 }
 
+void unloads_follow(struct vm *vm, uint64_t time)
+{
+	if (time >= vm->unloads.looked_ns && unloads_look(vm))
+		mem_flush(vm->mem);
+}
+
 bool unloads_known(const struct vm *vm)
 {
 	return vm->unloads.known;
@@ -222,8 +228,7 @@ bool unloads_spans(struct vm *vm, const struct unloads_span *span, uint64_t time
 {
 	if (time < span->since_ns)
 		return false;
-	if (time > vm->unloads.looked_ns && unloads_look(vm))
-		mem_flush(vm->mem);
+	unloads_follow(vm, time);
 	return !vm->unloads.known || span->count == vm->unloads.count;
 }
 

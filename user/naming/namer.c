@@ -427,10 +427,8 @@ static void stop_apply(struct namer *r)
 		target_stop(n->target);
 }
 
-static void work(struct namer *r, const struct gn_rec *rec)
+static void work(struct namer *r, const struct gn_rec *rec, uint64_t now)
 {
-	uint64_t now = now_ns();
-
 	stop_apply(r);
 	beat_step();
 	if (r->started && now - r->polled_ns >= poll_ns(r, now)) {
@@ -499,14 +497,16 @@ void namer_main(struct namer *r)
 {
 	struct reply done = {.kind = REPLY_DONE};
 	struct node *gone = NULL;
+	uint64_t now = now_ns();
 	bool ended = false;
 
 	while (!ended) {
 		const struct gn_rec *rec =
-			queue_pop(r->cfg.queue, (int)(poll_ns(r, now_ns()) / 1000000), &ended);
+			queue_pop(r->cfg.queue, (int)(poll_ns(r, now) / 1000000), &ended);
 
 		look_ahead(r);
-		work(r, rec);
+		now = now_ns();
+		work(r, rec, now);
 	}
 	if (r->started)
 		poll_targets(r, now_ns());
