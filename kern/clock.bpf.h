@@ -78,6 +78,15 @@ static __always_inline __u64 clock_queued_since(const struct task_struct *task)
 }
 
 /*
+ * Is a thread that left the CPU at t->out_ns off it? One that has the CPU again has gone there
+ * since: its storage learns of that when it leaves it. One that has it still is just leaving it.
+ */
+static __always_inline bool clock_is_off(const struct task_struct *task, const struct gn_thread *t)
+{
+	return !task->on_cpu || task->sched_info.last_arrival + gn_clock_offset <= t->out_ns;
+}
+
+/*
  * The CPU time until now of a task that has a CPU. sum_exec_runtime alone is as old as the run
  * queue's last look at it, which may be a scheduler's tick.
  */

@@ -9,6 +9,7 @@
 #ifndef GNOMON_LOCK_TICK_BPF_H
 #define GNOMON_LOCK_TICK_BPF_H
 
+#include "clock.bpf.h"
 #include "remote.bpf.h"
 
 __u64 gn_lock_waiters = 0, gn_lock_seen = 0;
@@ -84,7 +85,10 @@ static __noinline int owner_read(struct gn_owner_rec *r, __u64 who, struct task_
 static __always_inline bool waits_still(const struct task_struct *task, const struct gn_thread *t,
 					__u32 seq)
 {
-	return (t->phase == GN_PH_OFF || t->phase == GN_PH_SCAN) && t->seq == seq && !task->on_cpu;
+	if (t->seq != seq)
+		return false;
+	return t->phase == GN_PH_OFF ? clock_is_off(task, t)
+				     : t->phase == GN_PH_SCAN && !task->on_cpu;
 }
 
 static __always_inline int owner_tell(struct task_struct *task, struct gn_thread *t, __u32 seq,

@@ -38,9 +38,8 @@ __u64 gn_near_ns = 0;
 __u32 gn_look_popped = 0, gn_look_off = 0, gn_look_over = 0, gn_look_waits = 0;
 
 /*
- * Is it off the CPU, and, if `seq` is not 0, in that interval still? One that has the CPU again has
- * gone there since: its storage learns of that when it leaves it. One that has it still is just
- * leaving it. (Not static, as the next ones: see ticks_send().)
+ * Is it off the CPU, and, if `seq` is not 0, in that interval still? (Not static, as the next ones:
+ * see ticks_send().)
  */
 __noinline int thread_is_off(__u32 tid, __u32 seq)
 {
@@ -52,7 +51,7 @@ __noinline int thread_is_off(__u32 tid, __u32 seq)
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t && (!seq || t->seq == seq))
-		off = !task->on_cpu || task->sched_info.last_arrival + gn_clock_offset <= t->out_ns;
+		off = clock_is_off(task, t);
 	bpf_task_release(task);
 	return off;
 }

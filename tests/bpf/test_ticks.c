@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread of the ticks has real time priority, and others that it has not may be kept from the
- * CPU for as long as the machine is busy: it takes no lock that they hold.
+ * CPU for as long as the machine is busy: it takes no lock that they hold. And ticks that are left
+ * out.
+ * Runs alone: beside others two threads do not switch as often as they have to.
  */
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
 #include "capture/capture.h"
+#include "capture/ticks.h"
 #include "pin.h"
 
 #define MS 1000000ull
@@ -136,6 +143,99 @@ static void test_bell(void **state)
 	capture_close(c);
 }
 
+/* ---- where others read who rests ---- */
+
+static void *swap(void *arg)
+{
+	const int *fds = arg; /* one to read from, one to write to */
+	char byte = 0;
+
+	while (read(fds[0], &byte, 1) == 1 && write(fds[1], &byte, 1) == 1)
+		;
+	return NULL;
+}
+
+/* It takes no stack as it goes off for long, since most of its naps are over before a tick. */
+static void *nap(void *arg)
+{
+	for (unsigned int i = 0;; i++)
+		usleep(i % 50 ? 50 : 8000);
+	return NULL;
+}
+
+/* Others than its own threads cannot read its memory: the collector has to, at most ticks. */
+static pid_t napper_start(void)
+{
+	pid_t pid = fork();
+	pthread_t t;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t, NULL, nap, NULL);
+	pause();
+	_exit(0);
+}
+
+static void ignore(void *ctx, const struct gn_rec *rec)
+{
+}
+
+/* Until they have switched often enough, and the program by which they read each other is there. */
+static void near_begin(struct capture *c, const struct capture_config *cfg)
+{
+	for (int i = 0; i < 600 && !capture_near(c); i++) {
+		capture_tick_look(c, tick_now(cfg) - 1);
+		capture_drain(c, ignore, NULL);
+		usleep(100000);
+	}
+	assert_true(capture_near(c) > 0);
+}
+
+/* Each visit is rung for there, though most ticks need one. */
+static void test_near(void **state)
+{
+	struct capture_config cfg = {.wall_ns = 10 * MS, .start_ns = now_ns()};
+	struct ticks_config tc = {cfg.start_ns, cfg.wall_ns, WALL_ENGINE_SWITCH};
+	int there[2], back[2], one[2], other[2];
+	struct ticks_stats st;
+	struct error e = {0};
+	struct capture *c;
+	struct ticks *t;
+	pthread_t two[2];
+	pid_t napper = napper_start();
+
+	assert_int_equal(pipe(there) | pipe(back), 0);
+	memcpy(one, (int[]){there[0], back[1]}, sizeof(one));
+	memcpy(other, (int[]){back[0], there[1]}, sizeof(other));
+	pin_to(0);
+	pthread_create(&two[0], NULL, swap, one);
+	pthread_create(&two[1], NULL, swap, other);
+	if (capture_open(&c, &cfg, &e) || capture_add(c, getpid(), &e) ||
+	    capture_add(c, napper, &e) || capture_attach(c, &e))
+		fail_msg("%s", e.msg);
+	assert_int_equal(write(there[1], "", 1), 1);
+	near_begin(c, &cfg);
+	assert_int_equal(ticks_start(&t, c, &tc, &e), 0);
+	for (int i = 0; i < 20; i++) {
+		capture_drain(c, ignore, NULL);
+		usleep(100000);
+	}
+	ticks_stop(t, &st);
+	print_message("%llu ticks visited, %llu times some left out\n",
+		      (unsigned long long)st.ticks, (unsigned long long)st.dozes);
+	assert_true(st.ticks > 20);
+	assert_true(st.dozes + 3 >= st.ticks);
+	close(there[1]);
+	close(back[1]);
+	pthread_join(two[0], NULL);
+	pthread_join(two[1], NULL);
+	capture_close(c);
+	kill(napper, SIGKILL);
+	waitpid(napper, NULL, 0);
+}
+
 static void test_switches(void **state)
 {
 	ticks_of(false);
@@ -152,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_scans),
 		cmocka_unit_test(test_bell),
+		cmocka_unit_test(test_near),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

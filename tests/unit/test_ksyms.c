@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
-
 #include "sym/ksyms.h"
 
 static const char sample[] = "0000000000001000 D per_cpu_thing\n"
@@ -102,17 +100,55 @@ static void this_kernel(void **state)
 	ksyms_free(k);
 }
 
-/* Of a text nothing is known of the programs there were: those of this kernel are news, if any. */
+struct newest {
+	int rc;
+	uint32_t program, link;
+};
+
+static int newest(void *ctx, uint32_t *program, uint32_t *link)
+{
+	const struct newest *n = ctx;
+
+	*program = n->program;
+	*link = n->link;
+	return n->rc;
+}
+
+/* Those there were when the symbols were read: of a text, none. */
 static void bpf_programs(void **state)
 {
+	struct newest n = {0};
 	struct ksyms *k;
-	__u32 id;
 
 	assert_int_equal(ksyms_parse(&k, sample, sizeof(sample) - 1), 0);
-	if (bpf_prog_get_next_id(0, &id) == -ENOENT && bpf_link_get_next_id(0, &id) == -ENOENT)
-		assert_false(ksyms_bpf_changed(k));
-	else
-		assert_true(ksyms_bpf_changed(k));
+	assert_true(ksyms_bpf_changed(k)); /* nobody tells */
+	ksyms_programs_by(newest, &n);
+	assert_false(ksyms_bpf_changed(k));
+	n.rc = -EPERM;
+	assert_true(ksyms_bpf_changed(k));
+	n = (struct newest){.program = 1};
+	assert_true(ksyms_bpf_changed(k));
+	n = (struct newest){.link = 1};
+	assert_true(ksyms_bpf_changed(k));
+	ksyms_programs_by(NULL, NULL);
+	ksyms_free(k);
+}
+
+/* And of this kernel those that it has. */
+static void bpf_programs_since(void **state)
+{
+	struct newest n = {.program = 7, .link = 9};
+	struct ksyms *k;
+
+	ksyms_programs_by(newest, &n);
+	if (ksyms_open(&k, NULL)) {
+		ksyms_programs_by(NULL, NULL);
+		skip();
+	}
+	assert_false(ksyms_bpf_changed(k));
+	n.program = 8;
+	assert_true(ksyms_bpf_changed(k));
+	ksyms_programs_by(NULL, NULL);
 	ksyms_free(k);
 }
 
@@ -121,7 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),	cmocka_unit_test(hidden),
 		cmocka_unit_test(nul_bytes),	cmocka_unit_test(this_kernel),
-		cmocka_unit_test(bpf_programs),
+		cmocka_unit_test(bpf_programs), cmocka_unit_test(bpf_programs_since),
 	};
 
 	return cmocka_run_group_tests_name("ksyms", tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "model/roster.h"
 #include "model/thread.h"
+#include "target/procfs.h"
 
 #define MS  1000000ull
 #define TID 999999999 /* above the kernel's largest: /proc knows nothing of it */
@@ -50,7 +51,7 @@ static int setup(void **state)
 	java = NULL;
 	too_early = false;
 	asked = gone = 0;
-	*state = roster_new(getpid(), java_thread, on_gone, NULL);
+	*state = roster_new(getpid(), proc_comm_read, java_thread, on_gone, NULL);
 	return !*state;
 }
 

@@ -147,11 +147,7 @@ static int recording_push(struct push *u, const char *path, struct error *e)
 	if (!rc)
 		rc = pushing_labels(&o.to, service, &labels, e);
 	if (!rc)
-		rc = profile_new(&p, &po, e);
-	if (!rc)
-		rc = profile_load_stretch(p, &s, 0, &r, e);
-	if (!rc)
-		rc = profile_finish(p, e);
+		rc = profile_take(&p, &po, &s, &r, e);
 	if (!rc) {
 		report_warn(path, &r);
 		filter_nothing_warn(&o.filter, p);

@@ -35,11 +35,7 @@ static int unmounted(const struct profile *p, const struct stretch *s, struct er
 	po.unmounted = JFR_UNMOUNTED_ALONE;
 	po.threads = (struct pattern_list){0};
 	po.no_facts = true;
-	rc = profile_new(&alone, &po, e);
-	if (!rc)
-		rc = profile_load_stretch(alone, s, 0, NULL, e);
-	if (!rc)
-		rc = profile_finish(alone, e);
+	rc = profile_take(&alone, &po, s, NULL, e);
 	if (!rc)
 		rc = unmounted_print(alone, &p->facts, (unsigned int)o.top, stdout, e);
 	profile_free(alone);
@@ -60,11 +56,7 @@ static int summary(const char *path, struct error *e)
 	filter_apply(&o.filter, &po);
 	po.causes = strcmp(path, "-") != 0; /* which reads it twice */
 	po.show_idle = true;		    /* by group and state it is one column */
-	rc = profile_new(&p, &po, e);
-	if (!rc)
-		rc = profile_load_stretch(p, &s, 0, &r, e);
-	if (!rc)
-		rc = profile_finish(p, e);
+	rc = profile_take(&p, &po, &s, &r, e);
 	if (!rc) {
 		report_warn(path, &r);
 		filter_nothing_warn(&o.filter, p);

@@ -20,8 +20,8 @@ struct vm;
  */
 bool unloads_look(struct vm *vm);
 
-/* The same unless the last look was after `time` (CLOCK_MONOTONIC, ns); what was read of metadata is
- * dropped where it is to be. */
+/* The same unless the last look was after `time` (CLOCK_MONOTONIC, ns); what was read of metadata
+ * is dropped where it is to be. */
 void unloads_follow(struct vm *vm, uint64_t time);
 
 /* Can this JVM tell? Valid after the first look. */

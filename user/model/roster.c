@@ -2,11 +2,9 @@
 #include "model/roster.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <utlist.h>
 
@@ -49,6 +47,7 @@ struct ahead {
 
 struct roster {
 	pid_t tgid;
+	roster_comm_fn comm;
 	roster_java_fn java;
 	roster_member_fn gone;
 	void *ctx;
@@ -59,12 +58,14 @@ struct roster {
 	size_t nahead; /* names read ahead of their turn */
 };
 
-struct roster *roster_new(pid_t tgid, roster_java_fn java, roster_member_fn gone, void *ctx)
+struct roster *roster_new(pid_t tgid, roster_comm_fn comm, roster_java_fn java,
+			  roster_member_fn gone, void *ctx)
 {
 	struct roster *r = calloc(1, sizeof(*r));
 
 	if (r)
-		*r = (struct roster){.tgid = tgid, .java = java, .gone = gone, .ctx = ctx};
+		*r = (struct roster){
+			.tgid = tgid, .comm = comm, .java = java, .gone = gone, .ctx = ctx};
 	return r;
 }
 
@@ -149,22 +150,12 @@ static void comm_set(struct member *m, const char *comm)
 /* False: there is no such thread. */
 static bool comm_read(const struct roster *r, struct member *m)
 {
-	char path[64], comm[sizeof(m->comm) + 1];
-	ssize_t n;
-	int fd;
+	char comm[sizeof(m->comm) + 1]; /* with a newline */
 
 	m->unread = false;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", r->tgid, m->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (r->comm(r->tgid, m->tid, comm, sizeof(comm)))
 		return false;
-	n = read(fd, comm, sizeof(comm) - 1);
-	close(fd);
-	if (n > 0) {
-		comm[n] = '\0';
-		comm[strcspn(comm, "\n")] = '\0';
-		comm_set(m, comm);
-	}
+	comm_set(m, comm);
 	return true;
 }
 

@@ -21,6 +21,7 @@
 #include "naming/reply.h"
 #include "naming/tables.h"
 #include "naming/vitals.h"
+#include "sym/ksyms.h"
 #include "target/procfs.h"
 #include "wire/unwinder.h"
 
@@ -583,6 +584,7 @@ int namer_tables(struct namer *r, const struct unwinder *u, struct error *e)
 
 	if (rc)
 		return rc;
+	ksyms_programs_by(u->programs, u->ctx);
 	HASH_ITER(hh, r->targets, n, tmp) {
 		work_on(r, n->tgid);
 		target_tables(n->target);

@@ -20,7 +20,6 @@
 #include "naming/port.h"
 #include "naming/reply.h"
 #include "naming/seats.h"
-#include "sym/ksyms.h"
 #include "target/procfs.h"
 #include "wire/desk.h"
 #include "wire/unwinder.h"
@@ -75,7 +74,6 @@ static void name(struct recorder *r, struct line *l, struct port *port)
 	if (cfg.target.finished.fd)
 		cfg.target.finished = filer_finished(l->files.theirs);
 	cfg.unwinder = port_unwinder(port);
-	ksyms_programs_by(cfg.unwinder->programs, cfg.unwinder->ctx);
 	beats_to(&cfg.board->beats);
 	failed.rc = namer_new(&n, &cfg, &failed.error);
 	if (failed.rc)

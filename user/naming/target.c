@@ -22,6 +22,7 @@
 #include "naming/vthreads.h"
 #include "sym/proc.h"
 #include "target/neighbours.h"
+#include "target/procfs.h"
 
 #define THROTTLING_NS 10000000000ull
 /* how often a process that was launched is asked whether it is a JVM by now */
@@ -443,7 +444,7 @@ int target_open(struct target **out, struct target_env *env, pid_t tgid,
 	t->continues = f->start_ns != 0;
 	t->untried = f->untried;
 	snprintf(t->path, sizeof(t->path), "%s", f->path);
-	t->threads = roster_new(tgid, target_java_thread, target_wait_write, t);
+	t->threads = roster_new(tgid, proc_comm_read, target_java_thread, target_wait_write, t);
 	t->vthreads = vthreads_new();
 	t->causes = causes_new(CAUSES_NS + KEEP_TICKS * t->env->cfg.wall_ns);
 	if (t->causes)

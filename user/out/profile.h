@@ -264,6 +264,10 @@ int profile_load(struct profile *p, const char *path, int side, struct jfr_repor
  */
 int profile_finish(struct profile *p, struct error *e);
 
+/* A finished profile of one recording. If it fails, *p is freed, and NULL. */
+int profile_take(struct profile **p, const struct profile_options *o, const struct stretch *s,
+		 struct jfr_report *rep, struct error *e);
+
 /* From its first chunk's start to its last's end; 0 where these make no sense. */
 static inline uint64_t profile_recorded_ns(const struct profile *p)
 {

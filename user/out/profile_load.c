@@ -1005,3 +1005,22 @@ int profile_load(struct profile *p, const char *path, int side, struct jfr_repor
 	s.to_ns = p->opt.to_ns;
 	return profile_load_stretch(p, &s, side, rep, e);
 }
+
+int profile_take(struct profile **p, const struct profile_options *o, const struct stretch *s,
+		 struct jfr_report *rep, struct error *e)
+{
+	int rc;
+
+	*p = NULL;
+	rc = profile_new(p, o, e);
+
+	if (!rc)
+		rc = profile_load_stretch(*p, s, 0, rep, e);
+	if (!rc)
+		rc = profile_finish(*p, e);
+	if (rc) {
+		profile_free(*p);
+		*p = NULL;
+	}
+	return rc;
+}

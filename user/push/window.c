@@ -35,11 +35,8 @@ static int profile_read(const struct window_form *f, const struct stretch *s, st
 		.no_facts = true,
 	};
 	struct jfr_report r;
-	int rc = profile_new(p, &po, e);
 
-	if (!rc)
-		rc = profile_load_stretch(*p, s, 0, &r, e);
-	return rc ? rc : profile_finish(*p, e);
+	return profile_take(p, &po, s, &r, e);
 }
 
 int window_push(const struct window_form *f, const struct stretch *s, struct window_counts *c,

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
 #include "base/buffer.h"
 
 #define CHUNK	   (256U << 10)
@@ -234,31 +232,12 @@ static int open_error(int rc, struct error *e)
 
 /* ---- BPF programs that come later ---- */
 
-typedef int (*next_id_fn)(__u32 id, __u32 *next);
-
-static int newest_id(next_id_fn next_id, uint32_t *id)
-{
-	__u32 next;
-	int rc;
-
-	while (!(rc = next_id(*id, &next)) && next > *id)
-		*id = next;
-	return rc == -ENOENT ? 0 : rc;
-}
-
-static int programs_ask(void *ctx, uint32_t *program, uint32_t *link)
-{
-	int rc = newest_id(bpf_prog_get_next_id, program);
-
-	return rc ? rc : newest_id(bpf_link_get_next_id, link);
-}
-
-static ksyms_programs_fn programs = programs_ask;
+static ksyms_programs_fn programs;
 static void *programs_ctx;
 
 void ksyms_programs_by(ksyms_programs_fn fn, void *ctx)
 {
-	programs = fn ? fn : programs_ask;
+	programs = fn;
 	programs_ctx = ctx;
 }
 
@@ -266,7 +245,7 @@ bool ksyms_bpf_changed(const struct ksyms *k)
 {
 	uint32_t program = k->prog_id, link = k->link_id;
 
-	return programs(programs_ctx, &program, &link) || program != k->prog_id ||
+	return !programs || programs(programs_ctx, &program, &link) || program != k->prog_id ||
 	       link != k->link_id;
 }
 
@@ -301,10 +280,10 @@ int ksyms_open(struct ksyms **out, struct error *e)
 		rc = -ENOMEM;
 	else if (fd < 0)
 		rc = -errno;
-	if (!rc) {
+	if (!rc && programs)
 		programs(programs_ctx, &k->prog_id, &k->link_id);
+	if (!rc)
 		rc = read_all(k, fd);
-	}
 	if (fd >= 0)
 		close(fd);
 	if (!rc)

@@ -48,8 +48,8 @@ void ksyms_free(struct ksyms *k);
 bool ksyms_bpf_changed(const struct ksyms *k);
 
 /*
- * Whom to ask for the newest program and link, from those given on, where this process may not ask
- * the kernel: 0 or -errno. NULL: the kernel, as at first.
+ * Whom to ask for the newest program and link, from those given on: 0 or -errno. NULL, as at first:
+ * nobody.
  */
 typedef int (*ksyms_programs_fn)(void *ctx, uint32_t *program, uint32_t *link);
 void ksyms_programs_by(ksyms_programs_fn fn, void *ctx);

@@ -175,19 +175,21 @@ bool cgroup_dir(const struct cgroup_mount *m, const char *path, char *dir, size_
 	return snprintf(dir, cap, "%s%s", m->point, path + skip) < (int)cap;
 }
 
-static ssize_t group_file(const char *dir, const char *name, char *buf, size_t cap)
+ssize_t cgroup_file_read(const char *dir, const char *name, char *buf, size_t cap)
 {
 	char path[2048];
 
+	if (!dir[0])
+		return -ENOENT;
 	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	return file_read(path, buf, cap);
+	return file_read_once(path, buf, cap);
 }
 
 static bool group_u64(const char *dir, const char *name, uint64_t *v)
 {
 	char buf[64];
-	ssize_t n = group_file(dir, name, buf, sizeof(buf));
+	ssize_t n = cgroup_file_read(dir, name, buf, sizeof(buf));
 	struct text t;
 
 	if (n <= 0)
@@ -215,7 +217,7 @@ static bool quota_read(const char *dir, bool v2, uint64_t *quota, uint64_t *peri
 	if (!v2) /* no quota is -1, which is not a number here */
 		return group_u64(dir, "cpu.cfs_quota_us", quota) &&
 		       group_u64(dir, "cpu.cfs_period_us", period) && *period;
-	n = group_file(dir, "cpu.max", buf, sizeof(buf));
+	n = cgroup_file_read(dir, "cpu.max", buf, sizeof(buf));
 	return n > 0 && !cgroup_cpu_max_parse(buf, (size_t)n, quota, period) &&
 	       *quota != CGROUP_NO_LIMIT;
 }
@@ -223,7 +225,7 @@ static bool quota_read(const char *dir, bool v2, uint64_t *quota, uint64_t *peri
 static void stat_read(const char *dir, struct cgroup_limits *out)
 {
 	char buf[4096];
-	ssize_t n = group_file(dir, "cpu.stat", buf, sizeof(buf));
+	ssize_t n = cgroup_file_read(dir, "cpu.stat", buf, sizeof(buf));
 
 	if (n > 0)
 		cgroup_cpu_stat_parse(buf, (size_t)n, out);
@@ -277,7 +279,7 @@ static bool frozen_v2(const struct cgroup_mount *m, const char *path)
 
 	if (!cgroup_dir(m, path, dir, sizeof(dir)))
 		return false;
-	n = group_file(dir, "cgroup.events", buf, sizeof(buf));
+	n = cgroup_file_read(dir, "cgroup.events", buf, sizeof(buf));
 	t = text_of(buf, n > 0 ? (size_t)n : 0);
 	while (text_line(&t, &line))
 		if (text_is(line, "frozen 1"))
@@ -290,7 +292,7 @@ static bool frozen_v1(const struct cgroup_mount *m, const char *path)
 	char dir[CGROUP_DIR_LEN], buf[64];
 
 	return cgroup_dir(m, path, dir, sizeof(dir)) &&
-	       group_file(dir, "freezer.state", buf, sizeof(buf)) > 0 &&
+	       cgroup_file_read(dir, "freezer.state", buf, sizeof(buf)) > 0 &&
 	       (!strncmp(buf, "FROZEN", 6) || !strncmp(buf, "FREEZING", 8));
 }
 

@@ -69,6 +69,9 @@ void cgroup_cpu_stat_parse(const char *text, size_t len, struct cgroup_limits *o
  */
 bool cgroup_dir(const struct cgroup_mount *m, const char *path, char *dir, size_t cap);
 
+/* A group's file by one read(): its length, or -errno. `dir` may be "": there is none. */
+ssize_t cgroup_file_read(const char *dir, const char *name, char *buf, size_t cap);
+
 int cgroup_read(pid_t pid, struct cgroup_ref *out);
 int cgroup_mounts_read(struct cgroup_mounts *out);
 

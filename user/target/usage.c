@@ -220,21 +220,11 @@ int thread_usage_read(pid_t pid, pid_t tid, uint64_t *user_ns, uint64_t *system_
 	return rc;
 }
 
-static ssize_t group_read(const char *dir, const char *name, char *buf, size_t cap)
-{
-	char path[1700];
-
-	if (!dir[0])
-		return -ENOENT;
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return file_read_once(path, buf, cap);
-}
-
 /* *v stays as it is where there is none. */
 static bool group_number(const char *dir, const char *name, uint64_t *v)
 {
 	char buf[64];
-	ssize_t n = group_read(dir, name, buf, sizeof(buf));
+	ssize_t n = cgroup_file_read(dir, name, buf, sizeof(buf));
 	struct text t = text_of(buf, n > 0 ? (size_t)n : 0);
 	uint64_t is;
 
@@ -324,13 +314,13 @@ static void cpu_read(const struct group *g, bool all, struct group_usage *out)
 			group_number(g->accounting, "cpuacct.usage_sys", &out->system_ns);
 		}
 	} else {
-		n = group_read(g->v2, "cpu.stat", buf, sizeof(buf));
+		n = cgroup_file_read(g->v2, "cpu.stat", buf, sizeof(buf));
 		if (n > 0)
 			cpu_stat_cpu(buf, (size_t)n, out);
 		if (n > 0 && same)
 			cpu_stat_throttling(buf, (size_t)n, out);
 	}
-	n = same ? 0 : group_read(g->throttling, "cpu.stat", buf, sizeof(buf));
+	n = same ? 0 : cgroup_file_read(g->throttling, "cpu.stat", buf, sizeof(buf));
 	if (n > 0)
 		cpu_stat_throttling(buf, (size_t)n, out);
 }
@@ -341,7 +331,7 @@ static void kills_read(const char *dir, struct group_usage *out)
 	char buf[1024];
 
 	for (int i = 0; i < 2; i++) {
-		ssize_t n = group_read(dir, names[i], buf, sizeof(buf));
+		ssize_t n = cgroup_file_read(dir, names[i], buf, sizeof(buf));
 
 		if (n > 0 && flat_number(buf, (size_t)n, "oom_kill", &out->oom_kills))
 			return;
@@ -357,7 +347,7 @@ static void hits_read(const struct group *g, struct group_usage *out)
 		group_number(g->memory, "memory.failcnt", &out->limit_hits);
 		return;
 	}
-	n = group_read(g->memory, "memory.events", buf, sizeof(buf));
+	n = cgroup_file_read(g->memory, "memory.events", buf, sizeof(buf));
 	if (n > 0)
 		flat_number(buf, (size_t)n, "max", &out->limit_hits);
 }
@@ -412,7 +402,7 @@ static bool pressures_read(const char *dir, const char *suffix, struct group_usa
 		ssize_t n;
 
 		snprintf(name, sizeof(name), "%s%s", names[i], suffix);
-		n = group_read(dir, name, buf, sizeof(buf));
+		n = cgroup_file_read(dir, name, buf, sizeof(buf));
 		any |= n > 0 && pressure_parse(buf, (size_t)n, to[i][0], to[i][1]);
 	}
 	return any;
