@@ -185,11 +185,12 @@ __noinline int pending_remains(__u64 tick)
 /* Those that are pending are left to others of their process for a while. */
 static __always_inline bool ticker_leaves(struct gn_ticker *t, __u64 now)
 {
-	if (!gn_near_ns || t->again || queue_is_empty(tick_parity(t->tick)) ||
-	    now > tick_due(t->tick) + gn_near_ns)
+	__u64 until = tick_due(t->tick) + gn_near_ns;
+
+	if (!gn_near_ns || t->again || queue_is_empty(tick_parity(t->tick)) || now >= until)
 		return false;
 	t->again = 1;
-	ticker_wait(t, gn_near_ns);
+	ticker_wait(t, until - now);
 	return true;
 }
 

@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "capture/capture.h"
+#include "capture/features.h"
 #include "capture/ticks.h"
 #include "pin.h"
 
@@ -163,7 +164,10 @@ static void *nap(void *arg)
 	return NULL;
 }
 
-/* Others than its own threads cannot read its memory: the collector has to, at most ticks. */
+/*
+ * Its threads are read by nobody else, and so by the collector at most ticks: those of other
+ * processes have not their memory, and use up what their CPU may look at after a tick.
+ */
 static pid_t napper_start(void)
 {
 	pid_t pid = fork();
@@ -182,7 +186,7 @@ static void ignore(void *ctx, const struct gn_rec *rec)
 {
 }
 
-/* Until they have switched often enough, and the program by which they read each other is there. */
+/* Until they have switched often enough for others to read them. */
 static void near_begin(struct capture *c, const struct capture_config *cfg)
 {
 	for (int i = 0; i < 600 && !capture_near(c); i++) {
@@ -196,25 +200,29 @@ static void near_begin(struct capture *c, const struct capture_config *cfg)
 /* Each visit is rung for there, though most ticks need one. */
 static void test_near(void **state)
 {
+	static int there[2], back[2], one[2], other[2];
 	struct capture_config cfg = {.wall_ns = 10 * MS, .start_ns = now_ns()};
 	struct ticks_config tc = {cfg.start_ns, cfg.wall_ns, WALL_ENGINE_SWITCH};
-	int there[2], back[2], one[2], other[2];
 	struct ticks_stats st;
 	struct error e = {0};
 	struct capture *c;
 	struct ticks *t;
 	pthread_t two[2];
-	pid_t napper = napper_start();
+	pid_t napper;
 
+	if (!features_can_switch() || !feature_has(FEATURE_TASK_FIND))
+		skip();
+	pin_to(0);
+	napper = napper_start();
 	assert_int_equal(pipe(there) | pipe(back), 0);
 	memcpy(one, (int[]){there[0], back[1]}, sizeof(one));
 	memcpy(other, (int[]){back[0], there[1]}, sizeof(other));
-	pin_to(0);
 	pthread_create(&two[0], NULL, swap, one);
 	pthread_create(&two[1], NULL, swap, other);
 	if (capture_open(&c, &cfg, &e) || capture_add(c, getpid(), &e) ||
 	    capture_add(c, napper, &e) || capture_attach(c, &e))
 		fail_msg("%s", e.msg);
+	assert_int_equal(capture_visits_wait(c), 0);
 	assert_int_equal(write(there[1], "", 1), 1);
 	near_begin(c, &cfg);
 	assert_int_equal(ticks_start(&t, c, &tc, &e), 0);
@@ -231,6 +239,8 @@ static void test_near(void **state)
 	close(back[1]);
 	pthread_join(two[0], NULL);
 	pthread_join(two[1], NULL);
+	close(there[0]);
+	close(back[0]);
 	capture_close(c);
 	kill(napper, SIGKILL);
 	waitpid(napper, NULL, 0);

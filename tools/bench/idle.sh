@@ -13,6 +13,7 @@ need_gnomon record
 N=${1:-10000}
 D=${2:-60}
 BPF_S=$((N > 10000 ? N / 500 : 20))
+BYTES=175 # of an idle thread: its name and its samples, and its wait (jdk.ThreadPark, gnomon.WaitCause: some 35 each)
 JDK=${JDK:-$(jdk_newest)}
 
 # record NAME THREADS: the target, gnomon, and its steady state in T/NAME.meter; the file is of that alone.
@@ -75,14 +76,13 @@ verdict "context switches of $(figure "$m" matched_threads) idle threads" "$swit
 awk '/^matched_(in)?voluntary/ { n += $2 }
     END { print "        while gnomon started: " n + 0 " switches of idle threads" }' "$T/with.attach"
 bytes=$(stat -c %s "$T/with.jfr")
-if [ "$bytes" -ge $((100 * N)) ]; then
+if [ "$bytes" -ge $((BYTES * N)) ]; then
     record without 0
     target_end
     bytes=$((bytes - $(stat -c %s "$T/without.jfr")))
     note "the same without idle threads: $(stat -c %s "$T/without.jfr") bytes"
 fi
-# of each its name and its samples, and what it waits for (jdk.ThreadPark and gnomon.WaitCause, some 35 bytes each)
-verdict "recording, the idle threads' part" "$bytes" bytes '<=' $((175 * N))
+verdict "recording, the idle threads' part" "$bytes" bytes '<=' $((BYTES * N))
 tally "$T/with.jfr" "$m" >"$T/tally"
 note "CPU samples: $(figure "$T/tally" cpu) of $(calc "$(figure "$m" target_cpu_ns) / $CPU_MS / 1e6")"
 want=$(calc "$N * $(figure "$m" wall_ns) / $WALL_MS / 1e6")

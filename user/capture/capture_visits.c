@@ -15,13 +15,13 @@
 
 /*
  * How long the collector waits for threads of the targets to read others (kern/visit.bpf.c): until
- * they have switched some ten times; and from how many of them on. Who comes back meanwhile on a
+ * they have switched NEAR_WHILE times; and from how many of them on. Who comes back meanwhile on a
  * CPU that has not his memory is without a stack, one in a thousand.
  */
 #define NEAR_LEAST_NS 300000
 #define NEAR_MOST_NS  1500000 /* kern/offcpu.bpf.c has them read for 2 ms */
 #define NEAR_WHILE    20      /* switches */
-#define NEAR_SWITCHES ((uint64_t)NEAR_WHILE * 1000000000 / NEAR_MOST_NS) /* a second: they wait */
+#define NEAR_SWITCHES 8000    /* a second, from which on they read */
 #define NEAR_FEW      4
 #define NEAR_PART     4 /* of the time between two ticks, at most */
 #define NEAR_LOOK_NS  200000000
@@ -250,6 +250,8 @@ static uint64_t near_time(const struct capture *c, uint64_t switches)
 	ns = (uint64_t)NEAR_WHILE * 1000000000 / switches;
 	if (ns < NEAR_LEAST_NS)
 		ns = NEAR_LEAST_NS;
+	if (ns > NEAR_MOST_NS)
+		ns = NEAR_MOST_NS;
 	return ns < most ? ns : most;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When visits of ticks are left out: where fewer than half of them find anything to be done. (Where
- * others read who rests they always are: ticks.c.) A tick that needs one is visited all the same
- * (kern/ticker.bpf.c), but some 10 us later.
+ * When visits of ticks are left out: where fewer than half of them find anything to be done. A tick
+ * that needs one is visited all the same (kern/ticker.bpf.c), but some 10 us later. (Where others
+ * read who rests ticks are left out however many need a visit: ticks.c.)
  */
 #ifndef GNOMON_CAPTURE_DOZE_H
 #define GNOMON_CAPTURE_DOZE_H

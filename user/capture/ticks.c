@@ -32,9 +32,9 @@ struct ticks {
 	_Atomic enum wall_engine engine;
 	uint64_t considered_ns, switches; /* when, and the counter as it was */
 	int agreed;
-	bool told; /* the user was told that another engine cannot be had */
-	int wake;  /* an eventfd: another tick is the next one, or it is the end */
-	struct doze doze;
+	bool told;		/* the user was told that another engine cannot be had */
+	int wake;		/* an eventfd: another tick is the next one, or it is the end */
+	struct doze doze, late; /* which ticks need a visit, lately, and which visits are late */
 	bool dozes, rung; /* ticks are left out; it was woken for the next one that is visited */
 	_Atomic bool ends;
 	pthread_t thread;
@@ -209,14 +209,30 @@ static uint64_t doze_until(const struct ticks *t)
 
 /*
  * Where others read for a while who rests, a visit is two wake-ups, at the tick and after that
- * while, and a tick that the ticker finds is one.
+ * while, and a tick that the ticker finds is one. (Unless it finds them late: it has to wait for
+ * the kernel's soft interrupts, and this thread, by its priority, for next to nobody.)
  */
 static bool leaves_out(const struct ticks *t)
 {
-	return capture_near(t->capture) || doze_pays(&t->doze);
+	return doze_pays(&t->doze) || (capture_near(t->capture) && doze_pays(&t->late));
 }
 
-/* Sleeps until a tick is to be visited. False: none is, now. */
+/* The last tick that has passed, if those that rest since are still left to others. */
+static bool tick_left(const struct ticks *t, uint64_t from, uint64_t *tick)
+{
+	uint32_t level = capture_visit_level(t->capture);
+	uint64_t n = gn_level_before(tick_coming(t), level), near = capture_near(t->capture);
+
+	if (!n || !near)
+		return false;
+	*tick = gn_level_tick(n - 1, level);
+	return *tick >= from && now_ns() <= visit_time(t, *tick) + near + LATE_NS;
+}
+
+/*
+ * Sleeps until a tick is to be visited. False: none is, now. What else it was woken for must not
+ * take a tick's second look from it.
+ */
 static bool doze(struct ticks *t, uint64_t *from, uint64_t *tick)
 {
 	uint64_t found;
@@ -233,6 +249,8 @@ static bool doze(struct ticks *t, uint64_t *from, uint64_t *tick)
 		*tick = found - 1;
 		return true;
 	}
+	if (tick_left(t, *from, tick))
+		return true;
 	ticks_pass(t, from);
 	return false;
 }
@@ -248,6 +266,17 @@ static bool await(struct ticks *t, uint64_t *from, uint64_t *tick)
 	return false;
 }
 
+static void late_note(struct ticks *t, uint64_t tick)
+{
+	bool late = now_ns() - visit_time(t, tick) > LATE_NS + capture_near(t->capture);
+
+	doze_note(&t->late, late, 1);
+	if (!late)
+		return;
+	t->stats.late++;
+	capture_tick_late(t->capture);
+}
+
 static void *ticks_main(void *arg)
 {
 	struct ticks *t = arg;
@@ -258,10 +287,7 @@ static void *ticks_main(void *arg)
 	while (!atomic_load(&t->ends)) {
 		if (t->dozes ? !doze(t, &from, &tick) : !await(t, &from, &tick))
 			continue;
-		if (now_ns() - visit_time(t, tick) > LATE_NS + capture_near(t->capture)) {
-			t->stats.late++;
-			capture_tick_late(t->capture);
-		}
+		late_note(t, tick);
 		doze_note(&t->doze, visit(t, tick) || t->rung, tick + 1 - seen);
 		t->rung = false;
 		engine_consider(t, tick);

@@ -3,9 +3,9 @@
  * The tick thread: wakes just after each wall tick and has the threads that are still off the CPU
  * since before it, and have no stack, read from outside. Its delay is what makes misses (a thread
  * that woke between the tick and the visit), so it runs with raised priority: real time where that
- * is allowed, else nice -20. While little is to be done it leaves ticks out: a timer looks at them,
- * and wakes it for one that needs it (kern/ticker.bpf.c). It also chooses between the two wall
- * engines (capture/engine.h).
+ * is allowed, else nice -20. While little is to be done, or others read who rests, it leaves ticks
+ * out: a timer looks at them, and wakes it for one that needs it (kern/ticker.bpf.c). It also
+ * chooses between the two wall engines (capture/engine.h).
  */
 #ifndef GNOMON_CAPTURE_TICKS_H
 #define GNOMON_CAPTURE_TICKS_H

@@ -20,8 +20,10 @@ struct vm;
  */
 bool unloads_look(struct vm *vm);
 
-/* The same unless the last look was after `time` (CLOCK_MONOTONIC, ns); what was read of metadata
- * is dropped where it is to be. */
+/*
+ * Looks, unless the last look was after `time` (CLOCK_MONOTONIC, ns), and drops what mem.h keeps
+ * where that does not go with what is read now.
+ */
 void unloads_follow(struct vm *vm, uint64_t time);
 
 /* Can this JVM tell? Valid after the first look. */

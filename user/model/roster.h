@@ -78,8 +78,7 @@ typedef int (*roster_java_fn)(void *ctx, pid_t tid, uint64_t since, struct resol
 
 typedef void (*roster_member_fn)(void *ctx, struct member *m);
 
-/* Reads what the kernel calls a thread now, NUL-terminated: 0, or -errno: there is no such thread.
- */
+/* Reads what the kernel calls a thread now, NUL-terminated. 0, or -errno where there is none. */
 typedef int (*roster_comm_fn)(pid_t tgid, pid_t tid, char *comm, size_t cap);
 
 /* `gone` is told of each thread that is about to be forgotten. */

@@ -413,7 +413,7 @@ static uint64_t poll_ns(const struct namer *r, uint64_t now)
 {
 	if (now < r->env.expect_ns)
 		return EXPECT_POLL_NS;
-	return now - r->began_ns < BEGIN_NS ? BEGIN_POLL_NS : POLL_NS;
+	return now < r->began_ns + BEGIN_NS ? BEGIN_POLL_NS : POLL_NS;
 }
 
 static void stop_apply(struct namer *r)

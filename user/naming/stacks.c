@@ -203,6 +203,19 @@ static void hurry(struct stacks *s)
 		atomic_store(&s->env->board->hurry_ns, until);
 }
 
+/*
+ * For how long names that were given as of `time` hold. A span that began later is not one of that
+ * time's: they are given anew for the next sample.
+ */
+static struct resolver_span span_of(const struct stacks *s, uint64_t time)
+{
+	struct resolver_span span = resolver_span(s->names);
+
+	if (span.since_ns > time)
+		span.count = UINT64_MAX;
+	return span;
+}
+
 /* Names the frames of `rec` as of its time. */
 static void name(struct stacks *s, struct stack_entry *k, const struct gn_stack *rec)
 {
@@ -212,7 +225,7 @@ static void name(struct stacks *s, struct stack_entry *k, const struct gn_stack 
 	size_t n = resolver_stack(s->names, rec, frames, TARGET_FRAMES, &cut);
 
 	k->doubted = resolver_in_doubt(s->names);
-	k->span = resolver_span(s->names);
+	k->span = span_of(s, rec->h.time);
 	st->jfr = jfrw_stack(s->out, frames, n, cut || !gn_end_is_whole(rec->end));
 	st->guessed = resolver_guessed(s->names);
 	st->unnamed = resolver_unnamed(s->names);
@@ -318,7 +331,7 @@ static bool part_holds(struct stacks *s, struct stack_entry *k)
 {
 	if (!k->names || resolver_interpreted(s->names, k->list) != k->names)
 		return false;
-	k->span = resolver_span(s->names);
+	k->span = span_of(s, k->list->h.time);
 	return true;
 }
 

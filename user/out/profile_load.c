@@ -1013,7 +1013,6 @@ int profile_take(struct profile **p, const struct profile_options *o, const stru
 
 	*p = NULL;
 	rc = profile_new(p, o, e);
-
 	if (!rc)
 		rc = profile_load_stretch(*p, s, 0, rep, e);
 	if (!rc)
