@@ -147,8 +147,8 @@ static int count_read(struct vm *vm, int first, uint64_t *sum)
 }
 
 /*
- * All of them by one read, which is all that a look takes: where they are shared they lie
- * beside each other. False: it has to be done one by one.
+ * All of them by one read, which is all that a look takes: where they are shared they lie beside
+ * each other. False: it has to be done one by one.
  */
 static bool counts_read(struct vm *vm, uint64_t *count, uint64_t *loads)
 {

@@ -34,9 +34,8 @@ static int profile_read(const struct window_form *f, const struct stretch *s, st
 		.keep_files = f->files,
 		.no_facts = true,
 	};
-	struct jfr_report r;
 
-	return profile_take(p, &po, s, &r, e);
+	return profile_take(p, &po, s, NULL, e);
 }
 
 int window_push(const struct window_form *f, const struct stretch *s, struct window_counts *c,
